@@ -373,9 +373,8 @@ if fine_tunes:
 
 # %% [markdown]
 # The callback `Epochs` scores each epoch, keeps the best weights, saves checkpoints and stops in
-# time. A run that resumes in mid-epoch first fits the rest of that epoch. To change what `fit`
-# does, replace `trained.fit(` by `custom_loop.fit(trained, ` of
-# `src/petals/training/custom_loop.py`, a loop that is written out.
+# time. A run that resumes in mid-epoch first fits the rest of that epoch. `05_custom_loop` writes
+# out what `fit` does, for steps that it does not have.
 
 # %%
 from petals.accelerators import cluster

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from petals.accelerators import cluster
 from petals.augment.layer import augmenting
 from petals.evaluation.prediction import predict
-from petals.training import custom_loop
 from petals.training.callbacks import Epochs, Training, naming_causes
 from petals.training.optimization import compile_model
 
@@ -22,7 +19,6 @@ def fine_tune(
     training=None,
     *,
     augment=None,
-    by_hand=False,
     **compiling,
 ):
     """Train what is trainable of a classifier; returns its `Epochs`.
@@ -34,16 +30,16 @@ def fine_tune(
     compile_model(trained, rates, **compiling)
     watch = Epochs(phase, training, labels, lambda: predict(model, splits[1], phase.batch_size))
     watch.resume(trained)
-    fit = partial(custom_loop.fit, trained) if by_hand else partial(trained.fit, verbose=0)
     with naming_causes(splits[0], classifier.head.units):
         for step, last_epoch, steps in watch.stretches():
-            fit(
+            trained.fit(
                 cluster.feed(batches(step), phase.batch_size),
                 initial_epoch=step // phase.steps,
                 epochs=last_epoch,
                 steps_per_epoch=steps,
                 shuffle=False,
                 callbacks=[watch],
+                verbose=0,
             )
     watch.finish(trained)
     return watch

@@ -18,7 +18,7 @@ from kernelkit.running.run_notebook import run_notebook
 
 ROOT = Path(__file__).parents[2]
 NOTEBOOKS = ROOT / "notebooks"
-NAMES = ("00_first", "01_explore", "02_train", "03_compare", "04_predict")
+NAMES = ("00_first", "01_explore", "02_train", "03_compare", "04_predict", "05_custom_loop")
 QUICK = ("backbone=SmallNet", "weights=none", "head=gradient")
 
 pytestmark = [
@@ -114,3 +114,14 @@ def test_train_is_rehearsed_and_what_it_left_is_compared_and_predicts(checkout):
     classes = ["blue", "red", "yellow"]
     assert [row["class 1"] for row in rows] == [classes[int(r["label"])] for r in submitted]
     assert (told / "reliability.png").is_file()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", ["cpu", "tpu"])
+def test_the_custom_loop_gives_the_losses_of_fit_on_tensorflow_and_on_jax(checkout, kind):
+    run = rehearse("05_custom_loop", checkout, "batch_size=1", accelerator=kind)
+
+    rows = list(csv.DictReader((run / "loop.csv").read_text().splitlines()))
+    assert len(rows) == 3
+    for row in rows:
+        assert float(row["loss"]) == pytest.approx(float(row["fit_loss"]), rel=1e-3)

@@ -1,7 +1,7 @@
 """The work around the steps of an epoch: scores, the best weights, checkpoints, the deadline.
 
 `Phase` describes a phase, `Training` has what the phases of a run share. `Epochs` is the callback
-that Keras's `fit` and the custom loop call; `_Lines` prints its progress.
+that Keras's `fit` calls; `_Lines` prints its progress.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
 """What tests/petals/test_hosts.py runs as one host of several: trains, and says what came out.
 
-    python hosts_program.py DATASET OUT PARTS [DYING [BY_HAND]]
+    python hosts_program.py DATASET OUT PARTS [DYING]
 
 One host alone takes the batches that PARTS hosts would take together. Host DYING kills itself
-when the last epoch is scored. With BY_HAND 1 they train in the loop spelt out. Leaves
-OUT-INDEX.json, and goes on from a checkpoint in OUT-run.
+when the last epoch is scored. Leaves OUT-INDEX.json, and goes on from a checkpoint in OUT-run.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ sys.path.append(str(Path(__file__).parents[2]))  # of tuning
 BATCH, CLASSES, SIZE, EPOCHS = 16, 3, 32, 2
 
 
-def main(dataset: str, out: str, parts: int, dying: int = -1, by_hand: int = 0) -> None:
+def main(dataset: str, out: str, parts: int, dying: int = -1) -> None:
     device = detect()
 
     import numpy as np
@@ -79,7 +78,7 @@ def main(dataset: str, out: str, parts: int, dying: int = -1, by_hand: int = 0) 
     rates = learning_rates("constant", EPOCHS, steps, learning_rate=2e-3)
     phase = Phase("fine-tune", EPOCHS, steps, BATCH)
     tuned = Training(kept.history, record, kept, deadline=1e12, say=say)
-    fine_tune(model, batches, (train, val), labels, rates, phase, tuned, by_hand=bool(by_hand))
+    fine_tune(model, batches, (train, val), labels, rates, phase, tuned)
     predicted = predict(model.model, val, BATCH, tta=2)
     extract = FeatureExtractor.of(model, device, "small")
     features, head = [extract(split) for split in (train, val)], Training(say=say)

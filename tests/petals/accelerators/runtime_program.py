@@ -13,14 +13,29 @@ import os
 import sys
 from pathlib import Path
 
-from custom_loop_program import keep_iterators
-
 from petals.accelerators.detect import detect
 
 sys.path.append(str(Path(__file__).parents[2]))  # of tuning
 
 BATCH, CLASSES, SIZE = 16, 3, 32
 WIDTHS = (4, 8)  # SmallNet's: what is tested does not depend on them, and compiles in no time
+
+
+def keep_iterators() -> None:
+    """Let the iterators of several devices outlive the training.
+
+    Ending one may wait seconds for tf.data's tuning thread, for each device.
+    """
+    from tensorflow.python.data.ops import multi_device_iterator_ops
+
+    kept, kind = [], multi_device_iterator_ops.OwnedMultiDeviceIterator
+    begin = kind.__init__
+
+    def keep(self, *arguments, **named) -> None:
+        begin(self, *arguments, **named)
+        kept.append(self)
+
+    kind.__init__, kind.kept = keep, kept
 
 
 def main(dataset: str, out: str, name: str, reference: str = "") -> None:

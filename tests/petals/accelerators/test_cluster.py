@@ -106,15 +106,9 @@ def message(tmp_path, number):
 
 @pytest.mark.long
 @pytest.mark.parametrize("through", ["jax", "tensorflow"])
-@pytest.mark.parametrize("by_hand", [0, 1])
-def test_two_hosts_train_as_one_does(through, by_hand, dataset, undisturbed, tmp_path, start):
+def test_two_hosts_train_as_one_does(through, undisturbed):
     folder = undisturbed(through)
     one = json.loads((folder / "one-0.json").read_text())
-    if by_hand:
-        folder = tmp_path
-        pair = [start(given, dataset, folder / "two", 2, -1, by_hand) for given in told(through)]
-        for number, process in enumerate(pair):
-            assert process.wait(timeout=600) == 0, message(folder, number)
     for index in range(2):
         two = json.loads((folder / f"two-{index}.json").read_text())
         assert two["device"]["hosts"] == 2

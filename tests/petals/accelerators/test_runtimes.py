@@ -17,7 +17,6 @@ from petals.models.backbones import BACKBONES
 from petals.models.build import build
 
 PROGRAM = Path(__file__).parent / "runtime_program.py"
-LOOP_PROGRAM = PROGRAM.with_name("custom_loop_program.py")
 RUNTIMES = {
     "plain": {},
     "jax": {
@@ -29,11 +28,6 @@ RUNTIMES = {
     "tf_keras": {"KAGGLE_REHEARSAL": "tpu-tensorflow"},
 }
 REPLICAS = {"plain": 1, "jax": 8, "mirrored": 4, "tf_keras": 8}
-# TensorFlow traces a replica after the other, and the loop by hand is traced five times.
-FEWER = {
-    "mirrored": ({"KAGGLE_REHEARSAL": "gpu:2"}, 2),
-    "tf_keras": ({"KAGGLE_REHEARSAL": "tpu-tensorflow:2"}, 2),
-}
 WIDTHS = (4, 8)  # of SmallNet in the program
 OTHERS = [name for name in RUNTIMES if name != "plain"]
 AT_LENGTH = pytest.mark.skipif("RUNTIMES_AT_LENGTH" not in os.environ, reason="takes an hour")
@@ -110,31 +104,6 @@ def test_the_same_data_and_weights_give_the_same_training(
     saved.load(model, out / "trained.h5")
     again = predict(model.model, splits[1], 10)
     assert np.abs(again - np.load(out / "probabilities.npy")).max() < 1e-5
-
-
-@pytest.mark.parametrize("runtime", RUNTIMES)
-def test_the_loop_by_hand_trains_as_fit_does(runtime, dataset, tmp_path):
-    variables, replicas = FEWER.get(runtime, ({}, REPLICAS[runtime]))
-    start([LOOP_PROGRAM, dataset, tmp_path], runtime, tmp_path / "cache", 900, **variables)
-    result = json.loads((tmp_path / "result.json").read_text())
-    assert result["device"]["replicas"] == replicas
-    fit, by_hand = result["fit"], result["by_hand"]
-    assert by_hand["steps"][:10] == pytest.approx(fit["steps"][:10], rel=1e-5)
-    for ours, theirs in zip(by_hand["epochs"], fit["epochs"], strict=True):
-        assert ours == pytest.approx(theirs, rel=1e-3)
-    assert by_hand["epochs"][1]["loss"] < by_hand["epochs"][0]["loss"]
-    # What callbacks find at the end of an epoch, in the middle of one, and what a cut leaves.
-    assert by_hand["iterations"] == fit["iterations"] == [12, 24]
-    for name in ("weights", "left"):
-        assert by_hand[name] == pytest.approx(fit[name], rel=1e-3)
-    for ours, theirs in zip(by_hand["states"], fit["states"], strict=True):
-        assert ours == pytest.approx(theirs, rel=1e-3, abs=1e-6)
-    assert by_hand["states"][0] != by_hand["states"][1]
-
-    assert result["found"] == 17
-    for cut, alone in zip(result["cut"], result["alone"], strict=True):
-        for name in ("loss", "accuracy", "val_loss"):
-            assert cut[name] == pytest.approx(alone[name], rel=1e-5), name
 
 
 _EXPORT = """

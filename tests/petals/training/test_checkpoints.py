@@ -47,7 +47,7 @@ def saved_at_each_step(monkeypatch):
     monkeypatch.setattr(callbacks, "SAVE_EVERY", 0.0)
 
 
-def tune(splits, run, *, by_hand=False, cache=True, say=lambda line: None, deadline=None):
+def tune(splits, run, *, cache=True, say=lambda line: None, deadline=None):
     """Fine-tune from the checkpoint there is; returns (history, weights)."""
     set_seed(0)
     model = build("SmallNet", 32, 3, weights="none", dropout=0.3)
@@ -66,7 +66,6 @@ def tune(splits, run, *, by_hand=False, cache=True, say=lambda line: None, deadl
         Phase("fine-tune", EPOCHS, STEPS, 10),
         Training(kept.history, checkpoints=kept, deadline=deadline, say=say),
         weight_decay=1e-3,
-        by_hand=by_hand,
         augment=change,
     )
     return watch.training.history, model.model.get_weights()
@@ -82,18 +81,17 @@ def assert_same(one, other):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("by_hand", "cache"), [(False, True), (True, False)])
-def test_cut_off_twice_it_ends_as_one_left_alone(splits, tmp_path, cut_at, by_hand, cache):
-    options = {"by_hand": by_hand, "cache": cache}
+@pytest.mark.parametrize("cache", [True, False])
+def test_cut_off_twice_it_ends_as_one_left_alone(splits, tmp_path, cut_at, cache):
     cut_at(None)
-    alone = tune(splits, tmp_path / "alone", **options)
+    alone = tune(splits, tmp_path / "alone", cache=cache)
     for step in (3, 10):  # within an epoch, and after the last step of one
         cut_at(step)
         with pytest.raises(CutOff):
-            tune(splits, tmp_path / "cut", **options)
+            tune(splits, tmp_path / "cut", cache=cache)
     cut_at(None)
     message = []
-    assert_same(tune(splits, tmp_path / "cut", say=message.append, **options), alone)
+    assert_same(tune(splits, tmp_path / "cut", say=message.append, cache=cache), alone)
     assert "fine-tune, step 9" in message[0]  # the tenth was being saved with its epoch's scores
 
 

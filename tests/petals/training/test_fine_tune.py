@@ -5,7 +5,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tensorflow as tf
-from tensorflow import keras
 from tuning import fine_tune
 
 from petals.accelerators import keras_backend
@@ -260,38 +259,6 @@ def tune(
 
 
 @pytest.mark.long
-def test_the_loop_by_hand_gives_the_numbers_of_fit(splits):
-    histories, weights = [], []
-    for by_hand in (False, True):
-        set_seed(5)
-        model = classifier(dropout=0.3)
-        histories.append(tune(model, splits, by_hand=by_hand).training.history)
-        weights.append(model.model.get_weights())
-    for fitted, by_hand in zip(*histories, strict=True):
-        for key in ("loss", "accuracy", "val_loss", "val_macro_f1", "learning_rate"):
-            assert np.isclose(fitted[key], by_hand[key], rtol=1e-6), key
-    assert all(np.allclose(a, b, atol=1e-6) for a, b in zip(*weights, strict=True))
-
-
-@pytest.mark.long
-def test_the_loop_by_hand_keeps_the_small_gradients_of_float16(splits):
-    losses = []
-    keras.mixed_precision.set_global_policy("mixed_float16")
-    try:
-        for by_hand in (False, True):
-            set_seed(5)
-            losses.append(
-                [
-                    row["loss"]
-                    for row in tune(classifier(), splits, by_hand=by_hand).training.history
-                ]
-            )
-    finally:
-        keras.mixed_precision.set_global_policy("float32")
-    assert losses[1] == pytest.approx(losses[0], rel=1e-3)
-
-
-@pytest.mark.long
 def test_fine_tuning_learns_and_keeps_the_best(splits):
     model = classifier()
     watch = tune(model, splits, epochs=8)
@@ -331,18 +298,16 @@ def test_frozen_layers_do_not_move(splits):
     assert all((a == b).all() for a, b in zip(before, after, strict=True))
 
 
-@pytest.mark.parametrize("by_hand", [False, True])
-def test_a_deadline_stops_at_the_next_step(splits, by_hand):
+def test_a_deadline_stops_at_the_next_step(splits):
     message = []
     training = quiet(deadline=0.0, say=message.append)
-    watch = tune(classifier(), splits, epochs=50, by_hand=by_hand, training=training)
+    watch = tune(classifier(), splits, epochs=50, training=training)
     assert len(watch.training.history) == 1
     assert any("time limit" in line for line in message)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("by_hand", [False, True])
-def test_augmented_in_the_step_or_by_the_host_it_trains_the_same(splits, by_hand):
+def test_augmented_in_the_step_or_by_the_host_it_trains_the_same(splits):
     change, histories = augmentation("light", "mixup"), []
     for on_device in (False, True):
         set_seed(5)
@@ -359,9 +324,7 @@ def test_augmented_in_the_step_or_by_the_host_it_trains_the_same(splits, by_hand
                 deterministic=True,
             ).dataset(start)
 
-        watch = tune(
-            model, splits, batches=batches, by_hand=by_hand, augment=change if on_device else None
-        )
+        watch = tune(model, splits, batches=batches, augment=change if on_device else None)
         histories.append(watch.training.history)
     for host, device in zip(*histories, strict=True):
         assert host["loss"] == pytest.approx(device["loss"], rel=1e-3)

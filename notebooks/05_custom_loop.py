@@ -1,0 +1,247 @@
+# ---
+# jupyter:
+#   jupytext:
+#     formats: ipynb,py:percent
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#       format_version: '1.3'
+#       jupytext_version: 1.19.6
+#   kernelspec:
+#     display_name: Python 3 (ipykernel)
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Write the training loop yourself
+#
+# Keras's `fit` hides three things: the step that changes the weights, the loop around it, and how
+# several chips share a batch. This notebook trains a small network with `fit`, then writes out all
+# three, and compares the numbers. Start from it when you need a step that `fit` does not have,
+# such as two networks that learn from each other, or gradients that are changed on their way.
+#
+# On a TPU, Keras runs on [JAX](https://docs.jax.dev), on one CPU or GPU it runs on TensorFlow. The
+# loop is the same, but the step differs, so there are two versions of it. To see the version for
+# JAX without a TPU, set `KAGGLE_REHEARSAL=tpu`: CPU devices then stand in for the chips.
+#
+# ```
+# python tools/run_notebook.py notebooks/05_custom_loop.py -p data=embedded -p image_size=64
+# ```
+
+# %% tags=["parameters"]
+data = "auto"  # where the photos are: auto, embedded (drawn flowers), a folder, owner/slug
+image_size = 192  # [32, 1024]: pixels a side; the competition has 192, 224, 331 and 512
+epochs = 3  # >= 1: passes over the photos, for each of the two trainings
+batch_size = 64  # >= 1: photos for each device and step
+learning_rate = 3e-3  # > 0: the same in every step
+dtype = "float32"  # float32 | mixed_bfloat16: float16 would need a loss that is scaled
+accelerator = "auto"  # auto | tpu | gpu | cpu: the device that the run must have
+output = ""  # folder for the results; empty = the working folder on Kaggle, runs/latest at home
+
+# %%
+from petals.accelerators.detect import detect
+
+device = detect(accelerator, dtype)
+on_jax = device.backend == "jax"
+print(device)
+
+# %% [markdown]
+# `Batches` reads shuffled photos without end, as `uint8`, and their classes as one-hot rows. With
+# `deterministic` and the same seed, both trainings get the same batches in the same order.
+
+# %%
+from petals.data.pipeline import Batches
+from petals.data.shards import Split
+from petals.data.source import find_source
+
+source = find_source(data, image_size)
+train, val = (Split.find(source.root, image_size, name) for name in ("train", "val"))
+batch = batch_size * device.replicas  # photos in a step, on all devices together
+steps = max(1, train.count // batch)  # in an epoch
+batches = Batches(train, batch, len(source.class_names), seed=1, deterministic=True)
+print(f"{source}: {train.count:,} photos to train on, {steps} steps an epoch")
+
+# %% [markdown]
+# ## With `fit`
+#
+# The network is small and learns from nothing. BatchNorm makes it a fair example: its running mean
+# and deviation change in a step too, although no gradient reaches them.
+
+# %%
+from tensorflow import keras  # the one that `detect` chose
+
+keras.utils.set_random_seed(0)
+photos = keras.Input((image_size, image_size, 3), dtype="uint8")
+x = keras.layers.Rescaling(1 / 127.5, offset=-1)(photos)
+for width in (24, 48, 96, 192):
+    x = keras.layers.Conv2D(width, 3, strides=2, padding="same", use_bias=False)(x)
+    x = keras.layers.BatchNormalization(momentum=0.9)(x)
+    x = keras.layers.ReLU()(x)
+x = keras.layers.GlobalAveragePooling2D()(x)
+classes = keras.layers.Dense(len(source.class_names), activation="softmax", dtype="float32")(x)
+model = keras.Model(photos, classes)
+
+# %%
+first_weights = model.get_weights()
+optimizer = keras.optimizers.AdamW(learning_rate)
+model.compile(optimizer, "categorical_crossentropy", metrics=["accuracy"])
+fitted = model.fit(
+    batches.dataset(),
+    epochs=epochs,
+    steps_per_epoch=steps,
+    shuffle=False,  # `Batches` has shuffled the photos
+    verbose=2,  # one line for each epoch
+)
+
+# %% [markdown]
+# ## A step on TensorFlow
+#
+# The tape records how the loss comes about, so that it can return the gradients. The optimizer
+# changes the model's own variables. `tf.function` makes one program of the whole step, without
+# Python in between. The first argument is there for JAX, whose step needs it.
+#
+# For several GPUs or a TPU through `TPUStrategy`, wrap the step in `strategy.run` and divide the
+# loss by the number of replicas, as TensorFlow's
+# [guide](https://www.tensorflow.org/tutorials/distribute/custom_training) does.
+
+# %%
+import tensorflow as tf
+
+model.set_weights(first_weights)
+optimizer = keras.optimizers.AdamW(learning_rate)
+
+
+# %%
+@tf.function
+def tensorflow_step(state, images, labels):
+    with tf.GradientTape() as tape:
+        probabilities = model(images, training=True)
+        losses = keras.losses.categorical_crossentropy(labels, probabilities)
+        loss = tf.reduce_mean(losses)
+    gradients = tape.gradient(loss, model.trainable_variables)
+    optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))
+    right = keras.metrics.categorical_accuracy(labels, probabilities)
+    return state, loss, tf.reduce_mean(right)
+
+
+# %% [markdown]
+# ## A step on JAX
+#
+# JAX computes gradients of pure functions: everything that a step reads is an argument, and
+# everything that it changes is a result. `stateless_call` and `stateless_apply` are Keras's pure
+# versions of calling a model and of applying gradients. The *state* of a training is three lists of
+# arrays: the weights, the other variables (here those of BatchNorm), and the optimizer's own.
+
+# %%
+import jax
+
+
+def loss_of(weights, others, images, labels):
+    probabilities, others = model.stateless_call(weights, others, images, training=True)
+    loss = keras.losses.categorical_crossentropy(labels, probabilities).mean()
+    right = (probabilities.argmax(axis=1) == labels.argmax(axis=1)).mean()
+    return loss, (others, right)
+
+
+# %%
+def pure_step(state, images, labels):
+    weights, others, slots = state
+    gradient = jax.value_and_grad(loss_of, has_aux=True)
+    (loss, (others, right)), gradients = gradient(weights, others, images, labels)
+    weights, slots = optimizer.stateless_apply(slots, gradients, weights)
+    return (weights, others, slots), loss, right
+
+
+# %% [markdown]
+# ### Several chips
+#
+# The step is written as if there were one device. Where the arrays lie tells JAX the rest:
+#
+# - `by_photo` divides a batch among the chips, along its first axis.
+# - `everywhere` gives each chip the whole state.
+#
+# From that, [XLA](https://openxla.org/xla) derives that the gradients have to be added up over the
+# chips. `donate_argnums` lets the new state take the memory of the old one, which is lost then. So
+# between `read_state` and `write_state` the model's variables must not be used.
+
+# %%
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+if on_jax:
+    mesh = Mesh(jax.devices(), ("batch",))
+    by_photo = NamedSharding(mesh, PartitionSpec("batch"))
+    everywhere = NamedSharding(mesh, PartitionSpec())
+    compiled = jax.jit(pure_step, donate_argnums=0, out_shardings=everywhere)
+    optimizer.build(model.trainable_variables)
+    variables = model.trainable_variables, model.non_trainable_variables
+    variables += (optimizer.variables,)
+
+
+# %%
+def jax_step(state, images, labels):
+    images, labels = (jax.device_put(part.numpy(), by_photo) for part in (images, labels))
+    return compiled(state, images, labels)
+
+
+def read_state():
+    return tuple([variable.value for variable in group] for group in variables)
+
+
+def write_state(state):
+    for group, values in zip(variables, state, strict=True):
+        for variable, value in zip(group, values, strict=True):
+            variable.assign(value)
+
+
+# %% [markdown]
+# ## The loop
+#
+# An epoch is a number of steps, and a score. The losses are read once an epoch: reading one makes
+# Python wait for the device, which could be at work on the next step.
+
+# %%
+from itertools import islice
+
+import numpy as np
+
+from petals.evaluation.metrics import Scores
+from petals.evaluation.prediction import predict
+
+labels_of_val, _ = val.labels_and_ids()
+rows, photos, state = [], iter(batches.dataset()), None
+step = jax_step if on_jax else tensorflow_step
+
+# %%
+for epoch in range(epochs):
+    if on_jax:
+        state = read_state()
+    results = []
+    for images, labels in islice(photos, steps):
+        state, *result = step(state, images, labels)
+        results.append(result)
+    if on_jax:
+        write_state(state)
+    loss, accuracy = np.array(results, np.float64).mean(axis=0)
+    scores = Scores.of(labels_of_val, predict(model, val, batch))
+    rows.append((epoch + 1, loss, fitted.history["loss"][epoch], accuracy, scores.macro_f1))
+    print(f"epoch {epoch + 1}: loss {loss:.4f}, macro F1 {scores.macro_f1:.3f}")
+
+# %% [markdown]
+# ## The same numbers
+#
+# Both trainings had the same weights, batches and formulas, so their losses agree but for
+# rounding, which grows from step to step. What the loop lacks is what `02_train` adds around `fit`:
+# a learning rate that changes, the best epoch's weights, checkpoints, and an end before the
+# session's.
+
+# %%
+from pathlib import Path
+
+from petals.kaggle import on_kaggle, runs_folder
+from petals.storage import write_csv
+
+folder = Path(output or ("." if on_kaggle() else runs_folder() / "latest"))
+write_csv(folder / "loop.csv", ("epoch", "loss", "fit_loss", "accuracy", "macro_f1"), rows)
+apart = max(abs(row[1] / row[2] - 1) for row in rows)
+print(f"the losses of the two trainings differ by {100 * apart:.2g} % at most")
