@@ -10,8 +10,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from kernelkit.kaggle_api.answers import Kernel
-from kernelkit.kaggle_api.client import Kaggle
+from kernelkit.kaggle_api.client import Kaggle, Kernel
 from kernelkit.kaggle_api.connection import open_connection
 from kernelkit.pushes.command import push_kernel
 from kernelkit.pushes.fetch import fetch

@@ -11,8 +11,7 @@ from kernelkit import machines
 from kernelkit.checks.contents import leaking
 from kernelkit.checks.findings import Finding, warning
 from kernelkit.errors import CapacityError, KernelBusyError, PreflightError
-from kernelkit.kaggle_api.answers import Kernel, Quota, accept_rules, as_errors
-from kernelkit.kaggle_api.client import Kaggle
+from kernelkit.kaggle_api.client import Kaggle, Kernel, Quota, accept_rules
 from kernelkit.machines import Machine
 from kernelkit.plans.plan import Plan
 from kernelkit.terminal.events import from_here, secrets_of_environment
@@ -61,11 +60,10 @@ def check_account(
         )
     # Without a version, Kaggle may still report the one before the ledger's last.
     last = context.ledger.last(rehearsal=context.events.rehearsal, kernel=str(kernel))
-    with as_errors():
-        findings = _active(kaggle, kernel, last.version if last else None, force)
-        findings += _competition(kaggle, plan) if submits else []
-        findings += _sessions(kaggle, kernel, machine, force)
-        quota = kaggle.quota(machine.kind) if machine.kind != "cpu" else None
+    findings = _active(kaggle, kernel, last.version if last else None, force)
+    findings += _competition(kaggle, plan) if submits else []
+    findings += _sessions(kaggle, kernel, machine, force)
+    quota = kaggle.quota(machine.kind) if machine.kind != "cpu" else None
     return AccountStatus((*findings, *(_quota(quota, plan) if quota else ())), quota)
 
 
@@ -83,8 +81,7 @@ def tell(context: PushContext, plan: Plan, status: AccountStatus) -> None:
 def continuing(context: PushContext, plan: Plan, kaggle: Kaggle) -> Plan:
     """The plan with the last version's outputs; raises `PreflightError` if there is no version."""
     kernel = plan.kernel
-    with as_errors():
-        last = kaggle.stored(kernel)
+    last = kaggle.stored(kernel)
     if last is None:
         raise PreflightError(f"{kernel} has no version to continue from: push without --continue")
     context.events("continues", f"with the outputs of the last complete version of {kernel}")
@@ -113,7 +110,6 @@ def _competition(kaggle: Kaggle, plan: Plan) -> list[Finding]:
     return findings
 
 
-@as_errors()
 def own_sources(context: PushContext, plan: Plan, kaggle: Kaggle) -> dict[str, int]:
     """The version of each of the account's own kernel sources that a session gets.
 
@@ -173,7 +169,7 @@ def _active(kaggle: Kaggle, kernel: Kernel, last: int | None, force: bool) -> li
 def _sessions(kaggle: Kaggle, kernel: Kernel, machine: Machine, force: bool) -> list[Finding]:
     """Whether other kernels of the account use all its sessions of this kind."""
     cap = machines.LIMITS[machine.kind].sessions
-    others = [r.kernel for r in kaggle.recent() if r.accelerator == machine.kind]
+    others = kaggle.recent(machine.kind)
     alive = []
     for other in others:
         if str(other) != str(kernel):

@@ -16,7 +16,7 @@ from kernelkit.bundle import imports, secret_scan
 from kernelkit.bundle.build import check_size
 from kernelkit.checks.findings import Finding, error, warning
 from kernelkit.errors import NotebookError, PreflightError
-from kernelkit.kaggle_api.answers import SOURCES
+from kernelkit.kaggle_api.client import SOURCES
 from kernelkit.machines import Kind
 from kernelkit.notebooks import rules
 from kernelkit.plans.plan import Plan

@@ -20,7 +20,6 @@ from kernelkit.checks.contents import lacking, python_seen, read_object
 from kernelkit.datasets import versions
 from kernelkit.datasets.targets import NONE, Dataset
 from kernelkit.errors import PreflightError
-from kernelkit.kaggle_api import answers
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.plans.plan import Plan
 from kernelkit.project import Project
@@ -105,7 +104,7 @@ def upload(context: PushContext, kaggle: Kaggle, wheels: AttachedWheels) -> None
     """
     paths = [wheel.path for wheel in wheels.chosen.wheels]
     reference = wheels.reference
-    with context.alone(f"dataset {reference}", f"uploads {reference}"), answers.as_errors():
+    with context.alone(f"dataset {reference}", f"uploads {reference}"):
         uploaded, dataset = None, Dataset(reference)
         if dataset.state(kaggle) in MISSING:
             notes = f"wheels for {wheels.chosen.words}"

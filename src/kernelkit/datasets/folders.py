@@ -21,9 +21,8 @@ from kernelkit.bundle.packages import files_below
 from kernelkit.datasets import versions
 from kernelkit.datasets.targets import Dataset, Target, Variation, body_of
 from kernelkit.errors import ParameterError, PreflightError, RefusedError
-from kernelkit.kaggle_api import answers
-from kernelkit.kaggle_api.answers import Failure
 from kernelkit.kaggle_api.client import Kaggle
+from kernelkit.kaggle_api.retries import Failure
 from kernelkit.plans.metadata import PLACEHOLDERS, json_object
 from kernelkit.project import find_project
 from kernelkit.terminal.events import size_of
@@ -128,7 +127,7 @@ def upload(
         total = size_of(sum(sizes.values()))
         context.events("dry run", f"nothing was sent; this would be {total}:\n{lines}", files=sizes)
         return ""
-    with context.asking() as kaggle, answers.as_errors():
+    with context.asking() as kaggle:
         _refuse_leaks(folder, kaggle.connection.secrets)
         target = prepare(kaggle)
         uploaded = versions.upload(context, kaggle, target, entries, notes)

@@ -22,8 +22,7 @@ from kernelkit import files, machines
 from kernelkit.doctor import session, submission
 from kernelkit.doctor.assumptions import OTHER, UNTRIED, Judgement, judged, markdown
 from kernelkit.errors import KernelkitError, NetworkError, PreflightError
-from kernelkit.kaggle_api.answers import SOURCES, Kernel, accept_rules, as_errors
-from kernelkit.kaggle_api.client import Kaggle
+from kernelkit.kaggle_api.client import SOURCES, Kaggle, Kernel, accept_rules
 from kernelkit.plans import metadata, plan
 from kernelkit.run_folders.claims import source_of
 from kernelkit.terminal.events import from_here
@@ -82,8 +81,7 @@ def examine(
 def _try(probe: Probe, context: PushContext, kaggle: Kaggle, facts: dict[str, str]) -> None:
     """Run a probe; a failure gets its own line, unless not even the account check works."""
     try:
-        with as_errors():
-            probe(context, kaggle, facts)
+        probe(context, kaggle, facts)
     except KernelkitError as error:
         if isinstance(error, NetworkError) and probe is _account:
             raise
@@ -203,8 +201,9 @@ def _facts_of(
     except (ValueError, TypeError, KeyError):
         facts["ended.log"], text = "something else" if outputs.log else "empty", outputs.log
     sizes = kaggle.sizes(kernel, version)
-    listed = [file.name for file in outputs.files]
-    facts["ended.files"] = "listed" if all(name in sizes for name in listed) else "without sizes"
+    facts["ended.files"] = (
+        "listed" if all(name in sizes for name in outputs.files) else "without sizes"
+    )
     lines = [line for line in text.splitlines() if line.startswith(session.MARK)]
     if not lines:
         raise NetworkError(

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from kernelkit.errors import NetworkError, PreflightError
-from kernelkit.kaggle_api.answers import Kernel
-from kernelkit.kaggle_api.client import Kaggle
+from kernelkit.kaggle_api.client import Kaggle, Kernel
 from kernelkit.shown import duration
 from kernelkit.workspace.context import PushContext
 
@@ -24,7 +23,7 @@ def enter(
     """
     stored = kaggle.stored(kernel)
     version = stored.version if stored else 0
-    names = [file.name for file in kaggle.outputs(kernel, version).files]
+    names = list(kaggle.outputs(kernel, version).files)
     file = next((name for name in names if name.startswith("submission.")), None)
     if file is None:
         raise PreflightError(f"{competition} has no sample submission to submit")

@@ -5,42 +5,117 @@ Reads are repeated after transient failures. `save` is not: see `kernelkit.pushe
 
 from __future__ import annotations
 
-import datetime
 import importlib
-import itertools
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from kernelkit.kaggle_api.answers import (
-    SOURCES,
-    Failure,
-    FailureKind,
-    Kernel,
-    Output,
-    Outputs,
-    Quota,
-    Recent,
-    Saved,
-    Status,
-    Stored,
-    is_capacity,
-)
 from kernelkit.kaggle_api.connection import Connection
-from kernelkit.kaggle_api.retries import Retries
+from kernelkit.kaggle_api.retries import Failure, FailureKind, Retries, is_capacity
 
-# The services of Kaggle's API, and how the SDK begins its names for each.
-SERVICES = {
-    "kernels": "kernels_api",
-    "competitions": "competition_api",
-    "datasets": "dataset_api",
-    "models": "model_api",
-    "blobs": "blob_api",
-}
+SOURCES = ("dataset", "competition", "kernel", "model")  # the kinds of a kernel's inputs
 PAGE_SIZE = 100
 MOST_PAGES = 5000  # of PAGE_SIZE files each: far more than a session's output
 STALE_PAGES = 10  # pages without a new file, after which a list counts as broken
+
+
+def accept_rules(competition: str) -> str:
+    """The next step for a user whose account has not entered this competition."""
+    return f"accept the rules: https://www.kaggle.com/competitions/{competition}/rules"
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """The name of a kernel: `owner/slug`."""
+
+    owner: str
+    slug: str
+
+    @classmethod
+    def of(cls, name: str) -> Kernel:
+        """The kernel named `owner/slug`."""
+        return cls(*name.partition("/")[::2])
+
+    def __str__(self) -> str:
+        return f"{self.owner}/{self.slug}"
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A kernel as Kaggle stores it: the latest version's number; a version's text and sources.
+
+    `language`, `kernel_type`, `machine_shape` and `accelerator` (tpu, gpu, cpu) have Kaggle's
+    names, or are empty; `internet` is whether its sessions have internet.
+    """
+
+    version: int
+    text: str
+    sources: frozenset[str] = frozenset()
+    language: str = ""
+    kernel_type: str = ""
+    machine_shape: str = ""
+    accelerator: str = ""
+    internet: bool = False
+
+
+@dataclass(frozen=True)
+class Saved:
+    """Kaggle's answer to a push: its version, its name for the kernel, and what it refused.
+
+    `stored` is the version as read back, if Kaggle shows it; `recovered`: the answer was lost or
+    named another version; `twins`: other versions that the same push created, sent more than once.
+    """
+
+    version: int
+    url: str
+    ref: str = ""
+    refused_sources: tuple[str, ...] = ()
+    refused_tags: tuple[str, ...] = ()
+    recovered: bool = False
+    stored: Stored | None = None
+    resent_after: int | None = None
+    twins: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Status:
+    """The state of a session, Kaggle's name in lower case, and why it failed."""
+
+    state: str
+    message: str = ""
+
+    @property
+    def alive(self) -> bool:
+        """Whether it is still queued or running."""
+        return self.state in ("queued", "running", "cancel_requested")
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """The output of a session: each file's signed link, which expires, by the file's name; and its
+    log (a JSON array, empty while it runs)."""
+
+    files: Mapping[str, str]
+    log: str
+
+
+@dataclass(frozen=True)
+class Quota:
+    """Accelerator hours of this week."""
+
+    used: float
+    allowed: float
+
+    @property
+    def left(self) -> float:
+        """Hours left."""
+        return max(0.0, self.allowed - self.used)
+
+    def remaining(self, kind: str) -> str:
+        """The phrase about the hours left for all messages; `kind` is the kind of machine."""
+        return f"{self.left:.1f} of {self.allowed:.0f} {kind.upper()} hours are left this week"
 
 
 class Kaggle:
@@ -58,15 +133,15 @@ class Kaggle:
     def once(self, method: str, service: str = "kernels", **fields: Any) -> Any:
         """Send one request without repeating it, and return the answer; raises `Failure`.
 
-        `method` is Kaggle's name for it, such as "SaveKernel", `service` one of `SERVICES`, and
-        `fields` are those of the SDK's request.
+        `method` is Kaggle's name for it, such as "SaveKernel", `service` the SDK's, such as
+        "datasets", and `fields` are those of the SDK's request.
         """
-        name = SERVICES[service]
-        types = importlib.import_module(f"kagglesdk.{service}.types.{name}_service")
+        name = service if service == "kernels" else service.removesuffix("s")
+        types = importlib.import_module(f"kagglesdk.{service}.types.{name}_api_service")
         request = getattr(types, f"Api{method}Request")()
         for field, value in fields.items():
             setattr(request, field, value)
-        client = getattr(getattr(self.connection.services, service), f"{name}_client")
+        client = getattr(getattr(self.connection.services, service), f"{name}_api_client")
         call = getattr(client, re.sub(r"(?<!^)(?=[A-Z])", "_", method).lower())
         return self.connection.ask(method, partial(call, request))
 
@@ -96,11 +171,9 @@ class Kaggle:
             raise Failure(sort, "SaveKernel", answer.error)
         if answer.version_number <= 0:
             raise Failure(FailureKind.MALFORMED, "SaveKernel", "the answer names no version")
-        refused = _sources(answer, "invalid_{}_sources")
+        refused = tuple(_sources(answer, "invalid_{}_sources"))
         tags = tuple(answer.invalid_tags or [])
-        return Saved(
-            answer.version_number, answer.url or "", answer.ref or "", tuple(refused), tags
-        )
+        return Saved(answer.version_number, answer.url or "", answer.ref or "", refused, tags)
 
     def stored(
         self, kernel: Kernel, version: int | None = None, until: float | None = None
@@ -131,39 +204,37 @@ class Kaggle:
 
     def outputs(self, kernel: Kernel, version: int, until: float | None = None) -> Outputs:
         """All files and the log of a version's session, paged to the end."""
-        files: dict[str, Output] = {}
+        links: dict[str, str] = {}
         log = ""
         for answer in self.pages("ListKernelSessionOutput", _name(kernel, version), until):
-            files.update((f.file_name, Output(f.file_name, f.url)) for f in answer.files or [])
+            links |= {file.file_name: file.url for file in answer.files or []}
             log = log or answer.log or ""
-        return Outputs(tuple(files.values()), log)
+        return Outputs(links, log)
 
     def sizes(self, kernel: Kernel, version: int, until: float | None = None) -> dict[str, int]:
         """Bytes of each output file of a version, by name."""
-        sizes: dict[str, int] = {}
-        for answer in self.pages("ListKernelFiles", _name(kernel, version), until):
-            sizes.update((f.name, f.size) for f in answer.files or [])
-        return sizes
+        answers = self.pages("ListKernelFiles", _name(kernel, version), until)
+        return {file.name: file.size for answer in answers for file in answer.files or []}
 
     def delete(self, kernel: Kernel) -> None:
-        """Delete a kernel with all its versions, which ends its active sessions.
-
-        Raises `Failure`; after a lost answer, it may say that the kernel does not exist.
-        """
+        """Delete a kernel with all its versions, which ends its active sessions."""
         answer = self.repeated("DeleteKernel", **_name(kernel))
         if answer.error_message:
             raise Failure(FailureKind.REFUSED, "DeleteKernel", answer.error_message)
 
     def quota(self, kind: str) -> Quota | None:
         """This week's hours of `tpu` or `gpu`; None if there is no quota (the CPU)."""
-        hours = getattr(self.repeated("GetAcceleratorQuotaStatistics"), f"{kind}_quota", None)
-        if hours is None:
+        times = getattr(self.repeated("GetAcceleratorQuotaStatistics"), f"{kind}_quota", None)
+        if times is None:
             return None
-        used = _hours(hours.time_used) + _hours(hours.time_reserved)
-        return Quota(used, _hours(hours.total_time_allowed))
+        used, reserved, allowed = (
+            time.total_seconds() / 3600 if time else 0.0
+            for time in (times.time_used, times.time_reserved, times.total_time_allowed)
+        )
+        return Quota(used + reserved, allowed)
 
-    def recent(self) -> list[Recent]:
-        """The ten kernels that the account ran most recently, latest first."""
+    def recent(self, kind: str) -> list[Kernel]:
+        """Those of the ten kernels run last, latest first, with a machine of this kind."""
         from kagglesdk.kernels.types.kernels_enums import KernelsListSortType, KernelsListViewType
 
         answer = self.repeated(
@@ -174,11 +245,8 @@ class Kaggle:
             page=1,
             page_size=10,
         )
-        return [
-            Recent(Kernel(*kernel.ref.split("/", 1)), _accelerator(kernel))
-            for kernel in answer.kernels or []
-            if kernel.ref.count("/") == 1
-        ]
+        kernels = [kernel for kernel in answer.kernels or [] if kernel.ref.count("/") == 1]
+        return [Kernel.of(kernel.ref) for kernel in kernels if _accelerator(kernel) == kind]
 
     def pages(
         self,
@@ -191,9 +259,10 @@ class Kaggle:
         """Every page of a list; raises `Failure` for a list that continues without anything new."""
         listed: set[str] = set()
         token, stale = "", 0
-        for number in itertools.count(1):
-            page: dict[str, Any] = {"page_size": PAGE_SIZE, "page_token": token}
-            answer = self.repeated(method, service, until, **fields, **page)
+        for _ in range(MOST_PAGES):
+            answer = self.repeated(
+                method, service, until, **fields, page_size=PAGE_SIZE, page_token=token
+            )
             yield answer
             files = getattr(answer, items) or []
             names = {file.name if hasattr(file, "name") else file.file_name for file in files}
@@ -202,12 +271,11 @@ class Kaggle:
             token = answer.next_page_token or ""
             if not token:
                 return
-            if stale > STALE_PAGES:
-                raise Failure(FailureKind.MALFORMED, method, "its pages repeat")
-            if number >= MOST_PAGES:
-                raise Failure(FailureKind.MALFORMED, method, f"no end after {MOST_PAGES:,} pages")
             if until is not None and self.retries.clock.now() > until:
                 raise Failure(FailureKind.NETWORK, method, "its pages did not end in time")
+            if stale > STALE_PAGES:
+                break
+        raise Failure(FailureKind.MALFORMED, method, "its pages have no end")
 
 
 def _name(kernel: Kernel, version: int | None = None) -> dict[str, Any]:
@@ -218,15 +286,8 @@ def _name(kernel: Kernel, version: int | None = None) -> dict[str, Any]:
 
 def _sources(answer: Any, field: str) -> list[str]:
     """The sources that an answer lists by kind, such as "dataset owner/slug"."""
-    return [
-        f"{kind} {source}"
-        for kind in SOURCES
-        for source in getattr(answer, field.format(kind)) or []
-    ]
-
-
-def _hours(time: datetime.timedelta | None) -> float:
-    return time.total_seconds() / 3600 if time else 0.0
+    listed = {kind: getattr(answer, field.format(kind)) or [] for kind in SOURCES}
+    return [f"{kind} {source}" for kind, sources in listed.items() for source in sources]
 
 
 def _accelerator(kernel: Any) -> str:

@@ -1,7 +1,8 @@
 """The `kaggle` package's own client, unmodified, with a time limit on every request.
 
 Importing `kaggle` authenticates, prints help if it cannot, and may use the network; it is imported
-only here, when first needed.
+only here, when first needed. A complete answer has a time limit, because a socket's own timeout
+restarts with every byte.
 """
 
 from __future__ import annotations
@@ -18,27 +19,29 @@ from typing import Any, TypeVar
 
 import requests
 from requests.adapters import HTTPAdapter
+from requests.exceptions import HTTPError, InvalidHeader, InvalidJSONError, RequestException
 
 from kernelkit.errors import CredentialsError
-from kernelkit.kaggle_api import answers, retries
-from kernelkit.kaggle_api.answers import Failure, FailureKind
-from kernelkit.kaggle_api.retries import Retries
+from kernelkit.kaggle_api.retries import Failure, FailureKind, Retries, of_network, of_response
 
 T = TypeVar("T")
 
 CREDENTIALS = "checking the credentials"
 PRODUCTION = "https://api.kaggle.com/v1"
+LONGEST = 500_000_000  # bytes of an answer, which may contain a session's log
 
 NO_CREDENTIALS = (
     "no Kaggle credentials, or Kaggle does not accept them: make a token at "
     "https://www.kaggle.com/settings/api and put it in ~/.kaggle/access_token or in "
-    "KAGGLE_API_TOKEN"
+    "KAGGLE_API_TOKEN. `kernelkit rehearse` needs no account"
 )
 NO_HEADER = (
     "the Kaggle token or key contains an invalid character, such as a line end or a byte order "
     "mark: write it again, alone, into ~/.kaggle/access_token or KAGGLE_API_TOKEN"
 )
-REHEARSE = ". `kernelkit rehearse` needs no account"
+
+# The exceptions of a call; the SDK unpacks an answer without validating it.
+_SORTED = (RequestException, ValueError, TypeError, KeyError, AttributeError)
 
 
 @dataclass(frozen=True)
@@ -49,7 +52,7 @@ class Timeouts:
     read: float = 60.0
     authenticate: float = 90.0
     whole: float = 300.0  # for a complete answer, however slowly it arrives
-    slow: float = 30.0  # for a download below `retries.SLOWEST` bytes per second
+    slow: float = 30.0  # for a download below `transfers.SLOWEST` bytes per second
 
 
 class _TimedAdapter(HTTPAdapter):
@@ -66,8 +69,7 @@ class _TimedAdapter(HTTPAdapter):
         if options.get("timeout") is None:
             options["timeout"] = (self._timeouts.connect, self._timeouts.read)
         send = partial(super().send, request, *arguments, **options)
-        streamed = options.get("stream")
-        response = send() if streamed else retries.whole(send, self._timeouts.whole)
+        response = send() if options.get("stream") else _whole(send, self._timeouts.whole)
         self.last.response = response
         return response
 
@@ -131,31 +133,19 @@ class Connection:
 
     def stream(self, method: str, path: str, read_timeout: float) -> requests.Response:
         """A GET below the base URL with a streamed body; raises `Failure`."""
-        session = self._http._session
-        headers = {"Accept": "text/event-stream, */*", "Content-Type": None}
         try:
-            response: requests.Response = session.get(
+            response: requests.Response = self._http._session.get(
                 f"{self.base_url}/{path}",
                 stream=True,
-                headers=headers,
+                headers={"Accept": "text/event-stream, */*", "Content-Type": None},
                 timeout=(self.timeouts.connect, read_timeout),
             )
-        except requests.exceptions.RequestException as error:
+        except RequestException as error:
             raise of_network(method, error) from error
         if response.status_code >= 400:
             with response:
-                raise _answered(method, response)
+                raise _failure(method, HTTPError(response=response))
         return response
-
-
-# The exceptions of a call; the SDK unpacks an answer without validating it.
-_SORTED = (
-    requests.exceptions.RequestException,
-    ValueError,
-    TypeError,
-    KeyError,
-    AttributeError,
-)
 
 
 def _check_types(message: Any) -> None:
@@ -175,53 +165,19 @@ def _check_types(message: Any) -> None:
 
 def _failure(method: str, error: Exception, last: requests.Response | None = None) -> Failure:
     """The failure for one of `_SORTED`; `last` is the answer before it, if any."""
-    invalid = isinstance(error, (requests.exceptions.InvalidHeader, UnicodeEncodeError))
+    invalid = isinstance(error, (InvalidHeader, UnicodeEncodeError))
     if invalid or "Invalid header value" in str(error):  # http.client's plain ValueError
         return Failure(FailureKind.CREDENTIALS, method, NO_HEADER)
-    if isinstance(error, requests.exceptions.HTTPError):
-        return _answered(method, error.response)
-    broken = isinstance(error, requests.exceptions.InvalidJSONError)  # usually an HTML page
-    if isinstance(error, requests.exceptions.RequestException) and not broken:
+    if isinstance(error, HTTPError):
+        last = error.response
+        if last is None:
+            return Failure(FailureKind.NETWORK, method, "no answer")
+    elif isinstance(error, RequestException) and not isinstance(error, InvalidJSONError):
         return of_network(method, error)
-    if last is not None and last.status_code >= 400:  # the cause may be throttling
-        return _answered(method, last)
-    return Failure(FailureKind.MALFORMED, method, "the answer is not Kaggle's JSON")
-
-
-def _answered(method: str, response: requests.Response | None) -> Failure:
-    """The failure for an answer with a status of 400 or above."""
-    if response is None:
-        return Failure(FailureKind.NETWORK, method, "no answer")
-    message = answers.message_in(response.text)
-    failure = of_answer(method, response, message)
-    return failure or Failure(FailureKind.REFUSED, method, message or "refused")
-
-
-def of_answer(method: str, response: requests.Response, message: str = "") -> Failure | None:
-    """The failure that a response's status means; None below 400."""
-    after = answers.retry_after(response.headers.get("Retry-After"))
-    return answers.of_status(method, response.status_code, message, after)
-
-
-def of_network(method: str, error: Exception) -> Failure:
-    """The failure for an exception of requests, without the URL, which may be signed."""
-    unsent = isinstance(error, requests.exceptions.ConnectTimeout) or any(
-        "NewConnectionError" in type(cause).__name__ or "NameResolution" in type(cause).__name__
-        for cause in _causes(error)
-    )
-    if isinstance(error, requests.exceptions.Timeout):
-        message = "no answer in time"
-    elif unsent:
-        message = "no connection"
-    else:
-        message = "the connection broke"
-    return Failure(FailureKind.NETWORK, method, message, sent=not unsent)
-
-
-def _causes(error: BaseException) -> list[BaseException]:
-    inner = [a for a in error.args if isinstance(a, BaseException)]
-    inner += [e for e in (getattr(error, "reason", None),) if isinstance(e, BaseException)]
-    return [error, *(deeper for cause in inner for deeper in _causes(cause))]
+    failure = None if last is None else of_response(method, last, last.text)
+    if failure is None and isinstance(error, HTTPError):  # an error with a status of 200
+        return Failure(FailureKind.REFUSED, method, str(error))
+    return failure or Failure(FailureKind.MALFORMED, method, "the answer is not Kaggle's JSON")
 
 
 def open_connection(timeouts: Timeouts | None = None, retries: Retries | None = None) -> Connection:
@@ -231,12 +187,7 @@ def open_connection(timeouts: Timeouts | None = None, retries: Retries | None = 
     cannot be checked.
     """
     timeouts = timeouts or Timeouts()
-    try:
-        api = (retries or Retries(attempts=1)).call(lambda: _authenticated(timeouts))
-    except Failure as failure:
-        raise failure.error() from None
-    except CredentialsError as error:
-        raise CredentialsError(f"{error}{REHEARSE}") from None
+    api = (retries or Retries(attempts=1)).call(lambda: _authenticated(timeouts))
     username = str(api.config_values.get(api.CONFIG_NAME_USER) or "")
     return Connection(api.build_kaggle_client(), username, timeouts)
 
@@ -246,34 +197,79 @@ def _authenticated(timeouts: Timeouts) -> Any:
     stdout = sys.stdout
     try:
         # The client checks a token without a time limit, so it gets one from outside.
-        return retries.within(timeouts.authenticate, _attempt)
-    except requests.exceptions.ReadTimeout:
-        sys.stdout = stdout  # the hanging thread has replaced it
-        raise Failure(FailureKind.NETWORK, CREDENTIALS, "no answer in time") from None
-
-
-def _attempt() -> Any:
-    try:
-        with contextlib.redirect_stdout(io.StringIO()):
-            return _authenticate()
+        return within(timeouts.authenticate, _authenticate)
     except SystemExit:
         raise CredentialsError(NO_CREDENTIALS) from None
     except _SORTED as error:
         failure = _failure(CREDENTIALS, error)
-        unanswered = isinstance(error, requests.exceptions.HTTPError) and error.response is None
+        unanswered = isinstance(error, HTTPError) and error.response is None
         if unanswered or failure.kind in (FailureKind.CREDENTIALS, FailureKind.REFUSED):
             own = failure.message == NO_HEADER
             raise CredentialsError(NO_HEADER if own else NO_CREDENTIALS) from None
         raise failure from None
+    finally:
+        sys.stdout = stdout  # a hanging thread has replaced it
 
 
 def _authenticate() -> Any:
     first = "kaggle" not in sys.modules
-    import kaggle
-    from kaggle.api.kaggle_api_extended import KaggleApi
+    with contextlib.redirect_stdout(io.StringIO()):
+        import kaggle
+        from kaggle.api.kaggle_api_extended import KaggleApi
 
-    if first and kaggle.api._authenticated:
-        return kaggle.api
-    api = KaggleApi()
-    api.authenticate()
-    return api
+        if first and kaggle.api._authenticated:
+            return kaggle.api
+        api = KaggleApi()
+        api.authenticate()
+        return api
+
+
+def within(seconds: float, call: Callable[[], T]) -> T:
+    """The result or exception of `call`, or `requests.ReadTimeout` after this many seconds.
+
+    An abandoned call continues in its own thread, which ends with this process.
+    """
+    returned: list[T] = []
+    raised: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            returned.append(call())
+        except BaseException as error:  # raised again in the waiting thread
+            raised.append(error)
+
+    worker = threading.Thread(target=work, daemon=True)
+    worker.start()
+    worker.join(seconds)
+    if raised:
+        raise raised[0]
+    if not returned:
+        raise requests.exceptions.ReadTimeout(f"no whole answer within {seconds:g} s")
+    return returned[0]
+
+
+def _whole(send: Callable[[], requests.Response], seconds: float) -> requests.Response:
+    """The response of `send`, with its body read, within this many seconds.
+
+    Raises `requests.ConnectionError` for a body of more than `LONGEST` bytes.
+    """
+    begun: list[requests.Response] = []
+
+    def read() -> requests.Response:
+        begun.append(send())
+        body = bytearray()
+        for chunk in begun[0].iter_content(1 << 20):
+            body += chunk
+            if len(body) > LONGEST:
+                begun[0].close()
+                raise requests.exceptions.ConnectionError(f"more than {LONGEST:,} bytes arrived")
+        begun[0]._content = bytes(body)  # where requests stores the body
+        return begun[0]
+
+    try:
+        return within(seconds, read)
+    except requests.exceptions.ReadTimeout:
+        for response in begun:  # wake the thread that still reads, if it has not just ended
+            with contextlib.suppress(AttributeError, ValueError, RuntimeError, OSError):
+                response.raw.shutdown()
+        raise

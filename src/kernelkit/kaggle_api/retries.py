@@ -1,31 +1,174 @@
-"""Retries of requests, and time limits for answers.
+"""Failed requests: their kinds, the errors that they are, and when a request is repeated.
 
 Requests are repeated a limited number of times, with growing pauses, and not before the time in
-`Retry-After`. A complete answer has a time limit, because a socket's own timeout restarts with
-every byte. The clock is passed in, so that a test need not wait as long as Kaggle takes.
+`Retry-After`. The clock is passed in, so that a test need not wait as long as Kaggle takes.
 """
 
 from __future__ import annotations
 
+import email.utils
+import enum
+import json
 import random
-import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import requests
-import urllib3
 
-from kernelkit.kaggle_api.answers import Failure
+from kernelkit.errors import (
+    CapacityError,
+    CredentialsError,
+    KernelkitError,
+    NetworkError,
+    RefusedError,
+)
+from kernelkit.shown import duration
 
 T = TypeVar("T")
 
-SLOWEST = 100.0  # bytes per second; a download below this rate counts as broken
+YEAR = 366 * 86400.0  # seconds
+LONG_PAUSE = 30.0  # seconds of silence after which the user is told why
 
-LONGEST = 500_000_000  # bytes of an answer, which may contain a session's log
 
-TOLD = 30.0  # seconds of silence after which the user is told why
+class FailureKind(enum.Enum):
+    """The kinds of failure: a label, the error that a command ends with, and the next step.
+
+    Those that end in a `NetworkError` are transient.
+    """
+
+    CREDENTIALS = (
+        "credentials",
+        CredentialsError,
+        "make a new token at https://www.kaggle.com/settings/api",
+    )
+    NOT_FOUND = (
+        "not found",
+        RefusedError,
+        "check the owner and slug, and that the account may see it",
+    )
+    REFUSED = "refused", RefusedError, ""
+    CAPACITY = (
+        "capacity",
+        CapacityError,
+        "wait until a session ends or the week is over, then push again",
+    )
+    THROTTLED = "throttled", NetworkError, "wait some minutes"
+    SERVER = "server", NetworkError, "Kaggle has a problem: try later"
+    NETWORK = "network", NetworkError, "check the connection and try again"
+    MALFORMED = (
+        "malformed answer",
+        NetworkError,
+        "Kaggle has a problem, or a proxy changes its answers: try later",
+    )
+    EXPIRED = "expired link", NetworkError, "list the files again for new links"
+
+    def __init__(self, label: str, error: type[KernelkitError], step: str) -> None:
+        self.label, self.error, self.step = label, error, step
+
+
+class Failure(KernelkitError):  # noqa: N818 - a failure of one call, whatever its error
+    """One failed call: its kind, Kaggle's message, and the seconds to wait after throttling.
+
+    It is also an error of its kind's type, with the next step in its text, so that a command can
+    end with it. `sent` is false if the request cannot have reached the server; then even a call
+    that must not be repeated may be repeated.
+    """
+
+    def __new__(cls, kind: FailureKind, *_: Any, **__: Any) -> Failure:
+        return super().__new__(_TYPES[kind.error])
+
+    def __init__(
+        self,
+        kind: FailureKind,
+        method: str,
+        message: str,
+        retry_after: float | None = None,
+        sent: bool = True,
+    ) -> None:
+        step = f"Kaggle asks to wait {duration(retry_after)}" if retry_after else kind.step
+        super().__init__(f"{method}: {message}" + (f" ({step})" if step else ""))
+        self.kind, self.method, self.message = kind, method, message
+        self.retry_after, self.sent = retry_after, sent
+
+    @property
+    def is_transient(self) -> bool:
+        """Whether the same call may succeed later."""
+        return self.kind.error is NetworkError
+
+    def advising(self, advice: str) -> Failure:
+        """The same failure with more to do in its text."""
+        self.args = (f"{self}. {advice}",)
+        return self
+
+
+_TYPES: dict[type[KernelkitError], type[Failure]] = {
+    kind.error: type(kind.error.__name__, (Failure, kind.error), {}) for kind in FailureKind
+}
+
+
+def of_response(method: str, response: requests.Response, body: str = "") -> Failure | None:
+    """The failure that a response means; None for a status below 400."""
+    status, message = response.status_code, _message_in(body)
+    if status < 400:
+        return None
+    if status == 429:
+        kind = FailureKind.THROTTLED
+    elif status >= 500:
+        kind = FailureKind.SERVER
+    elif is_capacity(message):
+        kind = FailureKind.CAPACITY
+    else:
+        kinds = {401: FailureKind.CREDENTIALS, 404: FailureKind.NOT_FOUND}
+        kind = kinds.get(status, FailureKind.REFUSED)
+    pause = retry_after(response.headers.get("Retry-After"))
+    return Failure(kind, method, message or f"HTTP {status}", pause)
+
+
+def of_network(method: str, error: Exception) -> Failure:
+    """The failure for an exception of requests, without the URL, which may be signed."""
+    causes = ("ConnectTimeout", "NewConnectionError", "NameResolutionError")
+    unsent = any(cause in repr(error) for cause in causes)
+    if isinstance(error, requests.exceptions.Timeout):
+        message = "no answer in time"
+    else:
+        message = "no connection" if unsent else "the connection broke"
+    return Failure(FailureKind.NETWORK, method, message, sent=not unsent)
+
+
+def is_capacity(message: str) -> bool:
+    """Whether a refusal is about used-up sessions or quota."""
+    message = message.lower()
+    return "session count" in message or "quota" in message
+
+
+def _message_in(body: str) -> str:
+    """The message in an error's body, in either of Kaggle's two forms; empty for HTML."""
+    try:
+        answer = json.loads(body)
+    except ValueError:
+        return ""
+    if not isinstance(answer, dict):
+        return ""
+    inner = answer.get("error")
+    message = inner.get("message") if isinstance(inner, dict) else answer.get("message")
+    return str(message or (inner if isinstance(inner, str) else ""))
+
+
+def retry_after(header: str | None) -> float | None:
+    """Seconds in a `Retry-After` header, in either form of RFC 9110; None for anything else.
+
+    A date without a zone is in UTC. More than a year counts as a year.
+    """
+    header = header or ""
+    try:
+        if header.isdecimal():
+            return min(float(header), YEAR)
+        date = email.utils.parsedate_tz(header)
+        return min(max(0.0, email.utils.mktime_tz(date) - time.time()), YEAR) if date else None
+    except (ValueError, OverflowError):
+        return None
 
 
 @dataclass(frozen=True)
@@ -57,7 +200,7 @@ class Retries:
 
     Pauses double from `first` to `longest` seconds with up to a quarter of jitter, so that
     many clients do not retry at the same moment. `patience` bounds the sum of the pauses. `tell` is
-    called for each pause of `TOLD` seconds and more, with the failure before the pause.
+    called for each pause of `LONG_PAUSE` seconds and more, with the failure before the pause.
     """
 
     attempts: int = 8
@@ -95,88 +238,6 @@ class Retries:
         """Pause this long after `failure`, or raise it if the pause would exceed `end`."""
         if self.clock.now() + seconds > end:
             raise failure
-        if self.tell and seconds >= TOLD:
+        if self.tell and seconds >= LONG_PAUSE:
             self.tell(failure, seconds)
         self.clock.sleep(seconds)
-
-
-def within(seconds: float, call: Callable[[], T]) -> T:
-    """The result or exception of `call`, or `requests.ReadTimeout` after this many seconds.
-
-    An abandoned call continues in its own thread, which ends with this process.
-    """
-    returned: list[T] = []
-    raised: list[BaseException] = []
-
-    def work() -> None:
-        try:
-            returned.append(call())
-        except BaseException as error:  # raised again in the waiting thread
-            raised.append(error)
-
-    worker = threading.Thread(target=work, daemon=True)
-    worker.start()
-    worker.join(seconds)
-    if raised:
-        raise raised[0]
-    if not returned:
-        raise requests.exceptions.ReadTimeout(f"no whole answer within {seconds:g} s")
-    return returned[0]
-
-
-def whole(send: Callable[[], requests.Response], seconds: float) -> requests.Response:
-    """The response of `send`, with its body read, within this many seconds.
-
-    Raises `requests.ConnectionError` for a body of more than `LONGEST` bytes.
-    """
-    begun: list[requests.Response] = []
-
-    def read() -> requests.Response:
-        begun.append(send())
-        body = bytearray()
-        for chunk in begun[0].iter_content(1 << 20):
-            body += chunk
-            if len(body) > LONGEST:
-                begun[0].close()
-                raise requests.exceptions.ConnectionError(f"more than {LONGEST:,} bytes arrived")
-        begun[0]._content = bytes(body)  # where requests stores the body
-        return begun[0]
-
-    try:
-        return within(seconds, read)
-    except requests.exceptions.ReadTimeout:
-        for response in begun:
-            _cut(response.raw)
-        raise
-
-
-def chunks(
-    response: requests.Response, size: int, window: float, late: Callable[[], bool]
-) -> Iterator[bytes]:
-    """The body of a streamed response as it arrives, at most `size` bytes at a time.
-
-    Raises `requests.ReadTimeout` once `late()` is true, or when fewer than `SLOWEST` bytes per
-    second arrived for `window` seconds; `requests.ConnectionError` when the connection breaks.
-    """
-    begun, received = time.monotonic(), 0
-    try:
-        while chunk := response.raw.read1(size, decode_content=True):
-            yield chunk
-            received += len(chunk)
-            passed = time.monotonic() - begun
-            if late() or (passed > window and received < SLOWEST * passed):
-                raise requests.exceptions.ReadTimeout("the body arrives too slowly")
-            if passed > window:
-                begun, received = time.monotonic(), 0
-    except urllib3.exceptions.ReadTimeoutError as error:
-        raise requests.exceptions.ReadTimeout(error) from error
-    except urllib3.exceptions.HTTPError as error:
-        raise requests.exceptions.ConnectionError(error) from error
-
-
-def _cut(raw: Any) -> None:
-    """Wake the thread that still reads this body, if it has not just ended."""
-    try:
-        raw.shutdown()
-    except (AttributeError, ValueError, RuntimeError, OSError):
-        return

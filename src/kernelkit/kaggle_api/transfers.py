@@ -4,31 +4,26 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import requests
+import urllib3
 
-from kernelkit.kaggle_api import retries
-from kernelkit.kaggle_api.answers import Failure, FailureKind
 from kernelkit.kaggle_api.client import Kaggle
-from kernelkit.kaggle_api.connection import StoreSession, of_answer, of_network
+from kernelkit.kaggle_api.connection import StoreSession, within
+from kernelkit.kaggle_api.retries import Failure, FailureKind, of_network, of_response
 
 DOWNLOAD, UPLOAD = "download", "upload"  # in place of a method of the API
 CHUNK = 1 << 18
 MOST = 25_000_000_000  # bytes of one file; a session's disk has 20 GB
-SLOWEST_UPLOAD = 10_000.0  # bytes a second
+SLOWEST = 100.0  # bytes per second; a download below this rate counts as broken
+SLOWEST_UPLOAD = 10_000.0  # bytes per second
 EXPIRED = (400, 401, 403, 404, 410)  # the statuses of storage servers for an expired link
-
-
-class LinkExpiredError(Failure):
-    """The storage server no longer accepts the link; a fresh list of the outputs has another."""
-
-    def __init__(self) -> None:
-        super().__init__(FailureKind.SERVER, DOWNLOAD, "its link had expired")
 
 
 @dataclass(frozen=True)
@@ -50,10 +45,10 @@ def receive(
 ) -> int:
     """Download `url` to the file `part`; returns the number of received bytes.
 
-    `until`: the end of the wait, on the clock of `kaggle.retries`. Raises `LinkExpiredError`, or
-    another `Failure` for a file that is incomplete, not as `expected` or longer than announced.
+    `until`: the end of the wait, on the clock of `kaggle.retries`. Raises a `Failure` for a link
+    that has expired, or a file that is incomplete, not as `expected` or longer than announced.
     """
-    clock, timeouts = kaggle.retries.clock, kaggle.connection.timeouts
+    timeouts = kaggle.connection.timeouts
     try:
         with session.get(
             url,
@@ -62,39 +57,61 @@ def receive(
             headers={"Accept-Encoding": "identity"},  # so that lengths mean the same
         ) as response:
             if response.status_code in EXPIRED:
-                raise LinkExpiredError
-            if failure := of_answer(DOWNLOAD, response):
+                raise Failure(FailureKind.EXPIRED, DOWNLOAD, "its link had expired")
+            if failure := of_response(DOWNLOAD, response):
                 raise failure
             if response.status_code != 200:  # 202, 204, 206 and the like have no complete file
                 raise _malformed(f"HTTP {response.status_code}")
-            chunks = retries.chunks(
-                response, CHUNK, timeouts.slow, lambda: until is not None and clock.now() > until
+            body = chunks(
+                response,
+                timeouts.slow,
+                lambda: until is not None and kaggle.retries.clock.now() > until,
             )
-            return _write(response, chunks, part, expected)
+            return _write(response, body, part, expected)
     except requests.exceptions.RequestException as error:
         raise of_network(DOWNLOAD, error) from None
 
 
+def chunks(response: requests.Response, window: float, late: Callable[[], bool]) -> Iterator[bytes]:
+    """The body of a streamed response as it arrives.
+
+    Raises `requests.ReadTimeout` once `late()` is true, or when fewer than `SLOWEST` bytes per
+    second arrived for `window` seconds; `requests.ConnectionError` when the connection breaks.
+    """
+    begun, received = time.monotonic(), 0
+    try:
+        while chunk := response.raw.read1(CHUNK, decode_content=True):
+            yield chunk
+            received += len(chunk)
+            passed = time.monotonic() - begun
+            if late() or (passed > window and received < SLOWEST * passed):
+                raise requests.exceptions.ReadTimeout("the body arrives too slowly")
+            if passed > window:
+                begun, received = time.monotonic(), 0
+    except urllib3.exceptions.ReadTimeoutError as error:
+        raise requests.exceptions.ReadTimeout(error) from error
+    except urllib3.exceptions.HTTPError as error:
+        raise requests.exceptions.ConnectionError(error) from error
+
+
 def _write(
-    response: requests.Response, chunks: Iterator[bytes], part: Path, expected: Expected
+    response: requests.Response, body: Iterator[bytes], part: Path, expected: Expected
 ) -> int:
     md5, sha256 = hashlib.md5(usedforsecurity=False), hashlib.sha256()
     received = 0
     stated = response.headers.get("Content-Length", "")
     lengths = [int(stated)] if stated.isdecimal() else []
     lengths += [] if expected.size is None else [expected.size]
-    most = min([expected.most, *lengths])
     with part.open("wb") as file:
-        for chunk in chunks:
+        for chunk in body:
             received += len(chunk)
-            if received > most:
-                raise _malformed(f"more than {most} bytes arrived")
+            if received > min([expected.most, *lengths]):
+                raise _malformed("more bytes arrived than it has")
             file.write(chunk)
             md5.update(chunk)
             sha256.update(chunk)
-    for length in lengths:
-        if length != received:
-            raise _malformed(f"{received} bytes arrived instead of {length}")
+    if any(length != received for length in lengths):
+        raise _malformed(f"{received} bytes arrived instead of {lengths[-1]}")
     if expected.sha256 and sha256.hexdigest() != expected.sha256:
         raise _malformed("it is not the file that this push's session wrote")
     # Google's storage, which serves Kaggle's links, sends the MD5 of the content.
@@ -117,19 +134,13 @@ def upload(kaggle: Kaggle, file: Path, method: str, service: str, **fields: Any)
         "last_modified_epoch_seconds": int(stat.st_mtime),
     }
     place = kaggle.repeated(method, service, **fields)
-    send(kaggle, place.create_url, file)
+    # The URL stores one file, so sending it twice does no harm.
+    kaggle.retries.call(lambda: send(kaggle, place.create_url, file))
     return str(place.token)
 
 
 def send(kaggle: Kaggle, url: str, file: Path) -> None:
-    """PUT a whole file to an upload URL, with retries; raises `Failure`.
-
-    The URL stores one file, so sending it twice does no harm.
-    """
-    kaggle.retries.call(lambda: _send_once(kaggle, url, file))
-
-
-def _send_once(kaggle: Kaggle, url: str, file: Path) -> None:
+    """PUT a whole file to an upload URL, once; raises `Failure`."""
     timeouts = kaggle.connection.timeouts
     # requests would send an empty file without a length, and wait forever for an answer.
     size = file.stat().st_size
@@ -147,11 +158,11 @@ def _send_once(kaggle: Kaggle, url: str, file: Path) -> None:
                 timeout=(timeouts.connect, timeouts.read),
             )
             # Only the answer's status is read, and the whole answer has a time limit.
-            with retries.within(timeouts.whole + size / SLOWEST_UPLOAD, put) as response:
+            with within(timeouts.whole + size / SLOWEST_UPLOAD, put) as response:
                 pass
     except requests.exceptions.RequestException as error:
         raise of_network(UPLOAD, error) from None
-    if failure := of_answer(UPLOAD, response):
+    if failure := of_response(UPLOAD, response):
         raise failure
     if response.status_code not in (200, 201):
         raise Failure(FailureKind.SERVER, UPLOAD, f"HTTP {response.status_code}")

@@ -16,7 +16,7 @@ from typing import Any
 
 from kernelkit import machines
 from kernelkit.errors import PreflightError
-from kernelkit.kaggle_api.answers import SOURCES
+from kernelkit.kaggle_api.client import SOURCES
 from kernelkit.machines import Machine
 
 FILE_NAME = "kernel-metadata.json"

@@ -16,7 +16,7 @@ from typing import Any
 from kernelkit import machines, project
 from kernelkit.bundle.build import Bundle, build
 from kernelkit.errors import NotebookError, ParameterError, PreflightError
-from kernelkit.kaggle_api.answers import Kernel
+from kernelkit.kaggle_api.client import Kernel
 from kernelkit.notebooks import parameters
 from kernelkit.notebooks.document import parameters_source, read_json, read_script
 from kernelkit.plans import chain, metadata

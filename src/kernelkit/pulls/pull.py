@@ -11,8 +11,7 @@ from typing import Unpack
 from kernelkit import files
 from kernelkit.bundle import cells
 from kernelkit.errors import NotebookError, ParameterError, PreflightError
-from kernelkit.kaggle_api.answers import Kernel, as_errors
-from kernelkit.kaggle_api.client import Kaggle
+from kernelkit.kaggle_api.client import Kaggle, Kernel
 from kernelkit.notebooks import document, pairs
 from kernelkit.plans import plan as plans
 from kernelkit.plans.plan import Plan
@@ -71,7 +70,6 @@ def pull_edits(
     return [] if dry_run else [edit.path for edit in edits]
 
 
-@as_errors()
 def _stored(kaggle: Kaggle, kernel: Kernel, version: int | None) -> tuple[str, int]:
     """The text of a version, and its number."""
     stored = kaggle.stored(kernel, version)

@@ -20,9 +20,9 @@ from pathlib import Path, PurePosixPath
 from kernelkit.bundle.manifest import MANIFEST
 from kernelkit.errors import OutputsError
 from kernelkit.kaggle_api import transfers
-from kernelkit.kaggle_api.answers import Failure, FailureKind, Outputs
-from kernelkit.kaggle_api.client import Kaggle
+from kernelkit.kaggle_api.client import Kaggle, Outputs
 from kernelkit.kaggle_api.connection import StoreSession
+from kernelkit.kaggle_api.retries import Failure, FailureKind
 from kernelkit.kaggle_api.transfers import Expected
 from kernelkit.pushes.proof import Manifest
 from kernelkit.run_folders import kit_folder
@@ -60,7 +60,7 @@ def fetch(
     begun = clock.now()
     until = begun + context.timing.fetch_seconds
     expected = _expected(kaggle, push, manifest, until)
-    listed = [file.name for file in outputs.files if file.name != MANIFEST]
+    listed = [name for name in outputs.files if name != MANIFEST]
     # Kaggle may omit hidden files.
     listed += [name for name in expected if name != MANIFEST and "/." not in f"/{name}"]
     names = dict.fromkeys(listed)
@@ -96,7 +96,7 @@ def _expected(
         sizes = kaggle.sizes(push.name, push.version or 0, until)
     except Failure as failure:
         if failure.is_transient:
-            raise OutputsError(f"the outputs cannot be listed: {failure.error()}") from None
+            raise OutputsError(f"the outputs cannot be listed: {failure}") from None
         return {}
     return {name: Expected(size) for name, size in sizes.items()}
 
@@ -162,7 +162,7 @@ class _Links:
     """The signed links of a listing, which any thread may renew."""
 
     def __init__(self, outputs: Outputs, list_again: Callable[[], Outputs]) -> None:
-        self._urls = {file.name: file.url for file in outputs.files}
+        self._urls = dict(outputs.files)
         self._list_again = list_again
         self._lock = threading.Lock()
         self._renewals = 0
@@ -189,7 +189,7 @@ class _Links:
         if self._renewals >= LINK_RENEWALS:
             return False
         self._renewals += 1
-        self._urls |= {file.name: file.url for file in self._list_again().files}
+        self._urls |= self._list_again().files
         return True
 
 
@@ -231,8 +231,9 @@ class _Download:
         url = self.links.url(name)
         try:
             return transfers.receive(self.kaggle, self.session, url, part, expected, self.until)
-        except transfers.LinkExpiredError:
-            self.links.renew(name, url)
+        except Failure as failure:
+            if failure.kind is FailureKind.EXPIRED:
+                self.links.renew(name, url)
             raise
 
 

@@ -19,8 +19,7 @@ from kernelkit.errors import (
     RunFailedError,
     of_traceback,
 )
-from kernelkit.kaggle_api.answers import Outputs, Quota
-from kernelkit.kaggle_api.client import Kaggle
+from kernelkit.kaggle_api.client import Kaggle, Outputs, Quota
 from kernelkit.pushes import proof
 from kernelkit.pushes.fetch import fetch
 from kernelkit.pushes.proof import Manifest

@@ -15,8 +15,8 @@ from dataclasses import replace
 import requests
 import urllib3
 
-from kernelkit.kaggle_api.answers import Failure
 from kernelkit.kaggle_api.client import Kaggle
+from kernelkit.kaggle_api.retries import Failure
 from kernelkit.pushes.proof import Evidence, of_log
 from kernelkit.run_folders.log import Entry, decode, entry_of
 from kernelkit.terminal.safe_text import excerpt

@@ -18,9 +18,9 @@ from pathlib import Path
 from kernelkit import files
 from kernelkit.bundle.manifest import MANIFEST
 from kernelkit.kaggle_api import transfers
-from kernelkit.kaggle_api.answers import Failure, FailureKind, Outputs
-from kernelkit.kaggle_api.client import Kaggle
+from kernelkit.kaggle_api.client import Kaggle, Outputs
 from kernelkit.kaggle_api.connection import StoreSession
+from kernelkit.kaggle_api.retries import Failure, FailureKind
 from kernelkit.kaggle_api.transfers import Expected
 from kernelkit.run_folders import kit_folder
 from kernelkit.run_folders.log import Entry, decode
@@ -87,7 +87,7 @@ def prove(kaggle: Kaggle, outputs: Outputs, number: str, until: float | None = N
     Sends at most one request. Raises `Failure` if the manifest cannot be fetched.
     """
     log = of_log(decode(outputs.log), number)
-    link = next((file.url for file in outputs.files if file.name == MANIFEST), None)
+    link = outputs.files.get(MANIFEST)
     if link is None:
         return Proof(log, None, Evidence.NONE)
     manifest = kaggle.retries.call(lambda: _received(kaggle, link, until), until)

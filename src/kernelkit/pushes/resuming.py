@@ -16,9 +16,8 @@ from kernelkit.errors import (
     ParameterError,
     StillRunningError,
 )
-from kernelkit.kaggle_api import answers
-from kernelkit.kaggle_api.answers import Failure, Stored
-from kernelkit.kaggle_api.client import Kaggle
+from kernelkit.kaggle_api.client import Kaggle, Stored
+from kernelkit.kaggle_api.retries import Failure
 from kernelkit.plans import metadata, plan
 from kernelkit.pushes import fetch, proof
 from kernelkit.pushes.follow import FollowOptions, Run, check_verified, follow
@@ -81,8 +80,7 @@ def fetch_push(
         with context.ending(), context.asking(reference) as kaggle:
             push = earlier(context, kaggle, reference)
             title = push.reference
-            with answers.as_errors():
-                status = kaggle.status(push.name, push.version)
+            status = kaggle.status(push.name, push.version)
             if status and status.alive:
                 raise StillRunningError(
                     f"{title} is still {status.state}. {context.how_to_resume(push)}"
@@ -158,8 +156,7 @@ def earlier(
 
 def stored_version(kaggle: Kaggle, push: Push) -> Stored:
     """A push's version as Kaggle stores it; raises `ParameterError` if there is none."""
-    with answers.as_errors():
-        stored = kaggle.stored(push.name, push.version)
+    stored = kaggle.stored(push.name, push.version)
     if stored is None:
         raise not_there(push)
     return stored
@@ -210,7 +207,7 @@ def _fetch_some(
         outputs = kaggle.outputs(push.name, push.version or 0)
         proved = proof.prove(kaggle, outputs, run.number)
     except Failure as failure:
-        raise NetworkError(f"the outputs cannot be listed: {failure.error()}") from None
+        raise NetworkError(f"the outputs cannot be listed: {failure}") from None
     if run.number and (proved.another or not proved.manifest):
         raise OutputsError(
             f"Kaggle does not list {MANIFEST} of push {run.number}, so that its files are "

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from kernelkit.kaggle_api.answers import Failure, FailureKind, Kernel, Saved, Stored
-from kernelkit.kaggle_api.client import Kaggle
+from kernelkit.kaggle_api.client import Kaggle, Kernel, Saved, Stored
+from kernelkit.kaggle_api.retries import Failure, FailureKind
 from kernelkit.run_folders.claims import source_of
 from kernelkit.workspace.timing import SavingPolicy
 

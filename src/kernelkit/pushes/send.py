@@ -9,9 +9,8 @@ from pathlib import Path
 from kernelkit.bundle import build
 from kernelkit.checks import account, preflight, tpu, wheels
 from kernelkit.errors import KernelkitError, PreflightError, RefusedError
-from kernelkit.kaggle_api import answers
-from kernelkit.kaggle_api.answers import SOURCES, Failure, FailureKind, Kernel, Saved, Stored
-from kernelkit.kaggle_api.client import Kaggle
+from kernelkit.kaggle_api.client import SOURCES, Kaggle, Kernel, Saved, Stored
+from kernelkit.kaggle_api.retries import Failure, FailureKind
 from kernelkit.plans.plan import Plan
 from kernelkit.pushes.save import save_once
 from kernelkit.terminal.events import from_here
@@ -102,11 +101,10 @@ def _not_saved(context: PushContext, push: Push, failure: Failure) -> KernelkitE
     kinds = (FailureKind.NETWORK, FailureKind.SERVER, FailureKind.MALFORMED)
     unknown = failure.kind in kinds and failure.sent
     context.ledger.update(push, state=ledgers.LOST if unknown else ledgers.REFUSED)
-    error = failure.error()
     if not unknown:
-        return error
-    return type(error)(
-        f"{error}. It is not known whether the push arrived: look at "
+        return failure
+    return failure.advising(
+        "It is not known whether the push arrived: look at "
         f"https://www.kaggle.com/code/{push.kernel} before you push again"
     )
 
@@ -134,8 +132,7 @@ def look_after_cut_off(context: PushContext, kaggle: Kaggle, kernel: Kernel) -> 
         lost_last = push is pushes[-1] and push.state == ledgers.LOST
         if push.version or not (push.state == ledgers.SENDING or lost_last):
             continue
-        with answers.as_errors():
-            version = _version_of(kaggle, kernel, push)
+        version = _version_of(kaggle, kernel, push)
         if version is None:
             context.ledger.update(push, state=ledgers.LOST)
             continue
@@ -161,7 +158,6 @@ def _version_of(kaggle: Kaggle, kernel: Kernel, push: Push) -> int | None:
     return arrived
 
 
-@answers.as_errors()
 def repeated(
     context: PushContext, kaggle: Kaggle, push: Push, *, latest: bool = True
 ) -> Push | None:

@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Unpack
 
 from kernelkit.errors import ParameterError
-from kernelkit.kaggle_api import answers
-from kernelkit.kaggle_api.answers import Failure, Kernel, Status, Stored
-from kernelkit.kaggle_api.client import Kaggle
+from kernelkit.kaggle_api.client import Kaggle, Kernel, Status, Stored
+from kernelkit.kaggle_api.retries import Failure
 from kernelkit.project import find_project
 from kernelkit.pushes.resuming import earlier, not_there, stored_version
 from kernelkit.terminal import safe_text
@@ -34,7 +33,7 @@ def tell_status(reference: str = LAST, **options: Unpack[CommandOptions]) -> str
     there is no such push, `CredentialsError` or `NetworkError` if Kaggle cannot be reached.
     """
     context = in_project(options)
-    with context.asking(reference) as kaggle, answers.as_errors():
+    with context.asking(reference) as kaggle:
         push = earlier(context, kaggle, reference)
         status = kaggle.status(push.name, push.version)
     if status is None:
@@ -91,7 +90,7 @@ def tell_quota(**options: Unpack[CommandOptions]) -> dict[str, float]:
     Raises `CredentialsError` or `NetworkError` if Kaggle cannot be reached.
     """
     context = in_project(options)
-    with context.asking() as kaggle, answers.as_errors():
+    with context.asking() as kaggle:
         quotas = {kind: kaggle.quota(kind) for kind in COUNTED}
     for kind, quota in quotas.items():
         if quota:
@@ -119,7 +118,7 @@ def stop(
     `RefusedError` if Kaggle did not delete it.
     """
     context = in_project(options)
-    with context.asking(reference) as kaggle, answers.as_errors():
+    with context.asking(reference) as kaggle:
         push = earlier(context, kaggle, reference)
         kernel = push.name
         if kernel.owner.lower() != kaggle.username.lower():

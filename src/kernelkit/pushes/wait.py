@@ -12,8 +12,8 @@ from kernelkit import machines
 from kernelkit.bundle.manifest import MANIFEST
 from kernelkit.errors import DeadlineError, KernelkitError, NetworkError, RefusedError
 from kernelkit.kaggle_api import transfers
-from kernelkit.kaggle_api.answers import Failure, FailureKind, Outputs, Quota, Status
-from kernelkit.kaggle_api.client import Kaggle
+from kernelkit.kaggle_api.client import Kaggle, Outputs, Quota, Status
+from kernelkit.kaggle_api.retries import Failure, FailureKind
 from kernelkit.pushes import proof
 from kernelkit.pushes.live_log import LiveLog
 from kernelkit.pushes.proof import Evidence, Manifest, Proof
@@ -116,7 +116,7 @@ class Wait:
             later = "later"
             if wanted > patience.longest:
                 later = f"in {duration(self._pause())}, though Kaggle says {duration(wanted)}"
-            self._emit("retrying", f"no status ({failure.kind.value}): looking again {later}")
+            self._emit("retrying", f"no status ({failure.kind.label}): looking again {later}")
             return Status(self._state or "queued")
         self._answered, self._failed = self._clock.now(), 0
         return status
@@ -164,8 +164,8 @@ class Wait:
             if self._list_failures >= self._patience.confirmations:
                 if failure.method == transfers.DOWNLOAD:
                     return self._over(status, None, doubt=f"{MANIFEST}: {failure.message}")
-                return self._over(status, None, str(failure.error()))
-            self._emit("retrying", f"no list of outputs ({failure.kind.value}): asking again later")
+                return self._over(status, None, str(failure))
+            self._emit("retrying", f"no list of outputs ({failure.kind.label}): asking again later")
             pause = min(failure.retry_after or 0.0, self._patience.longest)
             self._not_before = self._clock.now() + pause
             return None
@@ -216,10 +216,8 @@ class Wait:
         return Ended(status.state, status.message, queued, run, outputs, unlisted, doubt, manifest)
 
     def _refused(self, failure: Failure) -> KernelkitError:
-        error = failure.error()
-        return type(error)(
-            f"{error}. {self._push.kernel} version {self._version} continues on Kaggle. "
-            f"{self._resume}"
+        return failure.advising(
+            f"{self._push.kernel} version {self._version} continues on Kaggle. {self._resume}"
         )
 
     def _deadline(self) -> float:

@@ -23,8 +23,7 @@ from kernelkit.errors import (
     RunFailedError,
     StillRunningError,
 )
-from kernelkit.kaggle_api.answers import Quota, as_errors
-from kernelkit.kaggle_api.client import Kaggle
+from kernelkit.kaggle_api.client import Kaggle, Quota
 from kernelkit.plans.plan import Plan
 from kernelkit.pushes.follow import follow
 from kernelkit.pushes.send import look_after_cut_off, prepare, send
@@ -171,8 +170,7 @@ def _check_hours(planned: Plan, quota: Quota | None) -> None:
 
 
 def _stop_if_alive(context: PushContext, item: QueuedPush, push: Push, kaggle: Kaggle) -> None:
-    with as_errors():
-        status = kaggle.status(push.name, push.version)
+    status = kaggle.status(push.name, push.version)
     if status and status.alive:
         raise StillRunningError(
             f"queued push {item.number}, {push.reference}, is still {status.state}: reconnect with "

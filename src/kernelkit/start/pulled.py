@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from kernelkit import machines
 from kernelkit.errors import NotebookError, ParameterError, PreflightError, RefusedError
-from kernelkit.kaggle_api.answers import SOURCES, Failure, Kernel, Stored
-from kernelkit.kaggle_api.client import Kaggle
+from kernelkit.kaggle_api.client import SOURCES, Kaggle, Kernel, Stored
 from kernelkit.machines import Machine
 from kernelkit.notebooks import document, parameters
 
@@ -85,10 +84,7 @@ def pull(kaggle: Kaggle, source: str) -> PulledNotebook:
     if not REFERENCE.fullmatch(source):
         raise ParameterError(f"--from {source}: write OWNER/SLUG, as in the notebook's URL")
     owner, _, slug = source.partition("/")
-    try:
-        stored = kaggle.stored(Kernel(owner, slug))
-    except Failure as failure:
-        raise failure.error() from None
+    stored = kaggle.stored(Kernel(owner, slug))
     if stored is None:
         raise RefusedError(f"Kaggle has no notebook {source} that this account may see")
     if stored.language not in ("", "python"):

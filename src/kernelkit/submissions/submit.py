@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from kernelkit.errors import CapacityError, NetworkError, OutputsError, RefusedError
-from kernelkit.kaggle_api import answers, transfers
-from kernelkit.kaggle_api.answers import Failure, FailureKind, Kernel
-from kernelkit.kaggle_api.client import Kaggle
+from kernelkit.kaggle_api import transfers
+from kernelkit.kaggle_api.client import Kaggle, Kernel
+from kernelkit.kaggle_api.retries import Failure, FailureKind
 from kernelkit.project import find_project
 from kernelkit.shown import duration
 from kernelkit.workspace.context import PushContext
@@ -80,12 +80,11 @@ def submit(
     Raises `CapacityError` when today's submissions are used up, `RefusedError` for a submission
     that Kaggle cannot score, `NetworkError` when no score comes in time.
     """
-    with answers.as_errors():
-        reference = _submitted_earlier(kaggle, result, earlier or EarlierTry())
-        if reference is None:
-            reference = _submit_once(kaggle, result, note)
-        note(submission=reference)
-        score = _wait(context, kaggle, result, reference)
+    reference = _submitted_earlier(kaggle, result, earlier or EarlierTry())
+    if reference is None:
+        reference = _submit_once(kaggle, result, note)
+    note(submission=reference)
+    score = _wait(context, kaggle, result, reference)
     note(score=score or HIDDEN)
     context.events(
         "score",

@@ -15,9 +15,9 @@ from typing import Any, TextIO, TypedDict, get_type_hints
 
 from kernelkit import files
 from kernelkit.errors import KernelkitError, NoLocalKaggleError, ParameterError
-from kernelkit.kaggle_api.answers import Failure
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.connection import open_connection
+from kernelkit.kaggle_api.retries import Failure
 from kernelkit.project import LOCAL_KAGGLE, LOCKS, Project, find_project
 from kernelkit.shown import duration
 from kernelkit.terminal import safe_text
@@ -90,9 +90,8 @@ class PushContext:
             if self.events.as_json:
                 self.events("error", message, exit_code=error.exit_code)
             message = f"[rehearsal] {message}" if self.events.rehearsal else message
-            cleared = type(error)(message)
-            cleared.announced = self.events.as_json
-            raise cleared from None
+            error.args, error.announced = (message,), self.events.as_json
+            raise error from None
         finally:
             self.events.end()
 
@@ -103,7 +102,7 @@ class PushContext:
     def _tell_pause(self, failure: Failure, seconds: float) -> None:
         self.events(
             "retrying",
-            f"{failure.method} ({failure.kind.value}): asking again in {duration(seconds)}",
+            f"{failure.method} ({failure.kind.label}): asking again in {duration(seconds)}",
         )
 
     @property

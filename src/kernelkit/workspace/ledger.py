@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from kernelkit import files
-from kernelkit.kaggle_api.answers import Kernel
+from kernelkit.kaggle_api.client import Kernel
 
 # The states of a push.
 SENDING = "sending"  # SaveKernel was sent, and has not been answered

@@ -11,10 +11,9 @@ from click.testing import CliRunner
 from kernelkit import errors
 from kernelkit.commands.console import main
 from kernelkit.kaggle_api import connection
-from kernelkit.kaggle_api.answers import Failure, FailureKind, Kernel
-from kernelkit.kaggle_api.client import Kaggle
+from kernelkit.kaggle_api.client import Kaggle, Kernel
 from kernelkit.kaggle_api.connection import Timeouts, open_connection
-from kernelkit.kaggle_api.retries import Retries
+from kernelkit.kaggle_api.retries import Failure, FailureKind, Retries
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 from local_kaggle.server import LocalKaggle
 

@@ -1,9 +1,14 @@
-"""Asking again is bounded in number and in time, and as late as it is told."""
+"""Every failure of a call is sorted and says what to do; asking again is bounded."""
+
+import datetime
+import json
 
 import pytest
+import requests
 
-from kernelkit.kaggle_api.answers import Failure, FailureKind
-from kernelkit.kaggle_api.retries import Clock, Retries
+from kernelkit import errors
+from kernelkit.kaggle_api import retries
+from kernelkit.kaggle_api.retries import Clock, Failure, FailureKind, Retries
 
 
 class Waits:
@@ -46,9 +51,9 @@ def test_it_asks_until_it_is_answered():
 
 
 def test_pauses_grow_to_a_limit_with_some_jitter():
-    retries = Retries(first=2, longest=60)
+    policy = Retries(first=2, longest=60)
     for attempt in range(1, 20):
-        pause = retries.pause(attempt, SERVER)
+        pause = policy.pause(attempt, SERVER)
         grown = min(60, 2 * 2 ** (attempt - 1))
         assert grown <= pause <= 1.25 * grown
 
@@ -84,10 +89,10 @@ def test_it_does_not_wait_for_a_day_because_it_is_told_to():
 
 def test_a_long_pause_is_told_of():
     told = []
-    retries = Retries(clock=Waits(), tell=lambda failure, seconds: told.append(seconds))
-    retries.call(failing(1, SERVER))
+    policy = Retries(clock=Waits(), tell=lambda failure, seconds: told.append(seconds))
+    policy.call(failing(1, SERVER))
     assert told == []
-    retries.call(failing(1, Failure(FailureKind.THROTTLED, "GetKernel", "", retry_after=45.0)))
+    policy.call(failing(1, Failure(FailureKind.THROTTLED, "GetKernel", "", retry_after=45.0)))
     assert told == [45.0]
 
 
@@ -105,3 +110,93 @@ def test_a_clock_can_run_faster_than_the_wall():
     clock.sleep(-5)
     assert slept == [0.5, 0.0]
     assert clock.wall(20) == 2
+
+
+def answer(status, message="", **headers):
+    response = requests.Response()
+    response.status_code = status
+    response.headers.update(headers)
+    return retries.of_response("GetKernel", response, json.dumps({"message": message}))
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "kind"),
+    [
+        (401, "Unauthorized", FailureKind.CREDENTIALS),
+        (403, "Permission 'kernels.get' was denied", FailureKind.REFUSED),
+        (404, "", FailureKind.NOT_FOUND),
+        (400, "Maximum batch TPU session count of 1 reached.", FailureKind.CAPACITY),
+        (429, "", FailureKind.THROTTLED),
+        (500, "", FailureKind.SERVER),
+        (503, "", FailureKind.SERVER),
+    ],
+)
+def test_a_status_has_its_kind(status, message, kind):
+    assert answer(status, message).kind is kind
+
+
+def test_a_success_is_no_failure():
+    assert answer(200) is answer(302) is None
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ('{"code": 400, "message": "no"}', "no"),
+        ('{"error": {"code": 5, "message": "never", "status": "X"}}', "never"),
+        ('{"error": "plain"}', "plain"),
+        ("<html>Too many requests</html>", ""),
+        ("[1]", ""),
+        ("", ""),
+    ],
+)
+def test_both_forms_of_error_are_read(body, message):
+    assert retries._message_in(body) == message
+
+
+@pytest.mark.parametrize("zone", [" GMT", "", " -0000"])
+def test_retry_after_is_seconds_or_a_date_of_utc(zone):
+    assert retries.retry_after("7") == 7.0
+    later = datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=90)
+    assert 80 < retries.retry_after(later.strftime("%a, %d %b %Y %H:%M:%S") + zone) <= 90
+
+
+@pytest.mark.parametrize(
+    "header", [None, "soon", "-7", "inf", "nan", "1e999", "Wed, 21 Oct 999999 07:28:00"]
+)
+def test_a_retry_after_that_says_nothing_is_none(header):
+    assert retries.retry_after(header) is None
+
+
+@pytest.mark.parametrize("header", ["9" * 400, "Wed, 21 Oct 2015 07:28:00 -99999999999999"])
+def test_no_retry_after_is_beyond_all_measure(header):
+    assert retries.retry_after(header) == retries.YEAR
+
+
+def test_a_throttle_names_the_time_to_wait():
+    failure = answer(429, **{"Retry-After": "86400"})
+    assert "asks to wait 24 h 00 min" in str(failure)
+    assert failure.retry_after == 86400
+
+
+@pytest.mark.parametrize(
+    ("kind", "error", "code"),
+    [
+        (FailureKind.CREDENTIALS, errors.CredentialsError, 4),
+        (FailureKind.NOT_FOUND, errors.RefusedError, 5),
+        (FailureKind.REFUSED, errors.RefusedError, 5),
+        (FailureKind.CAPACITY, errors.CapacityError, 5),
+        (FailureKind.THROTTLED, errors.NetworkError, 8),
+        (FailureKind.SERVER, errors.NetworkError, 8),
+        (FailureKind.NETWORK, errors.NetworkError, 8),
+        (FailureKind.MALFORMED, errors.NetworkError, 8),
+        (FailureKind.EXPIRED, errors.NetworkError, 8),
+    ],
+)
+def test_each_kind_is_an_error_with_its_code(kind, error, code):
+    failure = Failure(kind, "GetKernel", "no")
+    with pytest.raises(error, match="GetKernel: no") as caught:
+        raise failure
+    assert caught.value is failure
+    assert failure.exit_code == code
+    assert failure.is_transient == (error is errors.NetworkError)

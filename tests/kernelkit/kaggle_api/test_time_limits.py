@@ -10,11 +10,10 @@ import pytest
 import requests
 
 from kernelkit.errors import OutputsError
-from kernelkit.kaggle_api import retries, transfers
-from kernelkit.kaggle_api.answers import Failure, FailureKind, Kernel, Output, Outputs
-from kernelkit.kaggle_api.client import Kaggle
-from kernelkit.kaggle_api.connection import Timeouts, open_connection
-from kernelkit.kaggle_api.retries import Retries
+from kernelkit.kaggle_api import transfers
+from kernelkit.kaggle_api.client import Kaggle, Kernel, Outputs
+from kernelkit.kaggle_api.connection import Timeouts, open_connection, within
+from kernelkit.kaggle_api.retries import Failure, FailureKind, Retries
 from kernelkit.pushes.fetch import fetch
 from kernelkit.terminal.events import Events
 from kernelkit.workspace.context import PushContext
@@ -82,7 +81,7 @@ def test_a_call_whose_answer_drips_is_given_up(dripping, kaggle, text):
 
 def test_a_download_that_drips_is_given_up(dripping, kaggle, tmp_path):
     dripping.text = (HEAD + b"\r\n", b" ")
-    listed = Outputs((Output("weights.bin", dripping.url),), "")
+    listed = Outputs({"weights.bin": dripping.url}, "")
     kaggle.sizes = lambda *_: {}
     context = PushContext(tmp_path, Events(io.StringIO()), Timing())
     push = Push("me/blossom", "", "", "cpu", version=1)
@@ -96,7 +95,7 @@ def test_a_download_ends_at_its_deadline(dripping):
     dripping.text = (HEAD + b"\r\n", b"x" * 1000)  # not slow, only endless
     end = time.monotonic() + 0.5
     with requests.get(dripping.url, stream=True, timeout=1) as response:
-        body = retries.chunks(response, 1 << 16, 0.2, lambda: time.monotonic() > end)
+        body = transfers.chunks(response, 0.2, lambda: time.monotonic() > end)
         with pytest.raises(requests.exceptions.ReadTimeout):
             for _ in body:
                 assert time.monotonic() < end + 1
@@ -112,6 +111,6 @@ def test_an_upload_whose_answer_drips_is_given_up(dripping, kaggle, tmp_path):
 
 
 def test_a_call_in_time_is_as_without_a_limit():
-    assert retries.within(5, lambda: 3) == 3
+    assert within(5, lambda: 3) == 3
     with pytest.raises(KeyError, match="no"):
-        retries.within(5, lambda: {}["no"])
+        within(5, lambda: {}["no"])

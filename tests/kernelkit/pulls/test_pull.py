@@ -45,7 +45,7 @@ def pushed(repository, kaggle, monkeypatch):
 def edit_on_kaggle(timing, *changes, cell_metadata=True):
     """Save the newest version anew with texts changed, as Kaggle's editor does."""
     kaggle = Kaggle(open_connection(timing.timeouts, timing.retries), timing.retries)
-    from kernelkit.kaggle_api.answers import Kernel
+    from kernelkit.kaggle_api.client import Kernel
 
     kernel = Kernel("tester", "blossom-train")
     text = kaggle.stored(kernel).text
@@ -146,7 +146,7 @@ def test_a_script_comes_back_without_what_was_carried(repository, kaggle, timing
     repository.describe(code_file="work.py", kernel_type="script")
     repository.push()
     kaggle_api = Kaggle(open_connection(timing.timeouts, timing.retries), timing.retries)
-    from kernelkit.kaggle_api.answers import Kernel
+    from kernelkit.kaggle_api.client import Kernel
 
     kernel = Kernel("tester", "blossom-train")
     text = kaggle_api.stored(kernel).text.replace("\nx = 1\n", "\nx = 2\n")

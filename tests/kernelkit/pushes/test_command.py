@@ -15,8 +15,7 @@ from click.testing import CliRunner
 
 from kernelkit import errors, machines
 from kernelkit.commands import console
-from kernelkit.kaggle_api.answers import Kernel
-from kernelkit.kaggle_api.client import Kaggle
+from kernelkit.kaggle_api.client import Kaggle, Kernel
 from kernelkit.kaggle_api.connection import open_connection
 from kernelkit.plans import plan
 from kernelkit.pushes import proof, send

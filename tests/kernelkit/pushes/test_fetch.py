@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 
 from kernelkit import errors
-from kernelkit.kaggle_api.answers import Failure, Output, Outputs
-from kernelkit.kaggle_api.client import Kaggle
+from kernelkit.kaggle_api.client import Kaggle, Outputs
 from kernelkit.kaggle_api.connection import open_connection
+from kernelkit.kaggle_api.retries import Failure
 from kernelkit.pushes import fetch as fetch_module
 from kernelkit.pushes.resuming import fetch_push
 from kernelkit.terminal.events import Events
@@ -88,11 +88,8 @@ def test_a_download_that_goes_wrong_is_made_again(server, fetch, tmp_path, kind)
 
 def test_links_that_expire_all_at_once_are_renewed_once(server, fetch, tmp_path, timing):
     listed = fetch.outputs()
-    broken = Outputs(
-        tuple(Output(f.name, f.url.replace("ignature=", "ignature=0")) for f in listed.files),
-        listed.log,
-    )
-    fetch(outputs=broken)
+    broken = {n: url.replace("ignature=", "ignature=0") for n, url in listed.files.items()}
+    fetch(outputs=Outputs(broken, listed.log))
     assert right(tmp_path / "home")
     assert server.faults.calls["ListKernelSessionOutput"] <= 6
 
@@ -107,7 +104,7 @@ def test_pages_that_repeat_lose_no_file(fetch, tmp_path):
 
 
 def test_pages_in_a_circle_come_to_an_end(fetch):
-    with pytest.raises(errors.OutputsError, match="pages repeat"):
+    with pytest.raises(errors.OutputsError, match="pages have no end"):
         fetch(Fault("ListKernelFiles", 0, FaultKind.REPEATED_PAGE))
 
 
@@ -153,7 +150,7 @@ def test_errors_never_repeat_a_signed_link(fetch):
 )
 def test_a_name_that_no_disk_takes_costs_that_file_alone(fetch, tmp_path, name, message):
     listed = fetch.outputs()
-    odd = Outputs((*listed.files, Output(name, listed.files[0].url)), listed.log)
+    odd = Outputs({**listed.files, name: listed.files["0.bin"]}, listed.log)
     with pytest.raises(errors.OutputsError, match=f"1 of {FILES + 3} .*\n.*{message}"):
         fetch(outputs=odd)
     assert right(tmp_path / "home")
@@ -180,7 +177,7 @@ def test_a_push_remembers_what_stays_and_brings_it_on_request(quick_sessions, re
 def test_a_file_whose_name_holds_a_credential_is_not_written(fetch, server, tmp_path):
     listed = fetch.outputs()
     fetch.context.events.keep_secret([server.key()])
-    odd = Outputs((*listed.files, Output(f"{server.key()}.bin", listed.files[0].url)), listed.log)
+    odd = {**listed.files, f"{server.key()}.bin": listed.files["0.bin"]}
     with pytest.raises(errors.OutputsError, match="contains your credentials"):
-        fetch(outputs=odd)
+        fetch(outputs=Outputs(odd, listed.log))
     assert not [path for path in (tmp_path / "home").rglob("*") if server.key() in path.name]

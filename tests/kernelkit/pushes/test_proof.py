@@ -11,8 +11,8 @@ from kernelkit import errors
 from kernelkit.bundle import build
 from kernelkit.bundle.manifest import MANIFEST
 from kernelkit.kaggle_api import connection, transfers
-from kernelkit.kaggle_api.answers import Failure, Output, Outputs
-from kernelkit.kaggle_api.client import Kaggle
+from kernelkit.kaggle_api.client import Kaggle, Outputs
+from kernelkit.kaggle_api.retries import Failure
 from kernelkit.kaggle_api.transfers import Expected
 from kernelkit.pushes import proof
 from kernelkit.run_folders.log import decode
@@ -118,7 +118,7 @@ def test_the_previous_versions_list_is_not_fetched(repository, kaggle, answers, 
 @pytest.mark.long
 def test_half_a_list_and_no_log_is_no_result(repository, kaggle, answers):
     def half(self, outputs, _):
-        return Outputs(tuple(f for f in outputs.files if f.name == "0.bin"), "")
+        return Outputs({"0.bin": outputs.files["0.bin"]}, "")
 
     answers("outputs", half)
     with pytest.raises(errors.OutputsError, match=f"{MANIFEST}, which this push writes"):
@@ -127,7 +127,8 @@ def test_half_a_list_and_no_log_is_no_result(repository, kaggle, answers):
 
 def test_a_file_missing_from_the_list_is_named(repository, kaggle, answers):
     def half(self, outputs, _):
-        return Outputs(tuple(f for f in outputs.files if f.name != "0.bin"), outputs.log)
+        rest = {name: url for name, url in outputs.files.items() if name != "0.bin"}
+        return Outputs(rest, outputs.log)
 
     answers("outputs", half)
     with pytest.raises(errors.OutputsError, match=r"0\.bin: Kaggle does not list it"):
@@ -142,13 +143,9 @@ def test_links_that_lead_to_another_versions_files_bring_nothing_home(
     mixed = []
 
     def links(self, outputs, asked):
-        older = {f.name: f.url for f in asked(self, pushes(repository)[0].name, 1).files}
+        older = asked(self, pushes(repository)[0].name, 1).files
         mixed.append(older)
-        kept = [
-            Output(f.name, f.url if f.name == MANIFEST else older.get(f.name, f.url))
-            for f in outputs.files
-        ]
-        return Outputs(tuple(kept), outputs.log)
+        return Outputs(outputs.files | older | {MANIFEST: outputs.files[MANIFEST]}, outputs.log)
 
     answers("outputs", links)
     with pytest.raises(errors.OutputsError, match=r"metrics\.json: it is not the file that this"):
@@ -158,8 +155,8 @@ def test_links_that_lead_to_another_versions_files_bring_nothing_home(
 
 def test_what_the_manifest_does_not_name_comes_home_unverified(repository, kaggle, answers):
     def more(self, outputs, _):
-        extra = Output("__results__.html", outputs.files[0].url)
-        return Outputs((*outputs.files, extra), outputs.log)
+        extra = {"__results__.html": outputs.files["0.bin"]}
+        return Outputs(outputs.files | extra, outputs.log)
 
     answers("outputs", more)
     folder = repository.push("files=1")

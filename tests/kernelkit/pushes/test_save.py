@@ -2,10 +2,9 @@
 
 import pytest
 
-from kernelkit.kaggle_api.answers import Failure, FailureKind, Kernel, Saved, Stored
-from kernelkit.kaggle_api.client import SOURCES, Kaggle
+from kernelkit.kaggle_api.client import SOURCES, Kaggle, Kernel, Saved, Stored
 from kernelkit.kaggle_api.connection import open_connection
-from kernelkit.kaggle_api.retries import Clock, Retries
+from kernelkit.kaggle_api.retries import Clock, Failure, FailureKind, Retries
 from kernelkit.plans import plan
 from kernelkit.pushes.save import save_once, twins
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule

@@ -8,8 +8,7 @@ from click.testing import CliRunner
 
 from kernelkit import errors
 from kernelkit.commands.kaggle.pushed import stop as stop_command
-from kernelkit.kaggle_api.answers import Kernel
-from kernelkit.kaggle_api.client import Kaggle
+from kernelkit.kaggle_api.client import Kaggle, Kernel
 from kernelkit.kaggle_api.connection import open_connection
 from kernelkit.pushes.status import stop
 from kernelkit.workspace import ledger as ledgers

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from kernelkit import errors
-from kernelkit.kaggle_api.answers import Failure, FailureKind, Outputs, Status
-from kernelkit.kaggle_api.retries import Retries
+from kernelkit.kaggle_api.client import Outputs, Status
+from kernelkit.kaggle_api.retries import Failure, FailureKind, Retries
 from kernelkit.pushes import wait as wait_module
 from kernelkit.pushes.wait import Wait
 from kernelkit.workspace.context import PushContext
@@ -56,7 +56,7 @@ class Told:
         log = self.log.pop(0) if len(self.log) > 1 else self.log[0]
         if isinstance(log, Failure):
             raise log
-        return Outputs((), log)
+        return Outputs({}, log)
 
 
 class NoLog:

@@ -9,8 +9,7 @@ import time
 import pytest
 
 from kernelkit.errors import NotebookError, ParameterError, RefusedError
-from kernelkit.kaggle_api.answers import Kernel, Stored
-from kernelkit.kaggle_api.client import Kaggle
+from kernelkit.kaggle_api.client import Kaggle, Kernel, Stored
 from kernelkit.kaggle_api.connection import open_connection
 from kernelkit.pushes.command import push_kernel
 from kernelkit.start import pulled

@@ -6,9 +6,9 @@ import pytest
 
 from kernelkit import errors
 from kernelkit.kaggle_api import transfers
-from kernelkit.kaggle_api.answers import Failure, FailureKind, Kernel
-from kernelkit.kaggle_api.client import Kaggle
+from kernelkit.kaggle_api.client import Kaggle, Kernel
 from kernelkit.kaggle_api.connection import open_connection
+from kernelkit.kaggle_api.retries import Failure, FailureKind
 from kernelkit.submissions import submit as submission
 from kernelkit.terminal.events import Events
 from kernelkit.workspace.context import PushContext
