@@ -88,11 +88,11 @@ def report(
     """
     from kernelkit.reports.report import report
 
-    def left_out(path: Path, reason: str) -> None:
+    def left_out(line: str) -> None:
         if as_json:
-            click.echo(json.dumps({"event": "left out", "path": str(path), "text": reason}))
+            click.echo(json.dumps({"event": "left out", "text": line}))
         elif not quiet:
-            click.echo(f"{path} {reason}", err=True)
+            click.echo(line, err=True)
 
     for page in report(paths, index=index, output=output, left_out=left_out):
         if as_json:

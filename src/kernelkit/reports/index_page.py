@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,115 +23,70 @@ def runs_under(
     paths: Sequence[Path], is_run: Callable[[Path], bool] = run_folder.is_run
 ) -> list[Path]:
     """The run folders among the paths and up to two levels below them, sorted."""
-    runs: set[Path] = set()
-    for path in paths:
-        level = [path]
-        for _ in range(DEPTH + 1):
-            runs.update(filter(is_run, level))
-            below = (path for folder in level for path in folder.iterdir() if path.is_dir())
-            level = [path for path in below if not path.name.startswith(".")]
+    runs, level = set(filter(is_run, paths)), list(paths)
+    for _ in range(DEPTH):
+        below = (path for folder in level for path in folder.iterdir() if path.is_dir())
+        level = [path for path in below if not path.name.startswith(".")]
+        runs.update(filter(is_run, level))
     return sorted(runs)
 
 
 def write(folders: Sequence[Path], page: Path) -> Path:
-    """Write the page over these run folders, newest first; links are relative to it.
+    """Write the page over these run folders; links are relative to it. Returns `page`.
 
-    A run whose metrics cannot be read is listed as such. Reports and pages of sweeps get a link
-    back to this one, and reports the names of the runs as they are here. Returns `page`.
+    A run whose metrics cannot be read is listed as such.
     """
-    shown = project.shown(page.parent)
-    names = _names(folders, shown.parameters)
-    files.write_text(page, render(names, page.parent, shown))
-    for sweep in {sweep for folder in folders if (sweep := trail.sweep_of(folder))}:
-        if sweep / trail.INDEX != page.resolve():
-            trail.link_back(sweep / trail.INDEX, {trail.ALL_RUNS: trail.address(page, sweep)})
-    for folder, (name, _) in names.items():
-        report = run_folder.report_place(folder)
-        trail.link_back(report, trail.way_back(report.parent, page), name)
-    return page
+    return files.write_text(page, render(folders, page.parent, project.shown(page.parent)))
 
 
 def live(folder: Path, over: bool) -> str:
     """The page over all runs below a folder as they are now, for a server that ends with `over`."""
-    shown = project.shown(folder)
     folders = runs_under([folder], lambda f: run_folder.is_run(f) or active.is_active(f))
-    names = _names(folders, shown.parameters)
-    count = sum(map(active.is_active, names))
+    count = sum(map(active.is_active, folders))
     text = "Watching has ended." if over else f"{count or 'no'} run{'s' * (count != 1)} going on"
-    return render(names, folder, shown, {"text": text, "until": None, "over": over})
-
-
-def _names(folders: Sequence[Path], first: Sequence[str]) -> dict[Path, tuple[str, str]]:
-    planned = {sweep: trail.planned(sweep) for sweep in set(map(trail.sweep_of, folders)) if sweep}
-    return {
-        folder: naming.run_name(
-            folder, partial(_parameters, folder), first, planned.get(folder.resolve().parent, {})
-        )
-        for folder in folders
-    }
-
-
-def _parameters(folder: Path) -> tuple[naming.Values, naming.Values]:
-    """Of the executed notebook the values of all parameters, and their defaults."""
-    values, defaults, _ = _executed(folder)
-    return values, defaults
-
-
-def _executed(folder: Path) -> tuple[naming.Values, naming.Values, bool]:
-    path = run_folder.executed(folder) or folder / active.PART
-    return _read(path, path.stat().st_mtime_ns) if path.is_file() else ({}, {}, False)
-
-
-@functools.lru_cache(4096)  # a page that is watched is made again and again
-def _read(path: Path, _written: int) -> tuple[naming.Values, naming.Values, bool]:
-    """Of an executed notebook the parameters, their defaults, and whether it reached its end."""
-    try:
-        notebook = nbformat.read(path, as_version=4)
-    except Exception:  # nbformat raises a dozen kinds
-        return {}, {}, False
-    defaults = notebook_html.declared(notebook, PARAMETERS_TAG)
-    reached = notebook_html.reached_end(notebook)
-    return notebook_html.parameters_of(notebook), defaults, reached
+    state = {"text": text, "until": None, "over": over}
+    return render(folders, folder, project.shown(folder), state)
 
 
 def render(
-    names: Mapping[Path, tuple[str, str]],
-    base: Path,
-    shown: Shown,
-    live: Mapping[str, Any] | None = None,
+    folders: Sequence[Path], base: Path, shown: Shown, live: Mapping[str, Any] | None = None
 ) -> str:
-    """The page's HTML; `names`: {run folder: its name, its setting}; links start from `base`."""
-    runs, curve = [], ""
-    for folder, names_of_run in names.items():
-        column, points = history.curve(folder, shown.score)
-        curve = curve or column
-        runs.append(replace(_run(folder, base, names_of_run), curve=points))
+    """The page's HTML; links start from `base`."""
+    curves = [history.curve(folder, shown.score) for folder in folders]
+    runs = [
+        _run(folder, base, shown, points)
+        for folder, (_, points) in zip(folders, curves, strict=True)
+    ]
+    curve = next((column for column, _ in curves if column), "")
     columns = shown.parameters
     return RunsPage("Runs", runs, shown, columns, curve=curve, folder=base, live=live or {}).html()
 
 
-def _run(folder: Path, base: Path, names: tuple[str, str]) -> ShownRun:
-    note, metrics, now = "", run_folder.metrics(folder), active.Activity()
+def _run(folder: Path, base: Path, shown: Shown, curve: Sequence[float]) -> ShownRun:
+    metrics = run_folder.metrics(folder)
     running = active.is_active(folder)
-    if running:
-        now = active.activity(folder)
-    elif metrics is None:
+    now = active.activity(folder) if running else active.Activity()
+    values, defaults, reached_end = _executed(folder)
+    note = ""
+    if metrics is None and not running:
         damaged = (folder / run_folder.METRICS).is_file()
-        reached = "" if _executed(folder)[2] else "did not reach its end"
-        note = "metrics.json cannot be read" if damaged else reached
+        note = "metrics.json cannot be read" if damaged else "did not reach its end"
+        note *= damaged or not reached_end
     metrics = metrics or {}
+    parameters = run_folder.part(metrics, "parameters")
+    first = shown.parameters
+    name, setting = naming.run_name(folder, lambda: (values or parameters, defaults), first)
     sweep = trail.sweep_of(folder)
     where = trail.address(folder, base)
     paths = [folder / name for name in run_folder.LEFT_BY_A_RUN if (folder / name).is_file()]
     written = max((path.stat().st_mtime for path in paths), default=0.0)
-    given = run_folder.part(metrics, "parameters").items()
     images = run_folder.part(metrics, "data").get("val")
     source = run_folder.data_name(metrics)
     return ShownRun(
         id=where,
-        name=names[0],
-        setting=names[1],
-        parameters={name: value for name, value in given if name not in naming.IGNORED},
+        name=name,
+        setting=setting,
+        parameters={n: value for n, value in parameters.items() if n not in naming.IGNORED},
         metrics=run_folder.numbers(metrics),
         state="running" if running else "",
         when=now.began if running else run_folder.ended(metrics, written),
@@ -144,5 +97,23 @@ def _run(folder: Path, base: Path, names: tuple[str, str]) -> ShownRun:
         sweep=trail.link(sweep / trail.INDEX, base) if sweep else "",
         device=run_folder.device_name(metrics),
         data=f"{source} ({images:,} val)" if isinstance(images, int) else source,
+        curve=curve,
         log=now.log,
     )
+
+
+def _executed(folder: Path) -> tuple[naming.Values, naming.Values, bool]:
+    path = run_folder.executed(folder) or folder / active.PART
+    return _read(path, path.stat().st_mtime_ns) if path.is_file() else ({}, {}, False)
+
+
+@functools.lru_cache(4096)  # a page that is watched is made again and again
+def _read(path: Path, _written: int) -> tuple[naming.Values, naming.Values, bool]:
+    """The parameters and defaults of an executed notebook, and whether it reached its end."""
+    try:  # without nbformat's validation, which takes most of the time
+        notebook = nbformat.v4.reads(path.read_text(encoding="utf-8"))
+        defaults = notebook_html.declared(notebook, PARAMETERS_TAG)
+        values = notebook_html.parameters_of(notebook)
+        return values, defaults, notebook_html.reached_end(notebook)
+    except Exception:  # a damaged notebook can have any shape
+        return {}, {}, False

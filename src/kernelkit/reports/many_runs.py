@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-import zipfile
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,14 +12,11 @@ from urllib.parse import unquote
 
 import yaml
 
-from kernelkit.reports import sections, shell
+from kernelkit.reports import shell
 from kernelkit.run_folders import history
 from kernelkit.shown import Shown
 
-GUESSED = 12  # runs, the best, whose guesses at every photo are on the page
-MOST_PICTURES = 150  # of photos on which those runs disagree, about 8 kB each
 NOTES = "notes.yaml"  # beside the page: {id of a run: {tags: [...], note: "..."}}
-PREDICTIONS = "val_predictions.npz"
 PARTS = "data table effects parallel importance curves compare notes export live page"
 SCRIPTS = (shell.CHART, *(f"runs/{part}.js" for part in PARTS.split()))
 
@@ -81,10 +77,9 @@ class RunsPage:
 
     def html(self, back: Mapping[str, str] | None = None) -> str:
         """The page; `back`: {name: address} of the pages above it."""
-        tables = [self._rows("bars", run)[1:] for run in self.runs]
-        scores = [{row[0]: row[1] for row in rows if len(row) > 1} for rows in tables]
+        folders = [self.folder / unquote(run.id) for run in self.runs]
+        scores = list(map(self._classes, folders))
         classes = list(dict.fromkeys(name for own in scores for name in own))
-        photos, guesses = self._guesses()
         notes, damage = self._notes()
         data = {
             "sweep": self.base is not None,
@@ -97,7 +92,6 @@ class RunsPage:
             "defaults": self.defaults,
             "curve": self.curve,
             "classes": classes,
-            "photos": photos,
             "notes": notes,
             "damage": damage,
             "notebook": self.notebook,
@@ -106,78 +100,33 @@ class RunsPage:
                 vars(run)
                 | {
                     "curve": [round(value, 5) for value in run.curve],
-                    "along": history.along(self._place(run)) if run.curve else {},
+                    "along": history.along(folder) if run.curve else {},
                     "classes": [own.get(name) for name in classes] if own else [],
-                    "guesses": guesses.get(run.id),
                 }
-                for run, own in zip(self.runs, scores, strict=True)
+                for run, folder, own in zip(self.runs, folders, scores, strict=True)
             ],
         }
         example = f"{self.columns[0]}=… " if self.columns else ""
         body = shell.rendered("runs.html.j2", title=self.title, example=example)
         return shell.page(self.title, body, SCRIPTS, data, back)
 
-    def _place(self, run: ShownRun) -> Path:
-        return self.folder / unquote(run.id)
-
-    def _rows(self, kind: str, run: ShownRun) -> list[list[str]]:
-        """The CSV that the first section of this kind shows of a run; [] if it cannot be read."""
-        name = next((own.file for own in self.shown.sections if own.kind == kind), "")
+    def _classes(self, folder: Path) -> dict[str, str]:
+        """{class: score} of a run, from the CSV of the first section of bars; {} without it."""
+        name = next((own.file for own in self.shown.sections if own.kind == "bars"), "")
         try:
-            with (self._place(run) / name).open(encoding="utf-8", newline="") as lines:
-                return list(csv.reader(lines))
+            with (folder / name).open(encoding="utf-8", newline="") as lines:
+                return {row[0]: row[1] for row in list(csv.reader(lines))[1:] if len(row) > 1}
         except (OSError, ValueError, csv.Error):
-            return []
-
-    def _guesses(self) -> tuple[dict[str, Any], dict[str, list[int]]]:
-        """What was validated on, and the guesses of the best runs by their ids.
-
-        Runs that were validated on something else than the best of them are left out.
-        """
-        best = [run for run in self.runs if self.shown.score in run.metrics]
-        best.sort(key=lambda run: run.metrics[self.shown.score], reverse=not self.shown.minimize)
-        read = {run.id: _guesses(self._place(run) / PREDICTIONS) for run in best[:GUESSED]}
-        ids, labels, _ = first = next(filter(None, read.values()), ([], [], []))
-        names = next(iter(self._rows("matrix", best[0])), [])[1:] if ids else []
-        alike = {id: own[2] for id, own in read.items() if own and own[:2] == first[:2]}
-        apart = {
-            str(id) for id, *own in zip(ids, *alike.values(), strict=True) if len(set(own)) > 1
-        }
-        pictures = self._pictures([run for run in best if run.id in alike], apart)
-        return {"ids": ids, "truths": labels, "names": names, "pictures": pictures}, alike
-
-    def _pictures(self, runs: Sequence[ShownRun], ids: Container[str]) -> dict[str, str]:
-        """By their ids, the photos among these that the runs' own sections of photos hold."""
-        pictures: dict[str, str] = {}
-        own = [section for section in self.shown.sections if section.kind == "photos"]
-        contents = [sections.filled(section, self._place(run)) for run in runs for section in own]
-        for photo in (photo for content in contents if content for photo in content["photos"]):
-            if (id := photo["texts"].get("id")) in ids and len(pictures) < MOST_PICTURES:
-                pictures.setdefault(id, photo["picture"])
-        return pictures
+            return {}
 
     def _notes(self) -> tuple[object, str]:
         """What `notes.yaml` beside the page holds, as JSON can say it, and what is wrong there."""
         try:
-            notes = yaml.safe_load((self.folder / NOTES).read_text(encoding="utf-8"))
-            notes = json.loads(json.dumps({} if notes is None else notes, default=str))
+            notes = yaml.safe_load((self.folder / NOTES).read_text(encoding="utf-8")) or {}
+            if not all(isinstance(entry, dict) for entry in notes.values()):
+                raise ValueError("an entry is no table")
+            return json.loads(json.dumps(notes, default=str)), ""
         except FileNotFoundError:
             return {}, ""
-        except (OSError, ValueError, TypeError, RecursionError, yaml.YAMLError) as error:
-            mark = getattr(error, "problem_mark", None)
-            return {}, "cannot be read" + (f": see line {mark.line + 1}" if mark else "")
-        entries = notes.values() if isinstance(notes, dict) else [notes]
-        whole = all(isinstance(entry, dict) for entry in entries)
-        return notes, "" if whole else "has entries that are not {tags: [...], note: ...} of a run"
-
-
-def _guesses(path: Path) -> tuple[list[Any], list[int], list[int]] | None:
-    """The ids, classes and guessed classes of a run's predictions; None if they cannot be read."""
-    try:
-        import numpy as np  # there where a run left such a file
-
-        with np.load(path) as arrays:
-            guesses = arrays["probabilities"].argmax(axis=1)
-            return arrays["ids"].tolist(), arrays["labels"].tolist(), guesses.tolist()
-    except (ImportError, OSError, ValueError, KeyError, zipfile.BadZipFile):
-        return None
+        except (OSError, ValueError, TypeError, AttributeError, RecursionError, yaml.YAMLError):
+            return {}, "is not YAML of the form {id of a run: {tags: [...], note: ...}}"

@@ -1,7 +1,7 @@
 """Names of runs by what tells them apart: a hash is for machines.
 
-Every page calls a run by `run_name`, which depends on the run and its sweep's plan alone: no page
-knows the runs that another one shows.
+Every page calls a run by `run_name`, which depends on the run and its sweep alone: no page knows
+the runs that another one shows.
 """
 
 from __future__ import annotations
@@ -22,32 +22,24 @@ Values = Mapping[str, Any]
 
 
 def run_name(
-    folder: Path,
-    read: Callable[[], tuple[Values, Values]],
-    first: Sequence[str],
-    planned: Mapping[str, Values] | None = None,
+    folder: Path, read: Callable[[], tuple[Values, Values]], first: Sequence[str]
 ) -> tuple[str, str]:
     """A run's name, and its setting in full, which is what it sets besides the seed.
 
-    A run of a sweep is named by what differs among the sweep's runs (`planned`, by their folders,
-    is read where it is not given).
-    A name that a person gave a folder stays. Any other run is named by what it changes of its
-    notebook's defaults, those named `first` before the others. `read` is called where these are
-    needed, for all its values and for the defaults. Where nothing tells, it is the folder's name.
+    A run of a sweep is named by what differs among the sweep's runs. A name that a person gave a
+    folder stays. Any other run is named by what it changes of its notebook's defaults, those named
+    `first` before the others. `read` is called where these are needed, for all its values and for
+    the defaults. Where nothing tells, it is the folder's name.
     """
     own, sweep = folder.resolve().name, trail.sweep_of(folder)
     if not sweep and not _MADE_BY_KIT.fullmatch(own):
         return own, own
-    if planned is None:
-        planned = trail.planned(sweep) if sweep else {}
-    settings = planned.get(own)
-    if settings is None:
-        values, defaults = read()
-        settings = {n: values[n] for n in trail.varying(sweep) if n in values} if sweep else {}
-        if not sweep:
-            settings = changed(values, defaults)
-            settings = dict(sorted(settings.items(), key=lambda item: item[0] not in first))
-    return texts(settings, own, 0 if sweep else MOST_NAMED)
+    values, defaults = read()
+    if sweep:
+        return texts({n: values[n] for n in trail.varying(sweep) if n in values}, own)
+    settings = changed(values, defaults)
+    settings = dict(sorted(settings.items(), key=lambda item: item[0] not in first))
+    return texts(settings, own, MOST_NAMED)
 
 
 def texts(settings: Values, otherwise: str, most: int = 0) -> tuple[str, str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -79,17 +78,17 @@ def _shown_output(output: nbformat.NotebookNode) -> nbformat.NotebookNode:
     elif output.output_type == "error":
         output.traceback = [_short("\n".join(map(str, output.traceback)))]
     else:
-        output.data = nbformat.from_dict(dict(_shown_data(output.data)))
+        data = {
+            kind: value
+            for kind, value in output.data.items()
+            if not (kind.startswith("image/") and len(str(value)) > LONGEST_PICTURE)
+        }
+        if len(data) < len(output.data):
+            data["text/plain"] = f"[a picture is too large for a report: {WHOLE}]"
+        if "text/plain" in data:
+            data["text/plain"] = _short(data["text/plain"])
+        output.data = nbformat.from_dict(data)
     return output
-
-
-def _shown_data(data: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    for kind, value in data.items():
-        if kind.startswith("image/") and len(str(value)) > LONGEST_PICTURE:
-            size = f"{len(value) * 3 / 4e6:.0f} MB"
-            yield "text/plain", f"[a picture of {size}, too large for a report: {WHOLE}]"
-        else:
-            yield kind, _short(value) if kind == "text/plain" else value
 
 
 def _short(text: str) -> str:

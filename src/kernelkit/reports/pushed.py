@@ -8,6 +8,7 @@ import html
 import json
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
@@ -100,31 +101,26 @@ def _showing(output: nbformat.NotebookNode) -> nbformat.NotebookNode:
 def _figures(folder: Path) -> Iterator[nbformat.NotebookNode]:
     """A cell for each of the run's figures: those with captions first, in the order drawn."""
     captions = _captions(folder)
-    pictures = {
-        path.relative_to(folder).as_posix(): path
-        for path in sorted(folder.rglob("*"))
-        if path.suffix.lower() in FIGURES
-    }
-    for name in dict.fromkeys([*(name for name in captions if name in pictures), *pictures]):
-        kind = FIGURES[pictures[name].suffix.lower()]
-        picture = base64.b64encode(pictures[name].read_bytes()).decode()
-        data = {kind: picture, "text/plain": name}
-        if words := captions.get(name):
-            alt, caption = (html.escape(words.get(key, "")) for key in ("text", "caption"))
-            data["text/html"] = (
-                f'<figure><img src="data:{kind};base64,{picture}" alt="{alt or caption or name}">'
-                f"<figcaption>{caption}</figcaption></figure>"
-            )
+    own = [path for path in sorted(folder.rglob("*")) if path.suffix.lower() in FIGURES]
+    for path in dict.fromkeys([*(folder / name for name in captions), *own]):
+        if path not in own:
+            continue
+        kind, name = FIGURES[path.suffix.lower()], path.relative_to(folder).as_posix()
+        picture = base64.b64encode(path.read_bytes()).decode()
+        texts = captions.get(name, {})
+        alt, caption = (html.escape(str(texts.get(key, ""))) for key in ("text", "caption"))
+        figure = (
+            f'<figure><img src="data:{kind};base64,{picture}" alt="{alt or caption or name}">'
+            f"<figcaption>{caption}</figcaption></figure>"
+        )
+        data = {kind: picture, "text/plain": name, "text/html": figure}
         yield _showing(new_output("display_data", data=data))
 
 
-def _captions(folder: Path) -> Mapping[str, Mapping[str, str]]:
+def _captions(folder: Path) -> Mapping[str, Mapping[str, Any]]:
     """{figure: {"caption", "text"}} as the run wrote them; empty if they cannot be read."""
     try:
         captions = json.loads((folder / CAPTIONS).read_text(encoding="utf-8"))
-        return {
-            name: {key: str(text) for key, text in words.items()}
-            for name, words in captions.items()
-        }
-    except (OSError, ValueError, AttributeError, RecursionError):
+        return {name: dict(texts) for name, texts in captions.items()}
+    except (OSError, ValueError, TypeError, AttributeError, RecursionError):
         return {}

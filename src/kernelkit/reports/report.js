@@ -41,34 +41,6 @@ function machine(room, { seconds, cpu_seconds: busy, ...columns }) {
 const machineRoom = document.getElementById("machine-charts");
 if (machineRoom) machine(machineRoom, data.resources);
 
-// ---- since the last run of the notebook ---------------------------------------------------
-
-const MOST_CHANGED = 5; // classes, say, that gained most, and as many that lost most
-
-function changes(room, before, now) {
-  const table = (title, rows) => rows.length && room.append(make("table", {}, make("caption", {}, title), ...rows.map(([name, ...cells]) => make("tr", {}, make("th", { scope: "row" }, name), ...cells.map((cell) => make("td", { className: "number" }, cell))))));
-  const signed = (value, digits) => (value > 0 ? "+" : "−") + Math.abs(value).toFixed(digits);
-  const named = Object.keys(data.measures).length ? Object.keys(data.measures) : Object.keys(now.metrics);
-  const both = named.filter((name) => Number.isFinite(before.metrics[name]) && Number.isFinite(now.metrics[name]) && now.metrics[name] !== before.metrics[name]);
-  table("Measures", both.slice(0, MOST_CHANGED).map((name) => {
-    const pair = [before.metrics[name], now.metrics[name]];
-    const [old, value] = pair.map((number) => measured(name, number, pair.every(Number.isInteger)));
-    return [data.measures[name] ?? name.replaceAll("_", " "), old, "→", value];
-  }));
-  const [earlier, later] = [before, now].map(({ parameters, metrics }) => parameters ?? metrics.parameters ?? {});
-  const differ = [...new Set([...Object.keys(earlier), ...Object.keys(later)])].filter((name) => name !== "output" && show(earlier[name]) !== show(later[name]));
-  table("Settings", differ.map((name) => [name, show(earlier[name]) || "none", "→", show(later[name]) || "none"]));
-  const [old, bars] = [before, now].map((run) => Object.fromEntries(run.bars.filter(Boolean).slice(0, 1).flatMap((part) => [...part.bars, ...part.rest]).map((bar) => [bar.name, Number(bar.text)])));
-  const moved = Object.entries(bars).filter(([name]) => name in old).map(([name, value]) => [name, old[name], value, value - old[name]]).filter((row) => Math.abs(row[3]) >= 0.0005).sort((a, b) => b[3] - a[3]);
-  const texts = (rows) => rows.map(([name, old, value, change]) => [name, old.toFixed(3), "→", value.toFixed(3), signed(change, 3)]);
-  table("Gained most", texts(moved.filter((row) => row[3] > 0).slice(0, MOST_CHANGED)));
-  table("Lost most", texts(moved.filter((row) => row[3] < 0).reverse().slice(0, MOST_CHANGED)));
-  if (!room.childElementCount) room.append("Nothing that the pages know of differs.");
-}
-
-const changed = document.getElementById("changes");
-if (changed) changes(changed, ...data.compared);
-
 // ---- a matrix that can be read at a hundred classes -------------------------------------
 
 function matrix(place, { names, counts }) {

@@ -18,7 +18,7 @@ def report(
     *,
     index: bool = False,
     output: Path | None = None,
-    left_out: Callable[[Path, str], None] | None = None,
+    left_out: Callable[[str], object] = lambda line: None,
 ) -> list[Path]:
     """Write a report for each path, and with `index` a page over all runs; returns the pages.
 
@@ -27,11 +27,11 @@ def report(
     one page goes; by default `report.html` in the run folder, `NAME.html` beside a notebook, and
     `index.html` in the first path. With `index` a run that has a report newer than itself keeps it.
 
-    A folder without a run does not stop the others: `left_out` is called with it and the reason,
-    so that a glob over all folders works. Raises `ParameterError` for a path that does not exist
-    and if no path has a run; `NotebookError` for notebooks that cannot be read, once the other
-    reports are written (with `index` such runs are listed without a report instead);
-    `StorageError` where `output` cannot be written.
+    A folder without a run does not stop the others: `left_out` is called with a line about it, so
+    that a glob over all folders works. Raises `ParameterError` for a path that does not exist and
+    if no path has a run; `NotebookError` for notebooks that cannot be read, once the other reports
+    are written (with `index` such runs are listed without a report instead); `StorageError` where
+    `output` cannot be written.
     """
     if missing := [str(path) for path in paths if not path.exists()]:
         raise ParameterError(f"no run at {', '.join(missing)}: run or rehearse a notebook first")
@@ -40,18 +40,14 @@ def report(
     if index:
         return [_index(paths, output)]
     runs = {path: _runs_of(path) for path in paths}
-    sources = [source for own, _ in runs.values() for source in own]
-    reasons = {path: reason for path, (_, reason) in runs.items() if reason}
-    if output is not None and max(len(sources), len(paths)) > 1:
-        raise ParameterError(
-            f"--output names one page, and there are {len(paths)} paths with {len(sources)} "
-            "reports to write"
-        )
+    sources = [source for own in runs.values() for source in own]
+    lines = [f"{path} {_why_none(path)}" for path, own in runs.items() if not own]
     if not sources:
-        raise ParameterError("\n".join(f"{path} {reason}" for path, reason in reasons.items()))
-    if left_out:
-        for path, reason in reasons.items():
-            left_out(path, reason)
+        raise ParameterError("\n".join(lines))
+    if output is not None and len(sources) > 1:
+        raise ParameterError(f"--output names one page, and {len(sources)} reports are to write")
+    for line in lines:
+        left_out(line)
     pages, errors = [], []
     for source in sources:
         try:
@@ -63,23 +59,22 @@ def report(
     return pages
 
 
-def _runs_of(path: Path) -> tuple[list[Path], str]:
-    """The notebooks and run folders of a path that have a report, and why not all of them."""
+def _runs_of(path: Path) -> list[Path]:
+    """The notebooks and run folders of a path that have a report."""
     if path.is_file() or run_folder.is_run(path):
-        return [path], ""
+        return [path]
     if (path / trail.SWEEP).is_file():
-        runs = sorted(filter(run_folder.is_run, path.iterdir()))
-        planned = trail.planned(path)
-        ended = sum(run_folder.is_run(path / id) for id in planned)
-        if planned and ended == len(planned):
-            return runs, ""
-        count = f"{ended} of its {len(planned)}" if planned else "none of its"
-        return runs, f"is a sweep, and {count} runs have ended: repeat its command to continue it"
-    if kit_folder.path(path, kit_folder.STATE).is_file():
-        return [], "holds a run that was cut off or is not over: repeat its command to continue it"
-    reason = "is no run folder: it holds neither metrics.json nor an executed notebook"
-    below = "; for a page over the runs below it add --index"
-    return [], reason + (below if index_page.runs_under([path]) else "")
+        return sorted(filter(run_folder.is_run, path.iterdir()))
+    return []
+
+
+def _why_none(path: Path) -> str:
+    if (path / trail.SWEEP).is_file() or kit_folder.path(path, kit_folder.STATE).is_file():
+        return "has no run that has ended: repeat its command to continue it"
+    return (
+        "is no run folder: it holds neither metrics.json nor an executed notebook; for a page over "
+        "the runs below it add --index"
+    )
 
 
 def _one(path: Path, output: Path | None) -> Path:
@@ -104,6 +99,6 @@ def _index(paths: Sequence[Path], output: Path | None) -> Path:
 
 def _up_to_date(folder: Path) -> bool:
     page = run_folder.report_place(folder)
-    sources = [folder / name for name in (*run_folder.EXECUTED, run_folder.METRICS)]
+    sources = [folder / name for name in run_folder.LEFT_BY_A_RUN]
     newest = max((path.stat().st_mtime for path in sources if path.is_file()), default=0.0)
     return page.is_file() and page.stat().st_mtime >= newest

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-import json
 import math
 import shlex
 import time
@@ -59,9 +57,7 @@ def render(
     """
     curves = _curves(history.read(folder), shown)
     parts = [part for s in shown.sections if (part := sections.filled(s, folder))]
-    places = (kit_folder.path(folder), folder)  # of a run at home, of one that recorded its own
-    resources = next(filter(None, (history.read(p, kit_folder.RESOURCES) for p in places)), {})
-    compared = [_compared(run, shown, folder) for run in _with_last_run(folder)]
+    resources = _resources(folder)
     values = notebook_html.parameters_of(notebook)
     defaults = notebook_html.declared(notebook, document.PARAMETERS_TAG)
     changed = naming.changed(values, defaults)
@@ -69,10 +65,11 @@ def render(
     name = title or "Report"
     if run_folder.is_run(folder):
         name, _ = naming.run_name(folder, lambda: (values, defaults), shown.parameters)
+    kicker = (title, "/".join(folder.resolve().parts[-2 if trail.sweep_of(folder) else -1 :]))
     body = shell.rendered(
         "report.html.j2",
         name=name,
-        kicker=[text for text in (title, _place(folder)) if text and text != name],
+        kicker=[text for text in kicker if text and text != name],
         facts=_facts(metrics, ended),
         failure=failure,
         origin=_origin(folder, metrics, changed),
@@ -80,7 +77,6 @@ def render(
         cards=_cards(metrics, shown, folder),
         curves=curves,
         resources=resources,
-        compared=compared,
         everything=bool(values or metrics),
         changed=_texts(changed),
         same=_texts({n: v for n, v in values.items() if n not in changed}),
@@ -89,52 +85,21 @@ def render(
         notebook=notebook_html.body(notebook, folder),
         open=bool(failure) or not (curves or parts),  # of what is no training it is the result
     )
-    data: dict[str, Any] = {"curves": curves, "compared": compared, "measures": shown.measures}
-    data["matrices"] = [part["matrix"] for part in parts if "matrix" in part]
-    data["resources"] = {name: history.numbers(texts) for name, texts in resources.items()}
+    data = {
+        "curves": curves,
+        "matrices": [part["matrix"] for part in parts if "matrix" in part],
+        "resources": {name: history.numbers(texts) for name, texts in resources.items()},
+    }
     return shell.page(name, body, (shell.CHART, SCRIPT), data, back)
 
 
-def _with_last_run(folder: Path) -> list[Path]:
-    """The folder beside this one of the same notebook's run before it, and this; [] without one."""
-
-    def notebook(run: Path) -> object:
-        noted = _kept(run, kit_folder.MARKER) | _kept(run, kit_folder.STATE)
-        return noted.get("notebook") or noted.get("kernel")
-
-    if not (this := notebook(folder)):
-        return []
-    folder = folder.resolve()
-    written = sorted(
-        folder.parent.glob(f"*/{run_folder.METRICS}"), key=lambda path: path.stat().st_mtime
-    )
-    before = itertools.takewhile(lambda run: run != folder, (path.parent for path in written))
-    earlier = [run for run in before if notebook(run) == this]
-    return [earlier[-1], folder] if earlier else []
-
-
-def _compared(run: Path, shown: Shown, folder: Path) -> dict[str, Any]:
-    """What a run is compared by, for a page in `folder`: measures, parameters, bars."""
-    parameters = _kept(run, kit_folder.STATE).get("parameters")
-    name, _ = naming.run_name(run, lambda: (parameters or {}, {}), shown.parameters)
-    return {
-        "name": name,
-        "link": trail.link(run_folder.report_place(run), folder),
-        "metrics": run_folder.metrics(run) or {},
-        "parameters": parameters,
-        "bars": [sections.filled(s, run) for s in shown.sections if s.kind == "bars"],
-    }
-
-
 def _cards(metrics: Mapping[str, Any], shown: Shown, folder: Path) -> list[tuple[str, str]]:
-    """(label, text) of the first measures, of its submission's score and of the device."""
+    """(label, text) of the first measures, and of its submission's score."""
     texts = shown.texts(metrics)
-    names = dict.fromkeys([shown.score, *texts])
-    cards = [texts[name] for name in names if name in texts][:CARDS]
-    if note := _kept(folder, kit_folder.SCORE):
+    cards = [texts[name] for name in sorted(texts, key=lambda n: n != shown.score)][:CARDS]
+    if note := kit_folder.read_json(folder, kit_folder.SCORE):
         cards.append((f"score in {note['competition']}", note["score"]))
-    device = run_folder.device_name(metrics)
-    return cards + ([("device", device)] if device else [])
+    return cards
 
 
 def _origin(
@@ -142,32 +107,19 @@ def _origin(
 ) -> list[tuple[str, str]]:
     """(text, address if any): kernel on Kaggle, commit, the command that repeats a run at home."""
     origin = []
-    push, run = (_kept(folder, name) for name in (kit_folder.MARKER, kit_folder.STATE))
+    push = kit_folder.read_json(folder, kit_folder.MARKER)
+    notebook = kit_folder.read_json(folder, kit_folder.STATE).get("notebook")
     if push.get("rehearsal") is False:
         kernel = f"{push['kernel']} version {push['version']} on Kaggle"
         origin.append((kernel, f"https://www.kaggle.com/code/{push['kernel']}"))
     git = run_folder.part(metrics, "git")
     if sha := str(git.get("sha", ""))[:12]:
         origin.append((f"commit {sha}" + (" with changes" if git.get("dirty") else ""), ""))
-    if notebook := run.get("notebook"):
+    if notebook:
         given = [word for name, value in changed.items() for word in ("-p", f"{name}={value}")]
         path = project.find_project(Path(notebook)).name(notebook)
         origin.append((shlex.join(["kernelkit", "run", path, *given]), ""))
     return origin
-
-
-def _kept(folder: Path, name: str) -> dict[str, Any]:
-    """What the kit noted of the run in one of its own files; {} where there is none to read."""
-    try:
-        return dict(json.loads(kit_folder.path(folder, name).read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError):
-        return {}
-
-
-def _place(folder: Path) -> str:
-    """The run's folder, below that of its sweep if it is part of one."""
-    sweep = trail.sweep_of(folder)
-    return f"{sweep.name}/{folder.resolve().name}" if sweep else folder.resolve().name
 
 
 def _facts(metrics: Mapping[str, Any], ended: float) -> list[str]:
@@ -200,6 +152,12 @@ def _curves(columns: history.Columns, shown: Shown) -> list[dict[str, Any]]:
             title = f"{label[:1].upper()}{label[1:]}: {word} {best:.4f}, epoch {epoch}"
             charts.append({"label": title, "series": series, "phases": phases})
     return charts
+
+
+def _resources(folder: Path) -> history.Columns:
+    """What a run at home took of the machine, or one that recorded it itself."""
+    own = history.read(folder, kit_folder.RESOURCES)
+    return own or history.read(kit_folder.path(folder), kit_folder.RESOURCES)
 
 
 def _texts(values: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -33,9 +33,9 @@ _IN = {
 }
 _LINK = re.compile(r"(?:https?://|mailto:|#)", re.IGNORECASE)
 _PICTURE = re.compile(r"data:image/(?:png|jpeg|gif|webp|svg\+xml);base64,", re.IGNORECASE)
-# The text of these tags is not for readers. Neither "<" nor ">" may stand in a tag here, so that
-# a page of tags that never close takes no longer than its length.
-_UNREAD = re.compile(r"(?i)<(/?)(script|style|title|template)\b[^<>]*>")
+# The text of these elements is not for readers. One that never closes ends with the page, so that
+# a page of them takes no longer than its length.
+_UNREAD = re.compile(r"(?is)<(script|style|title|template)\b[^<>]*>.*?(?:</\1\b[^<>]*>|\Z)")
 
 
 def clean(html: object) -> str:
@@ -44,12 +44,9 @@ def clean(html: object) -> str:
     Markup past `LONGEST` characters or `MOST_TAGS` tags is replaced by a note.
     """
     text = html.decode("utf-8", "replace") if isinstance(html, bytes) else str(html)
-    text = _without_unread(text)
+    text = _UNREAD.sub("", text)
     if len(text) > LONGEST or text.count("<") > MOST_TAGS:
-        return (
-            f"<p><em>{len(text) / 1000:,.0f} kB of HTML stand in the executed notebook and are "
-            "left out here.</em></p>"
-        )
+        return "<p><em>An output's HTML is too long for this page: the notebook has it.</em></p>"
     cleaner = bleach.Cleaner(
         tags=TAGS,
         attributes=_allowed,
@@ -82,17 +79,3 @@ def _allowed(tag: str, name: str, value: str) -> bool:
     if (tag, name) == ("img", "src"):  # a report asks no network
         return _PICTURE.match(value) is not None
     return name in _EVERYWHERE or name in _IN.get(tag, ())
-
-
-def _without_unread(text: str) -> str:
-    kept: list[str] = []
-    position, open_tag = 0, ""
-    for tag in _UNREAD.finditer(text):
-        closes, name = bool(tag[1]), tag[2].lower()
-        if not open_tag:
-            kept.append(text[position : tag.start()])
-            position = tag.end()
-            open_tag = "" if closes else name
-        elif closes and name == open_tag:
-            position, open_tag = tag.end(), ""
-    return "".join([*kept, "" if open_tag else text[position:]])

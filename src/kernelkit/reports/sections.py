@@ -11,6 +11,7 @@ import csv
 import json
 import math
 import re
+import statistics
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,11 +20,9 @@ from kernelkit.shown import Section
 from kernelkit.terminal import safe_text
 
 MOST_ROWS, MOST_CLASSES, MOST_PHOTOS = 1_000, 400, 200
-FIRST_ROWS = 15  # of bars, before the rest is folded
 LARGEST = 4_000_000  # bytes of a file
 MOST_LETTERS = 1_000  # of a conclusion
 _PICTURE = re.compile(r"data:image/(?:png|jpeg|webp);base64,[A-Za-z0-9+/=]+")
-_PERCENT = re.compile(r"\d+(\.\d+)? ?%")
 _TYPES = {".png": "png", ".jpg": "jpeg", ".jpeg": "jpeg", ".webp": "webp"}
 
 Content = dict[str, Any]
@@ -44,7 +43,7 @@ def filled(section: Section, folder: Path) -> Content | None:
     conclusion = path.with_suffix(".txt")  # what the run itself says of it
     if conclusion.is_file():
         texts["finding"] = safe_text.plain(conclusion.read_text(errors="replace")[:MOST_LETTERS])
-    return {**texts, "anchor": f"part-{anchor}", **content} if content else None
+    return {**texts, "anchor": f"part-{anchor}", **content}
 
 
 def _figure(path: Path) -> Content:
@@ -53,87 +52,65 @@ def _figure(path: Path) -> Content:
 
 
 def _table(path: Path) -> Content:
-    records = _records(path)
-    columns = list(dict.fromkeys(name for record in records for name in record))
-    texts = {name: _written_alike([record.get(name) for record in records]) for name in columns}
-    rows = []
-    for number, record in enumerate(records[:MOST_ROWS]):
-        row = [_cell(record.get(name), texts[name][number]) for name in columns]
-        words = _words({n: cell["text"] for n, cell in zip(columns, row, strict=True)})
-        for name, cell in zip(columns, row, strict=True):
-            cell["alt"] = f"{name}: {words}" if words else name
-        rows.append(row)
-    pictures = any(cell["picture"] for row in rows for cell in row)
-    return {"columns": columns, "rows": rows, "pictures": pictures} if rows else {}
+    records = _records(path)[:MOST_ROWS]
+    names = list(dict.fromkeys(name for record in records for name in record))
+    columns = []
+    for name in names:
+        values = [record.get(name) for record in records]
+        columns.append([_cell(*pair) for pair in zip(values, _column(values), strict=True)])
+    rows = list(zip(*columns, strict=True))
+    pictures = any(cell["picture"] for cell in rows[0])
+    return {"columns": names, "rows": rows, "pictures": pictures}
 
 
 def _photos(path: Path) -> Content:
     photos = []
     for record in _records(path)[:MOST_PHOTOS]:
-        cells = {name: _cell(value) for name, value in record.items()}
-        picture = next((cell["picture"] for cell in cells.values() if cell["picture"]), "")
+        cells = {name: _cell(value, written(value)) for name, value in record.items()}
+        picture = next(cell["picture"] for cell in cells.values() if cell["picture"])
         texts = {name: cell["text"] for name, cell in cells.items() if cell["text"]}
-        if picture:
-            photos.append({"picture": picture, "texts": texts, "alt": _words(texts)})
-    return {"photos": photos} if photos else {}
-
-
-def _words(texts: Mapping[str, str]) -> str:
-    """The texts of a row, for who cannot see its picture."""
-    return ", ".join(f"{name} {text}" for name, text in texts.items() if text)
+        alt = ", ".join(f"{name} {text}" for name, text in texts.items())
+        photos.append({"picture": picture, "texts": texts, "alt": alt})
+    return {"photos": photos}
 
 
 def _bars(path: Path) -> Content:
-    with path.open(encoding="utf-8", newline="") as lines:
-        columns, *rows = list(csv.reader(lines))
-    rows.sort(key=lambda row: (float(row[1]), row))
+    columns, *rows = _csv(path)
+    rows.sort(key=lambda row: float(row[1]))
     values = [float(row[1]) for row in rows]
-    if not values or not all(map(math.isfinite, values)):
-        return {}
-    mean, longest = sum(values) / len(values), max(1.0, values[-1])
-    # The numbers of every further column are written alike, with three digits after the point.
-    others = [
-        _written_alike([_number(cell) for cell in column], 3)
-        for column in list(zip(*rows, strict=True))[2:]
-    ]
+    mean, longest = statistics.fmean(values), max(1.0, values[-1])
+    if not math.isfinite(mean):
+        raise ValueError(f"{path} has a score that is no number")
+    others = [_column(list(map(_number, cells)), 3) for cells in zip(*rows, strict=True)][2:]
     bars = [
         {
-            "name": rows[n][0],
+            "name": row[0],
             "text": f"{value:.3f}",
             "width": round(100 * max(value, 0) / longest, 1),
             "below": value < mean,
-            "others": [safe_text.plain(column[n]) for column in others],
+            "others": [safe_text.plain(text) for text in further],
         }
-        for n, value in enumerate(values[:MOST_ROWS])
+        for row, value, *further in zip(rows, values, *others, strict=True)
     ]
-    worst, best = (
-        _few([row[0] for row, value in zip(rows, values, strict=True) if value == end])
-        for end in (values[0], values[-1])
-    )
-    below = sum(value < mean for value in values)
     finding = (
-        f"Lowest: {values[0]:.3f} ({worst}). Highest: {values[-1]:.3f} ({best}). "
-        f"Mean: {mean:.3f}, with {below} of {len(values)} below it."
+        f"Lowest: {bars[0]['text']} ({bars[0]['name']}). Highest: {bars[-1]['text']} "
+        f"({bars[-1]['name']}). Mean: {mean:.3f}."
     )
-    bars_of_page = {"bars": bars[:FIRST_ROWS], "rest": bars[FIRST_ROWS:]}
-    return {"columns": columns, **bars_of_page, "mean": f"{mean:.3f}", "finding": finding}
+    return {"columns": columns, "bars": bars, "mean": f"{mean:.3f}", "finding": finding}
 
 
 def _matrix(path: Path) -> Content:
-    with path.open(encoding="utf-8", newline="") as lines:
-        (_, *names), *rows = list(csv.reader(lines))
+    (_, *names), *rows = _csv(path)
     counts = [[int(cell) for cell in row[1:]] for row in rows]
-    square = all(len(row) == len(names) for row in counts) and len(counts) == len(names)
-    if not square or not 2 <= len(names) <= MOST_CLASSES:
-        return {}
+    if [len(names)] * len(names) != [len(row) for row in counts] or len(names) > MOST_CLASSES:
+        raise ValueError(f"{path} is not square")
     cells = {(i, j): count for i, row in enumerate(counts) for j, count in enumerate(row)}
     total = sum(cells.values())
     right = sum(count for (i, j), count in cells.items() if i == j)
     finding = f"{right:,} of {total:,} are correct ({100 * right / max(total, 1):.1f} %)."
     i, j = max((cell for cell in cells if cell[0] != cell[1]), key=cells.__getitem__)
     if times := cells[i, j]:
-        often = f"{times} times" if times > 1 else "once"
-        finding += f" Most common mistake: {names[i]} → {names[j]}, {often}."
+        finding += f" Most common mistake: {names[i]} → {names[j]} ({times})."
     return {"matrix": {"names": names, "counts": counts}, "finding": finding}
 
 
@@ -146,18 +123,27 @@ _READ: Mapping[str, Callable[[Path], Content]] = {
 }
 
 
+def _csv(path: Path) -> list[list[str]]:
+    with path.open(encoding="utf-8", newline="") as lines:
+        return list(csv.reader(lines))
+
+
 def _records(path: Path) -> list[dict[str, Any]]:
-    """The rows of a CSV, or the objects in a JSON file's list."""
+    """The rows of a CSV, or the objects in a JSON file's list; raises `ValueError` for none."""
     if path.suffix.lower() == ".csv":
-        with path.open(encoding="utf-8", newline="") as lines:
-            return [{k: _number(v) for k, v in row.items() if k} for row in csv.DictReader(lines)]
-    return [dict(record) for record in json.loads(path.read_text(encoding="utf-8"))]
+        names, *rows = _csv(path)
+        records = [dict(zip(names, map(_number, row), strict=False)) for row in rows]
+    else:
+        records = [dict(record) for record in json.loads(path.read_text(encoding="utf-8"))]
+    if not records:
+        raise ValueError(f"{path} has no rows")
+    return records
 
 
-def _number(text: object) -> object:
+def _number(text: str) -> int | float | str:
     for kind in (int, float):
         try:
-            return kind(str(text))
+            return kind(text)
         except ValueError:
             continue
     return text
@@ -167,36 +153,21 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _cell(value: object, text: str | None = None) -> Content:
+def _cell(value: object, text: str) -> Content:
     """A value as a page shows it: its picture, or its text and whether that is a number."""
     if isinstance(value, str) and _PICTURE.fullmatch(value):
         return {"picture": value, "text": "", "number": False}
-    text = safe_text.plain(written(value) if text is None else text)
-    number = _is_number(value) or _PERCENT.fullmatch(text) is not None
-    return {"picture": "", "text": text, "number": number}
+    return {"picture": "", "text": safe_text.plain(text), "number": _is_number(value)}
 
 
-def _written_alike(values: Sequence[Any], most: int = 4) -> list[str]:
+def _column(values: Sequence[Any], most: int = 4) -> list[str]:
     """A column's values as text; where one is a fraction, all have its digits after the point."""
     finite = [abs(value) for value in values if _is_number(value) and math.isfinite(value)]
     if not any(isinstance(value, float) for value in finite):
-        return [written(value) for value in values]
-    digits = most if max(finite) <= 1 else max(0, most - len(str(int(max(finite)))))
-
-    def text(value: Any) -> str:
-        if not _is_number(value):
-            return written(value)
-        too_small = 0 < abs(value) < 0.5 * 10**-digits
-        return f"{value:.1g}" if too_small else f"{value:,.{digits}f}"
-
-    return [text(value) for value in values]
-
-
-def _few(names: Sequence[str]) -> str:
-    """Some names in words: one, or two, or the first and how many more."""
-    if len(names) > 2:
-        return f"{names[0]} and {len(names) - 1} others"
-    return " and ".join(names)
+        return list(map(written, values))
+    largest = max(finite)
+    digits = most if largest <= 1 else max(0, most - len(str(int(largest))))
+    return [f"{v:,.{digits}f}" if _is_number(v) else written(v) for v in values]
 
 
 def written(value: object) -> str:

@@ -9,10 +9,8 @@ from __future__ import annotations
 import base64
 import functools
 import hashlib
-import html
 import json
 import math
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,8 +21,6 @@ if TYPE_CHECKING:
 PAGES = Path(__file__).parent
 CHART = "chart.js"
 CLOSED = "default-src 'none';"  # of a page's policy: as it stands it connects to nothing
-_NAME = re.compile("(?<=<title>).*?(?=</title>)|(?<=<h1>).*?(?=</h1>)")  # each at its first place
-_TRAIL, _END = '<header><nav class="trail" aria-label="Way back">', "</nav></header>"
 
 
 def page(
@@ -49,7 +45,7 @@ def page(
         title=title,
         policy=policy,
         style=source("style.css"),
-        trail=_trail(back or {}),
+        back=back or {},
         body=body,
         data=as_json(data),
         scripts=sources,
@@ -89,23 +85,3 @@ def _finite(value: object) -> object:
     if isinstance(value, list | tuple):
         return [_finite(inner) for inner in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _trail(back: Mapping[str, str]) -> str:
-    links = " · ".join(
-        f'<a href="{html.escape(address)}">← {html.escape(name)}</a>'
-        for name, address in back.items()
-    )
-    return f"{_TRAIL}{links}{_END}"
-
-
-def with_way_back(text: str, back: Mapping[str, str], name: str = "") -> str:
-    """A page's HTML with these links, and this name if any, in place of its own.
-
-    Other texts stay as they are.
-    """
-    begin, trail, rest = text.partition(_TRAIL)
-    if not trail:
-        return text
-    text = f"{begin}{_trail(back)}{rest.partition(_END)[2]}"
-    return _NAME.sub(lambda _: html.escape(name), text, count=2) if name else text

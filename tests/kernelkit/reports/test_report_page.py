@@ -1,7 +1,6 @@
 """What a report shows first, and what it is called."""
 
 import json
-import os
 import re
 
 import nbformat
@@ -71,7 +70,6 @@ def test_the_first_screen(notebook, folder):
         ("0.9100", "F1"),
         ("14 min 11 s", "time"),
         ("0.9000", "accuracy"),
-        ("v5e TPU × 8", "device"),
     ]
     assert "<li>dropout=0.5</li>" in page.partition("<details>")[0]
     assert "<li>seed=0</li>" in page.partition("<details>")[2]
@@ -99,9 +97,7 @@ def test_learning_curves_say_their_best_and_where_a_phase_begins(notebook, folde
 
 def test_a_run_of_a_sweep_has_the_sweeps_name_for_it_and_leads_back(notebook, folder):
     sweep = folder.parent
-    (sweep / "sweep.json").write_text("{}")
-    runs = [{"id": folder.name, "parameters": {"dropout": 0.5, "seed": 0}}]
-    (sweep / "results.json").write_text(json.dumps({"runs": runs}))
+    (sweep / "sweep.json").write_text('{"varying": ["dropout", "seed"]}')
     nbformat.write(notebook, folder / "run.ipynb")
     page = report_page.write_report(folder / "run.ipynb", folder / "report.html").read_text()
     assert "<h1>dropout=0.5 seed=0</h1>" in page
@@ -128,35 +124,6 @@ def test_a_run_at_home_shows_the_command_that_repeats_it(notebook, folder, tmp_p
     kit_folder.path(folder, kit_folder.STATE).write_text(json.dumps(run))
     head = report_page.render(notebook, {}, SHOWN, folder, 0.0, {}).partition("<main")[0]
     assert "kernelkit run notebooks/02_train.py -p model=b -p dropout=0.5" in head
-
-
-def test_a_run_is_set_beside_the_last_one_of_its_notebook(notebook, folder):
-    made = json.loads((folder / "metrics.json").read_text() or "{}")
-    for age, (name, book, dropout) in enumerate(
-        [
-            ("now", "a.py", 0.5),
-            ("other", "b.py", 0.1),
-            ("last", "a.py", 0.3),
-            ("first", "a.py", 0.2),
-        ]
-    ):
-        run = folder.parent / name
-        (run / ".kernelkit").mkdir(parents=True)
-        state = {"notebook": f"/{book}", "parameters": {"dropout": dropout}, "over": True}
-        (run / ".kernelkit/run.json").write_text(json.dumps(state))
-        (run / "metrics.json").write_text(json.dumps(made | {"f1": dropout}))
-        (run / "f.csv").write_text(f"class,F1\nrose,{dropout}\n")
-        os.utime(run / "metrics.json", (10**9 - age, 10**9 - age))
-
-    def data_in(name):
-        return data_of(report_page.render(notebook, METRICS, SHOWN, folder.parent / name, 0.0, {}))
-
-    last, now = data_in("now")["compared"]
-    assert last["name"] == "last"
-    assert last["parameters"] == {"dropout": 0.3}
-    assert last["bars"][0]["bars"][0]["text"] == "0.300"
-    assert now["metrics"]["f1"] == 0.5
-    assert data_in("first")["compared"] == []
 
 
 def test_what_a_run_says_of_a_file_stands_above_it(notebook, folder):
@@ -186,14 +153,12 @@ def test_a_notebook_without_a_run_is_open(notebook, tmp_path):
     assert "<h1>Train it</h1>" in page
 
 
-def test_links_back_are_put_into_a_page_once():
-    page = shell.page("a <title>", "<main></main>", (), {"x": "</script>"}, {"up": "../up.html"})
+def test_no_text_of_a_page_becomes_markup():
+    back = {"up <b>": "../up.html"}
+    page = shell.page("a <title>", "<main></main>", (), {"x": "</script>"}, back)
     assert "&lt;title&gt;" in page
     assert page.count("</script>") == 1
-    moved = shell.with_way_back(page, {"all runs": "../../index.html"})
-    assert "../up.html" not in moved
-    assert '<a href="../../index.html">← all runs</a></nav>' in moved
-    assert shell.with_way_back("<p>another page</p>", {"a": "b"}) == "<p>another page</p>"
+    assert '<a href="../up.html">← up &lt;b&gt;</a></nav>' in page
 
 
 def test_every_size_of_type_is_one_of_the_scale():

@@ -183,7 +183,7 @@ def test_a_style_sheet_is_no_text():
 @pytest.mark.parametrize("html", ["<b>" * 200_000, "<style" * 200_000, "x" * 10**7])
 def test_markup_without_end_is_left_out_and_said(html):
     began = time.monotonic()
-    assert "are left out here" in safe_html.clean(html)
+    assert "too long for this page" in safe_html.clean(html)
     assert time.monotonic() - began < 5
 
 

@@ -121,12 +121,6 @@ def test_a_named_folder_notes_its_run_and_no_other_command_continues_in_it(chose
     assert json.loads(state.read_text()) == run | {"over": True}
 
 
-def test_reports_of_named_folders_compare_with_the_run_before():
-    for name in ("a", "b"):
-        run = run_notebook(STUDY, {"scale": 0}, output=Path("runs", name))
-    assert '"compared": [{"name": "a"' in run.report.read_text()
-
-
 def test_a_run_that_ran_out_of_time_goes_on():
     with chosen_folder(STUDY, {"n": 1}) as first:
         (first / "metrics.json").write_text(json.dumps({"stopped": "time limit"}))
