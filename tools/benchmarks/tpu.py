@@ -118,14 +118,14 @@ def _cells(facts: dict[str, Any]) -> list[str]:
         message = " ".join(facts["message"].split())[:160].replace("|", "\\|")
         return [parameters, f"refused: {message}", *[""] * 5, libtpu]
     program = CompiledProgram(facts, machine_named(MACHINE))
-    bound, estimate = program.bound, program.estimate
+    estimate = program.estimate
     return [
         parameters,
         f"{facts['peak_bytes'] / GIB:.2f} GiB",
-        f"{1000 * bound.seconds:.1f} ms",
-        bound.binds,
+        f"{1000 * program.bound:.1f} ms",
+        program.binds,
         f"{1000 * estimate:.1f} ms",
-        f"{bound.images / estimate:,.0f}",
+        f"{program.rate(estimate):,.0f}",
         duration(facts["cpu_seconds"]),
         libtpu,
     ]
@@ -144,7 +144,8 @@ def compiled(backbone: str, size: int) -> dict[str, Any]:
     values = check.values_of(project, NOTEBOOK, parameters)
     machine, events = machine_named(MACHINE), Events()
     try:
-        outcome = check.compiled(project, values, machine, events, [check.TRAINING])
+        run = check.TpuRun(project, values, machine, (check.TRAINING,))
+        outcome = run.compiled(events)
     finally:
         events.end()
     if not outcome.programs:

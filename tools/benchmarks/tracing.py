@@ -72,7 +72,7 @@ def _trace(backbone: str, path: Path) -> dict[str, float]:
             lambda one: jax.ShapeDtypeStruct(one.shape, one.dtype, sharding=place), arrays
         )
 
-    shapes = placed(program.structure), placed(program.batch, "batch")
+    shapes = placed(program.state), placed(program.batch, "batch")
     step = jax.jit(program.function, donate_argnums=0)
     traced = clock("trace", lambda: step.trace(*shapes))
     clock("lower", traced.lower)

@@ -8,9 +8,8 @@ from kernelkit.checks.findings import Finding, warning
 from kernelkit.checks.preflight import stop_on_errors
 from kernelkit.errors import ParameterError, PreflightError
 from kernelkit.plans.plan import Plan
-from kernelkit.tpu import cache, check, figures
-from kernelkit.tpu.cache import TpuCheck
-from kernelkit.tpu.chips import TpuMachine, machine_named
+from kernelkit.tpu import check, figures
+from kernelkit.tpu.chips import machine_named
 from kernelkit.workspace.context import PushContext
 
 
@@ -22,22 +21,22 @@ def before_push(
     Adds a warning to the plan's `findings` if that check found that it does not fit. Raises
     `DoesNotFitError` before anything is sent, and `ParameterError` if there is nothing to check.
     """
-    project, machine = plan.project, _machine(plan)
-    if compile_now and machine is None:
+    project, run = plan.project, _run(plan)
+    if compile_now and run is None:
         raise ParameterError(
             "--check-tpu compiles for a TPU, but this push requests another machine: add "
             "--accelerator tpu, or leave out --check-tpu"
         )
     # The runs that a notebook starts have their own notebooks and parameters.
-    if machine is None or plan.starts or not (compile_now or project.tpu.command):
+    if run is None or plan.starts or not (compile_now or project.tpu.command):
         return
     if compile_now or project.tpu.before_push:
         stop_on_errors(findings)
-        result = check.compiled(project, plan.parameters, machine, context.events)
+        result = run.compiled(context.events)
         check.tell(result, context.events)
         check.stop_where_it_does_not_fit(result)
     elif not context.local:  # a rehearsal uses no quota
-        findings += _last_check(context, plan, machine)
+        findings += _last_check(context, run)
 
 
 def estimate(plan: Plan) -> dict[str, Any]:
@@ -45,8 +44,8 @@ def estimate(plan: Plan) -> dict[str, Any]:
 
     `seconds` and `peak_bytes` of a chip, and the compiler's `versions`.
     """
-    machine = _machine(plan)
-    result = machine and _cached(plan, machine)
+    run = _run(plan)
+    result = run and run.last_check()
     for program in result.programs if result and result.current else ():
         if program.name == check.TRAINING and program.estimate:
             names = ("peak_bytes", "versions")
@@ -54,21 +53,16 @@ def estimate(plan: Plan) -> dict[str, Any]:
     return {}
 
 
-def _cached(plan: Plan, machine: TpuMachine) -> TpuCheck | None:
-    path = cache.path_of(plan.project, plan.parameters, machine)
-    return cache.last(plan.project, path, machine)
-
-
-def _machine(plan: Plan) -> TpuMachine | None:
+def _run(plan: Plan) -> check.TpuRun | None:
     try:
         shape = plan.metadata.machine.shape
-        return machine_named(shape) if shape else None
+        return check.TpuRun(plan.project, plan.parameters, machine_named(shape)) if shape else None
     except (ParameterError, PreflightError):  # not a TPU; an unknown shape is already a finding
         return None
 
 
-def _last_check(context: PushContext, plan: Plan, machine: TpuMachine) -> list[Finding]:
-    result = _cached(plan, machine)
+def _last_check(context: PushContext, run: check.TpuRun) -> list[Finding]:
+    result = run.last_check()
     if result is None:
         context.events(
             "tpu",
@@ -79,8 +73,7 @@ def _last_check(context: PushContext, plan: Plan, machine: TpuMachine) -> list[F
     since = "" if result.current else ", before the sources changed"
     by = next((figures.compiler(program.facts.get("versions")) for program in result.programs), "")
     checked = f"checked with {by} on {result.date}{since}"
-    refused = next((program for program in result.programs if not program.fits), None)
-    if refused is not None:
-        return [warning(f"{checked}: {refused.verdict}")]
-    context.events("tpu", f"{checked}: it fits a {machine.name}")
+    if result.refused:
+        return [warning(f"{checked}: {result.refused[0].verdict}")]
+    context.events("tpu", f"{checked}: it fits a {run.machine.name}")
     return []

@@ -2,25 +2,55 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Unpack
 
+from kernelkit import files
 from kernelkit.errors import DoesNotFitError, KernelkitError, NotebookError, PreflightError
 from kernelkit.notebooks import parameters as declarations
 from kernelkit.notebooks.document import parameters_source, read_json
 from kernelkit.project import Project, find_project
 from kernelkit.terminal.events import EventOptions, Events
-from kernelkit.tpu import cache, environment
-from kernelkit.tpu.cache import TpuCheck
+from kernelkit.tpu import environment
 from kernelkit.tpu.chips import TpuMachine, machine_named
 from kernelkit.tpu.compiling import compile_programs
 from kernelkit.tpu.figures import CompiledProgram
-from kernelkit.tpu.largest_batch import largest
 
 TRAINING = "training step"  # the program whose batch is searched
+FOLDER = ".tpu"  # of the last check of each run, in the folder of runs
+STEP = 8  # images for each replica: a TPU's vector registers have eight rows
+MOST = 4096  # images for each replica
+GUESSES = 6  # after so many batches that did not settle it, the gap is halved
 NOTABLE = 1.02  # times the images a second, from which on another batch is worth naming
+
+
+@dataclass(frozen=True)
+class TpuCheck:
+    """What the compiler said of a run's programs, and when, in seconds since 1970.
+
+    `libtpu`: the version that was asked for, "" for the environment's; `current`: whether the
+    sources are still those that were compiled.
+    """
+
+    programs: tuple[CompiledProgram, ...]
+    when: float
+    libtpu: str = ""
+    current: bool = True
+
+    @property
+    def refused(self) -> tuple[CompiledProgram, ...]:
+        """The programs that were not compiled."""
+        return tuple(program for program in self.programs if not program.fits)
+
+    @property
+    def date(self) -> str:
+        """The day and time of it, here."""
+        return time.strftime("%Y-%m-%d %H:%M", time.localtime(self.when))
 
 
 def check_tpu(
@@ -41,11 +71,10 @@ def check_tpu(
     events = Events(**output)
     try:
         project = find_project(notebook)
-        values = values_of(project, notebook, parameters)
-        tpu = machine_named(machine)
+        run = TpuRun(project, values_of(project, notebook, parameters), machine_named(machine))
         if largest_batch:
-            return _search(project, values, tpu, events, libtpu)
-        check = compiled(project, values, tpu, events, libtpu=libtpu)
+            return _search(run, events, libtpu)
+        check = run.compiled(events, libtpu)
         tell(check, events)
         stop_where_it_does_not_fit(check)
         return check
@@ -58,118 +87,6 @@ def check_tpu(
         events.end()
 
 
-def compiled(
-    project: Project,
-    values: Mapping[str, Any],
-    machine: TpuMachine,
-    events: Events,
-    programs: Sequence[str] = (),
-    libtpu: str = "",
-) -> TpuCheck:
-    """What the compiler says of a run: as it said before, where nothing changed since.
-
-    `values` are all of the notebook's parameters. Raises `PreflightError` where the project
-    does not say how its programs are built.
-    """
-    if not project.tpu.command:
-        raise PreflightError(
-            "the project does not say how its programs are compiled: name the command in "
-            f"[tool.kernelkit.tpu] of {project.root / 'pyproject.toml'}"
-        )
-    path = cache.path_of(project, values, machine, programs)
-    last = cache.last(project, path, machine)
-    if last and last.current and last.libtpu == libtpu:
-        events("checked", f"on {last.date}, and nothing changed since")
-        return last
-    python = environment.python_of(project, events)
-    other = [environment.libtpu_folder(python, libtpu, events)] if libtpu else []
-    request = {
-        "parameters": cache.for_tpu(values),
-        "chips": machine.request(),
-        "programs": list(programs),
-        "kept": str(cache.folder(project) / cache.PROGRAMS),
-    }
-    facts = compile_programs(project, python, request, events, other)
-    check = TpuCheck(tuple(CompiledProgram(fact, machine) for fact in facts), time.time(), libtpu)
-    cache.keep(project, path, check)
-    return check
-
-
-def tell(check: TpuCheck, events: Events) -> None:
-    """Report every program's figures as an event, then what is worth a second look."""
-    for program in check.programs:
-        event, computed = "refused", {}
-        if program.fits:
-            event, bound = "program", program.bound
-            computed = {
-                "bound_seconds": bound.seconds,
-                "binds": bound.binds,
-                "images_per_second_at_best": bound.images_per_second,
-            }
-        events(event, "\n".join(program.lines()), **program.facts, **computed)
-    for program in check.programs:
-        for text in program.warnings():
-            events("warning", text)
-
-
-def stop_where_it_does_not_fit(check: TpuCheck) -> None:
-    """Raise `DoesNotFitError` that names the programs the compiler refused."""
-    refused = [program for program in check.programs if not program.fits]
-    if refused:
-        machine = refused[0].machine.name
-        names = ", ".join(program.name for program in refused)
-        raise DoesNotFitError(
-            f"{names}: refused by the compiler of a {machine}. Take a smaller batch "
-            "(--largest-batch finds the largest), smaller images or a smaller model"
-        )
-
-
-def _search(
-    project: Project, values: Mapping[str, Any], machine: TpuMachine, events: Events, libtpu: str
-) -> TpuCheck:
-    name = project.tpu.batch
-    if name not in values:
-        raise PreflightError(
-            f"--largest-batch: the notebook has no parameter {name!r}: correct batch in "
-            "[tool.kernelkit.tpu]"
-        )
-    results: dict[int, TpuCheck] = {}
-
-    def memory(batch: int) -> tuple[int, int] | None:
-        events("progress", f"trying {name}={batch}")
-        changed = {**values, name: batch}
-        check = results[batch] = compiled(project, changed, machine, events, [TRAINING], libtpu)
-        if not check.programs:
-            raise PreflightError("--largest-batch: this run has no training step")
-        program = check.programs[0]
-        rate = program.estimated_rate
-        speed = f"; {rate:,.0f} images/s as estimated" if rate else ""
-        events(
-            "tried",
-            f"{name}={batch}: {program.verdict}{speed}",
-            batch=batch,
-            fits=check.fits,
-            estimated_images_per_second=rate,
-        )
-        return program.memory if check.fits else None
-
-    good, bad = largest(int(values[name]), memory, machine.hbm)
-    if not good:
-        tell(results[bad], events)
-        raise DoesNotFitError(f"not even {name}={bad} fits a {machine.name}")
-    tell(results[good], events)
-    beyond = f"; {name}={bad} does not fit" if bad else ", the largest that was tried"
-    rates = {n: check.programs[0].estimated_rate for n, check in results.items() if check.fits}
-    fastest = max(rates, key=lambda batch: (rates[batch], batch))
-    if rates[fastest] > NOTABLE * rates[good]:
-        beyond += (
-            f". By the compiler's estimate {name}={fastest} is faster: {rates[fastest]:,.0f} "
-            f"images/s for {rates[good]:,.0f}"
-        )
-    events("largest", f"{name}={good} fits{beyond}", batch=good, fastest=fastest)
-    return results[good]
-
-
 def values_of(
     project: Project, notebook: Path, overrides: Sequence[str] | Mapping[str, Any]
 ) -> dict[str, Any]:
@@ -180,3 +97,177 @@ def values_of(
     declared = declarations.declared(source, project) if source else {}
     values = {name: parameter.default for name, parameter in declared.items()}
     return values | declarations.resolve(declared, overrides)
+
+
+@dataclass(frozen=True)
+class TpuRun:
+    """A notebook's run on a TPU: all of its parameters, and the machine.
+
+    `programs`: the names of those that are compiled; none means all.
+    """
+
+    project: Project
+    values: Mapping[str, Any]
+    machine: TpuMachine
+    programs: tuple[str, ...] = ()
+
+    def compiled(self, events: Events, libtpu: str = "") -> TpuCheck:
+        """What the compiler says of it: as it said before, where nothing changed since.
+
+        Raises `PreflightError` where the project does not say how its programs are built.
+        """
+        if not self.project.tpu.command:
+            raise PreflightError(
+                "the project does not say how its programs are compiled: name the command in "
+                f"[tool.kernelkit.tpu] of {self.project.root / 'pyproject.toml'}"
+            )
+        last = self.last_check()
+        if last and last.current and last.libtpu == libtpu:
+            events("checked", f"on {last.date}, and nothing changed since")
+            return last
+        python = environment.python_of(self.project, events)
+        other = environment.libtpu_folder(python, libtpu, events) if libtpu else None
+        request = {
+            "parameters": self._parameters,
+            "chips": self.machine.request(),
+            "programs": self.programs,
+        }
+        facts = compile_programs(self.project, python, request, events, other)
+        when = time.time()
+        content = {"when": when, "libtpu": libtpu, "sources": self._sources(), "programs": facts}
+        files.write_text(self._path, json.dumps(content, indent=1) + "\n")
+        return TpuCheck(tuple(CompiledProgram(fact, self.machine) for fact in facts), when, libtpu)
+
+    def last_check(self) -> TpuCheck | None:
+        """The last check of it; None if there is none that can be read."""
+        try:
+            content = json.loads(self._path.read_text(encoding="utf-8"))
+            programs = tuple(CompiledProgram(fact, self.machine) for fact in content["programs"])
+            current = content["sources"] == self._sources()
+            return TpuCheck(programs, float(content["when"]), content["libtpu"], current)
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    @property
+    def _parameters(self) -> dict[str, Any]:
+        """The parameters as a push to a TPU has them, which names the machine it asks for."""
+        auto = self.values.get("accelerator") == "auto"
+        return {**self.values, **({"accelerator": "tpu"} if auto else {})}
+
+    @property
+    def _path(self) -> Path:
+        text = json.dumps(
+            [self._parameters, self.machine.name, self.programs], sort_keys=True, default=str
+        )
+        name = hashlib.sha256(text.encode()).hexdigest()[:32]
+        return self.project.runs / FOLDER / f"{name}.json"
+
+    def _sources(self) -> str:
+        """A hash of all that the compiled programs may depend on besides the parameters."""
+        digest = hashlib.sha256(self.project.tpu.command.encode())
+        paths = [self.project.root / self.project.tpu.requirements]
+        for package in self.project.packages:
+            paths += sorted(self.project.package_folder(package).rglob("*.py"))
+        for path in paths:
+            if path.is_file():
+                digest.update(self.project.name(path).encode() + b"\0" + path.read_bytes() + b"\0")
+        return digest.hexdigest()
+
+
+def tell(check: TpuCheck, events: Events) -> None:
+    """Report every program's figures as an event, then what is worth a second look."""
+    for program in check.programs:
+        event, computed = "refused", {}
+        if program.fits:
+            event, bound = "program", program.bound
+            computed = {
+                "bound_seconds": bound,
+                "binds": program.binds,
+                "images_per_second_at_best": program.rate(bound),
+            }
+        events(event, "\n".join(program.lines()), **program.facts, **computed)
+    for program in check.programs:
+        for text in program.warnings():
+            events("warning", text)
+
+
+def stop_where_it_does_not_fit(check: TpuCheck) -> None:
+    """Raise `DoesNotFitError` that names the programs the compiler refused."""
+    if check.refused:
+        names = ", ".join(program.name for program in check.refused)
+        raise DoesNotFitError(
+            f"{names}: refused by the compiler of a {check.refused[0].machine.name}. Take a "
+            "smaller batch (--largest-batch finds the largest), smaller images or a smaller model"
+        )
+
+
+def _search(run: TpuRun, events: Events, libtpu: str) -> TpuCheck:
+    name = run.project.tpu.batch
+    if name not in run.values:
+        raise PreflightError(
+            f"--largest-batch: the notebook has no parameter {name!r}: correct batch in "
+            "[tool.kernelkit.tpu]"
+        )
+    results: dict[int, TpuCheck] = {}
+    rates: dict[int, float] = {}
+
+    def memory(batch: int) -> tuple[int, int] | None:
+        events("progress", f"trying {name}={batch}")
+        values = {**run.values, name: batch}
+        check = TpuRun(run.project, values, run.machine, (TRAINING,)).compiled(events, libtpu)
+        if not check.programs:
+            raise PreflightError("--largest-batch: this run has no training step")
+        program, results[batch] = check.programs[0], check
+        rate = program.rate(program.estimate)
+        speed = f"; {rate:,.0f} images/s as estimated" if rate else ""
+        facts = {"batch": batch, "fits": program.fits, "estimated_images_per_second": rate}
+        events("tried", f"{name}={batch}: {program.verdict}{speed}", **facts)
+        if not program.fits:
+            return None
+        rates[batch] = rate
+        return program.facts["peak_bytes"], program.fixed_bytes
+
+    good, bad = largest(int(run.values[name]), memory, run.machine.hbm)
+    tell(results[good or bad], events)
+    if not good:
+        raise DoesNotFitError(f"not even {name}={bad} fits a {run.machine.name}")
+    text = f"{name}={good} fits" + (f"; {name}={bad} does not fit" if bad in results else "")
+    fastest = max(rates, key=lambda batch: (rates[batch], batch))
+    if rates[fastest] > NOTABLE * rates[good]:
+        text += (
+            f". By the compiler's estimate {name}={fastest} is faster: {rates[fastest]:,.0f} "
+            f"images/s for {rates[good]:,.0f}"
+        )
+    events("largest", text, batch=good, fastest=fastest)
+    return results[good]
+
+
+def largest(
+    begin: int, memory: Callable[[int], tuple[int, int] | None], room: int
+) -> tuple[int, int]:
+    """(largest batch that fits, smallest that does not) in steps of `STEP`, 0 and `MOST` included.
+
+    `memory(n)` compiles a batch of n images for each replica. It gives (bytes that it takes at
+    peak, bytes of these that any batch takes), or None where it does not fit a chip, which has
+    `room` bytes. What a batch takes grows evenly, so the edge is estimated by the line through the
+    two largest batches that fit.
+    """
+    good, bad, tries = 0, MOST + STEP, 0
+    batch = min(-(-begin // STEP) * STEP, MOST)
+    peaks: dict[int, int] = {}
+    while bad - good > STEP:
+        tries += 1
+        guess = 0.0
+        if (used := memory(batch)) is None:
+            bad = batch
+        else:
+            good, peaks[batch] = batch, used[0]
+            peaks.setdefault(0, used[1])
+        if good and tries < GUESSES:
+            low, high = sorted(peaks)[-2:]
+            growth = (peaks[high] - peaks[low]) / (high - low)
+            guess = high + (room - peaks[high]) / growth if growth > 0 else MOST
+        else:
+            guess = (good + bad) / 2
+        batch = int(min(max(guess // STEP * STEP, good + STEP), bad - STEP))
+    return good, bad

@@ -1,9 +1,9 @@
 """Run the project's command that compiles its programs, and read what it says.
 
 The command reads one JSON object from standard input: `parameters`, `chips` (`topology`,
-`bounds`, `accelerator_type`), `programs` (names; none means all), `kept` (a folder of its own). It
-writes one JSON object per line: {"event": "environment" | "compiling" | "program" | "error", …}; a
-"program" has the facts of `kernelkit.tpu.figures`, an "error" a `kind` and a `text`.
+`bounds`, `accelerator_type`), `programs` (names; none means all). It writes one JSON object per
+line: {"event": "environment" | "compiling" | "program" | "error", …}; a "program" has the facts of
+`kernelkit.tpu.figures`, an "error" a `kind` and a `text`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, cast
@@ -41,7 +41,7 @@ def compile_programs(
     python: Path,
     request: Mapping[str, Any],
     tell: Tell,
-    libtpu: Sequence[Path] = (),
+    libtpu: Path | None = None,
 ) -> list[dict[str, Any]]:
     """The facts of each program, in the order in which the command compiled them.
 
@@ -64,28 +64,25 @@ def compile_programs(
             elif kind == "error":
                 error = OF_NOTEBOOKS.get(str(event.get("kind")), RunFailedError)
                 raise error(str(event.get("text")))
-        if process.wait():
+        if code := process.wait():
             errors.seek(0)
             last = errors.read().decode("utf-8", "replace").strip().splitlines()[-LAST_LINES:]
-            reason = f"{project.tpu.command} ended with exit code {process.returncode}"
-            if process.returncode == -signal.SIGKILL:
-                reason = KILLED
-            lines = [
-                f"the programs could not be built: {reason}",
-                *(f"    {line}" for line in last),
-            ]
-            raise RunFailedError("\n".join(lines))
+            reason = f"{project.tpu.command} ended with exit code {code}"
+            reason = KILLED if code == -signal.SIGKILL else reason
+            raise RunFailedError(
+                "\n    ".join([f"the programs could not be built: {reason}", *last])
+            )
     return programs
 
 
 @contextmanager
 def _started(
-    project: Project, python: Path, errors: IO[bytes], libtpu: Sequence[Path]
+    project: Project, python: Path, errors: IO[bytes], libtpu: Path | None
 ) -> Iterator[subprocess.Popen[bytes]]:
     words = shlex.split(project.tpu.command)
     if words[:1] == ["python"]:
         words[0] = str(python)
-    paths = os.pathsep.join(map(str, [*libtpu, *project.import_paths()]))
+    paths = [*([libtpu] if libtpu else []), *project.import_paths()]
     process = subprocess.Popen(
         [sys.executable, "-m", processes.__name__, str(os.getpid()), *words],
         stdin=subprocess.PIPE,
@@ -93,7 +90,7 @@ def _started(
         stderr=errors,
         bufsize=0,
         cwd=project.root,
-        env=os.environ | {PATH: paths},
+        env=os.environ | {PATH: os.pathsep.join(map(str, paths))},
     )
     with suppress(OSError):  # a machine without memory kills the compiler, and nothing else
         Path(f"/proc/{process.pid}/oom_score_adj").write_text("1000", encoding="utf-8")

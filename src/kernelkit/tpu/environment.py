@@ -18,35 +18,29 @@ from contextlib import suppress
 from pathlib import Path
 
 from kernelkit import files
-from kernelkit.errors import NoCompilerError, ParameterError, PreflightError, StorageError
+from kernelkit.errors import NoCompilerError, ParameterError, PreflightError
 from kernelkit.project import RUNS, Project
 
 FOLDER = ".venv-tpu"
 MADE = "installed"  # in the folder, with the hash of the requirements it was made of
 VERSION = re.compile(r"\d+(\.\w+)*")
 KAGGLES_PYTHON = "python3.12"
-FREE = 5_000_000_000  # bytes that must be free, wheels and what they unpack to
 MINUTES = 60
 
 Tell = Callable[[str, str], None]
 
 
-def check_machine() -> None:
-    """Raise `NoCompilerError` where libtpu does not exist."""
+def python_of(project: Project, tell: Tell) -> Path:
+    """The Python of the project's `.venv-tpu`, which is made where it is missing or outdated.
+
+    Raises `NoCompilerError` where that fails, or where libtpu does not exist.
+    """
     system, processor = platform.system(), platform.machine()
     if system != "Linux" or processor not in ("x86_64", "AMD64"):
         raise NoCompilerError(
             f"the TPU's compiler (libtpu) exists for Linux on x86-64 only, and this is {system} on "
             f"{processor}: check on such a machine; a CPU session on Kaggle is one"
         )
-
-
-def python_of(project: Project, tell: Tell) -> Path:
-    """The Python of the project's `.venv-tpu`, which is made where it is missing or outdated.
-
-    Raises `NoCompilerError` where that fails, and `StorageError` where the disk is too full.
-    """
-    check_machine()
     requirements = project.root / project.tpu.requirements
     if not requirements.is_file():
         raise PreflightError(
@@ -54,16 +48,20 @@ def python_of(project: Project, tell: Tell) -> Path:
             f"{project.root / 'pyproject.toml'}"
         )
     folder = project.root / FOLDER
+    python, marker = folder / "bin" / "python", folder / MADE
     digest = hashlib.sha256(requirements.read_bytes()).hexdigest()
-    if not _is_made(folder, digest):
-        busy = "another command makes the environment of the TPU's compiler: waiting for it"
-        with files.locked(
-            project.root / RUNS / ".locks" / "venv-tpu.lock", lambda: tell("waiting", busy)
-        ):
-            if not _is_made(folder, digest):
-                _make(folder, requirements, project.tpu.note, tell)
-                files.write_text(folder / MADE, digest + "\n")
-    return folder / "bin" / "python"
+    busy = "another command makes the environment of the TPU's compiler: waiting for it"
+    lock = project.root / RUNS / ".locks" / "venv-tpu.lock"
+    with files.locked(lock, lambda: tell("waiting", busy)):
+        if not marker.is_file() or marker.read_text(encoding="utf-8").strip() != digest:
+            what = f"making {folder.name} of {requirements.name}, once, in a few minutes"
+            tell("environment", f"{what}: {project.tpu.note}")
+            # Versions are pinned for Kaggle's Python and for this one.
+            own = shutil.which(KAGGLES_PYTHON) or sys.executable
+            _run([own, "-m", "venv", "--clear", str(folder)], folder)
+            _pip(python, "--require-hashes", "--no-deps", "-r", str(requirements))
+            files.write_text(marker, digest + "\n")
+    return python
 
 
 def libtpu_folder(python: Path, version: str, tell: Tell) -> Path:
@@ -77,38 +75,15 @@ def libtpu_folder(python: Path, version: str, tell: Tell) -> Path:
     if not folder.is_dir():
         tell("environment", f"installing libtpu {version}, once")
         with tempfile.TemporaryDirectory(dir=folder.parent) as place:
-            options = ["--no-deps", "--target", f"{place}/packages", f"libtpu=={version}"]
-            _run([*_pip(python), *options], folder)
+            _pip(python, "--no-deps", "--target", f"{place}/packages", f"libtpu=={version}")
             with suppress(OSError):  # another command was faster
                 Path(place, "packages").rename(folder)
     return folder
 
 
-def _pip(python: Path) -> list[str]:
-    return [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-
-
-def _is_made(folder: Path, digest: str) -> bool:
-    try:
-        return (folder / MADE).read_text(encoding="utf-8").strip() == digest
-    except OSError:
-        return False
-
-
-def _make(folder: Path, requirements: Path, note: str, tell: Tell) -> None:
-    free = shutil.disk_usage(folder.parent).free
-    if free < FREE:
-        raise StorageError(
-            f"{free / 1e9:.1f} GB are free, and {folder} needs {FREE / 1e9:.0f} while it is made: "
-            "free some space"
-        )
-    tell(
-        "environment",
-        f"making {folder.name} of {requirements.name}, once, in a few minutes: {note}",
-    )
-    _run([_python(), "-m", "venv", "--clear", str(folder)], folder)
-    options = ["--require-hashes", "--no-deps", "-r", str(requirements)]
-    _run([*_pip(folder / "bin" / "python"), *options], folder)
+def _pip(python: Path, *options: str) -> None:
+    pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    _run([*pip, *options], python.parents[1])
 
 
 def _run(command: list[str], folder: Path) -> None:
@@ -125,12 +100,3 @@ def _run(command: list[str], folder: Path) -> None:
         raise NoCompilerError(
             f"{folder.name} could not be made ({last.strip()[:300]}). The same command tries again"
         )
-
-
-def _python() -> str:
-    """Kaggle's Python, or this one where there is none: versions are pinned for both."""
-    try:  # a name on the PATH may be one that only says that it is not installed
-        done = subprocess.run([KAGGLES_PYTHON, "-c", ""], capture_output=True, timeout=60)
-    except (OSError, subprocess.TimeoutExpired):
-        return sys.executable
-    return KAGGLES_PYTHON if done.returncode == 0 else sys.executable

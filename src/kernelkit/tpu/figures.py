@@ -11,30 +11,12 @@ from kernelkit.tpu.chips import TpuMachine
 
 GIB = 2**30
 LARGE = 1_000_000  # bytes; smaller exchanges between devices cost nothing to speak of
-
-
-@dataclass(frozen=True)
-class Bound:
-    """The least seconds that a step can take: by its FLOPs, and by the bytes it moves."""
-
-    by_flops: float
-    by_memory: float
-    images: int
-
-    @property
-    def seconds(self) -> float:
-        """The larger of the two, below which no step can be."""
-        return max(self.by_flops, self.by_memory)
-
-    @property
-    def binds(self) -> str:
-        """Which of the two that is."""
-        return "memory" if self.by_memory >= self.by_flops else "FLOPs"
-
-    @property
-    def images_per_second(self) -> float:
-        """How many images at best."""
-        return self.images / self.seconds if self.seconds else 0.0
+PARTS = {
+    "parameters": "parameters_bytes",
+    "optimizer": "optimizer_bytes",
+    "activations and buffers": "working_bytes",
+    "program": "code_bytes",
+}
 
 
 @dataclass(frozen=True)
@@ -42,9 +24,9 @@ class CompiledProgram:
     """One program's figures, as the project's command gave them, on one machine.
 
     `facts` are of one device, sizes in bytes: program, images (over all devices), fits, message,
-    seconds, and where it fits peak_bytes, argument_bytes, working_bytes, code_bytes, flops,
-    bytes (read from and written to the chip's memory), collectives, float32_convolutions, and
-    cycles where the compiler estimates them.
+    seconds, and where it fits peak_bytes, working_bytes, code_bytes, flops, bytes (read from and
+    written to the chip's memory), collectives, float32_convolutions, and cycles where the compiler
+    estimates them.
     """
 
     facts: Mapping[str, Any]
@@ -61,19 +43,29 @@ class CompiledProgram:
         return bool(self.facts["fits"])
 
     @property
-    def memory(self) -> tuple[int, int]:
-        """(bytes of a chip at peak, bytes of these that a batch of any size takes)."""
-        sizes = (self.facts.get(f"{kind}_bytes", 0) for kind in ("parameters", "optimizer"))
-        return int(self.facts["peak_bytes"]), sum(sizes)
+    def fixed_bytes(self) -> int:
+        """The bytes of a chip that a batch of any size takes."""
+        return sum(int(self.facts.get(PARTS[part], 0)) for part in ("parameters", "optimizer"))
 
     @property
-    def bound(self) -> Bound:
-        """What the machine's peaks allow."""
-        return Bound(
-            self.facts["flops"] / self.machine.flops,
-            self.facts["bytes"] / self.machine.bandwidth,
-            int(self.facts["images"]),
-        )
+    def by_flops(self) -> float:
+        """The least seconds that a step can take, by its FLOPs."""
+        return float(self.facts["flops"] / self.machine.flops)
+
+    @property
+    def by_memory(self) -> float:
+        """The least seconds that a step can take, by the bytes it moves."""
+        return float(self.facts["bytes"] / self.machine.bandwidth)
+
+    @property
+    def bound(self) -> float:
+        """The larger of the two, in seconds, below which no step can be."""
+        return max(self.by_flops, self.by_memory)
+
+    @property
+    def binds(self) -> str:
+        """Which of the two that is."""
+        return "memory" if self.by_memory >= self.by_flops else "FLOPs"
 
     @property
     def estimate(self) -> float:
@@ -81,105 +73,69 @@ class CompiledProgram:
 
         Copies that run beside the operations and exchanges between chips are not in it.
         """
-        cycles = float(self.facts.get("cycles", 0))
-        return cycles / self.machine.clock if self.machine.clock else 0.0
+        clock = self.machine.clock
+        return float(self.facts.get("cycles", 0)) / clock if clock else 0.0
 
-    @property
-    def estimated_rate(self) -> float:
-        """Images a second by that estimate; 0 where there is none, as of what does not fit."""
-        return int(self.facts["images"]) / self.estimate if self.estimate else 0.0
+    def rate(self, seconds: float) -> float:
+        """Images a second in steps of so many seconds; 0 where these are not known."""
+        return self.facts["images"] / seconds if seconds else 0.0
 
     @property
     def verdict(self) -> str:
         """Whether it fits, a line for people."""
-        if not self.fits:
-            return f"{self.name}: {self._refusal()}"
-        return (
-            f"{self.name}, {self.facts['images']:,} images: fits, "
-            f"{_size(self.facts['peak_bytes'])} of {self.machine.hbm / GIB:.0f} GiB a chip at peak"
-        )
+        facts = self.facts
+        if self.fits:
+            peak, room = _size(facts["peak_bytes"]), self.machine.hbm / GIB
+            return (
+                f"{self.name}, {facts['images']:,} images: fits, {peak} of {room:.0f} GiB a chip "
+                "at peak"
+            )
+        if "needed_bytes" in facts:
+            needed, available = facts["needed_bytes"] / GIB, facts["available_bytes"] / GIB
+            why = f"does not fit: it needs {needed:.2f} GiB a chip, and {available:.2f} are there"
+        elif facts.get("reason") == "memory":
+            why = "does not fit the memory of a chip"
+        else:
+            why = "refused by the compiler"
+        return f"{self.name}: {why}"
 
     def lines(self) -> Iterator[str]:
         """The figures for people, the first line whether it fits."""
-        facts = self.facts
+        facts, bound, estimate = self.facts, self.bound if self.fits else 0.0, self.estimate
         if not self.fits:
-            yield f"{self.verdict}. The compiler says:"
-            yield from str(facts["message"]).splitlines()
+            yield f"{self.verdict}. The compiler says:\n{facts['message']}"
             return
         yield self.verdict
-        yield self._memory()
-        yield from self._speed()
-        yield from self._exchanged()
-        took = f"compiled in {duration(facts['seconds'])}"
-        if "cpu_seconds" in facts:
-            took += f" here, {duration(facts['cpu_seconds'])} of one core"
-        yield took
+        yield "  " + ", ".join(f"{name} {_size(facts.get(key, 0))}" for name, key in PARTS.items())
+        yield (
+            f"  {facts['flops'] / 1e9:,.1f} GFLOP and {facts['bytes'] / 1e9:,.2f} GB a chip and "
+            f"step: at best {_time(bound)} ({_time(self.by_flops)} by FLOPs, "
+            f"{_time(self.by_memory)} by memory), {self.rate(bound):,.0f} images/s"
+        )
+        if estimate:
+            yield (
+                f"  by the compiler's own estimate {_time(estimate)} a step, "
+                f"{self.rate(estimate):,.0f} images/s, its input and the exchange apart"
+            )
+        if steps := facts.get("steps"):
+            epoch = f"  an epoch of {steps:,} steps: at best {_time(steps * bound)}"
+            yield f"{epoch}, as estimated {_time(steps * estimate)}" if estimate else epoch
+        if exchanges := facts.get("collectives"):
+            texts = (f"{one['kind']} of {one['cause']} {_size(one['bytes'])}" for one in exchanges)
+            yield "  " + ", ".join(texts)
+        yield f"compiled in {duration(facts['seconds'])}"
 
     def warnings(self) -> Iterator[str]:
         """What is worth a second look, a sentence each."""
         for exchange in self.facts.get("collectives", ()):
             if exchange["kind"] != "all-reduce" and exchange["bytes"] >= LARGE:
-                size = _size(exchange["bytes"])
                 yield (
-                    f"{self.name}: the chips exchange {size} in an {exchange['kind']} of "
-                    f"{exchange['cause']}, which data parallelism does not need"
+                    f"{self.name}: the chips exchange {_size(exchange['bytes'])} in an "
+                    f"{exchange['kind']} of {exchange['cause']}, which data parallelism does not "
+                    "need"
                 )
-        layers = list(self.facts.get("float32_convolutions", ()))
-        if layers:
-            more = f" and {len(layers) - 3} more" if layers[3:] else ""
-            yield (
-                f"{self.name}: {len(layers)} convolution{'s' if layers[1:] else ''} in float32 "
-                f"({', '.join(layers[:3])}{more})"
-            )
-
-    def _refusal(self) -> str:
-        needed, available = self.facts.get("needed_bytes"), self.facts.get("available_bytes")
-        if needed and available:
-            return (
-                f"does not fit: it needs {needed / GIB:.2f} GiB a chip, and {available / GIB:.2f} "
-                "are there"
-            )
-        if self.facts.get("reason") == "memory":
-            return "does not fit the memory of a chip"
-        return "refused by the compiler"
-
-    def _memory(self) -> str:
-        parts = [
-            (name, self.facts.get(key, 0))
-            for name, key in (
-                ("parameters", "parameters_bytes"),
-                ("optimizer", "optimizer_bytes"),
-                ("activations and buffers", "working_bytes"),
-                ("program", "code_bytes"),
-            )
-        ]
-        return "  " + ", ".join(f"{name} {_size(size)}" for name, size in parts if size)
-
-    def _speed(self) -> Iterator[str]:
-        bound, facts = self.bound, self.facts
-        yield (
-            f"  {facts['flops'] / 1e9:,.1f} GFLOP and {facts['bytes'] / 1e9:,.2f} GB a chip and "
-            f"step: at best {_time(bound.seconds)} ({_time(bound.by_flops)} by FLOPs, "
-            f"{_time(bound.by_memory)} by memory), {bound.images_per_second:,.0f} images/s; "
-            f"{bound.binds} bind{'s' if bound.binds == 'memory' else ''}"
-        )
-        estimate = self.estimate
-        if estimate:
-            yield (
-                f"  by the compiler's own estimate {_time(estimate)} a step, "
-                f"{self.estimated_rate:,.0f} images/s, its input and the exchange apart"
-            )
-        if steps := facts.get("steps"):
-            epoch = f"  an epoch of {steps:,} steps: at best {_time(steps * bound.seconds)}"
-            yield f"{epoch}, as estimated {_time(steps * estimate)}" if estimate else epoch
-
-    def _exchanged(self) -> Iterator[str]:
-        shown = [
-            f"{exchange['kind']} of {exchange['cause']} {_size(exchange['bytes'])}"
-            for exchange in self.facts.get("collectives", ())
-        ]
-        if shown:
-            yield "  " + ", ".join(shown)
+        if layers := self.facts.get("float32_convolutions"):
+            yield f"{self.name}: {len(layers)} convolutions in float32, such as {layers[0]}"
 
 
 def beside(estimate: Mapping[str, Any], metrics: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -193,7 +149,7 @@ def beside(estimate: Mapping[str, Any], metrics: Mapping[str, Any]) -> Iterator[
         return
     if device.get("rehearsal"):
         return
-    there, here = metrics.get("versions"), estimate.get("versions")
+    here = estimate.get("versions")
     text = (
         f"{_time(measured)} per step with its input, {_time(estimate['seconds'])} by the estimate "
         f"of {compiler(here)}: {measured / estimate['seconds']:.1f} times"
@@ -204,16 +160,13 @@ def beside(estimate: Mapping[str, Any], metrics: Mapping[str, Any]) -> Iterator[
         text += f"; traced in {duration(device.get('trace_seconds', 0))}, compiled in "
         text += duration(seconds)
     yield "tpu", text
-    if isinstance(there, Mapping) and isinstance(here, Mapping):
-        names = [n for n in ("jax", "libtpu") if n in there and n in here and there[n] != here[n]]
-        if names:
-            runs, own = (", ".join(f"{n} {v[n]}" for n in names) for v in (there, here))
-            command = f"kernelkit tpu NOTEBOOK --libtpu {there.get('libtpu')}"
-            yield (
-                "warning",
-                f"the session compiled with {runs}, and the estimate is by {own}: {command} "
-                "estimates with the session's",
-            )
+    session = compiler(metrics.get("versions"))
+    if session not in (compiler({}), compiler(here)):
+        yield (
+            "warning",
+            f"the session compiled with {session}, and the estimate is by {compiler(here)}: "
+            f"kernelkit tpu NOTEBOOK --libtpu {session.split()[-1]} estimates with the session's",
+        )
 
 
 def compiler(versions: object) -> str:

@@ -7,7 +7,7 @@ downloaded: a program is the same for all values of the weights.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,33 +27,29 @@ from petals.data.shards import Split
 from petals.data.source import find_source
 from petals.errors import SettingError
 from petals.models.build import Classifier, build, set_trainable
-from petals.settings import GRADIENT, LOGISTIC, NONE, resolve
+from petals.settings import LOGISTIC, NONE, resolve
 from petals.training import features
-from petals.training.head import HEAD_EPOCHS, build_head, head_batch
 from petals.training.optimization import compile_model, learning_rates
 
 COMPETITION_IMAGES = 12753  # of its train split, at each size
-TRAINING, PREDICTION = "training step", "prediction"
-FEATURES, HEAD = "feature extraction", "head's training step"
+TRAINING, PREDICTION, FEATURES = "training step", "prediction", "feature extraction"
 
 
 @dataclass(frozen=True)
 class Program:
     """A function of (state, batch) that is compiled, with the shapes of what it gets.
 
-    `state`: {"parameters" | "optimizer" | "metrics": shapes}, which every device has whole, in
-    the structure that `function` takes as `structure`; `batch`: shapes whose first axis the
+    `state`: shapes of variables that every device has whole, (trained, others) of a prediction, of
+    a training step also (optimizer, metrics); `batch`: shapes whose first axis, of `images`, the
     devices share. The function returns (results, new state); `model` is whose variables they are.
     """
 
     name: str
     function: Callable[..., Any]
     model: keras.Model
-    structure: Any
-    state: Mapping[str, Sequence[Shape]]
+    state: tuple[list[Shape], ...]
     batch: tuple[Any, ...]
     images: int
-    trainable: tuple[int, ...] = ()  # numbers in each variable that is trained
     steps: int = 0  # calls an epoch, where the program trains
 
 
@@ -72,36 +68,14 @@ def device_for(devices: int, name: str, settings: Mapping[str, Any]) -> Accelera
     return Accelerator("tpu", name, devices, keras_backend.JAX, dtype=dtype)
 
 
-@dataclass(frozen=True)
-class _Run:
-    """What a run of 02_train trains, built as the notebook builds it."""
-
-    settings: Mapping[str, Any]
-    classifier: Classifier
-    num_classes: int
-    images: int  # of the train split
-    replicas: int
-
-    @property
-    def batch_size(self) -> int:
-        return int(self.settings["batch_size"] * self.replicas)
-
-    @property
-    def steps(self) -> int:
-        return max(1, self.images // self.batch_size)
-
-    def compile(self, model: keras.Model, rates: np.ndarray) -> None:
-        names = ("weight_decay", "label_smoothing")
-        compile_model(model, rates, **{name: self.settings[name] for name in names})
-
-
 def of_run(
-    settings: Mapping[str, Any], device: Accelerator, only: tuple[str, ...] = ()
+    settings: Mapping[str, Any], device: Accelerator, only: Sequence[str] = ()
 ) -> Iterator[Program]:
     """The programs of a run, the training step first; each is built when its turn comes.
 
-    `settings`: all parameters of 02_train; `only`: names, to leave the others out. Raises the
-    errors of `petals.settings.resolve` and `petals.models.build`.
+    The step of a head alone is not among them: it always fits. `settings`: all parameters of
+    02_train; `only`: names, to leave the others out. Raises the errors of `petals.settings.resolve`
+    and `petals.models.build`.
     """
     settings = resolve(settings)
     num_classes, images = _data(settings)
@@ -115,17 +89,16 @@ def of_run(
     )
     set_trainable(classifier, settings["fine_tune"])  # refuses layers that are not there
     set_trainable(classifier, "none")
-    run = _Run(settings, classifier, num_classes, images, device.replicas)
+    batch = settings["batch_size"] * device.replicas
     makers: dict[str, Callable[[], Program]] = {}
-    if settings["fine_tune"] != "none":
-        makers[TRAINING] = partial(_training, run)
-        # A head alone is applied to stored features.
-        makers[PREDICTION] = partial(_predicting, classifier.model, PREDICTION, run.batch_size)
+    if settings["fine_tune"] != "none":  # a head alone is applied to stored features
+        makers[TRAINING] = partial(
+            _training, settings, classifier, num_classes, device.replicas, max(1, images // batch)
+        )
+        makers[PREDICTION] = partial(_predicting, PREDICTION, classifier.model, batch)
     if settings["head"] != NONE:
-        batch = features.batch_size(device)
-        makers[FEATURES] = partial(_predicting, classifier.features, FEATURES, batch)
-    if settings["head"] == GRADIENT:  # a logistic head is fitted on the host
-        makers[HEAD] = partial(_head, run)
+        size = features.batch_size(device)
+        makers[FEATURES] = partial(_predicting, FEATURES, classifier.features, size)
     for name, make in makers.items():
         if not only or name in only:
             yield make()
@@ -148,71 +121,56 @@ def _data(settings: Mapping[str, Any]) -> tuple[int, int]:
     return classes, min(images, limit) if limit else images
 
 
-def _training(run: _Run) -> Program:
-    settings, size = run.settings, run.settings["image_size"]
+def _training(
+    settings: Mapping[str, Any],
+    classifier: Classifier,
+    num_classes: int,
+    replicas: int,
+    steps: int,
+) -> Program:
+    """The step that Keras's `fit` compiles, of the model that the notebook compiles."""
+    size, batch = settings["image_size"], settings["batch_size"] * replicas
     set_trainable(
-        run.classifier, settings["fine_tune"], freeze_batch_norm=settings["weights"] != "none"
+        classifier, settings["fine_tune"], freeze_batch_norm=settings["weights"] != "none"
     )
-    model = run.classifier.model
-    images: Any = Shape((run.batch_size, size, size, 3), np.uint8)
+    model = classifier.model
+    images: Any = Shape((batch, size, size, 3), np.uint8)
     augment = augmentation(settings["augment"], settings["mix"])
     if augment is not None:  # in the step, in the way that suits a TPU
         model = augmenting(model, augment, dense=True)
-        images = {IMAGE: images, CHANGES: Shape((run.batch_size, len(COLUMNS)), np.float32)}
+        images = {IMAGE: images, CHANGES: Shape((batch, len(COLUMNS)), np.float32)}
     rates = learning_rates(
         settings["schedule"],
         settings["epochs"],
-        run.steps,
+        steps,
         learning_rate=settings["learning_rate"],
-        replicas=run.replicas,
+        replicas=replicas,
     )
-    run.compile(model, rates)
-    labels = Shape((run.batch_size, run.num_classes), np.float32)
-    return replace(_fit_step(TRAINING, model, images, labels), steps=run.steps)
-
-
-def _head(run: _Run) -> Program:
-    images = run.images * run.settings["views"]
-    batch = head_batch(images, run.replicas)
-    width = run.classifier.features.output_shape[-1]
-    model = build_head(width, run.num_classes, run.settings["dropout"])
-    run.compile(model, learning_rates("cosine", HEAD_EPOCHS, max(1, images // batch)))
-    pooled, labels = (Shape((batch, count), np.float32) for count in (width, run.num_classes))
-    return _fit_step(HEAD, model, pooled, labels)
-
-
-def _fit_step(name: str, model: keras.Model, inputs: Any, labels: Shape) -> Program:
-    """The step that Keras's `fit` compiles."""
-    few = jax.tree.map(lambda one: np.zeros((2, *one.shape[1:]), one.dtype), (inputs, labels))
+    names = ("weight_decay", "label_smoothing")
+    compile_model(model, rates, **{name: settings[name] for name in names})
+    data = images, Shape((batch, num_classes), np.float32)
+    few = jax.tree.map(lambda array: np.zeros((2, *array.shape[1:]), array.dtype), data)
     model._symbolic_build(data_batch=few)  # makes the metrics' variables, as `fit` does
     keras_backend.build_optimizer(model)
-    trained, others = shapes(model.trainable_variables), shapes(model.non_trainable_variables)
-    optimizer, metrics = shapes(model.optimizer.variables), shapes(model.metrics_variables)
-    return Program(
-        name,
-        model.train_step,
-        model,
-        (trained, others, optimizer, metrics),
-        {"parameters": [*trained, *others], "optimizer": optimizer, "metrics": metrics},
-        (inputs, labels),
-        labels.shape[0],
-        tuple(int(np.prod(variable.shape)) for variable in model.trainable_variables),
-    )
+    variables = (model.optimizer.variables, model.metrics_variables)
+    state = (*_state(model), *map(_shapes, variables))
+    return Program(TRAINING, model.train_step, model, state, data, batch, steps)
 
 
-def _predicting(model: keras.Model, name: str, batch: int) -> Program:
+def _predicting(name: str, model: keras.Model, batch: int) -> Program:
     """The step that Keras's `predict` compiles."""
 
     def predict_step(state: Any, data: Any) -> tuple[Any, Any]:
         outputs, others = model.predict_step(state, data)
         return outputs, (state[0], others)
 
-    trained, others = shapes(model.trainable_variables), shapes(model.non_trainable_variables)
     images = Shape((batch, *model.input_shape[1:]), np.uint8)
-    held = {"parameters": [*trained, *others]}
-    return Program(name, predict_step, model, (trained, others), held, (images,), batch)
+    return Program(name, predict_step, model, _state(model), (images,), batch)
 
 
-def shapes(variables: list[Any]) -> list[Shape]:
-    """The shapes of Keras variables, with their dtypes."""
+def _state(model: keras.Model) -> tuple[list[Shape], list[Shape]]:
+    return _shapes(model.trainable_variables), _shapes(model.non_trainable_variables)
+
+
+def _shapes(variables: list[Any]) -> list[Shape]:
     return [Shape(variable.shape, variable.value.dtype) for variable in variables]

@@ -1,7 +1,6 @@
 """The compiler's environment: made once, after its size is said, where the compiler exists."""
 
 import platform
-import shutil
 import subprocess
 from collections import namedtuple
 from pathlib import Path
@@ -101,14 +100,6 @@ def test_where_there_is_no_compiler_it_says_so(garden, commands, monkeypatch, sy
     with pytest.raises(errors.NoCompilerError, match=f"this is {system} on {processor}"):
         made(garden)
     assert commands.run == []
-
-
-def test_a_full_disk_is_said_before_anything_is_made(garden, commands, monkeypatch):
-    usage = namedtuple("Usage", "total, used, free")
-    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage(10**10, 9 * 10**9, 10**9))
-    with pytest.raises(errors.StorageError, match=r"1\.0 GB are free"):
-        made(garden)
-    assert not (garden.root / ".venv-tpu").exists()
 
 
 def test_requirements_that_are_not_there_are_named(garden, commands):

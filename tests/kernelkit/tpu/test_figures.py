@@ -3,7 +3,7 @@
 import pytest
 
 from kernelkit.errors import ParameterError
-from kernelkit.tpu.chips import TPUS, machine_named
+from kernelkit.tpu.chips import machine_named
 from kernelkit.tpu.figures import CompiledProgram
 
 # EfficientNetB7 at 512 px, batch 128, as libtpu 0.0.42 compiled it
@@ -13,18 +13,16 @@ LARGE = {
     "fits": True,
     "message": "",
     "seconds": 700.0,
-    "cpu_seconds": 650.0,
     "steps": 99,
     "parameters_bytes": 2**28,
     "optimizer_bytes": 2**29,
     "working_bytes": 10 * 2**30,
     "code_bytes": 10**6,
-    "argument_bytes": 2**29,
     "peak_bytes": round(11.1 * 2**30),
     "flops": 2_912_000_000_000,
     "bytes": 162_000_000_000,
     "collectives": [
-        {"kind": "all-reduce", "cause": "gradients", "arrays": 9, "elements": 1, "bytes": 128e6},
+        {"kind": "all-reduce", "cause": "gradients", "bytes": 128e6},
     ],
     "float32_convolutions": [],
 }
@@ -41,16 +39,16 @@ REFUSED = {
 
 
 def of(facts, **changes):
-    return CompiledProgram({**facts, **changes}, TPUS["v5e-8"])
+    return CompiledProgram({**facts, **changes}, machine_named("v5e-8"))
 
 
 def test_the_bound_is_the_larger_of_two():
-    bound = of(LARGE).bound
-    assert bound.by_flops == pytest.approx(0.0148, abs=1e-4)
-    assert bound.seconds == bound.by_memory == pytest.approx(0.198, abs=1e-3)
-    assert bound.binds == "memory"
-    assert bound.images_per_second == pytest.approx(647, abs=1)
-    assert of(LARGE, flops=10**14).bound.binds == "FLOPs"
+    program = of(LARGE)
+    assert program.by_flops == pytest.approx(0.0148, abs=1e-4)
+    assert program.bound == program.by_memory == pytest.approx(0.198, abs=1e-3)
+    assert program.binds == "memory"
+    assert program.rate(program.bound) == pytest.approx(647, abs=1)
+    assert of(LARGE, flops=10**14).binds == "FLOPs"
 
 
 def test_a_program_that_fits_is_told_with_its_memory_bound_and_exchange():
@@ -60,7 +58,7 @@ def test_a_program_that_fits_is_told_with_its_memory_bound_and_exchange():
     assert "at best 198 ms (14.8 ms by FLOPs, 198 ms by memory), 647 images/s" in lines[2]
     assert lines[3].strip() == "an epoch of 99 steps: at best 19.6 s"
     assert lines[4].strip() == "all-reduce of gradients 0.12 GiB"
-    assert lines[5] == "compiled in 11 min 40 s here, 10 min 50 s of one core"
+    assert lines[5] == "compiled in 11 min 40 s"
 
 
 def test_the_compilers_own_estimate_stands_beside_the_bound():
@@ -70,21 +68,21 @@ def test_the_compilers_own_estimate_stands_beside_the_bound():
         "apart"
     )
     assert lines[4].strip() == "an epoch of 99 steps: at best 19.6 s, as estimated 29.6 s"
-    unknown = CompiledProgram({**LARGE, "cycles": 1}, TPUS["v6e-8"])
+    unknown = CompiledProgram({**LARGE, "cycles": 1}, machine_named("v6e-8"))
     assert unknown.estimate == 0
 
 
 def test_a_refusal_is_told_with_its_figure_and_the_compilers_words():
     lines = list(of(REFUSED).lines())
     assert lines[0].startswith("training step: does not fit: it needs 26.32 GiB a chip, and 15.75")
-    assert lines[1] == REFUSED["message"]
+    assert lines[0].endswith(REFUSED["message"])
     other = {**REFUSED, "reason": "compiler"}
     del other["needed_bytes"]
-    assert next(of(other).lines()) == "training step: refused by the compiler. The compiler says:"
+    assert next(of(other).lines()).startswith("training step: refused by the compiler. The comp")
 
 
 def test_a_gathered_batch_and_float32_are_findings():
-    gathered = {"kind": "all-gather", "cause": "the batch, in mix/gather", "bytes": 28e6}
+    gathered = {"kind": "all-gather", "cause": "mix/gather", "bytes": 28e6}
     found = list(
         of(
             LARGE,
@@ -92,8 +90,8 @@ def test_a_gathered_batch_and_float32_are_findings():
             float32_convolutions=["stem", "b", "c", "d"],
         ).warnings()
     )
-    assert "28.0 MB in an all-gather of the batch, in mix/gather" in found[0]
-    assert found[1] == "training step: 4 convolutions in float32 (stem, b, c and 1 more)"
+    assert "28.0 MB in an all-gather of mix/gather, which" in found[0]
+    assert found[1] == "training step: 4 convolutions in float32, such as stem"
     assert list(of(LARGE).warnings()) == []
 
 

@@ -2,12 +2,12 @@
 
 import pytest
 
-from kernelkit.tpu.largest_batch import largest
+from kernelkit.tpu.check import MOST, STEP, largest
 
 ROOM = 100_000
 
 
-def search(memory, begin=16, most=4096):
+def search(memory, begin=16):
     """((good, bad), batches that were asked for) where a batch fits that takes `ROOM` at most."""
     asked = []
 
@@ -16,7 +16,7 @@ def search(memory, begin=16, most=4096):
         peak = memory(batch)
         return (peak, memory(0)) if peak <= ROOM else None
 
-    found = largest(begin, compiled, ROOM, most)
+    found = largest(begin, compiled, ROOM)
     assert all(batch % 8 == 0 for batch in asked)
     assert len(asked) == len(set(asked))
     return found, asked
@@ -48,4 +48,4 @@ def test_nothing_fits():
 
 
 def test_all_that_is_tried_fits():
-    assert search(lambda batch: 0, begin=8, most=64)[0] == (64, 0)
+    assert search(lambda batch: 0, begin=8) == ((MOST, MOST + STEP), [8, MOST])

@@ -5,8 +5,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from petals.ahead_of_time import compiler
-from petals.ahead_of_time.compiler import Chips, Compiler
+from petals.ahead_of_time import check
+from petals.ahead_of_time.check import Compiler
 from petals.errors import SettingError
 
 CHIPS = {"topology": "v5e:2x4", "bounds": [2, 4, 1], "accelerator_type": "v5litepod-8"}
@@ -19,7 +19,7 @@ OUT_OF_MEMORY = (
 
 def test_no_tpu_is_looked_for_and_two_checks_may_run_at_once(monkeypatch):
     monkeypatch.setattr(os, "environ", {"XLA_FLAGS": "--xla_force_host_platform_device_count=8"})
-    compiler.prepare_environment(Chips.read(CHIPS))
+    check.prepare_environment(CHIPS)
     assert os.environ["TPU_SKIP_MDS_QUERY"] == "1"
     assert os.environ["ALLOW_MULTIPLE_LIBTPU_LOAD"] == "1"
     assert os.environ["JAX_PLATFORMS"] == "cpu"
@@ -28,7 +28,7 @@ def test_no_tpu_is_looked_for_and_two_checks_may_run_at_once(monkeypatch):
 
 
 def test_a_refusal_for_memory_has_its_figures():
-    found = compiler.refusal(OUT_OF_MEMORY)
+    found = check.refusal(OUT_OF_MEMORY)
     assert found["reason"] == "memory"
     assert found["needed_bytes"] == round(26.32 * 2**30)
     assert found["available_bytes"] == round(15.75 * 2**30)
@@ -52,12 +52,12 @@ def test_a_refusal_for_memory_has_its_figures():
     ],
 )
 def test_the_wordings_of_other_versions_are_read_too(message, needed, available):
-    refusal = compiler.refusal(f"RESOURCE_EXHAUSTED: {message}")
+    refusal = check.refusal(f"RESOURCE_EXHAUSTED: {message}")
     assert (refusal["needed_bytes"], refusal["available_bytes"]) == (needed, available)
 
 
 def test_another_refusal_is_the_compilers():
-    assert compiler.refusal("UNIMPLEMENTED: no such op") == {
+    assert check.refusal("UNIMPLEMENTED: no such op") == {
         "message": "UNIMPLEMENTED: no such op",
         "reason": "compiler",
     }
@@ -66,13 +66,13 @@ def test_another_refusal_is_the_compilers():
 def test_a_batch_that_the_devices_cannot_share_says_so():
     eight = Compiler.__new__(Compiler)
     eight.devices = 8
-    program = SimpleNamespace(name="training step", batch=[SimpleNamespace(shape=(12, 96, 96, 3))])
+    program = SimpleNamespace(name="training step", images=12)
     with pytest.raises(SettingError, match=r"a batch of 12 images cannot be shared by 8 devices"):
         eight.lower(program)
 
 
 def test_the_peak_counts_a_donated_state_once():
-    found = compiler._memory(
+    found = check._memory(
         SimpleNamespace(
             argument_size_in_bytes=100,
             output_size_in_bytes=80,
