@@ -31,9 +31,7 @@ HERE = "127.0.0.1"
 POLL_SECONDS = 1.0  # between two questions of a page: runs/live.js
 PAUSE = 10  # times as long as it took to make, a page is served as it is: runs come first
 REQUEST_SECONDS = 10.0  # for a request to arrive, and for its answer to leave
-MOST_REQUESTS = 32  # at a time; more are turned away
 LARGEST = 200_000_000  # bytes of a page
-NO_PORT = f"no live page: {HERE} has no free port"
 
 Render = Callable[[bool], str]  # the page's HTML; the argument: whether the command is at its end
 
@@ -50,7 +48,6 @@ class LiveServer(ThreadingTCPServer):
         self.over = False
         self._render, self._lock = render, threading.Lock()
         self._text, self._next, self._asked = b"", 0.0, 0.0
-        self._free = threading.BoundedSemaphore(MOST_REQUESTS)
         super().__init__((HERE, 0), Request)
 
     @property
@@ -90,20 +87,6 @@ class LiveServer(ThreadingTCPServer):
         finally:
             self.shutdown()
             self.server_close()
-
-    def process_request(self, request: Any, client_address: Any) -> None:
-        """Answer in a thread of its own, if there are not too many."""
-        if self._free.acquire(blocking=False):
-            super().process_request(request, client_address)
-        else:
-            self.shutdown_request(request)
-
-    def process_request_thread(self, request: Any, client_address: Any) -> None:
-        """Answer one request."""
-        try:
-            super().process_request_thread(request, client_address)
-        finally:
-            self._free.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Say nothing of viewers who left in the middle of an answer."""
@@ -155,13 +138,9 @@ class Request(BaseHTTPRequestHandler):
 def served(page: Path, render: Render) -> Iterator[str]:
     """Serve the page that belongs at `page` during a block, and open it in a browser.
 
-    Yields the address, which is empty if this machine gives no port: the block runs without.
+    Yields the address.
     """
-    try:
-        server = LiveServer(page, render)
-    except OSError:
-        yield ""
-        return
+    server = LiveServer(page, render)
     threading.Thread(target=server.serve_forever, args=(0.2,), daemon=True).start()
     try:
         # Without a display there may be a browser of text, which would take the terminal.
@@ -175,8 +154,7 @@ def served(page: Path, render: Render) -> Iterator[str]:
 def watch(folder: Path | None, tell: Callable[[str], object]) -> None:
     """Serve the page over all runs in a folder, by default the project's, until Ctrl-C.
 
-    `tell` is called with its address. Raises `ParameterError` if there is no such folder, or no
-    port.
+    `tell` is called with its address. Raises `ParameterError` if there is no such folder.
     """
     folder = folder or project.runs_here()
     if not folder.is_dir():
@@ -185,8 +163,6 @@ def watch(folder: Path | None, tell: Callable[[str], object]) -> None:
         contextlib.suppress(KeyboardInterrupt),
         served(folder / trail.INDEX, lambda over: index_page.live(folder, over)) as address,
     ):
-        if not address:
-            raise ParameterError(NO_PORT)
         tell(address)
         while True:
             time.sleep(1)

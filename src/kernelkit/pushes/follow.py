@@ -244,17 +244,12 @@ class Run:
             earlier = submission.EarlierTry()
         result = submission.Result(push.competition, message, file, push.name, push.version or 0)
         try:
-            score = submission.submit(self.context, self.kaggle, result, earlier, self.note)
+            submission.submit(self.context, self.kaggle, result, earlier, self.note)
         except CapacityError:  # today's submissions are used up; there are new ones tomorrow
             raise
         except (RefusedError, OutputsError):
             self.note(score=push.score or ledgers.NOT_SCORED)
             raise
-        if score:
-            from kernelkit.reports import pushed
-
-            where = f"{push.competition} (rehearsal)" if push.rehearsal else push.competition
-            pushed.keep_score(self.folder, where, score, self.context.events.clear)
 
     @property
     def _version(self) -> str:

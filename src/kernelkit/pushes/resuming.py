@@ -134,11 +134,7 @@ def submit_result(
         check_verified(file)
     entry = submission.Result(competition, message, file)
     with context.asking() as kaggle:
-        score = submission.submit(context, kaggle, entry)
-    if score:
-        from kernelkit.reports import pushed
-
-        pushed.keep_score(file.parent, competition, score, context.events.clear)
+        submission.submit(context, kaggle, entry)
 
 
 def earlier(

@@ -55,6 +55,7 @@ def render(
     `folder`: the run's; `ended`: seconds since 1970; `back`: the pages above. Nothing that the
     notebook, its outputs or the run's files bring runs in the page, or is loaded from elsewhere.
     """
+    texts = shown.texts(metrics)
     curves = _curves(history.read(folder), shown)
     parts = [part for s in shown.sections if (part := sections.filled(s, folder))]
     resources = _resources(folder)
@@ -74,13 +75,17 @@ def render(
         failure=failure,
         origin=_origin(folder, metrics, changed),
         logs=_logs(folder),
-        cards=_cards(metrics, shown, folder),
+        cards=[texts[name] for name in sorted(texts, key=lambda n: n != shown.score)][:CARDS],
         curves=curves,
         resources=resources,
         everything=bool(values or metrics),
         changed=_texts(changed),
         same=_texts({n: v for n, v in values.items() if n not in changed}),
-        tables=_tables(metrics, shown),
+        tables={
+            "Measures": list(texts.values()),
+            "Machine": _texts(run_folder.part(metrics, "device")),
+            "Versions": _texts(run_folder.part(metrics, "versions")),
+        },
         parts=parts,
         notebook=notebook_html.body(notebook, folder),
         open=bool(failure) or not (curves or parts),  # of what is no training it is the result
@@ -91,15 +96,6 @@ def render(
         "resources": {name: history.numbers(texts) for name, texts in resources.items()},
     }
     return shell.page(name, body, (shell.CHART, SCRIPT), data, back)
-
-
-def _cards(metrics: Mapping[str, Any], shown: Shown, folder: Path) -> list[tuple[str, str]]:
-    """(label, text) of the first measures, and of its submission's score."""
-    texts = shown.texts(metrics)
-    cards = [texts[name] for name in sorted(texts, key=lambda n: n != shown.score)][:CARDS]
-    if note := kit_folder.read_json(folder, kit_folder.SCORE):
-        cards.append((f"score in {note['competition']}", note["score"]))
-    return cards
 
 
 def _origin(
@@ -164,21 +160,9 @@ def _texts(values: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [(name, safe_text.plain(written(value))) for name, value in values.items()]
 
 
-def _tables(metrics: Mapping[str, Any], shown: Shown) -> list[tuple[str, list[tuple[str, str]]]]:
-    device, versions = (run_folder.part(metrics, n) for n in ("device", "versions"))
-    tables = {
-        "Measures": list(shown.texts(metrics).values()),
-        "Machine": _texts(device),
-        "Versions": _texts(versions),
-    }
-    return [(caption, rows) for caption, rows in tables.items() if rows]
-
-
 def _logs(folder: Path) -> list[tuple[str, str]]:
     """(text, address) of the logs that the run left."""
-    files = {
-        "the session's log": kit_folder.path(folder, kit_folder.LOG_TEXT),
-        "the run's own log": folder / "log.txt",
-        "its error": folder / "error.txt",
-    }
-    return [(text, link) for text, file in files.items() if (link := trail.link(file, folder))]
+    session = trail.link(kit_folder.path(folder, kit_folder.LOG_TEXT), folder)
+    own = trail.link(folder / "log.txt", folder)
+    logs = (("the session's log", session), ("the run's own log", own))
+    return [log for log in logs if log[1]]

@@ -13,7 +13,7 @@ import click
 
 from kernelkit import project
 from kernelkit.errors import ParameterError
-from kernelkit.live import NO_PORT, served
+from kernelkit.live import served
 from kernelkit.reports import trail
 from kernelkit.sweep import records
 from kernelkit.sweep.options import SweepOptions
@@ -65,8 +65,7 @@ def sweep(file: Path, parameters: Iterable[str] = (), options: SweepOptions | No
             if options.open:
                 page = folder.path / trail.INDEX
                 address = stack.enter_context(served(page, progress.live_page))
-                live = f"live, on this machine alone: {address}" if address else NO_PORT
-                click.echo(live, file=options.stream)
+                click.echo(f"live, on this machine alone: {address}", file=options.stream)
             stack.enter_context(progress)
             _run(progress, remaining, workers)
         progress.conclude()

@@ -63,15 +63,6 @@ def test_a_run_that_failed_says_so_in_its_report_and_on_the_page_of_all_runs(tmp
     assert notes == [("ended", ""), ("failed", "did not reach its end")]
 
 
-def test_the_score_of_a_submission_comes_into_the_report(tmp_path):
-    page = report(fetched(tmp_path, metrics_json='{"macro_f1": 0.5}'), "a run")
-    assert "garden" not in page.read_text()
-    pushed.keep_score(tmp_path, "garden (rehearsal)", "0.94321")
-    card = "<b>0.94321</b><span>score in garden (rehearsal)</span>"
-    assert card in page.read_text()
-    assert card in report(tmp_path, "a run").read_text()  # made anew, as after `fetch`
-
-
 def test_figures_come_home_with_their_captions(tmp_path):
     """The report after a push says of each figure what the report at home says."""
     for name in ("curves.png", "a.png", "other.png"):
