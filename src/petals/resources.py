@@ -1,7 +1,4 @@
-"""Memory and CPU over time of a run in a Kaggle session, for its report.
-
-At home `kernelkit` records them for the notebook and its processes.
-"""
+"""Memory and CPU over time of a run in a Kaggle session, for its report."""
 
 from __future__ import annotations
 

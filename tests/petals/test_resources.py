@@ -41,7 +41,7 @@ def test_a_run_on_kaggle_records_memory_and_cpu(tmp_path, monkeypatch):
 
 
 @pytest.mark.usefixtures("quick")
-def test_at_home_the_runner_does_that(tmp_path, monkeypatch):
+def test_at_home_nothing_is_recorded(tmp_path, monkeypatch):
     monkeypatch.delenv("KAGGLE_KERNEL_RUN_TYPE", raising=False)
     before = threading.active_count()
     RunFolder(str(tmp_path))

@@ -15,7 +15,6 @@ for (const place of document.querySelectorAll("[data-chart]")) {
 const MOST_POINTS = 120;
 const TAKEN = { // a chart for each column of resources.csv that has numbers
   memory: ["Memory", "GB", 1e9], cores: ["CPU", "cores", 1],
-  gpu_percent: ["GPU at work", "%", 1], gpu_mib: ["GPU memory", "GB", 1e9 / 2 ** 20],
   device_mib: ["Memory of the first device", "GB", 1e9 / 2 ** 20],
 };
 

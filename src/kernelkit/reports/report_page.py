@@ -20,6 +20,7 @@ from kernelkit.shown import Shown
 from kernelkit.terminal import safe_text
 
 SCRIPT = "report.js"
+RESOURCES = "resources.csv"  # what the run took of its machine, if it recorded that
 CARDS = 4  # measures that stand first
 
 
@@ -58,7 +59,7 @@ def render(
     texts = shown.texts(metrics)
     curves = _curves(history.read(folder), shown)
     parts = [part for s in shown.sections if (part := sections.filled(s, folder))]
-    resources = _resources(folder)
+    resources = history.read(folder, RESOURCES)
     values = notebook_html.parameters_of(notebook)
     defaults = notebook_html.declared(notebook, document.PARAMETERS_TAG)
     changed = naming.changed(values, defaults)
@@ -148,12 +149,6 @@ def _curves(columns: history.Columns, shown: Shown) -> list[dict[str, Any]]:
             title = f"{label[:1].upper()}{label[1:]}: {word} {best:.4f}, epoch {epoch}"
             charts.append({"label": title, "series": series, "phases": phases})
     return charts
-
-
-def _resources(folder: Path) -> history.Columns:
-    """What a run at home took of the machine, or one that recorded it itself."""
-    own = history.read(folder, kit_folder.RESOURCES)
-    return own or history.read(kit_folder.path(folder), kit_folder.RESOURCES)
 
 
 def _texts(values: Mapping[str, Any]) -> list[tuple[str, str]]:

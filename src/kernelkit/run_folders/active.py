@@ -1,24 +1,23 @@
 """A run that goes on: whether it does, since when, and what it printed last.
 
-Papermill saves the notebook beside `run.ipynb` while it runs, and `resources.csv` grows; a run
-that was killed leaves both as they were.
+Papermill saves the notebook beside `run.ipynb` while it runs, and the command that runs it holds a
+lock in the folder, which a kill releases.
 """
 
 from __future__ import annotations
 
 import json
-import time
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from kernelkit import files
 from kernelkit.run_folders import kit_folder, run_folder
 from kernelkit.terminal import safe_text
 
 PART = f".{run_folder.EXECUTED[0]}.part.ipynb"  # until the run's end
 SAVE_SECONDS = 2  # between two saves while a cell prints
-FRESH_SECONDS = 10.0  # since the last sign of a run that goes on
 LINES = 5  # printed lines to show
 
 
@@ -31,12 +30,11 @@ class Activity:
 
 
 def is_active(folder: Path) -> bool:
-    """Whether the folder's run goes on, by the age of its files."""
-    if (folder / run_folder.EXECUTED[0]).is_file():
+    """Whether a command runs the folder's notebook now."""
+    if not (folder / PART).is_file():
         return False
-    signs = (folder / PART, kit_folder.path(folder, kit_folder.RESOURCES))
-    times = [path.stat().st_mtime for path in signs if path.is_file()]
-    return bool(times) and time.time() - max(times) < FRESH_SECONDS
+    with files.try_lock(kit_folder.path(folder, kit_folder.LOCK)) as free:
+        return not free
 
 
 def activity(folder: Path) -> Activity:

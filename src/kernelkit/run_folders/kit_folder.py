@@ -7,7 +7,6 @@
     .kernelkit/log.json, log.txt    the session's log, as Kaggle stores it and as readable text
     .kernelkit/manifest.json        the session's list of its files; see `pushes.proof`
     .kernelkit/pushed.ipynb         the notebook that ran, or pushed.py, the script
-    .kernelkit/resources.csv        memory, CPU and GPU while a local run went on
     .kernelkit/parts/               files that are being downloaded
     .kernelkit/outputs/             files of the run whose names collide with this folder
 
@@ -29,7 +28,7 @@ NAME = ".kernelkit"
 MARKER, RECORD, STATE, LOCK = "push.json", "fetched.jsonl", "run.json", "run.lock"
 LOG, LOG_TEXT, PUSHED = "log.json", "log.txt", "pushed.ipynb"
 MANIFEST, PUSHED_SCRIPT = "manifest.json", "pushed.py"
-REPORT, RESOURCES = "report.html", "resources.csv"
+REPORT = "report.html"
 PARTS, OUTPUTS = "parts", "outputs"
 
 

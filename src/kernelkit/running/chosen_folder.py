@@ -56,50 +56,37 @@ def chosen_folder(
     runs = project.runs_here()
     run = {"notebook": str(Path(notebook).resolve()), "parameters": dict(parameters)}
     run = json.loads(json.dumps(run))
-    if output:
-        with _noted(output, run | CHOSEN):
-            yield output
-    elif own_folder(runs) != runs:
-        # The first of several hosts has the folder and sends the checkpoint to the others.
-        yield runs / (name or _stamped(notebook))
-    elif name:
-        with ExitStack() as locks:
-            files.make_folder(runs / name)
-            if not _hold(runs / name, locks):
-                raise ParameterError(
-                    f"another command runs in {runs / name}: wait for its end, or choose another "
-                    "--name"
-                )
-            with _noted(runs / name, run | CHOSEN):
-                yield runs / name
-    else:
-        with _cut_off_or_new(runs, run, fresh=fresh) as folder:
-            yield folder
-
-
-@contextmanager
-def _cut_off_or_new(runs: Path, run: Run, *, fresh: bool) -> Iterator[Path]:
     with ExitStack() as locks:
-        folder = None if fresh else _cut_off(runs, run, locks)
-        if folder:
-            print(
-                f"continuing in {folder}, where this notebook's last run with these parameters was "
-                "interrupted; --fresh starts a new one",
-                flush=True,
-            )
-        folder = folder or _new(runs / _stamped(run["notebook"]), locks)
-        with _noted(folder, run):
-            yield folder
+        if output:
+            _hold(output, locks)
+            folder, run = output, run | CHOSEN
+        elif own_folder(runs) != runs:
+            # The first of several hosts has the folder and sends the checkpoint to the others.
+            yield runs / (name or _stamped(notebook))
+            return
+        elif name:
+            folder, run = runs / name, run | CHOSEN
+            if not _hold(folder, locks):
+                raise ParameterError(
+                    f"another command runs in {folder}: wait for its end, or choose another --name"
+                )
+        else:
+            folder = _unfinished_or_new(runs, run, locks, fresh=fresh)
+        _write(folder, run, over=False)
+        yield folder
+        metrics = run_folder.metrics(folder) or {}
+        _write(folder, run, over=metrics.get("stopped") != run_folder.OUT_OF_TIME)
 
 
-@contextmanager
-def _noted(folder: Path, run: Run) -> Iterator[None]:
-    """Note in the folder which run it has, and at the end of the block that it is over."""
-    files.make_folder(folder)
-    _write(folder, run, over=False)
-    yield
-    metrics = run_folder.metrics(folder) or {}
-    _write(folder, run, over=metrics.get("stopped") != run_folder.OUT_OF_TIME)
+def _unfinished_or_new(runs: Path, run: Run, locks: ExitStack, *, fresh: bool) -> Path:
+    folder = None if fresh else _unfinished(runs, run, locks)
+    if folder:
+        print(
+            f"continuing in {folder}, where this notebook's last run with these parameters was "
+            "interrupted; --fresh starts a new one",
+            flush=True,
+        )
+    return folder or _new(runs / _stamped(run["notebook"]), locks)
 
 
 def own_folder(folder: Path) -> Path:
@@ -113,7 +100,7 @@ def own_folder(folder: Path) -> Path:
     return folder / HOST_FOLDER.format(index) if index.isdigit() and int(index) else folder
 
 
-def _cut_off(runs: Path, run: Run, locks: ExitStack) -> Path | None:
+def _unfinished(runs: Path, run: Run, locks: ExitStack) -> Path | None:
     """The newest folder of the same unfinished run, now locked; None if there is none."""
     unfinished = {**run, "over": False}
     states = runs.glob(f"*/{kit_folder.NAME}/{kit_folder.STATE}")
@@ -144,7 +131,9 @@ def _stamped(notebook: Path | str) -> str:
 
 
 def _hold(folder: Path, locks: ExitStack) -> bool:
-    """Lock `folder` until `locks` close; returns whether no other command runs in it."""
+    """Lock `folder`, creating it, until `locks` close; returns whether no other command runs in
+    it."""
+    files.make_folder(folder)
     return locks.enter_context(files.try_lock(kit_folder.path(folder, kit_folder.LOCK)))
 
 

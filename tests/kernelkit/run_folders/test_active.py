@@ -1,11 +1,10 @@
-"""A run that goes on, told from its files: papermill's notebook and the record of resources."""
+"""A run that goes on, told from its files: papermill's notebook and the lock."""
 
 import json
-import os
-import time
 
 import pytest
 
+from kernelkit import files
 from kernelkit.run_folders import active, kit_folder
 
 
@@ -18,19 +17,13 @@ def part(folder, *texts, name=active.PART):
     (folder / name).write_text(json.dumps({"cells": cells, "metadata": metadata}))
 
 
-def test_a_run_goes_on_while_its_files_are_fresh_and_it_has_no_executed_notebook(tmp_path):
-    assert not active.is_active(tmp_path)
-    part(tmp_path)
-    assert active.is_active(tmp_path)
-    old = time.time() - 60
-    os.utime(tmp_path / active.PART, (old, old))
-    assert not active.is_active(tmp_path)  # killed, or silent for long
-    resources = kit_folder.path(tmp_path, kit_folder.RESOURCES)
-    resources.parent.mkdir()
-    resources.touch()
-    assert active.is_active(tmp_path)
-    part(tmp_path, name="run.ipynb")
-    assert not active.is_active(tmp_path)
+def test_a_run_goes_on_while_its_command_holds_the_folder(tmp_path):
+    lock = kit_folder.path(tmp_path, kit_folder.LOCK)
+    with files.try_lock(lock):
+        assert not active.is_active(tmp_path)  # it has not begun
+        part(tmp_path)
+        assert active.is_active(tmp_path)
+    assert not active.is_active(tmp_path)  # killed
 
 
 def test_the_last_lines_are_as_a_terminal_would_show_them(tmp_path):
