@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -40,16 +39,7 @@ def run(
 
     run_it = run_notebook if hosts is None else partial(run_on_hosts, hosts)
     run = run_it(notebook, parameters, quiet=quiet or as_json, **values)
-    if as_json:
-        event = {
-            "event": "run",
-            "folder": str(run.folder),
-            "seconds": round(run.seconds, 2),
-            "metrics": dict(run.metrics),
-        }
-        click.echo(json.dumps(event, default=str))
-    else:
-        run.tell(Events(quiet=quiet))
+    run.tell(Events(as_json=as_json, quiet=quiet))
 
 
 @options.command("tpu", ("notebooks/train.ipynb", "notebooks/train.ipynb --largest-batch"))

@@ -260,7 +260,7 @@ class Run:
 
         events = self.context.events
         title = f"{self._version} (rehearsal)" if self.push.rehearsal else self._version
-        path, why = pushed.report_or_why(self.folder, title, self.text, events.clear)
+        path, why = pushed.report_or_why(self.folder, title, events.clear)
         if path:
             events("report", from_here(path), path=str(path))
         else:

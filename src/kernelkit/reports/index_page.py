@@ -80,8 +80,6 @@ def _run(folder: Path, base: Path, shown: Shown, curve: Sequence[float]) -> Show
     where = trail.address(folder, base)
     paths = [folder / name for name in run_folder.LEFT_BY_A_RUN if (folder / name).is_file()]
     written = max((path.stat().st_mtime for path in paths), default=0.0)
-    images = run_folder.part(metrics, "data").get("val")
-    source = run_folder.data_name(metrics)
     return ShownRun(
         id=where,
         name=name,
@@ -96,7 +94,7 @@ def _run(folder: Path, base: Path, shown: Shown, curve: Sequence[float]) -> Show
         group=sweep.name if sweep else "",
         sweep=trail.link(sweep / trail.INDEX, base) if sweep else "",
         device=run_folder.device_name(metrics),
-        data=f"{source} ({images:,} val)" if isinstance(images, int) else source,
+        data=run_folder.data_name(metrics),
         curve=curve,
         log=now.log,
     )

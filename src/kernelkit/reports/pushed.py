@@ -21,55 +21,50 @@ from kernelkit.run_folders import log as logs
 
 CAPTIONS = "figures.json"  # {a figure's file: {"caption", "text" for who cannot see it}}
 FIGURES = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg"}
-Clear = Callable[[str], str]
 
 
 def report_or_why(
-    folder: Path, title: str, pushed_text: str = "", clear: Clear = str
+    folder: Path, title: str, clear: Callable[[str], str] = str
 ) -> tuple[Path | None, str]:
     """Write the report of a run that came home, from its own notebook or an assembled one.
 
-    `pushed_text`: the notebook that ran; `clear` takes the secrets out of a text. Returns the
-    report, or None and the reason: a broken figure must not cost a finished run. Raises `OSError`
-    where it cannot be written.
+    `clear` takes the secrets out of a text. Returns the report, or None and the reason: a broken
+    figure must not cost a finished run. Raises `OSError` where it cannot be written.
     """
     try:
         own = next(filter(_is_notebook, run_folder.notebooks_of_run(folder)), None)
-        notebook = own or assemble(folder, title, pushed_text, clear)
-        return write_report(notebook, run_folder.report_place(folder), folder, clear), ""
+        page = run_folder.report_place(folder)
+        return write_report(own or assemble(folder, title), page, folder, clear), ""
     except OSError:
         raise
     except Exception as error:  # nbconvert and jinja raise a dozen kinds
         return None, f"{type(error).__name__}: {error}"
 
 
-def assemble(folder: Path, title: str, pushed_text: str = "", clear: Clear = str) -> Path:
+def assemble(folder: Path, title: str) -> Path:
     """Write a notebook of the run's figures, its log and the cells that ran; returns its path."""
-    cells = [new_markdown_cell(f"# {title}")]
-    if figures := list(_figures(folder)):
-        cells += [new_markdown_cell("## Figures"), *figures]
-    if log := _text(kit_folder.path(folder, kit_folder.LOG_TEXT)):
-        cells += [new_markdown_cell("## Log"), _showing(new_output("stream", text=log))]
-    pushed_text = pushed_text or _text(kit_folder.path(folder, kit_folder.PUSHED))
-    if failure := logs.failure(_text(kit_folder.path(folder, kit_folder.LOG)), pushed_text):
+    names = (kit_folder.LOG_TEXT, kit_folder.LOG, kit_folder.PUSHED, kit_folder.PUSHED_SCRIPT)
+    text, log, notebook, script = (_text(kit_folder.path(folder, name)) for name in names)
+    parts = {"Figures": list(_figures(folder))}
+    if text:
+        parts["Log"] = [_showing(new_output("stream", text=text))]
+    if failure := logs.failure(log, notebook):
         name, _, message = (of_traceback(failure.traceback)[1] or failure.cell).partition(": ")
         error = {"ename": name, "evalue": message, "traceback": str(failure).splitlines()}
-        cells += [new_markdown_cell("## What failed"), _showing(new_output("error", **error))]
-    if pushed_text:
-        cells += [new_markdown_cell("## What ran"), *_pushed(pushed_text)]
+        parts["What failed"] = [_showing(new_output("error", **error))]
+    if notebook:
+        ran = nbformat.from_dict(json.loads(notebook)["cells"])
+        parts["What ran"] = [cell for cell in ran if not has_tag(cell, "bundle")]
+    elif script:
+        parts["What ran"] = [new_code_cell(script.rpartition(SCRIPT_BEGINS)[2].strip("\n"))]
+    cells = [new_markdown_cell(f"# {title}")]
+    for heading, own in parts.items():
+        cells += [new_markdown_cell(f"## {heading}"), *own] if own else []
     for number, cell in enumerate(cells):
         cell["id"] = f"run-{number:03d}"
     metadata = {"kernelspec": KERNELSPEC, "language_info": {"name": "python"}, "title": title}
-    notebook = json.dumps(new_notebook(cells=cells, metadata=metadata), indent=1)
-    return files.write_text(kit_folder.place(folder, run_folder.EXECUTED[0]), clear(notebook))
-
-
-def _pushed(text: str) -> list[nbformat.NotebookNode]:
-    """The cells of a pushed notebook or script, without what the push carried."""
-    if not text.startswith("{"):
-        return [new_code_cell(text.rpartition(SCRIPT_BEGINS)[2].strip("\n"))]
-    cells = nbformat.from_dict(json.loads(text)["cells"])
-    return [cell for cell in cells if not has_tag(cell, "bundle")]
+    assembled = json.dumps(new_notebook(cells=cells, metadata=metadata), indent=1)
+    return files.write_text(kit_folder.place(folder, run_folder.EXECUTED[0]), assembled)
 
 
 def _is_notebook(path: Path) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shlex
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -68,14 +67,14 @@ def render(
     if run_folder.is_run(folder):
         name, _ = naming.run_name(folder, lambda: (values, defaults), shown.parameters)
     kicker = (title, "/".join(folder.resolve().parts[-2 if trail.sweep_of(folder) else -1 :]))
+    date = time.strftime("%d %B %Y, %H:%M", time.localtime(ended))
     body = shell.rendered(
         "report.html.j2",
         name=name,
         kicker=[text for text in kicker if text and text != name],
-        facts=_facts(metrics, ended),
+        facts=filter(None, (date, run_folder.data_name(metrics), run_folder.device_name(metrics))),
         failure=failure,
-        origin=_origin(folder, metrics, changed),
-        logs=_logs(folder),
+        origin=_origin(folder, metrics),
         cards=[texts[name] for name in sorted(texts, key=lambda n: n != shown.score)][:CARDS],
         curves=curves,
         resources=resources,
@@ -99,40 +98,26 @@ def render(
     return shell.page(name, body, (shell.CHART, SCRIPT), data, back)
 
 
-def _origin(
-    folder: Path, metrics: Mapping[str, Any], changed: Mapping[str, Any]
-) -> list[tuple[str, str]]:
-    """(text, address if any): kernel on Kaggle, commit, the command that repeats a run at home."""
+def _origin(folder: Path, metrics: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """(text, address if any) of the kernel on Kaggle, the commit, and the logs."""
     origin = []
     push = kit_folder.read_json(folder, kit_folder.MARKER)
-    notebook = kit_folder.read_json(folder, kit_folder.STATE).get("notebook")
     if push.get("rehearsal") is False:
         kernel = f"{push['kernel']} version {push['version']} on Kaggle"
         origin.append((kernel, f"https://www.kaggle.com/code/{push['kernel']}"))
     git = run_folder.part(metrics, "git")
-    if sha := str(git.get("sha", ""))[:12]:
-        origin.append((f"commit {sha}" + (" with changes" if git.get("dirty") else ""), ""))
-    if notebook:
-        given = [word for name, value in changed.items() for word in ("-p", f"{name}={value}")]
-        path = project.find_project(Path(notebook)).name(notebook)
-        origin.append((shlex.join(["kernelkit", "run", path, *given]), ""))
+    if git.get("sha"):
+        changes = " with changes" if git.get("dirty") else ""
+        origin.append((f"commit {str(git['sha'])[:12]}{changes}", ""))
+    session, own = kit_folder.path(folder, kit_folder.LOG_TEXT), folder / "log.txt"
+    for text, log in (("the session's log", session), ("the run's own log", own)):
+        if log.is_file():
+            origin.append((text, trail.address(log, folder)))
     return origin
 
 
-def _facts(metrics: Mapping[str, Any], ended: float) -> list[str]:
-    """When the run ended, its data, and its device, as far as they are known."""
-    counts = [
-        f"{value:,} {name}"
-        for name, value in run_folder.part(metrics, "data").items()
-        if isinstance(value, int) and name != "image_size"
-    ]
-    data = ": ".join(filter(None, (run_folder.data_name(metrics), ", ".join(counts))))
-    date = time.strftime("%d %B %Y, %H:%M", time.localtime(ended))
-    return list(filter(None, (date, data, run_folder.device_name(metrics))))
-
-
 def _curves(columns: history.Columns, shown: Shown) -> list[dict[str, Any]]:
-    """A chart for each measure that the history has of training and of validation."""
+    """A chart for each measure of validation in the history, with that of training if any."""
     names = [n.removeprefix(history.VALIDATED) for n in columns if n.startswith(history.VALIDATED)]
     phases = [{"at": at, "label": name} for at, name in history.phases(columns)]
     charts = []
@@ -153,11 +138,3 @@ def _curves(columns: history.Columns, shown: Shown) -> list[dict[str, Any]]:
 
 def _texts(values: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [(name, safe_text.plain(written(value))) for name, value in values.items()]
-
-
-def _logs(folder: Path) -> list[tuple[str, str]]:
-    """(text, address) of the logs that the run left."""
-    session = trail.link(kit_folder.path(folder, kit_folder.LOG_TEXT), folder)
-    own = trail.link(folder / "log.txt", folder)
-    logs = (("the session's log", session), ("the run's own log", own))
-    return [log for log in logs if log[1]]

@@ -95,15 +95,13 @@ def failure(log: str, notebook: str = "") -> RunFailure | None:
     `notebook` is the JSON of the notebook that ran, for the text of the cell.
     """
     written = text(decode(log))
-    report = re.search(r"(?ms)PapermillExecutionError:\s*$\n-{60,}\s*$\n(.*)", written)
-    if report:
+    if report := re.search(r"(?ms)PapermillExecutionError:\s*$\n-{60,}\s*$\n(.*)", written):
         return _of_papermill(report[1], notebook)
     if "DeadKernelError" in written:
-        return RunFailure(
-            "the notebook's process was killed, usually because memory ran out", "", ""
-        )
-    starts = [m.start() for m in re.finditer(r"(?m)^Traceback \(most recent call last\)", written)]
-    return RunFailure("", "", _shorten(written[starts[-1] :].strip())) if starts else None
+        killed = "the notebook's process was killed, usually because memory ran out"
+        return RunFailure(killed, "", "")
+    _, begin, traceback = written.rpartition("Traceback (most recent call last)")
+    return RunFailure("", "", _shorten(f"{begin}{traceback}".strip())) if begin else None
 
 
 def _of_papermill(report: str, notebook: str) -> RunFailure:
@@ -112,11 +110,9 @@ def _of_papermill(report: str, notebook: str) -> RunFailure:
     body = report[label.end() :] if label else report
     # In Kaggle's log, the end of the outer process follows.
     body = re.split(r"(?m)^(?=\[NbConvertApp\]|Traceback \(most recent)", body)[0]
-    body = re.sub(r"\A[\s-]*\n", "", body).strip()
-    if not label:
-        return RunFailure("a cell failed", "", _shorten(body))
-    place, source = _cell(notebook, int(label[1]))
-    return RunFailure(f"{place} failed:", source, _shorten(body))
+    body = _shorten(re.sub(r"\A[\s-]*\n", "", body).strip())
+    place, source = _cell(notebook, int(label[1])) if label else ("a cell", "")
+    return RunFailure(f"{place} failed:", source, body)
 
 
 def _cell(notebook: str, count: int) -> tuple[str, str]:

@@ -29,17 +29,18 @@ def keep(folder: Path, log: str, pushed_text: str, clear: Callable[[str], str] =
 
     `clear` removes the secrets from a text.
     """
+    is_script = not pushed_text.startswith("{")
+    texts = {kit_folder.PUSHED_SCRIPT if is_script else kit_folder.PUSHED: pushed_text}
     if log:
         log = clear(log)
         whole = "".join(entry.text for entry in logs.decode(log))
-        if (cleared := clear(whole)) != whole:  # a secret was split over two entries
-            log = json.dumps([{"stream_name": "stdout", "time": 0, "data": cleared}])
-        files.write_text(kit_folder.path(folder, kit_folder.LOG), logs.harmless(log))
-        text = clear(logs.text(logs.decode(log)))
-        files.write_text(kit_folder.path(folder, kit_folder.LOG_TEXT), text)
-    if pushed_text:
-        name = kit_folder.PUSHED if pushed_text.startswith("{") else kit_folder.PUSHED_SCRIPT
-        files.write_text(kit_folder.path(folder, name), clear(pushed_text))
+        if clear(whole) != whole:  # a secret was split over two entries
+            log = json.dumps([{"stream_name": "stdout", "time": 0, "data": clear(whole)}])
+        texts[kit_folder.LOG] = logs.harmless(log)
+        texts[kit_folder.LOG_TEXT] = logs.text(logs.decode(log))
+    for name, text in texts.items():
+        if text:
+            files.write_text(kit_folder.path(folder, name), clear(text))
 
 
 def is_run(folder: Path) -> bool:
@@ -84,7 +85,7 @@ def metrics(folder: Path) -> dict[str, Any] | None:
 def _finite(digits: str) -> float | None:
     if not math.isfinite(float(digits)):
         return None
-    return float(digits) if "." in digits or "e" in digits.lower() else int(digits)
+    return int(digits) if digits.lstrip("-").isdigit() else float(digits)
 
 
 def part(values: Metrics, name: str) -> Metrics:
@@ -111,16 +112,18 @@ def ended(values: Metrics, written: float) -> float:
 
 
 def data_name(values: Metrics) -> str:
-    """The name of the data of a run with these metrics."""
+    """The data of a run with these metrics, such as `flowers (520 val)`; "" if unknown."""
     data = part(values, "data")
-    return str(data.get("name") or Path(str(data.get("source", ""))).name)
+    name = str(data.get("name") or Path(str(data.get("source", ""))).name)
+    images = data.get("val")
+    return f"{name} ({images:,} val)" if isinstance(images, int) else name
 
 
 def device_name(values: Metrics) -> str:
     """The device of a run with these metrics, such as `TPU v5e × 8 (rehearsal)`; "" if unknown."""
     device = part(values, "device")
     name = str(device.get("name") or device.get("kind") or "")
-    replicas = device.get("replicas", 1)
+    replicas = device.get("replicas")
     name += f" × {replicas}" if isinstance(replicas, int) and replicas > 1 else ""
     return name + (" (rehearsal)" if device.get("rehearsal") else "")
 
@@ -128,16 +131,9 @@ def device_name(values: Metrics) -> str:
 def summary(values: Metrics, shown: Shown) -> str:
     """The first measures in one line, with the device."""
     texts = list(shown.texts(values).items())[:IN_A_LINE]
-    parts = [_in_words(name, label, text) for name, (label, text) in texts]
     device = device_name(values)
+    parts = [text if name == "seconds" else f"{label} {text}" for name, (label, text) in texts]
     return ", ".join([*parts, f"on {device}"] if device else parts)
-
-
-def _in_words(name: str, label: str, text: str) -> str:
-    if name == "seconds":
-        return text
-    thing, per_second, _ = name.partition("_per_second")
-    return f"{text} {thing}/s" if per_second else f"{label} {text}"
 
 
 def names_device(values: Metrics) -> bool:
@@ -152,11 +148,11 @@ def check_accelerator(values: Metrics, wanted: str, *, rehearsal: bool) -> None:
     (see `names_device`) is not checked.
     """
     device = part(values, "device")
-    kind = str(device.get("kind") or wanted).lower()
-    stand_in = device.get("kind") and device.get("rehearsal")
-    if kind != wanted or (stand_in and not rehearsal):
+    kind = str(device.get("kind") or "")
+    stand_in = " (a stand-in)" if device.get("rehearsal") and not rehearsal else ""
+    if kind and (kind.lower() != wanted or stand_in):
         raise AcceleratorMismatchError(
-            f"the run should have had a {wanted.upper()} and had {kind.upper()}"
-            f"{' (a stand-in)' if stand_in else ''}: its figures do not count. Check the quota "
-            "and the phone verification at Kaggle, then push again"
+            f"the run should have had a {wanted.upper()} and had {kind.upper()}{stand_in}: its "
+            "figures do not count. Check the quota and the phone verification at Kaggle, then push "
+            "again"
         )

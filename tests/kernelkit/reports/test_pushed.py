@@ -40,9 +40,9 @@ def report(folder, title, *rest):
 def test_the_report_is_put_together_from_what_came_home(tmp_path):
     (tmp_path / "metrics.json").write_text('{"macro_f1": 0.5}')
     (tmp_path / "curves.png").write_bytes(PIXEL)
-    run_folder.keep(tmp_path, '[{"data": "epoch 1\\n"}]', "")
     ran = notebook_of("carried", "print('words')")
-    page = report(tmp_path, "me/blossom version 1", ran).read_text()
+    run_folder.keep(tmp_path, '[{"data": "epoch 1\\n"}]', ran)
+    page = report(tmp_path, "me/blossom version 1").read_text()
     for part in ("me/blossom version 1", "data:image/png", "epoch 1", "words", "macro F1"):
         assert part in page
     assert "carried" not in page
@@ -91,7 +91,7 @@ def test_half_a_character_in_a_log_costs_nothing(tmp_path):
     text = kit_folder.path(tmp_path, kit_folder.LOG_TEXT)
     assert text.read_text() == "half \\ud83c\n"
     run_folder.keep(tmp_path, "not JSON \ud83c", "")
-    assert "half \\ud83c" in report(tmp_path, "half \ud83c", "").read_text()
+    assert "half \\ud83c" in report(tmp_path, "half \ud83c").read_text()
 
 
 @pytest.mark.parametrize(
@@ -144,9 +144,9 @@ def test_secrets_are_cleared_from_all_that_is_written(tmp_path):
     ran = notebook_of("", "print('s3cr3t-key')")
     folder = fetched(tmp_path)
     run_folder.keep(folder, log, ran, clear)
-    report(folder, "a run", ran, clear)
+    report(folder, "a run", clear)
     (folder / "run.ipynb").unlink()
-    report(folder, "a run", "", clear)
+    report(folder, "a run", clear)
     written = [path for path in folder.rglob("*") if path.is_file()]
     assert {path.name for path in written} >= {"log.json", "log.txt", "run.ipynb", "report.html"}
     assert not [path for path in written if "s3cr3t-key" in path.read_text()]
