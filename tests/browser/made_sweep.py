@@ -16,10 +16,9 @@ from pathlib import Path
 
 import numpy as np
 
-from kernelkit.sweep import records, results, specification
+from kernelkit.sweep import records, results
 from kernelkit.sweep.records import Record, SweepFolder
-from kernelkit.sweep.results import ResultTable
-from kernelkit.sweep.specification import PlannedRun
+from kernelkit.sweep.specification import SEED, PlannedRun, Specification
 
 ROOT = Path(__file__).parents[2]
 CLASSES = [f"flower {n:03}" for n in range(104)]
@@ -103,14 +102,21 @@ def make(folder, count):
     runs = planned(count)
     for n, run in enumerate(runs):
         leave(folder / run.id, n, run)
-    made, rows = SweepFolder(folder), []
+    made = SweepFolder(folder)
     for run in runs:
         made.write(run, Record(records.DONE, dict(run.overrides), seconds=90.0))
-        rows.append(results._row(made, run, "macro_f1"))
-    varying = [*settings(random.Random(0)), specification.SEED]
-    notebook = "notebooks/02_train.py"
-    table = ResultTable(folder.name, "macro_f1", tuple(rows), varying, notebook=notebook)
-    return results.write_page(folder / "index.html", table)
+    space = dict.fromkeys([*settings(random.Random(0)), SEED])
+    sweep = Specification(
+        folder.name,
+        Path("notebooks/02_train.py"),
+        declared={},
+        base={},
+        code="",
+        score="macro_f1",
+        search={"space": space},
+    )
+    results.write(results.gather(made, sweep, runs))
+    return folder / "index.html"
 
 
 if __name__ == "__main__":

@@ -15,13 +15,12 @@ from kernelkit import project
 from kernelkit.errors import ParameterError
 from kernelkit.live import served
 from kernelkit.reports import trail
-from kernelkit.sweep import records
+from kernelkit.sweep import search
 from kernelkit.sweep.options import SweepOptions
 from kernelkit.sweep.progress import SweepProgress
 from kernelkit.sweep.records import SweepFolder
 from kernelkit.sweep.specification import PlannedRun, Specification, read
-from kernelkit.sweep.workers.engine import Engine, Listed, RunSource, WorkerLimits
-from kernelkit.sweep.workers.launchers import launcher
+from kernelkit.sweep.workers.engine import Engine, WorkerLimits
 
 
 def sweep(file: Path, parameters: Iterable[str] = (), options: SweepOptions | None = None) -> Path:
@@ -40,34 +39,31 @@ def sweep(file: Path, parameters: Iterable[str] = (), options: SweepOptions | No
         specification = replace(specification, time_limit=options.time_limit)
     _check_rules(specification)
     if specification.search:
-        from kernelkit.sweep import search
-
         search.check(specification)
         if options.dask:
             raise ParameterError("a search runs locally or on Kaggle: drop --dask")
     name = _folder_name(specification, options)
     folder = SweepFolder(options.output or project.runs_here() / name)
-    workers = options.workers or specification.workers or max(1, (os.cpu_count() or 2) // 2)
     if options.dry_run:
-        remaining = _remaining(folder, specification, options)
-        progress = SweepProgress(specification, folder, options, len(remaining))
-        click.echo(progress.preview(workers), file=options.stream)
+        progress = SweepProgress(specification, folder, options)
+        click.echo(progress.preview(), file=options.stream)
         if options.kaggle:
-            _run(progress, remaining, workers)
+            _run(progress)
         return folder.path
     with folder.locked():
         folder.claim(name, specification.notebook.name, specification.varying)
-        remaining = _remaining(folder, specification, options)
-        for run in remaining if options.force else ():
-            folder.forget(run)
-        progress = SweepProgress(specification, folder, options, len(remaining))
+        if options.force:
+            for run in specification.runs or [run for run, _ in folder.recorded()]:
+                folder.clear(run)
+            (folder.path / search.STORAGE).unlink(missing_ok=True)
+        progress = SweepProgress(specification, folder, options)
         with ExitStack() as stack:
             if options.open:
                 page = folder.path / trail.INDEX
                 address = stack.enter_context(served(page, progress.live_page))
                 click.echo(f"live, on this machine alone: {address}", file=options.stream)
             stack.enter_context(progress)
-            _run(progress, remaining, workers)
+            _run(progress)
         progress.conclude()
     return folder.path
 
@@ -81,11 +77,9 @@ def _check(options: SweepOptions) -> None:
         raise ParameterError("a session runs one after the other: drop --workers")
     if options.dask and options.kaggle:
         raise ParameterError("--dask and --kaggle exclude each other: choose one")
-    for name in ("time_limit", "timeout"):
-        minutes = getattr(options, name)
+    for option, minutes in (("time-limit", options.time_limit), ("timeout", options.timeout)):
         if minutes is not None and not 0 <= minutes < math.inf:
-            option = f"--{name.replace('_', '-')}"
-            raise ParameterError(f"{option} {minutes:g}: give minutes, zero or more")
+            raise ParameterError(f"--{option} {minutes:g}: give minutes, zero or more")
 
 
 def _check_rules(specification: Specification) -> None:
@@ -110,36 +104,24 @@ def _folder_name(specification: Specification, options: SweepOptions) -> str:
     return f"{'rehearsal' if rehearses else 'kaggle'}-{specification.name}"
 
 
-def _remaining(
-    folder: SweepFolder, specification: Specification, options: SweepOptions
-) -> list[PlannedRun]:
-    """The runs to make: those neither done nor failed, and with a retry also the failed ones."""
-    ended = set(records.ENDED) - set(records.ENDED_BADLY if options.retry_failed else ())
-    return [
-        run for run in specification.runs if options.force or folder.record(run).state not in ended
-    ]
-
-
-def _run(progress: SweepProgress, remaining: list[PlannedRun], workers: int) -> None:
-    specification, folder, options = progress.specification, progress.folder, progress.options
-    limits = WorkerLimits(workers, 60 * specification.time_limit, int(specification.memory * 1e9))
+def _run(progress: SweepProgress) -> None:
+    sweep, folder, options = progress.specification, progress.folder, progress.options
     if options.kaggle:
         from kernelkit.sweep.backends.on_kaggle import run_on_kaggle
 
-        return run_on_kaggle(progress, remaining)
+        run_on_kaggle(progress)
+        return
+    workers = options.workers or sweep.workers or max(1, (os.cpu_count() or 2) // 2)
+    limits = WorkerLimits(workers, 60 * sweep.time_limit, int(sweep.memory * 1e9))
     if options.dask:
         from kernelkit.sweep.backends.dask_cluster import run_on_dask
 
-        return run_on_dask(progress, remaining, limits, options.dask)
-    source: RunSource = Listed(remaining)
-    if specification.search:
-        from kernelkit.sweep.search import Search
-
-        retry_failed, force = options.retry_failed, options.force
-        source = search = Search(specification, folder, progress.runs, retry_failed, force)
-        progress.take_up_search(search.ended_before)
-    request = folder.requests(specification.notebook, options.report)
-    starter = launcher(specification.warm, folder.path / ".imports.log")
-    with project.importable(specification.notebook):
-        Engine(folder, starter, limits, request, progress.tell).work(source)
-    return None
+        run_on_dask(progress, limits, options.dask)
+        return
+    runs: Iterable[PlannedRun] = progress.remaining
+    if sweep.search:
+        runs = searched = search.Search(sweep, folder, progress.runs, options.retry_failed)
+        progress.take_up_search(searched.ended_before)
+    with project.importable(sweep.notebook):
+        engine = Engine(folder, sweep.notebook, limits, progress.tell, options.report, sweep.warm)
+        engine.work(runs)

@@ -5,21 +5,21 @@ Meanwhile, a terminal shows a live table, and any other stream gets plain lines.
 
 from __future__ import annotations
 
+import statistics
 import sys
 import time
 from collections import Counter
-from collections.abc import Sequence
 from typing import Any
 
 import click
 
 from kernelkit.errors import RunFailedError
 from kernelkit.reports import naming
+from kernelkit.reports.many_runs import RunsPage
 from kernelkit.shown import duration
 from kernelkit.sweep import records, results
 from kernelkit.sweep.options import SweepOptions
-from kernelkit.sweep.records import Record, SweepFolder, expected_seconds
-from kernelkit.sweep.results import ResultTable
+from kernelkit.sweep.records import Record, SweepFolder
 from kernelkit.sweep.specification import PlannedRun, Specification
 from kernelkit.terminal import safe_text
 
@@ -30,22 +30,22 @@ LISTED = 20  # failed runs named in the final message
 class SweepProgress:
     """Shows and records the beginning and end of each run; a context manager for its display.
 
-    `runs` are all runs of the sweep, `remaining` is the number of them to run now. A search adds to
-    `runs`, and sets `total` and `ended_before`.
+    `runs` are all runs of the sweep, to which a search adds; `remaining` are those to make: neither
+    done nor failed, and with a retry also the failed ones.
     """
 
     def __init__(
-        self,
-        specification: Specification,
-        folder: SweepFolder,
-        options: SweepOptions,
-        remaining: int,
+        self, specification: Specification, folder: SweepFolder, options: SweepOptions
     ) -> None:
         self.specification, self.folder, self.options = specification, folder, options
-        self.runs = list(specification.runs)
         self.stream = options.stream or sys.stdout
+        self.runs = list(specification.runs)
+        ended = set(records.ENDED) - set(records.ENDED_BADLY if options.retry_failed else ())
+        self.remaining = [
+            run for run in self.runs if options.force or folder.record(run).state not in ended
+        ]
         self.total = len(self.runs)
-        self.ended = self.ended_before = self.total - remaining
+        self.ended = self._ended_before = self.total - len(self.remaining)
         self._begun, self._until = time.monotonic(), 0.0
         self._running: dict[str, tuple[PlannedRun, float]] = {}
         self._live: Any = None
@@ -53,7 +53,7 @@ class SweepProgress:
     def take_up_search(self, ended_before: int) -> None:
         """Show a resumed search, with this many points already finished."""
         self.total = self.specification.search["trials"]
-        self.ended = self.ended_before = ended_before
+        self.ended = self._ended_before = ended_before
 
     def __enter__(self) -> SweepProgress:
         for id in sorted(self.folder.damaged):
@@ -71,7 +71,7 @@ class SweepProgress:
         if self._live is not None:
             self._live.__exit__(None, None, None)
             self._live = None
-        self.write()
+        self._write()
 
     def tell(self, run: PlannedRun, record: Record) -> None:
         """Show the state of a run, and rewrite the table when it has ended."""
@@ -81,39 +81,35 @@ class SweepProgress:
         self._running.pop(run.id, None)
         if record.state == records.PENDING:
             return
-        table = self.write()
-        metrics = next(row.metrics for row in table.rows if row.run.id == run.id)
-        score = f"{table.score} {metrics[table.score]:.4f}" if table.score in metrics else ""
+        page = self._write()
+        shown = next(shown for shown in page.runs if shown.id == run.id)
+        value = shown.metrics.get(page.shown.score)
         self.ended += 1
-        each = (time.monotonic() - self._begun) / (self.ended - self.ended_before)
+        each = (time.monotonic() - self._begun) / (self.ended - self._ended_before)
         self._until = time.time() + each * (self.total - self.ended)
-        count = f"{self.ended}/{self.total}"
-        took = "" if record.seconds is None else duration(record.seconds)
-        parts = [count, record.state, took, score, self.label(run), record.reason]
-        line = safe_text.plain("  ".join(part for part in parts if part))
+        parts = [
+            f"{self.ended}/{self.total}",
+            record.state,
+            "" if record.seconds is None else duration(record.seconds),
+            "" if value is None else f"{page.shown.score} {value:.4f}",
+            shown.name,
+            record.reason,
+        ]
+        line = safe_text.plain("  ".join(filter(None, parts)))
         if self._live is not None:
             self._live.console.print(line, highlight=False, markup=False)
         else:
             print(line, file=self.stream, flush=True)
 
-    def label(self, run: PlannedRun) -> str:
-        """The settings that distinguish this run from the others."""
-        names = self.specification.varying or list(run.overrides)
-        return naming.setting_text({name: run.values.get(name) for name in names})
+    def _page(self, live: dict[str, Any] | None = None) -> RunsPage:
+        return results.gather(self.folder, self.specification, self.runs, live)
 
-    def table(self) -> ResultTable:
-        """All runs in their current state."""
-        return results.gather(self.folder, self.specification, self.runs)
-
-    def write(self) -> ResultTable:
-        """Write results.csv, results.json and index.html; returns the table.
-
-        Files that only the best runs keep are removed from the others.
-        """
-        table = self.table()
-        results.keep_best(self.folder, table, self.specification)
-        results.write(self.folder, table)
-        return table
+    def _write(self) -> RunsPage:
+        """Write the results; files that only the best runs keep are removed from the others."""
+        page = self._page()
+        results.keep_best(page, self.specification.keep_best)
+        results.write(page)
+        return page
 
     def live_page(self, over: bool) -> str:
         """The page as it is now, for a server that ends with `over`."""
@@ -122,45 +118,59 @@ class SweepProgress:
             text = "The sweep is over."
             if self.ended < self.total:
                 text = "The sweep was stopped; the same command continues it."
-        live = {"text": text, "until": self._until or None, "over": over}
-        return results.page(self.folder.path, self.table(), live).html()
+        return self._page({"text": text, "until": self._until or None, "over": over}).html()
 
     def conclude(self) -> None:
         """Print the summary; raises `RunFailedError` with a list if runs failed."""
-        table = self.table()
-        index = str(self.folder.path / "index.html")
-        click.echo("\n".join([*_verdict(table), index]), file=self.stream)
-        bad = [row for row in table.rows if row.record.state in records.ENDED_BADLY]
-        if bad:
+        page = self._page()
+        states = Counter(run.state for run in page.runs)
+        counts = f"{states[records.DONE]} of {len(page.runs)} runs done"
+        if pruned := states[records.PRUNED]:
+            counts += f", {pruned} pruned"
+        if remaining := sum(states[state] for state in records.UNFINISHED):
+            counts += f", {remaining} left: the same command continues with them"
+        lines = [counts]
+        if best := results.best(page):
+            setting, score = best
+            lines.append(f"best {page.shown.score} {score:.4f}  {setting}")
+        elif states[records.DONE]:
+            names = ", ".join(sorted({name for run in page.runs for name in run.metrics}))
+            measures = names or "none"
+            lines.append(f"no run has the score {page.shown.score!r}; the measures are: {measures}")
+        click.echo("\n".join([*lines, str(self.folder.path / "index.html")]), file=self.stream)
+        failed = [run for run in page.runs if run.state in records.ENDED_BADLY]
+        if failed:
             lines = [
-                f"  {row.run.id} {row.record.state}  {self.label(row.run)}\n"
-                f"    {row.record.reason or 'without a message'}"
-                for row in bad[:LISTED]
+                f"  {run.id} {run.state}  {run.name}\n"
+                f"    {Record(error=run.error).reason or 'without a message'}"
+                for run in failed[:LISTED]
             ]
-            more = [f"  … and {len(bad) - LISTED} more"] if len(bad) > LISTED else []
+            more = [f"  … and {len(failed) - LISTED} more"] if len(failed) > LISTED else []
             raise RunFailedError(
-                f"{len(bad)} of {len(table.rows)} runs failed; --retry-failed runs them "
+                f"{len(failed)} of {len(page.runs)} runs failed; --retry-failed runs them "
                 "again:\n" + "\n".join([*lines, *more])
             )
 
-    def preview(self, workers: int) -> str:
-        """What would run: the table of runs, those already done, and the time for the rest."""
+    def preview(self) -> str:
+        """What would run: the table of runs, and how many of them are done."""
         if search := self.specification.search:
             axes = ", ".join(search["space"])
             return f"a search over {axes}: {search['trials']} runs, chosen as it goes"
-        rows = [(run, self.folder.record(run)) for run in self.runs]
         varying = self.specification.varying
+        runs = [(run, self.folder.record(run)) for run in self.runs]
         cells = [["run", "state", *varying]]
-        for run, record in rows[:PREVIEWED]:
+        for run, record in runs[:PREVIEWED]:
             cells.append([run.id, record.state, *(str(run.values[name]) for name in varying)])
         widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
         lines = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in cells]
-        if len(rows) > PREVIEWED:
-            lines.append(f"… and {len(rows) - PREVIEWED:,} more")
-        done = sum(record.state == records.DONE for _, record in rows)
-        remaining = self.total - self.ended
-        time = _time([record for _, record in rows], workers, remaining)
-        lines.append(f"{len(rows):,} runs, {done:,} done, {remaining:,} to run: {time}")
+        if len(runs) > PREVIEWED:
+            lines.append(f"… and {len(runs) - PREVIEWED:,} more")
+        times = [record.seconds for _, record in runs if record.state == records.DONE]
+        each = statistics.fmean(filter(None, times)) if any(times) else 0.0
+        average = f", {duration(each)} each" * bool(each)
+        lines.append(
+            f"{len(runs):,} runs, {len(times):,} done{average}, {len(self.remaining):,} to run"
+        )
         return "\n".join(lines)
 
     def _screen(self) -> Any:
@@ -168,35 +178,10 @@ class SweepProgress:
 
         table = Table(box=None, pad_edge=False, show_header=False)
         for run, since in self._running.values():
-            table.add_row("running", duration(time.monotonic() - since), self.label(run))
+            values = {name: run.values.get(name) for name in self.specification.varying}
+            elapsed = duration(time.monotonic() - since)
+            table.add_row("running", elapsed, naming.setting_text(values) or run.id)
         seconds = max(0.0, self._until - time.time())
         remaining = f"{duration(seconds)} left" if self._until else ""
         table.add_row(f"{self.ended}/{self.total}", remaining, "")
         return table
-
-
-def _time(earlier: Sequence[Record], workers: int, remaining: int) -> str:
-    each = expected_seconds(earlier)
-    if not remaining:
-        return "nothing left to do"
-    if not each:
-        return "no run is done yet to estimate the time"
-    expected = duration(each * -(-remaining // workers))
-    return f"about {expected} with {workers} at a time (so far {duration(each)} each)"
-
-
-def _verdict(table: ResultTable) -> list[str]:
-    """The number of runs in each state, and the best."""
-    states = Counter(row.record.state for row in table.rows)
-    counts = f"{states[records.DONE]} of {len(table.rows)} runs done"
-    if pruned := states[records.PRUNED]:
-        counts += f", {pruned} pruned"
-    if remaining := sum(states[s] for s in (records.PENDING, records.RUNNING, records.STOPPED)):
-        counts += f", {remaining} left: the same command continues with them"
-    if table.best:
-        setting, score = table.best
-        return [counts, f"best {table.score} {score:.4f}  {naming.setting_text(setting)}".rstrip()]
-    if not states[records.DONE]:
-        return [counts]
-    measures = ", ".join(sorted({name for row in table.rows for name in row.metrics})) or "none"
-    return [counts, f"no run has the score {table.score!r}; the measures are: {measures}"]

@@ -1,7 +1,7 @@
 """A sweep's folder: one folder per run, with its state in a file that is written atomically.
 
     runs/<sweep>/sweep.json            which sweep the folder belongs to
-    runs/<sweep>/<id>/state.json       {"version": 1, "state": "done", "seconds": 31.2, …}
+    runs/<sweep>/<id>/state.json       {"state": "done", "seconds": 31.2, …}
     runs/<sweep>/results.csv, results.json, index.html
 
 Only the process that holds the lock writes states. A run that is `running` when the lock is
@@ -12,11 +12,9 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import re
 import shutil
-import statistics
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,30 +23,26 @@ from kernelkit import files
 from kernelkit.errors import ParameterError
 from kernelkit.sweep.specification import PlannedRun
 
-VERSION = 1
+VERSION = 2  # the format of a sweep's folder
 PENDING, RUNNING, DONE, FAILED, TIMEOUT = "pending", "running", "done", "failed", "timeout"
 PRUNED = "pruned"  # stopped by a search because it was behind the others
 STOPPED = "stopped"  # by its session's clock, with scores; the next session continues it
-STATES = (PENDING, RUNNING, DONE, FAILED, TIMEOUT, PRUNED, STOPPED)
-ENDED = (DONE, PRUNED, FAILED, TIMEOUT)
 ENDED_BADLY = (FAILED, TIMEOUT)
-_RAISED = re.compile(r"[\w.]*(Error|Exception|Interrupt)\b")
-SWEEP, STATE = "sweep.json", "state.json"
-LOCK, HOLDER = ".lock", ".holder"  # the second names the process that holds the first
-DAMAGE = (OSError, ValueError, TypeError, KeyError, AttributeError)  # of a truncated file
+ENDED = (DONE, PRUNED, *ENDED_BADLY)
+UNFINISHED = (PENDING, RUNNING, STOPPED)
+SWEEP, STATE, LOCK = "sweep.json", "state.json", ".lock"
 CHECKPOINTS = "checkpoints"  # in a run folder: an interrupted run continues from these
+_RAISED = re.compile(r"[\w.]*(Error|Exception|Interrupt)\b")
 
 
 @dataclass(frozen=True)
 class Record:
-    """The state of a run, with its wall time in `seconds` and its peak memory in bytes."""
+    """The state of a run, with its wall time in `seconds`."""
 
     state: str = PENDING
     parameters: dict[str, Any] = field(default_factory=dict)
     seconds: float | None = None
     error: str = ""
-    attempts: int = 0
-    peak_bytes: int = 0
 
     @property
     def reason(self) -> str:
@@ -69,46 +63,20 @@ class SweepFolder:
         """The folder for a run's files."""
         return self.path / run.id
 
-    def requests(
-        self, notebook: Path, report: bool, accelerator: str = ""
-    ) -> Callable[[PlannedRun], dict[str, Any]]:
-        """A function that returns the request for the process of a run.
-
-        `report`: whether it should write a report.html. `accelerator`: the machine that a run must
-        have if its own parameter `accelerator` accepts any.
-        """
-
-        def request(run: PlannedRun) -> dict[str, Any]:
-            any_machine = accelerator and run.values.get("accelerator") == "auto"
-            return {
-                "notebook": str(notebook),
-                "values": {
-                    **run.overrides,
-                    **({"accelerator": accelerator} if any_machine else {}),
-                },
-                "folder": str(self.run_folder(run).resolve()),
-                "report": report,
-            }
-
-        return request
-
     def record(self, run: PlannedRun) -> Record:
-        """The state of a run; a run with a damaged state counts as never started.
-
-        Raises `ParameterError` if it was written by another version of the kit.
-        """
+        """The state of a run; a run with a damaged state counts as never started."""
         file = self.run_folder(run) / STATE
         if file.is_file():
-            with contextlib.suppress(*DAMAGE):
-                values = _read(file)
-                if values["state"] in STATES:
-                    return Record(**values)
+            with contextlib.suppress(OSError, ValueError, TypeError):
+                record = Record(**json.loads(file.read_text(encoding="utf-8")))
+                if record.state in (*ENDED, *UNFINISHED):
+                    return record
             self.damaged.add(run.id)
         return Record(parameters=dict(run.overrides))
 
     def write(self, run: PlannedRun, record: Record) -> Record:
         """Write the state of a run; raises `OSError` if the disk is full."""
-        text = json.dumps({"version": VERSION, **asdict(record)}, indent=1) + "\n"
+        text = json.dumps(asdict(record), indent=1) + "\n"
         files.write_text(self.run_folder(run) / STATE, text)
         return record
 
@@ -121,42 +89,33 @@ class SweepFolder:
     def clear(self, run: PlannedRun, keep: Iterable[str] = ()) -> None:
         """Remove an earlier attempt's files, which must not be mistaken for this one's.
 
-        The state and the files named in `keep` are kept.
+        Those named in `keep` stay.
         """
         folder = self.run_folder(run)
         for path in folder.iterdir() if folder.is_dir() else ():
-            if path.name not in (STATE, *keep):
+            if path.name not in keep:
                 shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
 
-    def forget(self, run: PlannedRun) -> None:
-        """Remove the checkpoints from which an interrupted run would continue."""
-        shutil.rmtree(self.run_folder(run) / CHECKPOINTS, ignore_errors=True)
-
-    def claim(self, name: str, notebook: str, varying: Sequence[str] = ()) -> None:
+    def claim(self, name: str, notebook: str, varying: Iterable[str] = ()) -> None:
         """Mark the folder as this sweep's, whose runs differ in the parameters `varying`.
 
         Raises `ParameterError` if it has another sweep, another version's sweep, or other files.
         """
-        marker, owner = self.path / SWEEP, name
-        if marker.is_file():
-            # A damaged marker does no harm: each run has its own state file.
-            with contextlib.suppress(*DAMAGE):
-                owner = _read(marker)["name"]
-            if owner != name:
-                raise ParameterError(
-                    f"{self.path} has the sweep {owner!r}: choose another folder with --output"
-                )
-        elif not files.is_unused(self.path, (LOCK, HOLDER)):
-            raise ParameterError(
-                f"{self.path} has files that are not a sweep's: choose another folder with --output"
-            )
-        facts = {
-            "version": VERSION,
-            "name": name,
-            "notebook": notebook,
-            "varying": list(varying),
-        }
-        files.write_text(marker, json.dumps(facts) + "\n")
+        marker = self.path / SWEEP
+        if not marker.is_file() and not files.is_unused(self.path, (LOCK,)):
+            raise self._not_this_sweeps("has files that are not a sweep's")
+        # A damaged marker does no harm: each run has its own state file.
+        with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
+            earlier = json.loads(marker.read_text(encoding="utf-8"))
+            if earlier["name"] != name:
+                raise self._not_this_sweeps(f"has the sweep {earlier['name']!r}")
+            if earlier["version"] != VERSION:
+                raise self._not_this_sweeps("was written by another version of the kit")
+        content = {"version": VERSION, "name": name, "notebook": notebook, "varying": [*varying]}
+        files.write_text(marker, json.dumps(content) + "\n")
+
+    def _not_this_sweeps(self, reason: str) -> ParameterError:
+        return ParameterError(f"{self.path} {reason}: choose another folder with --output")
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
@@ -164,29 +123,10 @@ class SweepFolder:
 
         Raises `ParameterError` at once if another process holds the lock.
         """
-        holder = files.make_folder(self.path) / HOLDER
-        with files.try_lock(self.path / LOCK) as free:
+        with files.try_lock(files.make_folder(self.path) / LOCK) as free:
             if not free:
-                process = holder.read_text() if holder.is_file() else "unknown"
                 raise ParameterError(
-                    f"{self.path} is being written by another sweep (process {process}): wait for "
-                    "it, or choose another folder with --output"
+                    f"{self.path} is being written by another sweep: wait for it, or choose "
+                    "another folder with --output"
                 )
-            files.write_text(holder, str(os.getpid()))
             yield
-
-
-def expected_seconds(earlier: Iterable[Record]) -> float:
-    """The mean time of the finished runs in seconds; 0 if there is none."""
-    times = [record.seconds for record in earlier if record.state == DONE and record.seconds]
-    return statistics.fmean(times) if times else 0.0
-
-
-def _read(file: Path) -> dict[str, Any]:
-    values: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-    if (version := values.pop("version", "unknown")) != VERSION:
-        raise ParameterError(
-            f"{file} was written by another version of the kit (format {version}, not {VERSION}): "
-            "choose another folder with --output"
-        )
-    return values

@@ -20,24 +20,25 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from typing import Any
 
 from kernelkit.errors import ParameterError
-from kernelkit.run_folders import history
-from kernelkit.sweep import records, results, specification
+from kernelkit.run_folders import history, run_folder
+from kernelkit.sweep import records, specification
 from kernelkit.sweep.records import Record, SweepFolder
 from kernelkit.sweep.specification import PlannedRun, Specification
 
 KEYS = {"trials": int, "sampler": str, "prune": bool, "seed": int, "space": dict}
 STORAGE = "search.db"
+AXIS = ("low", "high", "log", "step")
 REPEATS = 4  # proposals per trial that may repeat points: a small space runs out of new ones
 
 
 class Search:
-    """Gives the engine one run after another; runs that a crash interrupted come first.
+    """Iterates over the runs to make; those that a crash interrupted come first.
 
-    Proposed points are added to `runs`. `retry_failed` repeats points that failed or took too long,
-    `force` starts a new study.
+    Proposed points are added to `runs`. `retry_failed` repeats points that failed or took too long.
     """
 
     def __init__(
@@ -46,7 +47,6 @@ class Search:
         folder: SweepFolder,
         runs: list[PlannedRun],
         retry_failed: bool = False,
-        force: bool = False,
     ) -> None:
         try:
             import optuna
@@ -54,44 +54,39 @@ class Search:
             raise ParameterError("a search needs Optuna: pip install optuna") from None
         self.optuna = optuna
         self.optuna.logging.set_verbosity(self.optuna.logging.WARNING)
-        self.sweep, self.folder, self.runs, self.force = sweep, folder, runs, force
+        self.sweep, self.folder, self.runs = sweep, folder, runs
         self.trials: int = sweep.search["trials"]
         self.space = {n: self._distribution(n, axis) for n, axis in sweep.search["space"].items()}
         self.study = self._study()
-        self._flight: dict[str, Any] = {}
-        self._reported: dict[str, int] = {}
-        self._points: set[str] = set()  # ids of all runs that were proposed or had ended before
-        self._unfinished = self._take_up(retry_failed)
+        self._flight: dict[str, Any] = {}  # trials by the ids of their runs
+        self._reported: Counter[str] = Counter()  # epochs by the ids of their runs
+        self._retried: set[str] = set()
+        self._take_up(retry_failed)
 
-    @property
-    def ended_before(self) -> int:
-        """The number of points that had ended when the search was resumed."""
-        return len(self._points) - len(self._unfinished)
+    def __iter__(self) -> Search:
+        return self
 
-    def next(self) -> PlannedRun | None:
+    def __next__(self) -> PlannedRun:
         """The next trial's run; the score of a point that has already run is recorded at once."""
-        while self._unfinished:
-            trial = self._unfinished.pop(0)
-            run = self.sweep.run(trial.params)
-            record = self.folder.record(run)
-            if run.id not in self._flight and record.state not in (records.DONE, records.PRUNED):
-                return self._begin(trial, run)
-            self._tell(trial, run, record)
-        proposed = len(self.study.get_trials(deepcopy=False))
-        for _ in range(proposed, self.trials * (1 + REPEATS)):
-            if len(self._points) >= self.trials:
-                break
+        while self._waiting() or self._may_propose():
             trial = self.study.ask(self.space)
             run = self.sweep.run(trial.params)
             record = self.folder.record(run)
             if run.id in self._flight:  # the same point is already running
                 self.study.tell(trial, state=self._states.FAIL)
-            elif record.state in records.ENDED and not (self.force and run.id not in self._points):
-                self._add(run)
-                self._tell(trial, run, record)
-            else:
-                return self._begin(trial, run)
-        return None
+                continue
+            self._add(run)
+            if record.state not in records.ENDED or run.id in self._retried:
+                self._retried.discard(run.id)
+                self._flight[run.id] = trial
+                return run
+            self._tell(trial, run, record)
+        raise StopIteration
+
+    @property
+    def ended_before(self) -> int:
+        """The number of points that had ended when the search was resumed."""
+        return len(self.runs) - self._waiting()
 
     def ended(self, run: PlannedRun, record: Record) -> None:
         """Report the result to the study, unless the next session continues the run."""
@@ -103,7 +98,7 @@ class Search:
         """Report new epochs to the pruner; returns why the run should stop, or ""."""
         trial = self._flight[run.id]
         _, curve = history.curve(self.folder.run_folder(run), self.sweep.score, ())
-        for step in range(self._reported.get(run.id, 0), len(curve)):
+        for step in range(self._reported[run.id], len(curve)):
             trial.report(curve[step], step)
             self._reported[run.id] = step + 1
             if trial.should_prune():
@@ -114,24 +109,29 @@ class Search:
     def _states(self) -> Any:
         return self.optuna.trial.TrialState
 
+    def _waiting(self) -> int:
+        """The number of points that are to be run again."""
+        return len(self.study.get_trials(deepcopy=False, states=(self._states.WAITING,)))
+
+    def _may_propose(self) -> bool:
+        proposed = len(self.study.get_trials(deepcopy=False))
+        return len(self.runs) < self.trials and proposed < self.trials * (1 + REPEATS)
+
     def _study(self) -> Any:
         sweep, optuna, settings = self.sweep, self.optuna, self.sweep.search
         self.folder.path.mkdir(parents=True, exist_ok=True)
-        storage = f"sqlite:///{(self.folder.path / STORAGE).resolve()}"
         # A hash of what all trials have in common; changing any of it starts a new study.
         shared = [sweep.code, sweep.base, settings["space"], sweep.score, sweep.minimize]
         digest = hashlib.sha256(json.dumps(shared, sort_keys=True).encode()).hexdigest()[:12]
-        name, pruners = f"{sweep.name}-{digest}", optuna.pruners
-        if self.force and name in optuna.get_all_study_names(storage):
-            optuna.delete_study(study_name=name, storage=storage)
+        pruner = optuna.pruners.NopPruner()
+        if settings.get("prune"):
+            pruner = optuna.pruners.MedianPruner(n_startup_trials=4, n_warmup_steps=3)
         study = optuna.create_study(
-            storage=storage,
-            study_name=name,
+            storage=f"sqlite:///{(self.folder.path / STORAGE).resolve()}",
+            study_name=f"{sweep.name}-{digest}",
             direction="minimize" if sweep.minimize else "maximize",
             load_if_exists=True,
-            pruner=pruners.MedianPruner(n_startup_trials=4, n_warmup_steps=3)
-            if settings.get("prune")
-            else pruners.NopPruner(),
+            pruner=pruner,
         )
         random = settings.get("sampler") == "random"
         sampler = optuna.samplers.RandomSampler if random else optuna.samplers.TPESampler
@@ -147,44 +147,30 @@ class Search:
         kind = distributions.IntDistribution if whole else distributions.FloatDistribution
         return kind(**axis)
 
-    def _begin(self, trial: Any, run: PlannedRun) -> PlannedRun:
-        if self.force:
-            self.folder.forget(run)
-        self._add(run)
-        self._flight[run.id] = trial
-        # The trial still has an earlier attempt's reports, and Optuna accepts each step once.
-        self._reported[run.id] = len(self.study.trials[trial.number].intermediate_values)
-        return run
-
-    def _take_up(self, retry_failed: bool) -> list[Any]:
-        """The trials to run first: interrupted when an earlier search ended, or to retry."""
-        trial_of, unfinished, failed = self.optuna.trial.Trial, [], {}
-        for frozen in self.study.trials:
-            if set(frozen.params) != set(self.space):
-                if not frozen.state.is_finished():
-                    self.study.tell(frozen.number, state=self._states.FAIL)
+    def _take_up(self, retry_failed: bool) -> None:
+        """Queue what an earlier search left: interrupted points, and those to retry."""
+        for trial in self.study.trials:
+            interrupted = trial.state == self._states.RUNNING
+            if interrupted:
+                self.study.tell(trial.number, state=self._states.FAIL)
+            if set(trial.params) != set(self.space):  # it was interrupted before it was complete
                 continue
-            run = self.sweep.run(frozen.params)
+            run = self.sweep.run(trial.params)
             self._add(run)
-            if not frozen.state.is_finished():
-                unfinished.append(trial_of(self.study, frozen._trial_id))
-            elif self.folder.record(run).state in records.ENDED_BADLY:
-                failed[run.id] = frozen.params
-        for params in failed.values() if retry_failed else ():
-            again = self.optuna.trial.create_trial(
-                state=self._states.RUNNING, params=params, distributions=self.space
-            )
-            self.study.add_trial(again)
-            unfinished.append(trial_of(self.study, self.study.trials[-1]._trial_id))
-        return unfinished
+            failed = self.folder.record(run).state in records.ENDED_BADLY
+            if retry_failed and failed and run.id not in self._retried:
+                self._retried.add(run.id)
+                self.study.enqueue_trial(trial.params)
+            elif interrupted:
+                self.study.enqueue_trial(trial.params)
 
     def _add(self, run: PlannedRun) -> None:
-        if run.id not in self._points:
-            self._points.add(run.id)
+        if all(run.id != other.id for other in self.runs):
             self.runs.append(run)
 
     def _tell(self, trial: Any, run: PlannedRun, record: Record) -> None:
-        score = results.numbers(self.folder.run_folder(run)).get(self.sweep.score)
+        metrics = run_folder.metrics(self.folder.run_folder(run)) or {}
+        score = run_folder.numbers(metrics).get(self.sweep.score)
         if record.state == records.DONE and score is not None:
             self.study.tell(trial, score)
         else:
@@ -201,22 +187,21 @@ def check(sweep: Specification) -> None:
     if settings.get("sampler", "tpe") not in ("tpe", "random"):
         raise ParameterError(f"search: sampler {settings['sampler']!r} must be tpe or random")
     for name, axis in settings["space"].items():
-        _check_axis(sweep, name, axis)
+        if isinstance(axis, list) and axis:
+            for value in axis:
+                sweep.run({name: value})
+        elif isinstance(axis, dict) and {"low", "high"} <= set(axis) <= set(AXIS):
+            _check_range(sweep, name, axis)
+        else:
+            raise ParameterError(
+                f"search: {name} needs a list of choices, or {{low: …, high: …}} with log or step"
+            )
 
 
-def _check_axis(sweep: Specification, name: str, axis: Any) -> None:
-    if isinstance(axis, list) and axis:
-        for value in axis:
-            sweep.run({name: value})
-        return
-    keys = {"low", "high", "log", "step"}
-    if not isinstance(axis, dict) or not {"low", "high"} <= set(axis) <= keys:
-        raise ParameterError(
-            f"search: {name} needs a list of choices, or {{low: …, high: …}} with log or step"
-        )
+def _check_range(sweep: Specification, name: str, axis: dict[str, Any]) -> None:
     low, high = axis["low"], axis["high"]
-    sweep.run({name: low})
-    sweep.run({name: high})
+    for value in (low, high):
+        sweep.run({name: value})
     if sweep.declared[name].type not in (int, float):
         raise ParameterError(f"search: {name} is not a number, so it needs a list of choices")
     if not low < high or (axis.get("log") and low <= 0):

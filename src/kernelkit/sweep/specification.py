@@ -23,7 +23,7 @@ import hashlib
 import itertools
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -36,11 +36,11 @@ from kernelkit.notebooks import document, parameters
 from kernelkit.notebooks.parameters import Parameter
 from kernelkit.project import Project
 from kernelkit.sweep import sweep_file
-from kernelkit.sweep.sweep_file import SEED, Values
 
 if TYPE_CHECKING:
     import nbformat
 
+Values = dict[str, Any]
 Types = Mapping[str, type | tuple[type, ...]]
 
 KEYS: Types = {
@@ -61,7 +61,7 @@ KEYS: Types = {
     "keep_best": dict,
 }
 AT_HOME = ("notebook", "workers", "score", "minimize", "warm", "kaggle", "keep_best")
-OUTPUT = "output"
+OUTPUT, SEED = "output", "seed"
 MANY = 1000  # a grid with more runs is probably a mistake
 LENGTH = 12  # hexadecimal digits of a run's id: 48 bits, for thousands of runs
 
@@ -125,55 +125,71 @@ def read(
 ) -> Specification:
     """Read the sweep in a YAML file.
 
-    `pairs`: `name=value` strings that replace base values and axes; `kaggle`: apply the `kaggle:`
-    block. Raises a one-line `ParameterError` or `NotebookError` for anything that no run could
-    accept, and for more than `MANY` runs unless `many`.
+    `pairs`: `name=value` strings that replace base values and axes, or `name=[value, value]` for an
+    axis with other values; `kaggle`: apply the `kaggle:` block. Raises a one-line `ParameterError`
+    or `NotebookError` for anything that no run could accept, and for more than `MANY` runs unless
+    `many`.
     """
     path = Path(path)
     content = sweep_file.load(path)
     try:
         check_keys(content, KEYS, "a sweep")
         block = content.pop("kaggle", None) or {}
-        keys = {key: kind for key, kind in KEYS.items() if key not in AT_HOME}
-        check_keys(block, keys, "kaggle")
-        content = sweep_file.with_kaggle_block(content, block) if kaggle else content
+        check_keys(block, {key: KEYS[key] for key in KEYS if key not in AT_HOME}, "kaggle")
+        content = _with_kaggle_block(content, block) if kaggle else content
         return _checked(path, content, pairs, many)
     except ParameterError as error:
         raise ParameterError(f"{path.name}: {error}") from None
 
 
-def _checked(
-    path: Path, content: Mapping[str, Any], pairs: Iterable[str], many: bool
-) -> Specification:
-    if "notebook" not in content:
+def _with_kaggle_block(content: Values, block: Values) -> Values:
+    """The sweep as it runs on Kaggle: its `kaggle:` block over the rest of the file.
+
+    The names in `base` and `grid` are replaced individually (null removes a name), every other key
+    as a whole. A name in the block's base is no axis, unless the block's grid has it.
+    """
+    base, axes = block.get("base") or {}, block.get("grid") or {}
+    grid = {name: axis for name, axis in (content.get("grid") or {}).items() if name not in base}
+    merged = {"base": {**(content.get("base") or {}), **base}, "grid": grid | axes}
+    for key, values in merged.items():
+        merged[key] = {name: value for name, value in values.items() if value is not None}
+    return {**content, **block, **merged}
+
+
+def _checked(path: Path, content: Values, pairs: Iterable[str], many: bool) -> Specification:
+    if not content.get("notebook"):
         raise ParameterError("no notebook: write `notebook: PATH`, relative to this file")
+    if not any(content.get(key) for key in ("grid", "runs", "search", "seeds")):
+        raise ParameterError("nothing to run: give grid, runs, seeds or search")
     notebook = (path.parent / content["notebook"]).resolve()
     source, home = document.read(notebook), project.find_project(notebook)
     declared = parameters.declared(document.parameters_cell(source).source, home)
     shown, score = project.shown(notebook), content.get("score")
-    minimize = shown.minimize if score in (None, shown.score) else False
-    overrides = (content.get(key) for key in ("runs", "search", "seeds"))
-    if "grid" not in content and all(value in (None, {}) for value in overrides):
-        raise ParameterError("nothing to run: give grid, runs, seeds or search")
-    content = sweep_file.with_values(content, declared, pairs)
-    search, keep_best = content.get("search") or {}, content.get("keep_best")
+    minimize = content.get("minimize")
+    if minimize is None:
+        minimize = shown.minimize and score in (None, shown.score)
+    limits: Values = {key: content.get(key) or 0 for key in ("workers", "time_limit", "memory")}
+    for key, value in limits.items():
+        if not 0 <= value < math.inf:  # rejects nan, too
+            raise ParameterError(f"{key}={value} is negative or not a number")
+    fixed, axes = _given(declared, pairs)
+    keep_best = content.get("keep_best")
     sweep = Specification(
         path.stem,
         notebook,
         declared,
-        parameters.resolve(declared, sweep_file.names(content.get("base"), "base")),
+        parameters.resolve(declared, {**(content.get("base") or {}), **fixed}),
         fingerprint(source, home),
-        workers=_not_negative(content, "workers"),
-        time_limit=_not_negative(content, "time_limit"),
-        memory=_not_negative(content, "memory"),
+        **limits,
         score=score or shown.score,
-        minimize=minimize if content.get("minimize") is None else content["minimize"],
-        warm=_modules(content.get("warm") or []),
-        search=search,
+        minimize=minimize,
+        warm=tuple(map(str, content.get("warm") or ())),
+        search=content.get("search") or {},
         keep_best=checked_keep_best(home.keep_best if keep_best is None else keep_best),
     )
-    if not search:
-        return replace(sweep, runs=_different(map(sweep.run, _points(content, declared, many))))
+    if not sweep.search:
+        content = {**content, "grid": _axes(content.get("grid"), fixed, axes)}
+        return replace(sweep, runs=tuple(_runs(sweep, content, fixed, many)))
     if content.get("grid") or content.get("runs"):
         raise ParameterError("search replaces grid and runs: keep one of them")
     if not sweep.score:
@@ -182,34 +198,89 @@ def _checked(
             "score in [tool.kernelkit.shown] of pyproject.toml"
         )
     sweep.run({})  # the base by itself
-    return sweep
+    space = _axes(sweep.search.get("space"), fixed, axes)
+    return replace(sweep, search={**sweep.search, "space": space})
+
+
+def _given(
+    declared: Mapping[str, Parameter], pairs: Iterable[str]
+) -> tuple[Values, dict[str, list[Any]]]:
+    """The values and the axes in `name=value` and `name=[value, value]` strings."""
+    axes, plain = {}, []
+    for pair in pairs:
+        name, _, text = (part.strip() for part in pair.partition("="))
+        takes_list = name in declared and declared[name].type in (list, dict, type(None))
+        if name in declared and not takes_list and text[:1] + text[-1:] == "[]":
+            axes[name] = sweep_file.flow_list(text)
+        else:
+            plain.append(pair)
+    fixed = parameters.resolve(declared, plain)
+    if both := sorted(set(axes) & set(fixed)):
+        raise ParameterError(f"{both[0]} is given twice")
+    return fixed, axes
+
+
+def _axes(written: Any, fixed: Values, axes: Values) -> Values:
+    """The axes of a grid or a search, after the command line has fixed or replaced some."""
+    return {name: axis for name, axis in (written or {}).items() if name not in fixed} | axes
+
+
+def _runs(sweep: Specification, content: Values, fixed: Values, many: bool) -> list[PlannedRun]:
+    """The runs of the grid and those listed, once for each seed; equal runs are one."""
+    grid, seeds = content["grid"], content.get("seeds")
+    for name, values in grid.items():
+        if not isinstance(values, list) or not values:
+            raise ParameterError(f"grid: {name} needs a list of values, like [{values}]")
+    for key in ("runs", "exclude"):
+        if not all(isinstance(values, dict) for values in content.get(key) or ()):
+            raise ParameterError(f"{key} takes a list of {{name: value}}")
+    listed = content.get("runs") or []
+    seeds = list(range(seeds)) if isinstance(seeds, int) else seeds
+    if not seeds or SEED in fixed or SEED in grid:
+        each: list[Values] = [{}]
+    else:
+        each = [{SEED: seed} for seed in seeds]
+    combinations = math.prod(map(len, grid.values())) if grid else 0
+    if (count := (combinations + len(listed) or 1) * len(each)) > MANY and not many:
+        raise ParameterError(f"{count:,} runs: reduce them, or add --yes")
+    rows = itertools.product(*grid.values()) if grid else ()
+    points = [*(dict(zip(grid, row, strict=True)) for row in rows), *listed] or [{}]
+    rules = [parameters.resolve(sweep.declared, rule) for rule in content.get("exclude") or ()]
+    runs = {}
+    for point, seed in itertools.product(points, each):
+        run = sweep.run({**point, **seed, **fixed})
+        if not any(rule.items() <= run.values.items() for rule in rules):
+            runs[run.id] = run
+    if not runs:
+        raise ParameterError("nothing to run: exclude removes every run")
+    return list(runs.values())
 
 
 def check_keys(content: Mapping[str, Any], keys: Types, where: str) -> None:
     """Raise `ParameterError` for a key that is not in `keys`, or a value of the wrong type.
 
-    None means that the key is not set, except for the notebook.
+    None means that the key is not set.
     """
     for key, value in content.items():
         if key not in keys:
             raise ParameterError(f"{where} has no key {key!r}: {nearest(key, keys)}")
-        empty = value is None and key != "notebook"
         truth = isinstance(value, bool) == (keys[key] is bool)  # Python's True is also an int
-        if not empty and not (isinstance(value, keys[key]) and truth):
+        if value is not None and not (isinstance(value, keys[key]) and truth):
             raise ParameterError(f"{key} has the wrong type: {value!r}")
 
 
 def checked_keep_best(keep_best: object) -> dict[str, int]:
     """A valid {file name: number of runs}; raises `ParameterError` for anything else."""
-    if not isinstance(keep_best, dict):
-        raise ParameterError("keep_best takes {FILE: RUNS}, like {model.h5: 3}")
-    for name, most in keep_best.items():
-        plain = isinstance(name, str) and name and Path(name).name == name
-        if not plain or type(most) is not int or most < 1:
-            raise ParameterError(
-                f"keep_best: {name!r}: {most!r} is not a file name with a number of runs"
-            )
-    return keep_best
+    if isinstance(keep_best, dict) and all(
+        isinstance(name, str)
+        and name
+        and Path(name).name == name
+        and type(most) is int
+        and most > 0
+        for name, most in keep_best.items()
+    ):
+        return keep_best
+    raise ParameterError(f"keep_best takes {{FILE: RUNS}}, like {{model.h5: 3}}, not {keep_best!r}")
 
 
 def fingerprint(source: nbformat.NotebookNode, home: Project) -> str:
@@ -222,59 +293,3 @@ def fingerprint(source: nbformat.NotebookNode, home: Project) -> str:
         for file in packages.files(home.package_folder(package), home.leave_out):
             digest.update(f"{file.path}\0{file.sha256}\0".encode())
     return digest.hexdigest()
-
-
-def _points(
-    content: Mapping[str, Any], declared: Mapping[str, Parameter], many: bool
-) -> list[Values]:
-    """The values that each run adds to the base, once for each seed."""
-    if "grid" in content and not content["grid"]:
-        raise ParameterError("the grid is empty: give each axis as `name: [value, value]`")
-    grid = sweep_file.names(content.get("grid"), "grid")
-    for name, values in grid.items():
-        if not isinstance(values, list) or not values:
-            raise ParameterError(f"grid: {name} needs a list of values, like [{values}]")
-    listed = [sweep_file.names(run, "a run") for run in content.get("runs") or []]
-    seeds = content.get("seeds")
-    seeds = list(range(seeds)) if isinstance(seeds, int) else seeds
-    if seeds is not None and not seeds:
-        raise ParameterError("seeds is empty: give a count or a list")
-    combinations = math.prod(map(len, grid.values())) if grid else 0
-    count = (combinations + len(listed) or 1) * len(seeds or [0])
-    if count > MANY and not many:
-        raise ParameterError(f"{count:,} runs: reduce them, or add --yes")
-    rows = itertools.product(*grid.values()) if grid else ()
-    points = [*(dict(zip(grid, row, strict=True)) for row in rows), *listed] or [{}]
-    for rule in content.get("exclude") or []:
-        pairs = parameters.resolve(declared, sweep_file.names(rule, "exclude")).items()
-        kept = [p for p in points if not all(p.get(name) == value for name, value in pairs)]
-        if len(kept) == len(points):
-            raise ParameterError(f"exclude: no run has {dict(pairs)}")
-        points = kept
-    if not points:
-        raise ParameterError("nothing to run: exclude removes every run")
-    return [{**point, SEED: seed} for point in points for seed in seeds] if seeds else points
-
-
-def _different(runs: Iterable[PlannedRun]) -> tuple[PlannedRun, ...]:
-    """The runs; raises `ParameterError` if two of them are equal."""
-    first: dict[str, PlannedRun] = {}
-    for run in runs:
-        if first.setdefault(run.id, run) is not run:
-            values = ", ".join(f"{name}={value}" for name, value in run.overrides.items())
-            raise ParameterError(f"the same run twice: {values}")
-    return tuple(first.values())
-
-
-def _not_negative(content: Mapping[str, Any], key: str) -> Any:
-    value = content.get(key) or 0
-    if not 0 <= value < math.inf:  # rejects nan, too
-        raise ParameterError(f"{key}={value} is negative or not a number")
-    return value
-
-
-def _modules(names: Sequence[Any]) -> tuple[str, ...]:
-    for name in names:
-        if not all(part.isidentifier() for part in str(name).split(".")):
-            raise ParameterError(f"warm: {name!r} is not a module name")
-    return tuple(map(str, names))

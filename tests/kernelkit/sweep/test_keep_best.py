@@ -20,7 +20,7 @@ def test_only_the_best_runs_keep_the_file(sweeps, minimize, best):
     sweep = specification.read(sweeps.write(text))
 
     for _ in range(2):
-        results.keep_best(folder, results.gather(folder, sweep, runs), sweep)
+        results.keep_best(results.gather(folder, sweep, runs), sweep.keep_best)
         assert sorted(path.parent.name for path in folder.path.glob("*/model.h5")) == best
     assert len(list(folder.path.glob("*/metrics.json"))) == 4
 

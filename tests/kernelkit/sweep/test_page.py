@@ -5,14 +5,16 @@ import json
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from kernelkit import project
-from kernelkit.sweep import specification
-from kernelkit.sweep.records import DONE, FAILED, Record
-from kernelkit.sweep.results import ResultTable, Row, write_page
+from kernelkit.reports import naming
+from kernelkit.reports.many_runs import RunsPage, ShownRun
+from kernelkit.sweep import results, specification
+from kernelkit.sweep.records import DONE, FAILED
 
 BROWSER = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), ""
@@ -38,21 +40,40 @@ file = "mistakes.json"
 """
 
 
+def shown(run, varying, score, state=DONE, **values):
+    """A run as the page has it; without a score it has no metrics."""
+    parameters = {name: run.values[name] for name in varying}
+    name, setting = naming.texts(parameters, run.id)
+    metrics = {} if score is None else {"macro_f1": score} | values.pop("metrics", {})
+    return ShownRun(run.id, name, setting, parameters, metrics, state, 9.0, **values)
+
+
+def write(folder, rows, varying, title="tiny", minimize=False, **options):
+    """Write the page of these runs; returns it."""
+    of_project = project.shown(folder)
+    names = of_project.measures or {name: name for row in rows for name in row.metrics}
+    measures = replace(of_project, score="macro_f1", measures=names, minimize=minimize)
+    options = {"columns": varying, "axes": varying, "base": {}, "folder": folder} | options
+    results.write(RunsPage(title, rows, measures, **options))
+    return folder / "index.html"
+
+
 @pytest.fixture
 def written(sweeps, tmp_path):
     text = "grid: {a: [10, 9, 2], kind: [x, y]}\nseeds: 2"
     runs = specification.read(sweeps.write(text)).runs
-    rows = []
+    rows, varying = [], ["a", "kind", "seed"]
     for run in runs:
-        bad = run.values["a"] == 9 and run.values["seed"] == 1
-        score = run.values["a"] / 100 + run.values["seed"] / 1000
-        record = Record(FAILED, error="</script><b>odd & bad") if bad else Record(DONE, seconds=9.0)
-        metrics = {} if bad else {"macro_f1": score, "seconds": 5.0, "loss": float("nan")}
-        rows.append(Row(run, record, metrics, (0.1, 0.2, score), f"{run.id}/report.html"))
-    return write_page(
-        tmp_path / "index.html",
-        ResultTable("tiny <sweep>", "macro_f1", tuple(rows), ["a", "kind", "seed"]),
-    )
+        options = {"curve": (0.1, 0.2), "report": f"{run.id}/report.html"}
+        if run.values["a"] == 9 and run.values["seed"] == 1:
+            error = "</script><b>odd & bad"
+            rows.append(shown(run, varying, None, FAILED, error=error, **options))
+        else:
+            score = run.values["a"] / 100 + run.values["seed"] / 1000
+            options["curve"] += (score,)
+            extra = {"seconds": 5.0, "loss": float("nan")}
+            rows.append(shown(run, varying, score, metrics=extra, **options))
+    return write(tmp_path, rows, varying, "tiny <sweep>", defaults={"does": "score"})
 
 
 def data_of(page):
@@ -60,13 +81,11 @@ def data_of(page):
     return json.loads(re.search(r'id="data">(.*?)</script>', page.read_text(), re.DOTALL)[1])
 
 
-def page_of(folder, runs, score=lambda a: a / 1000, name="macro_f1", **options):
+def page_of(folder, runs, score=lambda a: a / 1000, **options):
     """The page of runs that are done, each with a score that follows from its a."""
     varying = [n for n in ("a", "kind") if len({run.values[n] for run in runs}) > 1]
-    rows = [Row(run, Record(DONE, seconds=9.0), {name: score(run.values["a"])}) for run in runs]
-    return write_page(
-        folder / "index.html", ResultTable("tiny", name, tuple(rows), varying, **options)
-    )
+    rows = [shown(run, varying, score(run.values["a"])) for run in runs]
+    return write(folder, rows, varying, **options)
 
 
 def seen(path, tmp_path, **view):
@@ -200,9 +219,8 @@ def test_the_page_has_what_the_runs_left_of_classes_photos_and_time(sweeps, tmp_
     other = tmp_path / runs[0].id / "val_predictions.npz"
 
     def written():
-        rows = [Row(run, Record(DONE), {"macro_f1": 0.5}, (0.1, 0.2)) for run in runs]
-        table = ResultTable("tiny", "macro_f1", tuple(rows), ["a"], notebook="a b.ipynb")
-        return data_of(write_page(tmp_path / "index.html", table))
+        rows = [shown(run, ["a"], 0.5, curve=(0.1, 0.2)) for run in runs]
+        return data_of(write(tmp_path, rows, ["a"], notebook="a b.ipynb"))
 
     picture = "data:image/png;base64,AAAA"
     mistakes = [{"photo": picture, "id": "y"}, {"photo": picture, "id": "x"}, {"photo": "no data"}]
@@ -251,7 +269,7 @@ def test_another_address_shows_its_own_curves(written, tmp_path):
 def test_numbers_that_a_search_proposed_lie_along_a_line(sweeps, tmp_path):
     runs = [specification.read(sweeps.write(f"runs: [{{a: {a * a}}}]")).runs[0] for a in range(12)]
 
-    document = seen(page_of(tmp_path, runs, name="loss", minimize=True), tmp_path)
+    document = seen(page_of(tmp_path, runs, minimize=True), tmp_path)
 
     assert part(document, "axes").count('class="dot"') == 12
     assert 'class="mean-dot"' not in document

@@ -45,7 +45,8 @@ def test_a_name_given_both_ways_is_refused(sweeps):
         points(sweeps, GRID, "a=1", "a=[1, 2]")
 
 
-def test_runs_that_differ_no_more_are_one(sweeps):
+def test_equal_runs_are_one(sweeps):
+    assert points(sweeps, "grid: {a: [1, 1]}\nruns: [{a: 1}, {kind: x, a: 1}]", names="a") == [(1,)]
     text = "runs: [{a: 1, kind: x}, {a: 1, kind: y}, {a: 2, kind: y}]"
 
     assert points(sweeps, text, "kind=y", names=["a", "kind"]) == [(1, "y"), (2, "y")]

@@ -21,7 +21,7 @@ def data_of(text):
 def progress(sweeps):
     sweep = specification.read(sweeps.write(f"score: macro_f1\ngrid: {{a: {list(range(12))}}}"))
     options = SweepOptions(stream=io.StringIO())
-    return SweepProgress(sweep, SweepFolder(sweeps.runs), options, len(sweep.runs))
+    return SweepProgress(sweep, SweepFolder(sweeps.runs), options)
 
 
 def tell(progress, run, state):

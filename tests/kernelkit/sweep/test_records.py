@@ -21,7 +21,7 @@ def run(sweeps):
 def test_a_record_comes_back_as_it_was_written(sweeps, run):
     folder = SweepFolder(sweeps.runs)
 
-    written = folder.write(run, Record(records.DONE, {"a": 1}, 3.5, attempts=2))
+    written = folder.write(run, Record(records.DONE, {"a": 1}, 3.5))
 
     assert folder.record(run) == written
     assert not list(sweeps.runs.rglob("*.part"))
@@ -33,7 +33,7 @@ def test_a_sweep_needs_a_place_where_a_folder_can_be():
         pass
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"version": 1}', '{"version":1,"state":"odd"}'])
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"version": 1}', '{"state":"odd"}'])
 def test_a_damaged_state_counts_as_never_begun(sweeps, run, text):
     folder = SweepFolder(sweeps.runs)
     folder.write(run, Record(records.DONE))
@@ -43,21 +43,12 @@ def test_a_damaged_state_counts_as_never_begun(sweeps, run, text):
     assert folder.damaged == {run.id}
 
 
-@pytest.mark.parametrize(
-    ("text", "version"),
-    [('{"version": 9, "state": "done"}', 9), ('{"state": "done"}', "unknown")],
-)
-def test_a_state_or_marker_of_another_format_is_refused_and_left_alone(sweeps, run, text, version):
-    folder = SweepFolder(sweeps.runs)
-    state, marker = folder.run_folder(run) / records.STATE, folder.path / records.SWEEP
-    for file, read in (
-        (state, lambda: folder.record(run)),
-        (marker, lambda: folder.claim("tiny", "tiny.py")),
-    ):
-        files.write_text(file, text)
-        with pytest.raises(ParameterError, match=rf"{file.name} was .*\(format {version},"):
-            read()
-        assert file.read_text() == text
+def test_a_folder_of_another_version_is_refused_and_left_alone(sweeps):
+    marker = files.write_text(sweeps.runs / records.SWEEP, '{"version": 1, "name": "tiny"}')
+
+    with pytest.raises(ParameterError, match="was written by another version of the kit"):
+        SweepFolder(sweeps.runs).claim("tiny", "tiny.py")
+    assert marker.read_text() == '{"version": 1, "name": "tiny"}'
 
 
 def test_a_folder_of_something_else_is_refused(sweeps):
@@ -101,7 +92,7 @@ def test_two_sweeps_on_one_folder_the_second_says_so_and_stops(sweeps):
     )
     with holder:
         assert holder.stdout.readline() == "held\n"
-        with pytest.raises(ParameterError, match=f"another sweep .process {holder.pid}"):
+        with pytest.raises(ParameterError, match="is being written by another sweep"):
             sweeps.run("grid: {a: [1]}")
         holder.communicate("\n")
 

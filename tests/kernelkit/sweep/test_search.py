@@ -45,11 +45,11 @@ class Instant:
     crash_at: ClassVar[int] = 0
     fail_at: ClassVar[tuple] = ()
 
-    def __init__(self, folder, starter, limits, request, tell):
+    def __init__(self, folder, notebook, limits, tell, *_):
         self.folder, self.tell = folder, tell
 
-    def work(self, source, longest=0.0):
-        while run := source.next():
+    def work(self, source):
+        for run in source:
             self.started.append(run)
             if self.crash_at == len(self.started):
                 raise KeyboardInterrupt

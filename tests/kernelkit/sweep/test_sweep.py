@@ -14,8 +14,7 @@ import pytest
 from kernelkit import files
 from kernelkit.errors import ParameterError, RunFailedError
 from kernelkit.reports import report
-from kernelkit.sweep import records, specification
-from kernelkit.sweep.records import SweepFolder
+from kernelkit.sweep import records
 from kernelkit.sweep.workers import launchers
 
 
@@ -28,9 +27,7 @@ def test_a_sweep_leaves_a_table_and_skips_what_is_done(sweeps):
     assert [float(row["macro_f1"]) for row in rows][-1] == pytest.approx(0.071)
     results = json.loads((sweeps.runs / "results.json").read_text())
     assert results["varying"] == ["a", "kind", "seed"]
-    best = max(results["settings"], key=lambda setting: setting["mean"])
-    assert best["parameters"] == {"a": 2, "kind": "y"}
-    assert best["deviation"] == pytest.approx(0.001 / 2**0.5)
+    assert "best macro_f1 0.0705  a=2 kind=y" in sweeps.message
     assert all((sweeps.runs / run["report"]).is_file() for run in results["runs"])
     assert len(results["runs"][0]["curve"]) == 5
     assert "8 of 8 runs done" in sweeps.message
@@ -38,9 +35,9 @@ def test_a_sweep_leaves_a_table_and_skips_what_is_done(sweeps):
     before = {p: p.stat().st_mtime_ns for p in sweeps.runs.glob("*/run.ipynb")}
     assert len(before) == 8
     sweeps.run("grid: {a: [1, 2], kind: [x, y]}\nseeds: 2", dry_run=True)
-    assert "8 runs, 8 done, 0 to run" in sweeps.message
+    assert re.search("8 runs, 8 done, [0-9.]+ s each, 0 to run", sweeps.message)
     sweeps.run("grid: {a: [1, 2, 3], kind: [x, y]}\nseeds: 2", dry_run=True)
-    assert re.search("12 runs, 8 done, 4 to run: about [0-9.]+ s with 2 at a time", sweeps.message)
+    assert re.search("12 runs, 8 done, [0-9.]+ s each, 4 to run", sweeps.message)
     sweeps.run("grid: {a: [1, 2], kind: [x, y]}\nseeds: 2")
     assert {p: p.stat().st_mtime_ns for p in sweeps.runs.glob("*/run.ipynb")} == before
 
@@ -102,8 +99,7 @@ def test_each_way_to_fail_has_its_state_and_stops_nothing(sweeps):
     assert "4/5" not in sweeps.message
     with pytest.raises(RunFailedError):
         sweeps.run(text, retry_failed=True)
-    run = specification.read(sweeps.write(text)).runs[0]
-    assert SweepFolder(sweeps.runs).record(run).attempts == 2
+    assert "4/5" in sweeps.message
 
 
 @pytest.mark.long
@@ -133,7 +129,7 @@ def test_memory_that_is_short_for_two_is_left_to_one(sweeps, monkeypatch):
 
 @pytest.mark.long
 def test_a_cold_start_gives_the_same(sweeps, monkeypatch):
-    monkeypatch.setenv(launchers.COLD, "1")
+    monkeypatch.setattr(launchers, "launcher", lambda *_: launchers.Fresh())
 
     with pytest.raises(RunFailedError, match="withered"):
         sweeps.run("runs: [{a: 4}, {does: fail}]")
@@ -231,7 +227,7 @@ def test_minutes_that_are_no_number_are_refused(sweeps, option, minutes):
 @pytest.mark.parametrize("warm", ["", "\nwarm: [blossom_uninstalled]"])
 def test_modules_of_another_repository_are_found(sweeps, monkeypatch, cold, warm):
     if cold:
-        monkeypatch.setenv(launchers.COLD, "1")
+        monkeypatch.setattr(launchers, "launcher", lambda *_: launchers.Fresh())
     (sweeps.folder / "pyproject.toml").write_text("[tool.kernelkit]\n")
     (sweeps.folder / "src").mkdir()
     (sweeps.folder / "src" / "blossom_uninstalled.py").write_text("F1 = 0.75\n")

@@ -10,14 +10,14 @@ import io
 import logging
 import shutil
 import tempfile
-import uuid
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
+import nbformat
 
 from kernelkit import files
 from kernelkit.errors import NetworkError, ParameterError
@@ -25,16 +25,13 @@ from kernelkit.notebooks import document
 from kernelkit.sweep.progress import SweepProgress
 from kernelkit.sweep.records import FAILED, Record, SweepFolder
 from kernelkit.sweep.specification import PlannedRun
-from kernelkit.sweep.workers.engine import Engine, Listed, WorkerLimits
-from kernelkit.sweep.workers.launchers import launcher
+from kernelkit.sweep.workers.engine import Engine, WorkerLimits
 
 CONNECT_SECONDS = 15
 
 
-def run_on_dask(
-    progress: SweepProgress, runs: Sequence[PlannedRun], limits: WorkerLimits, address: str
-) -> None:
-    """Send the runs to the scheduler at `address`, and record each when it returns.
+def run_on_dask(progress: SweepProgress, limits: WorkerLimits, address: str) -> None:
+    """Send the remaining runs to the scheduler at `address`, and record each when it returns.
 
     As many run at a time as the workers have threads. Raises `NetworkError` when the scheduler
     cannot be reached or is lost (its unfinished runs stay pending), and `ParameterError` if dask is
@@ -52,11 +49,15 @@ def run_on_dask(
         client = Client(address, timeout=CONNECT_SECONDS)
     except (OSError, ValueError) as error:
         raise NetworkError(f"no Dask scheduler at {address}: {error}") from None
+    text = nbformat.writes(document.strip(document.read(progress.specification.notebook)))
+    own, report, lost = replace(limits, workers=1), progress.options.report, 0
     with client:
         if not client.nthreads():
             click.echo(f"no workers at {address} yet: waiting for them", file=progress.stream)
-        futures = _submit(client, progress, runs, limits)
-        lost = 0
+        futures = {
+            client.submit(run_on_worker, text, dict(run.overrides), own, report, pure=False): run
+            for run in progress.remaining
+        }
         for future in as_completed(futures):
             if future.status in ("cancelled", "lost"):  # lost with the scheduler: it did not run
                 lost += 1
@@ -79,28 +80,6 @@ def run_on_dask(
         )
 
 
-def _submit(
-    client: Any, progress: SweepProgress, runs: Sequence[PlannedRun], limits: WorkerLimits
-) -> dict[Any, PlannedRun]:
-    """Send the runs to the scheduler; returns the run of each future."""
-    import nbformat
-
-    source = document.read(progress.specification.notebook)
-    text = nbformat.writes(document.strip(source))
-    own = replace(limits, workers=1)
-    return {
-        client.submit(
-            run_on_worker,
-            text,
-            dict(run.overrides),
-            own,
-            progress.options.report,
-            key=f"{run.id}-{uuid.uuid4().hex}",
-        ): run
-        for run in runs
-    }
-
-
 def run_on_worker(
     text: str, overrides: Mapping[str, Any], limits: WorkerLimits, report: bool
 ) -> tuple[Record, bytes]:
@@ -109,8 +88,6 @@ def run_on_worker(
     with tempfile.TemporaryDirectory(prefix="sweep-") as scratch:
         folder = SweepFolder(Path(scratch))
         notebook = files.write_text(Path(scratch) / "notebook.ipynb", text)
-        starter = launcher((), Path(scratch) / "imports.log")
-        request = folder.requests(notebook, report)
-        Engine(folder, starter, limits, request, lambda *_: None).work(Listed([run]))
+        Engine(folder, notebook, limits, lambda *_: None, report).work([run])
         archive = shutil.make_archive(str(Path(scratch) / "files"), "zip", folder.run_folder(run))
         return folder.record(run), Path(archive).read_bytes()

@@ -17,7 +17,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +25,10 @@ from kernelkit import files, project
 from kernelkit.notebooks import document, parameters
 from kernelkit.run_folders import run_folder
 from kernelkit.sweep import records, results
-from kernelkit.sweep.records import Record, SweepFolder, expected_seconds
+from kernelkit.sweep.records import Record, SweepFolder
 from kernelkit.sweep.search import STORAGE, Search
 from kernelkit.sweep.specification import PlannedRun, Specification
-from kernelkit.sweep.workers.engine import Engine, Listed, RunSource, WorkerLimits
-from kernelkit.sweep.workers.launchers import launcher
+from kernelkit.sweep.workers.engine import Engine, WorkerLimits
 
 FOLDER = "sweep"  # the folder of the runs, in the session's output
 KEPT = "kept"
@@ -44,7 +43,7 @@ def run_in_session(carried: Mapping[str, Any], minutes: float, accelerator: str)
     when the time is up stays pending; a run that fails is reported and does not stop the others.
     `accelerator`: the machine that the runs need.
     """
-    begun = time.monotonic()
+    stop_at = time.monotonic() + 60 * minutes if minutes else 0.0
     os.environ[project.SHOWN] = carried["shown"]  # read by the runs' processes
     folder = SweepFolder(Path.cwd() / FOLDER)
     os.environ[KEPT_VARIABLE] = str(folder.path / KEPT)
@@ -53,23 +52,18 @@ def run_in_session(carried: Mapping[str, Any], minutes: float, accelerator: str)
         declared = parameters.declared(document.parameters_cell(document.read(notebook)).source)
         sweep = Specification(notebook=notebook, declared=declared, **carried["sweep"])
         runs = [sweep.run(overrides) for overrides in carried["runs"]]
-        inputs = Path(os.environ.get(INPUT_ROOT, "/kaggle/input"))
-        if copied := take_over(folder, None if sweep.search else {run.id for run in runs}, inputs):
+        if copied := take_over(folder, None if sweep.search else {run.id for run in runs}):
             print(f"{copied} runs are from an earlier session", flush=True)
-        source: RunSource = Listed(
+        remaining: Iterable[PlannedRun] = [
             run for run in runs if folder.record(run).state not in records.ENDED
-        )
+        ]
         if sweep.search:
-            source = Search(sweep, folder, runs, retry_failed=carried["retry_failed"])
-        stop_at = begun + 60 * minutes if minutes else 0.0
-        limits = WorkerLimits(  # one process at a time can use a session's accelerator
-            1, 60 * sweep.time_limit, int(sweep.memory * 1e9), stop_at
-        )
-        starter = launcher((), Path(scratch) / "imports.log")
-        request = folder.requests(notebook, carried["report"], accelerator)
-        longest = expected_seconds(map(folder.record, runs))
+            remaining = Search(sweep, folder, runs, carried["retry_failed"])
+        # One process at a time can use a session's accelerator.
+        limits = WorkerLimits(1, 60 * sweep.time_limit, int(sweep.memory * 1e9), stop_at)
         tell = functools.partial(_tell, sweep, folder)
-        Engine(folder, starter, limits, request, tell).work(source, longest)
+        engine = Engine(folder, notebook, limits, tell, carried["report"], (), accelerator)
+        engine.work(remaining)
     states = [folder.record(run).state for run in runs]
     total = sweep.search["trials"] if sweep.search else len(runs)
     print(f"{states.count(records.DONE)} of {total} runs done", flush=True)
@@ -84,27 +78,27 @@ def _tell(sweep: Specification, folder: SweepFolder, run: PlannedRun, record: Re
     print(f"{record.state:8} {run.id}  {values}  {record.reason}".rstrip(), flush=True)
     if record.state not in (records.DONE, records.STOPPED):
         return
-    metrics = run_folder.metrics(folder.run_folder(run))
-    if metrics is not None:
-        device = {name: metrics[name] for name in ("device",) if name in metrics}
+    if metrics := run_folder.metrics(folder.run_folder(run)):
+        device = {"device": metrics["device"]} if "device" in metrics else {}
         files.write_text(Path.cwd() / run_folder.METRICS, json.dumps(device) + "\n")
     # A session's output is limited to 20 GB: only the best runs keep their models.
-    table = results.gather(folder, sweep, [run for run, _ in folder.recorded()])
-    results.keep_best(folder, table, sweep)
+    page = results.gather(folder, sweep, [run for run, _ in folder.recorded()])
+    results.keep_best(page, sweep.keep_best)
 
 
-def take_over(folder: SweepFolder, wanted: set[str] | None, inputs: Path) -> int:
+def take_over(folder: SweepFolder, wanted: set[str] | None) -> int:
     """Copy this sweep's runs from an attached earlier output; returns their number.
 
     For a list of runs, these are the `wanted` ones that are done; for a search (`wanted` is None),
     its trials and every run that has ended. Files that runs share are copied too.
     """
+    inputs = Path(os.environ.get(INPUT_ROOT, "/kaggle/input"))
     copied, states = 0, records.ENDED if wanted is None else (records.DONE,)
     for place in sorted(inputs.rglob(FOLDER)) if inputs.is_dir() else ():
         for run, record in SweepFolder(place).recorded():
             target = folder.run_folder(run)
-            is_own = wanted is None or run.id in wanted
-            if is_own and record.state in states and not target.exists():
+            wants = record.state in states and (wanted is None or run.id in wanted)
+            if wants and not target.exists():
                 shutil.copytree(place / run.id, target)
                 copied += 1
         if (place / KEPT).is_dir():

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import click
 
 from kernelkit import files, machines, project
-from kernelkit.checks import preflight, wheels
+from kernelkit.checks import wheels
 from kernelkit.errors import (
     AcceleratorMismatchError,
     DeadlineError,
@@ -49,8 +48,8 @@ SESSION_ERRORS = (
 SPARE_SHARE, SPARE_MINUTES = 0.1, 5.0  # of a session, reserved for saving at its end
 
 
-def run_on_kaggle(progress: SweepProgress, runs: Sequence[PlannedRun]) -> None:
-    """Push a session for these runs, or for a search; wait, and download the results.
+def run_on_kaggle(progress: SweepProgress) -> None:
+    """Push a session for the remaining runs, or for a search; wait, and download the results.
 
     Runs on different machines get separate sessions, one after the other; a session that fails does
     not stop the others. Calling it again continues with the runs that did not fit in the time.
@@ -58,25 +57,22 @@ def run_on_kaggle(progress: SweepProgress, runs: Sequence[PlannedRun]) -> None:
     conflicting machines, and `PreflightError` for a search without Optuna.
     """
     sweep, options = progress.specification, progress.options
-    if not (runs or sweep.search):
+    if not (progress.remaining or sweep.search):
         return
     base = kernel_metadata.load(options.metadata or plan.locate(sweep.notebook))
     if options.accelerator:
         base = base.on(machines.named(options.accelerator))
-    kernels = _kernels(progress, runs, base)
+    kernels = _kernels(progress, base)
     if sweep.search:
         _check_search(sweep, kernels[0].base)
         again = _resumed(progress)
-        if not (options.force or again) and len(progress.runs) >= sweep.search["trials"]:
+        if not again and len(progress.runs) >= sweep.search["trials"]:
             return
         kernels = [replace(kernels[0], runs=again)]
-    for kernel in kernels if kernels[0].suffix else ():  # before the first session takes hours
-        _check(kernel)
     failures: list[KernelkitError] = []
     for kernel in kernels:
         try:
             _session(kernel)
-            _check_progress(kernel)
         except SESSION_ERRORS as error:
             failures.append(error)
             if kernel is not kernels[-1]:
@@ -86,13 +82,11 @@ def run_on_kaggle(progress: SweepProgress, runs: Sequence[PlannedRun]) -> None:
         raise failures[0]
 
 
-def _kernels(
-    progress: SweepProgress, runs: Sequence[PlannedRun], base: Metadata
-) -> list[SessionKernel]:
+def _kernels(progress: SweepProgress, base: Metadata) -> list[SessionKernel]:
     """A kernel for each machine that runs request, with its runs."""
     sweep, accelerator = progress.specification, progress.options.accelerator
     of_machine: dict[str, list[PlannedRun]] = {}
-    for run in [_any_point(sweep)] if sweep.search else runs:
+    for run in [_any_point(sweep)] if sweep.search else progress.remaining:
         of_machine.setdefault(_kind(run) or base.machine.kind, []).append(run)
     several = len({_kind(run) for run in sweep.runs}) > 1
     kernels = []
@@ -114,24 +108,11 @@ def _kind(run: PlannedRun) -> str:
     return kind if kind in machines.LIMITS else ""
 
 
-def _check(kernel: SessionKernel) -> None:
-    """Raise the errors that a push would raise before sending anything."""
-    sweep, options = kernel.progress.specification, kernel.progress.options
-    with tempfile.TemporaryDirectory(prefix="sweep-") as scratch:
-        planned = plan.make(
-            None,
-            {},
-            kernel.write(Path(scratch)),
-            None,
-            options.timeout,
-            carrying(sweep.notebook),
-            _starts(kernel),
-        )
-        preflight.stop_on_errors(preflight.run_checks(planned))
-
-
 def _session(kernel: SessionKernel) -> None:
-    """Push one session, wait, and download its runs."""
+    """Push one session, wait, and download its runs.
+
+    Raises `RunFailedError` for a session that ended without making a run.
+    """
     progress, kind = kernel.progress, kernel.base.machine.kind
     options, notebook = progress.options, progress.specification.notebook
     place = progress.folder.path / ("rehearsal" if options.local else "kaggle")
@@ -140,6 +121,7 @@ def _session(kernel: SessionKernel) -> None:
     home = place / f"session-{len(sessions) + 1}"
     minutes = options.timeout or 60 * machines.LIMITS[kind].hours_per_session
     spare = min(SPARE_MINUTES, SPARE_SHARE * minutes)
+    starts = [run.values for run in kernel.runs or [_any_point(progress.specification)]]
     with tempfile.TemporaryDirectory(prefix="sweep-") as scratch:
         try:
             push_kernel(
@@ -150,7 +132,7 @@ def _session(kernel: SessionKernel) -> None:
                 local=options.local,
                 stream=options.stream,
                 project=carrying(notebook),
-                starts=_starts(kernel),
+                starts=starts,
                 stays=[f"{in_session.FOLDER}/{in_session.KEPT}/*"],  # only useful in sessions
                 continues=not options.force and any(map(claims.was_pushed, sessions)),
                 dry_run=options.dry_run,
@@ -158,23 +140,12 @@ def _session(kernel: SessionKernel) -> None:
             )
         finally:
             _bring_home(progress, kernel.runs, home / in_session.FOLDER)
-
-
-def _check_progress(kernel: SessionKernel) -> None:
-    """Raise `RunFailedError` for a session that ended without making a run."""
-    folder, options = kernel.progress.folder, kernel.progress.options
-    made = any(folder.record(run).state in BROUGHT_HOME for run in kernel.runs)
+    made = [run for run in kernel.runs if progress.folder.record(run).state in BROUGHT_HOME]
     if kernel.runs and not made and not options.dry_run:
         raise RunFailedError(
             f"the session made none of its {len(kernel.runs)} runs: its log says why; --timeout "
             "gives it more time"
         )
-
-
-def _starts(kernel: SessionKernel) -> list[Mapping[str, Any]]:
-    """The parameters of each run of the session; for a search, those of one possible run."""
-    runs = kernel.runs or [_any_point(kernel.progress.specification)]
-    return [run.values for run in runs]
 
 
 def _bring_home(progress: SweepProgress, runs: Sequence[PlannedRun], output: Path) -> None:

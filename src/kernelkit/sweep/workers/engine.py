@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import contextlib
+import subprocess
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from operator import itemgetter
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import psutil  # type: ignore[import-untyped]
 
+from kernelkit import files, processes
 from kernelkit.run_folders import run_folder
 from kernelkit.sweep import records
 from kernelkit.sweep.records import Record, SweepFolder
+from kernelkit.sweep.search import Search
 from kernelkit.sweep.specification import PlannedRun
-from kernelkit.sweep.workers.launchers import Flight, Launcher
+from kernelkit.sweep.workers import launchers
+from kernelkit.sweep.workers.execute import ERROR, LOG
 
 TIME_LIMIT = "time_limit"  # the parameter with which a run limits its own time
 POLL_SECONDS = 0.1  # between polls of the active runs
@@ -24,36 +29,6 @@ MEMORY_SECONDS = 0.5  # between checks of their memory
 ATTEMPTS = 3  # for a run that ends because the process that started it ended
 FULL = 0.85  # share of the machine's memory that all runs may use together
 SPARE = 0.04  # share of it that must stay free, whichever process uses the rest
-
-Request = Callable[[PlannedRun], Mapping[str, Any]]
-Tell = Callable[[PlannedRun, Record], None]
-
-
-class RunSource(Protocol):
-    """The source of runs: a list known beforehand, or a search that learns from finished runs."""
-
-    def next(self) -> PlannedRun | None:
-        """The next run to start; None if there is none for now."""
-        return None
-
-    def ended(self, run: PlannedRun, record: Record) -> None:
-        """Receive the result of a run from `next`."""
-        return
-
-    def hopeless(self, run: PlannedRun) -> str:
-        """The reason to stop an active run, from the files it has written so far; "" for none."""
-        return ""
-
-
-class Listed(RunSource):
-    """Runs in a given order."""
-
-    def __init__(self, runs: Iterable[PlannedRun]) -> None:
-        self._runs = iter(runs)
-
-    def next(self) -> PlannedRun | None:
-        """The next in order."""
-        return next(self._runs, None)
 
 
 @dataclass(frozen=True)
@@ -69,19 +44,50 @@ class WorkerLimits:
     stop_at: float = 0.0
 
 
+@dataclass
+class Flight:
+    """An active run: its record and its process."""
+
+    run: PlannedRun
+    record: Record
+    child: subprocess.Popen[bytes] | launchers.ForkedRun
+    begun: float = field(default_factory=time.monotonic)
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since it was started."""
+        return time.monotonic() - self.begun
+
+    def kill(self) -> None:
+        """Kill it and its descendants, and wait a limited time for their end."""
+        processes.kill_family(self.child.pid)
+        end = time.monotonic() + launchers.KILL_SECONDS
+        while self.child.poll() is None and time.monotonic() < end:
+            time.sleep(0.02)
+
+
 class Engine:
-    """Starts runs, monitors them and records how each ended."""
+    """Starts runs of a notebook, monitors them and records how each ended.
+
+    tell         gets each run and its record whenever that changes
+    report       whether each run writes a report.html
+    warm         modules to import once for all runs
+    accelerator  the machine for runs whose own parameter `accelerator` accepts any
+    """
 
     def __init__(
         self,
         folder: SweepFolder,
-        launcher: Launcher,
+        notebook: Path,
         limits: WorkerLimits,
-        request: Request,
-        tell: Tell,
+        tell: Callable[[PlannedRun, Record], None],
+        report: bool,
+        warm: Sequence[str] = (),
+        accelerator: str = "",
     ) -> None:
-        self.folder, self.launcher, self.limits = folder, launcher, limits
-        self.request, self.tell = request, tell
+        self.folder, self.notebook, self.limits, self.tell = folder, notebook, limits, tell
+        self.report, self.accelerator = report, accelerator
+        self.launcher = launchers.launcher(warm, files.make_folder(folder.path) / ".imports.log")
         self.workers = limits.workers
         self._flights: dict[str, Flight] = {}
         self._again: deque[PlannedRun] = deque()
@@ -89,12 +95,13 @@ class Engine:
         self._lost: Counter[str] = Counter()
         self._closing = False  # the session's time is up for one run, so that no other starts
 
-    def work(self, source: RunSource, longest: float = 0.0) -> None:
-        """Run everything that `source` provides; `longest`: the seconds of the longest earlier run.
+    def work(self, runs: Iterable[PlannedRun]) -> None:
+        """Make these runs; a search learns from each that has ended, and may stop one earlier.
 
         However this ends, no process remains and no run stays `running`.
         """
-        self._source, self._longest = source, longest
+        self._search = runs if isinstance(runs, Search) else None
+        self._source = iter(runs)
         try:
             while True:
                 while self._has_room() and (run := self._next()):
@@ -108,52 +115,68 @@ class Engine:
             self.launcher.close()
 
     def _next(self) -> PlannedRun | None:
-        return self._again.popleft() if self._again else self._source.next()
+        return self._again.popleft() if self._again else next(self._source, None)
 
     def _has_room(self) -> bool:
         """Whether another run may start: with a free worker, enough memory and enough time."""
         stop_at = self.limits.stop_at
         if self._closing or (stop_at and time.monotonic() + self._longest >= stop_at):
             return False
-        fits = len(self._flights) < self.workers and available_bytes() > 1.1 * self._peak
-        return fits or not self._flights
+        free = psutil.virtual_memory().available > 1.1 * self._peak
+        return not self._flights or (free and len(self._flights) < self.workers)
 
     def _start(self, run: PlannedRun) -> None:
-        earlier = self.folder.record(run)
-        cut_off = earlier.state in (records.PENDING, records.RUNNING, records.STOPPED)
-        self.folder.clear(run, keep=[records.CHECKPOINTS] if cut_off else ())
-        record = Record(records.RUNNING, dict(run.overrides), attempts=earlier.attempts + 1)
+        place, earlier = self.folder.run_folder(run), self.folder.record(run)
+        interrupted = earlier.state in records.UNFINISHED
+        self.folder.clear(run, keep=[records.CHECKPOINTS] if interrupted else ())
+        record = Record(records.RUNNING, dict(run.overrides))
         self._note(run, record)
+        values = dict(run.overrides)
+        if self.accelerator and run.values.get("accelerator") == "auto":
+            values["accelerator"] = self.accelerator
+        request = {
+            "notebook": str(self.notebook),
+            "values": values,
+            "folder": str(place.resolve()),
+            "report": self.report,
+        }
         try:
-            child = self.launcher.start(self.request(run))
+            message = f"its process was killed, or never began; its output is in {place / LOG}\n"
+            files.write_text(place / ERROR, message)  # until it ends by itself
+            self._flights[run.id] = Flight(run, record, self.launcher.start(request))
         except BaseException:
             self._note(run, record, state=records.PENDING)
             raise
-        self._flights[run.id] = Flight(run, record, child, self.folder.run_folder(run))
 
     def _look(self) -> None:
         limit = self.limits.seconds
         for flight in list(self._flights.values()):
-            code = flight.child.poll()
-            if code is not None and flight.lost and self._lost[flight.run.id] < ATTEMPTS - 1:
-                self._lost[flight.run.id] += 1
-                self._put_back(flight)  # it may briefly outlive the process that started it
-            elif code is not None:
-                self._end(flight, *_outcome(flight, code))
+            if flight.child.poll() is not None:
+                self._ended(flight)
             elif limit and flight.seconds > limit:
                 message = f"stopped after {limit / 60:g} minutes, its time limit"
                 self._stop(flight, records.TIMEOUT, message)
-            elif message := self._source.hopeless(flight.run):
+            elif self._search and (message := self._search.hopeless(flight.run)):
                 self._stop(flight, records.PRUNED, message)
         self._check_memory()
         if self.limits.stop_at and time.monotonic() >= self.limits.stop_at:
             self._stop_all()
 
+    def _ended(self, flight: Flight) -> None:
+        """Record a run that ended by itself, or repeat it if its fork server has died."""
+        state, message = _outcome(self.folder.run_folder(flight.run), flight.run)
+        lost = state == records.FAILED and getattr(flight.child, "lost", False)
+        if lost and self._lost[flight.run.id] < ATTEMPTS - 1:
+            self._lost[flight.run.id] += 1
+            self._put_back(flight)
+        else:
+            self._end(flight, state, message)
+
     def _stop(self, flight: Flight, state: str, message: str) -> None:
         flight.kill()
         self._end(flight, state, message)
 
-    def _end(self, flight: Flight, state: str, message: str = "") -> None:
+    def _end(self, flight: Flight, state: str, message: str) -> None:
         self._longest = max(self._longest, flight.seconds)
         self._closing = self._closing or state == records.STOPPED
         del self._flights[flight.run.id]
@@ -163,24 +186,25 @@ class Engine:
             state=state,
             error=message,
             seconds=round(flight.seconds, 2),
-            peak_bytes=flight.peak_bytes,
         )
-        self._source.ended(flight.run, record)
+        if self._search:
+            self._search.ended(flight.run, record)
 
     def _check_memory(self) -> None:
         """Stop the run with the most memory if it exceeds its limit or the machine's."""
         if time.monotonic() - self._measured < MEMORY_SECONDS or not self._flights:
             return
         self._measured = time.monotonic()
-        held = {id: flight.memory() for id, flight in self._flights.items()}
-        flight = self._flights[max(held, key=held.__getitem__)]
-        size, limit, machine = max(held.values()), self.limits.bytes, machine_bytes()
+        usage = {id: processes.usage(run.child.pid)[0] for id, run in self._flights.items()}
+        id, size = max(usage.items(), key=itemgetter(1))
+        flight, limit, machine = self._flights[id], self.limits.bytes, machine_bytes()
         self._peak = max(self._peak, size)
+        free = psutil.virtual_memory().available >= SPARE * machine
         if limit and size > limit:
             bound = f"its limit of {limit / 1e9:g} GB"
-        elif sum(held.values()) <= FULL * machine and available_bytes() >= SPARE * machine:
+        elif free and sum(usage.values()) <= FULL * machine:
             return
-        elif len(held) > 1:
+        elif len(usage) > 1:
             self.workers = 1  # memory for two may be lacking, but one may still fit
             self._put_back(flight)
             return
@@ -209,15 +233,15 @@ class Engine:
         return record
 
 
-def _outcome(flight: Flight, code: int) -> tuple[str, str]:
+def _outcome(folder: Path, run: PlannedRun) -> tuple[str, str]:
     """The state and the message of a run that ended by itself."""
-    if code:
-        return records.FAILED, flight.error(code)
-    metrics = run_folder.metrics(flight.folder)
-    if metrics is None and (flight.folder / run_folder.METRICS).is_file():
+    if (folder / ERROR).is_file():
+        return records.FAILED, (folder / ERROR).read_text(encoding="utf-8").strip()
+    metrics = run_folder.metrics(folder)
+    if metrics is None and (folder / run_folder.METRICS).is_file():
         return records.FAILED, f"its {run_folder.METRICS} cannot be read"
     out_of_time = (metrics or {}).get("stopped") == run_folder.OUT_OF_TIME
-    if out_of_time and not flight.run.overrides.get(TIME_LIMIT):
+    if out_of_time and not run.overrides.get(TIME_LIMIT):
         message = "ended early with the scores it had, before the end of its session"
         return records.STOPPED, message
     return records.DONE, ""
@@ -230,8 +254,3 @@ def machine_bytes() -> int:
         with contextlib.suppress(OSError, ValueError):
             total = min(total, int(Path(file).read_text()))
     return total
-
-
-def available_bytes() -> int:
-    """The memory that is free at the moment, in bytes."""
-    return int(psutil.virtual_memory().available)

@@ -1,7 +1,7 @@
-"""One run in a separate process: `python -m kernelkit.sweep.workers.execute REQUEST.json`.
+"""One run in a separate process: `python -m kernelkit.sweep.workers.execute PARENT < REQUEST`.
 
-The request is {"notebook", "values", "folder", "report"}. The exit code says how it ended;
-`error.txt` in the folder has the error.
+The request is {"notebook", "values", "folder", "report"} as JSON. `error.txt` in the folder, which
+the engine writes before the process starts, goes when the run succeeds, or else says why it failed.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from typing import Any
 from kernelkit import files, processes
 from kernelkit.errors import KernelkitError
 
-ERROR, LOG, REQUEST = "error.txt", "log.txt", "request.json"  # in a run's folder
+ERROR, LOG = "error.txt", "log.txt"  # in a run's folder
 
 
-def execute(request: Mapping[str, Any]) -> int:
-    """Run the notebook of the request; returns the exit code of `kernelkit.errors`."""
+def execute(request: Mapping[str, Any]) -> None:
+    """Run the notebook of the request."""
     from kernelkit.running.run_notebook import run_notebook
 
     folder = Path(request["folder"])
@@ -35,19 +35,19 @@ def execute(request: Mapping[str, Any]) -> int:
             quiet=True,
         )
     except KernelkitError as error:
-        message, code = str(error), error.exit_code
+        message = str(error)
     except OSError as error:
-        message, code = f"cannot write ({error.strerror}): {error.filename or folder}", 12
+        message = f"cannot write ({error.strerror}): {error.filename or folder}"
     except Exception:
-        message, code = traceback.format_exc(limit=-3), 1
+        message = traceback.format_exc(limit=-3)
     else:
-        return 0
-    with contextlib.suppress(OSError):  # the disk may be full; the exit code remains
+        (folder / ERROR).unlink()
+        return
+    with contextlib.suppress(OSError):  # the disk may be full; the engine's message remains
         files.write_text(folder / ERROR, message + "\n")
-    return code
 
 
 if __name__ == "__main__":
-    processes.die_with(int(sys.argv[2]))
+    processes.die_with(int(sys.argv[1]))
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the sweep ends this process, not Ctrl-C
-    sys.exit(execute(json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))))
+    execute(json.load(sys.stdin))

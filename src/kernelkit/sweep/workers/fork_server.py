@@ -3,8 +3,8 @@
 It imports libraries but calls nothing in them, because modules survive a fork, while threads and
 devices do not. Forked runs start in a tenth of a second instead of several seconds.
 
-    in, one per line:   {"notebook": …, "values": …, "folder": …, "report": true}
-    out, one per line:  {"begun": 4711}  ·  {"ended": 4711, "code": 0}
+    in, a line:   {"notebook": …, "values": …, "folder": …, "report": true}
+    out, a line:  the process's number
 """
 
 # Why not multiprocessing's forkserver with a preload: a Dask worker is a daemonic process, and
@@ -51,58 +51,44 @@ def serve(parent: int, warm: Sequence[str]) -> None:
             importlib.import_module(name)
     if warm and threading.active_count() > 1:
         # A fork copies only one thread; locks of other threads stay locked in the copy.
-        print("a module in `warm` starts threads: nothing is imported beforehand", file=sys.stderr)
-        sys.stderr.flush()
+        message = "a module in `warm` starts threads: nothing is imported beforehand"
+        print(message, file=sys.stderr, flush=True)
         os.execv(sys.executable, [*sys.orig_argv[:3], str(parent)])  # noqa: S606
     gc.collect()
     gc.freeze()  # memory that the collector does not touch stays shared between forks
-    running: set[int] = set()
-    unread = b""
     while os.getppid() == parent:
-        if select.select([0], [], [], POLL_SECONDS)[0]:
-            data = os.read(0, 1 << 20)
-            if not data:
+        if select.select([sys.stdin], [], [], POLL_SECONDS)[0]:
+            # The next request comes after this answer, so that no buffer holds a second line.
+            line = sys.stdin.readline()
+            if not line:
                 break
-            *lines, unread = (unread + data).split(b"\n")
-            for line in lines:
-                running.add(_fork(json.loads(line)))
-        for pid in list(running):
-            ended, status = os.waitpid(pid, os.WNOHANG)
-            if ended:
-                running.discard(pid)
-                _send({"ended": pid, "code": os.waitstatus_to_exitcode(status)})
+            print(_fork(json.loads(line)), flush=True)
+        with contextlib.suppress(ChildProcessError):
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
     processes.kill_family(os.getpid())
 
 
 def _fork(request: Mapping[str, Any]) -> int:
+    fork_server = os.getpid()
     pid = os.fork()
     if pid:
-        _send({"begun": pid})
         return pid
-    code = 1
     try:
-        fork_server = os.getppid()
         os.setsid()
-        _redirect(Path(request["folder"]))
+        log_file = Path(request["folder"]) / execute.LOG
+        with Path(os.devnull).open() as nothing, log_file.open("wb") as log:
+            os.dup2(nothing.fileno(), 0)
+            os.dup2(log.fileno(), 1)
+            os.dup2(log.fileno(), 2)
         from kernelkit.sweep.workers import forked_kernel
 
         forked_kernel.fork_kernel()
         processes.die_with(fork_server)
-        code = execute.execute(request)
+        execute.execute(request)
     finally:
-        os._exit(code)
+        os._exit(0)
     return 0
-
-
-def _redirect(folder: Path) -> None:
-    with Path(os.devnull).open() as nothing, (folder / execute.LOG).open("wb") as log:
-        os.dup2(nothing.fileno(), 0)
-        os.dup2(log.fileno(), 1)
-        os.dup2(log.fileno(), 2)
-
-
-def _send(message: Mapping[str, int]) -> None:
-    os.write(1, (json.dumps(message) + "\n").encode())
 
 
 if __name__ == "__main__":

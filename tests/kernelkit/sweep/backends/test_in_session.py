@@ -28,7 +28,7 @@ class Sessions:
         """One session; returns its folder."""
         sweep = specification.read(self.sweeps.write(text))
         options = SweepOptions(report=False, retry_failed=retry_failed)
-        progress = SweepProgress(sweep, SweepFolder(self.sweeps.runs), options, len(sweep.runs))
+        progress = SweepProgress(sweep, SweepFolder(self.sweeps.runs), options)
         carried = SessionKernel(progress, sweep.runs, None).carried
         earlier, self.number = self.working, self.number + 1
         self.working = self.sweeps.folder / f"session-{self.number}" / "working"

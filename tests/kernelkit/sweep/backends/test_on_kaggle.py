@@ -78,7 +78,7 @@ def test_rehearsed_runs_do_not_count_as_done_on_kaggle(sweeps, monkeypatch):
 
     folders = []
     monkeypatch.setattr(
-        on_kaggle, "run_on_kaggle", lambda progress, _: folders.append(progress.folder.path.name)
+        on_kaggle, "run_on_kaggle", lambda progress: folders.append(progress.folder.path.name)
     )
     monkeypatch.chdir(sweeps.folder)
     file = sweeps.write("grid: {a: [1]}")

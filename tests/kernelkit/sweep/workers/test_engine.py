@@ -5,19 +5,20 @@ from pathlib import Path
 
 import pytest
 
-from kernelkit.sweep import command, records, specification
+from kernelkit.sweep import records, specification
 from kernelkit.sweep.records import Record, SweepFolder
 from kernelkit.sweep.workers import launchers
-from kernelkit.sweep.workers.engine import ATTEMPTS, Engine, Listed, WorkerLimits
+from kernelkit.sweep.workers.engine import ATTEMPTS, Engine, WorkerLimits
+from kernelkit.sweep.workers.execute import ERROR
 
 
 class Child:
-    """A process that ends with `code`, None for never; `lost` with the process that started it."""
+    """A process that ended with a result or without, or never (`code` is None then)."""
 
     pid = -1
 
-    def __init__(self, code=0, lost=False):
-        self.code, self.lost = code, lost
+    def __init__(self, code=0, succeeds=True, lost=False):
+        self.code, self.succeeds, self.lost = code, succeeds, lost
 
     def poll(self):
         return self.code
@@ -30,8 +31,12 @@ class Launcher:
         self.make, self.folders, self.closed = make, [], False
 
     def start(self, request):
-        self.folders.append({path.name for path in Path(request["folder"]).iterdir()})
-        return self.make()
+        folder = Path(request["folder"])
+        child = self.make()
+        if child.succeeds:
+            (folder / ERROR).unlink()
+        self.folders.append({path.name for path in folder.iterdir()})
+        return child
 
     def close(self):
         self.closed = True
@@ -47,11 +52,17 @@ def run(sweeps):
     return specification.read(sweeps.write("grid: {a: [1]}")).runs[0]
 
 
-def work(folder, run, launcher, **limits):
-    request = lambda run: {"folder": str(folder.run_folder(run))}  # noqa: E731
-    engine = Engine(folder, launcher, WorkerLimits(**limits), request, lambda *_: None)
-    engine.work(Listed([run]))
-    return folder.record(run)
+@pytest.fixture
+def work(folder, monkeypatch):
+    """Make runs with a made-up launcher; returns their states."""
+
+    def work(launcher, *runs, **limits):
+        monkeypatch.setattr(launchers, "launcher", lambda *_: launcher)
+        engine = Engine(folder, Path(), WorkerLimits(**limits), lambda *_: None, report=False)
+        engine.work(runs)
+        return [folder.record(run).state for run in runs]
+
+    return work
 
 
 def leave(folder, run, state):
@@ -63,82 +74,72 @@ def leave(folder, run, state):
 
 @pytest.mark.parametrize(
     ("state", "kept"),
-    [("pending", True), ("running", True), ("failed", False), ("timeout", False), ("done", False)],
+    [
+        ("pending", True),
+        ("running", True),
+        ("stopped", True),
+        ("failed", False),
+        ("timeout", False),
+        ("done", False),
+    ],
 )
-def test_a_run_that_was_cut_off_finds_its_checkpoints_and_no_result(folder, run, state, kept):
+def test_an_interrupted_run_has_its_checkpoints_and_no_result(folder, run, work, state, kept):
     leave(folder, run, state)
     launcher = Launcher()
 
-    assert work(folder, run, launcher).state == records.DONE
+    assert work(launcher, run) == [records.DONE]
 
     assert launcher.folders == [{"state.json", "checkpoints"} if kept else {"state.json"}]
 
 
 @pytest.mark.parametrize("force", [True, False])
-def test_force_goes_on_from_nothing(sweeps, folder, run, monkeypatch, force):
+def test_force_starts_from_nothing(sweeps, folder, run, monkeypatch, force):
     folder.claim("tiny", "tiny.py")
     leave(folder, run, records.PENDING)
     launcher = Launcher()
-    monkeypatch.setattr(command, "launcher", lambda *_: launcher)
+    monkeypatch.setattr(launchers, "launcher", lambda *_: launcher)
 
     sweeps.run("grid: {a: [1]}", force=force)
 
     assert launcher.folders == [{"state.json"} if force else {"state.json", "checkpoints"}]
 
 
-def test_a_run_that_never_begins_fails_in_the_end(folder, run):
-    launcher = Launcher(lambda: Child(-9, lost=True))
+def test_a_run_that_never_begins_fails_in_the_end(folder, run, work):
+    launcher = Launcher(lambda: Child(succeeds=False, lost=True))
 
-    record = work(folder, run, launcher)
+    assert work(launcher, run) == [records.FAILED]
 
-    assert (record.state, len(launcher.folders)) == (records.FAILED, ATTEMPTS)
-    assert "was killed (signal 9)" in record.error
+    assert len(launcher.folders) == ATTEMPTS
+    assert "was killed, or never began; its output is in" in folder.record(run).error
 
 
-def test_a_process_that_cannot_be_killed_does_not_hold_the_sweep(folder, run, monkeypatch):
+def test_a_process_that_cannot_be_killed_does_not_hold_the_sweep(run, work, monkeypatch):
     monkeypatch.setattr(launchers, "KILL_SECONDS", 0.05)
 
-    record = work(folder, run, Launcher(lambda: Child(None)), seconds=0.05)
-
-    assert record.state == records.TIMEOUT
+    assert work(Launcher(lambda: Child(None)), run, seconds=0.05) == [records.TIMEOUT]
 
 
-def test_a_start_that_is_interrupted_leaves_no_run_running(folder, run):
+def test_a_start_that_is_interrupted_leaves_no_run_running(folder, run, work):
     def interrupt():
         raise KeyboardInterrupt
 
     launcher = Launcher(interrupt)
     with pytest.raises(KeyboardInterrupt):
-        work(folder, run, launcher)
+        work(launcher, run)
 
     assert (folder.record(run).state, launcher.closed) == (records.PENDING, True)
 
 
 @pytest.mark.parametrize("state", ["done", "stopped"])
-def test_a_run_that_its_session_stopped_is_not_done_and_none_is_begun_after_it(
-    sweeps, folder, state
-):
+def test_no_run_begins_after_one_that_its_session_stopped(sweeps, work, state):
     runs = specification.read(sweeps.write("grid: {a: [1, 2]}")).runs
     stopped = {"stopped": "time limit"} if state == "stopped" else {}
 
-    def start_and_end(request):
-        (Path(request["folder"]) / "metrics.json").write_text(json.dumps({"macro_f1": 1} | stopped))
-        return Child()
-
     class Leaving(Launcher):
-        start = staticmethod(start_and_end)
-
-    request = lambda run: {"folder": str(folder.run_folder(run))}  # noqa: E731
-    Engine(folder, Leaving(), WorkerLimits(), request, lambda *_: None).work(Listed(runs))
+        def start(self, request):
+            metrics = json.dumps({"macro_f1": 1} | stopped)
+            (Path(request["folder"]) / "metrics.json").write_text(metrics)
+            return super().start(request)
 
     expected = ["done", "done"] if state == "done" else ["stopped", "pending"]
-    assert [folder.record(run).state for run in runs] == expected
-
-
-def test_a_run_that_its_session_stopped_keeps_its_checkpoints_when_it_goes_on(folder, run):
-    leave(folder, run, records.STOPPED)
-    launcher = Launcher()
-
-    work(folder, run, launcher)
-
-    assert launcher.folders == [{"checkpoints", "state.json"}]
+    assert work(Leaving(), *runs) == expected
