@@ -28,7 +28,6 @@ from kernelkit.commands import options
 @click.option("--dry-run", is_flag=True, help="List the runs and their states; run nothing.")
 @click.option("--retry-failed", is_flag=True, help="Repeat runs that failed or took too long.")
 @click.option("--force", is_flag=True, help="Repeat all runs.")
-@click.option("--yes", is_flag=True, help="Allow a grid of more than 1,000 runs.")
 @options.report
 @click.option("--open", is_flag=True, help="Open a page in a browser that follows the runs.")
 @click.option(

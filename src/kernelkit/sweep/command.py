@@ -34,7 +34,7 @@ def sweep(file: Path, parameters: Iterable[str] = (), options: SweepOptions | No
     """
     options = options or SweepOptions()
     _check(options)
-    specification = read(file, parameters, many=options.yes, kaggle=options.kaggle)
+    specification = read(file, parameters, kaggle=options.kaggle)
     if options.time_limit is not None:
         specification = replace(specification, time_limit=options.time_limit)
     _check_rules(specification)
@@ -62,7 +62,7 @@ def sweep(file: Path, parameters: Iterable[str] = (), options: SweepOptions | No
                 page = folder.path / trail.INDEX
                 address = stack.enter_context(served(page, progress.live_page))
                 click.echo(f"live, on this machine alone: {address}", file=options.stream)
-            stack.enter_context(progress)
+            stack.callback(progress.write)
             _run(progress)
         progress.conclude()
     return folder.path

@@ -1,11 +1,7 @@
-"""The progress of a sweep: its state before and during the runs, and the summary at the end.
-
-Meanwhile, a terminal shows a live table, and any other stream gets plain lines.
-"""
+"""The progress of a sweep: its state before the runs, a line for each, and the summary."""
 
 from __future__ import annotations
 
-import statistics
 import sys
 import time
 from collections import Counter
@@ -14,7 +10,6 @@ from typing import Any
 import click
 
 from kernelkit.errors import RunFailedError
-from kernelkit.reports import naming
 from kernelkit.reports.many_runs import RunsPage
 from kernelkit.shown import duration
 from kernelkit.sweep import records, results
@@ -28,10 +23,9 @@ LISTED = 20  # failed runs named in the final message
 
 
 class SweepProgress:
-    """Shows and records the beginning and end of each run; a context manager for its display.
+    """Shows each run that ends, and rewrites the results.
 
-    `runs` are all runs of the sweep, to which a search adds; `remaining` are those to make: neither
-    done nor failed, and with a retry also the failed ones.
+    `runs` are all runs of the sweep, to which a search adds; `remaining` are those to make.
     """
 
     def __init__(
@@ -40,53 +34,29 @@ class SweepProgress:
         self.specification, self.folder, self.options = specification, folder, options
         self.stream = options.stream or sys.stdout
         self.runs = list(specification.runs)
-        ended = set(records.ENDED) - set(records.ENDED_BADLY if options.retry_failed else ())
-        self.remaining = [
-            run for run in self.runs if options.force or folder.record(run).state not in ended
-        ]
+        self.remaining = folder.remaining(self.runs, options.retry_failed)
         self.total = len(self.runs)
         self.ended = self._ended_before = self.total - len(self.remaining)
         self._begun, self._until = time.monotonic(), 0.0
-        self._running: dict[str, tuple[PlannedRun, float]] = {}
-        self._live: Any = None
+        for id in sorted(folder.damaged):
+            click.echo(f"{folder.path / id} is damaged: its run will be repeated", self.stream)
 
     def take_up_search(self, ended_before: int) -> None:
         """Show a resumed search, with this many points already finished."""
         self.total = self.specification.search["trials"]
         self.ended = self._ended_before = ended_before
 
-    def __enter__(self) -> SweepProgress:
-        for id in sorted(self.folder.damaged):
-            click.echo(f"{self.folder.path / id} is damaged: its run will be repeated", self.stream)
-        if self.stream.isatty():
-            from rich.console import Console
-            from rich.live import Live
-
-            console = Console(file=self.stream)
-            self._live = Live(console=console, refresh_per_second=2, get_renderable=self._screen)
-            self._live.__enter__()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        if self._live is not None:
-            self._live.__exit__(None, None, None)
-            self._live = None
-        self._write()
-
     def tell(self, run: PlannedRun, record: Record) -> None:
-        """Show the state of a run, and rewrite the table when it has ended."""
-        if record.state == records.RUNNING:
-            self._running[run.id] = (run, time.monotonic())
+        """Show a run that has ended, and rewrite the results."""
+        if record.state in (records.RUNNING, records.PENDING):
             return
-        self._running.pop(run.id, None)
-        if record.state == records.PENDING:
-            return
-        page = self._write()
+        page = self.write()
         shown = next(shown for shown in page.runs if shown.id == run.id)
         value = shown.metrics.get(page.shown.score)
         self.ended += 1
         each = (time.monotonic() - self._begun) / (self.ended - self._ended_before)
-        self._until = time.time() + each * (self.total - self.ended)
+        remaining = each * (self.total - self.ended)
+        self._until = time.time() + remaining
         parts = [
             f"{self.ended}/{self.total}",
             record.state,
@@ -94,17 +64,15 @@ class SweepProgress:
             "" if value is None else f"{page.shown.score} {value:.4f}",
             shown.name,
             record.reason,
+            f"({duration(remaining)} left)" if remaining else "",
         ]
         line = safe_text.plain("  ".join(filter(None, parts)))
-        if self._live is not None:
-            self._live.console.print(line, highlight=False, markup=False)
-        else:
-            print(line, file=self.stream, flush=True)
+        print(line, file=self.stream, flush=True)
 
     def _page(self, live: dict[str, Any] | None = None) -> RunsPage:
         return results.gather(self.folder, self.specification, self.runs, live)
 
-    def _write(self) -> RunsPage:
+    def write(self) -> RunsPage:
         """Write the results; files that only the best runs keep are removed from the others."""
         page = self._page()
         results.keep_best(page, self.specification.keep_best)
@@ -113,7 +81,8 @@ class SweepProgress:
 
     def live_page(self, over: bool) -> str:
         """The page as it is now, for a server that ends with `over`."""
-        text = f"{self.ended} of {self.total} runs ended, {len(self._running)} running"
+        running = sum(self.folder.record(run).state == records.RUNNING for run in self.runs)
+        text = f"{self.ended} of {self.total} runs ended, {running} running"
         if over:
             text = "The sweep is over."
             if self.ended < self.total:
@@ -165,23 +134,6 @@ class SweepProgress:
         lines = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in cells]
         if len(runs) > PREVIEWED:
             lines.append(f"… and {len(runs) - PREVIEWED:,} more")
-        times = [record.seconds for _, record in runs if record.state == records.DONE]
-        each = statistics.fmean(filter(None, times)) if any(times) else 0.0
-        average = f", {duration(each)} each" * bool(each)
-        lines.append(
-            f"{len(runs):,} runs, {len(times):,} done{average}, {len(self.remaining):,} to run"
-        )
+        done = sum(record.state == records.DONE for _, record in runs)
+        lines.append(f"{len(runs):,} runs, {done:,} done, {len(self.remaining):,} to run")
         return "\n".join(lines)
-
-    def _screen(self) -> Any:
-        from rich.table import Table
-
-        table = Table(box=None, pad_edge=False, show_header=False)
-        for run, since in self._running.values():
-            values = {name: run.values.get(name) for name in self.specification.varying}
-            elapsed = duration(time.monotonic() - since)
-            table.add_row("running", elapsed, naming.setting_text(values) or run.id)
-        seconds = max(0.0, self._until - time.time())
-        remaining = f"{duration(seconds)} left" if self._until else ""
-        table.add_row(f"{self.ended}/{self.total}", remaining, "")
-        return table

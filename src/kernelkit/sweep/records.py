@@ -14,7 +14,7 @@ import contextlib
 import json
 import re
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ STOPPED = "stopped"  # by its session's clock, with scores; the next session con
 ENDED_BADLY = (FAILED, TIMEOUT)
 ENDED = (DONE, PRUNED, *ENDED_BADLY)
 UNFINISHED = (PENDING, RUNNING, STOPPED)
+WITH_RESULTS = (*ENDED, STOPPED)
 SWEEP, STATE, LOCK = "sweep.json", "state.json", ".lock"
 CHECKPOINTS = "checkpoints"  # in a run folder: an interrupted run continues from these
 _RAISED = re.compile(r"[\w.]*(Error|Exception|Interrupt)\b")
@@ -80,6 +81,11 @@ class SweepFolder:
         files.write_text(self.run_folder(run) / STATE, text)
         return record
 
+    def remaining(self, runs: Iterable[PlannedRun], retry_failed: bool) -> list[PlannedRun]:
+        """The runs to make: those that have not ended, and with a retry those that failed."""
+        ended = set(ENDED) - set(ENDED_BADLY if retry_failed else ())
+        return [run for run in runs if self.record(run).state not in ended]
+
     def recorded(self) -> Iterator[tuple[PlannedRun, Record]]:
         """The runs with states in this folder, of whatever sweep, sorted by id."""
         for file in sorted(self.path.glob(f"*/{STATE}")):
@@ -95,6 +101,21 @@ class SweepFolder:
         for path in folder.iterdir() if folder.is_dir() else ():
             if path.name not in keep:
                 shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+
+    def take_over(self, other: SweepFolder, wanted: Container[str] | None) -> list[str]:
+        """Copy the runs with results from another folder, or the `wanted` of them; returns their
+        ids."""
+        copied = []
+        for run, record in other.recorded():
+            wants = wanted is None or run.id in wanted
+            if wants and record.state in WITH_RESULTS and self.record(run) != record:
+                self.clear(run)
+                without = shutil.ignore_patterns(STATE)  # without it, the run counts as not done
+                place = self.run_folder(run)
+                shutil.copytree(other.run_folder(run), place, ignore=without, dirs_exist_ok=True)
+                self.write(run, record)
+                copied.append(run.id)
+        return copied
 
     def claim(self, name: str, notebook: str, varying: Iterable[str] = ()) -> None:
         """Mark the folder as this sweep's, whose runs differ in the parameters `varying`.

@@ -40,13 +40,6 @@ def gather(
         _shown_run(folder, sweep, run, values, score)
         for run, values in zip(runs, measured, strict=True)
     ]
-    if live:
-        rows = [
-            replace(row, log=active.activity(folder.path / row.id).log)
-            if row.state == records.RUNNING
-            else row
-            for row in rows
-        ]
     curves = (history.curve(folder.run_folder(run), score)[0] for run in runs)
     first = runs[0] if runs else PlannedRun("", {}, {})
     shared = {name: v for name, v in first.values.items() if name not in sweep.varying}
@@ -91,6 +84,7 @@ def _shown_run(
         report=f"{run.id}/report.html" if (place / "report.html").is_file() else "",
         folder=run.id,
         curve=history.curve(place, score)[1],
+        log=active.activity(place).log if record.state == records.RUNNING else "",
     )
 
 

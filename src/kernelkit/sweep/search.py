@@ -178,6 +178,22 @@ class Search:
             self.study.tell(trial, state=self._states.PRUNED if pruned else self._states.FAIL)
 
 
+def points(folder: SweepFolder, sweep: Specification) -> list[PlannedRun]:
+    """The runs in a folder that are points of this search, sorted by id."""
+    names, runs = {*sweep.base, *sweep.search["space"]}, []
+    for recorded, record in folder.recorded():
+        if set(record.parameters) == names:
+            run = sweep.run(record.parameters)
+            runs += [run] if run.id == recorded.id else []
+    return runs
+
+
+def any_point(sweep: Specification) -> PlannedRun:
+    """One point that the search may propose."""
+    space = sweep.search["space"]
+    return sweep.run({n: v[0] if isinstance(v, list) else v["low"] for n, v in space.items()})
+
+
 def check(sweep: Specification) -> None:
     """Check the `search` settings; raises `ParameterError` in one line."""
     settings = sweep.search

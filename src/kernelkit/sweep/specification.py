@@ -62,7 +62,6 @@ KEYS: Types = {
 }
 AT_HOME = ("notebook", "workers", "score", "minimize", "warm", "kaggle", "keep_best")
 OUTPUT, SEED = "output", "seed"
-MANY = 1000  # a grid with more runs is probably a mistake
 LENGTH = 12  # hexadecimal digits of a run's id: 48 bits, for thousands of runs
 
 
@@ -120,15 +119,12 @@ class Specification:
         return PlannedRun(hashlib.sha256(message.encode()).hexdigest()[:LENGTH], checked, values)
 
 
-def read(
-    path: Path, pairs: Iterable[str] = (), *, many: bool = False, kaggle: bool = False
-) -> Specification:
+def read(path: Path, pairs: Iterable[str] = (), *, kaggle: bool = False) -> Specification:
     """Read the sweep in a YAML file.
 
     `pairs`: `name=value` strings that replace base values and axes, or `name=[value, value]` for an
     axis with other values; `kaggle`: apply the `kaggle:` block. Raises a one-line `ParameterError`
-    or `NotebookError` for anything that no run could accept, and for more than `MANY` runs unless
-    `many`.
+    or `NotebookError` for anything that no run could accept.
     """
     path = Path(path)
     content = sweep_file.load(path)
@@ -137,7 +133,7 @@ def read(
         block = content.pop("kaggle", None) or {}
         check_keys(block, {key: KEYS[key] for key in KEYS if key not in AT_HOME}, "kaggle")
         content = _with_kaggle_block(content, block) if kaggle else content
-        return _checked(path, content, pairs, many)
+        return _checked(path, content, pairs)
     except ParameterError as error:
         raise ParameterError(f"{path.name}: {error}") from None
 
@@ -156,7 +152,7 @@ def _with_kaggle_block(content: Values, block: Values) -> Values:
     return {**content, **block, **merged}
 
 
-def _checked(path: Path, content: Values, pairs: Iterable[str], many: bool) -> Specification:
+def _checked(path: Path, content: Values, pairs: Iterable[str]) -> Specification:
     if not content.get("notebook"):
         raise ParameterError("no notebook: write `notebook: PATH`, relative to this file")
     if not any(content.get(key) for key in ("grid", "runs", "search", "seeds")):
@@ -189,7 +185,7 @@ def _checked(path: Path, content: Values, pairs: Iterable[str], many: bool) -> S
     )
     if not sweep.search:
         content = {**content, "grid": _axes(content.get("grid"), fixed, axes)}
-        return replace(sweep, runs=tuple(_runs(sweep, content, fixed, many)))
+        return replace(sweep, runs=tuple(_runs(sweep, content, fixed)))
     if content.get("grid") or content.get("runs"):
         raise ParameterError("search replaces grid and runs: keep one of them")
     if not sweep.score:
@@ -225,7 +221,7 @@ def _axes(written: Any, fixed: Values, axes: Values) -> Values:
     return {name: axis for name, axis in (written or {}).items() if name not in fixed} | axes
 
 
-def _runs(sweep: Specification, content: Values, fixed: Values, many: bool) -> list[PlannedRun]:
+def _runs(sweep: Specification, content: Values, fixed: Values) -> list[PlannedRun]:
     """The runs of the grid and those listed, once for each seed; equal runs are one."""
     grid, seeds = content["grid"], content.get("seeds")
     for name, values in grid.items():
@@ -234,20 +230,18 @@ def _runs(sweep: Specification, content: Values, fixed: Values, many: bool) -> l
     for key in ("runs", "exclude"):
         if not all(isinstance(values, dict) for values in content.get(key) or ()):
             raise ParameterError(f"{key} takes a list of {{name: value}}")
-    listed = content.get("runs") or []
     seeds = list(range(seeds)) if isinstance(seeds, int) else seeds
-    if not seeds or SEED in fixed or SEED in grid:
-        each: list[Values] = [{}]
-    else:
-        each = [{SEED: seed} for seed in seeds]
-    combinations = math.prod(map(len, grid.values())) if grid else 0
-    if (count := (combinations + len(listed) or 1) * len(each)) > MANY and not many:
-        raise ParameterError(f"{count:,} runs: reduce them, or add --yes")
+    seeded: list[Values] = [{SEED: seed} for seed in seeds or ()]
+    if not seeded or SEED in fixed or SEED in grid:
+        seeded = [{}]
     rows = itertools.product(*grid.values()) if grid else ()
-    points = [*(dict(zip(grid, row, strict=True)) for row in rows), *listed] or [{}]
+    points = [
+        *(dict(zip(grid, row, strict=True)) for row in rows),
+        *(content.get("runs") or ()),
+    ] or [{}]
     rules = [parameters.resolve(sweep.declared, rule) for rule in content.get("exclude") or ()]
     runs = {}
-    for point, seed in itertools.product(points, each):
+    for point, seed in itertools.product(points, seeded):
         run = sweep.run({**point, **seed, **fixed})
         if not any(rule.items() <= run.values.items() for rule in rules):
             runs[run.id] = run

@@ -33,30 +33,29 @@ def tell(progress, run, state):
 
 
 def test_a_live_page_is_right_after_each_of_twelve_runs(progress):
-    with progress:
-        for ended, run in enumerate(progress.runs):
-            tell(progress, run, records.RUNNING)
-            cells = [{"outputs": [{"output_type": "stream", "text": f"epoch {ended}\n"}]}]
-            started = {"papermill": {"start_time": "2026-11-01T12:00:00+00:00"}}
-            part = progress.folder.run_folder(run) / active.PART
-            part.write_text(json.dumps({"cells": cells, "metadata": started}))
-            data = data_of(progress.live_page(False))
-            assert data["live"]["text"] == f"{ended} of 12 runs ended, 1 running"
-            assert (data["live"]["until"] is None) == (ended == 0)
-            assert [r["log"] for r in data["runs"] if r["state"] == "running"] == [f"epoch {ended}"]
-            tell(progress, run, records.FAILED if ended == 5 else records.DONE)
-            served, on_disk = (
-                data_of(text)
-                for text in (
-                    progress.live_page(False),
-                    (progress.folder.path / "index.html").read_text(),
-                )
+    for ended, run in enumerate(progress.runs):
+        tell(progress, run, records.RUNNING)
+        cells = [{"outputs": [{"output_type": "stream", "text": f"epoch {ended}\n"}]}]
+        started = {"papermill": {"start_time": "2026-11-01T12:00:00+00:00"}}
+        part = progress.folder.run_folder(run) / active.PART
+        part.write_text(json.dumps({"cells": cells, "metadata": started}))
+        data = data_of(progress.live_page(False))
+        assert data["live"]["text"] == f"{ended} of 12 runs ended, 1 running"
+        assert (data["live"]["until"] is None) == (ended == 0)
+        assert [r["log"] for r in data["runs"] if r["state"] == "running"] == [f"epoch {ended}"]
+        tell(progress, run, records.FAILED if ended == 5 else records.DONE)
+        served, on_disk = (
+            data_of(text)
+            for text in (
+                progress.live_page(False),
+                (progress.folder.path / "index.html").read_text(),
             )
-            assert served["runs"] == on_disk["runs"]
-            assert on_disk["live"] == {}
-            states = ["done"] * 5 + ["failed"] + ["done"] * 6
-            after = states[: ended + 1] + ["pending"] * (11 - ended)
-            assert [run["state"] for run in served["runs"]] == after
+        )
+        assert served["runs"] == on_disk["runs"]
+        assert on_disk["live"] == {}
+        states = ["done"] * 5 + ["failed"] + ["done"] * 6
+        after = states[: ended + 1] + ["pending"] * (11 - ended)
+        assert [run["state"] for run in served["runs"]] == after
     assert data_of(progress.live_page(True))["live"]["text"] == "The sweep is over."
 
 

@@ -74,15 +74,6 @@ def test_a_sweep_that_cannot_run_is_refused_in_one_line(sweeps, text, message):
     assert caught.value.exit_code == 2
 
 
-def test_a_grid_past_a_thousand_runs_has_to_be_meant(sweeps):
-    text = f"grid: {{a: {list(range(501))}}}\nseeds: 2"
-
-    with pytest.raises(ParameterError, match="1,002 runs: reduce them, or add --yes"):
-        read(sweeps, text)
-
-    assert len(read(sweeps, text, many=True).runs) == 1002
-
-
 def test_an_empty_kaggle_block_changes_nothing(sweeps):
     text = "base: {kind: x}\ngrid: {a: [1]}\nkaggle: {}"
 

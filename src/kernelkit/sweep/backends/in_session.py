@@ -17,7 +17,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -52,13 +52,11 @@ def run_in_session(carried: Mapping[str, Any], minutes: float, accelerator: str)
         declared = parameters.declared(document.parameters_cell(document.read(notebook)).source)
         sweep = Specification(notebook=notebook, declared=declared, **carried["sweep"])
         runs = [sweep.run(overrides) for overrides in carried["runs"]]
-        if copied := take_over(folder, None if sweep.search else {run.id for run in runs}):
-            print(f"{copied} runs are from an earlier session", flush=True)
-        remaining: Iterable[PlannedRun] = [
-            run for run in runs if folder.record(run).state not in records.ENDED
-        ]
+        _take_over(sweep, folder, runs)
+        retry_failed = carried["retry_failed"]
+        remaining: Iterable[PlannedRun] = folder.remaining(runs, retry_failed)
         if sweep.search:
-            remaining = Search(sweep, folder, runs, carried["retry_failed"])
+            remaining = Search(sweep, folder, runs, retry_failed)
         # One process at a time can use a session's accelerator.
         limits = WorkerLimits(1, 60 * sweep.time_limit, int(sweep.memory * 1e9), stop_at)
         tell = functools.partial(_tell, sweep, folder)
@@ -86,34 +84,15 @@ def _tell(sweep: Specification, folder: SweepFolder, run: PlannedRun, record: Re
     results.keep_best(page, sweep.keep_best)
 
 
-def take_over(folder: SweepFolder, wanted: set[str] | None) -> int:
-    """Copy this sweep's runs from an attached earlier output; returns their number.
-
-    For a list of runs, these are the `wanted` ones that are done; for a search (`wanted` is None),
-    its trials and every run that has ended. Files that runs share are copied too.
-    """
-    inputs = Path(os.environ.get(INPUT_ROOT, "/kaggle/input"))
-    copied, states = 0, records.ENDED if wanted is None else (records.DONE,)
-    for place in sorted(inputs.rglob(FOLDER)) if inputs.is_dir() else ():
-        for run, record in SweepFolder(place).recorded():
-            target = folder.run_folder(run)
-            wants = record.state in states and (wanted is None or run.id in wanted)
-            if wants and not target.exists():
-                shutil.copytree(place / run.id, target)
-                copied += 1
+def _take_over(sweep: Specification, folder: SweepFolder, runs: Sequence[PlannedRun]) -> None:
+    """Copy from attached outputs of earlier sessions their runs, trials and shared files."""
+    copied, inputs = 0, Path(os.environ.get(INPUT_ROOT, "/kaggle/input"))
+    wanted = None if sweep.search else [run.id for run in runs]
+    for place in sorted(inputs.rglob(FOLDER)):
+        copied += len(folder.take_over(SweepFolder(place), wanted))
         if (place / KEPT).is_dir():
             shutil.copytree(place / KEPT, folder.path / KEPT, dirs_exist_ok=True)
-        trials = folder.path / STORAGE
-        if wanted is None and (place / STORAGE).is_file() and not trials.exists():
-            files.write_bytes(trials, (place / STORAGE).read_bytes())
-    return copied
-
-
-def of_search(folder: SweepFolder, sweep: Specification) -> Iterator[PlannedRun]:
-    """The runs in a folder that are points of this search, sorted by name."""
-    names = {*sweep.base, *sweep.search["space"]}
-    for recorded, record in folder.recorded():
-        if set(record.parameters) == names:
-            run = sweep.run(record.parameters)
-            if run.id == recorded.id:
-                yield run
+        if sweep.search and (place / STORAGE).is_file():
+            files.write_bytes(folder.path / STORAGE, (place / STORAGE).read_bytes())
+    if copied:
+        print(f"{copied} runs are from an earlier session", flush=True)

@@ -71,7 +71,7 @@ def test_the_run_of_a_worker_that_dies_goes_to_another(sweeps, cluster):
 
 def test_a_scheduler_that_is_lost_is_reported_and_its_runs_stay_pending(sweeps, cluster):
     address, _, scheduler = cluster
-    threading.Timer(2.0, scheduler.kill).start()
+    threading.Timer(6.0, scheduler.kill).start()
 
     with pytest.raises(NetworkError, match=r"is gone, with 2 runs left: the same command"):
         sweeps.run("runs: [{does: hang}, {does: hang, a: 2}]", dask=address)

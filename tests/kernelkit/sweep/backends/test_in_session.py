@@ -6,8 +6,7 @@ import time
 
 import pytest
 
-from kernelkit.sweep import specification
-from kernelkit.sweep.backends import in_session
+from kernelkit.sweep import search, specification
 from kernelkit.sweep.backends.in_session import FOLDER, KEPT, run_in_session
 from kernelkit.sweep.backends.session_kernel import SessionKernel
 from kernelkit.sweep.options import SweepOptions
@@ -137,7 +136,7 @@ def test_a_search_goes_on_in_the_next_session(sessions, capsys):
     assert first < ids
     assert len(ids) == 5
     sweep = specification.read(sessions.sweeps.write(SEARCH.replace("TRIALS", "5")))
-    assert {run.id for run in in_session.of_search(SweepFolder(folder), sweep)} == ids
+    assert {run.id for run in search.points(SweepFolder(folder), sweep)} == ids
 
 
 @pytest.mark.long
