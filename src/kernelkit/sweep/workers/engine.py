@@ -21,7 +21,7 @@ from kernelkit.sweep.records import Record, SweepFolder
 from kernelkit.sweep.search import Search
 from kernelkit.sweep.specification import PlannedRun
 from kernelkit.sweep.workers import launchers
-from kernelkit.sweep.workers.execute import ERROR, LOG
+from kernelkit.sweep.workers.run_process import ERROR, LOG
 
 TIME_LIMIT = "time_limit"  # the parameter with which a run limits its own time
 POLL_SECONDS = 0.1  # between polls of the active runs

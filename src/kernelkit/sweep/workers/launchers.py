@@ -1,7 +1,7 @@
 """Start the processes of runs.
 
 A run starts in its own interpreter, or is forked by a server that has already done the imports
-(`kernelkit.sweep.workers.fork_server`), which this module starts and sends requests to.
+(`kernelkit.sweep.workers.run_process`), which this module starts and sends requests to.
 """
 
 from __future__ import annotations
@@ -14,12 +14,11 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import ModuleType
 from typing import IO, Any, cast
 
 import psutil  # type: ignore[import-untyped]
 
-from kernelkit.sweep.workers import execute, fork_server
+from kernelkit.sweep.workers import run_process
 
 KILL_SECONDS = 30.0  # to wait for killed processes, which may be stuck in a system call
 BEGIN_SECONDS = 300.0  # for a run to begin, including imports; after that the fork server is stuck
@@ -38,8 +37,8 @@ class Fresh:
 
     def start(self, request: Mapping[str, Any]) -> subprocess.Popen[bytes]:
         """Start one run; its output goes to the run's `log.txt`."""
-        with (Path(request["folder"]) / execute.LOG).open("wb") as log:
-            process = _started(execute, (), log, stdout=log)
+        with (Path(request["folder"]) / run_process.LOG).open("wb") as log:
+            process = _started("once", (), log, stdout=log)
         with contextlib.suppress(BrokenPipeError), cast("IO[bytes]", process.stdin) as stdin:
             stdin.write(json.dumps(request).encode())
         return process
@@ -61,7 +60,7 @@ class ForkServer:
             self.close()
         if self._server is None:
             with self.log.open("a") as log:
-                self._server = _started(fork_server, self.warm, log, stdout=subprocess.PIPE)
+                self._server = _started("fork", self.warm, log, stdout=subprocess.PIPE)
         server = self._server
         stdin, stdout = cast("IO[bytes]", server.stdin), cast("IO[bytes]", server.stdout)
         try:
@@ -109,11 +108,11 @@ Launcher = Fresh | ForkServer
 
 
 def _started(
-    module: ModuleType, arguments: Sequence[str], log: IO[Any], stdout: IO[Any] | int
+    task: str, modules: Sequence[str], log: IO[Any], stdout: IO[Any] | int
 ) -> subprocess.Popen[bytes]:
-    """Start a module, which ends with this process and reads requests from its input."""
+    """Start a process of `run_process`, which ends with this one."""
     return subprocess.Popen(
-        [sys.executable, "-m", module.__name__, str(os.getpid()), *arguments],
+        [sys.executable, "-m", run_process.__name__, task, str(os.getpid()), *modules],
         stdin=subprocess.PIPE,
         stdout=stdout,
         stderr=log,

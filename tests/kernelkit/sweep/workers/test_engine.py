@@ -9,7 +9,7 @@ from kernelkit.sweep import records, specification
 from kernelkit.sweep.records import Record, SweepFolder
 from kernelkit.sweep.workers import launchers
 from kernelkit.sweep.workers.engine import ATTEMPTS, Engine, WorkerLimits
-from kernelkit.sweep.workers.execute import ERROR
+from kernelkit.sweep.workers.run_process import ERROR
 
 
 class Child:

@@ -1,10 +1,15 @@
-"""A process that imports the modules that runs need, and forks once for each run.
+"""The process of a run, and the fork server, which forks such processes.
 
-It imports libraries but calls nothing in them, because modules survive a fork, while threads and
-devices do not. Forked runs start in a tenth of a second instead of several seconds.
+    python -m kernelkit.sweep.workers.run_process once PARENT            makes one run
+    python -m kernelkit.sweep.workers.run_process fork PARENT MODULE…    forks one for each request
 
-    in, a line:   {"notebook": …, "values": …, "folder": …, "report": true}
-    out, a line:  the process's number
+A request is a line of standard input: {"notebook": …, "values": …, "folder": …, "report": true}.
+The fork server answers with the number of the process. It imports the modules that runs need, but
+calls nothing in them, because modules survive a fork, while threads and devices do not. Forked runs
+start in a tenth of a second instead of several seconds.
+
+`error.txt` in a run's folder, which the engine writes before the process starts, goes when the run
+succeeds, or else says why it failed.
 """
 
 # Why not multiprocessing's forkserver with a preload: a Dask worker is a daemonic process, and
@@ -23,13 +28,15 @@ import select
 import signal
 import sys
 import threading
+import traceback
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from kernelkit import processes
-from kernelkit.sweep.workers import execute
+from kernelkit import files, processes
+from kernelkit.errors import KernelkitError
 
+ERROR, LOG = "error.txt", "log.txt"  # in a run's folder
 POLL_SECONDS = 0.05
 OWN = (
     "kernelkit.running.run_notebook",
@@ -39,6 +46,32 @@ OWN = (
     "ipykernel.ipkernel",
     "kernelkit.sweep.workers.forked_kernel",
 )
+
+
+def execute(request: Mapping[str, Any]) -> None:
+    """Run the notebook of the request."""
+    from kernelkit.running.run_notebook import run_notebook
+
+    folder = Path(request["folder"])
+    try:
+        run_notebook(
+            Path(request["notebook"]),
+            request["values"],
+            output=folder,
+            report=request["report"],
+            quiet=True,
+        )
+    except KernelkitError as error:
+        message = str(error)
+    except OSError as error:
+        message = f"cannot write ({error.strerror}): {error.filename or folder}"
+    except Exception:
+        message = traceback.format_exc(limit=-3)
+    else:
+        (folder / ERROR).unlink()
+        return
+    with contextlib.suppress(OSError):  # the disk may be full; the engine's message remains
+        files.write_text(folder / ERROR, message + "\n")
 
 
 def serve(parent: int, warm: Sequence[str]) -> None:
@@ -53,7 +86,7 @@ def serve(parent: int, warm: Sequence[str]) -> None:
         # A fork copies only one thread; locks of other threads stay locked in the copy.
         message = "a module in `warm` starts threads: nothing is imported beforehand"
         print(message, file=sys.stderr, flush=True)
-        os.execv(sys.executable, [*sys.orig_argv[:3], str(parent)])  # noqa: S606
+        os.execv(sys.executable, [*sys.orig_argv[:4], str(parent)])  # noqa: S606
     gc.collect()
     gc.freeze()  # memory that the collector does not touch stays shared between forks
     while os.getppid() == parent:
@@ -76,7 +109,7 @@ def _fork(request: Mapping[str, Any]) -> int:
         return pid
     try:
         os.setsid()
-        log_file = Path(request["folder"]) / execute.LOG
+        log_file = Path(request["folder"]) / LOG
         with Path(os.devnull).open() as nothing, log_file.open("wb") as log:
             os.dup2(nothing.fileno(), 0)
             os.dup2(log.fileno(), 1)
@@ -85,12 +118,17 @@ def _fork(request: Mapping[str, Any]) -> int:
 
         forked_kernel.fork_kernel()
         processes.die_with(fork_server)
-        execute.execute(request)
+        execute(request)
     finally:
         os._exit(0)
     return 0
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    serve(int(sys.argv[1]), sys.argv[2:])
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the sweep ends this process, not Ctrl-C
+    _, task, ended_with, *modules = sys.argv
+    if task == "fork":
+        serve(int(ended_with), modules)
+    else:
+        processes.die_with(int(ended_with))
+        execute(json.load(sys.stdin))
