@@ -4,13 +4,17 @@ Only operations that IEEE 754 rounds exactly touch an array: + - * / sqrt floor 
 Sines and cosines are taken of single numbers and rounded, because C libraries differ in the last
 bit. Sums over an axis, powers and matrix products are left out: their order or their fused steps
 depend on the build of numpy.
+
+Places and directions are complex numbers, x + y i: 1 points right and 1j down, as rows grow
+downwards. The canvas is 1 wide and 1 high with 0 at its upper left, whatever its size in pixels.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 
@@ -27,10 +31,15 @@ def blend(first: Colour, second: Colour, share: float) -> Colour:
     return first + share * (second - first)
 
 
-def direction(degrees: float) -> tuple[float, float]:
-    """The unit vector at an angle; 0 points right and 90 down, as rows grow downwards."""
+def direction(degrees: float) -> complex:
+    """The unit vector at an angle; 0 points right and 90 down."""
     angle = math.radians(degrees)
-    return round(math.cos(angle), 9), round(math.sin(angle), 9)
+    return complex(round(math.cos(angle), 9), round(math.sin(angle), 9))
+
+
+def dot(first: complex, second: complex) -> float:
+    """The scalar product of two vectors."""
+    return first.real * second.real + first.imag * second.imag
 
 
 class Rng:
@@ -38,63 +47,19 @@ class Rng:
 
     def __init__(self, *key: int) -> None:
         """`key`: whole numbers >= 0; the same key throws the same numbers for ever."""
-        self._random = np.random.Generator(np.random.PCG64(np.random.SeedSequence(key))).random
+        self.random = np.random.Generator(np.random.PCG64(np.random.SeedSequence(key))).random
 
     def between(self, low: float, high: float) -> float:
         """A number in low..high."""
-        return low + (high - low) * self._random()
-
-    def chance(self, probability: float) -> bool:
-        """True with the given probability."""
-        return self._random() < probability
+        return low + (high - low) * self.random()
 
     def pick(self, choices: Sequence):
         """One of `choices`, each as likely."""
-        return choices[int(self._random() * len(choices))]
+        return choices[int(self.random() * len(choices))]
 
-    def grid(self, rows: int, columns: int) -> np.ndarray:
-        """Numbers in 0..1, float32 (rows, columns)."""
-        return self._random((rows, columns)).astype(np.float32)
-
-
-@dataclass(frozen=True)
-class Frame:
-    """Where a shape lies: its point (u, v) is at (x + u·ax + v·bx, y + u·ay + v·by).
-
-    The canvas is 1 wide and 1 high with (0, 0) at its upper left, whatever its size in pixels.
-    """
-
-    x: float
-    y: float
-    ax: float
-    ay: float
-    bx: float
-    by: float
-
-    def point(self, u: float, v: float) -> tuple[float, float]:
-        """Where (u, v) lies on the canvas."""
-        return self.x + u * self.ax + v * self.bx, self.y + u * self.ay + v * self.by
-
-    def turned(
-        self,
-        degrees: float,
-        length: float = 1.0,
-        width: float | None = None,
-        at: tuple[float, float] = (0.0, 0.0),
-        start: float = 0.0,
-    ) -> Frame:
-        """A frame inside this one: from `at`, `start` along an angle, `length` by `width` large."""
-        cos, sin = direction(degrees)
-        width = length if width is None else width
-        x, y = self.point(at[0] + start * cos, at[1] + start * sin)
-        return Frame(
-            x,
-            y,
-            length * (cos * self.ax + sin * self.bx),
-            length * (cos * self.ay + sin * self.by),
-            width * (cos * self.bx - sin * self.ax),
-            width * (cos * self.by - sin * self.ay),
-        )
+    def place(self) -> complex:
+        """A place on the canvas, each as likely."""
+        return complex(self.random(), self.random())
 
 
 def clip(values: np.ndarray) -> np.ndarray:
@@ -136,36 +101,85 @@ OUTLINES: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
     "toothed": lambda u, v: _fan(clip(u + 0.2 * zigzag(2.5 * v))) - v,
     "wavy": lambda u, v: _fan(u) * (0.82 + 0.18 * zigzag(4.5 * u)) - v,
 }
+# How much of a stroke's accent shows, 0..1, at a point and so far inside the outline.
+MARKS: dict[str, Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]] = {
+    "rim": lambda u, v, inside: clip(2.0 - inside * 7.0),
+    "stripe": lambda u, v, inside: clip(2.0 - np.abs(v) * 7.0),
+    "veins": lambda u, v, inside: clip(zigzag(2.5 * v / (u + 0.3)) * 4.0 - 2.8) * (1.1 - u),
+    "spots": lambda u, v, inside: clip(zigzag(5.0 * u) * zigzag(2.5 * v) * 6.0 - 2.6),
+    "tips": lambda u, v, inside: clip(u * 6.0 - 4.2),
+}
 
 
 class Canvas:
-    """Square picture in the making: `pixels` float32 (3, size, size), colours in 0..1."""
+    """A square picture in the making: `pixels` float32 (3, size, size), colours in 0..1."""
 
-    def __init__(self, size: int) -> None:
-        self.size = size
+    def __init__(self, size: int, light: complex) -> None:
+        """`light`: the direction from which the light comes."""
+        self.size, self.light = size, light
         self.grid = (np.arange(size, dtype=np.float32) + np.float32(0.5)) / np.float32(size)
         self.pixels = np.zeros((3, size, size), np.float32)
-        self.light = direction(-120)  # where the light comes from
 
-    def _patch(self, frame: Frame, least_u: float):
-        """(u, v, part of the pixels) for the pixels that a frame's shape can touch, or None."""
-        corners = [frame.point(u, v) for u in (least_u, 1.0) for v in (-1.0, 1.0)]
-        (left, right), (top, bottom) = (
-            (max(0, int(min(c) * self.size)), min(self.size, int(max(c) * self.size) + 1))
-            for c in zip(*corners, strict=True)
-        )
-        determinant = frame.ax * frame.by - frame.ay * frame.bx
-        if left >= right or top >= bottom or determinant == 0.0:
-            return None
-        x = self.grid[left:right] - np.float32(frame.x)
-        y = (self.grid[top:bottom] - np.float32(frame.y))[:, None]
-        u = x * (frame.by / determinant) + y * (-frame.bx / determinant)
-        v = x * (-frame.ay / determinant) + y * (frame.ax / determinant)
-        return u, v, self.pixels[:, top:bottom, left:right]
 
-    def petal(
+@dataclass(frozen=True)
+class Frame:
+    """Where a shape lies on a canvas: its point (u, v) is at origin + u * along + v * across."""
+
+    canvas: Canvas
+    origin: complex = 0j
+    along: complex = 1 + 0j
+    across: complex = 1j
+
+    def point(self, u: float, v: float) -> complex:
+        """Where (u, v) lies on the canvas."""
+        return self.origin + u * self.along + v * self.across
+
+    def turned(
         self,
-        frame: Frame,
+        degrees: float,
+        length: float = 1.0,
+        width: float | None = None,
+        at: complex = 0j,
+        start: float = 0.0,
+    ) -> Self:
+        """A frame inside this one: from `at`, `start` along an angle, `length` by `width` large."""
+        turn = direction(degrees)
+        at += start * turn
+        return replace(
+            self,
+            origin=self.point(at.real, at.imag),
+            along=length * (turn.real * self.along + turn.imag * self.across),
+            across=(width or length) * (turn.real * self.across - turn.imag * self.along),
+        )
+
+    def _patch(self, least_u: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(u, v, part of the pixels) for the pixels that the frame's shape can touch."""
+        size, grid, along, across = self.canvas.size, self.canvas.grid, self.along, self.across
+        corners = [self.point(u, v) for u in (least_u, 1.0) for v in (-1.0, 1.0)]
+        edges = [corner.real for corner in corners], [corner.imag for corner in corners]
+        columns, rows = (
+            slice(max(0, int(min(edge) * size)), max(0, int(max(edge) * size) + 1))
+            for edge in edges
+        )
+        x = grid[columns] - np.float32(self.origin.real)
+        y = (grid[rows] - np.float32(self.origin.imag))[:, None]
+        determinant = along.real * across.imag - along.imag * across.real
+        u = x * (across.imag / determinant) + y * (-across.real / determinant)
+        v = x * (-along.imag / determinant) + y * (along.real / determinant)
+        return u, v, self.canvas.pixels[:, rows, columns]
+
+    def _lay(self, pixels: np.ndarray, paint: np.ndarray, inside: np.ndarray) -> None:
+        """Lay `paint` over `pixels` where `inside` is above 0, with an edge a pixel wide."""
+        cover = clip(inside * max(1.0, 0.8 * self.half_width * self.canvas.size))
+        pixels += (paint - pixels) * cover
+
+    @property
+    def half_width(self) -> float:
+        """Of the shape, as a share of the canvas."""
+        return math.sqrt(dot(self.across, self.across))
+
+    def stroke(
+        self,
         outline: str,
         base: Colour,
         tip: Colour,
@@ -174,73 +188,49 @@ class Canvas:
     ) -> None:
         """Paint one petal or leaf: u runs 0..1 along it and v -1..1 across.
 
-        `outline` is a key of `OUTLINES`; `mark` says where `accent` goes (see `_mark`), or for
-        "eye" that the base's colour ends in a sharp edge.
+        `outline` is a key of `OUTLINES`; `mark` says where `accent` goes: a key of `MARKS`, or
+        "eye", for which the base's colour ends in a sharp edge.
         """
-        patch = self._patch(frame, 0.0)
-        if patch is None:
-            return
-        u, v, pixels = patch
+        u, v, pixels = self._patch(0.0)
         u, side = clip(u), np.abs(v)
         inside = OUTLINES[outline](u, side)
-        half_width = math.sqrt(frame.bx * frame.bx + frame.by * frame.by)
-        cover = clip(inside * max(1.0, 0.8 * half_width * self.size))
         # A rounded petal is brighter on the side that faces the light, and its rim is darker, so
         # that petals of one colour can be told apart where they overlap.
-        slope = 0.16 * (frame.bx * self.light[0] + frame.by * self.light[1]) / (half_width + 1e-9)
+        slope = 0.16 * dot(self.across, self.canvas.light) / (self.half_width + 1e-9)
         shade = (0.8 + 0.25 * u + slope * v) * (0.72 + 0.28 * clip(inside * 4.0))
         shade = shade - 0.1 * np.maximum(0.0, 1.0 - side * 9.0)
         paint = base + (clip(u * 7.0 - 2.4) if mark == "eye" else u) * (tip - base)
-        if accent is not None and mark != "eye":
-            paint = paint + _mark(mark, u, v, inside) * (accent - paint)
-        _lay(pixels, paint * shade, cover)
+        if mark in MARKS and accent is not None:
+            paint = paint + MARKS[mark](u, v, inside) * (accent - paint)
+        self._lay(pixels, paint * shade, inside)
 
-    def disc(
-        self, frame: Frame, middle: Colour, rim: Colour, texture: str = "smooth", opacity: float = 1
+    def ball(
+        self,
+        radius: float,
+        middle: Colour,
+        rim: Colour,
+        texture: str = "smooth",
+        at: complex = 0j,
     ) -> None:
-        """Paint a disc of radius 1 in the frame, `middle` to `rim`; "glow" fades out to nothing."""
-        patch = self._patch(frame, -1.0)
-        if patch is None:
-            return
-        u, v, pixels = patch
+        """Paint a ball at a place in the frame, `middle` to `rim`: smooth, ruffled or of seeds."""
+        self.turned(0.0, radius, at=at).disc(middle, rim, texture)
+
+    def disc(self, middle: Colour, rim: Colour, texture: str = "smooth") -> None:
+        """Paint the disc of radius 1 in the frame, `middle` to `rim`, with a texture of `ball`."""
+        u, v, pixels = self._patch(-1.0)
         square = u * u + v * v
-        if texture == "glow":
-            fade = np.maximum(0.0, 1.0 - square)
-            pixels += (opacity * fade * fade) * (middle - pixels)
-            return
         radius = np.sqrt(square)
         if texture == "ruffled":
             radius = radius * (1.0 + 0.12 * zigzag(4.0 * u) * zigzag(4.0 * v))
-        half_width = math.sqrt(frame.bx * frame.bx + frame.by * frame.by)
-        cover = clip((1.0 - radius) * max(1.0, 0.8 * half_width * self.size))
-        lit = frame.ax * self.light[0] + frame.ay * self.light[1]
-        lit_across = frame.bx * self.light[0] + frame.by * self.light[1]
-        shade = 1.05 - 0.3 * square + (u * lit + v * lit_across) * (0.2 / (half_width + 1e-9))
+        lit = u * dot(self.along, self.canvas.light) + v * dot(self.across, self.canvas.light)
+        shade = 1.05 - 0.3 * square + lit * (0.2 / (self.half_width + 1e-9))
         if texture == "seeds":
             shade = shade * (0.62 + 0.55 * zigzag(4.0 * (u + v)) * zigzag(4.0 * (u - v)))
         paint = middle + clip(radius) * (rim - middle)
-        _lay(pixels, paint * shade, opacity * cover)
+        self._lay(pixels, paint * shade, 1.0 - radius)
 
-
-def _lay(pixels: np.ndarray, paint: np.ndarray, cover: np.ndarray) -> None:
-    """Lay `paint`, which is used up, over `pixels`, as thick as `cover` says (0..1)."""
-    paint -= pixels
-    paint *= cover
-    pixels += paint
-
-
-def _mark(mark: str, u: np.ndarray, v: np.ndarray, inside: np.ndarray) -> np.ndarray:
-    """How much of the accent's colour shows, 0..1."""
-    if mark == "rim":
-        return clip(2.0 - inside * 7.0)
-    if mark == "stripe":
-        return clip(2.0 - np.abs(v) * 7.0)
-    if mark == "veins":
-        return clip(zigzag(2.5 * v / (u + 0.3)) * 4.0 - 2.8) * (1.1 - u)
-    if mark == "spots":
-        return clip(zigzag(5.0 * u) * zigzag(2.5 * v) * 6.0 - 2.6)
-    if mark == "band":
-        return clip(2.2 - np.abs(u - 0.5) * 14.0)
-    if mark == "tips":
-        return clip(u * 6.0 - 4.2)
-    return clip(u * 0.0)
+    def glow(self, paint: Colour, opacity: float) -> None:
+        """Paint the disc so that it fades out from its middle to nothing."""
+        u, v, pixels = self._patch(-1.0)
+        fade = np.maximum(0.0, 1.0 - (u * u + v * v))
+        pixels += (opacity * fade * fade) * (paint - pixels)

@@ -8,32 +8,32 @@ import numpy as np
 
 from petals.errors import SettingError
 from petals.prepare.flowers import heads, stalks
-from petals.prepare.flowers.canvas import Canvas, Frame, Rng, clip, colour, direction
+from petals.prepare.flowers.canvas import Canvas, Rng, clip, colour, direction
 from petals.prepare.flowers.flora import FLORA
-from petals.prepare.flowers.plants import Plant, grow
+from petals.prepare.flowers.plants import Flower, grow
 from petals.prepare.flowers.scenery import draw_background, draw_leaves, draw_light
 
-FORMS: dict[str, Callable[[Canvas, Frame, Plant, Rng], None]] = {
-    "open": heads.draw_open,
-    "cluster": heads.draw_cluster,
-    "globe": heads.draw_globe,
-    "orchid": heads.draw_orchid,
-    "pansy": heads.draw_pansy,
-    "iris": heads.draw_iris,
-    "half": heads.draw_half,
-    "spathe": heads.draw_spathe,
-    "spike": stalks.draw_spike,
-    "bell": stalks.draw_bell,
-    "cone": stalks.draw_cone,
-    "plume": stalks.draw_plume,
-    "tuft": stalks.draw_tuft,
-    "quill": stalks.draw_quill,
-    "fan": stalks.draw_fan,
-    "cup": stalks.draw_cup,
-    "spire": stalks.draw_spike,
+# By how many degrees a flower is turned: any angle, unless it grows upwards.
+ANY, NEARLY, UPRIGHT = (0.0, 360.0), (-40.0, 40.0), (-24.0, 24.0)
+FORMS: dict[str, tuple[Callable[[Flower], None], tuple[float, float]]] = {
+    "open": (heads.draw_open, ANY),
+    "cluster": (heads.draw_cluster, ANY),
+    "globe": (heads.draw_globe, ANY),
+    "orchid": (heads.draw_orchid, NEARLY),
+    "pansy": (heads.draw_pansy, NEARLY),
+    "iris": (heads.draw_iris, NEARLY),
+    "half": (heads.draw_half, NEARLY),
+    "spathe": (heads.draw_spathe, UPRIGHT),
+    "spike": (stalks.draw_spike, UPRIGHT),
+    "bell": (stalks.draw_bell, UPRIGHT),
+    "cone": (stalks.draw_cone, UPRIGHT),
+    "plume": (stalks.draw_plume, UPRIGHT),
+    "tuft": (stalks.draw_tuft, UPRIGHT),
+    "quill": (stalks.draw_quill, UPRIGHT),
+    "fan": (stalks.draw_fan, UPRIGHT),
+    "cup": (stalks.draw_cup, UPRIGHT),
+    "spire": (stalks.draw_spike, UPRIGHT),
 }
-UPRIGHT = {"bell", "spike", "spire", "fan", "cone", "plume", "tuft", "quill", "cup", "spathe"}
-NEARLY_UPRIGHT = {"orchid", "pansy", "iris", "half"}
 
 
 def draw_flower(label: int, index: int, size: int) -> np.ndarray:
@@ -56,40 +56,27 @@ def draw_flower(label: int, index: int, size: int) -> np.ndarray:
             f"0..{len(FLORA) - 1}, indices 0 or more, sizes 8 or more"
         )
     rng = Rng(0, label, index)
-    canvas = Canvas(size)
-    canvas.light = direction(rng.between(-150.0, -30.0))
+    canvas = Canvas(size, direction(rng.between(-150.0, -30.0)))
     draw_background(canvas, rng)
-    plant = grow(FLORA[label], rng)
-    if rng.chance(0.3):
+    flower = grow(FLORA[label], canvas, rng)
+    if rng.between(0.0, 1.0) < 0.3:
         angle = rng.between(0.0, 360.0)
-        _plant(canvas, plant, rng, rng.between(0.12, 0.2), _offset(angle, 0.38))
-    _plant(canvas, plant, rng, rng.between(0.31, 0.45), _offset(rng.between(0.0, 360.0), 0.07))
+        _draw_plant(flower, rng.between(0.12, 0.2), 0.38 * direction(angle))
+    radius = rng.between(0.31, 0.45)
+    _draw_plant(flower, radius, 0.07 * direction(rng.between(0.0, 360.0)))
     draw_light(canvas, rng)
     pixels = np.floor(clip(canvas.pixels) * np.float32(255.0) + np.float32(0.5))
     return np.ascontiguousarray(pixels.astype(np.uint8).transpose(1, 2, 0))
 
 
-def _offset(degrees: float, away: float) -> tuple[float, float]:
-    cos, sin = direction(degrees)
-    return 0.5 + away * cos, 0.5 + away * sin
-
-
-def _plant(canvas: Canvas, plant: Plant, rng: Rng, radius: float, at: tuple[float, float]) -> None:
-    """One plant with its shadow, leaves and flower, tilted away from the viewer."""
-    whole = Frame(0.0, 0.0, 1.0, 0.0, 0.0, 1.0)
-    turn = _turn(plant.traits.form, rng)
-    tilt = rng.between(0.0, 180.0)
-    upright = whole.turned(tilt, radius, radius * rng.between(0.72, 1.0), at=at)
-    frame = upright.turned(turn - tilt)
-    black = colour(0.02, 0.03, 0.03)
-    below = (at[0] - 0.08 * canvas.light[0], at[1] - 0.08 * canvas.light[1])
-    canvas.disc(whole.turned(0.0, radius * 1.35, at=below), black, black, "glow", 0.55)
-    draw_leaves(canvas, frame, plant, rng)
-    FORMS[plant.traits.form](canvas, frame, plant, rng)
-
-
-def _turn(form: str, rng: Rng) -> float:
-    """By how many degrees a flower is turned: any angle, unless it grows upwards."""
-    if form in UPRIGHT:
-        return rng.between(-24.0, 24.0)
-    return rng.between(-40.0, 40.0) if form in NEARLY_UPRIGHT else rng.between(0.0, 360.0)
+def _draw_plant(flower: Flower, radius: float, offset: complex) -> None:
+    """A plant beside the middle of the canvas: shadow, leaves and flower, tilted a little."""
+    between, middle = flower.rng.between, 0.5 + 0.5j + offset
+    draw, turns = FORMS[flower.traits.form]
+    turn, tilt = between(*turns), between(0.0, 180.0)
+    tilted = flower.turned(tilt, radius, radius * between(0.72, 1.0), middle)
+    below = middle - 0.08 * flower.canvas.light
+    flower.turned(0.0, radius * 1.35, at=below).glow(colour(0.02, 0.03, 0.03), 0.55)
+    placed = tilted.turned(turn - tilt)
+    draw_leaves(placed)
+    draw(placed)
