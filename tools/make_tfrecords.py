@@ -45,8 +45,9 @@ def main() -> None: ...
 @click.option("--val", default=0.2, show_default=True, help="Share of photos for validation.")
 @click.option(
     "--test",
-    type=float,
-    help="Share of photos for the test split; 0.2, or none with --test-photos.",
+    default=0.2,
+    show_default=True,
+    help="Share of photos for the test split; unused with --test-photos.",
 )
 @click.option(
     "--fit",
@@ -55,7 +56,6 @@ def main() -> None: ...
     show_default=True,
     help="Keep the middle square, or squeeze the whole photo into it.",
 )
-@click.option("--shards", default=0, help="Files a split; 0 = as many as suit the data.")
 @exits_with_code
 def write(photos: Path, output: Path, **options: Any) -> None:
     """Write OUTPUT/tfrecords-jpeg-SxS/{train,val,test} from PHOTOS/CLASS/*.

@@ -126,7 +126,7 @@ def predict_photos(
 
     def square(path: Path) -> np.ndarray:
         try:
-            pictures, _ = photo_files.squares(path, [card.image_size], fit)
+            pictures = photo_files.squares(path, [card.image_size], fit)
         except photo_files.PhotoError as error:
             raise DataError(f"{path}: {error}: leave it out, or save it again as a JPEG") from None
         return np.asarray(pictures[card.image_size], np.uint8)

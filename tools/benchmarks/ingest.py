@@ -20,8 +20,7 @@ def run(photos: Path) -> dict[str, Any]:
     neither hashes, sorts nor writes.
     """
     from petals.data.photo_files import PhotoError
-    from petals.prepare.ingest import make_tfrecords
-    from petals.prepare.photos import encode
+    from petals.prepare.ingest import encode, make_tfrecords
 
     paths = [path for path in sorted(photos.glob("*/*")) if path.is_file()]
 

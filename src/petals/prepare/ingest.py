@@ -3,33 +3,30 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass, field, replace
 from os import cpu_count
 from pathlib import Path
 from typing import Any
 
-from PIL import Image
-
 from petals import storage
-from petals.data import classes, shards, tfrecords
-from petals.errors import SettingError
-from petals.prepare import ingest_files, photos
-from petals.prepare.ingest_files import Summary, advise
-from petals.prepare.photos import Photo
+from petals.data import classes, photo_files, shards, tfrecords
+from petals.data.photo_files import PhotoError
+from petals.data.shards import SHARD, SPLITS
+from petals.errors import DataError, SettingError
+from petals.prepare import photos
+from petals.prepare.photos import UNLABELLED, Photo
 from petals.progress import ShowProgress
 
-SHARDS = 16  # files per split, as the competition has
+SHARDS = 16  # files per split, as the competition has; more for large datasets
 FEWEST_IN_A_SHARD = 64
+JPEG_QUALITY = 92
 MANIFEST = "manifest.json"
-TEST_SHARE = 0.2
-
-Encode = Callable[[Path, Sequence[int]], tuple[dict[int, bytes], list[str]]]
+TEST_IDS = "test_photos.csv"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,32 +35,59 @@ class IngestSettings:
 
     sizes   sides in pixels, each from 8 to 4096: every split is written in each size
     val     expected share of each class for validation
-    test    expected share of each class for the test split; by default 0.2, and 0 if photos
-            without labels are the test split
+    test    expected share of each class for the test split; unused with test photos
     fit     "crop" or "squash": how a photo is made square
-    shards  files per split; 0 = a number that suits the data
 
     Raises `SettingError` for a value out of range.
     """
 
     sizes: Sequence[int] = (192,)
     val: float = 0.2
-    test: float | None = None
+    test: float = 0.2
     fit: str = "crop"
-    shards: int = 0
 
     def __post_init__(self) -> None:
-        sizes, test = self.sizes, self.test or 0
-        if not sizes or any(not 8 <= size <= 4096 for size in sizes):
-            raise SettingError(f"sizes {list(sizes)}: give one or more from 8 to 4096 pixels")
-        if self.val < 0 or test < 0 or self.val + test >= 1:
+        if not self.sizes or any(not 8 <= size <= 4096 for size in self.sizes):
+            raise SettingError(f"sizes {list(self.sizes)}: give one or more from 8 to 4096 pixels")
+        if self.val < 0 or self.test < 0 or self.val + self.test >= 1:
             raise SettingError(
-                f"val {self.val} and test {test}: shares of the photos, less than 1 in sum"
+                f"val {self.val} and test {self.test}: shares of the photos, less than 1 in sum"
             )
-        if self.fit not in ("crop", "squash"):
-            raise SettingError(f"fit {self.fit!r}: crop or squash")
-        if self.shards < 0:
-            raise SettingError(f"shards {self.shards}: a number of files, or 0 for as many as suit")
+        if self.fit not in photo_files.FITS:
+            raise SettingError(f"fit {self.fit!r}: {' or '.join(photo_files.FITS)}")
+
+
+@dataclass
+class Summary:
+    """The counts of an ingest: `images` by split and label, and why files were `left_out`."""
+
+    output: Path
+    class_names: list[str]
+    images: dict[str, Counter[int]] = field(
+        default_factory=lambda: {split: Counter() for split in SPLITS}
+    )
+    left_out: dict[str, str] = field(default_factory=dict)
+    shards_written: int = 0
+
+    @property
+    def advice(self) -> list[str]:
+        """A line for each class that is missing from train or val."""
+        advice = []
+        for label, name in enumerate(self.class_names):
+            missing = [split for split in ("train", "val") if not self.images[split][label]]
+            if missing:
+                count = sum(counts[label] for counts in self.images.values())
+                advice.append(
+                    f"class {name} ({count} photos) has none in {' and '.join(missing)}: add photos"
+                )
+        return advice
+
+    def __str__(self) -> str:
+        counts = ", ".join(f"{n.total():,} {split}" for split, n in self.images.items())
+        head = f"{self.output}: {len(self.class_names)} classes, {counts}"
+        lines = [f"{head}; {self.shards_written} new shards"]
+        lines += [f"left out: {path}: {why}" for path, why in sorted(self.left_out.items())]
+        return "\n".join(lines + [f"note: {line}" for line in self.advice])
 
 
 def make_tfrecords(
@@ -86,61 +110,33 @@ def make_tfrecords(
     photos. Existing shards with the same photos are kept, as after an interruption.
 
     Raises `SettingError`, `StorageError` if the output cannot be written, and `DataError` for a
-    folder without usable photos and, before anything is written, for bad lines of the CSV.
+    folder without usable photos and, before anything is written, for bad rows of the CSV.
     """
     folder, output, made = Path(folder), Path(output), IngestSettings(**settings)
-    unlabelled = None if test_photos is None else Path(test_photos)
-    if made.test and unlabelled:
-        raise SettingError(
-            f"test {made.test}: the test photos are the whole test split: leave test out"
-        )
-    if made.test is None:
-        made = replace(made, test=0.0 if unlabelled else TEST_SHARE)
-    say = progress or (lambda what, done, total: None)
+    places = [folder] if test_photos is None else [folder, Path(test_photos)]
+    for place in places:
+        if not place.is_dir():
+            raise DataError(f"no such folder: {place}")
     if labels is None:
-        leave_out = (output, unlabelled) if unlabelled else (output,)
-        names, files = ingest_files.in_class_folders(folder, leave_out)
+        names, files = photos.in_class_folders(folder, (output, *places[1:]))
     else:
-        names, files = ingest_files.in_csv(Path(labels), folder)
-    if unlabelled:  # first, so that these are kept if a labelled photo is the same
-        files = [*ingest_files.in_test_folder(unlabelled, files), *files]
+        names, files = photos.in_csv(Path(labels), folder)
+    for place in places[1:]:  # first, so that these are kept if a labelled photo is the same
+        files = [*photos.in_test_folder(place, files), *files]
+        made = replace(made, test=0.0)
     summary = Summary(output, names)
-    with _any_image_size(), ThreadPoolExecutor(cpu_count()) as pool:
+    with ThreadPoolExecutor(cpu_count()) as pool:
+        ingest = _Ingest(made, summary, pool, progress or (lambda what, done, total: None))
         try:
-            readable = ingest_files.hash_all(files, pool, say, summary)
-            splits = _split(ingest_files.unique(readable, summary), made)
-            _write_all(_plan(splits, made.shards), output, made, pool, say, summary)
+            photos_read = ingest.read(files)
+            ingest.write(photos_read)
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
-    ingest_files.write_test_ids(output, unlabelled, readable, summary)
-    summary.advice = advise(summary, made.sizes)
+    (output / TEST_IDS).unlink(missing_ok=True)
+    for place in places[1:]:
+        _write_test_ids(place, photos_read, summary)
     return summary
-
-
-@contextmanager
-def _any_image_size() -> Iterator[None]:
-    # Pillow's own limit raises while opening, before the reduced decoding that makes large
-    # photos harmless; photo_files.TOO_LARGE takes its place.
-    limit, Image.MAX_IMAGE_PIXELS = Image.MAX_IMAGE_PIXELS, None
-    try:
-        yield
-    finally:
-        Image.MAX_IMAGE_PIXELS = limit
-
-
-def _split(members: list[Photo], settings: IngestSettings) -> dict[str, list[Photo]]:
-    val, test = settings.val, settings.test or 0.0
-
-    def side(photo: Photo) -> str:
-        if photo.label == photos.UNLABELLED or photo.position < test:
-            return "test"
-        return "val" if photo.position < test + val else "train"
-
-    splits: dict[str, list[Photo]] = {split: [] for split in shards.SPLITS}
-    for photo in members:
-        splits[side(photo)].append(photo)
-    return splits
 
 
 @dataclass(frozen=True)
@@ -149,92 +145,118 @@ class _Shard:
     number: int
     photos: tuple[Photo, ...]
 
-    def key(self, fit: str) -> str:
-        parts = [photos.JPEG_QUALITY, fit, self.split, self.number]
-        parts += [f"{p.digest}{p.label}" for p in self.photos]
+    def key(self, settings: IngestSettings) -> str:
+        parts = [JPEG_QUALITY, settings.fit, settings.sizes, self.split, self.number]
+        parts += [f"{photo.digest}{photo.label}" for photo in self.photos]
         return hashlib.blake2b(repr(parts).encode(), digest_size=16).hexdigest()
 
 
-def _plan(splits: dict[str, list[Photo]], shards: int) -> list[_Shard]:
-    plan = []
-    for split, members in splits.items():
-        count = shards or max(1, min(SHARDS, len(members) // FEWEST_IN_A_SHARD))
-        parts = [tuple(members[i::count]) for i in range(count)]
-        plan += [_Shard(split, i, part) for i, part in enumerate(parts) if part]
-    return plan
+@dataclass(frozen=True)
+class _Ingest:
+    """One call of `make_tfrecords`.
+
+    Pillow releases Python's lock while it decodes, resizes and encodes, so a pool of threads uses
+    all cores and nothing has to be copied between processes.
+    """
+
+    settings: IngestSettings
+    summary: Summary
+    pool: ThreadPoolExecutor
+    progress: ShowProgress
+
+    def read(self, files: photos.Labelled) -> list[Photo]:
+        """The photos in all files."""
+        photos_read: list[Photo] = []
+        for photo in self.pool.map(lambda file: Photo.read(*file), files):
+            photos_read.append(photo)
+            self.progress("reading", len(photos_read), len(files))
+        return photos_read
+
+    def _plan(self, photos_read: Sequence[Photo]) -> list[_Shard]:
+        """The shards: the first photo of each content, in the order of their hashes."""
+        first: dict[str, Photo] = {}
+        for photo in photos_read:
+            same = first.setdefault(photo.digest, photo)
+            if same is not photo:
+                other = " of ANOTHER class" if same.label not in (photo.label, UNLABELLED) else ""
+                self.summary.left_out[str(photo.path)] = f"same bytes as {same.path}{other}"
+        val, test = self.settings.val, self.settings.test
+        splits: dict[str, list[Photo]] = {split: [] for split in SPLITS}
+        for _, photo in sorted(first.items()):
+            in_test = photo.label == UNLABELLED or photo.position < test
+            labelled = "val" if photo.position < test + val else "train"
+            splits["test" if in_test else labelled].append(photo)
+        plan = []
+        for split, members in splits.items():
+            count = max(min(SHARDS, len(members) // FEWEST_IN_A_SHARD), -(-len(members) // SHARD))
+            plan += [_Shard(split, n, tuple(members[n::count])) for n in range(count)]
+        return plan
+
+    def write(self, photos_read: Sequence[Photo]) -> None:
+        """Write the shards that are not in the manifest, and add each to it once it is complete."""
+        summary, output, plan = self.summary, self.summary.output, self._plan(photos_read)
+        before, after = _manifest(output), {}
+        total, done = sum(len(shard.photos) for shard in plan), 0
+        for shard in plan:
+            key = shard.key(self.settings)
+            entry = before.get(key)
+            if not entry or not all((output / name).is_file() for name in entry["files"]):
+                entry = self._write_shard(shard, done, total)
+                summary.shards_written += len(entry["files"])
+            done += len(shard.photos)
+            self.progress("writing", done, total)
+            summary.left_out.update(entry["left_out"])
+            summary.images[shard.split].update({int(n): m for n, m in entry["labels"].items()})
+            if entry["files"]:
+                after[key] = entry
+                storage.write_json(output / MANIFEST, {**before, **after})
+        if not after:
+            reasons = [f"{path}: {why}" for path, why in summary.left_out.items()]
+            raise DataError("\n  ".join(["no usable photo was found", *reasons[:5]]))
+        # Shards of an earlier call with other photos would otherwise be read along with these.
+        current = {output / name for entry in after.values() for name in entry["files"]}
+        for path in set(output.glob("tfrecords-jpeg-*/*/*.tfrec")) - current:
+            path.unlink()
+        storage.write_json(output / MANIFEST, after)
+        storage.write_json(output / classes.FILE_NAME, summary.class_names)
+
+    def _write_shard(self, shard: _Shard, done: int, total: int) -> dict[str, Any]:
+        """Decode, resize and encode a shard's photos on all cores, then write it in each size."""
+        good, left_out = [], {}
+        results = zip(shard.photos, self.pool.map(self._jpegs, shard.photos), strict=True)
+        for number, (photo, jpegs) in enumerate(results, done + 1):
+            if isinstance(jpegs, PhotoError):
+                left_out[str(photo.path)] = str(jpegs)
+            else:
+                good.append((photo, None if shard.split == "test" else photo.label, jpegs))
+            self.progress("writing", number, total)
+        files, output = [], self.summary.output
+        for size in self.settings.sizes if good else ():
+            name = shards.shard_name(shard.number, size, len(good))
+            path = Path(shards.folder(output, size, shard.split)) / name
+            tfrecords.write_shard(
+                path,
+                (tfrecords.Example(jpegs[size], photo.id, label) for photo, label, jpegs in good),
+            )
+            files.append(str(path.relative_to(output)))
+        labels = Counter(photo.label for photo, _, _ in good)
+        return {"files": files, "labels": labels, "left_out": left_out}
+
+    def _jpegs(self, photo: Photo) -> dict[int, bytes] | PhotoError:
+        try:
+            return encode(photo.path, self.settings.sizes, self.settings.fit)
+        except PhotoError as error:
+            return error
 
 
-def _write_all(
-    plan: list[_Shard],
-    output: Path,
-    settings: IngestSettings,
-    pool: ThreadPoolExecutor,
-    say: ShowProgress,
-    summary: Summary,
-) -> None:
-    """Write the shards that are not in the manifest, and add each to it once it is complete."""
-    before, after = _manifest(output), {}
-    sizes, encode = settings.sizes, partial(photos.encode, fit=settings.fit)
-    total, done = sum(len(shard.photos) for shard in plan), 0
-    for shard in plan:
-        key = shard.key(settings.fit)
-        entry = before.get(key, {"files": {}})
-        missing = [s for s in sizes if not (output / entry["files"].get(str(s), "-")).is_file()]
-        if missing and len(shard.photos) > len(entry.get("left_out", ())):
-
-            def tick(n: int, done: int = done) -> None:
-                say("writing", done + n, total)
-
-            files = entry["files"]
-            entry = _write_shard(shard, output, missing, encode, pool, tick)
-            entry["files"] = {**files, **entry["files"]}
-            summary.shards_written += len(missing)
-        summary.shards_kept += len(sizes) - len(missing)
-        after[key] = entry
-        done += len(shard.photos)
-        say("writing", done, total)
-        summary.add(shard.split, entry)
-        storage.write_json(output / MANIFEST, {**before, **after})
-    _remove_stale(output, after)
-    storage.write_json(output / MANIFEST, after)
-    storage.write_json(output / classes.FILE_NAME, summary.class_names)
-
-
-def _write_shard(
-    shard: _Shard,
-    output: Path,
-    sizes: Sequence[int],
-    encode: Encode,
-    pool: ThreadPoolExecutor,
-    tick: Callable[[int], None],
-) -> dict:
-    """Decode, resize and encode a shard's photos on all cores, then write it in each size."""
-    good: list[tuple[Photo, dict[int, bytes]]] = []
-    kinds: Counter[str] = Counter()
-    left_out: dict[str, str] = {}
-    results = pool.map(lambda p: photos.attempt(encode, p.path, sizes), shard.photos)
-    for done, (photo, result) in enumerate(zip(shard.photos, results, strict=True), 1):
-        if isinstance(result, str):
-            left_out[str(photo.path)] = result
-        else:
-            good.append((photo, result[0]))
-            kinds.update(result[1])
-        tick(done)
-    files = {}
-    for size in sizes if good else ():
-        name = shards.shard_name(shard.number, size, len(good))
-        path = Path(shards.folder(output, size, shard.split)) / name
-        labelled = shard.split != "test"
-        tfrecords.write_shard(
-            path,
-            (
-                tfrecords.Example(jpegs[size], photo.id, photo.label if labelled else None)
-                for photo, jpegs in good
-            ),
-        )
-        files[str(size)] = str(path.relative_to(output))
-    labels = Counter(photo.label for photo, _ in good)
-    return {"files": files, "labels": labels, "kinds": kinds, "left_out": left_out}
+def encode(path: Path, sizes: Sequence[int], fit: str = "crop") -> dict[int, bytes]:
+    """The photo as a JPEG in each size (pixels); raises `PhotoError`."""
+    jpegs = {}
+    for size, picture in photo_files.squares(path, sizes, fit).items():
+        buffer = io.BytesIO()
+        picture.save(buffer, "JPEG", quality=JPEG_QUALITY)
+        jpegs[size] = buffer.getvalue()
+    return jpegs
 
 
 def _manifest(output: Path) -> dict[str, dict]:
@@ -244,9 +266,11 @@ def _manifest(output: Path) -> dict[str, dict]:
         return {}
 
 
-def _remove_stale(output: Path, entries: dict[str, dict]) -> None:
-    # Shards of an earlier call with other photos would otherwise be read along with these.
-    current = {output / name for entry in entries.values() for name in entry["files"].values()}
-    for path in output.glob("tfrecords-jpeg-*/*/*.tfrec"):
-        if path not in current:
-            path.unlink()
+def _write_test_ids(folder: Path, photos_read: list[Photo], summary: Summary) -> None:
+    """Write the id of each test photo in a submission to `output/test_photos.csv`."""
+    own = [photo for photo in photos_read if photo.label == UNLABELLED]
+    used = {photo.digest for photo in own if str(photo.path) not in summary.left_out}
+    files = [(p.id, p.path.relative_to(folder).as_posix()) for p in own if p.digest in used]
+    # A name may hold bytes that are not text.
+    rows = [(id, name.encode(errors="backslashreplace").decode()) for id, name in files]
+    storage.write_csv(summary.output / TEST_IDS, ("id", "file"), rows)

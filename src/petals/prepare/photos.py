@@ -1,25 +1,19 @@
-"""Convert photos of any kind to square RGB JPEGs, in parallel threads.
-
-Pillow releases Python's lock while it decodes, resizes and encodes, so a pool of threads
-uses all cores and nothing has to be copied between processes.
-"""
+"""The photos for a dataset: found with their classes, and identified by their bytes."""
 
 from __future__ import annotations
 
+import csv
 import hashlib
-import io
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from PIL import Image
+from petals.errors import DataError
 
-from petals.data import photo_files
-from petals.data.photo_files import PhotoError
-
-JPEG_QUALITY = 92
 UNLABELLED = -1  # the label of a photo whose class is unknown
+MOST_SHOWN = 20  # bad rows of a CSV
+Labelled = list[tuple[Path, int]]  # files, and the positions of their classes
 
 
 @dataclass(frozen=True)
@@ -29,6 +23,15 @@ class Photo:
     path: Path
     label: int
     digest: str  # 32 hexadecimal digits
+
+    @classmethod
+    def read(cls, path: Path, label: int) -> Photo:
+        """Read and hash a file; raises `DataError`."""
+        try:
+            digest = hashlib.blake2b(path.read_bytes(), digest_size=16)
+        except OSError as error:
+            raise DataError(f"cannot read {path}: {error.strerror}") from None
+        return cls(path, label, digest.hexdigest())
 
     @property
     def id(self) -> str:
@@ -41,38 +44,76 @@ class Photo:
         return int(self.digest[16:], 16) / 16**16
 
 
-def read(path: Path, label: int) -> Photo:
-    """Read and hash a file. Raises `PhotoError` if it is empty or cannot be read."""
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise PhotoError(f"cannot be read ({error.strerror})") from None
-    if not data:
-        raise PhotoError("empty file")
-    return Photo(path, label, hashlib.blake2b(data, digest_size=16).hexdigest())
+def in_class_folders(folder: Path, leave_out: Iterable[Path]) -> tuple[list[str], Labelled]:
+    """The class names and the files in `folder/CLASS/`, except for the folders in `leave_out`.
 
-
-def attempt(make: Callable[..., Any], *arguments: Any) -> Any:
-    """What `make` returns, or as text the reason why the photo cannot be used."""
-    try:
-        return make(*arguments)
-    except PhotoError as error:
-        return str(error)
-
-
-def encode(
-    path: Path, sizes: Sequence[int], fit: str = "crop"
-) -> tuple[dict[int, bytes], list[str]]:
-    """The photo as a JPEG in each size (pixels), and its peculiarities.
-
-    `fit` and the peculiarities are those of `petals.data.photo_files.squares`. Raises `PhotoError`,
-    with the reason, if the file is not an image or is truncated.
+    Raises `DataError` if there are no class folders.
     """
-    pictures, peculiarities = photo_files.squares(path, sizes, fit)
-    return {size: _jpeg(picture) for size, picture in pictures.items()}, peculiarities
+    others = {path.resolve() for path in leave_out}
+    folders = [
+        path
+        for path in sorted(folder.iterdir())
+        if path.is_dir() and not path.name.startswith(".") and path.resolve() not in others
+    ]
+    if not folders:
+        raise DataError(
+            f"{folder} contains no class folders: put the photos of each class in a folder of its "
+            "own, or give a CSV of labels"
+        )
+    files = [(file, label) for label, path in enumerate(folders) for file in _files(path)]
+    return [path.name for path in folders], files
 
 
-def _jpeg(image: Image.Image) -> bytes:
-    buffer = io.BytesIO()
-    image.save(buffer, "JPEG", quality=JPEG_QUALITY)
-    return buffer.getvalue()
+def in_test_folder(folder: Path, labelled: Labelled) -> Labelled:
+    """The files at any depth in a folder of test photos, except for those that have a label.
+
+    Raises `DataError` if there are none.
+    """
+    with_label = {path.resolve() for path, _ in labelled}
+    files = [(path, UNLABELLED) for path in _files(folder) if path.resolve() not in with_label]
+    if not files:
+        raise DataError(f"no files without a label in {folder}: put the test photos there")
+    return files
+
+
+def in_csv(table: Path, folder: Path) -> tuple[list[str], Labelled]:
+    """The class names and the files listed in a CSV in UTF-8, in its columns `file` and `label`.
+
+    Files are relative to `folder`. Labels are names or numbers; numbers keep their order. Raises
+    `DataError`, with a line for each of the first bad rows.
+    """
+    try:
+        with table.open(encoding="utf-8-sig", newline="") as file:
+            rows = list(csv.DictReader(file, restval="", strict=True))
+        columns = [(row["file"].strip(), row["label"].strip(), None in row) for row in rows]
+    except (OSError, ValueError, KeyError, csv.Error) as error:
+        raise DataError(
+            f"cannot read {table} ({error}): give a CSV in UTF-8 whose first line names the "
+            "columns file and label"
+        ) from None
+    labels: dict[Path, str] = {}
+    problems = []
+    for name, label, too_long in columns:
+        path = folder / name
+        if path in labels:
+            problems.append(f"{name!r} is listed twice")
+        elif not os.path.isfile(path):  # noqa: PTH113 - False for a name that no file can have
+            problems.append(f"no file {name!r} in {folder}")
+        elif too_long or not label or not label.isprintable():
+            problems.append(f"{name!r} has the label {label!r}{' and more' * too_long}")
+        labels[path] = label
+    if problems or not labels:
+        head = f"{table}: {len(problems)} bad of {len(rows)} rows; nothing was written"
+        raise DataError("\n  ".join([head, *problems[:MOST_SHOWN]]))
+    numbers = all(label.isdecimal() for label in labels.values())
+    names = sorted(set(labels.values()), key=int if numbers else None)
+    position = {name: label for label, name in enumerate(names)}
+    return names, [(path, position[label]) for path, label in labels.items()]
+
+
+def _files(folder: Path) -> list[Path]:
+    return [
+        path
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and not path.name.startswith(".")
+    ]

@@ -33,22 +33,25 @@ def fill(folder: str | Path, sizes: Iterable[int] = SIZES[:1]) -> Path:
     function: the real competition's files are never mixed with drawn ones. Scoring rules are
     written if there are none. Raises what `ensure_dataset` raises.
     """
-    folder = Path(folder)
-    competition = folder / "competitions" / COMPETITION
-    solution = folder / "solutions" / f"{COMPETITION}.csv"
+    competition = Path(folder) / "competitions" / COMPETITION
+    solution = Path(folder) / "solutions" / f"{COMPETITION}.csv"
     rules = solution.with_suffix(".toml")
     if not rules.exists():
         storage.write_text(rules, SCORING)
+    if competition.exists() and not solution.exists():
+        return competition
     for size in [size for size in sizes if size in SIZES] or SIZES[:1]:
+        shown = Path(shards.folder(competition, size, "train")).parent
+        if shown.exists():
+            continue
+        # kernelkit shows the progress, because drawing takes a minute
+        drawn = synthetic.ensure_dataset(cache_folder() / "embedded", size, progress=Progress())
+        answers = (drawn / "solution.csv").read_text()
         if not competition.exists():
-            drawn = _drawn(size)
-            storage.write_text(solution, (drawn / "solution.csv").read_text())
+            storage.write_text(solution, answers)
             _copy(drawn, competition)
-        elif solution.is_file() and size not in shards.sizes(competition):
-            drawn = _drawn(size)
-            if (drawn / "solution.csv").read_bytes() == solution.read_bytes():
-                name = Path(shards.folder(competition, size, "train")).parent.name
-                _copy(drawn / name, competition / name)
+        elif answers == solution.read_text():
+            _copy(drawn / shown.name, shown)
     return competition
 
 
@@ -57,11 +60,6 @@ def _copy(source: Path, target: Path) -> None:
     shutil.rmtree(part, ignore_errors=True)
     shutil.copytree(source, part, ignore=shutil.ignore_patterns("solution.csv"))
     part.rename(target)
-
-
-def _drawn(size: int) -> Path:
-    # kernelkit shows the progress, because drawing takes a minute
-    return synthetic.ensure_dataset(cache_folder() / "embedded", size, progress=Progress())
 
 
 if __name__ == "__main__":

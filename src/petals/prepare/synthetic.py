@@ -6,38 +6,33 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import BrokenExecutor
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from itertools import count, pairwise
+from itertools import pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
-from PIL import Image
 
 from petals import storage
+from petals.data import shards, tfrecords
 from petals.data.classes import CLASSES
-from petals.errors import SettingError
-from petals.prepare.flowers.picture import draw_flower
+from petals.prepare.flowers.picture import flower_jpeg
 from petals.progress import ShowProgress
 
 VERSION = 1  # raise it whenever a pixel changes: caches of another version are not used
-JPEG_QUALITY = 90
 COUNTS = {"train": 24, "val": 5, "test": 3}  # images per class; for train, the mean
 # How many training images per class has, relative to the mean: real classes are uneven too.
 _IMBALANCE = (0.67, 0.83, 1.0, 1.17, 1.33)
 _SHARDS = {"train": 8, "val": 4, "test": 4}
 _FIRST_INDEX = {"train": 0, "val": 1_000_000, "test": 2_000_000}  # no picture is in two splits
-_AT_A_TIME = 32  # images per worker and batch, so that an interruption takes effect soon
+_FEW = 200  # pictures: starting processes takes longer than drawing them
 _IDLE = 10  # seconds after which a worker without work ends
 
 
-@dataclass(frozen=True, order=True)
-class _Picture:
+class _Picture(NamedTuple):
     id: str
     label: int
     index: int
@@ -62,10 +57,9 @@ def ensure_dataset(
 
 
 def write_dataset(
-    root: str | Path,
+    root: Path,
     size: int = 192,
     counts: Mapping[str, int] = COUNTS,
-    workers: int | None = None,
     progress: ShowProgress | None = None,
 ) -> None:
     """Draw a dataset: `tfrecords-jpeg-SxS/`, `sample_submission.csv` and `solution.csv`.
@@ -73,56 +67,32 @@ def write_dataset(
     Args:
         root: the folder to write to.
         size: width and height of the images in pixels; the flowers are the same at every size.
-        counts: images per class in train, val and test; for train it is the mean, and a class has
-            0.67 to 1.33 times as many.
-        workers: processes that draw; by default one per core, at most 8.
+        counts: images per class in train, val and test, at least 1; for train it is the mean, and
+            a class has 0.67 to 1.33 times as many.
         progress: called with (what, images done, images in total) after each image.
 
     The true labels of the test images are only in `solution.csv`, not in the shards.
 
     Raises:
-        SettingError: for a count below 1, or a size below 8.
+        SettingError: for a size below 8.
         StorageError: if the disk is full or the folder is read-only.
     """
-    if min(counts.values()) < 1 or size < 8:
-        raise SettingError(
-            f"cannot draw {dict(counts)} images per class of {size} pixels: counts start at 1, "
-            "sizes at 8"
-        )
-    root, splits = Path(root), _plan(counts)
-    pictures = [picture for split in splits.values() for picture in split]
-    images = _drawn(pictures, size, workers or min(8, os.cpu_count() or 1))
-    numbers = count(1)
-
-    def image() -> bytes:
-        jpeg = next(images)
-        if progress:
-            progress("drawing flowers", next(numbers), len(pictures))
-        return jpeg
-
-    for split, members in splits.items():
-        _write_shards(root, size, split, members, image)
-    _write_labels(root / "sample_submission.csv", splits["test"], lambda picture: 0)
-    _write_labels(root / "solution.csv", splits["test"], lambda picture: picture.label)
-
-
-def _write_shards(
-    root: Path, size: int, split: str, pictures: Sequence[_Picture], image: Callable[[], bytes]
-) -> None:
-    # These import TensorFlow, which the drawing processes do without.
-    from petals.data import shards, tfrecords
-
-    folder = Path(shards.folder(root, size, split))
-    bounds = np.linspace(0, len(pictures), min(_SHARDS[split], len(pictures)) + 1).astype(int)
-    for number, (start, stop) in enumerate(pairwise(bounds)):
-        labelled = split != "test"
-        tfrecords.write_shard(
-            folder / shards.shard_name(number, size, int(stop - start)),
-            (
-                tfrecords.Example(image(), picture.id, picture.label if labelled else None)
-                for picture in pictures[start:stop]
-            ),
-        )
+    splits = _plan(counts)
+    jpegs = _drawn([picture for split in splits.values() for picture in split], size, progress)
+    for split, pictures in splits.items():
+        bounds = np.linspace(0, len(pictures), min(_SHARDS[split], len(pictures)) + 1).astype(int)
+        for number, (start, stop) in enumerate(pairwise(bounds.tolist())):
+            name = shards.shard_name(number, size, stop - start)
+            tfrecords.write_shard(
+                Path(shards.folder(root, size, split)) / name,
+                (
+                    tfrecords.Example(next(jpegs), id, None if split == "test" else label)
+                    for id, label, _ in pictures[start:stop]
+                ),
+            )
+    header, test = ("id", "label"), splits["test"]
+    storage.write_csv(root / "sample_submission.csv", header, [(id, 0) for id, _, _ in test])
+    storage.write_csv(root / "solution.csv", header, [(id, label) for id, label, _ in test])
 
 
 def _plan(counts: Mapping[str, int]) -> dict[str, list[_Picture]]:
@@ -144,35 +114,18 @@ def _plan(counts: Mapping[str, int]) -> dict[str, list[_Picture]]:
     return splits
 
 
-def _write_labels(
-    path: Path, pictures: Sequence[_Picture], label_of: Callable[[_Picture], int]
-) -> None:
-    rows = [(picture.id, label_of(picture)) for picture in pictures]
-    storage.write_csv(path, ("id", "label"), rows)
-
-
-def _jpeg(label: int, index: int, size: int) -> bytes:
-    file = io.BytesIO()
-    image = Image.fromarray(draw_flower(label, index, size))
-    image.save(file, "JPEG", quality=JPEG_QUALITY)
-    return file.getvalue()
-
-
-def _drawn(pictures: Sequence[_Picture], size: int, workers: int) -> Iterator[bytes]:
+def _drawn(
+    pictures: Sequence[_Picture], size: int, progress: ShowProgress | None
+) -> Iterator[bytes]:
     """The JPEGs of pictures, in order.
 
     Drawing consists of many small numpy calls that hold Python's lock, so threads do not speed it
     up. Unlike those of multiprocessing, joblib's processes do not run the user's script again.
     """
-    if len(pictures) < 200:
-        workers = 1  # starting processes takes longer than drawing
-    jobs = [delayed(_jpeg)(picture.label, picture.index, size) for picture in pictures]
-    done = 0
-    try:
-        with Parallel(n_jobs=workers, idle_worker_timeout=_IDLE) as pool:
-            while done < len(jobs):
-                images = pool(jobs[done : done + _AT_A_TIME * workers])
-                done += len(images)
-                yield from images
-    except BrokenExecutor:  # a worker did not start or was killed: this process draws the rest
-        yield from (_jpeg(*arguments) for _, arguments, _ in jobs[done:])
+    workers = min(8, os.cpu_count() or 1) if len(pictures) > _FEW else 1
+    pool = Parallel(n_jobs=workers, return_as="generator", idle_worker_timeout=_IDLE)
+    jobs = (delayed(flower_jpeg)(label, index, size) for _, label, index in pictures)
+    for number, jpeg in enumerate(pool(jobs), 1):
+        if progress:
+            progress("drawing flowers", number, len(pictures))
+        yield jpeg

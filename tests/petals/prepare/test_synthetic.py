@@ -7,7 +7,6 @@ import subprocess
 import sys
 
 import numpy as np
-import psutil
 import pytest
 from PIL import Image
 
@@ -148,28 +147,6 @@ def test_the_solution_has_a_label_for_every_row_of_the_sample_submission(dataset
     assert sorted(int(row["label"]) for row in solution) == list(range(104))
 
 
-@pytest.mark.long
-def test_processes_draw_what_one_process_draws(tmp_path, dataset):
-    alone = tmp_path / "alone"
-    synthetic.write_dataset(alone, 32, {"train": 6, "val": 2, "test": 1}, workers=1)
-    for split in shards.SPLITS:
-        assert _split(alone, split) == _split(dataset[0], split)
-
-
-def test_pictures_of_a_killed_worker_are_drawn_by_another():
-    pictures = [synthetic._Picture("", k % 104, k) for k in range(220)]
-    images = synthetic._drawn(pictures, 16, workers=2)
-    drawn = [next(images)]
-    workers = [
-        child for child in psutil.Process().children() if "popen_loky" in str(child.cmdline())
-    ]
-    for worker in workers:
-        worker.kill()
-    drawn += images
-    assert workers
-    assert drawn == [synthetic._jpeg(k % 104, k, 16) for k in range(220)]
-
-
 ONE = {"train": 1, "val": 1, "test": 1}
 
 
@@ -201,14 +178,9 @@ def test_a_folder_that_cannot_be_made_is_a_storage_error(tmp_path):
         synthetic.ensure_dataset(tmp_path / "file", 16)
 
 
-def test_impossible_counts_are_refused(tmp_path):
-    with pytest.raises(SettingError, match="counts start at 1"):
-        synthetic.write_dataset(tmp_path, counts=ONE | {"train": 0})
-
-
 def test_drawing_needs_neither_tensorflow_nor_keras():
     code = (
-        "import sys, petals.prepare.synthetic; "
+        "import sys, petals.prepare.flowers.picture; "
         "sys.exit(bool({'tensorflow', 'keras'} & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
 
 import numpy as np
+from PIL import Image
 
 from petals.errors import SettingError
 from petals.prepare.flowers import heads, stalks
@@ -13,6 +15,7 @@ from petals.prepare.flowers.flora import FLORA
 from petals.prepare.flowers.plants import Flower, grow
 from petals.prepare.flowers.scenery import draw_background, draw_leaves, draw_light
 
+JPEG_QUALITY = 90
 # By how many degrees a flower is turned: any angle, unless it grows upwards.
 ANY, NEARLY, UPRIGHT = (0.0, 360.0), (-40.0, 40.0), (-24.0, 24.0)
 FORMS: dict[str, tuple[Callable[[Flower], None], tuple[float, float]]] = {
@@ -67,6 +70,13 @@ def draw_flower(label: int, index: int, size: int) -> np.ndarray:
     draw_light(canvas, rng)
     pixels = np.floor(clip(canvas.pixels) * np.float32(255.0) + np.float32(0.5))
     return np.ascontiguousarray(pixels.astype(np.uint8).transpose(1, 2, 0))
+
+
+def flower_jpeg(label: int, index: int, size: int) -> bytes:
+    """The picture of `draw_flower` as a JPEG."""
+    file = io.BytesIO()
+    Image.fromarray(draw_flower(label, index, size)).save(file, "JPEG", quality=JPEG_QUALITY)
+    return file.getvalue()
 
 
 def _draw_plant(flower: Flower, radius: float, offset: complex) -> None:
