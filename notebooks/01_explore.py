@@ -16,14 +16,13 @@
 # %% [markdown]
 # # Explore the data
 #
-# Look at the photos before you train on them. This notebook answers six questions:
+# Look at the photos before you train on them. This notebook answers five questions:
 #
-# 1. Which files are there?
-# 2. Are the files whole?
-# 3. What do the flowers look like?
-# 4. How many photos does each class have?
-# 5. Which photos occur twice?
-# 6. Does this machine read photos as fast as an accelerator trains on them?
+# 1. Which files are there, and are they whole?
+# 2. What do the flowers look like?
+# 3. How many photos does each class have?
+# 4. Which photos occur twice?
+# 5. Does this machine read photos as fast as an accelerator trains on them?
 #
 # It trains nothing and needs no accelerator.
 #
@@ -34,7 +33,6 @@
 # %% tags=["parameters"]
 data = "auto"  # where the images are: auto, embedded, a folder, gs://..., owner/slug
 image_size = 192  # [32, 1024]: side in pixels; the competition has 192, 224, 331 and 512
-near = 5  # [0, 16]: bits of 64 in which the hashes of twins may differ
 batch_size = 128  # >= 1: images in a batch while the input pipeline is timed
 needed = 963.0  # > 0: images/s it takes; 963: EfficientNetB5, 512 px, TPU v5e-8 as estimated
 seconds = 4.0  # > 0: for which each way of reading is timed
@@ -55,6 +53,7 @@ from IPython.display import display
 
 from petals import storage
 from petals.data import duplicates, exploration, inspection
+from petals.data.shards import existing_splits
 from petals.plots import photos as pictures
 from petals.plots import run as plots
 from petals.progress import Progress
@@ -64,24 +63,16 @@ from petals.tables import Table
 run = RunFolder(output)
 source = find_source(data, image_size)
 names = source.class_names
-splits = exploration.splits(source.root, image_size, limit)
-print(f"{source}: {len(names)} classes")
+splits = existing_splits(source.root, image_size, limit)
+print(f"{source}: {len(names)} classes; {', '.join(splits)}")
 
 # %% [markdown]
-# ## Which files there are
+# ## Which files there are, and are they whole?
 #
 # The photos come as *shards*: [TFRecord](https://www.tensorflow.org/tutorials/load_data/tfrecord)
-# files with hundreds of JPEGs each. The number of photos is part of a file's name, so the cell
-# fills its table without opening a file. Very small JPEGs are often drawings, blank pictures or
-# enlarged thumbnails. Tens to hundreds of files of 10 to 100 MB suit a TPU best,
+# files with hundreds of JPEGs each. Tens to hundreds of files of 10 to 100 MB suit a TPU best,
 # because many of them can be read at the same time. `02_train` learns from the split *train*,
 # measures on *val*, and writes a submission for *test*, which has no labels.
-
-# %%
-exploration.holdings(source.root)
-
-# %% [markdown]
-# ## Are the files whole?
 #
 # This cell reads every record and decodes every image. It reports counts that differ from the
 # file's name, labels out of range, images that do not decode or have another size, and ids that
@@ -134,20 +125,20 @@ run.figure(plots.class_balance(labels, names), "classes")
 # A photo in both *train* and *val* makes the validation score look better than it is: the model
 # was shown the answer. A photo under two labels can only be learnt wrong.
 #
-# Two photos count as twins if their bytes are equal, or if their *hashes* differ in at most `near`
+# Two photos count as twins if their bytes are equal, or if their *hashes* differ in at most five
 # bits and their thumbnails look alike too. The hash has 64 bits: the photo is reduced to 8 rows of
 # 9 greys, and each bit says whether a grey is brighter than the one beside it. This finds copies
 # that were resized or compressed anew. It does not find crops.
 
 # %%
 prints = duplicates.Fingerprints.of(splits, Progress())
-pairs = duplicates.find_pairs(prints, near)
-across = duplicates.across(prints, pairs)
-print(f"{len(pairs):,} pairs alike among {len(prints):,} photos, {len(across):,} across splits")
-Table(duplicates.summary(prints, pairs)) if pairs else None
+pairs = duplicates.find_pairs(prints)
+across = sum(pair.across for pair in pairs)
+print(f"{len(pairs):,} pairs alike among {len(prints):,} photos, {across:,} across splits")
+Table(duplicates.summary(pairs)) if pairs else None
 
 # %%
-twins = sorted(pairs, key=lambda pair: (not duplicates.disagree(prints, pair), pair not in across))
+twins = sorted(pairs, key=lambda pair: (not pair.disagree, not pair.across))
 if twins:
     display(run.figure(pictures.twins(prints, twins, splits, names), "twins"))
 
@@ -197,7 +188,7 @@ storage.write_json(
         "balance": balance,
         "problems": problems,
         "images": {name: split.count for name, split in splits.items()},
-        "duplicates": duplicates.summary(prints, pairs),
+        "duplicates": duplicates.summary(pairs),
         "images_per_second": rates,
         "needed": needed,
     },

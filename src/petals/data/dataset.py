@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import tensorflow as tf
 
+from petals import storage
 from petals.data import tfrecords
-from petals.data.extra import Addition, extended, more_to_train_on, write_twins
+from petals.data.extra import Addition, more_to_train_on
 from petals.data.folds import TOGETHER, divided
 from petals.data.shards import SPLITS, Split
 from petals.data.source import Source, find_sources
@@ -35,7 +36,7 @@ class Dataset:
     train: Split
     val: Split
     test: Split
-    added: tuple[Addition, ...] = ()
+    added: Sequence[Addition] = ()
     limited: bool = False
 
     @property
@@ -74,9 +75,12 @@ def find_dataset(
         fold, folds = fold_of(validation) or (1, TOGETHER)
         train, val = divided(train, val, folds, fold - 1, cache)
     if added:
-        write_twins(Path(folder) / TWINS, added)
-        train = extended(train, added)
-    dataset = Dataset(source, names, train, val, whole["test"], tuple(added), bool(limit))
+        twins = [(addition.source, *twin) for addition in added for twin in addition.twins]
+        storage.write_csv(Path(folder) / TWINS, ("source", "id", "split", "twin"), twins)
+        paths = tuple(path for addition in added for path in addition.paths)
+        count = sum(addition.added for addition in added)
+        train = Split((*paths, *train.paths), size, count + train.count)
+    dataset = Dataset(source, names, train, val, whole["test"], added, bool(limit))
     _check_sample(dataset)
     return dataset
 
@@ -91,13 +95,9 @@ def _check_sample(dataset: Dataset) -> None:
         return
     with tf.io.gfile.GFile(sample) as file:
         ids = {row["id"] for row in csv.DictReader(file)}
-    first_ids = (
-        [example.id for example in tfrecords.read_shard(test.paths[0])] if test.paths else []
-    )
-    strange = [id_ for id_ in first_ids if id_ not in ids]
-    if len(ids) != test.count or strange:
-        stranger = f", and not {strange[0]}" if strange else ""
+    first_ids = {example.id for example in tfrecords.read_shard(test.paths[0])}
+    if len(ids) != test.count or first_ids - ids:
         raise DataError(
-            f"{sample} is for another test split: it lists {len(ids):,} images{stranger}, and the "
-            f"split has {test.count:,}"
+            f"{sample} is for another test split: of its {len(ids):,} images "
+            f"{len(first_ids & ids):,} are among the first {len(first_ids):,} of {test.count:,}"
         )

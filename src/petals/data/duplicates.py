@@ -11,16 +11,15 @@ import io
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import islice
 from os import cpu_count
 from typing import Any
 
 import numpy as np
 from PIL import Image
 
-from petals.data import tfrecords
 from petals.data.shards import Split
-from petals.errors import SettingError
+from petals.data.tfrecords import Example
 from petals.progress import ShowProgress
 
 BITS = 64
@@ -36,8 +35,7 @@ class Fingerprints:
     """Hashes and thumbnails of n images, to find twins.
 
     splits, ids and digests (n,) str; positions in the split and labels (n,) int64, where -1
-    stands for no label; sizes (n,) int64 JPEG bytes; hashes bool (n, 64); thumbnails uint8
-    (n, 16, 18, 3).
+    stands for no label; hashes bool (n, 64); thumbnails uint8 (n, 16, 18, 3).
     """
 
     splits: np.ndarray
@@ -45,7 +43,6 @@ class Fingerprints:
     ids: np.ndarray
     labels: np.ndarray
     digests: np.ndarray
-    sizes: np.ndarray
     hashes: np.ndarray
     thumbnails: np.ndarray
 
@@ -59,8 +56,7 @@ class Fingerprints:
         total = sum(split.count for split in splits.values())
         with ThreadPoolExecutor(cpu_count()) as pool:
             for name, split in splits.items():
-                examples = chain.from_iterable(map(tfrecords.read_shard, split.paths))
-                numbered = enumerate(islice(examples, split.count))
+                numbered = enumerate(split.examples())
                 while group := list(islice(numbered, _CHUNK)):
                     rows += pool.map(lambda pair, name=name: _row(name, *pair), group)
                     if progress:
@@ -74,19 +70,24 @@ class Fingerprints:
 
 @dataclass(frozen=True)
 class Pair:
-    """Two images that look alike: positions in the fingerprints, and how alike they are."""
+    """Two images that look alike: their positions in the fingerprints, and their splits."""
 
     first: int
     second: int
+    splits: tuple[str, str]
     same_bytes: bool
-    distance: int  # the number of differing bits of the 64-bit hashes
+    disagree: bool  # they have different labels
+
+    @property
+    def across(self) -> bool:
+        """Whether the images are in different splits."""
+        return self.splits[0] != self.splits[1]
 
 
-def _row(split: str, position: int, example: tfrecords.Example) -> tuple:
+def _row(split: str, position: int, example: Example) -> tuple:
     digest = hashlib.blake2b(example.image, digest_size=12).hexdigest()
     label = -1 if example.label is None else example.label
-    size = len(example.image)
-    return split, position, example.id, label, digest, size, _thumbnail(example.image)
+    return split, position, example.id, label, digest, _thumbnail(example.image)
 
 
 def _thumbnail(jpeg: bytes) -> np.ndarray:
@@ -110,25 +111,20 @@ def _hashes(thumbnails: np.ndarray) -> np.ndarray:
     return (small[:, :, :-1] > small[:, :, 1:]).reshape(n, BITS)
 
 
-def find_pairs(prints: Fingerprints, near: int = NEAR) -> list[Pair]:
-    """All pairs with the same bytes or hashes that differ in at most `near` bits, nearest first.
+def find_pairs(prints: Fingerprints) -> list[Pair]:
+    """All pairs with the same bytes, or with similar hashes and thumbnails, at most 20,000."""
+    return list(islice(_pairs(prints), MOST_PAIRS))
 
-    Images with similar hashes are a pair only if their thumbnails are similar, too. The search ends
-    at 20,000 pairs. Raises `SettingError` for `near` outside 0 to 16: beyond 16 bits, unrelated
-    pictures begin to match.
-    """
-    if not 0 <= near <= 16:
-        raise SettingError(f"near {near}: between 0 and 16 of a hash's {BITS} bits")
-    pairs: list[Pair] = []
-    for first, close in enumerate(_near(prints.hashes, prints.hashes, near)):
+
+def _pairs(prints: Fingerprints) -> Iterator[Pair]:
+    splits, labels, thumbnails = prints.splits.tolist(), prints.labels, prints.thumbnails
+    for first, close in enumerate(_near(prints.hashes, prints.hashes)):
         for second in close[close > first].tolist():
             same = bool(prints.digests[first] == prints.digests[second])
-            if same or _alike(prints.thumbnails[first], prints.thumbnails[second]):
-                distance = int((prints.hashes[first] != prints.hashes[second]).sum())
-                pairs.append(Pair(first, second, same, distance))
-        if len(pairs) >= MOST_PAIRS:
-            break
-    return sorted(pairs, key=lambda pair: (not pair.same_bytes, pair.distance))[:MOST_PAIRS]
+            if same or _alike(thumbnails[first], thumbnails[second]):
+                labelled = min(labels[first], labels[second]) >= 0
+                disagree = bool(labelled and labels[first] != labels[second])
+                yield Pair(first, second, (splits[first], splits[second]), same, disagree)
 
 
 def twins_of(prints: Fingerprints, others: Fingerprints) -> np.ndarray:
@@ -141,20 +137,20 @@ def twins_of(prints: Fingerprints, others: Fingerprints) -> np.ndarray:
     twins = np.array([same.get(digest, -1) for digest in prints.digests.tolist()], np.int64)
     for thumbnails in (prints.thumbnails, prints.thumbnails[:, :, ::-1]):  # and its mirror image
         rest = np.flatnonzero(twins < 0)
-        places = _near(_hashes(thumbnails[rest]), others.hashes, NEAR)
+        places = _near(_hashes(thumbnails[rest]), others.hashes)
         for image, close in zip(rest, places, strict=True):
             alike = (n for n in close if _alike(thumbnails[image], others.thumbnails[n]))
             twins[image] = next(alike, -1)
     return twins
 
 
-def _near(hashes: np.ndarray, others: np.ndarray, near: int) -> Iterator[np.ndarray]:
-    """For each hash the positions of the others within `near` bits, nearest first."""
+def _near(hashes: np.ndarray, others: np.ndarray) -> Iterator[np.ndarray]:
+    """For each hash the positions of the others within `NEAR` bits, nearest first."""
     # With bits as +1 and -1, one matrix product gives all distances.
     signs, other_signs = (2 * bits.astype(np.float32) - 1 for bits in (hashes, others))
     for begin in range(0, len(hashes), _CHUNK):
         for distances in (BITS - signs[begin : begin + _CHUNK] @ other_signs.T) / 2:
-            close = np.flatnonzero(distances <= near)
+            close = np.flatnonzero(distances <= NEAR)
             yield close[np.argsort(distances[close], kind="stable")]
 
 
@@ -162,25 +158,13 @@ def _alike(first: np.ndarray, second: np.ndarray) -> bool:
     return float(np.abs(first.astype(np.int16) - second.astype(np.int16)).mean()) <= ALIKE
 
 
-def across(prints: Fingerprints, pairs: list[Pair]) -> list[Pair]:
-    """The pairs whose images are in different splits."""
-    return [pair for pair in pairs if prints.splits[pair.first] != prints.splits[pair.second]]
-
-
-def summary(prints: Fingerprints, pairs: list[Pair]) -> list[dict[str, Any]]:
+def summary(pairs: list[Pair]) -> list[dict[str, Any]]:
     """For any two splits: pairs with the same bytes, similar pairs, and pairs with two labels."""
-    rows: dict[tuple[str, str], dict[str, Any]] = {}
-    for pair in pairs:
-        first, second = str(prints.splits[pair.first]), str(prints.splits[pair.second])
-        title = {"splits": first if first == second else f"{first} and {second}"}
-        none = dict.fromkeys(("same bytes", "nearly the same", "under two labels"), 0)
-        row = rows.setdefault((first, second), {**title, **none})
-        row["same bytes" if pair.same_bytes else "nearly the same"] += 1
-        row["under two labels"] += disagree(prints, pair)
-    return [rows[key] for key in sorted(rows)]
-
-
-def disagree(prints: Fingerprints, pair: Pair) -> bool:
-    """Whether the two images have different labels; False if an image has no label."""
-    first, second = prints.labels[pair.first], prints.labels[pair.second]
-    return bool(first != second and min(first, second) >= 0)
+    rows = []
+    for splits in sorted({pair.splits for pair in pairs}):
+        own = [pair for pair in pairs if pair.splits == splits]
+        same = sum(pair.same_bytes for pair in own)
+        row = {"splits": " and ".join(dict.fromkeys(splits)), "same bytes": same}
+        row |= {"nearly the same": len(own) - same}
+        rows.append(row | {"under two labels": sum(pair.disagree for pair in own)})
+    return rows

@@ -11,21 +11,9 @@ import numpy as np
 import tensorflow as tf
 
 from petals.augment.augmentation import augmentation
-from petals.data import pipeline, shards
+from petals.data import pipeline
 from petals.data.shards import Split
 from petals.errors import DataError
-from petals.tables import Table
-
-
-def splits(root: str, size: int, limit: int = 0) -> dict[str, Split]:
-    """The splits of the data at this size; raises `DataError` when the train split is missing."""
-    parts = {"train": Split.find(root, size, "train", limit)}
-    for name in shards.SPLITS[1:]:
-        try:
-            parts[name] = Split.find(root, size, name, limit)
-        except DataError as error:
-            print(f"no {name} split: {error}")
-    return parts
 
 
 def labels(splits: Mapping[str, Split], num_classes: int) -> dict[str, np.ndarray]:
@@ -41,27 +29,6 @@ def labels(splits: Mapping[str, Split], num_classes: int) -> dict[str, np.ndarra
         if values.min() >= 0:
             labelled[name] = values
     return labelled
-
-
-def holdings(root: str) -> Table:
-    """Every size and split under `root`: shards, images (from the files' names), bytes."""
-    rows = []
-    for size in shards.sizes(root):
-        for name, paths in shards.shards_by_split(root, size).items():
-            images = sum(map(shards.shard_count, paths))
-            megabytes = [tf.io.gfile.stat(path).length / 1e6 for path in paths]
-            rows.append(
-                {
-                    "pixels": size,
-                    "split": name,
-                    "shards": len(paths),
-                    "images": images,
-                    "MB": sum(megabytes),
-                    "MB a shard": float(np.mean(megabytes)),
-                    "kB an image": 1000 * sum(megabytes) / max(images, 1),
-                }
-            )
-    return Table(rows)
 
 
 def balance(labels: Mapping[str, np.ndarray], names: Sequence[str]) -> dict[str, Any]:
@@ -109,20 +76,19 @@ def rates(split: Split, batch_size: int, num_classes: int, seconds: float) -> di
     machine's CPU; and, where the decoded images fit into memory, from memory after one pass. Each
     is measured for about `seconds`.
     """
-    batch_size = min(batch_size, split.count)
-    strong = augmentation("strong")
+    batch_size, strong = min(batch_size, split.count), augmentation("strong")
 
     def training(on_device: bool = True, cache: bool = False) -> tf.data.Dataset:
         return pipeline.Batches(
             split, batch_size, num_classes, augment=strong, on_device=on_device, cache=cache
         ).dataset()
 
-    decoding = pipeline.ordered(split, batch_size).repeat()
-    rates = {
-        "decoding": rate(decoding, batch_size, seconds),
-        "training": rate(training(), batch_size, seconds),
-        "training, strong on the CPU": rate(training(on_device=False), batch_size, seconds),
+    ways = {
+        "decoding": pipeline.images(split, batch_size).repeat(),
+        "training": training(),
+        "training, strong on the CPU": training(on_device=False),
     }
+    rates = {name: rate(dataset, batch_size, seconds) for name, dataset in ways.items()}
     if pipeline.fits_in_memory(split):
         one_pass = -(-split.count // batch_size)
         from_memory = rate(training(cache=True), batch_size, seconds, skip=one_pass)

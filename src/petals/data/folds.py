@@ -8,13 +8,12 @@ images stay together: a fold does not validate on a photo whose twin is in its t
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Generator, Iterable
+from collections.abc import Iterable
 from functools import partial
 from itertools import chain
 from pathlib import Path
 
 import numpy as np
-import tensorflow as tf
 
 from petals import storage
 from petals.data import shards
@@ -83,22 +82,7 @@ def _write(train: Split, val: Split, folds: int, folder: Path) -> None:
     counts = np.bincount(part, minlength=folds).tolist()
     if not all(counts):
         raise DataError(f"{len(ids)} images cannot make {folds} folds: set folds lower")
-    try:
-        writers = [_writer(folder / str(n), train.size, count) for n, count in enumerate(counts)]
-        records = (r for split in (train, val) for r in split.records().as_numpy_iterator())
-        with shards.naming_damaged_files(train.paths + val.paths):
-            for number, record in zip(part.tolist(), records, strict=True):
-                next(writers[number]).write(record)
-        for writer in writers:
-            writer.close()
-    except tf.errors.OpError as error:
-        raise storage.cannot_write(folder, error) from error
-
-
-def _writer(folder: Path, size: int, count: int) -> Generator[tf.io.TFRecordWriter]:
-    """For each of `count` records, the writer of its shard."""
-    folder.mkdir(parents=True)
-    for number, own in enumerate(shards.shard_counts(count)):
-        with tf.io.TFRecordWriter(str(folder / shards.shard_name(number, size, own))) as writer:
-            for _ in range(own):
-                yield writer
+    for number, count in enumerate(counts):
+        examples = chain(train.examples(), val.examples())
+        own = (example for example, at in zip(examples, part, strict=True) if at == number)
+        shards.write_shards(folder / str(number), train.size, count, own)

@@ -13,13 +13,14 @@ from __future__ import annotations
 
 import os
 from dataclasses import KW_ONLY, dataclass
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
 from petals.augment.augmentation import CHANGES, IMAGE, Augmentation
 from petals.data.shards import FEATURES, Split
-from petals.errors import DataError, SettingError
+from petals.errors import DataError
 
 AUTOTUNE = tf.data.AUTOTUNE
 DECODE_AT_ONCE = 128  # images decoded by one call; larger batches are assembled from these
@@ -53,15 +54,6 @@ class Batches:
     deterministic: bool = False
     cache: bool | None = None
 
-    def __post_init__(self) -> None:
-        if self.batch_size < 1:
-            raise SettingError(f"batch_size {self.batch_size}: at least 1")
-        if self.augment is not None and self.augment.mix != "none" and self.batch_size % 2:
-            raise SettingError(
-                f"mix={self.augment.mix} with batches of {self.batch_size}: images are mixed in "
-                "pairs, so the batch must be even"
-            )
-
     def dataset(self, start: int = 0) -> tf.data.Dataset:
         """uint8 (batch, size, size, 3) and one-hot float32 (batch, classes), from `start` on.
 
@@ -84,15 +76,18 @@ class Batches:
         else:
             records = _shuffled_records(split, seed, self.deterministic).skip(past)
             dataset = _decoded(records, split.size, self.batch_size, drop_remainder=True)
-        dataset = dataset.enumerate(start).map(
-            lambda step, batch: self.changed(step, *_labelled(batch, self.num_classes)),
-            num_parallel_calls=AUTOTUNE,
-        )
+
+        def finished(step: tf.Tensor, batch: dict[str, tf.Tensor]) -> tuple[Any, tf.Tensor]:
+            labels, classes = batch["class"], tf.constant(self.num_classes, tf.int64)
+            tf.debugging.assert_less(labels, classes, message="label out of range")
+            return self.changed(step, batch["image"], tf.one_hot(labels, self.num_classes))
+
+        dataset = dataset.enumerate(start).map(finished, num_parallel_calls=AUTOTUNE)
         return dataset.prefetch(AUTOTUNE).with_options(_options(self.deterministic))
 
     def changed(
         self, step: tf.Tensor, images: tf.Tensor, labels: tf.Tensor
-    ) -> tuple[tf.Tensor | dict[str, tf.Tensor], tf.Tensor]:
+    ) -> tuple[Any, tf.Tensor]:
         """The batch of a step with its drawn changes, or with the changes applied."""
         if self.augment is None:
             return images, labels
@@ -136,44 +131,30 @@ def fits_in_memory(split: Split) -> bool:
     return split.count * split.size**2 * 3 < CACHE_SHARE * memory
 
 
-def _labelled(batch: dict[str, tf.Tensor], num_classes: int) -> tuple[tf.Tensor, tf.Tensor]:
-    tf.debugging.assert_less(
-        batch["class"], tf.constant(num_classes, tf.int64), message="label out of range"
-    )
-    return batch["image"], tf.one_hot(batch["class"], num_classes)
-
-
-def ordered(split: Split, batch_size: int) -> tf.data.Dataset:
-    """One pass in the files' order: dicts of image, class (-1 where there is none) and id.
+def images(split: Split, batch_size: int, *, mirrored: bool = False) -> tf.data.Dataset:
+    """One pass in the files' order: uint8 (batch, size, size, 3), or their mirror images.
 
     Every batch has `batch_size` rows, so that it can be divided among replicas and a TPU compiles
-    one program; the last is padded with black images with empty ids. `cut` removes the padding from
-    the results.
+    one program; the last is padded with black images. `cut` removes the padding from the results.
     """
+    shape = (batch_size, split.size, split.size, 3)
+
+    def filled(batch: dict[str, tf.Tensor]) -> tf.Tensor:
+        missing = batch_size - tf.shape(batch["image"])[0]
+        pixels = tf.pad(batch["image"], [[0, missing], [0, 0], [0, 0], [0, 0]])
+        if mirrored:  # as rows of pixels, for which TensorFlow has a fast path
+            rows = tf.reshape(pixels, [-1, split.size, 3])
+            pixels = tf.reshape(tf.reverse(rows, axis=[1]), shape)
+        return tf.ensure_shape(pixels, shape)
+
     dataset = _decoded(split.records(), split.size, batch_size, drop_remainder=False)
-    dataset = dataset.map(lambda batch: _filled(batch, batch_size), num_parallel_calls=AUTOTUNE)
+    dataset = dataset.map(filled, num_parallel_calls=AUTOTUNE)
     dataset = dataset.apply(tf.data.experimental.assert_cardinality(-(-split.count // batch_size)))
     return dataset.prefetch(AUTOTUNE).with_options(_options(deterministic=True))
 
 
-def _filled(batch: dict[str, tf.Tensor], rows: int) -> dict[str, tf.Tensor]:
-    missing = rows - tf.shape(batch["id"])[0]
-
-    def fill(tensor: tf.Tensor) -> tf.Tensor:
-        padded = tf.pad(tensor, [[0, missing]] + [[0, 0]] * (len(tensor.shape) - 1))
-        return tf.ensure_shape(padded, [rows, *tensor.shape[1:]])
-
-    # tf.pad does not support strings; concatenating empty ones is equivalent
-    ids = tf.concat([batch["id"], tf.fill([missing], "")], axis=0)
-    return {
-        "image": fill(batch["image"]),
-        "class": fill(batch["class"]),
-        "id": tf.ensure_shape(ids, [rows]),
-    }
-
-
 def cut(rows: np.ndarray, split: Split) -> np.ndarray:
-    """Values computed from the batches of `ordered`, without the last one's padding rows.
+    """Values computed from the batches of `images`, without the last one's padding rows.
 
     Raises `DataError` if the shards have fewer images than their names say.
     """
@@ -213,21 +194,6 @@ def _options(deterministic: bool) -> tf.data.Options:
     return options
 
 
-def images(split: Split, batch_size: int, *, mirrored: bool = False) -> tf.data.Dataset:
-    """uint8 batches of a split in order, or their mirror images."""
-    dataset = ordered(split, batch_size).map(lambda batch: batch["image"])
-    if mirrored:
-        dataset = dataset.map(_mirror, num_parallel_calls=AUTOTUNE)
-    return dataset.prefetch(AUTOTUNE)
-
-
-def _mirror(images: tf.Tensor) -> tf.Tensor:
-    """Flip every image left to right, as rows of pixels, for which TensorFlow has a fast path."""
-    shape = tf.shape(images)
-    pixels = tf.reshape(images, [-1, shape[2], shape[3]])
-    return tf.reshape(tf.reverse(pixels, axis=[1]), shape)
-
-
 def views(
     split: Split,
     batch_size: int,
@@ -240,11 +206,9 @@ def views(
     seed += 7919 * view
     draws = Batches(split, batch_size, 1, augment=augment, on_device=on_device, seed=seed)
     nothing = tf.zeros([batch_size, 1])
-    return (
-        images(split, batch_size)
-        .enumerate()
-        .map(
-            lambda step, batch: draws.changed(step, batch, nothing)[0], num_parallel_calls=AUTOTUNE
-        )
-        .prefetch(AUTOTUNE)
-    )
+
+    def changed(step: tf.Tensor, batch: tf.Tensor) -> Any:
+        return draws.changed(step, batch, nothing)[0]
+
+    dataset = images(split, batch_size).enumerate().map(changed, num_parallel_calls=AUTOTUNE)
+    return dataset.prefetch(AUTOTUNE)

@@ -14,12 +14,14 @@ import struct
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from itertools import accumulate, groupby
+from itertools import accumulate, chain, groupby, islice
 from pathlib import Path
 
 import numpy as np
 import tensorflow as tf
 
+from petals.data import tfrecords
+from petals.data.tfrecords import Example
 from petals.errors import DataError
 
 SPLITS = ("train", "val", "test")
@@ -45,18 +47,24 @@ def shard_name(number: int, size: int, count: int) -> str:
     return f"{number:02d}-{size}x{size}-{count}.tfrec"
 
 
-def shard_count(path: str) -> int:
-    """The number of images that a shard's name declares."""
+def _name(path: str) -> re.Match[str]:
     match = _SHARD.search(str(path))
     if not match:
         raise DataError(f"{path} is not named NN-SxS-COUNT.tfrec, so its images can't be counted")
-    return int(match["count"])
+    return match
 
 
-def shard_counts(total: int) -> list[int]:
-    """The number of images for each file: about equal, and at most `SHARD`."""
-    files = -(-total // SHARD)
-    return [total * (n + 1) // files - total * n // files for n in range(files)]
+def shard_count(path: str) -> int:
+    """The number of images that a shard's name declares."""
+    return int(_name(path)["count"])
+
+
+def write_shards(folder: Path, size: int, total: int, examples: Iterable[Example]) -> None:
+    """Write `total` examples to files of about equal length, of at most `SHARD` images each."""
+    rest, files = iter(examples), -(-total // SHARD)
+    for number in range(files):
+        count = total * (number + 1) // files - total * number // files
+        tfrecords.write_shard(folder / shard_name(number, size, count), islice(rest, count))
 
 
 def sizes(root: str | Path) -> list[int]:
@@ -76,15 +84,6 @@ def shard_paths(root: str | Path, size: int, split: str) -> list[str]:
         raise DataError(f"{folder(root, size, split)} holds no .tfrec files")
     there = ", ".join(map(str, on_disk)) or "none"
     raise DataError(f"{root} has no images of size {size}; the sizes there: {there}")
-
-
-def shards_by_split(root: str | Path, size: int) -> dict[str, list[str]]:
-    """The shards of each existing split: a dataset need not have all three."""
-    paths = {}
-    for split in SPLITS:
-        with suppress(DataError):
-            paths[split] = shard_paths(root, size, split)
-    return paths
 
 
 @dataclass(frozen=True)
@@ -122,7 +121,7 @@ class Split:
             raise DataError(
                 f"the {split} shards of {root} have no images, according to their names"
             )
-        return cls(whole.paths, size, min(limit or whole.count, whole.count))
+        return whole._between(0, min(limit or whole.count, whole.count))
 
     @property
     def complete(self) -> bool:
@@ -176,9 +175,8 @@ class Split:
         pieces, end = [], 0
         for _, paths in groupby(self.paths, lambda path: path.rpartition("/")[0]):
             begin, end = end, end + sum(map(shard_count, paths))
-            span = max(begin, self.skip), min(end, self.skip + self.count)
-            if span[0] < span[1]:
-                pieces.append(self._between(*span))
+            used = self.skip + self.count
+            pieces.append(self._between(max(begin, self.skip), min(end, used)))
         return pieces
 
     def batch_size(self, most: int) -> int:
@@ -194,35 +192,41 @@ class Split:
         records = tf.data.TFRecordDataset(list(self.paths))
         return records.skip(self.skip).take(self.count)
 
+    def examples(self) -> Iterator[Example]:
+        """The images in the files' order; raises `DataError` that names a damaged file."""
+        examples = chain.from_iterable(map(tfrecords.read_shard, self.paths))
+        return islice(examples, self.skip, self.skip + self.count)
+
     def labels_and_ids(self) -> tuple[np.ndarray, np.ndarray]:
         """int64 labels (-1 if the split has none) and ids (str), in the files' order."""
-        features = {name: FEATURES[name] for name in ("class", "id")}
-        batches = self.records().batch(1024).map(lambda r: tf.io.parse_example(r, features))
-        with naming_damaged_files(self.paths):
-            parsed = list(batches.as_numpy_iterator())
-        read = sum(len(batch["id"]) for batch in parsed)
-        if read != self.count:
+        rows = [(example.label, example.id) for example in self.examples()]
+        if len(rows) != self.count:
             raise DataError(
-                f"{self.paths[0]} and its siblings hold {read} images where their names say "
+                f"{self.paths[0]} and its siblings hold {len(rows)} images where their names say "
                 f"{self.count}: see tools/make_tfrecords.py inspect"
             )
-        ids = np.concatenate([batch["id"] for batch in parsed]).astype(str)
-        return np.concatenate([batch["class"] for batch in parsed]), ids
+        labels = [-1 if label is None else label for label, _ in rows]
+        return np.array(labels, np.int64), np.array([id_ for _, id_ in rows])
 
     def sample(self, which: int | Sequence[int]) -> Sample:
         """The first `which` images, or those at the given positions, in that order."""
-        positions = list(range(min(which, self.count))) if isinstance(which, int) else list(which)
-        chosen = tf.constant(sorted(set(positions)), tf.int64)
-        records = self.records().enumerate().filter(lambda at, _: tf.reduce_any(at == chosen))
-        pictures = {}
-        with naming_damaged_files(self.paths):
-            for at, record in records.take(len(chosen)).as_numpy_iterator():
-                example = tf.io.parse_single_example(record, FEATURES)
-                image = tf.io.decode_jpeg(example["image"], channels=3)
-                name = example["id"].numpy().decode()
-                pictures[int(at)] = (image.numpy(), int(example["class"]), name)
-        images, labels, ids = zip(*(pictures[int(at)] for at in positions), strict=True)
-        return Sample(np.stack(images), np.array(labels, np.int64), list(ids))
+        chosen = list(range(min(which, self.count))) if isinstance(which, int) else list(which)
+        wanted = set(map(int, chosen))
+        numbered = islice(enumerate(self.examples()), max(wanted) + 1)
+        examples = {at: example for at, example in numbered if at in wanted}
+        shown = [examples[int(at)] for at in chosen]
+        images = [tf.io.decode_jpeg(example.image, channels=3).numpy() for example in shown]
+        labels = [-1 if example.label is None else example.label for example in shown]
+        return Sample(np.stack(images), np.array(labels, np.int64), [e.id for e in shown])
+
+
+def existing_splits(root: str, size: int, limit: int = 0) -> dict[str, Split]:
+    """The splits at this size; val and test need not exist. Raises `DataError` without train."""
+    splits = {"train": Split.find(root, size, "train", limit)}
+    for name in SPLITS[1:]:
+        with suppress(DataError):
+            splits[name] = Split.find(root, size, name, limit)
+    return splits
 
 
 @contextmanager
@@ -234,34 +238,12 @@ def naming_damaged_files(paths: Sequence[str], num_classes: int = 2**31) -> Iter
     try:
         yield
     except (tf.errors.DataLossError, tf.errors.InvalidArgumentError) as error:
-        damage = next(filter(None, (_damage(path, num_classes) for path in paths)), "")
-        if not damage:
-            raise
-        raise DataError(f"{damage}; make the file again, or download it again") from error
-
-
-def _damage(path: str, num_classes: int) -> str:
-    """What is wrong with the first bad record of a shard; "" if nothing is."""
-    number = 0
-    try:
-        for record in tf.data.TFRecordDataset(path):
-            if fault := _fault(record, path, num_classes):
-                return f"{path}: record {number}: {fault}"
-            number += 1
-    except tf.errors.DataLossError as error:
-        return f"{path} is damaged after {number} records: {error.message}"
-    return ""
-
-
-def _fault(record: tf.Tensor, path: str, num_classes: int) -> str:
-    try:
-        example = tf.io.parse_single_example(record, FEATURES)
-        height, width, _ = tf.io.decode_jpeg(example["image"], channels=3).shape
-    except tf.errors.InvalidArgumentError:
-        return "its image does not decode"
-    if (label := int(example["class"])) >= num_classes:
-        return f"label {label} is not in 0..{num_classes - 1}"
-    match = _SHARD.search(path)
-    if match and not height == width == int(match["size"]):
-        return f"image of {width} x {height} pixels"
-    return ""
+        for path in paths:
+            size = int(_name(path)["size"])
+            for number, example in enumerate(tfrecords.read_shard(path)):
+                if fault := tfrecords.fault(example, size, num_classes):
+                    raise DataError(
+                        f"{path}: record {number}: {fault}; make the file again, or download it "
+                        "again"
+                    ) from error
+        raise

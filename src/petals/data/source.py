@@ -15,7 +15,6 @@ from petals.kaggle import SEARCH_DEPTH, cache_folder, folders_below, mounts, on_
 from petals.progress import Progress
 
 COMPETITION = "tpu-getting-started"
-BUCKET = "PETALS_GCS_PATH"  # gs://... with the competition's folders
 
 
 @dataclass(frozen=True)
@@ -57,19 +56,15 @@ def find_source(data: str = "auto", size: int = 192) -> Source:
 
     `data`: a folder, a `gs://` path, or a dataset "owner/slug" attached to the kernel, which must
     exist; "embedded" for the flowers that the kit draws; or "auto", which takes the first of: the
-    competition's mount, another mount (where there are several, it prints which), a bucket,
-    `./data`, and the embedded data. On Kaggle, "auto" never takes the embedded data. A TPU node
-    reads Kaggle's bucket of a competition or dataset that is not mounted. Raises `DataError` that
-    lists what is mounted.
+    competition's mount, another mount (where there are several, it prints which), `./data`, and the
+    embedded data. On Kaggle, "auto" takes only mounts. A TPU node reads Kaggle's bucket of a
+    competition or dataset that is not mounted. Raises `DataError` that lists what is mounted.
     """
     if data == "embedded":
         return embedded(size)
     if data != "auto":
         return _explicit(data)
-    source = _mounted()
-    if source is None and (bucket := os.environ.get(BUCKET)):
-        source = _explicit(bucket)
-    if source := source or _kaggles_bucket(COMPETITION):
+    if source := _mounted() or _kaggles_bucket(COMPETITION):
         return source
     if on_kaggle():
         raise DataError(
@@ -77,9 +72,7 @@ def find_source(data: str = "auto", size: int = 192) -> Source:
             f'Add "competition_sources": ["{COMPETITION}"] to kernel-metadata.json and accept '
             "the competition's rules on its page"
         )
-    if _holds_records("data"):
-        return Source("data", "folder")
-    return embedded(size)
+    return Source("data", "folder") if _holds_records("data") else embedded(size)
 
 
 def find_sources(data: str = "auto", size: int = 192) -> list[Source]:
@@ -115,20 +108,17 @@ def embedded(size: int) -> Source:
 
 
 def _explicit(data: str) -> Source:
-    if "://" in data:
-        if not _holds_records(data):
-            raise DataError(f"{data} holds no tfrecords-jpeg-SxS folder, or cannot be reached")
-        return Source(data.rstrip("/"), "bucket")
-    folder = Path(data).expanduser()
-    if folder.name.startswith("tfrecords-jpeg-") and folder.is_dir():
+    is_bucket, folder = "://" in data, Path(data).expanduser()
+    if folder.name.startswith("tfrecords-jpeg-"):
         folder = folder.parent
-    if folder.is_dir():
-        if not _holds_records(folder):
+    if is_bucket or folder.is_dir():
+        root = data.rstrip("/") if is_bucket else str(folder)
+        if not _holds_records(root):
             raise DataError(
-                f"{folder} holds no tfrecords-jpeg-SxS folder; make one from class folders of "
-                "photos with tools/make_tfrecords.py"
+                f"{root} holds no tfrecords-jpeg-SxS folder, or cannot be reached; make one from "
+                "class folders of photos with tools/make_tfrecords.py"
             )
-        return Source(str(folder), "folder")
+        return Source(root, "bucket" if is_bucket else "folder")
     owner, slash, slug = data.partition("/")
     if slash and "/" not in slug:
         for place in (mounts() / "datasets" / owner / slug, mounts() / slug):
@@ -144,20 +134,13 @@ def _explicit(data: str) -> Source:
 
 def _mounted() -> Source | None:
     root = mounts()
-    for place in (root / "competitions" / COMPETITION, root / COMPETITION):
-        if _holds_records(place):
-            return Source(str(place), "mount")
     folders = [folder for folder in folders_below(root, SEARCH_DEPTH) if _holds_records(folder)]
-    if not folders:
-        return None
     own = [folder for folder in folders if COMPETITION in folder.relative_to(root).parts]
-    first, *others = own or folders
-    if others:
-        print(
-            f"of {len(others) + 1} attached folders with photos data=auto takes {first}; to take "
-            f"another ({', '.join(map(str, others))}), set data=FOLDER"
-        )
-    return Source(str(first), "mount")
+    if own or not folders:
+        return Source(str(own[0]), "mount") if own else None
+    if others := folders[1:]:
+        print(f"data=auto takes {folders[0]}; for {' or '.join(map(str, others))} set data=FOLDER")
+    return Source(str(folders[0]), "mount")
 
 
 def _kaggles_bucket(name: str) -> Source | None:

@@ -27,16 +27,13 @@ class Example:
 
 def serialize(example: Example) -> bytes:
     """The record's bytes."""
-    feature = {
-        "image": tf.train.Feature(bytes_list=tf.train.BytesList(value=[example.image])),
-        "id": tf.train.Feature(bytes_list=tf.train.BytesList(value=[example.id.encode()])),
-    }
+    record = tf.train.Example()
+    feature = record.features.feature
+    feature["image"].bytes_list.value.append(example.image)
+    feature["id"].bytes_list.value.append(example.id.encode())
     if example.label is not None:
-        feature["class"] = tf.train.Feature(
-            int64_list=tf.train.Int64List(value=[int(example.label)])
-        )
-    features = tf.train.Features(feature=feature)
-    return tf.train.Example(features=features).SerializeToString(deterministic=True)
+        feature["class"].int64_list.value.append(int(example.label))
+    return record.SerializeToString(deterministic=True)
 
 
 def deserialize(record: bytes) -> Example:
@@ -53,20 +50,25 @@ def deserialize(record: bytes) -> Example:
         raise DataError(f"not a record of image, id and class: {error}") from None
 
 
-def write_shard(path: str | Path, examples: Iterable[Example]) -> int:
-    """Write a shard to `path` atomically.
+def fault(example: Example, size: int, num_classes: int) -> str:
+    """Why an image of `size` pixels cannot be trained on; "" if it can."""
+    if example.label is not None and not 0 <= example.label < num_classes:
+        return f"label {example.label} is not in 0..{num_classes - 1}"
+    try:
+        height, width, _ = tf.io.decode_jpeg(example.image, channels=3).shape
+    except tf.errors.InvalidArgumentError:
+        return "its image does not decode"
+    return "" if height == width == size else f"image of {width} x {height} pixels"
 
-    Returns the number of records. Raises `StorageError` if the disk is full or read-only.
-    """
-    count = 0
+
+def write_shard(path: str | Path, examples: Iterable[Example]) -> None:
+    """Write a shard to `path` atomically; raises `StorageError`, as for a full disk."""
     try:
         with storage.replacing(path) as part, tf.io.TFRecordWriter(str(part)) as writer:
             for example in examples:
                 writer.write(serialize(example))
-                count += 1
     except tf.errors.OpError as error:
         raise storage.cannot_write(path, error) from error
-    return count
 
 
 def read_shard(path: str | Path) -> Iterator[Example]:
@@ -78,4 +80,7 @@ def read_shard(path: str | Path) -> Iterator[Example]:
             number += 1
     except (tf.errors.DataLossError, DataError) as error:
         why = getattr(error, "message", str(error))
-        raise DataError(f"{path} is damaged after {number} records: {why}") from None
+        raise DataError(
+            f"{path} is damaged after {number} records: {why}; make the file again, or download "
+            "it again"
+        ) from None

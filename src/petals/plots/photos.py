@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
-from petals.data.duplicates import Fingerprints, Pair, disagree
+from petals.data.duplicates import Fingerprints, Pair
 from petals.data.shards import Split
 from petals.plots.run import BAD, GOOD, INK, PHOTOS, SMALL, WIDTH, new_figure
 
@@ -84,6 +84,6 @@ def twins(
             split, label = str(prints.splits[i]), prints.labels[i]
             images.append(splits[split].sample([int(prints.positions[i])]).images[0])
             captions.append(f"{split}\n{names[label] if label >= 0 else 'no label'}")
-            colours.append(BAD if disagree(prints, pair) else INK)
+            colours.append(BAD if pair.disagree else INK)
     caption = "Twins, side by side, with their splits and classes; red where the classes differ."
     return gallery(np.array(images), captions, colours, caption)

@@ -27,7 +27,7 @@ COUNTS = {"train": 24, "val": 5, "test": 3}  # images per class; for train, the 
 # How many training images per class has, relative to the mean: real classes are uneven too.
 _IMBALANCE = (0.67, 0.83, 1.0, 1.17, 1.33)
 _SHARDS = {"train": 8, "val": 4, "test": 4}
-_FIRST_INDEX = {"train": 0, "val": 1_000_000, "test": 2_000_000}  # no picture is in two splits
+_FIRST_NUMBER = {"train": 0, "val": 1_000_000, "test": 2_000_000}  # no picture is in two splits
 _FEW = 200  # pictures: starting processes takes longer than drawing them
 _IDLE = 10  # seconds after which a worker without work ends
 
@@ -35,7 +35,7 @@ _IDLE = 10  # seconds after which a worker without work ends
 class _Picture(NamedTuple):
     id: str
     label: int
-    index: int
+    number: int  # of the class's pictures
 
 
 def ensure_dataset(
@@ -104,12 +104,12 @@ def _plan(counts: Mapping[str, int]) -> dict[str, list[_Picture]]:
         for label in range(len(CLASSES)):
             share = _IMBALANCE[label * 2 % 5] if split == "train" else 1.0
             for k in range(max(1, int(images * share + 0.5))):
-                index = _FIRST_INDEX[split] + k
-                id = f"0/{label}/{index}"
+                number = _FIRST_NUMBER[split] + k
+                id = f"0/{label}/{number}"
                 while len(id) != 9 or id in taken:  # nine digits, as the competition's ids have
                     id = hashlib.blake2b(id.encode(), digest_size=8).hexdigest()[:9]
                 taken.add(id)
-                splits[split].append(_Picture(id, label, index))
+                splits[split].append(_Picture(id, label, number))
         splits[split].sort()
     return splits
 
@@ -124,7 +124,7 @@ def _drawn(
     """
     workers = min(8, os.cpu_count() or 1) if len(pictures) > _FEW else 1
     pool = Parallel(n_jobs=workers, return_as="generator", idle_worker_timeout=_IDLE)
-    jobs = (delayed(flower_jpeg)(label, index, size) for _, label, index in pictures)
+    jobs = (delayed(flower_jpeg)(label, number, size) for _, label, number in pictures)
     for number, jpeg in enumerate(pool(jobs), 1):
         if progress:
             progress("drawing flowers", number, len(pictures))

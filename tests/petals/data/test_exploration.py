@@ -1,30 +1,10 @@
 import numpy as np
 import pytest
 
-from petals.data import exploration, inspection
-from petals.data.shards import Split
+from petals.data import exploration
 from petals.errors import DataError
 
 NAMES = ("blue", "red", "yellow")
-
-
-def test_holdings_count_by_name(dataset):
-    rows = exploration.holdings(str(dataset)).rows
-    assert {row["split"]: (row["shards"], row["images"]) for row in rows} == {
-        "train": (3, 50),
-        "val": (2, 21),
-        "test": (1, 13),
-    }
-
-
-def test_splits_that_are_not_there_are_said(dataset, tmp_path, capsys):
-    folder = tmp_path / "tfrecords-jpeg-32x32"
-    folder.mkdir()
-    (folder / "train").symlink_to(dataset / "tfrecords-jpeg-32x32" / "train")
-    assert list(exploration.splits(str(tmp_path), 32)) == ["train"]
-    assert "no val split" in capsys.readouterr().out
-    with pytest.raises(DataError):
-        exploration.splits(str(tmp_path), 64)
 
 
 def test_balance_finds_what_is_uneven():
@@ -55,13 +35,6 @@ def test_rates_are_measured(splits):
         "training from memory",
     ]
     assert min(rates.values()) > 0
-
-
-def test_the_health_of_a_limited_split_reads_no_more_than_its_shards(dataset):
-    split = Split.find(str(dataset), 32, "train", 18)
-    health = inspection.inspect_split("train", split, 3)
-    assert len(health.shards) == 2
-    assert health.problems == []
 
 
 def test_labels_without_a_name_are_refused(splits):

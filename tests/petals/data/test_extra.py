@@ -1,4 +1,3 @@
-import csv
 import io
 import json
 from pathlib import Path
@@ -8,7 +7,7 @@ import pytest
 from PIL import Image
 
 from petals.data import shards, tfrecords
-from petals.data.extra import extended, more_to_train_on, write_twins
+from petals.data.extra import more_to_train_on
 from petals.data.shards import Split
 from petals.data.source import Source, find_sources
 from petals.errors import DataError
@@ -61,37 +60,15 @@ def add(main, tmp_path, rows=ROWS, names=OTHER):
 def test_classes_are_matched_by_name_and_twins_left_out(main, tmp_path):
     (added,) = add(main, tmp_path)
     assert added.added == 10
-    assert {split: len(pairs) for split, pairs in added.twins.items()} == {
-        "test": 2,
-        "val": 1,
-        "train": 1,
-    }
-    assert "10 of 14 photos added; 2 are also in test and left out (000000012, 000000013)" in str(
-        added
-    )
-    train = extended(main["train"], [added])
+    assert added.summary()["twins"] == {"test": 2, "val": 1, "train": 1}
+    assert "10 of 14 photos added; 2 are also in test; 1 are also in val" in str(added)
+    assert added.twins[0][1:] == ["test", "000000012"]
+    train = Split.of(added.paths, SIZE)
     labels, ids = train.labels_and_ids()
-    assert train.count == 22
-    told = dict(zip(ids.tolist(), labels.tolist(), strict=True))
-    assert told[f"{100:09x}"] == 2  # Yellow is the first there and the last here
-    assert told[f"{101:09x}"] == 1
-    assert told[f"{1:09x}"] == 1
-    write_twins(tmp_path / "twins.csv", [added])
-    rows = list(csv.DictReader((tmp_path / "twins.csv").read_text().splitlines()))
-    assert [(row["id"], row["split"]) for row in rows][:2] == [
-        ("000000012", "test"),
-        ("000000013", "test"),
-    ]
-
-
-def test_a_limited_split_is_looked_at_whole(main, tmp_path):
-    some = {name: Split(split.paths, SIZE, 2) for name, split in main.items()}
-    (added,) = add(some, tmp_path)
-    assert added.added == 10
-    train = extended(some["train"], [added])
-    _, ids = train.labels_and_ids()
-    assert ids.tolist()[-2:] == [f"{n:09x}" for n in range(2)]
-    assert train.count == 12
+    assert train.count == added.added == 10
+    label_of = dict(zip(ids.tolist(), labels.tolist(), strict=True))
+    assert label_of[f"{100:09x}"] == 2  # Yellow is the first there and the last here
+    assert label_of[f"{101:09x}"] == 1
 
 
 def test_a_source_that_is_the_test_set_is_refused(main, tmp_path):
@@ -113,11 +90,6 @@ def test_a_second_run_finds_the_written_photos(main, tmp_path):
     before = {p: p.stat().st_mtime_ns for p in (tmp_path / "cache").rglob("*.tfrec")}
     assert add(main, tmp_path) == first
     assert {p: p.stat().st_mtime_ns for p in (tmp_path / "cache").rglob("*.tfrec")} == before
-
-
-def test_nothing_is_added_without_other_sources(main, tmp_path):
-    assert more_to_train_on([], NAMES, main, tmp_path) == []
-    assert extended(main["train"], []) is main["train"]
 
 
 def test_a_source_is_named_once(main, tmp_path):

@@ -9,7 +9,7 @@ import tensorflow as tf
 from petals.augment.augmentation import augmentation
 from petals.data import pipeline, shards, tfrecords
 from petals.data.shards import Split
-from petals.errors import DataError, SettingError
+from petals.errors import DataError
 
 
 def take(dataset, count):
@@ -53,15 +53,15 @@ def test_batches_larger_than_one_decoding_are_whole(splits, monkeypatch):
 
 
 @pytest.mark.parametrize("batch", [1, 4, 8, 21, 64])
-def test_ordered_is_complete_filled_and_cut(splits, batch):
+def test_one_pass_is_complete_filled_and_cut(splits, batch):
     val = splits[1]
-    batches = list(pipeline.ordered(val, batch).as_numpy_iterator())
-    assert {len(b["image"]) for b in batches} == {batch}
-    ids = pipeline.cut(np.concatenate([b["id"] for b in batches]), val)
-    expected = [e.id for path in val.paths for e in tfrecords.read_shard(path)]
-    assert ids.astype(str).tolist() == expected
-    filling = np.concatenate([b["image"] for b in batches])[val.count :]
-    assert not filling.any()
+    batches = list(pipeline.images(val, batch).as_numpy_iterator())
+    assert {len(pixels) for pixels in batches} == {batch}
+    rows = np.concatenate(batches)
+    assert (pipeline.cut(rows, val) == val.sample(val.count).images).all()
+    assert not rows[val.count :].any()
+    mirrored = np.concatenate(list(pipeline.images(val, batch, mirrored=True)))
+    assert (mirrored == rows[:, :, ::-1]).all()
 
 
 def damaged(dataset, tmp_path, how) -> Split:
@@ -92,7 +92,7 @@ def test_damage_stops_training_with_the_files_name(dataset, tmp_path, how):
     ):
         take(pipeline.Batches(split, 10, 3).dataset(), 12)
     with pytest.raises(DataError, match=name), shards.naming_damaged_files(split.paths):
-        list(pipeline.ordered(split, 8).as_numpy_iterator())
+        list(pipeline.images(split, 8))
 
 
 def test_a_label_out_of_range_is_named(dataset, tmp_path):
@@ -137,16 +137,6 @@ def test_the_images_are_left_for_the_device_to_change(splits):
     left = pipeline.Batches(splits[0], 8, 3, augment=change, **given).dataset()
     for (images, _), (inputs, _) in zip(plain.take(3), left.take(3), strict=True):
         assert (inputs["image"].numpy() == images.numpy()).all()
-
-
-def test_images_are_mixed_in_pairs(splits):
-    with pytest.raises(SettingError, match=r"mix=cutmix with batches of 5: .* must be even"):
-        pipeline.Batches(splits[0], 5, 3, augment=augmentation("none", "cutmix")).dataset()
-
-
-def test_settings_out_of_range(splits):
-    with pytest.raises(SettingError, match="batch_size 0"):
-        pipeline.Batches(splits[0], 0, 3).dataset()
 
 
 @pytest.mark.parametrize("cache", [True, False])

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from petals.data.shards import Split
+from petals.data.shards import Split, existing_splits
 from petals.errors import DataError
 
 
@@ -22,6 +22,15 @@ def test_limit_takes_the_first_images(dataset):
     assert split.count == 5
     assert (split.labels_and_ids()[1] == whole.labels_and_ids()[1][:5]).all()
     assert split.fingerprint() != whole.fingerprint()
+
+
+def test_splits_that_are_not_there_are_left_out(dataset, tmp_path):
+    folder = tmp_path / "tfrecords-jpeg-32x32"
+    folder.mkdir()
+    (folder / "train").symlink_to(dataset / "tfrecords-jpeg-32x32" / "train")
+    assert list(existing_splits(str(tmp_path), 32)) == ["train"]
+    with pytest.raises(DataError, match="no images of size 64"):
+        existing_splits(str(tmp_path), 64)
 
 
 def test_a_sample_is_of_the_positions_asked_for(splits):

@@ -56,7 +56,7 @@ def test_of_several_folders_the_one_that_was_taken_is_said(mounts, capsys):
     first, second = hold(mounts / "datasets" / "a" / "one"), hold(mounts / "datasets" / "b" / "two")
     assert find_source("auto", 32).root == str(first)
     message = capsys.readouterr().out
-    assert message.startswith(f"of 2 attached folders with photos data=auto takes {first}")
+    assert message.startswith(f"data=auto takes {first}")
     assert str(second) in message
     assert message.endswith("set data=FOLDER\n")
 
@@ -117,12 +117,6 @@ def test_a_private_dataset_is_found_by_its_slug(mounts, layout):
     assert find_source("someone/flowers", 32) == Source(str(folder), "mount")
     with pytest.raises(DataError, match="Mounted: "):
         find_source("someone/roses", 32)
-
-
-def test_a_configured_bucket_is_used_after_the_mounts(mounts, monkeypatch):
-    monkeypatch.setattr(shards, "sizes", lambda root: [32] if "://" in str(root) else [])
-    monkeypatch.setenv("PETALS_GCS_PATH", "gs://bucket/petals/")
-    assert find_source("auto", 32) == Source("gs://bucket/petals", "bucket")
 
 
 @pytest.fixture

@@ -1,0 +1,69 @@
+import shutil
+from pathlib import Path
+
+import pytest
+
+from petals.data import inspection, shards, tfrecords
+from petals.data.shards import Split
+from petals.data.tfrecords import Example
+from petals.errors import DataError
+
+
+@pytest.fixture
+def root(dataset, tmp_path) -> Path:
+    """A copy of the dataset, to be damaged."""
+    shutil.copytree(dataset, tmp_path / "copy")
+    return tmp_path / "copy"
+
+
+def test_inspect_finds_nothing_wrong_in_good_data(dataset):
+    report = inspection.inspect(str(dataset))
+    assert [(h.split, h.images) for h in report] == [("train", 50), ("val", 21), ("test", 13)]
+    assert report[0].labels == {0: 17, 1: 17, 2: 16}
+    assert str(report[0]).endswith("MB; 3 classes of 16 to 17")
+    assert not any(h.problems for h in report)
+
+
+def test_inspect_finds_what_is_wrong(root):
+    paths = [Path(p) for p in shards.shard_paths(root, 32, "train")]
+    examples = list(tfrecords.read_shard(paths[0]))
+    wrong = [
+        *examples[:-3],
+        Example(examples[-3].image, "a" * 9, 7),
+        Example(b"no picture", "b" * 9, 1),
+        Example(examples[-1].image, examples[0].id, 1),
+    ]
+    tfrecords.write_shard(paths[0], wrong)
+    paths[1].rename(paths[1].with_name("01-32x32-99.tfrec"))
+    data = bytearray(paths[2].read_bytes())
+    data[len(data) // 2] ^= 0xFF
+    paths[2].write_bytes(data)
+    (train, *_) = inspection.inspect(str(root))
+    text = str(train)
+    for what in (
+        "label 7 is not in 0..2",
+        "does not decode",
+        f"ids that occur more than once: {examples[0].id}",
+        "17 records, its name says 99",
+        "damaged after",
+    ):
+        assert what in text
+
+
+def test_inspect_finds_images_of_another_size(root):
+    (root / "tfrecords-jpeg-32x32").rename(root / "tfrecords-jpeg-64x64")
+    for path in (root / "tfrecords-jpeg-64x64").glob("*/*.tfrec"):
+        path.rename(path.with_name(path.name.replace("32x32", "64x64")))
+    assert "image of 32 x 32 pixels" in str(inspection.inspect(str(root))[0])
+
+
+def test_a_limited_split_is_read_no_further_than_its_shards(dataset):
+    split = Split.find(str(dataset), 32, "train", 18)
+    health = inspection.inspect_split("train", split, 3)
+    assert len(health.megabytes) == 2
+    assert health.problems == []
+
+
+def test_inspect_of_nothing_is_an_error(tmp_path):
+    with pytest.raises(DataError, match="no tfrecords-jpeg"):
+        inspection.inspect(str(tmp_path))
