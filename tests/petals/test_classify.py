@@ -52,7 +52,7 @@ def test_a_table_and_a_picture_of_new_photos(model, photos, tmp_path):
 def test_a_photo_that_cannot_be_read_is_named_before_anything_is_written(model, photos, tmp_path):
     (photos / "red/05.jpg").write_bytes((photos / "red/05.jpg").read_bytes()[:300])
     output = tmp_path / "predicted"
-    with pytest.raises(DataError, match=r"05\.jpg: damaged image.*: leave it out") as error:
+    with pytest.raises(DataError, match=r"05\.jpg: not a whole image.*: leave it out") as error:
         classify(str(model), [str(photos)], output=output)
     assert "\n" not in str(error.value)
     assert not output.exists()

@@ -132,7 +132,7 @@ def test_mistakes_are_captioned_with_the_truth():
 def test_twins_are_side_by_side_and_red_where_their_labels_differ(splits):
     both = {"train": splits[0], "val": splits[1]}
     prints = duplicates.Fingerprints.of(both)
-    pair = duplicates.Pair(0, 55, ("train", "val"), same_bytes=False, disagree=False)
+    pair = duplicates.Pair(0, 55, ("train", "val"), same_bytes=False, disagree=True)
     axes = photos.twins(prints, [pair], both, ("blue", "red", "yellow")).axes[:2]
     assert [one.get_title() for one in axes] == ["train\nblue", "val\nred"]
     assert {one.title.get_color() for one in axes} == {run.BAD}
