@@ -135,6 +135,7 @@ def settings(competition):
         "epochs": 1,
         "batch_size": 1,
         "augment": "none",
+        "head": "logistic",
     }
     return SMALL | few
 

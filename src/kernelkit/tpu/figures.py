@@ -106,7 +106,8 @@ class CompiledProgram:
             yield f"{self.verdict}. The compiler says:\n{facts['message']}"
             return
         yield self.verdict
-        yield "  " + ", ".join(f"{name} {_size(facts.get(key, 0))}" for name, key in PARTS.items())
+        sizes = {name: facts.get(key, 0) for name, key in PARTS.items()}
+        yield "  " + ", ".join(f"{name} {_size(size)}" for name, size in sizes.items() if size)
         yield (
             f"  {facts['flops'] / 1e9:,.1f} GFLOP and {facts['bytes'] / 1e9:,.2f} GB a chip and "
             f"step: at best {_time(bound)} ({_time(self.by_flops)} by FLOPs, "
