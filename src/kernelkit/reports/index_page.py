@@ -2,33 +2,29 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import nbformat
-
 from kernelkit import files, project
-from kernelkit.notebooks.document import PARAMETERS_TAG
+from kernelkit.errors import NotebookError
+from kernelkit.notebooks import document
 from kernelkit.reports import naming, notebook_html, trail
 from kernelkit.reports.many_runs import RunsPage, ShownRun
 from kernelkit.run_folders import active, history, run_folder
 from kernelkit.shown import Shown
 
-DEPTH = 2  # runs/NAME and runs/SWEEP/NAME; deeper lie a rehearsal's own files
-
 
 def runs_under(
     paths: Sequence[Path], is_run: Callable[[Path], bool] = run_folder.is_run
 ) -> list[Path]:
-    """The run folders among the paths and up to two levels below them, sorted."""
-    runs, level = set(filter(is_run, paths)), list(paths)
-    for _ in range(DEPTH):
-        below = (path for folder in level for path in folder.iterdir() if path.is_dir())
-        level = [path for path in below if not path.name.startswith(".")]
-        runs.update(filter(is_run, level))
-    return sorted(runs)
+    """The run folders among the paths and up to two levels below them (a sweep's), sorted.
+
+    Deeper lie a rehearsal's own files.
+    """
+    places = [place for path in paths for place in (path, *path.glob("*/"), *path.glob("*/*/"))]
+    hidden = {path for path in places if ".kernelkit" in path.parts}
+    return sorted(filter(is_run, {*places} - hidden))
 
 
 def write(folders: Sequence[Path], page: Path) -> Path:
@@ -53,29 +49,20 @@ def render(
 ) -> str:
     """The page's HTML; links start from `base`."""
     curves = [history.curve(folder, shown.score) for folder in folders]
-    runs = [
-        _run(folder, base, shown, points)
-        for folder, (_, points) in zip(folders, curves, strict=True)
-    ]
+    runs = [_run(folder, base, points) for folder, (_, points) in zip(folders, curves, strict=True)]
     curve = next((column for column, _ in curves if column), "")
     columns = shown.parameters
     return RunsPage("Runs", runs, shown, columns, curve=curve, folder=base, live=live or {}).html()
 
 
-def _run(folder: Path, base: Path, shown: Shown, curve: Sequence[float]) -> ShownRun:
+def _run(folder: Path, base: Path, curve: Sequence[float]) -> ShownRun:
     metrics = run_folder.metrics(folder)
     running = active.is_active(folder)
     now = active.activity(folder) if running else active.Activity()
-    values, defaults, reached_end = _executed(folder)
-    note = ""
-    if metrics is None and not running:
-        damaged = (folder / run_folder.METRICS).is_file()
-        note = "metrics.json cannot be read" if damaged else "did not reach its end"
-        note *= damaged or not reached_end
+    note = "" if running or metrics is not None else _why_without_metrics(folder)
     metrics = metrics or {}
-    parameters = run_folder.part(metrics, "parameters")
-    first = shown.parameters
-    name, setting = naming.run_name(folder, lambda: (values or parameters, defaults), first)
+    parameters = run_folder.part(metrics, "parameters").items()
+    name, setting = naming.run_name(folder)
     sweep = trail.sweep_of(folder)
     where = trail.address(folder, base)
     paths = [folder / name for name in run_folder.LEFT_BY_A_RUN if (folder / name).is_file()]
@@ -84,7 +71,7 @@ def _run(folder: Path, base: Path, shown: Shown, curve: Sequence[float]) -> Show
         id=where,
         name=name,
         setting=setting,
-        parameters={n: value for n, value in parameters.items() if n not in naming.IGNORED},
+        parameters={n: value for n, value in parameters if n not in naming.IGNORED},
         metrics=run_folder.numbers(metrics),
         state="running" if running else "",
         when=now.began if running else run_folder.ended(metrics, written),
@@ -100,18 +87,14 @@ def _run(folder: Path, base: Path, shown: Shown, curve: Sequence[float]) -> Show
     )
 
 
-def _executed(folder: Path) -> tuple[naming.Values, naming.Values, bool]:
-    path = run_folder.executed(folder) or folder / active.PART
-    return _read(path, path.stat().st_mtime_ns) if path.is_file() else ({}, {}, False)
-
-
-@functools.lru_cache(4096)  # a page that is watched is made again and again
-def _read(path: Path, _written: int) -> tuple[naming.Values, naming.Values, bool]:
-    """The parameters and defaults of an executed notebook, and whether it reached its end."""
-    try:  # without nbformat's validation, which takes most of the time
-        notebook = nbformat.v4.reads(path.read_text(encoding="utf-8"))
-        defaults = notebook_html.declared(notebook, PARAMETERS_TAG)
-        values = notebook_html.parameters_of(notebook)
-        return values, defaults, notebook_html.reached_end(notebook)
-    except Exception:  # a damaged notebook can have any shape
-        return {}, {}, False
+def _why_without_metrics(folder: Path) -> str:
+    """Why a run has no measures; "" for a notebook that measures nothing and reached its end."""
+    if (folder / run_folder.METRICS).is_file():
+        return "metrics.json cannot be read"
+    executed = run_folder.executed(folder)
+    try:
+        if executed and notebook_html.reached_end(document.read(executed)):
+            return ""
+    except NotebookError:
+        pass
+    return "did not reach its end"

@@ -81,21 +81,16 @@ class RunsPage:
         scores = list(map(self._classes, folders))
         classes = list(dict.fromkeys(name for own in scores for name in own))
         notes, damage = self._notes()
-        data = {
+        sent = ("columns", "axes", "defaults", "curve", "notebook", "live")
+        data = {name: getattr(self, name) for name in sent} | {
             "sweep": self.base is not None,
+            "base": self.base or {},
             "score": self.shown.score,
             "labels": self.shown.measures,
             "minimize": self.shown.minimize,
-            "columns": list(self.columns),
-            "axes": list(self.axes),
-            "base": self.base or {},
-            "defaults": self.defaults,
-            "curve": self.curve,
             "classes": classes,
             "notes": notes,
             "damage": damage,
-            "notebook": self.notebook,
-            "live": self.live,
             "runs": [
                 vars(run)
                 | {

@@ -1,4 +1,4 @@
-"""Names of runs by what tells them apart: a hash is for machines.
+"""Names of runs: a folder's name, or in a sweep what differs, because a hash is for machines.
 
 Every page calls a run by `run_name`, which depends on the run and its sweep alone: no page knows
 the runs that another one shows.
@@ -6,46 +6,37 @@ the runs that another one shows.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from kernelkit.reports import trail
+from kernelkit.run_folders import kit_folder, run_folder
 
 SEED = "seed"
-MOST_NAMED = 4  # parameters in the name of a run that no person named
 IGNORED = ("output",)  # where a run writes its files changes nothing else
-_MADE_BY_KIT = re.compile(r"[0-9a-f]{12}|.+-\d{4}-\d{6}(-\d+)?")  # a sweep's id, a name with a time
 
 Values = Mapping[str, Any]
 
 
-def run_name(
-    folder: Path, read: Callable[[], tuple[Values, Values]], first: Sequence[str]
-) -> tuple[str, str]:
-    """A run's name, and its setting in full, which is what it sets besides the seed.
+def run_name(folder: Path) -> tuple[str, str]:
+    """A run's name, and its setting, which is the name without the seed.
 
-    A run of a sweep is named by what differs among the sweep's runs. A name that a person gave a
-    folder stays. Any other run is named by what it changes of its notebook's defaults, those named
-    `first` before the others. `read` is called where these are needed, for all its values and for
-    the defaults. Where nothing tells, it is the folder's name.
+    A run of a sweep is named by what differs among the sweep's runs, every other one by its folder.
     """
-    own, sweep = folder.resolve().name, trail.sweep_of(folder)
-    if not sweep and not _MADE_BY_KIT.fullmatch(own):
-        return own, own
-    values, defaults = read()
-    if sweep:
-        return texts({n: values[n] for n in trail.varying(sweep) if n in values}, own)
-    settings = changed(values, defaults)
-    settings = dict(sorted(settings.items(), key=lambda item: item[0] not in first))
-    return texts(settings, own, MOST_NAMED)
+    settings: Values = {}
+    if varying := trail.varying(folder):
+        values = kit_folder.read_json(folder, kit_folder.STATE).get("parameters", {})
+        # Kaggle hands out no hidden folders.
+        values = values or run_folder.part(run_folder.metrics(folder) or {}, "parameters")
+        settings = {name: values[name] for name in varying if name in values}
+    return texts(settings, folder.resolve().name)
 
 
-def texts(settings: Values, otherwise: str, most: int = 0) -> tuple[str, str]:
-    """A name of at most so many settings, and all of them without the seed, as text."""
+def texts(settings: Values, otherwise: str) -> tuple[str, str]:
+    """A name of all settings, and one of those without the seed; `otherwise` if there are none."""
     unseeded = {name: value for name, value in settings.items() if name != SEED}
-    return setting_text(settings, most) or otherwise, setting_text(unseeded) or otherwise
+    return setting_text(settings) or otherwise, setting_text(unseeded) or otherwise
 
 
 def changed(values: Values, defaults: Values) -> dict[str, Any]:
@@ -57,15 +48,9 @@ def changed(values: Values, defaults: Values) -> dict[str, Any]:
     }
 
 
-def setting_text(values: Values, most: int = 0) -> str:
-    """`augment=strong schedule=constant`, numbers to four digits: a search proposes sixteen.
-
-    With `most` no more than so many are named, and how many more there are.
-    """
-    parts = [
+def setting_text(values: Values) -> str:
+    """`augment=strong schedule=constant`, numbers to four digits: a search proposes sixteen."""
+    return " ".join(
         f"{name}={value:.4g}" if isinstance(value, float) else f"{name}={value}"
         for name, value in values.items()
-    ]
-    if most and len(parts) > most:
-        parts = [*parts[:most], f"and {len(parts) - most} more"]
-    return " ".join(parts)
+    )

@@ -60,19 +60,15 @@ def render(
     parts = [part for s in shown.sections if (part := sections.filled(s, folder))]
     resources = history.read(folder, RESOURCES)
     values = notebook_html.parameters_of(notebook)
-    defaults = notebook_html.declared(notebook, document.PARAMETERS_TAG)
-    changed = naming.changed(values, defaults)
+    changed = naming.changed(values, notebook_html.declared(notebook, document.PARAMETERS_TAG))
     title, failure = notebook_html.title(notebook), notebook_html.failure(notebook)
-    name = title or "Report"
-    if run_folder.is_run(folder):
-        name, _ = naming.run_name(folder, lambda: (values, defaults), shown.parameters)
-    kicker = (title, "/".join(folder.resolve().parts[-2 if trail.sweep_of(folder) else -1 :]))
+    name = naming.run_name(folder)[0] if run_folder.is_run(folder) else title or "Report"
     date = time.strftime("%d %B %Y, %H:%M", time.localtime(ended))
     body = shell.rendered(
         "report.html.j2",
         name=name,
-        kicker=[text for text in kicker if text and text != name],
-        facts=filter(None, (date, run_folder.data_name(metrics), run_folder.device_name(metrics))),
+        title=title,
+        facts=(date, run_folder.data_name(metrics), run_folder.device_name(metrics)),
         failure=failure,
         origin=_origin(folder, metrics),
         cards=[texts[name] for name in sorted(texts, key=lambda n: n != shown.score)][:CARDS],

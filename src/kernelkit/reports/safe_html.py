@@ -22,15 +22,11 @@ _TAGS = """
     sub summary sup table tbody td tfoot th thead tr tt u ul var
 """
 TAGS = frozenset(_TAGS.split())
-_EVERYWHERE = frozenset(("class", "id", "style", "title", "align", "valign", "dir", "lang"))
-_IN = {
-    "img": frozenset(("alt", "width", "height")),
-    "td": frozenset(("colspan", "rowspan")),
-    "th": frozenset(("colspan", "rowspan", "scope")),
-    "table": frozenset(("border",)),
-    "ol": frozenset(("start", "type")),
-    "details": frozenset(("open",)),
-}
+_ATTRIBUTES = """
+    class id style title align valign dir lang alt width height colspan rowspan scope border start
+    type open
+"""
+ATTRIBUTES = frozenset(_ATTRIBUTES.split())
 _LINK = re.compile(r"(?:https?://|mailto:|#)", re.IGNORECASE)
 _PICTURE = re.compile(r"data:image/(?:png|jpeg|gif|webp|svg\+xml);base64,", re.IGNORECASE)
 # The text of these elements is not for readers. One that never closes ends with the page, so that
@@ -78,4 +74,4 @@ def _allowed(tag: str, name: str, value: str) -> bool:
         return _LINK.match(value) is not None
     if (tag, name) == ("img", "src"):  # a report asks no network
         return _PICTURE.match(value) is not None
-    return name in _EVERYWHERE or name in _IN.get(tag, ())
+    return name in ATTRIBUTES

@@ -12,7 +12,7 @@ import json
 import math
 import re
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -53,20 +53,15 @@ def _figure(path: Path) -> Content:
 
 def _table(path: Path) -> Content:
     records = _records(path)[:MOST_ROWS]
-    names = list(dict.fromkeys(name for record in records for name in record))
-    columns = []
-    for name in names:
-        values = [record.get(name) for record in records]
-        columns.append([_cell(*pair) for pair in zip(values, _column(values), strict=True)])
-    rows = list(zip(*columns, strict=True))
-    pictures = any(cell["picture"] for cell in rows[0])
-    return {"columns": names, "rows": rows, "pictures": pictures}
+    columns = list(dict.fromkeys(name for record in records for name in record))
+    rows = [[_cell(record.get(name)) for name in columns] for record in records]
+    return {"columns": columns, "rows": rows, "pictures": any(c["picture"] for c in rows[0])}
 
 
 def _photos(path: Path) -> Content:
     photos = []
     for record in _records(path)[:MOST_PHOTOS]:
-        cells = {name: _cell(value, written(value)) for name, value in record.items()}
+        cells = {name: _cell(value) for name, value in record.items()}
         picture = next(cell["picture"] for cell in cells.values() if cell["picture"])
         texts = {name: cell["text"] for name, cell in cells.items() if cell["text"]}
         alt = ", ".join(f"{name} {text}" for name, text in texts.items())
@@ -81,22 +76,17 @@ def _bars(path: Path) -> Content:
     mean, longest = statistics.fmean(values), max(1.0, values[-1])
     if not math.isfinite(mean):
         raise ValueError(f"{path} has a score that is no number")
-    others = [_column(list(map(_number, cells)), 3) for cells in zip(*rows, strict=True)][2:]
     bars = [
         {
-            "name": row[0],
+            "name": name,
             "text": f"{value:.3f}",
             "width": round(100 * max(value, 0) / longest, 1),
             "below": value < mean,
-            "others": [safe_text.plain(text) for text in further],
+            "others": [safe_text.plain(written(_number(cell))) for cell in others],
         }
-        for row, value, *further in zip(rows, values, *others, strict=True)
+        for (name, _, *others), value in zip(rows, values, strict=True)
     ]
-    finding = (
-        f"Lowest: {bars[0]['text']} ({bars[0]['name']}). Highest: {bars[-1]['text']} "
-        f"({bars[-1]['name']}). Mean: {mean:.3f}."
-    )
-    return {"columns": columns, "bars": bars, "mean": f"{mean:.3f}", "finding": finding}
+    return {"columns": columns, "bars": bars, "mean": f"{mean:.3f}"}
 
 
 def _matrix(path: Path) -> Content:
@@ -149,25 +139,12 @@ def _number(text: str) -> int | float | str:
     return text
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _cell(value: object, text: str) -> Content:
+def _cell(value: object) -> Content:
     """A value as a page shows it: its picture, or its text and whether that is a number."""
     if isinstance(value, str) and _PICTURE.fullmatch(value):
         return {"picture": value, "text": "", "number": False}
-    return {"picture": "", "text": safe_text.plain(text), "number": _is_number(value)}
-
-
-def _column(values: Sequence[Any], most: int = 4) -> list[str]:
-    """A column's values as text; where one is a fraction, all have its digits after the point."""
-    finite = [abs(value) for value in values if _is_number(value) and math.isfinite(value)]
-    if not any(isinstance(value, float) for value in finite):
-        return list(map(written, values))
-    largest = max(finite)
-    digits = most if largest <= 1 else max(0, most - len(str(int(largest))))
-    return [f"{v:,.{digits}f}" if _is_number(v) else written(v) for v in values]
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return {"picture": "", "text": safe_text.plain(written(value)), "number": number}
 
 
 def written(value: object) -> str:

@@ -17,10 +17,12 @@ def sweep_of(folder: Path) -> Path | None:
     return parent if (parent / SWEEP).is_file() else None
 
 
-def varying(sweep: Path) -> list[str]:
-    """The parameters that tell the sweep's runs apart, as noted when it began; [] if unknown."""
+def varying(folder: Path) -> list[str]:
+    """The parameters that tell the runs of the folder's sweep apart; [] outside a sweep."""
     try:
-        return list(json.loads((sweep / SWEEP).read_text(encoding="utf-8"))["varying"])
+        return list(
+            json.loads((folder.resolve().parent / SWEEP).read_text(encoding="utf-8"))["varying"]
+        )
     except (OSError, ValueError, TypeError, KeyError):
         return []
 

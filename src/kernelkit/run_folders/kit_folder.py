@@ -48,7 +48,7 @@ def place(folder: Path, name: str) -> Path:
 def left_by_run(folder: Path) -> frozenset[str] | None:
     """The names of the run's downloaded files; None if nothing was downloaded into the folder."""
     record = path(folder, RECORD)
-    return frozenset(str(line["name"]) for line in _lines(record)) if record.is_file() else None
+    return frozenset(_fetched(record)) if record.is_file() else None
 
 
 def read_json(folder: Path, name: str) -> dict[str, Any]:
@@ -65,9 +65,7 @@ class FetchedFiles:
     def __init__(self, folder: Path) -> None:
         self._path = path(folder, RECORD)
         self._lock = threading.Lock()
-        self._fetched = {
-            line["name"]: (line.get("size"), line.get("mtime_ns")) for line in _lines(self._path)
-        }
+        self._fetched = _fetched(self._path)
         if not self._path.is_file():
             files.write_text(self._path, "")
 
@@ -87,13 +85,12 @@ class FetchedFiles:
             record.write(json.dumps(line) + "\n")
 
 
-def _lines(record: Path) -> list[dict[str, object]]:
-    """The readable lines of a record: a kill can truncate the last one."""
-    lines = []
+def _fetched(record: Path) -> dict[str, tuple[int, int]]:
+    """{name: (size, mtime in ns)} of the readable lines: a kill can truncate the last one."""
+    fetched = {}
     written = record.read_text(encoding="utf-8", errors="replace") if record.is_file() else ""
     for text in written.splitlines():
-        with contextlib.suppress(ValueError):
+        with contextlib.suppress(ValueError, TypeError, KeyError):
             line = json.loads(text)
-            if isinstance(line, dict) and isinstance(line.get("name"), str) and line["name"]:
-                lines.append(line)
-    return lines
+            fetched[str(line["name"])] = (line["size"], line["mtime_ns"])
+    return fetched

@@ -13,7 +13,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
 from kernelkit import files, project
-from kernelkit.reports import index_page, many_runs, report, trail
+from kernelkit.reports import index_page, many_runs, trail
 from kernelkit.run_folders import active, kit_folder
 from kernelkit.shown import duration
 
@@ -135,16 +135,6 @@ def test_runs_are_called_by_what_differs_and_not_by_a_hash(runs, sweep):
     assert len(own) == 4
 
 
-def test_a_name_that_the_kit_made_up_gives_way_to_what_differs(runs):
-    for name, dropout in (("02_train-1122-031200", 0.25), ("02_train-1122-041200-2", 0.5)):
-        executed(runs / name, f"dropout = {dropout}")
-    page = index_page.write(index_page.runs_under([runs]), runs / "index.html")
-    names = {run["folder"]: run["name"] for run in data_of(page)["runs"]}
-    assert names["02_train-1122-031200"] == "dropout=0.25"
-    assert names["02_train-1122-041200-2"] == "02_train-1122-041200-2"  # all at its defaults
-    assert names["a"] == "a"
-
-
 def executed(folder, given="", outputs=(), count=1):
     """A run's folder with its notebook, whose second cell has these outputs; without metrics."""
     folder.mkdir(parents=True)
@@ -169,18 +159,6 @@ def test_a_run_without_metrics_has_ended_if_its_notebook_did(runs):
     notes = {run["name"]: run["note"] for run in data_of(page)["runs"]}
     assert notes["explored"] == ""
     assert notes["failed"] == notes["cut-off"] == "did not reach its end"
-
-
-def test_a_report_has_the_name_that_the_index_has(runs):
-    executed(runs / "02_train-1122-031200", "dropout = 0.25")
-    executed(runs / "mine", "dropout = 0.25")
-    named = [runs / "02_train-1122-031200", runs / "mine"]
-    for folder in named:
-        report.report([folder])
-    page = report.report([runs], index=True)[0]
-    for folder, name in zip(named, ("dropout=0.25", "mine"), strict=True):
-        assert name in [run["name"] for run in data_of(page)["runs"]]
-        assert f"<h1>{name}</h1>" in (folder / "report.html").read_text()
 
 
 def test_reports_lead_back_to_their_sweep_and_to_all_runs(runs, sweep):
