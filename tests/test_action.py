@@ -223,7 +223,7 @@ def test_dispatch_now_and_collect_later_on_another_machine(job):
     assert job.output("state") == "running"
     assert until_complete(job, "collect", push=push, output="home") == 0, job.said
 
-    assert "| rmse | 0.25 |" in job.summary.read_text()
+    assert "| rmse | 0.2500 |" in job.summary.read_text()
     assert json.loads((job.checkout / "home" / "metrics.json").read_text())["rows"] == 1200
     kept = [p.read_text() for p in job.checkout.rglob("*") if p.suffix in (".jsonl", ".txt")]
     for text in (job.said, job.summary.read_text(), *kept):

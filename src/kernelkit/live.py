@@ -31,7 +31,6 @@ HERE = "127.0.0.1"
 POLL_SECONDS = 1.0  # between two questions of a page: runs/live.js
 PAUSE = 10  # times as long as it took to make, a page is served as it is: runs come first
 REQUEST_SECONDS = 10.0  # for a request to arrive, and for its answer to leave
-LARGEST = 200_000_000  # bytes of a page
 
 Render = Callable[[bool], str]  # the page's HTML; the argument: whether the command is at its end
 
@@ -63,8 +62,8 @@ class LiveServer(ThreadingTCPServer):
         with contextlib.suppress(OSError, ValueError):
             file = (self.root / place).resolve()
             if file.suffix == ".html" and file.is_relative_to(self.root):
-                text = file.read_bytes() if file.stat().st_size <= LARGEST else None
-                return _connected(text) if text and file.name == trail.INDEX else text
+                text = file.read_bytes()
+                return _connected(text) if file.name == trail.INDEX else text
         return None
 
     def rendered(self) -> bytes:

@@ -98,20 +98,13 @@ class Shown:
         return json.dumps(asdict(self))
 
     def texts(self, metrics: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
-        """{name: (label, formatted value)} of the measures in `metrics`."""
-        return {
-            name: ("time" if name == "seconds" else label, measure(name, value))
-            for name, (label, value) in self.numbers(metrics).items()
-        }
-
-    def numbers(self, metrics: Mapping[str, Any]) -> dict[str, tuple[str, float]]:
-        """{name: (label, value)} of the measures in `metrics`.
+        """{name: (label, formatted value)} of the measures in `metrics`.
 
         If the project names no measures, these are all plain numbers, in the file's order.
         """
         labels = self.measures or {name: name.replace("_", " ") for name in metrics}
         return {
-            name: (label, value)
+            name: ("time" if name == "seconds" else label, measure(name, value))
             for name, label in labels.items()
             if isinstance(value := metrics.get(name), int | float) and not isinstance(value, bool)
         }

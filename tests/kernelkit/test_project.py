@@ -27,7 +27,7 @@ def test_what_is_shown_is_what_the_project_says(tmp_path):
     shown = project.shown(tmp_path / "runs/a")
     assert shown == Shown("rmse", ("model",), {"rmse": "RMSE", "seconds": "seconds"})
     metrics = {"seconds": 3.0, "rmse": 0.25, "loss": 1.0, "device": {}}
-    assert shown.numbers(metrics) == {"rmse": ("RMSE", 0.25), "seconds": ("seconds", 3.0)}
+    assert shown.texts(metrics) == {"rmse": ("RMSE", "0.2500"), "seconds": ("time", "3.0 s")}
 
 
 def test_runs_kept_elsewhere_are_shown_as_the_present_project_says(tmp_path, monkeypatch):
@@ -49,9 +49,9 @@ def test_a_session_is_told_by_a_variable(tmp_path, monkeypatch):
 def test_without_settings_all_plain_numbers_are_shown(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     metrics = {"val_loss": 1.5, "done": True, "name": "x", "epochs": 3}
-    assert project.shown(tmp_path).numbers(metrics) == {
-        "val_loss": ("val loss", 1.5),
-        "epochs": ("epochs", 3),
+    assert project.shown(tmp_path).texts(metrics) == {
+        "val_loss": ("val loss", "1.5000"),
+        "epochs": ("epochs", "3"),
     }
 
 

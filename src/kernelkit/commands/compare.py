@@ -86,18 +86,12 @@ def report(
     With --index the command writes one page over all runs, and PATH may be a folder of run folders.
     """
     from kernelkit.reports.report import report
+    from kernelkit.terminal.events import Events, from_here
 
-    def left_out(line: str) -> None:
-        if as_json:
-            click.echo(json.dumps({"event": "left out", "text": line}))
-        elif not quiet:
-            click.echo(line, err=True)
-
-    for page in report(paths, index=index, output=output, left_out=left_out):
-        if as_json:
-            click.echo(json.dumps({"event": "report", "path": str(page)}))
-        elif not quiet:
-            click.echo(page)
+    events = Events(as_json=as_json, quiet=quiet)
+    pages = report(paths, index, output, left_out=lambda line: events("left out", line))
+    for page in pages:
+        events("report", from_here(page), path=str(page))
 
 
 @options.command("watch", ("", "runs"))
@@ -109,9 +103,7 @@ def watch(folder: Path | None, as_json: bool, quiet: bool) -> None:
     machine alone, at an address with a token; without a browser, open the address that is printed.
     """
     from kernelkit.live import watch
+    from kernelkit.terminal.events import Events
 
-    def tell(address: str) -> None:
-        text = address if quiet else f"live, on this machine alone: {address}\nCtrl-C ends it"
-        click.echo(json.dumps({"event": "live", "address": address}) if as_json else text)
-
-    watch(folder, tell)
+    events = Events(as_json=as_json, quiet=quiet)
+    watch(folder, lambda address: events("live", f"{address}  Ctrl-C ends it", address=address))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 import os
 import re
 import shlex
@@ -16,8 +15,6 @@ import click
 from kernelkit import project
 from kernelkit.commands import options
 from kernelkit.errors import NoLocalKaggleError, ParameterError
-
-FOLDER = click.Path(path_type=Path, file_okay=False, resolve_path=True)
 
 
 @options.command("init", ("leaves --competition leaf-classification", "leaves --from anna/leaves"))
@@ -35,13 +32,12 @@ def init(
     removed.
     """
     from kernelkit.start.new_repository import init
+    from kernelkit.terminal.events import Events
 
+    events = Events(as_json=as_json, quiet=quiet)
     written = [str(path) for path in init(folder, competition, source)]
-    if as_json:
-        click.echo(json.dumps({"event": "init", "folder": str(folder), "files": written}))
-    elif not quiet:
-        following = f"next: cd {shlex.quote(str(folder))} && kernelkit rehearse"
-        click.echo("\n".join([*written, following]))
+    events("init", "\n".join(written), folder=str(folder), files=written)
+    events("next", f"cd {shlex.quote(str(folder))} && kernelkit rehearse")
 
 
 @options.command(
@@ -49,37 +45,26 @@ def init(
     ("", "--port 8800 --faults 7"),
     context_settings={"ignore_unknown_options": True},
 )
-@click.option("--root", type=FOLDER, help="Its folder (default: runs/local_kaggle of the project).")
-@click.option("--catalogue", type=FOLDER, help="What kernels read (default: ROOT/catalogue).")
-@click.option("--fill", metavar="COMMAND", help="Fills {catalogue} before serving.")
 @click.argument("others", nargs=-1, type=click.UNPROCESSED, metavar="[OPTION]...")
-def local(
-    root: Path | None,
-    catalogue: Path | None,
-    fill: str | None,
-    others: tuple[str, ...],
-    as_json: bool,
-    quiet: bool,
-) -> None:
+def local(others: tuple[str, ...], as_json: bool, quiet: bool) -> None:
     """Serve a local stand-in for Kaggle with this project's inputs.
 
-    Prints how to point the official client at it. Every other OPTION is passed to
-    `python -m local_kaggle`, for example --port, --faults SEED, --account and --token; see its
-    --help.
+    Prints how to point the official client at it. Every OPTION is one of `python -m local_kaggle`,
+    for example --port, --faults SEED, --account and --token; see its --help. The --root is
+    runs/local_kaggle of the project, and the project's command fills its catalogue if that is
+    empty.
     """
     if importlib.util.find_spec("local_kaggle") is None:
         raise NoLocalKaggleError
     own = project.find_project(Path.cwd())
-    root = root or own.local_kaggle
-    inputs = catalogue or root / "catalogue"
+    inputs = own.local_kaggle / "catalogue"
+    words = [f"--root={own.local_kaggle}"]
     empty = not (inputs.is_dir() and any(inputs.iterdir()))
     by_itself = re.findall(r"\{(\w+)\}", own.catalogue) == ["catalogue"]  # without a push
-    if by_itself and empty and not (fill or catalogue):
+    if empty and by_itself and not any(w.startswith(("--root", "--cat", "--fill")) for w in others):
         os.chdir(own.root)
-        fill = own.catalogue
-    words = [f"--root={root}", *others, *["--json"] * as_json, *["--quiet"] * quiet]
-    words += [f"--catalogue={catalogue}"] if catalogue else []
-    words += [f"--fill={fill}"] if fill else []
+        words.append(f"--fill={own.catalogue}")
+    words += [*others, *["--json"] * as_json, *["--quiet"] * quiet]
     command = [sys.executable, "-m", "local_kaggle", *words]
     os.execv(sys.executable, command)  # noqa: S606 - our own arguments, and no shell
 

@@ -6,7 +6,6 @@ from html import escape
 from pathlib import Path
 
 from kernelkit import files, project
-from kernelkit.reports.sections import written
 from kernelkit.run_folders import run_folder
 from kernelkit.terminal import safe_text
 
@@ -17,8 +16,7 @@ def table(folder: Path, title: str) -> str:
     head = f"### {_cell(title)}\n\n"
     if not metrics:
         return f"{head}The run left no `{run_folder.METRICS}`.\n"
-    numbers = project.shown(folder).numbers(metrics).values()
-    rows = [(label, written(value)) for label, value in numbers]
+    rows = list(project.shown(folder).texts(metrics).values())
     if device := run_folder.device_name(metrics):
         rows.append(("device", device))
     lines = ["| measure | value |", "|---|---|"]

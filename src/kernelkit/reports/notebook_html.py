@@ -19,7 +19,6 @@ ERROR_CELL_TAG = "papermill-error-cell-tag"
 HIDDEN_TAGS = ("bundle", ERROR_CELL_TAG, INJECTED_TAG, PARAMETERS_TAG)
 LONGEST_TEXT, MOST_COLOURS = 500_000, 5_000  # characters, escapes: of one output in a page
 LONGEST_FAILURE = 2_000
-LONGEST_PICTURE = 14_000_000  # characters, which are 10 MB
 WHOLE = "the executed notebook has all of it"
 _TITLE = re.compile(r"^#\s+(.+?)\s*$", re.MULTILINE)
 
@@ -78,16 +77,9 @@ def _shown_output(output: nbformat.NotebookNode) -> nbformat.NotebookNode:
     elif output.output_type == "error":
         output.traceback = [_short("\n".join(map(str, output.traceback)))]
     else:
-        data = {
-            kind: value
-            for kind, value in output.data.items()
-            if not (kind.startswith("image/") and len(str(value)) > LONGEST_PICTURE)
-        }
-        if len(data) < len(output.data):
-            data["text/plain"] = f"[a picture is too large for a report: {WHOLE}]"
-        if "text/plain" in data:
-            data["text/plain"] = _short(data["text/plain"])
-        output.data = nbformat.from_dict(data)
+        output.data = nbformat.from_dict(
+            {kind: _short(v) if kind == "text/plain" else v for kind, v in output.data.items()}
+        )
     return output
 
 

@@ -15,9 +15,9 @@ from kernelkit.run_folders import kit_folder, run_folder
 
 def report(
     paths: Sequence[Path],
-    *,
     index: bool = False,
     output: Path | None = None,
+    *,
     left_out: Callable[[str], object] = lambda line: None,
 ) -> list[Path]:
     """Write a report for each path, and with `index` a page over all runs; returns the pages.

@@ -9,7 +9,6 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
-import signal
 import socket
 import subprocess
 import sys
@@ -27,7 +26,6 @@ from kernelkit.running.run_notebook import ExecutedRun, check, run_notebook
 from kernelkit.terminal.cli import exits_with_code
 
 LOG = "log.txt"
-GRACE = 15.0  # seconds for the other hosts to report a lost host themselves
 POLL_SECONDS = 0.2
 
 
@@ -85,32 +83,28 @@ def _environments(count: int) -> list[dict[str, str]]:
             stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)
         ]
         addresses = [f"127.0.0.1:{each.getsockname()[1]}" for each in sockets]
-    if importlib.util.find_spec("jax") is not None:
-        variables = {"JAX_COORDINATOR_ADDRESS": addresses[0], "JAX_NUM_PROCESSES": str(count)}
-        return [{**os.environ, **variables, "JAX_PROCESS_ID": str(i)} for i in range(count)]
-    cluster = {"worker": addresses}
-    tasks = [{"cluster": cluster, "task": {"type": "worker", "index": i}} for i in range(count)]
-    return [{**os.environ, "TF_CONFIG": json.dumps(task)} for task in tasks]
+    own = []
+    for index in range(count):
+        if importlib.util.find_spec("jax") is not None:
+            variables = {"JAX_COORDINATOR_ADDRESS": addresses[0], "JAX_NUM_PROCESSES": str(count)}
+            own.append(variables | {"JAX_PROCESS_ID": str(index)})
+        else:
+            task = {"cluster": {"worker": addresses}, "task": {"type": "worker", "index": index}}
+            own.append({"TF_CONFIG": json.dumps(task)})
+    return [{**os.environ, **variables} for variables in own]
 
 
 def _watch(hosts: Sequence[subprocess.Popen[bytes]], folder: Path) -> None:
     """Return once all hosts are done; raise the error of the first that fails."""
     while None in (codes := [host.poll() for host in hosts]) and not any(codes):
         time.sleep(POLL_SECONDS)
-    if not any(codes):
-        return
-    deadline = time.monotonic() + GRACE
-    while any(host.poll() is None for host in hosts) and time.monotonic() < deadline:
-        time.sleep(POLL_SECONDS)
-    dead, code = next((index, code) for index, code in enumerate(codes) if code)
-    end = (
-        f"was killed ({signal.Signals(-code).name})" if code < 0 else f"ended with exit code {code}"
-    )
-    raise of_exit_code(code)(
-        f"host {dead} {end}, so the others were ended"
-        + (f"; its output is in {folder / HOST_FOLDER.format(dead) / LOG}" if dead else "")
-        + ". The same command continues from the last checkpoint"
-    )
+    for index, code in enumerate(codes):
+        if code:
+            log = f"; its output is in {folder / HOST_FOLDER.format(index) / LOG}" if index else ""
+            raise of_exit_code(code)(
+                f"host {index} ended with exit code {code}, so the others were ended{log}. The "
+                "same command continues from the last checkpoint"
+            )
 
 
 if __name__ == "__main__":

@@ -38,6 +38,7 @@ RESULTS = frozenset(
         "dry run",
         "metrics",
         "report",
+        "live",
         "score",
         "dataset",
         "model",

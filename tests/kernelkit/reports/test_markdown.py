@@ -11,7 +11,7 @@ def test_measures_are_rows(tmp_path):
     shown = markdown.table(tmp_path, "me/kernel/3")
     assert shown.startswith("### me/kernel/3\n\n| measure | value |\n|---|---|\n")
     assert "| macro F1 | 0.9123 |\n" in shown
-    assert "| seconds | 12 |\n| device | EPYC |\n" in shown
+    assert "| time | 12 s |\n| device | EPYC |\n" in shown
 
 
 def test_no_text_of_a_run_becomes_markup(tmp_path):

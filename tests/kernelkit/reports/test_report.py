@@ -174,7 +174,6 @@ def test_long_outputs_are_shown_from_both_ends(tmp_path):
     outputs = [
         nbformat.v4.new_output("stream", text=long),
         nbformat.v4.new_output("display_data", data={"text/plain": long}),
-        nbformat.v4.new_output("display_data", data={"image/png": "A" * 20_000_000}),
         nbformat.v4.new_output("error", ename="E", evalue=long, traceback=[long]),
         nbformat.v4.new_output("stream", text="\x1b[31mx\x1b[0m" * 50_000),
     ]
@@ -184,7 +183,6 @@ def test_long_outputs_are_shown_from_both_ends(tmp_path):
     text = page.read_text()
     assert len(text) < 3_000_000
     assert text.count("characters omitted: the executed notebook has all of it") == 3
-    assert "a picture is too large for a report" in text
 
 
 def test_colours_stay_and_other_sequences_go(tmp_path):
