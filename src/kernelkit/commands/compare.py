@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -49,24 +48,18 @@ def sweep(
     """
     from kernelkit.sweep.command import sweep
     from kernelkit.sweep.options import SweepOptions
+    from kernelkit.terminal.events import Events, from_here
 
-    dry_run = given["dry_run"]
-    captured = io.StringIO() if quiet or (as_json and dry_run) else None
-    stream = captured or (sys.stderr if as_json else None)
+    stream = io.StringIO() if quiet or as_json else None
     folder = sweep(file, parameters, SweepOptions(**given, stream=stream))
-    shown = captured.getvalue() if captured and dry_run else ""
-    if as_json:
-        click.echo(json.dumps(_event(folder, shown)))
-    elif quiet:
-        click.echo(shown.rstrip("\n") or folder / "index.html")
-
-
-def _event(folder: Path, shown: str) -> dict[str, Any]:
-    """The result of a sweep: its table, or the output of a dry run."""
-    if shown:
-        return {"event": "dry run", "text": shown, "folder": str(folder)}
-    table = json.loads((folder / "results.json").read_text(encoding="utf-8"))
-    return {"event": "sweep", "folder": str(folder), **table}
+    if stream is None:
+        return
+    events = Events(as_json=as_json, quiet=quiet)
+    if given["dry_run"]:
+        events("dry run", stream.getvalue(), folder=str(folder))
+    else:
+        table = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+        events("sweep", from_here(folder / "index.html"), folder=str(folder), **table)
 
 
 @options.command("report", ("runs/train", "runs/*/ --index"))

@@ -38,6 +38,7 @@ RESULTS = frozenset(
         "dry run",
         "metrics",
         "report",
+        "sweep",
         "live",
         "score",
         "dataset",
