@@ -16,15 +16,13 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from local_kaggle import topics
 from local_kaggle.api import accounts
-from local_kaggle.api.wire import METHODS, Method, decode, encode, key
+from local_kaggle.api.wire import METHODS, Method, decode, key
 from local_kaggle.competitions import competitions, submissions
-from local_kaggle.datasets import datasets
 from local_kaggle.faults.responses import answered, as_json
-from local_kaggle.files import storage
-from local_kaggle.forums import topics
+from local_kaggle.files import datasets, models, storage
 from local_kaggle.kernels import kernels, outputs, quota, saving
-from local_kaggle.models import models
 from local_kaggle.state import ServerState
 
 SERVICES = (
@@ -52,27 +50,25 @@ log = logging.getLogger(__name__)
 def build_app(state: ServerState) -> ASGIApp:
     """The whole application over one server's state."""
     storage.remove_expired(state)
-    routes = [
-        Route(path, functools.partial(endpoint, state), methods=[method])
-        for method, path, endpoint in (
-            ("GET", "/api/v1/kernels/logs/stream/{owner}/{slug}", outputs.log_stream),
-            (
-                "POST",
-                "/api/v1/kernels.KernelsApiService/GetKernelSessionLogsStream",
-                outputs.log_stream,
-            ),
-            ("POST", "/api/v1/{service}/{method}", call),
-            ("GET", "/storage/{area}/{name:path}", storage.download),
-            ("PUT", "/upload/{token}", storage.upload),
-        )
-    ]
+    endpoints = {
+        "GET /api/v1/kernels/logs/stream/{owner}/{slug}": outputs.log_stream,
+        "POST /api/v1/kernels.KernelsApiService/GetKernelSessionLogsStream": outputs.log_stream,
+        "POST /api/v1/{service}/{method}": call,
+        "GET /storage/{area}/{name:path}": storage.download,
+        "PUT /upload/{token}": storage.upload,
+    }
+    routes = []
+    for name, endpoint in endpoints.items():
+        method, path = name.split()
+        routes.append(Route(path, functools.partial(endpoint, state), methods=[method]))
     app = Starlette(routes=routes, exception_handlers={HTTPException: as_json})
     return _for_this_machine(app)
 
 
 async def call(state: ServerState, request: Request) -> Response:
     """`POST /api/v1/<service>/<Method>` for all services."""
-    method = METHODS.get(key("{service}/{method}".format(**request.path_params)))
+    name = "{service}/{method}".format(**request.path_params)
+    method = METHODS.get(key(name))
     try:
         # Before the body is read: nobody else's is kept in memory.
         anonymous = method is not None and method.anonymous
@@ -85,7 +81,6 @@ async def call(state: ServerState, request: Request) -> Response:
 
     async def answer(state: ServerState, _request: Request) -> Response:
         if method is None:
-            name = "{service}/{method}".format(**request.path_params)
             raise HTTPException(501, f"{name} is not rehearsed by the local Kaggle")
         return await run_in_threadpool(_carry_out, state, method, body, user)
 
@@ -114,7 +109,9 @@ def _carry_out(state: ServerState, method: Method, body: bytes, user: str) -> Re
     except Exception as error:
         log.exception("%s failed", method.answer.__name__)
         raise HTTPException(500, f"the local Kaggle failed: {error!r}") from error
-    return answer if isinstance(answer, Response) else JSONResponse(encode(answer))
+    if isinstance(answer, Response):
+        return answer
+    return JSONResponse({name: value for name, value in answer.items() if value is not None})
 
 
 def _for_this_machine(app: ASGIApp) -> ASGIApp:

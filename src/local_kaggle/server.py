@@ -16,12 +16,12 @@ from filelock import FileLock, Timeout
 
 from local_kaggle.app import build_app
 from local_kaggle.errors import LocalKaggleError
+from local_kaggle.execution import reruns
+from local_kaggle.execution.reruns import Rerun
 from local_kaggle.faults.schedule import FaultSchedule
 from local_kaggle.limits import ServerLimits
-from local_kaggle.rerun import reruns
-from local_kaggle.rerun.reruns import Rerun
 from local_kaggle.serving import Serving
-from local_kaggle.state import DEFAULT_USER, ServerState
+from local_kaggle.state import DEFAULT_USER, ServerState, Settings
 
 UNSET_FOR_CLIENT = (
     "KAGGLE_API_TOKEN",
@@ -39,7 +39,7 @@ UNSET_FOR_CLIENT = (
 IN_USE, CANNOT_WRITE = 13, 12  # exit codes
 
 
-class LocalKaggle:
+class LocalKaggle(Settings):
     """A stand-in for Kaggle on 127.0.0.1, served from a thread of this process.
 
     root       folder of its state (SQLite, sessions, datasets), created if missing; a later server
@@ -80,13 +80,16 @@ class LocalKaggle:
             raise LocalKaggleError(
                 "a rehearsal runs on Linux or macOS: on Windows, start it in WSL", exit_code=3
             )
-        self.root = Path(root).absolute()
-        self.catalogue = Path(catalogue).absolute() if catalogue else self.root / "catalogue"
-        self.faults = faults or FaultSchedule()
-        self.limits = limits or ServerLimits()
-        self.port = port
-        self.accounts = dict(accounts or {})
-        self.tokens = dict(tokens or {})
+        root = Path(root).absolute()
+        super().__init__(
+            root,
+            port,
+            Path(catalogue or root / "catalogue").absolute(),
+            faults or FaultSchedule(),
+            limits or ServerLimits(),
+            dict(accounts or {}),
+            dict(tokens or {}),
+        )
         self._serving: tuple[ServerState, Serving] | None = None
         self._claim: FileLock
 
@@ -133,11 +136,6 @@ class LocalKaggle:
         `submission` is the number that CreateCodeSubmission answers with. Right without serving.
         """
         return reruns.read(self.root / reruns.FOLDER / str(submission))
-
-    @property
-    def url(self) -> str:
-        """`http://127.0.0.1:PORT`; right once serving."""
-        return f"http://127.0.0.1:{self.port}"
 
     def key(self, user: str = DEFAULT_USER) -> str:
         """The legacy key of `user`. Raises LocalKaggleError for a user it does not know."""

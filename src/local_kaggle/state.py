@@ -5,15 +5,15 @@ from __future__ import annotations
 import hashlib
 import hmac
 import time
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 from urllib.parse import quote
 
 from local_kaggle.catalogue import Catalogue
+from local_kaggle.execution.reruns import Reruns
 from local_kaggle.execution.sessions import Sessions
 from local_kaggle.faults.schedule import FaultSchedule
 from local_kaggle.limits import ServerLimits
-from local_kaggle.rerun.reruns import Reruns
 from local_kaggle.store import Store
 
 DEFAULT_USER = "tester"
@@ -27,25 +27,29 @@ DENIED = (
 )
 
 
-class Settings(Protocol):
-    """What a server is made with."""
+@dataclass
+class Settings:
+    """What a server is made with; its faults may be replaced while it serves."""
 
     root: Path
+    port: int
     catalogue: Path
-    limits: ServerLimits
     faults: FaultSchedule
+    limits: ServerLimits
     accounts: dict[str, str]
     tokens: dict[str, str]
 
     @property
-    def url(self) -> str: ...
+    def url(self) -> str:
+        """`http://127.0.0.1:PORT`; right once serving."""
+        return f"http://127.0.0.1:{self.port}"
 
 
 class ServerState:
-    """Store, sessions, catalogue, signer and accounts of one server."""
+    """Store, sessions, catalogue, accounts and signed links of one server."""
 
     def __init__(self, settings: Settings) -> None:
-        self.settings = settings  # with the schedule of faults, which may be replaced
+        self.settings = settings
         self.root, self.url, self.limits = settings.root, settings.url, settings.limits
         self.store = Store(self.root)
         self.catalogue = Catalogue(settings.catalogue)
@@ -55,7 +59,7 @@ class ServerState:
             for user, key in (settings.accounts or {DEFAULT_USER: ""}).items()
         }
         self.tokens = settings.tokens
-        self.signer = Signer(self.url, self.store.secret("signature"))
+        self._secret = self.store.secret("signature").encode()
         self.sessions = Sessions(self.root, self.store, self.limits)
         self.reruns = Reruns(self.root, self.sessions.image)
         # The folders that links lead into, by the word that stands for each.
@@ -70,21 +74,16 @@ class ServerState:
         """A signed link to a file below the root or in the catalogue."""
         area = "root" if file.is_relative_to(self.root) else "catalogue"
         path = f"/storage/{area}/{file.relative_to(self.areas[area]).as_posix()}"
-        return self.signer.link(path, self.limits.link_seconds)
+        return self.sign(path, self.limits.link_seconds)
 
+    def sign(self, path: str, seconds: float) -> str:
+        """A link to `path` (from the root, not quoted) that works for `seconds`.
 
-class Signer:
-    """Makes and checks links below `url`; each holds its expiry and a signature over both."""
-
-    def __init__(self, url: str, secret: str) -> None:
-        self._url = url
-        self._secret = secret.encode()
-
-    def link(self, path: str, seconds: float) -> str:
-        """A link to `path` (from the root, not quoted) that works for `seconds`."""
+        It holds its expiry and a signature over both.
+        """
         expires = f"{time.time() + seconds:.3f}"
         signature = self._signature(path, expires)
-        return f"{self._url}{quote(path)}?Expires={expires}&Signature={signature}"
+        return f"{self.url}{quote(path)}?Expires={expires}&Signature={signature}"
 
     def refusal(self, path: str, expires: str, signature: str) -> tuple[str, int] | None:
         """The XML body and HTTP status that refuse this link, or None where it is good."""

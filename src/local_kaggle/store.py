@@ -10,7 +10,9 @@ from typing import Any
 
 from local_kaggle.errors import LocalKaggleError
 
-SCHEMA = """
+FORMAT = 2  # of the tables below; it changes with them
+SCHEMA = f"""
+PRAGMA user_version = {FORMAT};
 CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS kernels (
     id INTEGER PRIMARY KEY AUTOINCREMENT, owner TEXT NOT NULL, slug TEXT NOT NULL,
@@ -19,19 +21,15 @@ CREATE TABLE IF NOT EXISTS versions (
     id INTEGER PRIMARY KEY AUTOINCREMENT, kernel INTEGER NOT NULL, number INTEGER NOT NULL,
     request TEXT NOT NULL, created REAL NOT NULL, UNIQUE (kernel, number));
 CREATE TABLE IF NOT EXISTS sessions (
-    version INTEGER PRIMARY KEY, kind TEXT NOT NULL, runs_on TEXT NOT NULL,
-    sources TEXT NOT NULL, limit_seconds REAL NOT NULL, status TEXT NOT NULL, failure TEXT,
+    version INTEGER PRIMARY KEY, user TEXT NOT NULL, kind TEXT NOT NULL,
+    limit_seconds REAL NOT NULL, status TEXT NOT NULL, failure TEXT,
     queued REAL NOT NULL, started REAL, ended REAL);
-CREATE TABLE IF NOT EXISTS usage (
-    user TEXT NOT NULL, kind TEXT NOT NULL, ended REAL NOT NULL, seconds REAL NOT NULL);
 CREATE TABLE IF NOT EXISTS blobs (token TEXT PRIMARY KEY, name TEXT NOT NULL, size INTEGER);
 CREATE TABLE IF NOT EXISTS pages (
     id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE NOT NULL, fields TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS page_versions (
-    page INTEGER NOT NULL, number INTEGER NOT NULL, notes TEXT, created REAL NOT NULL,
+    page INTEGER NOT NULL, number INTEGER NOT NULL, created REAL NOT NULL,
     failure TEXT, PRIMARY KEY (page, number));
-CREATE TABLE IF NOT EXISTS version_blobs (
-    page INTEGER NOT NULL, number INTEGER NOT NULL, token TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS submissions (
     id INTEGER PRIMARY KEY AUTOINCREMENT, competition TEXT NOT NULL, user TEXT NOT NULL,
     description TEXT, name TEXT NOT NULL, size INTEGER NOT NULL, created REAL NOT NULL,
@@ -47,13 +45,15 @@ class Store:
 
     def __init__(self, root: Path) -> None:
         root.mkdir(parents=True, exist_ok=True)
-        self._lock = threading.RLock()
+        self.lock = threading.RLock()
+        """Hold this to look and then change without another thread in between."""
         path = root / "kaggle.sqlite"
         path.touch(mode=0o600)  # it holds the keys; SQLite gives its other files this mode too
         path.chmod(0o600)
         self._database = sqlite3.connect(path, check_same_thread=False)
         self._database.row_factory = sqlite3.Row
-        if self.row("SELECT 1 FROM sqlite_master WHERE name = 'datasets'"):  # now in `pages`
+        (version,) = self.rows("PRAGMA user_version")[0]
+        if version != FORMAT and self.rows("SELECT 1 FROM sqlite_master"):
             self._database.close()
             raise LocalKaggleError(
                 f"{root} is of an earlier version: remove it, or take another root"
@@ -62,14 +62,9 @@ class Store:
         self._database.execute("PRAGMA synchronous = NORMAL")
         self._database.executescript(SCHEMA)
 
-    @property
-    def lock(self) -> threading.RLock:
-        """Hold this to look and then change without another thread in between."""
-        return self._lock
-
     def rows(self, query: str, *values: Any) -> list[sqlite3.Row]:
         """All rows of a query."""
-        with self._lock:
+        with self.lock:
             return self._database.execute(query, values).fetchall()
 
     def row(self, query: str, *values: Any) -> sqlite3.Row | None:
@@ -79,12 +74,12 @@ class Store:
 
     def change(self, statement: str, *values: Any) -> int:
         """Carry out one change; returns the id of the row it added, if it added one."""
-        with self._lock, self._database:
+        with self.lock, self._database:
             return self._database.execute(statement, values).lastrowid or 0
 
     def secret(self, name: str) -> str:
         """A random text that belongs to this root: drawn at the first call, then kept."""
-        with self._lock:
+        with self.lock:
             row = self.row("SELECT value FROM settings WHERE name = ?", name)
             if row:
                 return str(row["value"])
@@ -94,5 +89,5 @@ class Store:
 
     def close(self) -> None:
         """Close the file; later calls raise sqlite3.ProgrammingError."""
-        with self._lock:
+        with self.lock:
             self._database.close()

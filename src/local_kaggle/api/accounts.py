@@ -9,9 +9,8 @@ from contextlib import suppress
 from kagglesdk.security.types import oauth_service as types
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
 
-from local_kaggle.api.wire import METHODS, Message, Method, answers, fill, key
+from local_kaggle.api.wire import METHODS, Json, Message, Method, answers, key
 from local_kaggle.state import ServerState
 
 
@@ -29,23 +28,23 @@ def user_of(state: ServerState, request: Request, *, anonymous: bool = False) ->
     elif scheme.lower() == "basic":
         with suppress(ValueError):  # neither Base64 nor UTF-8
             name, _, secret = base64.b64decode(credentials).decode().partition(":")
-            if name in state.accounts and _same(state.accounts[name], secret):
+            if _same(state.accounts.get(name) or "", secret):
                 user = name
-    if user is None:
+    if not user:
         raise HTTPException(401, "Unauthorized access")
     return user
 
 
 @answers(types.IntrospectTokenRequest, anonymous=True)
-def introspect(state: ServerState, request: Message, _user: str) -> Message:
+def introspect(state: ServerState, request: Message, _user: str) -> Json:
     """A token's user, or that the token is inactive."""
     user = _of_token(state, request.token)
-    return fill(types.IntrospectTokenResponse(), active=user is not None, username=user)
+    return {"active": True, "username": user} if user else {}
 
 
-def hello(_state: ServerState, _request: Message, user: str) -> Response:
+def hello(_state: ServerState, _request: Message, user: str) -> Json:
     """Who asks; kagglehub checks credentials by it, and the SDK has no messages of it."""
-    return JSONResponse({"userName": user})
+    return {"userName": user}
 
 
 METHODS[key("api.v1.DiagnosticsService/Hello")] = Method(
@@ -54,8 +53,8 @@ METHODS[key("api.v1.DiagnosticsService/Hello")] = Method(
 
 
 def _of_token(state: ServerState, token: str) -> str | None:
-    return next((user for kept, user in state.tokens.items() if _same(kept, token)), None)
+    return next((user for secret, user in state.tokens.items() if _same(secret, token)), None)
 
 
-def _same(secret: str, given: str) -> bool:
-    return hmac.compare_digest(secret.encode(), given.encode())
+def _same(secret: str, proof: str) -> bool:
+    return bool(secret) and hmac.compare_digest(secret.encode(), proof.encode())

@@ -5,16 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from kagglesdk.competitions.types import competition_api_service as types
-from kagglesdk.competitions.types.competition_enums import HostSegment
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from local_kaggle.api.wire import Message, answers, file_entry, fill, listing
+from local_kaggle.api.wire import Json, Message, answers, file_entries, listing
 from local_kaggle.catalogue import files_below
 from local_kaggle.files.archives import one_or_all
 from local_kaggle.state import ServerState
-
-TABS = ("GENERAL", "ENTERED", "EVERYTHING")  # the groups that have the catalogue's competitions
 
 
 def folder_of(state: ServerState, competition: str) -> Path:
@@ -34,43 +31,38 @@ def entered(state: ServerState, competition: str) -> Path:
 
 
 @answers(types.ApiListCompetitionsRequest)
-def list_competitions(state: ServerState, request: Message, _user: str) -> Message:
-    """The competitions of the catalogue: entered by everybody, and launched."""
-    names = state.catalogue.references("competitions", request.search)
-    segment = request.category or HostSegment.HOST_SEGMENT_UNSPECIFIED
-    if request.group and request.group.name.rpartition("_TAB_")[2] not in TABS:
-        names = []
-    elif segment.value:
-        category = segment.name.removeprefix("HOST_SEGMENT_").replace("_", " ").lower()
-        pages = {name: state.catalogue.page("competitions", name) for name in names}
-        names = [name for name in names if pages[name].get("category", "").lower() == category]
-    return listing(state, request, names, lambda message, name: _about(state, message, name))
+def list_competitions(state: ServerState, request: Message, _user: str) -> Json:
+    """The competitions of the catalogue whose names hold the words of a search."""
+    search = (request.search or "").lower()
+    names = state.catalogue.references("competitions")
+    found = [_about(state, name) for name in names if search in name.lower()]
+    return listing(state, request, "competitions", found)
 
 
 @answers(types.ApiGetCompetitionRequest)
-def get(state: ServerState, request: Message, _user: str) -> Message:
+def get(state: ServerState, request: Message, _user: str) -> Json:
     """One competition."""
     folder_of(state, request.competition_name)
-    return _about(state, types.ApiCompetition(), request.competition_name)
+    return _about(state, request.competition_name)
 
 
-def _about(state: ServerState, message: Message, name: str) -> Message:
-    page = {"title": name, **state.catalogue.page("competitions", name)}
-    return fill(
-        type(message).from_dict(page),
-        ref=f"{state.url}/competitions/{name}",
-        url=f"{state.url}/competitions/{name}",
-        user_has_entered=name not in state.limits.rules_pending,
-        max_daily_submissions=state.limits.submissions_a_day,
-        is_kernels_submissions_only=state.catalogue.find("hidden", name) is not None,
-    )
+def _about(state: ServerState, name: str) -> Json:
+    return {
+        "title": name,
+        **state.catalogue.page("competitions", name),
+        "ref": f"{state.url}/competitions/{name}",
+        "url": f"{state.url}/competitions/{name}",
+        "userHasEntered": name not in state.limits.rules_pending,
+        "maxDailySubmissions": state.limits.submissions_a_day,
+        "isKernelsSubmissionsOnly": state.catalogue.find("hidden", name) is not None,
+    }
 
 
 @answers(types.ApiListDataFilesRequest)
-def list_files(state: ServerState, request: Message, _user: str) -> Message:
+def list_files(state: ServerState, request: Message, _user: str) -> Json:
     """Names and sizes in bytes."""
     folder = entered(state, request.competition_name)
-    return listing(state, request, files_below(folder), file_entry)
+    return listing(state, request, "files", file_entries(files_below(folder)))
 
 
 @answers(types.ApiDownloadDataFileRequest)

@@ -9,7 +9,7 @@ hidden = "hidden.csv"            # the answers for the reruns of a code competit
                                  # (default: <slug>.hidden.csv)
 
 The answers hold the same columns, and where wanted `Usage`: Public, Private, or Ignored. The score
-of several predicted columns is the mean of theirs.
+of several predicted columns is the mean of theirs. The metrics are scikit-learn's.
 """
 
 from __future__ import annotations
@@ -17,24 +17,34 @@ from __future__ import annotations
 import csv
 import io
 import math
-import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+import warnings
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
-from typing import TextIO
+from typing import Any
 from zipfile import BadZipFile, ZipFile
 
-from local_kaggle.competitions import metrics
-from local_kaggle.competitions.metrics import MetricError, Value
+Rows = dict[str, dict[str, str]]  # by id and column
+Metric = Callable[[Sequence[float | str], Sequence[float | str]], float]
 
 USAGE = "Usage"
 PUBLIC, IGNORED = "Public", "Ignored"
 KEYS = ("metric", "columns", "answers", "hidden")
-NUMBER, WHOLE = "a number", "a whole number"
-Rows = dict[str, dict[str, str]]
+# scikit-learn's names of the usual metrics, and what they are called with.
+METRICS: dict[str, tuple[str, dict[str, Any]]] = {
+    "accuracy": ("accuracy_score", {}),
+    "f1_macro": ("f1_score", {"average": "macro"}),
+    "mae": ("mean_absolute_error", {}),
+    "rmse": ("root_mean_squared_error", {}),
+    "rmsle": ("root_mean_squared_log_error", {}),
+    "log_loss": ("log_loss", {"labels": [0, 1]}),
+    "roc_auc": ("roc_auc_score", {}),
+}
+LOWER = ("mae", "rmse", "rmsle")  # better when lower, as are scikit-learn's of these endings:
+LOWER_ENDINGS = ("_error", "_loss", "_deviance")
 
 
 class SubmissionError(Exception):
@@ -65,27 +75,32 @@ def read_rules(file: Path, *, hidden: bool = False) -> ScoringRules:
             'metric = "accuracy"'
         )
     try:
-        written = tomllib.loads(file.read_text(encoding="utf-8"))
+        rules = tomllib.loads(file.read_text(encoding="utf-8"))
     except ValueError as error:  # of the TOML, or of its UTF-8
         raise SubmissionError(f"rehearsal: {name} is not TOML: {error}") from None
-    if unknown := sorted(set(written) - set(KEYS)):
+    if unknown := sorted(set(rules) - set(KEYS)):
         raise SubmissionError(
             f"rehearsal: {name} has no {unknown[0]!r}: it takes {', '.join(KEYS)}"
         )
-    metric, columns = written.get("metric"), written.get("columns", [])
-    answers = written.get("answers", f"{file.stem}.csv")
+    metric, columns = rules.get("metric"), rules.get("columns", [])
+    answers = rules.get("answers", f"{file.stem}.csv")
     if hidden:
-        answers = written.get("hidden", f"{file.stem}.hidden.csv")
+        answers = rules.get("hidden", f"{file.stem}.hidden.csv")
     if not isinstance(metric, str):
         raise SubmissionError(f'rehearsal: {name} names no metric: add metric = "accuracy"')
-    if not _is_columns(columns):
+    if not isinstance(columns, list) or len(columns) == 1:
         raise SubmissionError(f'rehearsal: {name}: write columns = ["id", "prediction"]')
     if not isinstance(answers, str) or not (file.parent / answers).is_file():
         raise SubmissionError(
             f"rehearsal: the catalogue has no answers to score against, put them in "
             f"solutions/{answers}"
         )
-    return ScoringRules(metric, file.parent / answers, tuple(columns))
+    return ScoringRules(metric, file.parent / answers, tuple(map(str, columns)))
+
+
+def lower_is_better(metric: str) -> bool:
+    """Whether the lowest value of this metric is the best one."""
+    return metric in LOWER or metric.endswith(LOWER_ENDINGS)
 
 
 def score(submission: Path, rules: ScoringRules) -> float:
@@ -95,131 +110,120 @@ def score(submission: Path, rules: ScoringRules) -> float:
     that the metric does not take; where the catalogue is to blame, the message begins with
     "rehearsal".
     """
+    metric = _metric(rules.metric)
     try:
-        metric = metrics.find_metric(rules.metric)
         answers, header = _read(rules.answers, rules.columns)
-        columns = rules.columns or tuple(name for name in header if name != USAGE)
-        if not _is_columns(list(columns)) or not answers:
-            raise SubmissionError("they need an id, a column of answers, and rows")
-        kinds = {c: _kind(rules.metric, [r[c] for r in answers.values()]) for c in columns[1:]}
-        truth = _typed(answers, kinds)
-    except (SubmissionError, MetricError) as error:
+    except SubmissionError as error:
         raise SubmissionError(f"rehearsal: solutions/{rules.answers.name}: {error}") from None
+    columns = rules.columns or [name for name in header if name != USAGE]
     rows, _ = _read(submission, columns)
     if len(rows) != len(answers):
         raise SubmissionError(f"Submission must have {len(answers)} rows, not {len(rows)}")
     if missing := answers.keys() - rows.keys():
         raise SubmissionError(f"Submission lacks {len(missing)} ids, among them {min(missing)}")
-    predicted = _typed(rows, kinds)
-
-    ids = [i for i, row in answers.items() if row.get(USAGE, PUBLIC) == PUBLIC]
+    ids = [key for key, row in answers.items() if row.get(USAGE, PUBLIC) == PUBLIC]
     if not ids:
-        ids = [i for i, row in answers.items() if row.get(USAGE) != IGNORED]
+        ids = [key for key, row in answers.items() if row.get(USAGE) != IGNORED]
+    scores = []
+    for column in columns[1:]:
+        truth, predictions = _values(column, answers, rows)
+        scores.append(metric([truth[key] for key in ids], [predictions[key] for key in ids]))
+    return fmean(scores)
+
+
+def _metric(name: str) -> Metric:
+    """A metric of the truth and the predictions; raises SubmissionError, as the metric does."""
     try:
-        return fmean(
-            metric([truth[i][c] for i in ids], [predicted[i][c] for i in ids]) for c in columns[1:]
+        import sklearn.metrics
+    except ImportError:
+        raise SubmissionError(
+            "rehearsal: to score submissions, install scikit-learn (pip install scikit-learn)"
+        ) from None
+    own_name, options = METRICS.get(name, (name, {}))
+    function = getattr(sklearn.metrics, own_name, None)
+    if own_name not in sklearn.metrics.__all__ or not callable(function):
+        raise SubmissionError(
+            f"rehearsal: no metric {name!r}: choose {', '.join(METRICS)}, or a function of "
+            "sklearn.metrics"
         )
-    except MetricError as error:
-        raise SubmissionError(f"Submission cannot be scored: {error}") from None
 
+    def metric(truth: Sequence[float | str], predictions: Sequence[float | str]) -> float:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # they are for the author of a script
+                value = float(function(truth, predictions, **options))
+        except (TypeError, ValueError) as error:
+            raise SubmissionError(f"Submission cannot be scored: {name}: {error}") from None
+        if not math.isfinite(value):
+            raise SubmissionError(f"Submission cannot be scored: {name} is {value}")
+        return value
 
-def _is_columns(columns: object) -> bool:
-    return not columns or (
-        isinstance(columns, list)
-        and all(isinstance(name, str) and name for name in columns)
-        and 2 <= len(columns) == len(set(columns))
-    )
+    return metric
 
 
 def _read(path: Path, columns: Sequence[str]) -> tuple[Rows, list[str]]:
     """The rows by id, and the header, which begins with `columns` where they are given."""
-    with _table(path) as file:
-        try:
-            reader = csv.DictReader(file)
-            header = list(reader.fieldnames or [])
-            if header[: len(columns)] != list(columns):
-                shown = f", not {', '.join(header)[:200]}" if header else ""
-                raise SubmissionError(
-                    f"Submission must have the columns {' and '.join(columns)}{shown}"
-                )
-            rows = list(reader)
-        except (UnicodeDecodeError, csv.Error) as error:
-            raise SubmissionError(f"Submission is not a CSV file: {error}") from error
+    try:
+        header, rows = _table(path)
+    except ImportError:
+        raise SubmissionError("rehearsal: to score a .parquet, install pyarrow") from None
+    except (ValueError, OSError, BadZipFile, csv.Error) as error:
+        raise SubmissionError(
+            f"Submission is no CSV file, alone or in a ZIP archive, nor a Parquet file: {error}"
+        ) from None
+    if header[: len(columns)] != list(columns) or len(header) < 2:
+        raise SubmissionError(
+            f"Submission must have the columns {' and '.join(columns) or 'of an id and answers'}, "
+            f"not {', '.join(header)[:200]}"
+        )
     by_id: Rows = {}
     for row in rows:
-        key = row[header[0]]
+        values = {name: "" if row[name] is None else str(row[name]).strip() for name in header}
+        key = values[header[0]]
         if key in by_id:
             raise SubmissionError(f"Submission has the {header[0]} {key} twice")
-        by_id[key] = {name: (value or "").strip() for name, value in row.items() if name}
+        by_id[key] = values
     return by_id, header
 
 
-@contextmanager
-def _table(path: Path) -> Iterator[TextIO]:
-    """The text of a CSV file, of the only one in a ZIP archive, or of a Parquet file's rows."""
+def _table(path: Path) -> tuple[list[str], list[dict[str, Any]]]:
+    """The header and the rows of a CSV file, of the only one in a ZIP archive, or of Parquet."""
     if path.suffix == ".parquet":
-        yield _of_parquet(path)
-    elif path.suffix == ".zip":
-        try:
-            with ZipFile(path) as archive:
-                (name,) = archive.namelist()
-                with archive.open(name) as file:
-                    yield io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
-        except (BadZipFile, ValueError):
-            raise SubmissionError("Submission is not a ZIP archive of one file") from None
-    else:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            yield file
+        from pyarrow import parquet  # type: ignore[import-not-found]
 
-
-def _of_parquet(path: Path) -> TextIO:
-    try:
-        from pyarrow import ArrowInvalid, parquet  # type: ignore[import-not-found]
-    except ImportError:
-        raise SubmissionError("rehearsal: to score a .parquet, install pyarrow") from None
-    try:
         table = parquet.read_table(path)
-    except ArrowInvalid as error:
-        raise SubmissionError(f"Submission is not a Parquet file: {error}") from None
-    text = io.StringIO(newline="")
-    writer = csv.writer(text)
-    writer.writerow(table.column_names)
-    writer.writerows(zip(*(column.to_pylist() for column in table.columns), strict=True))
-    text.seek(0)
-    return text
+        return table.column_names, table.to_pylist()
+    data = path.read_bytes()
+    if path.suffix == ".zip":
+        with ZipFile(path) as archive:
+            (name,) = archive.namelist()
+            data = archive.read(name)
+    reader = csv.DictReader(io.StringIO(data.decode("utf-8-sig"), newline=""))
+    return list(reader.fieldnames or []), list(reader)
 
 
-def _kind(metric: str, answers: Sequence[str]) -> str:
-    """What a column holds; scikit-learn's metrics take what the answers are."""
-    if metric in metrics.OF_NUMBERS:
-        return NUMBER
-    kinds = (WHOLE,) if metric in metrics.OF_CLASSES else (NUMBER, WHOLE)
-    for kind in kinds:
-        if all(_value(kind, text) is not None for text in answers):
-            return kind
-    return "a label"
-
-
-def _typed(rows: Rows, kinds: Mapping[str, str]) -> dict[str, dict[str, Value]]:
-    """Each row's values as what their columns hold."""
-    typed: dict[str, dict[str, Value]] = {key: {} for key in rows}
-    for key, row in rows.items():
-        for column, kind in kinds.items():
-            value = _value(kind, row[column])
+def _values(column: str, *tables: Rows) -> list[dict[str, float | str]]:
+    """A column's values by id in each table: numbers, where the first table has only numbers."""
+    numeric = all(_number(row[column]) is not None for row in tables[0].values())
+    kind, read = ("number", _number) if numeric else ("label", _label)
+    typed: list[dict[str, float | str]] = []
+    for rows in tables:
+        typed.append({})
+        for key, row in rows.items():
+            value = read(row[column])
             if value is None:
                 raise SubmissionError(
-                    f"Submission has the {column} {row[column]!r} at {key}: give {kind}"
+                    f"Submission has the {column} {row[column]!r} at {key}: give a {kind}"
                 )
-            typed[key][column] = value
+            typed[-1][key] = value
     return typed
 
 
-def _value(kind: str, text: str) -> Value | None:
-    """What a text stands for; None where it is not of this kind."""
-    if kind == NUMBER:
-        with suppress(ValueError):
-            return number if math.isfinite(number := float(text)) else None
-        return None
-    if kind == WHOLE:
-        return int(text) if re.fullmatch(r"-?[0-9]{1,18}", text) else None
+def _label(text: str) -> str | None:
     return text or None
+
+
+def _number(text: str) -> float | None:
+    with suppress(ValueError):
+        return number if math.isfinite(number := float(text)) else None
+    return None

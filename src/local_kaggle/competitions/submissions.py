@@ -12,17 +12,20 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from kagglesdk.competitions.types import competition_api_service as types
-from kagglesdk.competitions.types.submission_status import SubmissionStatus
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from local_kaggle.api.wire import Message, answers, fill, listing, moment
+from local_kaggle.api.wire import Json, Message, answers, listing, moment
 from local_kaggle.competitions.competitions import entered, folder_of
-from local_kaggle.competitions.metrics import lower_is_better
-from local_kaggle.competitions.scoring import SubmissionError, read_rules, score
+from local_kaggle.competitions.scoring import (
+    SubmissionError,
+    lower_is_better,
+    read_rules,
+    score,
+)
+from local_kaggle.execution.reruns import read
 from local_kaggle.files import storage
 from local_kaggle.kernels import kernels, outputs, saving
-from local_kaggle.rerun.reruns import read
 from local_kaggle.state import ServerState
 
 DAY = 24 * 3600.0
@@ -40,25 +43,23 @@ HEADER = (
 
 
 @answers(types.ApiStartSubmissionUploadRequest)
-def start_upload(state: ServerState, request: Message, _user: str) -> Message:
+def start_upload(state: ServerState, request: Message, _user: str) -> Json:
     """A token for a file, and the URL that takes it."""
     entered(state, request.competition_name)
-    token, url = storage.open_upload(state, request.file_name, request.content_length)
-    return fill(types.ApiStartSubmissionUploadResponse(), token=token, create_url=url)
+    return storage.open_upload(state, request.file_name, request.content_length)
 
 
 @answers(types.ApiCreateSubmissionRequest)
-def submit(state: ServerState, request: Message, user: str) -> Message:
+def submit(state: ServerState, request: Message, user: str) -> Json:
     """Enter an uploaded file; the score comes later."""
     entered(state, request.competition_name)
     if state.catalogue.find("hidden", request.competition_name):
         raise HTTPException(400, "This is a code competition: submit from a notebook")
-    name, path = storage.complete(state, request.blob_file_tokens)
-    return _enter(state, request, user, name, path, types.ApiCreateSubmissionResponse())
+    return _enter(state, request, user, *storage.complete(state, request.blob_file_tokens))
 
 
 @answers(types.ApiCreateCodeSubmissionRequest)
-def submit_code(state: ServerState, request: Message, user: str) -> Message:
+def submit_code(state: ServerState, request: Message, user: str) -> Json:
     """Enter a file out of a finished version's output."""
     entered(state, request.competition_name)
     kernel = kernels.find(state, request.kernel_owner, request.kernel_slug, user)
@@ -69,55 +70,54 @@ def submit_code(state: ServerState, request: Message, user: str) -> Message:
         raise HTTPException(400, f"Version {version['number']} has no output {name} to submit")
     hidden = state.catalogue.find("hidden", request.competition_name)
     plan = saving.rerun_plan(state, version, request.competition_name, user) if hidden else None
-    answer = _enter(state, request, user, name, path, types.ApiCreateCodeSubmissionResponse())
+    answer = _enter(state, request, user, name, path)
     if plan:
-        state.reruns.start(answer.ref, plan, name)
+        state.reruns.start(answer["ref"], plan, name)
     return answer
 
 
 @answers(types.ApiGetSubmissionRequest)
-def get(state: ServerState, request: Message, user: str) -> Message:
+def get(state: ServerState, request: Message, user: str) -> Json:
     """One submission."""
     query = "SELECT * FROM submissions WHERE id = ? AND user = ?"
     row = state.store.row(query, request.ref, user)
     if row is None:
         raise HTTPException(404, f"Submission {request.ref} not found")
-    return _entry(types.ApiSubmission(), settled(state, row))
+    return _entry(settled(state, row))
 
 
 @answers(types.ApiListSubmissionsRequest)
-def list_submissions(state: ServerState, request: Message, user: str) -> Message:
+def list_submissions(state: ServerState, request: Message, user: str) -> Json:
     """The user's own, newest first."""
-    rows = [settled(state, row) for row in _of(state, request.competition_name, user)]
     states = STATES[request.group.name.rpartition("_")[2]]
-    return listing(state, request, [row for row in rows if row["status"] in states], _entry)
+    rows = [settled(state, row) for row in _of(state, request.competition_name, user)]
+    entries = [_entry(row) for row in rows if row["status"] in states]
+    return listing(state, request, "submissions", entries)
 
 
 @answers(types.ApiGetSubmissionLimitsRequest)
-def limits(state: ServerState, request: Message, user: str) -> Message:
+def limits(state: ServerState, request: Message, user: str) -> Json:
     """How many submissions today, in all, and still allowed."""
     rows = _of(state, request.competition_name, user)
     today = _today(rows)
     allowed = max(0, state.limits.submissions_a_day - today)
-    answer = types.ApiSubmissionLimits()
-    return fill(answer, num_today=today, num_total=len(rows), num_allowed_now=allowed)
+    return {"numToday": today, "numTotal": len(rows), "numAllowedNow": allowed}
 
 
 def settled(state: ServerState, row: sqlite3.Row) -> sqlite3.Row:
     """A submission with its score, which is worked out once it is asked for and is due."""
     if row["status"] != "PENDING" or time.time() < row["created"] + state.limits.score_seconds:
         return row
-    status, public, failure, file = "ERROR", None, None, _copy(state, row["id"], row["name"])
     folder = state.reruns.folder(row["id"])
     rerun = read(folder)
-    if rerun:
-        file = Path(rerun.file)
-    elif folder.is_dir():  # it runs still
+    if rerun is None and folder.is_dir():  # it runs still
         return row
+    status, public, failure = "ERROR", None, None
     try:
         if rerun and rerun.message:
             raise SubmissionError(rerun.message)
         rules = read_rules(state.catalogue.scoring_rules(row["competition"]), hidden=bool(rerun))
+        file = Path(rerun.file) if rerun else _copy(state, row["id"], row["name"])
         public = f"{score(file, rules):.5f}"
         status = "COMPLETE"
     except SubmissionError as error:
@@ -138,9 +138,7 @@ def _today(rows: list[sqlite3.Row]) -> int:
     return sum(row["created"] >= midnight for row in rows)
 
 
-def _enter(
-    state: ServerState, request: Message, user: str, name: str, path: Path, answer: Message
-) -> Message:
+def _enter(state: ServerState, request: Message, user: str, name: str, path: Path) -> Json:
     competition, most = request.competition_name, state.limits.submissions_a_day
     with state.store.lock:
         if _today(_of(state, competition, user)) >= most:
@@ -159,39 +157,41 @@ def _enter(
         copy = _copy(state, ref, name)
         copy.parent.mkdir(exist_ok=True)
         shutil.copyfile(path, copy)
-    return fill(answer, message=f"Successfully submitted to {competition}", ref=ref)
+    return {"message": f"Successfully submitted to {competition}", "ref": ref}
 
 
 def _copy(state: ServerState, ref: int, name: str) -> Path:
     return state.root / "submissions" / f"{ref}-{Path(name).name}"
 
 
-def _entry(message: Message, row: sqlite3.Row) -> Message:
-    return fill(
-        message,
-        ref=row["id"],
-        file_name=row["name"],
-        total_bytes=row["size"],
-        date=moment(row["created"]),
-        description=row["description"],
-        status=SubmissionStatus[row["status"]],
-        public_score=row["score"],
-        error_description=row["failure"],
-        submitted_by=row["user"],
-        team_name=row["user"],
-    )
+def _entry(row: sqlite3.Row) -> Json:
+    return {
+        "ref": row["id"],
+        "fileName": row["name"],
+        "totalBytes": row["size"],
+        "date": moment(row["created"]),
+        "description": row["description"],
+        "status": row["status"],
+        "publicScore": row["score"],
+        "errorDescription": row["failure"],
+        "submittedBy": row["user"],
+        "teamName": row["user"],
+    }
 
 
 @answers(types.ApiGetLeaderboardRequest)
-def leaderboard(state: ServerState, request: Message, _user: str) -> Message:
+def leaderboard(state: ServerState, request: Message, _user: str) -> Json:
     """A page of the best scores, the best first; every user is a team of one."""
-
-    def entry(message: Message, place: tuple[sqlite3.Row, int, int]) -> Message:
-        row, team, _ = place
-        date, score = moment(row["created"]), row["score"]
-        return fill(message, team_id=team, team_name=row["user"], submission_date=date, score=score)
-
-    return listing(state, request, _ranked(state, request.competition_name), entry)
+    entries = [
+        {
+            "teamId": _team(own),
+            "teamName": own[0]["user"],
+            "submissionDate": moment(own[0]["created"]),
+            "score": own[0]["score"],
+        }
+        for own in _ranked(state, request.competition_name)
+    ]
+    return listing(state, request, "submissions", entries)
 
 
 @answers(types.ApiDownloadLeaderboardRequest)
@@ -201,9 +201,10 @@ def download_leaderboard(state: ServerState, request: Message, _user: str) -> Re
     text = io.StringIO()
     writer = csv.writer(text)
     writer.writerow(HEADER)
-    for rank, (row, team, count) in enumerate(_ranked(state, name), start=1):
-        date = f"{moment(row['created']):%Y-%m-%d %H:%M:%S}"
-        writer.writerow([rank, team, row["user"], date, row["score"], count, row["user"]])
+    for rank, own in enumerate(_ranked(state, name), start=1):
+        best, user = own[0], own[0]["user"]
+        date = f"{datetime.fromtimestamp(best['created'], UTC):%Y-%m-%d %H:%M:%S}"
+        writer.writerow([rank, _team(own), user, date, best["score"], len(own), user])
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
         today = datetime.now(UTC)
@@ -211,10 +212,14 @@ def download_leaderboard(state: ServerState, request: Message, _user: str) -> Re
     return Response(packed.getvalue(), media_type="application/zip")
 
 
-def _ranked(state: ServerState, competition: str) -> list[tuple[sqlite3.Row, int, int]]:
-    """Each user's best submission, id as a team, and number of scored submissions; best first.
+def _team(own: list[sqlite3.Row]) -> int:
+    return int(min(row["id"] for row in own))
 
-    Among equal scores the earlier one leads. A team's id is that of its first submission.
+
+def _ranked(state: ServerState, competition: str) -> list[list[sqlite3.Row]]:
+    """Each user's scored submissions, the best first, as the users rank by their best.
+
+    Among equal scores the earlier one leads.
     """
     folder_of(state, competition)
     try:
@@ -228,4 +233,4 @@ def _ranked(state: ServerState, competition: str) -> list[tuple[sqlite3.Row, int
     by_user: dict[str, list[sqlite3.Row]] = {}
     for row in sorted(scored, key=lambda row: (sign * float(row["score"]), row["id"])):
         by_user.setdefault(row["user"], []).append(row)
-    return [(own[0], min(row["id"] for row in own), len(own)) for own in by_user.values()]
+    return list(by_user.values())

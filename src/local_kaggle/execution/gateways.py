@@ -7,16 +7,13 @@ under the host name `inference_server`. What it shows to the notebook lies in /k
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from local_kaggle.catalogue import files_below
-from local_kaggle.execution import processes, side_by_side, walls
+from local_kaggle.execution import processes, walls
 from local_kaggle.execution.image import SERVES
-from local_kaggle.execution.sandbox import MountedSource, Peer, Sandbox
+from local_kaggle.execution.sandbox import MountedSource, Peer, Sandbox, link_files
 
 EVALUATION = "kaggle_evaluation"
 FOLDER, LOG, RESULT = "gateway", "gateway.log", "result.json"
@@ -57,7 +54,7 @@ class Pair:
 
     gateway: Gateway
     box: Sandbox
-    asked: Peer
+    peer: Peer
 
     @classmethod
     def make(cls, session: Path, gateway: Gateway) -> Pair:
@@ -72,42 +69,37 @@ class Pair:
             (box.source / program).chmod(0o755)
         return cls(gateway, box, Peer(hosts, shared, writes=False))
 
-    def line(
-        self, line: list[str], environment: Mapping[str, str], python: Path, working: Path
+    def command(
+        self, notebook: list[str], environment: Mapping[str, str], python: Path, working: Path
     ) -> list[str]:
-        """The command line that runs the notebook's `line` and the gateway in one network."""
+        """The command that runs the notebook's own and the gateway in one network."""
         source = MountedSource("competitions", self.gateway.competition, self._data())
-        command = [str(python), "-m", self.gateway.module]
         image = python.parent.parent
-        own = self.box.environment(image, "cpu", internet=False) | evaluation_path(
-            [source], self.box
-        )
+        own = self.box.environment(image, "cpu", internet=False)
+        own |= evaluation_path([source], self.box)
         own["PATH"] = f"/kaggle/src:{own['PATH']}"
         for name in (processes.VARIABLE, "KAGGLE_IS_COMPETITION_RERUN"):
             own[name] = environment[name]
+        command = [str(python), "-m", self.gateway.module]
+        gateway = self.box.enclosed(command, [source], image, internet=False)
         spec = {
             "log": str(self.box.folder / LOG),
             "result": str(self.box.working / RESULT),
-            "gateway": {
-                "args": self.box.enclosed(command, [source], image, internet=False),
-                "env": own,
-                "cwd": str(self.box.working),
+            "gateway": {"args": gateway, "env": own, "cwd": str(self.box.working)},
+            "notebook": {
+                "args": notebook,
+                "env": {**environment, SERVES: "1"},
+                "cwd": str(working),
             },
-            "notebook": {"args": line, "env": {**environment, SERVES: "1"}, "cwd": str(working)},
         }
-        attend = [sys.executable, "-I", side_by_side.__file__, json.dumps(spec)]
-        return walls.in_one_network(attend, self.box.builder)
+        return walls.side_by_side(spec, self.box.builder)
 
     def _data(self) -> Path:
         """The hidden folder, with the public one's `kaggle_evaluation` where it lacks its own."""
-        if (self.gateway.hidden / EVALUATION).is_dir():
-            return self.gateway.hidden
+        hidden = self.gateway.hidden
+        if (hidden / EVALUATION).is_dir():
+            return hidden
         data = self.box.folder / "data"
-        for origin, place in (
-            (self.gateway.hidden, data),
-            (self.gateway.public / EVALUATION, data / EVALUATION),
-        ):
-            for name, file in files_below(origin):
-                (place / name).parent.mkdir(parents=True, exist_ok=True)
-                (place / name).symlink_to(file.resolve())
+        link_files(hidden, data)
+        link_files(self.gateway.public / EVALUATION, data / EVALUATION)
         return data

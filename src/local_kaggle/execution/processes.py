@@ -20,56 +20,31 @@ import psutil  # type: ignore[import-untyped]
 VARIABLE = "LOCAL_KAGGLE_SESSION"  # every session has its own, and its processes inherit it
 
 
-def end(process: subprocess.Popen[bytes]) -> None:
-    """Kill a process and all below it, and wait for its end; does nothing after its end.
-
-    A notebook's kernel has a process group of its own, so killing the group is not enough.
-    """
-    if process.poll() is not None:
-        return
-    try:
-        family = psutil.Process(process.pid).children(recursive=True)
-    except psutil.NoSuchProcess:
-        family = []
-    process.kill()
-    for member in family:
-        with suppress(psutil.NoSuchProcess):
-            member.kill()
-    process.wait()
-
-
-def memory(pid: int, enough: float) -> float:
-    """Bytes of memory that a process and all below it hold, exact where they exceed `enough`.
-
-    The quick sum counts a shared page once for each process that shares it, which is only right
-    below the limit; past it each process is asked for its share, which takes milliseconds.
-    """
+def memory(pid: int) -> float:
+    """Bytes of memory that a process and all below it hold; on Linux a shared page counts once."""
+    total = 0.0
     with suppress(psutil.NoSuchProcess):
         root = psutil.Process(pid)
-        family = [root, *root.children(recursive=True)]
-        quick = sum(_share(member, exact=False) for member in family)
-        return quick if quick <= enough else sum(_share(member, exact=True) for member in family)
-    return 0.0
+        for member in (root, *root.children(recursive=True)):
+            with suppress(psutil.Error, OSError):
+                info = member.memory_full_info() if psutil.LINUX else member.memory_info()
+                total += getattr(info, "pss", info.rss)
+    return total
 
 
-def _share(process: psutil.Process, *, exact: bool) -> float:
-    with suppress(psutil.Error, OSError):
-        if exact and psutil.LINUX:
-            return float(process.memory_full_info().pss)
-        return float(process.memory_info().rss)
-    return 0.0
-
-
-def end_strays(session: str) -> None:
-    """Kill every process of a session, save this one.
+def end(session: str) -> None:
+    """Kill every process of a session and all below it, save this one, and wait for their end.
 
     A daemon has no parent to be found by, but the environment that it was started in.
     """
     for process in psutil.process_iter():
         with suppress(psutil.Error, OSError):
             if process.pid != os.getpid() and process.environ().get(VARIABLE) == session:
-                process.kill()
-                process.wait(timeout=5)
+                family = [process, *process.children(recursive=True)]
+                for member in family:
+                    with suppress(psutil.NoSuchProcess):
+                        member.kill()
+                psutil.wait_procs(family, timeout=5)
 
 
 @contextmanager
@@ -90,9 +65,9 @@ def ended_with_this_process(session: Path) -> Iterator[None]:
     finally:
         guard.kill()
         guard.communicate()
-        end_strays(str(session))
+        end(str(session))
 
 
 if __name__ == "__main__":
     sys.stdin.buffer.read()
-    end_strays(sys.argv[1])
+    end(sys.argv[1])

@@ -8,16 +8,15 @@ import os
 import subprocess
 import threading
 import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import IO, Literal
 
 from local_kaggle.execution import processes, walls
 from local_kaggle.execution.gateways import Gateway, Pair, evaluation_path
 from local_kaggle.execution.sandbox import REHEARSAL, MountedSource, Sandbox, command
 from local_kaggle.limits import Kind
-
-Outcome = Literal["COMPLETE", "ERROR", "CANCEL_ACKNOWLEDGED"]
 
 NO_GATEWAY = (
     "rehearsal: the competition's gateway runs beside the notebook, each isolated, which this "
@@ -26,8 +25,6 @@ NO_GATEWAY = (
 RERUN = "KAGGLE_IS_COMPETITION_RERUN"  # set in a session that runs for a competition's score
 POLL_SECONDS = 0.05  # seconds between looks at a process that may have to be killed
 LOOK_SECONDS = 1.0  # between looks at its memory and its files, which take longer
-END_OF_LOG = "END_OF_LOG"
-Event = dict[str, Any]  # {"stream_name": "stdout" | "stderr", "time": seconds, "data": text}
 
 
 @dataclass(frozen=True)
@@ -55,12 +52,17 @@ class SessionPlan:
 
 
 @dataclass
-class Usage:
-    """A session's peak use in bytes, and which limit ended it, if one did."""
+class Outcome:
+    """How a session ended: its state, a reason for its owner, and which limit ended it.
 
+    `memory` and `working` are the most bytes that it held.
+    """
+
+    state: Literal["COMPLETE", "ERROR", "CANCEL_ACKNOWLEDGED"]
+    reason: str | None = None
+    limit: Literal["", "time", "memory", "disk"] = ""
     memory: float = 0.0
     working: float = 0.0
-    past: Literal["", "time", "memory", "disk"] = ""
 
 
 def log_path(folder: Path) -> Path:
@@ -68,117 +70,116 @@ def log_path(folder: Path) -> Path:
     return folder / "log.jsonl"
 
 
-def run(
-    plan: SessionPlan, python: Path, stop: threading.Event, usage: Usage | None = None
-) -> tuple[Outcome, str | None]:
-    """Run a version to its end, a limit or `stop`; returns the outcome and a message.
+def run(plan: SessionPlan, image: Callable[[], Path], stop: threading.Event) -> Outcome:
+    """Run a version to its end, a limit or `stop`; whatever happens to it is its outcome.
 
     Past a limit the whole tree of processes is killed, and log and outputs are lost, as on Kaggle.
-    `python` is the image's interpreter; `usage` is filled as the session goes on.
+    `image` gives the interpreter of the sessions' environment.
     """
-    usage = usage or Usage()
+    try:
+        with contextlib.ExitStack() as stack:
+            return _run(plan, image(), stop, stack)
+    except Exception as error:
+        return Outcome("ERROR", f"the rehearsal itself failed: {error!r}")
+
+
+def _run(
+    plan: SessionPlan, python: Path, stop: threading.Event, stack: contextlib.ExitStack
+) -> Outcome:
     plan.folder.mkdir(parents=True, exist_ok=True)
     pair = Pair.make(plan.folder, plan.gateway) if plan.gateway else None
-    box = Sandbox.make(plan.folder, pair.asked if pair else None)
+    box = Sandbox.make(plan.folder, pair.peer if pair else None)
+    for sandbox in (box, pair.box) if pair else (box,):
+        stack.callback(sandbox.discard)
+    name = "source.ipynb" if plan.kernel_type == "notebook" else "script.py"
+    # A lone surrogate, which JSON may contain, is written as its escape.
+    (box.source / name).write_bytes(plan.text.encode("utf-8", "backslashreplace"))
     log = LogWriter(log_path(plan.folder))
-    try:
-        _write_source(plan, box)
-        if not box.builder:
-            log.write("stderr", walls.NOT_HELD + "\n")
-        if plan.runs_on in REHEARSAL:
-            log.write("stderr", REHEARSAL[plan.runs_on] + "\n")
-        for note in plan.notes:
-            log.write("stderr", note + "\n")
-        if plan.language != "python":
-            log.write("stderr", f"rehearsal: no {plan.language} here, only python\n")
-            return "ERROR", None
-        if pair and not box.builder:
-            return "ERROR", NO_GATEWAY
-        image = python.parent.parent
-        line = box.enclosed(
-            command(python, plan.kernel_type, box), plan.sources, image, internet=plan.internet
-        )
-        environment = box.environment(image, plan.runs_on, internet=plan.internet)
-        environment |= evaluation_path(plan.sources, box) | ({RERUN: "1"} if plan.rerun else {})
-        if pair:
-            line = pair.line(line, environment, python, box.working)
-        with processes.ended_with_this_process(box.scratch):
-            process = subprocess.Popen(
-                line,
-                cwd=box.working,
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                start_new_session=True,
-            )
-            return _attend(process, log, plan, stop, usage)
-    finally:
-        box.discard()
-        if pair:
-            pair.box.discard()
+    first = [] if box.builder else [walls.NOT_HELD]
+    first += [REHEARSAL[plan.runs_on]] if plan.runs_on in REHEARSAL else []
+    for line in (*first, *plan.notes):
+        log.write("stderr", line + "\n")
+    if plan.language != "python":
+        log.write("stderr", f"rehearsal: no {plan.language} here, only python\n")
+        return Outcome("ERROR")
+    if pair and not box.builder:
+        return Outcome("ERROR", NO_GATEWAY)
+    image = python.parent.parent
+    words = command(python, plan.kernel_type, box)
+    words = box.enclosed(words, plan.sources, image, internet=plan.internet)
+    environment = box.environment(image, plan.runs_on, internet=plan.internet)
+    environment |= evaluation_path(plan.sources, box) | ({RERUN: "1"} if plan.rerun else {})
+    if pair:
+        words = pair.command(words, environment, python, box.working)
+    outcome = _attend(words, environment, box, plan, log, stop)
+    if (outcome.limit or outcome.state == "CANCEL_ACKNOWLEDGED") and not plan.rerun:
+        for path in sorted(box.working.rglob("*"), reverse=True):
+            path.unlink() if path.is_file() or path.is_symlink() else path.rmdir()
+        log_path(plan.folder).write_text("")
+    return outcome
 
 
 def _attend(
-    process: subprocess.Popen[bytes],
-    log: LogWriter,
+    words: Sequence[str],
+    environment: Mapping[str, str],
+    box: Sandbox,
     plan: SessionPlan,
+    log: LogWriter,
     stop: threading.Event,
-    usage: Usage,
-) -> tuple[Outcome, str | None]:
-    pipes = {"stdout": process.stdout, "stderr": process.stderr}
-    readers = [
-        threading.Thread(target=log.follow, args=(name, pipe), daemon=True)
-        for name, pipe in pipes.items()
-    ]
-    for reader in readers:
-        reader.start()
-    excess = _wait(process, plan, stop, usage)
-    if excess is not None:
-        processes.end(process)
+) -> Outcome:
+    """Start a session's command, log what it writes, and end all of its processes."""
+    with processes.ended_with_this_process(box.scratch):
+        process = subprocess.Popen(
+            words,
+            cwd=box.working,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+        pipes = {"stdout": process.stdout, "stderr": process.stderr}
+        readers = [
+            threading.Thread(target=log.follow, args=pipe, daemon=True) for pipe in pipes.items()
+        ]
+        for reader in readers:
+            reader.start()
+        outcome = _wait(process, plan, stop)
+    process.kill()
+    process.wait()
     for reader in readers:
         reader.join(timeout=5)
-    if excess is None:
-        return ("COMPLETE", None) if process.returncode == 0 else ("ERROR", None)
-    if not plan.rerun:
-        for path in sorted((plan.folder / "working").rglob("*"), reverse=True):
-            path.unlink() if path.is_file() or path.is_symlink() else path.rmdir()
-        log_path(plan.folder).write_text("")
-    return ("ERROR", excess) if excess else ("CANCEL_ACKNOWLEDGED", None)
+    return outcome
 
 
-def _wait(
-    process: subprocess.Popen[bytes], plan: SessionPlan, stop: threading.Event, usage: Usage
-) -> str | None:
-    """Wait for the end: None where the run came to it, else why it must be killed.
-
-    The reason is empty for a session that somebody stopped.
-    """
+def _wait(process: subprocess.Popen[bytes], plan: SessionPlan, stop: threading.Event) -> Outcome:
+    """Wait for the end of a run, or for a reason to end it: a limit, or somebody's wish."""
+    outcome = Outcome("ERROR")
     deadline = time.monotonic() + plan.limit_seconds
     next_look = 0.0
     while process.poll() is None:
         if stop.is_set():
-            return ""
+            outcome.state = "CANCEL_ACKNOWLEDGED"
+            return outcome
         now = time.monotonic()
         if now > next_look:
             next_look = now + LOOK_SECONDS
-            memory = processes.memory(process.pid, plan.memory_bytes)
-            working = _size(plan.folder / "working")
-            usage.memory, usage.working = max(usage.memory, memory), max(usage.working, working)
+            memory, working = processes.memory(process.pid), _size(plan.folder / "working")
+            outcome.memory = max(outcome.memory, memory)
+            outcome.working = max(outcome.working, working)
             if memory > plan.memory_bytes:
-                usage.past = "memory"
-                return f"Your notebook was stopped: {memory / 1e9:.1f} GB of memory, past its limit"
-            if working > plan.working_bytes:
-                usage.past = "disk"
-                return (
-                    f"Your notebook was stopped: {working / 1e9:.1f} GB of output, past its limit"
-                )
+                outcome.limit, excess = "memory", f"{memory / 1e9:.1f} GB of memory, past its limit"
+            elif working > plan.working_bytes:
+                outcome.limit, excess = "disk", f"{working / 1e9:.1f} GB of output, past its limit"
         if now > deadline:
-            usage.past = "time"
-            return f"Your notebook was stopped: it ran past {plan.limit_seconds:.0f} seconds"
+            outcome.limit, excess = "time", f"it ran past {plan.limit_seconds:.0f} seconds"
+        if outcome.limit:
+            outcome.reason = f"Your notebook was stopped: {excess}"
+            return outcome
         time.sleep(POLL_SECONDS)
-    usage.working = max(usage.working, _size(plan.folder / "working"))
-    return None
+    outcome.working = max(outcome.working, _size(plan.folder / "working"))
+    outcome.state = "ERROR" if process.returncode else "COMPLETE"
+    return outcome
 
 
 def _size(folder: Path) -> int:
@@ -189,12 +190,6 @@ def _size(folder: Path) -> int:
             with contextlib.suppress(OSError):
                 total += Path(parent, name).lstat().st_size
     return total
-
-
-def _write_source(plan: SessionPlan, box: Sandbox) -> None:
-    name = "source.ipynb" if plan.kernel_type == "notebook" else "script.py"
-    # A lone surrogate, which JSON may contain, is written as its escape.
-    (box.source / name).write_bytes(plan.text.encode("utf-8", "backslashreplace"))
 
 
 class LogWriter:
@@ -208,13 +203,10 @@ class LogWriter:
 
     def write(self, stream_name: str, data: str) -> None:
         """Add one event; its time is in seconds since the log began."""
-        event = {
-            "stream_name": stream_name,
-            "time": round(time.monotonic() - self._began, 6),
-            "data": data,
-        }
+        seconds = round(time.monotonic() - self._began, 6)
+        event = json.dumps({"stream_name": stream_name, "time": seconds, "data": data})
         with self._lock, self._path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(event) + "\n")
+            file.write(event + "\n")
 
     def follow(self, stream_name: str, pipe: IO[bytes]) -> None:
         """Write every line of a pipe until it closes."""
@@ -223,25 +215,9 @@ class LogWriter:
                 self.write(stream_name, line.decode("utf-8", errors="replace"))
 
 
-def read_events(path: Path, skip: int = 0) -> list[Event]:
-    """The events written so far, without the first `skip`; none where there is no log.
+def read_events(path: Path) -> list[str]:
+    """The events written so far, each the JSON of {"stream_name", "time" in seconds, "data"}.
 
-    A line that is still being written is left for the next call.
+    None where there is no log. A line that is still being written is left for the next call.
     """
-    if not path.is_file():
-        return []
-    lines = path.read_text(encoding="utf-8").split("\n")[:-1]
-    return [json.loads(line) for line in lines[skip:]]
-
-
-def as_array(events: list[Event]) -> str:
-    """A finished log as Kaggle serves it: a JSON array with one entry per line."""
-    if not events:
-        return ""
-    return "[" + "\n,".join(json.dumps(event) for event in events) + "]"
-
-
-def as_sse(event: Event | str) -> bytes:
-    """One event, or END_OF_LOG, as a server-sent event."""
-    data = event if isinstance(event, str) else json.dumps(event)
-    return f"data: {data}\n\n".encode()
+    return path.read_text(encoding="utf-8").split("\n")[:-1] if path.is_file() else []

@@ -18,6 +18,7 @@ from local_kaggle.limits import Kind
 SHARED = "/kaggle/shared"  # where a competition's gateway puts files for the code that it asks
 CLOSED = "http://127.0.0.1:9"  # the discard port: a proxy that refuses every connection
 
+SourceKind = Literal["competitions", "datasets", "notebooks", "models"]
 REHEARSAL: dict[Kind, str] = {
     "tpu": "rehearsal: this TPU session is eight CPU devices on this machine, not a TPU",
     "gpu": "rehearsal: this GPU session is this machine's GPUs or two CPU devices, not Kaggle's",
@@ -194,7 +195,7 @@ def _no_internet() -> dict[str, str]:
 class MountedSource:
     """One input of a version: its kind as its place spells it, its reference, its files."""
 
-    kind: Literal["competitions", "datasets", "notebooks", "models"]
+    kind: SourceKind
     reference: str
     folder: Path
 
@@ -204,20 +205,6 @@ class MountedSource:
         parts = self.reference.split("/")
         parts[2:3] = [framework.lower() for framework in parts[2:3]]
         return "/".join((self.kind, *parts))
-
-    def lay_out(self, root: Path) -> None:
-        """Make its real folders below `root`, each file a link to the source's.
-
-        Folders are real because `os.walk` and `rglob`, which notebooks list their inputs with, do
-        not enter linked ones.
-        """
-        place = root / self.place
-        place.mkdir(parents=True, exist_ok=True)
-        for name, path in files_below(self.folder):
-            link = place / name
-            link.parent.mkdir(parents=True, exist_ok=True)
-            if not link.is_symlink():
-                link.symlink_to(path.resolve())
 
     def lead_from_older_place(self, root: Path) -> None:
         """Link `<slug>`, where Kaggle mounted it before and notebooks still look, to its place."""
@@ -232,9 +219,9 @@ def mount(sources: Iterable[MountedSource], root: Path) -> None:
     """Lay the sources out below `root`, read-only, which stops everyone but root."""
     root.mkdir(parents=True, exist_ok=True)
     for source in sources:
-        source.lay_out(root)
+        link_files(source.folder, root / source.place)
         source.lead_from_older_place(root)
-    for folder in (root, *(p for p in root.rglob("*") if p.is_dir() and not p.is_symlink())):
+    for folder in _folders(root):
         folder.chmod(0o555)
 
 
@@ -247,7 +234,7 @@ def bound(sources: Iterable[MountedSource], root: Path) -> dict[str, str]:
     folders = {"/kaggle/input": str(root)}
     for source in sources:
         if any(path.is_symlink() for path in source.folder.rglob("*")):
-            source.lay_out(root)
+            link_files(source.folder, root / source.place)
             targets = {path.resolve().parent for _, path in files_below(source.folder)}
             folders |= {str(target): str(target) for target in targets}
         else:
@@ -259,7 +246,24 @@ def bound(sources: Iterable[MountedSource], root: Path) -> dict[str, str]:
 
 def unmount(root: Path) -> None:
     """Remove the mounts: folders and links, never what the links lead to."""
-    folders = [root, *(p for p in root.rglob("*") if p.is_dir() and not p.is_symlink())]
-    for folder in folders if root.is_dir() else []:
+    for folder in _folders(root):
         folder.chmod(0o755)
     shutil.rmtree(root, ignore_errors=True)
+
+
+def link_files(origin: Path, place: Path) -> None:
+    """Make the folders of `origin` at `place`, each file in them a link to the original.
+
+    Folders are real because `os.walk` and `rglob`, which notebooks list their inputs with, do not
+    enter linked ones.
+    """
+    place.mkdir(parents=True, exist_ok=True)
+    for name, path in files_below(origin):
+        link = place / name
+        link.parent.mkdir(parents=True, exist_ok=True)
+        if not link.is_symlink():
+            link.symlink_to(path.resolve())
+
+
+def _folders(root: Path) -> list[Path]:
+    return [p for p in (root, *root.rglob("*")) if p.is_dir() and not p.is_symlink()]

@@ -6,7 +6,8 @@ session runs on, all of them read-only. Where neither program works (macOS, a co
 no namespaces), a session runs without walls and `NOT_HELD` says what that means.
 
 Run as a program, this module is the second half of the walls by `unshare`: it stands alone, imports
-only the standard library, and mounts before it starts the session's command.
+only the standard library, and mounts before it starts the session's command. It also attends a
+competition's gateway and the notebook that it asks, in the network that the two share.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -33,13 +35,15 @@ SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc"
 RESOLVERS = ("/run/systemd/resolve", "/run/resolvconf")  # to which /etc/resolv.conf may link
 GPUS = ("nvidia", "dri", "kfd")  # the beginnings of devices' names
 DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
-NETWORK_ONLY = "--"  # before a command that gets a network of its own and no other walls
 HOME = "/root"  # a session's, as on Kaggle
 NOT_HELD = (
     "rehearsal: this machine cannot isolate sessions (neither bubblewrap nor unshare works): paths "
     "below /kaggle are rewritten in the code, and the network and the host's files stay in reach"
 )
+ENDED = "the notebook ended before the gateway had its answers: in a rerun, serve() has to block"
 TRIAL_SECONDS = 20.0
+POLL_SECONDS = 0.05
+LAST_WORDS_SECONDS = 1.0  # in which a notebook's log gets the traceback that the gateway ended for
 
 
 def _gpus() -> tuple[str, ...]:
@@ -80,23 +84,30 @@ def enclosed(command: Sequence[str], walls: Walls, cwd: str, by: str) -> list[st
     """The command line that runs `command` in `cwd` (a path inside) behind walls built `by`."""
     if by == "bubblewrap":
         return _by_bubblewrap(command, walls, cwd)
-    spec = json.dumps({**asdict(walls), "command": list(command), "cwd": cwd})
+    spec = {**asdict(walls), "command": list(command), "cwd": cwd}
     network = [] if walls.internet else ["--net"]
-    return [*_unshared("--mount", "--ipc", "--pid", *network), spec]
+    return _unshared("--mount", "--ipc", "--pid", *network, spec=spec)
 
 
-def in_one_network(command: Sequence[str], by: str) -> list[str]:
-    """The command line that runs `command` in a closed network, within which it builds walls."""
+def side_by_side(spec: Mapping[str, Any], by: str) -> list[str]:
+    """The command line that runs a gateway and its notebook in one closed network.
+
+    `spec` has what each is started with, behind walls of its own, and the paths of the gateway's
+    `log` and `result`.
+    """
     if by == "bubblewrap":
         around = ["bwrap", "--die-with-parent", "--dev-bind", "/", "/", "--unshare-net"]
-        return [*around, *command]
-    return [*_unshared("--net"), NETWORK_ONLY, *command]
+        return [*around, *_this_program(spec)]
+    return _unshared("--net", spec=spec)
 
 
-def _unshared(*kinds: str) -> list[str]:
+def _unshared(*kinds: str, spec: Mapping[str, Any]) -> list[str]:
     user = [] if os.geteuid() == 0 else ["--map-root-user"]
-    python = [str(Path(sys.executable).resolve()), "-I", __file__]
-    return ["unshare", *user, *kinds, "--fork", "--kill-child", *python]
+    return ["unshare", *user, *kinds, "--fork", "--kill-child", *_this_program(spec)]
+
+
+def _this_program(spec: Mapping[str, Any]) -> list[str]:
+    return [str(Path(sys.executable).resolve()), "-I", __file__, json.dumps(spec)]
 
 
 def python_folders(image: Path) -> dict[str, str]:
@@ -205,15 +216,41 @@ def _raise_loopback() -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
         request = struct.pack("16sh14x", b"lo", 0)
         flags = struct.unpack("16sh14x", fcntl.ioctl(control, get_flags, request))[1]
-        fcntl.ioctl(control, set_flags, struct.pack("16sh14x", b"lo", flags | up))
+        if not flags & up:  # bubblewrap has switched it on, and leaves no right to do it
+            fcntl.ioctl(control, set_flags, struct.pack("16sh14x", b"lo", flags | up))
 
 
 def _mount(*arguments: str) -> None:
     subprocess.run([shutil.which("mount") or "mount", *arguments], check=True)
 
 
+def _attend(spec: Mapping[str, Any]) -> int:
+    """Run both until the first of them ends; the exit code is the notebook's if that was it.
+
+    On Kaggle the gateway would ask a notebook that has ended for another quarter of an hour.
+    """
+    _raise_loopback()
+    with Path(spec["log"]).open("wb") as log:
+        gateway = subprocess.Popen(
+            **spec["gateway"], stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT
+        )
+        notebook = subprocess.Popen(**spec["notebook"])
+        while gateway.poll() is None and notebook.poll() is None:
+            time.sleep(POLL_SECONDS)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            notebook.wait(LAST_WORDS_SECONDS)
+        first, other = (notebook, gateway) if gateway.poll() is None else (gateway, notebook)
+        other.kill()
+        other.wait()
+    result = Path(spec["result"])
+    if first is notebook and not result.exists():
+        verdict = {"Succeeded": False, "ErrorName": "SERVER_NEVER_STARTED", "ErrorDetails": ENDED}
+        result.write_text(json.dumps(verdict))
+    return first.returncode if first is notebook else 0
+
+
 if __name__ == "__main__":
-    if sys.argv[1] == NETWORK_ONLY:
-        _raise_loopback()
-        os.execvp(sys.argv[2], sys.argv[2:])  # noqa: S606
-    _enter(json.loads(sys.argv[1]))
+    instructions = json.loads(sys.argv[1])
+    if "gateway" in instructions:
+        sys.exit(_attend(instructions))
+    _enter(instructions)

@@ -1,4 +1,4 @@
-"""Files behind signed links: downloads with ranges, archives, and uploads that can be resumed.
+"""Files behind signed links, uploads that can be resumed, and the datasets and models they make.
 
-Begin with `storage`. May import `api`, `faults` and `state`.
+Begin with `pages`. May import `api`, `catalogue`, `faults` and `state`.
 """

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import tarfile
 import threading
-import time
 import zipfile
 from pathlib import Path
 
@@ -44,7 +42,7 @@ def _archive(state: ServerState, folder: Path, files: Files, suffix: str) -> Pat
     """The archive, made once however many clients ask for it at once.
 
     Its name is a hash of what goes into it, so that no two owners, versions or states of a folder
-    share one. Archives that no link leads to any more are removed.
+    share one.
     """
     stats = [(name, str(path), path.stat()) for name, path in files]
     content = [(name, path, stat.st_size, stat.st_ctime_ns) for name, path, stat in stats]
@@ -52,10 +50,6 @@ def _archive(state: ServerState, folder: Path, files: Files, suffix: str) -> Pat
     packed = archives_of(state, folder) / f"{digest}{suffix}"
     packed.parent.mkdir(exist_ok=True)
     with _making:
-        now = time.time()
-        for other in packed.parent.iterdir():
-            if other.stat().st_atime < now - state.limits.link_seconds and other != packed:
-                other.unlink()
         if not packed.is_file():
             part = packed.with_suffix(".part")
             if suffix == ".zip":
@@ -67,6 +61,4 @@ def _archive(state: ServerState, folder: Path, files: Files, suffix: str) -> Pat
                     for name, path in files:
                         tarred.add(path.resolve(), name)
             part.replace(packed)
-        # The access time is that of the last link; the other one makes the ETag.
-        os.utime(packed, (now, max((s.st_mtime for _, _, s in stats), default=now)))
     return packed

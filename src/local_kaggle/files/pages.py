@@ -7,26 +7,23 @@ own, or `models/owner/model/framework/variation`.
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 import tarfile
 import threading
 import time
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from starlette.exceptions import HTTPException
 
-from local_kaggle.api.wire import Message
+from local_kaggle.api.wire import Json, Message
 from local_kaggle.files import storage
 from local_kaggle.files.archives import archives_of
 from local_kaggle.state import ServerState
-
-Blob = tuple[str, str, Path]  # its token, its name in the version, and its file
 
 MODEL_DEPTH = 2  # slashes in the name of a model or a dataset; that of a variation has more
 
@@ -40,10 +37,14 @@ class Version:
 
     number: int
     created: float
-    notes: str | None
     failure: str | None
     ready: bool
     folder: Path
+
+    @property
+    def size(self) -> int:
+        """Bytes of all files."""
+        return sum(path.stat().st_size for path in self.folder.rglob("*") if path.is_file())
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ class Page:
 
     id: int
     name: str
-    fields: dict[str, Any]
+    fields: Json
     versions: list[Version]
 
     @property
@@ -71,15 +72,12 @@ class Page:
     def slug(self) -> str:
         return self.name.rpartition("/")[2]
 
-    @property
-    def private(self) -> bool:
-        return bool(self.fields.get("isPrivate"))
-
-    @property
-    def size(self) -> int:
-        """Bytes of the newest version."""
-        files = self.versions[0].folder.rglob("*") if self.versions else ()
-        return sum(path.stat().st_size for path in files if path.is_file())
+    def matches(self, search: str | None, owner: str | None) -> bool:
+        """Whether its name or title has the words, and the owner, where one is named, is its."""
+        text = f"{self.ref} {self.fields.get('title', '')}".lower()
+        return (search or "").lower() in text and (
+            owner or self.owner
+        ).lower() == self.owner.lower()
 
     def version(self, number: int | None) -> Version:
         """The version of this number, or the newest that is ready. Raises HTTPException 404."""
@@ -98,20 +96,19 @@ def find(state: ServerState, name: str, user: str) -> Page:
     kind, _, reference = name.partition("/")
     if name.count("/") > MODEL_DEPTH:
         find(state, "/".join(name.split("/")[: MODEL_DEPTH + 1]), user)
-    row = state.store.row("SELECT * FROM pages WHERE name = ?", name.lower())
     page = None
     if state.catalogue.find(kind, reference):
         folders = state.catalogue.versions(kind, reference).items()
-        versions = [Version(n, f.stat().st_mtime, None, None, True, f) for n, f in folders]
+        versions = [Version(n, f.stat().st_mtime, None, True, f) for n, f in folders]
         page = Page(0, name, state.catalogue.page(kind, reference), versions)
-    elif row:
+    elif row := state.store.row("SELECT * FROM pages WHERE name = ?", name.lower()):
         fields = json.loads(row["fields"])
         page = Page(row["id"], row["name"], fields, _versions(state, row["id"], row["name"]))
     # Without a version a dataset or a variation is being created.
     is_model = kind == "models" and name.count("/") == MODEL_DEPTH
     if (
         page is None
-        or (page.private and page.owner.lower() != user.lower())
+        or (page.fields.get("isPrivate") and page.owner.lower() != user.lower())
         or not (page.versions or is_model)
     ):
         raise HTTPException(404, f"{kind[:-1].title()} not found")
@@ -136,33 +133,15 @@ def own(state: ServerState, name: str, user: str) -> Page:
 
 def below(state: ServerState, above: str, user: str) -> list[Page]:
     """All pages that `user` may see two levels below `datasets`, `models` or a model, by name."""
-    stored = {row["name"] for row in state.store.rows("SELECT name FROM pages")}
-    names = {
-        name
-        for name in stored
-        if name.startswith(f"{above}/") and name.count("/") == above.count("/") + 2
-    } | {f"{above}/{reference}" for reference in state.catalogue.references(above)}
+    names = {f"{above}/{reference}" for reference in state.catalogue.references(above)}
+    for row in state.store.rows("SELECT name FROM pages"):
+        if row["name"].startswith(f"{above}/") and row["name"].count("/") == above.count("/") + 2:
+            names.add(row["name"])
     pages = []
     for name in sorted(names):
-        try:
+        with suppress(HTTPException):  # it may not be seen, or has no version
             pages.append(find(state, name, user))
-        except HTTPException:  # it may not be seen, or has no version
-            continue
     return pages
-
-
-def mounted(state: ServerState, name: str, number: int | None, user: str) -> Path | None:
-    """The folder that a kernel of `user` gets for a page; None if there is none yet.
-
-    It is that of version `number`, or of the newest. A variation's name ends in its version.
-    """
-    if name.startswith("models/"):
-        name, _, last = name.rpartition("/")
-        number = int(last) if last.isdecimal() else -1
-    try:
-        return version_of(state, name, number, user).folder
-    except HTTPException:
-        return None
 
 
 def taken(state: ServerState, name: str) -> bool:
@@ -172,49 +151,43 @@ def taken(state: ServerState, name: str) -> bool:
     return bool(row or state.catalogue.find(kind, reference))
 
 
-def create(
-    state: ServerState, name: str, fields: dict[str, Any], upload: Message | None = None
-) -> Page:
+def create(state: ServerState, name: str, fields: Json, upload: Message | None = None) -> Page:
     """Add a page, with a first version of what was uploaded. Raises HTTPException 400."""
-    blobs = list(_blobs(state, upload)) if upload else None
+    files = list(_uploaded(state, upload)) if upload else None
     insert = "INSERT INTO pages (name, fields) VALUES (?, ?)"
     page = Page(state.store.change(insert, name, json.dumps(fields)), name, fields, [])
-    if blobs is not None:
-        _add(state, page, blobs, "Initial release")
+    if files is not None:
+        _add(state, page, files)
     return page
 
 
-def update(state: ServerState, page: Page, fields: dict[str, Any]) -> None:
+def update(state: ServerState, page: Page, fields: Json) -> None:
     """Change some of a page's fields."""
     change = "UPDATE pages SET fields = ? WHERE id = ?"
     state.store.change(change, json.dumps(page.fields | fields), page.id)
 
 
-def add_version(state: ServerState, page: Page, upload: Message, notes: str | None) -> int:
+def add_version(state: ServerState, page: Page, upload: Message) -> int:
     """Add a version of what was uploaded; its number. Raises HTTPException 400."""
-    return _add(state, page, list(_blobs(state, upload)), notes)
+    return _add(state, page, list(_uploaded(state, upload)))
 
 
 def remove(state: ServerState, page: Page) -> None:
     """Delete a page, and the variations of a model, with all versions."""
     for row in state.store.rows("SELECT id, name FROM pages"):
         if f"{row['name']}/".startswith(f"{page.name}/"):
-            remove_versions(state, row["id"], _versions(state, row["id"], row["name"]))
+            state.store.change("DELETE FROM page_versions WHERE page = ?", row["id"])
             state.store.change("DELETE FROM pages WHERE id = ?", row["id"])
     shutil.rmtree(state.root / page.name, ignore_errors=True)
 
 
-def remove_versions(state: ServerState, page: int, versions: list[Version]) -> None:
-    """Forget the versions, and free all that their bytes take: uploads, files and archives."""
+def remove_versions(state: ServerState, page: Page, versions: Sequence[Version]) -> None:
+    """Forget the versions, and free what their files and archives take."""
     for version in versions:
         for folder in (version.folder, archives_of(state, version.folder)):
             shutil.rmtree(folder, ignore_errors=True)
-        key = page, version.number
-        query = "SELECT token FROM version_blobs WHERE page = ? AND number = ?"
-        for row in state.store.rows(query, *key):
-            storage.path_of(state, row["token"]).unlink(missing_ok=True)
-        state.store.change("DELETE FROM version_blobs WHERE page = ? AND number = ?", *key)
-        state.store.change("DELETE FROM page_versions WHERE page = ? AND number = ?", *key)
+        change = "DELETE FROM page_versions WHERE page = ? AND number = ?"
+        state.store.change(change, page.id, version.number)
 
 
 def _versions(state: ServerState, page: int, name: str) -> list[Version]:
@@ -224,7 +197,6 @@ def _versions(state: ServerState, page: int, name: str) -> list[Version]:
         Version(
             row["number"],
             row["created"],
-            row["notes"],
             row["failure"],
             not row["failure"] and row["created"] <= ready_since,
             state.root / name / str(row["number"]),
@@ -233,47 +205,46 @@ def _versions(state: ServerState, page: int, name: str) -> list[Version]:
     ]
 
 
-def _blobs(state: ServerState, upload: Message, inside: str = "") -> Iterator[Blob]:
+def _uploaded(state: ServerState, upload: Message, inside: str = "") -> Iterator[tuple[str, Path]]:
     """The files of an upload and of the directories in it. Raises HTTPException 400."""
     for file in upload.files:
         name, path = storage.complete(state, file.token)
-        yield file.token, inside + name, path
+        yield inside + name, path
     for directory in upload.directories:
         if not re.fullmatch(r"(?!\.\.?$)[^/\0]+", directory.name):
             raise HTTPException(400, f"{directory.name!r} is no name of a directory")
-        yield from _blobs(state, directory, f"{inside}{directory.name}/")
+        yield from _uploaded(state, directory, f"{inside}{directory.name}/")
 
 
-def _add(state: ServerState, page: Page, blobs: list[Blob], notes: str | None) -> int:
-    key = page.id, page.versions[0].number + 1 if page.versions else 1
-    failure = _lay_out(blobs, state.root / page.name / str(key[1]))
-    for token, _, _ in blobs:
-        state.store.change("INSERT INTO version_blobs VALUES (?, ?, ?)", *key, token)
-    insert = "INSERT INTO page_versions VALUES (?, ?, ?, ?, ?)"
-    state.store.change(insert, *key, notes, time.time(), failure)
-    return key[1]
+def _add(state: ServerState, page: Page, files: list[tuple[str, Path]]) -> int:
+    number = page.versions[0].number + 1 if page.versions else 1
+    failure = _lay_out(files, state.root / page.name / str(number))
+    insert = "INSERT INTO page_versions VALUES (?, ?, ?, ?)"
+    state.store.change(insert, page.id, number, time.time(), failure)
+    return number
 
 
-def _lay_out(blobs: list[Blob], folder: Path) -> str | None:
-    """Put blobs into a version's folder, archives unpacked as Kaggle does; what went wrong.
+def _lay_out(files: list[tuple[str, Path]], folder: Path) -> str | None:
+    """Move uploads into a version's folder, archives unpacked as Kaggle does; what went wrong.
 
     kagglehub sends a folder of many files as one `archive.zip`, which is that folder.
     """
     folder.mkdir(parents=True)
-    whole = [name for _, name, _ in blobs] == ["archive.zip"]
+    whole = [name for name, _ in files] == ["archive.zip"]
     try:
-        for _, name, path in blobs:
+        for name, path in files:
             place = folder / name
             place.parent.mkdir(parents=True, exist_ok=True)
             if name.endswith(".zip"):
-                into = folder if whole else place.with_suffix("")
                 with zipfile.ZipFile(path) as packed:
-                    packed.extractall(into)  # noqa: S202 - it keeps within
+                    packed.extractall(folder if whole else place.with_suffix(""))  # noqa: S202 - it keeps within
+                path.unlink()
             elif name.endswith(".tar"):
                 with tarfile.open(path) as tarred:
                     tarred.extractall(place.with_suffix(""), filter="data")
+                path.unlink()
             else:
-                os.link(path, place)  # which takes no room; a whole upload is not written again
+                path.rename(place)
     except (zipfile.BadZipFile, tarfile.TarError, OSError) as error:
         return str(error)
     return None

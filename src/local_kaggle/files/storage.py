@@ -1,6 +1,6 @@
 """`/storage/…` and `/upload/…`, which need a signature and no credentials.
 
-An upload has a token; what has arrived of it is in `root/blobs/TOKEN`.
+An upload has a token; what has arrived of it is in `root/blobs/TOKEN`, until a version takes it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, Response
 
-from local_kaggle.api.wire import Message, answers, fill
+from local_kaggle.api.wire import Json, Message, answers
 from local_kaggle.faults.responses import Unanswered, begin, instead, shows, silence, spoilt
 from local_kaggle.faults.schedule import FaultKind
 from local_kaggle.state import ServerState
@@ -47,27 +47,35 @@ async def download(state: ServerState, request: Request) -> Response:
 async def upload(state: ServerState, request: Request) -> Response:
     """A PUT of a blob or of its rest: 200 when all of it is here, else 308 and how much is.
 
-    What arrived before a connection broke is kept, also before a fault.
+    What arrived before a connection broke is kept, also before a fault. Of a blob that is complete
+    nothing changes any more: a version may have it by now. A `Content-Range: bytes */SIZE` only
+    asks how far the blob is. Raises HTTPException 404, and 400 for a range that does not fit.
     """
     begin(state, "Upload")
-    refusal = _refusal(state, request)
-    if refusal is not None:
+    if refusal := _refusal(state, request):
         return refusal
     token = request.path_params["token"]
-    size, start = progress(state, token, request.headers.get("content-range"))
+    row = state.store.row("SELECT size FROM blobs WHERE token = ?", token)
+    if row is None:
+        raise HTTPException(404, "No such upload")
+    size, path = row["size"], _path(state, token)
+    content_range = request.headers.get("content-range") or "bytes 0-0/0"
+    arrived = path.stat().st_size if path.is_file() else size
     breaks = shows(FaultKind.TRUNCATED) is not None
-    path = path_of(state, token)
-    if start is None:
+    if arrived == size or re.fullmatch(r"bytes \*/\d+", content_range):
         async for _ in request.stream():  # read to its end, so that the client sees the answer
             continue
     else:
-        whole = await _receive(request, path, start, size // 2 if breaks else size)
+        match = re.fullmatch(r"bytes (\d+)-\d+/\d+", content_range)
+        if match is None or int(match[1]) > arrived:
+            raise HTTPException(400, f"Invalid Content-Range: {content_range}")
+        whole = await _receive(request, path, int(match[1]), size // 2 if breaks else size)
         if not whole and not breaks:
             return Response(f"More than the {size} bytes that were announced", 413)
+        arrived = path.stat().st_size
     broken = Unanswered() if breaks else await instead(state)
     if broken is not None:
         return broken
-    arrived = path.stat().st_size
     if arrived == size:
         return Response("", 200)
     return Response("", 308, {"Range": f"bytes=0-{arrived - 1}"} if arrived else {})
@@ -94,7 +102,7 @@ async def _receive(request: Request, path: Path, start: int, most: int) -> bool:
 
 def _refusal(state: ServerState, request: Request) -> Response | None:
     query = request.query_params
-    refusal = state.signer.refusal(
+    refusal = state.refusal(
         request.scope["path"], query.get("Expires", "0"), query.get("Signature", "")
     )
     return Response(*refusal, media_type="application/xml") if refusal else None
@@ -102,51 +110,26 @@ def _refusal(state: ServerState, request: Request) -> Response | None:
 
 def remove_expired(state: ServerState) -> None:
     """Free what uploads take that nobody completes any more."""
-    for blob in path_of(state, "").glob("*"):
+    for blob in _path(state, "").glob("*"):
         if blob.stat().st_mtime < time.time() - LIFETIME:
             blob.unlink()
 
 
 @answers(types.ApiStartBlobUploadRequest)
-def start(state: ServerState, request: Message, _user: str) -> Message:
+def start(state: ServerState, request: Message, _user: str) -> Json:
     """A token for a file, and the URL that takes it."""
-    token, url = open_upload(state, request.name, request.content_length)
-    return fill(types.ApiStartBlobUploadResponse(), token=token, create_url=url)
+    return open_upload(state, request.name, request.content_length)
 
 
-def open_upload(state: ServerState, name: str, size: int) -> tuple[str, str]:
-    """A token for a blob of `size` bytes, and the URL that takes it."""
+def open_upload(state: ServerState, name: str, size: int) -> Json:
+    """The answer with a token for a blob of `size` bytes, and the URL that takes it."""
     token = secrets.token_hex(16)
     safe = Path(name).name or "blob"
     state.store.change("INSERT INTO blobs VALUES (?, ?, ?)", token, safe, size)
-    path = path_of(state, token)
+    path = _path(state, token)
     path.parent.mkdir(exist_ok=True)
     path.touch()
-    return token, state.signer.link(f"/upload/{token}", LIFETIME)
-
-
-def progress(state: ServerState, token: str, content_range: str | None) -> tuple[int, int | None]:
-    """The bytes that a blob is to have, and the offset at which the body of a PUT belongs.
-
-    There is none when the PUT only asks how far the blob is, and when all of it is here: a dataset
-    may hold it by now, and its versions never change. Raises HTTPException 404, and 400 for a
-    Content-Range that is none.
-    """
-    row = state.store.row("SELECT size FROM blobs WHERE token = ?", token)
-    if row is None:
-        raise HTTPException(404, "No such upload")
-    arrived = path_of(state, token).stat().st_size
-    if arrived == row["size"] or re.fullmatch(r"bytes \*/\d+", content_range or ""):
-        return row["size"], None
-    match = re.fullmatch(r"bytes (\d+)-\d+/\d+", content_range or "bytes 0-0/0")
-    if match is None or int(match[1]) > arrived:
-        raise HTTPException(400, f"Invalid Content-Range: {content_range}")
-    return row["size"], int(match[1])
-
-
-def path_of(state: ServerState, token: str) -> Path:
-    """The file that a PUT is written to."""
-    return state.root / "blobs" / token
+    return {"token": token, "createUrl": state.sign(f"/upload/{token}", LIFETIME)}
 
 
 def complete(state: ServerState, token: str) -> tuple[str, Path]:
@@ -155,7 +138,11 @@ def complete(state: ServerState, token: str) -> tuple[str, Path]:
     Raises HTTPException 400 for an unknown or unfinished one.
     """
     row = state.store.row("SELECT * FROM blobs WHERE token = ?", token)
-    path = path_of(state, token)
+    path = _path(state, token)
     if row is None or not path.is_file() or path.stat().st_size != row["size"]:
         raise HTTPException(400, "The uploaded file could not be found")
     return row["name"], path
+
+
+def _path(state: ServerState, token: str) -> Path:
+    return state.root / "blobs" / token

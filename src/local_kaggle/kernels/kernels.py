@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
-import re
 import time
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from kagglesdk.kernels.types import kernels_api_service as types
-from kagglesdk.kernels.types.kernels_enums import KernelsListViewType, KernelWorkerStatus
+from kagglesdk.kernels.types.kernels_enums import KernelsListViewType
 from starlette.exceptions import HTTPException
 
-from local_kaggle.api.wire import Message, answers, fill, listing, moment
-from local_kaggle.catalogue import files_below
+from local_kaggle.api.wire import Json, Message, answers, listing, moment
 from local_kaggle.faults.responses import shows
 from local_kaggle.faults.schedule import FaultKind
 from local_kaggle.limits import RETIRED, SHAPES, Kind
@@ -22,8 +20,6 @@ from local_kaggle.state import ServerState
 
 Row = dict[str, Any]  # of the store, or what stands for one in the catalogue
 
-ANY = (None, "", "all")  # the values of a filter that let everything pass
-DRAWN = (".html", ".jpeg", ".jpg", ".png", ".svg")
 # What the catalogue's kernels were pushed with, where their pages do not say it.
 CATALOGUED = {
     "language": "python",
@@ -31,16 +27,7 @@ CATALOGUED = {
     "text": "# The catalogue has the output alone.\n",
 }
 EARLIER = {"COMPLETE": "RUNNING", "ERROR": "RUNNING", "RUNNING": "QUEUED"}
-# What the metadata repeat of the push.
-AS_SAVED = (
-    "language",
-    "kernel_type",
-    "category_ids",
-    "dataset_data_sources",
-    "kernel_data_sources",
-    "competition_data_sources",
-    "model_data_sources",
-)
+SWITCHES = ("enableGpu", "enableTpu", "enableInternet")
 _KINDS: dict[str, Kind] = {shape.lower(): kind for kind in SHAPES for shape in SHAPES[kind]}
 _RETIRED = {shape.lower(): instead for shape, instead in RETIRED.items()}
 
@@ -50,25 +37,31 @@ def find(state: ServerState, owner: str, slug: str, user: str) -> Row:
 
     Raises HTTPException 403, as Kaggle does.
     """
-    row = state.store.row(
-        "SELECT * FROM kernels WHERE owner = ? AND slug = ?", owner.lower(), slug.lower()
-    )
-    if row and (not row["private"] or row["owner"] == user.lower()):
-        return dict(row)
-    outputs = state.catalogue.versions("kernels", f"{owner}/{slug}")
-    page = state.catalogue.page("kernels", f"{owner}/{slug}") if outputs else {}
-    private = page.get("isPrivate", False)
-    if row or not outputs or (private and owner.lower() != user.lower()):
+    query = "SELECT * FROM kernels WHERE owner = ? AND slug = ?"
+    kernel: Row | None = None
+    if row := state.store.row(query, owner.lower(), slug.lower()):
+        kernel = dict(row)
+    elif outputs := state.catalogue.versions("kernels", f"{owner}/{slug}"):
+        page = state.catalogue.page("kernels", f"{owner}/{slug}")
+        kernel = {
+            "id": 0,
+            "owner": owner,
+            "slug": slug,
+            "title": page.get("title", slug),
+            "private": page.get("isPrivate", False),
+            "draft": None,
+            "request": json.dumps(CATALOGUED | page),
+            "outputs": outputs,
+        }
+    if kernel is None or (kernel["private"] and kernel["owner"].lower() != user.lower()):
         raise HTTPException(403, "Permission 'kernels.get' was denied")
-    names = {"owner": owner, "slug": slug, "title": page.get("title", slug)}
-    return {"id": 0, "private": private, "draft": None, "outputs": outputs, "page": page, **names}
+    return kernel
 
 
 def versions_of(state: ServerState, kernel: Row) -> list[Row]:
     """A kernel's versions, the newest first, each with its session's state and its `outputs`."""
     if not kernel["id"]:
-        request = json.dumps(CATALOGUED | kernel["page"])
-        run = {"id": 0, "request": request, "status": "COMPLETE", "failure": None}
+        run = {"id": 0, "request": kernel["request"], "status": "COMPLETE", "failure": None}
         return [
             {**run, "number": number, "outputs": outputs, "created": at, "started": at}
             for number, outputs in kernel["outputs"].items()
@@ -92,11 +85,10 @@ def version_of(state: ServerState, kernel: Row, label: str | None) -> Row:
     """
     versions = versions_of(state, kernel)
     if label:
-        number = re.fullmatch(r"v?(\d+)", label)
-        candidates = [row for row in versions if number and row["number"] == int(number[1])]
-        if not candidates:
-            raise HTTPException(404, f"Version {label} of this kernel was not found")
-        return candidates[0]
+        for version in versions:
+            if label.removeprefix("v") == str(version["number"]):
+                return version
+        raise HTTPException(404, f"Version {label} of this kernel was not found")
     visible_since = time.time() - state.limits.lag_seconds
     begun = [v for v in versions if v["started"] is not None and v["started"] < visible_since]
     run = [v for v in versions if v["status"] is not None]
@@ -104,19 +96,18 @@ def version_of(state: ServerState, kernel: Row, label: str | None) -> Row:
 
 
 @answers(types.ApiGetKernelSessionStatusRequest)
-def status(state: ServerState, request: Message, user: str) -> Message:
+def status(state: ServerState, request: Message, user: str) -> Json:
     """How a version's session is doing."""
     kernel = find(state, request.user_name, request.kernel_slug, user)
     version = version_of(state, kernel, request.version_label)
-    answer = types.ApiGetKernelSessionStatusResponse()
     name, failure = version["status"] or "NEW_SCRIPT", version["failure"]
     if shows(FaultKind.STALE_STATUS):
         name, failure = EARLIER.get(name, name), None
-    return fill(answer, status=KernelWorkerStatus[name], failure_message=failure)
+    return {"status": name, "failureMessage": failure}
 
 
 @answers(types.ApiGetKernelRequest, anonymous=True)
-def get(state: ServerState, request: Message, user: str) -> Message:
+def get(state: ServerState, request: Message, user: str) -> Json:
     """The newest text, or that of the version named.
 
     The client writes the version into the slug ("slug/3"), which is understood as well.
@@ -127,36 +118,35 @@ def get(state: ServerState, request: Message, user: str) -> Message:
     newest = versions_of(state, kernel)[0]
     version = version_of(state, kernel, label) if label else newest
     pushed = saved(version)
-    blob = fill(
-        types.ApiKernelBlob(),
-        source=pushed.text if label or kernel["draft"] is None else kernel["draft"],
-        language=pushed.language,
-        kernel_type=pushed.kernel_type,
-        slug=kernel["slug"],
-    )
-    metadata = _metadata(types.ApiKernelMetadata(), kernel, version)
-    metadata.current_version_number = newest["number"]
-    return fill(types.ApiGetKernelResponse(), metadata=metadata, blob=blob)
+    blob = {
+        "source": pushed.text if label or kernel["draft"] is None else kernel["draft"],
+        "language": pushed.language,
+        "kernelType": pushed.kernel_type,
+        "slug": kernel["slug"],
+    }
+    metadata = _metadata(kernel, version) | {"currentVersionNumber": newest["number"]}
+    return {"metadata": metadata, "blob": blob}
 
 
 @answers(types.ApiListKernelsRequest)
-def list_kernels(state: ServerState, request: Message, user: str) -> Message:
-    """The caller's kernels, or all that the caller may see."""
+def list_kernels(state: ServerState, request: Message, user: str) -> Json:
+    """The caller's kernels, or all that the caller may see; the last run comes first."""
     rows = state.store.rows("SELECT owner, slug FROM kernels")
     names = {f"{row['owner']}/{row['slug']}" for row in rows}
-    newest = []
-    for name in sorted(names | set(state.catalogue.references("kernels"))):
+    listed = []
+    for name in sorted(names.union(state.catalogue.references("kernels"))):
         owner, _, slug = name.partition("/")
         with suppress(HTTPException):  # it may not be seen, or has no version
             kernel = find(state, owner, slug, user)
-            newest.append((kernel, versions_of(state, kernel)[0]))
-    matching = [pair for pair in newest if _matches(*pair, request, user)]
-    matching.sort(key=lambda pair: -pair[0]["id"])
-    return listing(state, request, matching, lambda message, pair: _metadata(message, *pair))
+            version = versions_of(state, kernel)[0]
+            if _matches(kernel, saved(version), request, user):
+                listed.append((version["created"], _metadata(kernel, version)))
+    listed.sort(key=lambda pair: -pair[0])
+    return listing(state, request, "kernels", [metadata for _, metadata in listed])
 
 
 @answers(types.ApiDeleteKernelRequest)
-def delete(state: ServerState, request: Message, user: str) -> Message:
+def delete(state: ServerState, request: Message, user: str) -> Json:
     """Delete a kernel: the only way to stop a run, and it takes all with it."""
     kernel = find(state, request.user_name, request.kernel_slug, user)
     if not kernel["id"] or kernel["owner"] != user.lower():
@@ -165,7 +155,7 @@ def delete(state: ServerState, request: Message, user: str) -> Message:
         state.sessions.remove(version["id"])
     state.store.change("DELETE FROM versions WHERE kernel = ?", kernel["id"])
     state.store.change("DELETE FROM kernels WHERE id = ?", kernel["id"])
-    return types.ApiDeleteKernelResponse()
+    return {}
 
 
 def saved(version: Row) -> Message:
@@ -173,9 +163,8 @@ def saved(version: Row) -> Message:
     return types.ApiSaveKernelRequest.from_dict(json.loads(version["request"]))
 
 
-def _matches(kernel: Row, version: Row, request: Message, user: str) -> bool:
+def _matches(kernel: Row, pushed: Message, request: Message, user: str) -> bool:
     """Whether a list has a kernel, by the request's filters and what its newest version holds."""
-    pushed = saved(version)
     filters = (
         (request.user, [kernel["owner"]]),
         (user if request.group == KernelsListViewType.PROFILE else None, [kernel["owner"]]),
@@ -185,36 +174,30 @@ def _matches(kernel: Row, version: Row, request: Message, user: str) -> bool:
         (request.language, [pushed.language]),
         (request.kernel_type, [pushed.kernel_type]),
     )
-    endings = DRAWN if request.output_type == "visualization" else ""
-    return (
-        all(value in ANY or value.lower() in values for value, values in filters)
-        and (request.search or "").lower() in f"{kernel['title']} {kernel['slug']}".lower()
-        and (
-            request.output_type in ANY
-            or any(name.endswith(endings) for name, _ in files_below(version["outputs"]))
-        )
+    text = f"{kernel['title']} {kernel['slug']}".lower()
+    return (request.search or "").lower() in text and all(
+        value in (None, "", "all") or value.lower() in values for value, values in filters
     )
 
 
-def _metadata(message: Message, kernel: Row, version: Row) -> Message:
-    pushed = saved(version)
-    return fill(
-        message,
-        id=kernel["id"],
-        ref=f"{kernel['owner']}/{kernel['slug']}",
-        title=kernel["title"],
-        author=kernel["owner"],
-        slug=kernel["slug"],
-        last_run_time=moment(version["created"]),
-        is_private=bool(kernel["private"]),
-        enable_gpu=bool(pushed.enable_gpu),
-        enable_tpu=bool(pushed.enable_tpu),
-        enable_internet=bool(pushed.enable_internet),
-        docker_image=pushed.docker_image or "kaggle/rehearsal",
-        machine_shape=place(pushed).shape,
-        current_version_number=version["number"],
-        **{name: getattr(pushed, name) for name in AS_SAVED},
-    )
+def _metadata(kernel: Row, version: Row) -> Json:
+    pushed = json.loads(version["request"])
+    shape = place(saved(version)).shape
+    del pushed["text"]
+    return {
+        **pushed,
+        **{switch: pushed.get(switch, False) for switch in SWITCHES},
+        "id": kernel["id"],
+        "ref": f"{kernel['owner']}/{kernel['slug']}",
+        "title": kernel["title"],
+        "author": kernel["owner"],
+        "slug": kernel["slug"],
+        "lastRunTime": moment(version["created"]),
+        "isPrivate": bool(kernel["private"]),
+        "dockerImage": pushed.get("dockerImage") or "kaggle/rehearsal",
+        "machineShape": shape,
+        "currentVersionNumber": version["number"],
+    }
 
 
 @dataclass(frozen=True)
@@ -234,8 +217,8 @@ def place(request: Message) -> Placement:
     session and sees no TPU (Kaggle/kaggle-cli #1197).
     """
     switched: Kind = "tpu" if request.enable_tpu else "gpu" if request.enable_gpu else "cpu"
-    asked_for = request.machine_shape or SHAPES[switched][0]
-    shape = _RETIRED.get(asked_for.lower(), asked_for)
+    requested = request.machine_shape or SHAPES[switched][0]
+    shape = _RETIRED.get(requested.lower(), requested)
     kind = _KINDS.get(shape.lower(), "cpu")
     runs_on: Kind = "cpu" if kind == "tpu" and _wants_own_image(request) else kind
     return Placement(shape, kind, runs_on)

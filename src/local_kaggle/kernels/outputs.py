@@ -15,9 +15,9 @@ from starlette.types import Scope
 
 from local_kaggle import serving
 from local_kaggle.api.accounts import user_of
-from local_kaggle.api.wire import Message, answers, decode, file_entry, fill, listing
+from local_kaggle.api.wire import Json, Message, answers, decode, file_entries, listing
 from local_kaggle.catalogue import files_below
-from local_kaggle.execution.running import END_OF_LOG, as_array, as_sse, log_path, read_events
+from local_kaggle.execution.running import log_path, read_events
 from local_kaggle.execution.sessions import ALIVE
 from local_kaggle.faults.responses import EVENTS_BEFORE_DROP, answered, shows
 from local_kaggle.faults.schedule import FaultKind
@@ -30,23 +30,19 @@ KEEP_ALIVE = 15.0  # seconds of silence after which a comment is sent
 
 
 @answers(types.ApiListKernelSessionOutputRequest, anonymous=True)
-def session_output(state: ServerState, request: Message, user: str) -> Message:
+def session_output(state: ServerState, request: Message, user: str) -> Json:
     """Links to a page of files; the log on page one. Empty while the session is alive."""
     version = _version(state, request, user)
+    files = [{"fileName": name, "url": state.link(path)} for name, path in files_of(version)]
     log = "" if request.page_token or not _is_over(version) else log_of(state, version)
-    answer = listing(
-        state,
-        request,
-        files_of(version),
-        lambda message, file: fill(message, file_name=file[0], url=state.link(file[1])),
-    )
-    return fill(answer, log=log)
+    return listing(state, request, "files", files) | {"log": log}
 
 
 @answers(types.ApiListKernelFilesRequest, anonymous=True)
-def list_files(state: ServerState, request: Message, user: str) -> Message:
+def list_files(state: ServerState, request: Message, user: str) -> Json:
     """Names and sizes in bytes."""
-    return listing(state, request, files_of(_version(state, request, user)), file_entry)
+    files = files_of(_version(state, request, user))
+    return listing(state, request, "files", file_entries(files))
 
 
 @answers(types.ApiDownloadKernelOutputRequest, anonymous=True)
@@ -68,8 +64,9 @@ def files_of(version: Row) -> list[tuple[str, Path]]:
 
 
 def log_of(state: ServerState, version: Row) -> str:
-    """The log so far as a JSON array; "" where there is none."""
-    return as_array(read_events(log_path(state.sessions.folder(version["id"]))))
+    """The log so far as Kaggle serves it, a JSON array; "" where there is none."""
+    events = read_events(log_path(state.sessions.folder(version["id"])))
+    return "[" + "\n,".join(events) + "]" if events else ""
 
 
 def _is_over(version: Row) -> bool:
@@ -89,42 +86,39 @@ async def log_stream(state: ServerState, request: Request) -> Response:
 
 
 async def _log(state: ServerState, request: Request) -> Response:
-    if request.method == "POST":
-        message = decode(types.ApiGetKernelSessionLogsStreamRequest, await request.body())
-        owner, slug, label = message.user_name, message.kernel_slug, message.version_label
-    else:
-        owner, slug = request.path_params["owner"], request.path_params["slug"]
-        label = request.query_params.get("versionLabel")
-    kernel = await run_in_threadpool(find, state, owner, slug, user_of(state, request))
-    version = await run_in_threadpool(version_of, state, kernel, label)
+    message = decode(types.ApiGetKernelSessionLogsStreamRequest, await request.body())
+    if request.method == "GET":
+        message.user_name = request.path_params["owner"]
+        message.kernel_slug = request.path_params["slug"]
+        message.version_label = request.query_params.get("versionLabel", "")
+    version = await run_in_threadpool(_version, state, message, user_of(state, request))
     if version["status"] in ALIVE:
         events = _events(state, version["id"], request.scope)
         return StreamingResponse(events, media_type="text/event-stream")
     return Response(log_of(state, version) or "[]", media_type="application/json")
 
 
-async def _events(state: ServerState, version: int, scope: Scope) -> AsyncIterator[bytes]:
+async def _events(state: ServerState, version: int, scope: Scope) -> AsyncIterator[str]:
+    """The log as server-sent events, until its session ends or a fault cuts the connection."""
     path = log_path(state.sessions.folder(version))
     drops = shows(FaultKind.DROPPED_STREAM)
     sent, silent = 0, 0.0
     while True:
         # Looked at before the log is read: what was written until then is then complete.
-        session = state.sessions.of(version)
-        for event in read_events(path, skip=sent):
-            yield as_sse(event)
-            sent, silent = sent + 1, 0.0
-            if drops and sent >= EVENTS_BEFORE_DROP:
-                break
-        ended = session is None or session["status"] not in ALIVE or state.closing
+        ended = state.closing or not state.sessions.is_alive(version)
+        events = read_events(path)[sent : EVENTS_BEFORE_DROP if drops else None]
+        for event in events:
+            yield f"data: {event}\n\n"
+        sent += len(events)
+        silent = 0.0 if events else silent + POLL_SECONDS
         if drops and (ended or sent >= EVENTS_BEFORE_DROP):
             await asyncio.sleep(POLL_SECONDS)  # lets what was sent arrive before the cut
             await serving.reset(scope)
             return
         if ended:
-            yield as_sse(END_OF_LOG)
+            yield "data: END_OF_LOG\n\n"
             return
         if silent >= KEEP_ALIVE:
-            yield b": keep-alive\n\n"
+            yield ": keep-alive\n\n"
             silent = 0.0
         await asyncio.sleep(POLL_SECONDS)
-        silent += POLL_SECONDS

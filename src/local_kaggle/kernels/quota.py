@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 from kagglesdk.kernels.types import kernels_api_service as types
 
-from local_kaggle.api.wire import Message, answers, fill, moment
+from local_kaggle.api.wire import Json, Message, answers, moment
 from local_kaggle.limits import Kind
 from local_kaggle.state import ServerState
 
@@ -24,25 +24,17 @@ def week_begins(now: float) -> float:
 def seconds_of_week(state: ServerState, user: str, kind: Kind) -> tuple[float, float]:
     """What `user` has used of this week on `kind`, and what running sessions may still take."""
     now = time.time()
-    (ended,) = state.store.rows(
-        "SELECT coalesce(sum(seconds), 0) AS seconds FROM usage "
-        "WHERE user = ? AND kind = ? AND ended >= ?",
+    (row,) = state.store.rows(
+        "SELECT coalesce(sum(coalesce(ended, ?1) - started), 0) AS used, "
+        "coalesce(sum(max(started + limit_seconds - ?1, 0)) FILTER (WHERE ended IS NULL), 0) "
+        "AS reserved FROM sessions "
+        "WHERE user = ?2 AND kind = ?3 AND started IS NOT NULL AND coalesce(ended, ?1) >= ?4",
+        now,
         user,
         kind,
         week_begins(now),
     )
-    running = state.store.rows(
-        "SELECT started, limit_seconds FROM sessions JOIN versions ON versions.id = version "
-        "JOIN kernels ON kernels.id = kernel "
-        "WHERE owner = ? AND kind = ? AND status = 'RUNNING'",
-        user,
-        kind,
-    )
-    ages = [now - row["started"] for row in running]
-    reserved = [
-        max(0.0, row["limit_seconds"] - age) for row, age in zip(running, ages, strict=True)
-    ]
-    return ended["seconds"] + sum(ages), sum(reserved)
+    return row["used"], row["reserved"]
 
 
 def is_spent(state: ServerState, user: str, kind: Kind) -> bool:
@@ -52,20 +44,17 @@ def is_spent(state: ServerState, user: str, kind: Kind) -> bool:
 
 
 @answers(types.ApiGetAcceleratorQuotaStatisticsRequest)
-def statistics(state: ServerState, _request: Message, user: str) -> Message:
-    """The week of both accelerators."""
-    refill = moment(week_begins(time.time()) + WEEK)
-    answer = fill(types.ApiGetAcceleratorQuotaStatisticsResponse(), quota_refresh_time=refill)
+def statistics(state: ServerState, _request: Message, user: str) -> Json:
+    """The week of both accelerators; seconds as the API writes them, such as `72000s`."""
+    answer: Json = {"quotaRefreshTime": moment(week_begins(time.time()) + WEEK)}
     kinds: tuple[Kind, ...] = "gpu", "tpu"
     for kind in kinds:
         used, reserved = seconds_of_week(state, user, kind)
-        quota = fill(
-            types.ApiAcceleratorQuota(),
-            time_used=timedelta(seconds=used),
-            time_reserved=timedelta(seconds=reserved),
-            total_time_allowed=timedelta(seconds=state.limits.weekly_seconds.get(kind, 0)),
-            minimum_time_allowed=timedelta(0),
-            has_ever_run=used > 0,
-        )
-        fill(answer, **{f"{kind}_quota": quota})
+        answer[f"{kind}Quota"] = {
+            "timeUsed": f"{used:.0f}s",
+            "timeReserved": f"{reserved:.0f}s",
+            "totalTimeAllowed": f"{state.limits.weekly_seconds.get(kind, 0):.0f}s",
+            "minimumTimeAllowed": "0s",
+            "hasEverRun": used > 0,
+        }
     return answer

@@ -4,36 +4,34 @@ from __future__ import annotations
 
 import json
 import re
-import sqlite3
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
 
 from kagglesdk.kernels.types import kernels_api_service as types
 from kagglesdk.kernels.types.kernels_enums import KernelExecutionType
 from slugify import slugify
 from starlette.exceptions import HTTPException
 
-from local_kaggle.api.wire import Message, answers, fill
+from local_kaggle.api.wire import Json, Message, answers
 from local_kaggle.execution import gateways
 from local_kaggle.execution.running import SessionPlan
-from local_kaggle.execution.sandbox import MountedSource
-from local_kaggle.files.pages import mounted
-from local_kaggle.kernels.kernels import Placement, Row, find, place, saved, versions_of
+from local_kaggle.execution.sandbox import MountedSource, SourceKind
+from local_kaggle.files import pages
+from local_kaggle.kernels.kernels import Row, find, place, saved, versions_of
 from local_kaggle.kernels.quota import is_spent
+from local_kaggle.limits import Kind
 from local_kaggle.state import ServerState
-
-SourceKind = Literal["competitions", "datasets", "notebooks", "models"]
 
 # What `kernels pull -m` writes before a source, and SaveKernel does not take.
 PREFIXES = ("datasets/", "code/", "c/", "competitions/", "models/")
-SOURCES: dict[str, SourceKind] = {
-    "competition": "competitions",
-    "dataset": "datasets",
-    "kernel": "notebooks",
-    "model": "models",
+SOURCES: dict[str, tuple[SourceKind, int]] = {
+    "competition": ("competitions", 1),
+    "dataset": ("datasets", 2),
+    "kernel": ("notebooks", 2),
+    "model": ("models", 4),
 }
+"""By field of a request: the kind, and the parts of a name before the version that it may pin."""
 LANGUAGES = ("python", "r", "rmarkdown")
 SHORTEST = 5  # characters of a title, and of a slug
 DOCUMENTED_PINNING = (None, "", "original", "latest")
@@ -44,7 +42,7 @@ class Refused(Exception):  # noqa: N818 - it is an answer with HTTP 200, not a f
 
 
 @answers(types.ApiSaveKernelRequest)
-def save(state: ServerState, request: Message, user: str) -> Message:
+def save(state: ServerState, request: Message, user: str) -> Json:
     """Save a version and, unless it is a quick save, queue its session.
 
     Refusals are answered with HTTP 200 and `error`; the sources that were refused come
@@ -57,32 +55,40 @@ def save(state: ServerState, request: Message, user: str) -> Message:
         with state.store.lock:
             return _save(state, request, user)
     except Refused as refused:
-        return fill(types.ApiSaveKernelResponse(), error=str(refused))
+        return {"error": str(refused)}
 
 
-def _save(state: ServerState, request: Message, user: str) -> Message:
+def _save(state: ServerState, request: Message, user: str) -> Json:
     kernel = _kernel(state, request, user)
     runs = request.kernel_execution_type != KernelExecutionType.QUICK_SAVE
-    placement = place(request)
-    full = _lack_of_capacity(state, user, placement) if runs else None
+    kind = place(request).kind
+    full = _lack_of_capacity(state, user, kind) if runs else None
     # A refused push may leave its text behind as the draft.
     draft = request.text if full else None
     state.store.change("UPDATE kernels SET draft = ? WHERE id = ?", draft, kernel["id"])
     if full:
         raise Refused(full)
-    number, version = _add_version(state, kernel, request)
+    if not state.limits.phone_verified:
+        request.enable_internet = False
+    query = "SELECT coalesce(max(number), 0) + 1 AS next FROM versions WHERE kernel = ?"
+    number = state.store.rows(query, kernel["id"])[0]["next"]
+    version = state.store.change(
+        "INSERT INTO versions (kernel, number, request, created) VALUES (?, ?, ?, ?)",
+        kernel["id"],
+        number,
+        json.dumps(request.to_dict()),
+        time.time(),
+    )
     sources, invalid = _sources(state, request, user)
     if runs:
-        plan = _plan(state, version, request, placement, sources)
         # The client prints the other sources that were refused.
-        models = invalid.get("invalid_model_sources", ())
-        notes = tuple(
-            f"rehearsal: there is no model {m}: the run goes on without it" for m in models
-        )
-        state.sessions.submit(version, placement.kind, replace(plan, notes=notes), user)
+        models = invalid.get("invalidModelSources", ())
+        notes = [f"rehearsal: there is no model {m}: the run goes on without it" for m in models]
+        plan = replace(_plan(state, version, request, sources), notes=tuple(notes))
+        state.sessions.submit(version, kind, plan, user)
     ref = f"/code/{kernel['owner']}/{kernel['slug']}"
-    answer = fill(types.ApiSaveKernelResponse(), ref=ref, url=state.url + ref, **invalid)
-    return fill(answer, version_number=number, kernel_id=kernel["id"])
+    names = {"ref": ref, "url": state.url + ref, "kernelId": kernel["id"]}
+    return names | {"versionNumber": number, **invalid}
 
 
 def rerun_plan(state: ServerState, version: Row, competition: str, user: str) -> SessionPlan:
@@ -101,37 +107,11 @@ def rerun_plan(state: ServerState, version: Row, competition: str, user: str) ->
     if hidden and not gateway:
         swapped = MountedSource("competitions", competition, hidden)
         sources = [swapped if s.place == swapped.place else s for s in sources]
-    plan = _plan(state, version["id"], request, place(request), sources)
+    plan = _plan(state, version["id"], request, sources)
     return replace(plan, rerun=True, internet=False, gateway=gateway)
 
 
-def _sources(
-    state: ServerState, request: Message, user: str
-) -> tuple[list[MountedSource], dict[str, list[str]]]:
-    """The inputs of a version, and those that it names and this Kaggle does not have, by field."""
-    sources: list[MountedSource] = []
-    invalid: dict[str, list[str]] = {}
-    for field, kind in SOURCES.items():
-        for name in getattr(request, f"{field}_data_sources"):
-            reference, number = _version(kind, name)
-            names = [] if name.startswith(PREFIXES) else _names(state, reference, user)
-            folders = [f for each in names if (f := _source(state, kind, each, number, user))]
-            if folders:
-                sources.append(MountedSource(kind, names[-1], folders[0]))
-            else:
-                invalid.setdefault(f"invalid_{field}_sources", []).append(name)
-    return sources, invalid
-
-
-def _names(state: ServerState, name: str, user: str) -> list[str]:
-    """The names under which a source is looked for; it is mounted under the last."""
-    own = [user, state.limits.also_named] if state.limits.also_named else [user]
-    owner, slash, rest = name.partition("/")
-    is_own = slash and owner.lower() in (each.lower() for each in own)
-    return [f"{each}/{rest}" for each in own] if is_own else [name]
-
-
-def _kernel(state: ServerState, request: Message, user: str) -> sqlite3.Row:
+def _kernel(state: ServerState, request: Message, user: str) -> Row:
     """The kernel to save to, made if it is new, under the slug that its title gives."""
     by_slug = "SELECT * FROM kernels WHERE owner = ? AND slug = ?"
     owner, _, slug = (request.slug or "").lower().partition("/")
@@ -145,7 +125,7 @@ def _kernel(state: ServerState, request: Message, user: str) -> sqlite3.Row:
     if row is not None:
         change = "UPDATE kernels SET title = ?, private = ? WHERE id = ?"
         state.store.change(change, request.new_title or row["title"], private, row["id"])
-        return row
+        return dict(row)
     title = request.new_title or slug
     slug = slugify(title)
     if state.store.row(by_slug, owner, slug):
@@ -154,28 +134,11 @@ def _kernel(state: ServerState, request: Message, user: str) -> sqlite3.Row:
             "Please choose another title."
         )
     change = "INSERT INTO kernels (owner, slug, title, private) VALUES (?, ?, ?, ?)"
-    state.store.change(change, owner, slug, title, private)
-    return state.store.rows(by_slug, owner, slug)[0]
+    number = state.store.change(change, owner, slug, title, private)
+    return {"id": number, "owner": owner, "slug": slug}
 
 
-def _add_version(state: ServerState, kernel: sqlite3.Row, request: Message) -> tuple[int, int]:
-    """The number and the id of a new version."""
-    query = "SELECT coalesce(max(number), 0) + 1 AS next FROM versions WHERE kernel = ?"
-    (row,) = state.store.rows(query, kernel["id"])
-    if not state.limits.phone_verified:
-        request.enable_internet = False
-    version = state.store.change(
-        "INSERT INTO versions (kernel, number, request, created) VALUES (?, ?, ?, ?)",
-        kernel["id"],
-        row["next"],
-        json.dumps(request.to_dict()),
-        time.time(),
-    )
-    return row["next"], version
-
-
-def _lack_of_capacity(state: ServerState, user: str, placement: Placement) -> str | None:
-    kind = placement.kind
+def _lack_of_capacity(state: ServerState, user: str, kind: Kind) -> str | None:
     cap = state.limits.sessions[kind]
     if state.sessions.alive(user, kind) >= cap:
         return f"Maximum batch {kind.upper()} session count of {cap} reached."
@@ -184,13 +147,9 @@ def _lack_of_capacity(state: ServerState, user: str, placement: Placement) -> st
 
 
 def _plan(
-    state: ServerState,
-    version: int,
-    request: Message,
-    placement: Placement,
-    sources: list[MountedSource],
+    state: ServerState, version: int, request: Message, sources: list[MountedSource]
 ) -> SessionPlan:
-    limits = state.limits
+    limits, placement = state.limits, place(request)
     longest = limits.session_seconds[placement.kind]
     return SessionPlan(
         folder=state.sessions.folder(version),
@@ -206,29 +165,50 @@ def _plan(
     )
 
 
-def _version(kind: SourceKind, name: str) -> tuple[str, int | None]:
-    """A source without the version that "owner/slug/3" pins, and that version."""
-    owner, slug, *rest = *name.split("/"), ""
-    pins = kind in ("datasets", "notebooks") and len(rest) == 2 and rest[0].isdecimal()
-    return (f"{owner}/{slug}", int(rest[0])) if pins else (name, None)
+def _sources(
+    state: ServerState, request: Message, user: str
+) -> tuple[list[MountedSource], dict[str, list[str]]]:
+    """The inputs of a version, and those that it names and this Kaggle does not have, by field."""
+    sources: list[MountedSource] = []
+    invalid: dict[str, list[str]] = {}
+    for field, (kind, depth) in SOURCES.items():
+        for name in getattr(request, f"{field}_data_sources"):
+            parts = name.split("/")
+            reference, number = "/".join(parts[:depth]), "/".join(parts[depth:])
+            names = [] if name.startswith(PREFIXES) else _names(state, reference, user)
+            folders = [f for each in names if (f := _source(state, kind, each, number, user))]
+            if folders:
+                mounted = f"{names[-1]}/{number}" if kind == "models" else names[-1]
+                sources.append(MountedSource(kind, mounted, folders[0]))
+            else:
+                invalid.setdefault(f"invalid{field.title()}Sources", []).append(name)
+    return sources, invalid
 
 
-def _source(
-    state: ServerState, kind: SourceKind, name: str, number: int | None, user: str
-) -> Path | None:
-    if name in state.limits.rules_pending:
+def _names(state: ServerState, name: str, user: str) -> list[str]:
+    """The names under which a source is looked for; it is mounted under the last."""
+    own = [user, state.limits.also_named] if state.limits.also_named else [user]
+    owner, slash, rest = name.partition("/")
+    is_own = slash and owner.lower() in (each.lower() for each in own)
+    return [f"{each}/{rest}" for each in own] if is_own else [name]
+
+
+def _source(state: ServerState, kind: SourceKind, name: str, number: str, user: str) -> Path | None:
+    """The files of a source, in the version that is pinned if one is; None where there are none."""
+    if name in state.limits.rules_pending or not re.fullmatch(r"\d*", number):
         return None
-    if kind in ("datasets", "models"):
-        return mounted(state, f"{kind}/{name}", number, user)
     if kind == "competitions":
-        return state.catalogue.find(kind, name)
-    owner, _, slug = name.partition("/")
+        return None if number else state.catalogue.find(kind, name)
+    pinned = int(number or (-1 if kind == "models" else 0))  # a model's version must be named
     try:
+        if kind != "notebooks":
+            return pages.version_of(state, f"{kind}/{name}", pinned, user).folder
+        owner, _, slug = name.partition("/")
         versions = versions_of(state, find(state, owner, slug, user))
     except HTTPException:
         return None
     complete = (v for v in versions if v["status"] == "COMPLETE")
-    return next((v["outputs"] for v in complete if number in (None, v["number"])), None)
+    return next((v["outputs"] for v in complete if pinned in (0, v["number"])), None)
 
 
 def _check(request: Message, most_bytes: int) -> None:

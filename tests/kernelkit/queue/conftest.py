@@ -33,15 +33,15 @@ class Store:
 
     def count_each_run_as(self, hours):
         self.run(
-            "CREATE TRIGGER hours AFTER INSERT ON usage BEGIN UPDATE usage SET seconds = "
-            f"{hours * 3600} WHERE rowid = new.rowid; END"
+            "CREATE TRIGGER hours AFTER UPDATE OF ended ON sessions BEGIN UPDATE sessions "
+            f"SET started = ended - {hours * 3600} WHERE version = new.version; END"
         )
 
     def used(self):
-        return self.run("SELECT coalesce(sum(seconds), 0) FROM usage")[0][0] / 3600
+        return self.run("SELECT coalesce(sum(ended - started), 0) FROM sessions")[0][0] / 3600
 
     def next_week(self):
-        self.run("DELETE FROM usage")
+        self.run("UPDATE sessions SET started = ended")
 
     def sessions(self):
         """(begin, end) of each session, in the order in which they were pushed."""

@@ -1,28 +1,10 @@
 from __future__ import annotations
 
-from datetime import timedelta
-
 import pytest
 from kagglesdk.kernels.types import kernels_api_service as types
-from kagglesdk.kernels.types.kernels_enums import KernelWorkerStatus
 from starlette.exceptions import HTTPException
 
-from local_kaggle.api.wire import decode, encode, fill
-
-
-def test_durations_of_more_than_a_day_survive():
-    quota = fill(types.ApiAcceleratorQuota(), total_time_allowed=timedelta(hours=30))
-    answer = fill(types.ApiGetAcceleratorQuotaStatisticsResponse(), gpu_quota=quota)
-    values = encode(answer)
-    assert values["gpuQuota"]["totalTimeAllowed"] == "108000s"
-    read = types.ApiGetAcceleratorQuotaStatisticsResponse.from_dict(values)
-    assert read.gpu_quota.total_time_allowed == timedelta(hours=30)
-
-
-def test_enums_go_by_name_and_defaults_are_left_out():
-    answer = types.ApiGetKernelSessionStatusResponse()
-    assert encode(fill(answer, status=KernelWorkerStatus.RUNNING)) == {"status": "RUNNING"}
-    assert encode(types.ApiGetKernelSessionStatusResponse()) == {}
+from local_kaggle.api.wire import decode
 
 
 def test_a_request_is_read_as_the_sdk_writes_it():

@@ -64,7 +64,7 @@ def test_it_comes_in_pages_and_is_404_where_there_is_no_competition(harvest):
         "tester",
         "other",
     ]
-    assert harvest.call("GetLeaderboard", competitionName="fallow") == {}
+    assert harvest.call("GetLeaderboard", competitionName="fallow") == {"submissions": []}
     for method in ("GetLeaderboard", "DownloadLeaderboard"):
         assert harvest.post(method, competitionName="../harvest").status_code == 404
 

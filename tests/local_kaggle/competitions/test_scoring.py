@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+import math
+import sys
+import zipfile
+
 import pytest
 
 from local_kaggle.competitions.scoring import (
@@ -39,7 +43,7 @@ def test_private_rows_do_not_count(tmp_path):
         ("id,label\na,0\n", "must have 3 rows, not 1"),
         ("id,label\na,0\nb,1\nd,1\n", "lacks 1 ids, among them c"),
         ("id,label\na,0\na,1\nc,1\n", "the id a twice"),
-        ("id,label\na,x\nb,1\nc,1\n", "the label 'x' at a: give a whole number"),
+        ("id,label\na,x\nb,1\nc,1\n", "the label 'x' at a: give a number"),
         ("image,class\na,0\n", "columns id and label"),
         ("", "columns id and label"),
         ("id,label\na\nb,1\nc,1\n", "the label '' at a"),
@@ -112,6 +116,60 @@ def test_rules_that_do_not_say_how_to_score_are_the_catalogues_fault(tmp_path, r
     assert str(caught.value).startswith("rehearsal: ")
 
 
-def test_answers_that_the_metric_does_not_take_are_named(tmp_path):
-    with pytest.raises(SubmissionError, match="roc_auc needs answers that are 0 or 1"):
-        scored(tmp_path, SOLD, SOLD, 'metric = "roc_auc"')
+@pytest.mark.parametrize(
+    ("metric", "submission", "solution", "words"),
+    [
+        ("roc_auc", SOLD, SOLD, "roc_auc: "),
+        ("roc_auc", "id,p\na,0.5\nb,0.7\n", "id,p\na,1\nb,1\n", "roc_auc is nan"),
+        ("log_loss", "id,p\na,0.5\nb,1.5\n", "id,p\na,0\nb,1\n", "log_loss: "),
+        ("rmsle", "id,y\na,-2\nb,1\n", "id,y\na,1\nb,1\n", "rmsle: "),
+        ("r2_score", "id,y\na,x\nb,y\n", "id,y\na,x\nb,y\n", "r2_score: "),
+    ],
+)
+def test_values_that_the_metric_does_not_take_are_an_error(
+    tmp_path, metric, submission, solution, words
+):
+    with pytest.raises(SubmissionError, match=f"cannot be scored: {words}"):
+        scored(tmp_path, submission, solution, f'metric = "{metric}"')
+
+
+@pytest.mark.parametrize(
+    ("metric", "score"),
+    [
+        ("accuracy", 0.75),
+        ("f1_macro", (2 / 3 + 4 / 5) / 2),
+        ("mae", 0.25),
+        ("rmse", 0.5),
+        ("rmsle", 0.5 * math.log(2)),
+        ("roc_auc", 0.75),
+    ],
+)
+def test_the_usual_metrics(tmp_path, metric, score):
+    solution, submission = "id,y\na,0\nb,0\nc,1\nd,1\n", "id,y\na,0\nb,1\nc,1\nd,1\n"
+    found = scored(tmp_path, submission, solution, f'metric = "{metric}"')
+    assert found == pytest.approx(score)
+
+
+def test_log_loss_takes_the_probability_of_1(tmp_path):
+    found = scored(tmp_path, "id,y\na,0.25\nb,0.5\n", "id,y\na,1\nb,1\n", 'metric = "log_loss"')
+    assert found == pytest.approx((math.log(4) + math.log(2)) / 2)
+
+
+def test_a_file_alone_in_an_archive_is_scored_and_what_is_no_table_is_not(tmp_path):
+    (tmp_path / "contest.csv").write_text(SOLD)
+    (tmp_path / "contest.toml").write_text(SALES)
+    rules = read_rules(tmp_path / "contest.toml")
+    packed = tmp_path / "submission.zip"
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("any.csv", SOLD)
+    assert score(packed, rules) == 0.0
+    packed.write_bytes(b"no archive")
+    with pytest.raises(SubmissionError, match="no CSV file, alone or in a ZIP archive"):
+        score(packed, rules)
+
+
+def test_without_scikit_learn_it_is_asked_for(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "sklearn.metrics", None)
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    with pytest.raises(SubmissionError, match="install scikit-learn"):
+        scored(tmp_path, SOLD, SOLD, SALES)

@@ -103,7 +103,6 @@ def test_lists_keep_to_their_filters(api, context, tmp_path):
     assert listed(api, parent_kernel="meadow/herbarium") == {"tester/soil-child"}
     assert listed(api, user="meadow") == {"meadow/herbarium"}
     assert listed(api, kernel_type="notebook") == listed(api, language="r") == set()
-    assert listed(api, output_type="visualization") == {"meadow/herbarium"}
     assert "meadow/herbarium" not in listed(api, mine=True)
 
 

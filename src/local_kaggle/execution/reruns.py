@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from local_kaggle.execution import gateways
-from local_kaggle.execution.running import SessionPlan, Usage, run
+from local_kaggle.execution.running import SessionPlan, run
 
 # What a competitor is told, as public threads quote Kaggle.
 EXCEPTION = "Notebook Threw Exception"
@@ -85,26 +85,24 @@ class Reruns:
             thread.join()
 
     def _live(self, plan: SessionPlan, file: str) -> None:
-        usage, began = Usage(), time.monotonic()
-        try:
-            state, why = run(plan, self._image(), self._stop, usage)
-        except Exception as error:  # a rerun must end, whatever happens to it
-            state, why = "ERROR", f"the rehearsal itself failed: {error!r}"
-        message = "" if state == "COMPLETE" else PAST.get(usage.past, EXCEPTION)
+        began = time.monotonic()
+        outcome = run(plan, self._image, self._stop)
+        reason = outcome.reason or ""
+        message = "" if outcome.state == "COMPLETE" else PAST.get(outcome.limit, EXCEPTION)
         working = plan.folder / "working"
         if plan.gateway:
             working = plan.folder / gateways.FOLDER / "working"
             if not message:
-                message, why = _verdict(working)
+                message, reason = _verdict(working)
         if not message and not (working / file).is_file():
-            message, why = NO_FILE, f"the run left no {file}"
+            message, reason = NO_FILE, f"the run left no {file}"
         rerun = Rerun(
             message=message,
-            state=state,
-            why=why or "",
+            state=outcome.state,
+            why=reason,
             seconds=time.monotonic() - began,
-            memory=usage.memory,
-            working=usage.working,
+            memory=outcome.memory,
+            working=outcome.working,
             folder=str(plan.folder),
             file=str(working / file),
         )

@@ -91,7 +91,8 @@ def test_directories_of_an_upload_are_kept(api, client, tmp_path):
     assert client.create_dataset(request).status == "ok"
     files = downloaded(api, "tester/directories", tmp_path)
     assert files == {"a.txt": b"a", "train/deep/b.txt": b"b"}
-    request.slug, outer.name = "way-out-of-it", ".."
+    request.slug, outer.name, outer.directories = "way-out-of-it", "..", []
+    request.files = [token_of(api, "a.txt", b"a")]
     with pytest.raises(HTTPError, match="no name of a directory"):
         client.create_dataset(request)
 

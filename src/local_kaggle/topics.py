@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from kagglesdk.competitions.types import competition_api_service as of_competitions
 from kagglesdk.discussions.types import discussions_api_service as types
 from starlette.exceptions import HTTPException
 
-from local_kaggle.api.wire import Message, answers, fill, listing
+from local_kaggle.api.wire import Json, Message, answers, listing
 from local_kaggle.catalogue import read_page
 from local_kaggle.state import ServerState
 
@@ -16,11 +14,11 @@ ENDING = ".topics"
 
 
 @answers(types.ApiListForumsRequest)
-def list_forums(state: ServerState, request: Message, _user: str) -> Message:
+def list_forums(state: ServerState, request: Message, _user: str) -> Json:
     """The forums that have topics."""
     folders = sorted((state.catalogue.folder / "forums").glob(f"*{ENDING}"))
     names = [folder.name.removesuffix(ENDING) for folder in folders]
-    return listing(state, request, names, lambda m, name: fill(m, name=name, url=f"/{name}"))
+    return listing(state, request, "forums", [{"name": n, "url": f"/{n}"} for n in names])
 
 
 @answers(types.ApiListTopicsRequest)
@@ -29,7 +27,7 @@ def list_forums(state: ServerState, request: Message, _user: str) -> Message:
 @answers(types.ApiListKernelTopicsRequest)
 @answers(types.ApiListModelTopicsRequest)
 @answers(of_competitions.ApiListCompetitionTopicsRequest)
-def list_topics(state: ServerState, request: Message, _user: str) -> Message:
+def list_topics(state: ServerState, request: Message, _user: str) -> Json:
     """The topics of a forum, of all forums, or about a competition, a dataset, a model …"""
     names = [f.field_name for f in request._fields if f.field_name.endswith(("_slug", "_name"))]
     kind = names[-1].partition("_")[0]  # "forum", "dataset" …
@@ -41,39 +39,37 @@ def list_topics(state: ServerState, request: Message, _user: str) -> Message:
         if (topic["place"] == place or (place == "forums/" and topic["place"].startswith(place)))
         and search in topic["title"].lower()
     ]
-    answer = None if kind == "competition" else types.ApiListTopicsResponse()
-    answer = listing(state, request, topics, lambda m, topic: type(m).from_dict(topic), answer)
-    return fill(answer, total_count=len(topics))
+    return listing(state, request, "topics", topics) | {"totalCount": len(topics)}
 
 
 @answers(types.ApiGetTopicRequest)
-def get(state: ServerState, request: Message, _user: str) -> Message:
+def get(state: ServerState, request: Message, _user: str) -> Json:
     """One topic."""
-    topic = types.ApiDiscussionTopic.from_dict(_topic(state, request.id))
-    return fill(types.ApiGetTopicResponse(), topic=topic)
+    return {"topic": _topic(state, request.id)}
 
 
 @answers(types.ApiListCommentsRequest)
 @answers(of_competitions.ApiListTopicMessagesRequest)
-def list_comments(state: ServerState, request: Message, _user: str) -> Message:
-    """The comments on a topic."""
+def list_comments(state: ServerState, request: Message, _user: str) -> Json:
+    """The comments on a topic, which a competition's topics call messages."""
+    is_messages = isinstance(request, of_competitions.ApiListTopicMessagesRequest)
     comments = _topic(state, request.topic_id).get("comments", [])
-    return listing(state, request, comments, lambda m, comment: type(m).from_dict(comment))
+    return listing(state, request, "messages" if is_messages else "comments", comments)
 
 
-def _topic(state: ServerState, number: int) -> dict[str, Any]:
-    topics = [topic for topic in _topics(state) if topic["id"] == number]
-    if not topics:
-        raise HTTPException(404, "Topic not found")
-    return topics[0]
+def _topic(state: ServerState, number: int) -> Json:
+    for topic in _topics(state):
+        if topic["id"] == number:
+            return topic
+    raise HTTPException(404, "Topic not found")
 
 
-def _topics(state: ServerState) -> list[dict[str, Any]]:
+def _topics(state: ServerState) -> list[Json]:
     base = state.catalogue.folder
     files = sorted([*base.glob(f"*/*{ENDING}/*.toml"), *base.glob(f"*/*/*{ENDING}/*.toml")])
     topics = []
     for file in files:
         place = file.parent.relative_to(base).as_posix().removesuffix(ENDING)
-        named = {"id": int(file.stem), "title": file.stem, "forumName": place.rpartition("/")[2]}
-        topics.append({**named, **read_page(file), "place": place})
+        page = {"id": int(file.stem), "title": file.stem, "forumName": place.rpartition("/")[2]}
+        topics.append({**page, **read_page(file), "place": place})
     return topics

@@ -1,4 +1,0 @@
-"""Datasets: those of the catalogue, and those that users upload.
-
-Begin with `datasets`. May import `api`, `files` and `state`.
-"""

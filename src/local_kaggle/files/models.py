@@ -1,0 +1,207 @@
+"""Models and their variations: their pages and lists, versions, files and downloads."""
+
+from __future__ import annotations
+
+import re
+
+from kagglesdk.models.types import model_api_service as types
+from kagglesdk.models.types.model_enums import ModelFramework
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from local_kaggle.api.wire import Json, Message, answers, file_entries, listing, masked
+from local_kaggle.catalogue import files_below
+from local_kaggle.files import pages
+from local_kaggle.files.archives import one_or_all
+from local_kaggle.files.pages import Page, Version
+from local_kaggle.state import ServerState
+
+FIELDS = (
+    *("title", "subtitle", "isPrivate", "description", "publishTime", "provenanceSources"),
+    *("overview", "usage", "fineTunable", "trainingData", "licenseName", "modelInstanceType"),
+    "externalBaseModelUrl",
+)
+"""What the page of a model or of a variation takes."""
+
+FRAMEWORKS = {
+    framework: framework.name.removeprefix("MODEL_FRAMEWORK_").replace("_", "").lower()
+    for framework in ModelFramework
+    if framework.value
+}
+"""Their names in references, such as `tensorflow2`."""
+
+
+def name_of(request: Message) -> str:
+    """The name of the page of the model or the variation that a request names."""
+    name = f"models/{request.owner_slug}/{request.model_slug}"
+    if not hasattr(request, "instance_slug"):
+        return name
+    return f"{name}/{FRAMEWORKS.get(request.framework, '')}/{request.instance_slug}"
+
+
+@answers(types.ApiListModelsRequest, anonymous=True)
+def list_models(state: ServerState, request: Message, user: str) -> Json:
+    """The models of the catalogue and those of users that `user` may see, filtered as asked for."""
+    models = [
+        _model(state, model, user)
+        for model in pages.below(state, "models", user)
+        if model.matches(request.search, request.owner)
+    ]
+    return listing(state, request, "models", models) | {"totalResults": len(models)}
+
+
+@answers(types.ApiListModelInstancesRequest, anonymous=True)
+def list_variations(state: ServerState, request: Message, user: str) -> Json:
+    """The variations of a model."""
+    model = pages.find(state, name_of(request), user)
+    return listing(state, request, "instances", _variations(state, model, user))
+
+
+@answers(types.ApiGetModelRequest, anonymous=True)
+def get(state: ServerState, request: Message, user: str) -> Json:
+    """A model's page, with its variations."""
+    return _model(state, pages.find(state, name_of(request), user), user)
+
+
+@answers(types.ApiGetModelInstanceRequest, anonymous=True)
+def get_variation(state: ServerState, request: Message, user: str) -> Json:
+    """A variation's page."""
+    page = pages.find(state, name_of(request), user)
+    return _described(state, page, page.versions[0])
+
+
+@answers(types.ApiCreateModelRequest)
+def create(state: ServerState, request: Message, user: str) -> Json:
+    """Create a model without variations; a name that is taken is refused in `error`."""
+    owner, slug = (request.owner_slug or user).lower(), (request.slug or "").lower()
+    name = f"models/{owner}/{slug}"
+    if owner != user.lower():
+        raise HTTPException(403, "Permission 'models.create' was denied")
+    with pages.changing:
+        if not re.fullmatch(r"[a-z0-9][a-z0-9_-]{1,49}", slug):
+            return {"error": "The slug must be 2 to 50 letters, digits and hyphens."}
+        if pages.taken(state, name):
+            error = f"The slug '{slug}' is already used by another model."
+            return {"error": error, "errorCode": 409}
+        return _changed(state, pages.create(state, name, masked(request, FIELDS)))
+
+
+@answers(types.ApiUpdateModelRequest)
+@answers(types.ApiUpdateModelInstanceRequest)
+def update(state: ServerState, request: Message, user: str) -> Json:
+    """Change what the request's mask names."""
+    with pages.changing:
+        page = pages.own(state, name_of(request), user)
+        pages.update(state, page, masked(request, FIELDS))
+    return _changed(state, page)
+
+
+@answers(types.ApiDeleteModelRequest)
+@answers(types.ApiDeleteModelInstanceRequest)
+def delete(state: ServerState, request: Message, user: str) -> Json:
+    """Delete a model with all its variations, or a variation with all its versions."""
+    with pages.changing:
+        pages.remove(state, pages.own(state, name_of(request), user))
+    return {}
+
+
+@answers(types.ApiCreateModelInstanceRequest)
+def create_variation(state: ServerState, request: Message, user: str) -> Json:
+    """Add a variation, with its first version, to a model."""
+    body = request.body
+    with pages.changing:
+        model = pages.own(state, name_of(request), user)
+        framework = FRAMEWORKS.get(body.framework, "")
+        name = f"{model.name}/{framework}/{(body.instance_slug or '').lower()}"
+        if not re.fullmatch(r"models(/[a-z0-9][a-z0-9._-]{0,49}){4}", name):
+            return {"error": "The framework or the slug of the variation is not valid."}
+        if pages.taken(state, name):
+            return {"error": f"{name} already exists.", "errorCode": 409}
+        return _changed(state, pages.create(state, name, masked(body, FIELDS), body))
+
+
+@answers(types.ApiCreateModelInstanceVersionRequest)
+def create_version(state: ServerState, request: Message, user: str) -> Json:
+    """Add a version to a variation."""
+    with pages.changing:
+        page = pages.own(state, name_of(request), user)
+        return _changed(state, page, f"/{pages.add_version(state, page, request.body)}")
+
+
+@answers(types.ApiListModelInstanceVersionsRequest, anonymous=True)
+def list_versions(state: ServerState, request: Message, user: str) -> Json:
+    """The versions of a variation, the newest first."""
+    page = pages.find(state, name_of(request), user)
+    versions = [_described(state, page, version) for version in page.versions]
+    answer = listing(state, request, "versions", versions)
+    return {"versionList": answer, "nextPageToken": answer.pop("nextPageToken")}
+
+
+@answers(types.ApiDeleteModelInstanceVersionRequest)
+def delete_version(state: ServerState, request: Message, user: str) -> Json:
+    """Delete one version; the only one goes with its variation."""
+    with pages.changing:
+        page = pages.own(state, name_of(request), user)
+        version = page.version(request.version_number)
+        if page.versions == [version]:
+            return {"error": "This is the only version: delete the variation."}
+        pages.remove_versions(state, page, [version])
+    return {}
+
+
+@answers(types.ApiListModelInstanceVersionFilesRequest, anonymous=True)
+def list_files(state: ServerState, request: Message, user: str) -> Json:
+    """Names and sizes in bytes of the newest version, or of the version named."""
+    version = pages.version_of(state, name_of(request), request.version_number, user)
+    return listing(state, request, "files", file_entries(files_below(version.folder)))
+
+
+@answers(types.ApiDownloadModelInstanceVersionRequest, anonymous=True)
+def download(state: ServerState, request: Message, user: str) -> Response:
+    """A redirect to one file, or to an archive of all."""
+    folder = pages.version_of(state, name_of(request), request.version_number, user).folder
+    return one_or_all(state, folder, files_below(folder), request.path, ".tar.gz")
+
+
+def _variations(state: ServerState, model: Page, user: str) -> list[Json]:
+    return [_described(state, p, p.versions[0]) for p in pages.below(state, model.name, user)]
+
+
+def _described(state: ServerState, page: Page, version: Version) -> Json:
+    """A variation with one of its versions, by the names of all messages that describe them."""
+    _, owner, model, name, _ = page.name.split("/")
+    frameworks = (each.name for each in FRAMEWORKS if FRAMEWORKS[each] == name.lower())
+    return {
+        "id": page.id,
+        **page.fields,
+        "ownerSlug": owner,
+        "modelSlug": model,
+        "slug": page.slug,
+        "variationSlug": page.slug,
+        "framework": next(frameworks, ModelFramework.MODEL_FRAMEWORK_OTHER.name),
+        "versionNumber": version.number,
+        "status": "FAILED" if version.failure else "READY" if version.ready else "BLOBS_RECEIVED",
+        "url": f"{state.url}/{page.name}/{version.number}",
+        "totalUncompressedBytes": version.size,
+    }
+
+
+def _model(state: ServerState, model: Page, user: str) -> Json:
+    return {
+        "id": model.id,
+        "title": model.slug,
+        **model.fields,
+        "ref": model.ref,
+        "author": model.owner,
+        "slug": model.slug,
+        "url": f"{state.url}/{model.name}",
+        "instances": _variations(state, model, user),
+    }
+
+
+def _changed(state: ServerState, page: Page, version: str = "") -> Json:
+    return {
+        "id": page.id,
+        "ref": page.ref + version,
+        "url": f"{state.url}/{page.name}{version}",
+    }
