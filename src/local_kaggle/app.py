@@ -82,7 +82,7 @@ async def call(state: ServerState, request: Request) -> Response:
     async def answer(state: ServerState, _request: Request) -> Response:
         if method is None:
             raise HTTPException(501, f"{name} is not rehearsed by the local Kaggle")
-        return await run_in_threadpool(_carry_out, state, method, body, user)
+        return await run_in_threadpool(_carry_out, state.seen_by(user), method, body)
 
     return await answered(state, request.path_params["method"], request, answer)
 
@@ -101,9 +101,9 @@ async def _body(request: Request, most: int) -> bytes:
     return bytes(body)
 
 
-def _carry_out(state: ServerState, method: Method, body: bytes, user: str) -> Response:
+def _carry_out(state: ServerState, method: Method, body: bytes) -> Response:
     try:
-        answer = method.answer(state, decode(method.request, body), user)
+        answer = method.answer(state, decode(method.request, body))
     except HTTPException:
         raise
     except Exception as error:

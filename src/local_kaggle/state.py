@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import hmac
 import time
@@ -46,7 +47,12 @@ class Settings:
 
 
 class ServerState:
-    """Store, sessions, catalogue, accounts and signed links of one server."""
+    """Store, sessions, catalogue, accounts and signed links of one server, for one `user`.
+
+    The user is empty where nobody is signed in.
+    """
+
+    user = ""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -69,6 +75,16 @@ class ServerState:
     def closing(self) -> bool:
         """Whether the server is being stopped."""
         return self.sessions.closing
+
+    def seen_by(self, user: str) -> ServerState:
+        """The same server, for a request of this user."""
+        view = copy.copy(self)
+        view.user = user
+        return view
+
+    def is_user(self, owner: str) -> bool:
+        """Whether the user is the one who owns something."""
+        return owner.lower() == self.user.lower()
 
     def link(self, file: Path) -> str:
         """A signed link to a file below the root or in the catalogue."""

@@ -14,7 +14,7 @@ ENDING = ".topics"
 
 
 @answers(types.ApiListForumsRequest)
-def list_forums(state: ServerState, request: Message, _user: str) -> Json:
+def list_forums(state: ServerState, request: Message) -> Json:
     """The forums that have topics."""
     folders = sorted((state.catalogue.folder / "forums").glob(f"*{ENDING}"))
     names = [folder.name.removesuffix(ENDING) for folder in folders]
@@ -27,7 +27,7 @@ def list_forums(state: ServerState, request: Message, _user: str) -> Json:
 @answers(types.ApiListKernelTopicsRequest)
 @answers(types.ApiListModelTopicsRequest)
 @answers(of_competitions.ApiListCompetitionTopicsRequest)
-def list_topics(state: ServerState, request: Message, _user: str) -> Json:
+def list_topics(state: ServerState, request: Message) -> Json:
     """The topics of a forum, of all forums, or about a competition, a dataset, a model …"""
     names = [f.field_name for f in request._fields if f.field_name.endswith(("_slug", "_name"))]
     kind = names[-1].partition("_")[0]  # "forum", "dataset" …
@@ -43,14 +43,14 @@ def list_topics(state: ServerState, request: Message, _user: str) -> Json:
 
 
 @answers(types.ApiGetTopicRequest)
-def get(state: ServerState, request: Message, _user: str) -> Json:
+def get(state: ServerState, request: Message) -> Json:
     """One topic."""
     return {"topic": _topic(state, request.id)}
 
 
 @answers(types.ApiListCommentsRequest)
 @answers(of_competitions.ApiListTopicMessagesRequest)
-def list_comments(state: ServerState, request: Message, _user: str) -> Json:
+def list_comments(state: ServerState, request: Message) -> Json:
     """The comments on a topic, which a competition's topics call messages."""
     is_messages = isinstance(request, of_competitions.ApiListTopicMessagesRequest)
     comments = _topic(state, request.topic_id).get("comments", [])

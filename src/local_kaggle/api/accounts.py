@@ -36,15 +36,15 @@ def user_of(state: ServerState, request: Request, *, anonymous: bool = False) ->
 
 
 @answers(types.IntrospectTokenRequest, anonymous=True)
-def introspect(state: ServerState, request: Message, _user: str) -> Json:
+def introspect(state: ServerState, request: Message) -> Json:
     """A token's user, or that the token is inactive."""
     user = _of_token(state, request.token)
     return {"active": True, "username": user} if user else {}
 
 
-def hello(_state: ServerState, _request: Message, user: str) -> Json:
+def hello(state: ServerState, _request: Message) -> Json:
     """Who asks; kagglehub checks credentials by it, and the SDK has no messages of it."""
-    return {"userName": user}
+    return {"userName": state.user}
 
 
 METHODS[key("api.v1.DiagnosticsService/Hello")] = Method(

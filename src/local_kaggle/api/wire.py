@@ -18,12 +18,12 @@ from local_kaggle.state import ServerState
 
 Message = Any  # a request class of kagglesdk.*.types, which ships no types
 Json = dict[str, Any]  # what an answer holds, by Kaggle's names; None stands for what it leaves out
-Answer = Callable[[ServerState, Message, str], Json | Response]
+Answer = Callable[[ServerState, Message], Json | Response]
 
 
 @dataclass(frozen=True)
 class Method:
-    """One method of a service: its request class and what answers (state, request, user)."""
+    """One method of a service: its request class and what answers (state, request)."""
 
     request: type[Message]
     answer: Answer

@@ -31,7 +31,7 @@ def entered(state: ServerState, competition: str) -> Path:
 
 
 @answers(types.ApiListCompetitionsRequest)
-def list_competitions(state: ServerState, request: Message, _user: str) -> Json:
+def list_competitions(state: ServerState, request: Message) -> Json:
     """The competitions of the catalogue whose names hold the words of a search."""
     search = (request.search or "").lower()
     names = state.catalogue.references("competitions")
@@ -40,7 +40,7 @@ def list_competitions(state: ServerState, request: Message, _user: str) -> Json:
 
 
 @answers(types.ApiGetCompetitionRequest)
-def get(state: ServerState, request: Message, _user: str) -> Json:
+def get(state: ServerState, request: Message) -> Json:
     """One competition."""
     folder_of(state, request.competition_name)
     return _about(state, request.competition_name)
@@ -59,7 +59,7 @@ def _about(state: ServerState, name: str) -> Json:
 
 
 @answers(types.ApiListDataFilesRequest)
-def list_files(state: ServerState, request: Message, _user: str) -> Json:
+def list_files(state: ServerState, request: Message) -> Json:
     """Names and sizes in bytes."""
     folder = entered(state, request.competition_name)
     return listing(state, request, "files", file_entries(files_below(folder)))
@@ -67,7 +67,7 @@ def list_files(state: ServerState, request: Message, _user: str) -> Json:
 
 @answers(types.ApiDownloadDataFileRequest)
 @answers(types.ApiDownloadDataFilesRequest)
-def download(state: ServerState, request: Message, _user: str) -> Response:
+def download(state: ServerState, request: Message) -> Response:
     """A redirect to one file, or to an archive of all."""
     folder = entered(state, request.competition_name)
     name = getattr(request, "file_name", None)

@@ -43,62 +43,62 @@ HEADER = (
 
 
 @answers(types.ApiStartSubmissionUploadRequest)
-def start_upload(state: ServerState, request: Message, _user: str) -> Json:
+def start_upload(state: ServerState, request: Message) -> Json:
     """A token for a file, and the URL that takes it."""
     entered(state, request.competition_name)
     return storage.open_upload(state, request.file_name, request.content_length)
 
 
 @answers(types.ApiCreateSubmissionRequest)
-def submit(state: ServerState, request: Message, user: str) -> Json:
+def submit(state: ServerState, request: Message) -> Json:
     """Enter an uploaded file; the score comes later."""
     entered(state, request.competition_name)
     if state.catalogue.find("hidden", request.competition_name):
         raise HTTPException(400, "This is a code competition: submit from a notebook")
-    return _enter(state, request, user, *storage.complete(state, request.blob_file_tokens))
+    return _enter(state, request, *storage.complete(state, request.blob_file_tokens))
 
 
 @answers(types.ApiCreateCodeSubmissionRequest)
-def submit_code(state: ServerState, request: Message, user: str) -> Json:
+def submit_code(state: ServerState, request: Message) -> Json:
     """Enter a file out of a finished version's output."""
     entered(state, request.competition_name)
-    kernel = kernels.find(state, request.kernel_owner, request.kernel_slug, user)
+    kernel = kernels.find(state, request.kernel_owner, request.kernel_slug)
     version = kernels.version_of(state, kernel, str(request.kernel_version or ""))
     name = request.file_name or "submission.csv"
     path = dict(outputs.files_of(version)).get(name)
     if path is None or version["status"] != "COMPLETE":
         raise HTTPException(400, f"Version {version['number']} has no output {name} to submit")
     hidden = state.catalogue.find("hidden", request.competition_name)
-    plan = saving.rerun_plan(state, version, request.competition_name, user) if hidden else None
-    answer = _enter(state, request, user, name, path)
+    plan = saving.rerun_plan(state, version, request.competition_name) if hidden else None
+    answer = _enter(state, request, name, path)
     if plan:
         state.reruns.start(answer["ref"], plan, name)
     return answer
 
 
 @answers(types.ApiGetSubmissionRequest)
-def get(state: ServerState, request: Message, user: str) -> Json:
+def get(state: ServerState, request: Message) -> Json:
     """One submission."""
     query = "SELECT * FROM submissions WHERE id = ? AND user = ?"
-    row = state.store.row(query, request.ref, user)
+    row = state.store.row(query, request.ref, state.user)
     if row is None:
         raise HTTPException(404, f"Submission {request.ref} not found")
     return _entry(settled(state, row))
 
 
 @answers(types.ApiListSubmissionsRequest)
-def list_submissions(state: ServerState, request: Message, user: str) -> Json:
+def list_submissions(state: ServerState, request: Message) -> Json:
     """The user's own, newest first."""
     states = STATES[request.group.name.rpartition("_")[2]]
-    rows = [settled(state, row) for row in _of(state, request.competition_name, user)]
+    rows = [settled(state, row) for row in _of(state, request.competition_name)]
     entries = [_entry(row) for row in rows if row["status"] in states]
     return listing(state, request, "submissions", entries)
 
 
 @answers(types.ApiGetSubmissionLimitsRequest)
-def limits(state: ServerState, request: Message, user: str) -> Json:
+def limits(state: ServerState, request: Message) -> Json:
     """How many submissions today, in all, and still allowed."""
-    rows = _of(state, request.competition_name, user)
+    rows = _of(state, request.competition_name)
     today = _today(rows)
     allowed = max(0, state.limits.submissions_a_day - today)
     return {"numToday": today, "numTotal": len(rows), "numAllowedNow": allowed}
@@ -127,10 +127,10 @@ def settled(state: ServerState, row: sqlite3.Row) -> sqlite3.Row:
     return state.store.rows("SELECT * FROM submissions WHERE id = ?", row["id"])[0]
 
 
-def _of(state: ServerState, competition: str, user: str) -> list[sqlite3.Row]:
+def _of(state: ServerState, competition: str) -> list[sqlite3.Row]:
     folder_of(state, competition)
     query = "SELECT * FROM submissions WHERE competition = ? AND user = ? ORDER BY id DESC"
-    return state.store.rows(query, competition, user)
+    return state.store.rows(query, competition, state.user)
 
 
 def _today(rows: list[sqlite3.Row]) -> int:
@@ -138,16 +138,16 @@ def _today(rows: list[sqlite3.Row]) -> int:
     return sum(row["created"] >= midnight for row in rows)
 
 
-def _enter(state: ServerState, request: Message, user: str, name: str, path: Path) -> Json:
+def _enter(state: ServerState, request: Message, name: str, path: Path) -> Json:
     competition, most = request.competition_name, state.limits.submissions_a_day
     with state.store.lock:
-        if _today(_of(state, competition, user)) >= most:
+        if _today(_of(state, competition)) >= most:
             raise HTTPException(400, f"Your team has used its daily submission allowance ({most})")
         ref = state.store.change(
             "INSERT INTO submissions (competition, user, description, name, size, created, "
             "status) VALUES (?, ?, ?, ?, ?, ?, 'PENDING')",
             competition,
-            user,
+            state.user,
             request.submission_description,
             name,
             path.stat().st_size,
@@ -180,7 +180,7 @@ def _entry(row: sqlite3.Row) -> Json:
 
 
 @answers(types.ApiGetLeaderboardRequest)
-def leaderboard(state: ServerState, request: Message, _user: str) -> Json:
+def leaderboard(state: ServerState, request: Message) -> Json:
     """A page of the best scores, the best first; every user is a team of one."""
     entries = [
         {
@@ -195,7 +195,7 @@ def leaderboard(state: ServerState, request: Message, _user: str) -> Json:
 
 
 @answers(types.ApiDownloadLeaderboardRequest)
-def download_leaderboard(state: ServerState, request: Message, _user: str) -> Response:
+def download_leaderboard(state: ServerState, request: Message) -> Response:
     """An archive with one CSV file."""
     name = request.competition_name
     text = io.StringIO()

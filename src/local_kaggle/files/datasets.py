@@ -18,34 +18,34 @@ from local_kaggle.state import ServerState
 FIELDS = ("title", "subtitle", "description", "licenseName", "isPrivate")  # what a page takes
 
 
-def find(state: ServerState, request: Message, user: str) -> Page:
-    """The dataset that a request names, if `user` may see it. Raises HTTPException 404."""
-    return pages.find(state, _name(request), user)
+def find(state: ServerState, request: Message) -> Page:
+    """The dataset that a request names, if the user may see it. Raises HTTPException 404."""
+    return pages.find(state, _name(request))
 
 
 @answers(types.ApiGetDatasetStatusRequest)
-def status(state: ServerState, request: Message, user: str) -> Json:
+def status(state: ServerState, request: Message) -> Json:
     """How the newest version is doing; HTTPException 404 means that the name is free."""
-    newest = find(state, request, user).versions[0]
+    newest = find(state, request).versions[0]
     unready = "FAILED" if newest.failure else "BLOBS_RECEIVED"
     return {"status": "READY" if newest.ready else unready}
 
 
 @answers(types.ApiGetDatasetRequest, anonymous=True)
-def get(state: ServerState, request: Message, user: str) -> Json:
+def get(state: ServerState, request: Message) -> Json:
     """A dataset's page."""
-    return _entry(find(state, request, user))
+    return _entry(find(state, request))
 
 
 @answers(types.ApiListDatasetsRequest)
-def list_datasets(state: ServerState, request: Message, user: str) -> Json:
-    """The catalogue's datasets and those of users that `user` may see, filtered as asked for."""
+def list_datasets(state: ServerState, request: Message) -> Json:
+    """The catalogue's datasets and those of users that the user may see, filtered as asked for."""
     group = request.group.name.partition("_GROUP_")[2]
-    owner = user if group.startswith("MY") else request.user
+    owner = state.user if group.startswith("MY") else request.user
     excluded = {"PUBLIC": True, "MY_PUBLIC": True, "MY_PRIVATE": False}.get(group)  # isPrivate
     datasets = [
         _entry(dataset)
-        for dataset in pages.below(state, "datasets", user)
+        for dataset in pages.below(state, "datasets")
         if dataset.matches(request.search, owner)
         and bool(dataset.fields.get("isPrivate")) is not excluded
     ]
@@ -53,23 +53,23 @@ def list_datasets(state: ServerState, request: Message, user: str) -> Json:
 
 
 @answers(types.ApiListDatasetFilesRequest, anonymous=True)
-def list_files(state: ServerState, request: Message, user: str) -> Json:
+def list_files(state: ServerState, request: Message) -> Json:
     """Names and sizes in bytes of the newest version, or of the version named."""
-    files = files_below(_version(state, request, user).folder)
+    files = files_below(_version(state, request).folder)
     return listing(state, request, "datasetFiles", file_entries(files))
 
 
 @answers(types.ApiDownloadDatasetRequest, anonymous=True)
-def download(state: ServerState, request: Message, user: str) -> Response:
+def download(state: ServerState, request: Message) -> Response:
     """A redirect to one file, or to an archive of all."""
-    folder = _version(state, request, user).folder
+    folder = _version(state, request).folder
     return one_or_all(state, folder, files_below(folder), request.file_name)
 
 
 @answers(types.ApiGetDatasetMetadataRequest, anonymous=True)
-def metadata(state: ServerState, request: Message, user: str) -> Json:
+def metadata(state: ServerState, request: Message) -> Json:
     """What `dataset-metadata.json` is made of."""
-    dataset = find(state, request, user)
+    dataset = find(state, request)
     info = {
         "title": dataset.slug,
         "licenses": [{"name": dataset.fields.get("licenseName", "")}],
@@ -82,10 +82,10 @@ def metadata(state: ServerState, request: Message, user: str) -> Json:
 
 
 @answers(types.ApiCreateDatasetRequest)
-def create(state: ServerState, request: Message, user: str) -> Json:
+def create(state: ServerState, request: Message) -> Json:
     """Create a dataset; a name that is taken is refused in `error`."""
-    owner, slug = (request.owner_slug or user).lower(), (request.slug or "").lower()
-    if owner != user.lower():
+    owner, slug = (request.owner_slug or state.user).lower(), (request.slug or "").lower()
+    if not state.is_user(owner):
         raise HTTPException(403, "Permission 'datasets.create' was denied")
     name = f"datasets/{owner}/{slug}"
     with pages.changing:
@@ -102,7 +102,7 @@ def create(state: ServerState, request: Message, user: str) -> Json:
 
 @answers(types.ApiCreateDatasetVersionRequest)
 @answers(types.ApiCreateDatasetVersionByIdRequest)
-def create_version(state: ServerState, request: Message, user: str) -> Json:
+def create_version(state: ServerState, request: Message) -> Json:
     """Add a version to the dataset of this name or with this id."""
     if isinstance(request, types.ApiCreateDatasetVersionByIdRequest):
         row = state.store.row("SELECT name FROM pages WHERE id = ?", request.id)
@@ -110,7 +110,7 @@ def create_version(state: ServerState, request: Message, user: str) -> Json:
     else:
         name = _name(request)
     with pages.changing:
-        dataset = pages.own(state, name, user)
+        dataset = pages.own(state, name)
         pages.add_version(state, dataset, request.body)
         if request.body.delete_old_versions:
             pages.remove_versions(state, dataset, dataset.versions)
@@ -118,22 +118,22 @@ def create_version(state: ServerState, request: Message, user: str) -> Json:
 
 
 @answers(types.ApiUpdateDatasetMetadataRequest)
-def update_metadata(state: ServerState, request: Message, user: str) -> Json:
+def update_metadata(state: ServerState, request: Message) -> Json:
     """Change what `dataset-metadata.json` says."""
     settings = request.settings
     fields = settings.to_dict() | {"isPrivate": settings.is_private}
     if settings.licenses:
         fields["licenseName"] = settings.licenses[0].name
     with pages.changing:
-        pages.update(state, pages.own(state, _name(request), user), fields)
+        pages.update(state, pages.own(state, _name(request)), fields)
     return {}
 
 
 @answers(types.ApiDeleteDatasetRequest)
-def delete(state: ServerState, request: Message, user: str) -> Json:
+def delete(state: ServerState, request: Message) -> Json:
     """Delete a dataset with all its versions."""
     with pages.changing:
-        pages.remove(state, pages.own(state, _name(request), user))
+        pages.remove(state, pages.own(state, _name(request)))
     return {}
 
 
@@ -141,8 +141,8 @@ def _name(request: Message) -> str:
     return f"datasets/{request.owner_slug}/{request.dataset_slug}"
 
 
-def _version(state: ServerState, request: Message, user: str) -> Version:
-    return find(state, request, user).version(request.dataset_version_number)
+def _version(state: ServerState, request: Message) -> Version:
+    return find(state, request).version(request.dataset_version_number)
 
 
 def _entry(dataset: Page) -> Json:

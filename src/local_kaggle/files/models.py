@@ -40,42 +40,42 @@ def name_of(request: Message) -> str:
 
 
 @answers(types.ApiListModelsRequest, anonymous=True)
-def list_models(state: ServerState, request: Message, user: str) -> Json:
-    """The models of the catalogue and those of users that `user` may see, filtered as asked for."""
+def list_models(state: ServerState, request: Message) -> Json:
+    """The models of the catalogue and those of users that the user may see, filtered as asked for."""
     models = [
-        _model(state, model, user)
-        for model in pages.below(state, "models", user)
+        _model(state, model)
+        for model in pages.below(state, "models")
         if model.matches(request.search, request.owner)
     ]
     return listing(state, request, "models", models) | {"totalResults": len(models)}
 
 
 @answers(types.ApiListModelInstancesRequest, anonymous=True)
-def list_variations(state: ServerState, request: Message, user: str) -> Json:
+def list_variations(state: ServerState, request: Message) -> Json:
     """The variations of a model."""
-    model = pages.find(state, name_of(request), user)
-    return listing(state, request, "instances", _variations(state, model, user))
+    model = pages.find(state, name_of(request))
+    return listing(state, request, "instances", _variations(state, model))
 
 
 @answers(types.ApiGetModelRequest, anonymous=True)
-def get(state: ServerState, request: Message, user: str) -> Json:
+def get(state: ServerState, request: Message) -> Json:
     """A model's page, with its variations."""
-    return _model(state, pages.find(state, name_of(request), user), user)
+    return _model(state, pages.find(state, name_of(request)))
 
 
 @answers(types.ApiGetModelInstanceRequest, anonymous=True)
-def get_variation(state: ServerState, request: Message, user: str) -> Json:
+def get_variation(state: ServerState, request: Message) -> Json:
     """A variation's page."""
-    page = pages.find(state, name_of(request), user)
+    page = pages.find(state, name_of(request))
     return _described(state, page, page.versions[0])
 
 
 @answers(types.ApiCreateModelRequest)
-def create(state: ServerState, request: Message, user: str) -> Json:
+def create(state: ServerState, request: Message) -> Json:
     """Create a model without variations; a name that is taken is refused in `error`."""
-    owner, slug = (request.owner_slug or user).lower(), (request.slug or "").lower()
+    owner, slug = (request.owner_slug or state.user).lower(), (request.slug or "").lower()
     name = f"models/{owner}/{slug}"
-    if owner != user.lower():
+    if not state.is_user(owner):
         raise HTTPException(403, "Permission 'models.create' was denied")
     with pages.changing:
         if not re.fullmatch(r"[a-z0-9][a-z0-9_-]{1,49}", slug):
@@ -88,29 +88,29 @@ def create(state: ServerState, request: Message, user: str) -> Json:
 
 @answers(types.ApiUpdateModelRequest)
 @answers(types.ApiUpdateModelInstanceRequest)
-def update(state: ServerState, request: Message, user: str) -> Json:
+def update(state: ServerState, request: Message) -> Json:
     """Change what the request's mask names."""
     with pages.changing:
-        page = pages.own(state, name_of(request), user)
+        page = pages.own(state, name_of(request))
         pages.update(state, page, masked(request, FIELDS))
     return _changed(state, page)
 
 
 @answers(types.ApiDeleteModelRequest)
 @answers(types.ApiDeleteModelInstanceRequest)
-def delete(state: ServerState, request: Message, user: str) -> Json:
+def delete(state: ServerState, request: Message) -> Json:
     """Delete a model with all its variations, or a variation with all its versions."""
     with pages.changing:
-        pages.remove(state, pages.own(state, name_of(request), user))
+        pages.remove(state, pages.own(state, name_of(request)))
     return {}
 
 
 @answers(types.ApiCreateModelInstanceRequest)
-def create_variation(state: ServerState, request: Message, user: str) -> Json:
+def create_variation(state: ServerState, request: Message) -> Json:
     """Add a variation, with its first version, to a model."""
     body = request.body
     with pages.changing:
-        model = pages.own(state, name_of(request), user)
+        model = pages.own(state, name_of(request))
         framework = FRAMEWORKS.get(body.framework, "")
         name = f"{model.name}/{framework}/{(body.instance_slug or '').lower()}"
         if not re.fullmatch(r"models(/[a-z0-9][a-z0-9._-]{0,49}){4}", name):
@@ -121,27 +121,27 @@ def create_variation(state: ServerState, request: Message, user: str) -> Json:
 
 
 @answers(types.ApiCreateModelInstanceVersionRequest)
-def create_version(state: ServerState, request: Message, user: str) -> Json:
+def create_version(state: ServerState, request: Message) -> Json:
     """Add a version to a variation."""
     with pages.changing:
-        page = pages.own(state, name_of(request), user)
+        page = pages.own(state, name_of(request))
         return _changed(state, page, f"/{pages.add_version(state, page, request.body)}")
 
 
 @answers(types.ApiListModelInstanceVersionsRequest, anonymous=True)
-def list_versions(state: ServerState, request: Message, user: str) -> Json:
+def list_versions(state: ServerState, request: Message) -> Json:
     """The versions of a variation, the newest first."""
-    page = pages.find(state, name_of(request), user)
+    page = pages.find(state, name_of(request))
     versions = [_described(state, page, version) for version in page.versions]
     answer = listing(state, request, "versions", versions)
     return {"versionList": answer, "nextPageToken": answer.pop("nextPageToken")}
 
 
 @answers(types.ApiDeleteModelInstanceVersionRequest)
-def delete_version(state: ServerState, request: Message, user: str) -> Json:
+def delete_version(state: ServerState, request: Message) -> Json:
     """Delete one version; the only one goes with its variation."""
     with pages.changing:
-        page = pages.own(state, name_of(request), user)
+        page = pages.own(state, name_of(request))
         version = page.version(request.version_number)
         if page.versions == [version]:
             return {"error": "This is the only version: delete the variation."}
@@ -150,21 +150,21 @@ def delete_version(state: ServerState, request: Message, user: str) -> Json:
 
 
 @answers(types.ApiListModelInstanceVersionFilesRequest, anonymous=True)
-def list_files(state: ServerState, request: Message, user: str) -> Json:
+def list_files(state: ServerState, request: Message) -> Json:
     """Names and sizes in bytes of the newest version, or of the version named."""
-    version = pages.version_of(state, name_of(request), request.version_number, user)
+    version = pages.version_of(state, name_of(request), request.version_number)
     return listing(state, request, "files", file_entries(files_below(version.folder)))
 
 
 @answers(types.ApiDownloadModelInstanceVersionRequest, anonymous=True)
-def download(state: ServerState, request: Message, user: str) -> Response:
+def download(state: ServerState, request: Message) -> Response:
     """A redirect to one file, or to an archive of all."""
-    folder = pages.version_of(state, name_of(request), request.version_number, user).folder
+    folder = pages.version_of(state, name_of(request), request.version_number).folder
     return one_or_all(state, folder, files_below(folder), request.path, ".tar.gz")
 
 
-def _variations(state: ServerState, model: Page, user: str) -> list[Json]:
-    return [_described(state, p, p.versions[0]) for p in pages.below(state, model.name, user)]
+def _variations(state: ServerState, model: Page) -> list[Json]:
+    return [_described(state, p, p.versions[0]) for p in pages.below(state, model.name)]
 
 
 def _described(state: ServerState, page: Page, version: Version) -> Json:
@@ -186,7 +186,7 @@ def _described(state: ServerState, page: Page, version: Version) -> Json:
     }
 
 
-def _model(state: ServerState, model: Page, user: str) -> Json:
+def _model(state: ServerState, model: Page) -> Json:
     return {
         "id": model.id,
         "title": model.slug,
@@ -195,7 +195,7 @@ def _model(state: ServerState, model: Page, user: str) -> Json:
         "author": model.owner,
         "slug": model.slug,
         "url": f"{state.url}/{model.name}",
-        "instances": _variations(state, model, user),
+        "instances": _variations(state, model),
     }
 
 

@@ -88,14 +88,14 @@ class Page:
         raise HTTPException(404, f"{what} version {number or ''} not found")
 
 
-def find(state: ServerState, name: str, user: str) -> Page:
-    """The page of this name, stored or of the catalogue, if `user` may see it.
+def find(state: ServerState, name: str) -> Page:
+    """The page of this name, stored or of the catalogue, if the user may see it.
 
     Raises HTTPException 404.
     """
     kind, _, reference = name.partition("/")
     if name.count("/") > MODEL_DEPTH:
-        find(state, "/".join(name.split("/")[: MODEL_DEPTH + 1]), user)
+        find(state, "/".join(name.split("/")[: MODEL_DEPTH + 1]))
     page = None
     if state.catalogue.find(kind, reference):
         folders = state.catalogue.versions(kind, reference).items()
@@ -108,31 +108,31 @@ def find(state: ServerState, name: str, user: str) -> Page:
     is_model = kind == "models" and name.count("/") == MODEL_DEPTH
     if (
         page is None
-        or (page.fields.get("isPrivate") and page.owner.lower() != user.lower())
+        or (page.fields.get("isPrivate") and not state.is_user(page.owner))
         or not (page.versions or is_model)
     ):
         raise HTTPException(404, f"{kind[:-1].title()} not found")
     return page
 
 
-def version_of(state: ServerState, name: str, number: int | None, user: str) -> Version:
-    """The version of a page whose files `user` may have. Raises HTTPException 403 or 404."""
-    page = find(state, name, user)
+def version_of(state: ServerState, name: str, number: int | None) -> Version:
+    """The version of a page whose files the user may have. Raises HTTPException 403 or 404."""
+    page = find(state, name)
     if "/".join(page.ref.split("/")[:2]) in state.limits.rules_pending:
         raise HTTPException(403, "You must consent to the license of this model first")
     return page.version(number)
 
 
-def own(state: ServerState, name: str, user: str) -> Page:
-    """The stored page of this name, if `user` may change it; else HTTPException 403 or 404."""
-    page = find(state, name, user)
-    if not page.id or page.owner != user.lower():
+def own(state: ServerState, name: str) -> Page:
+    """The stored page of this name, if the user may change it; else HTTPException 403 or 404."""
+    page = find(state, name)
+    if not page.id or not state.is_user(page.owner):
         raise HTTPException(403, f"Permission '{name.partition('/')[0]}.update' was denied")
     return page
 
 
-def below(state: ServerState, above: str, user: str) -> list[Page]:
-    """All pages that `user` may see two levels below `datasets`, `models` or a model, by name."""
+def below(state: ServerState, above: str) -> list[Page]:
+    """All pages that the user may see two levels below `datasets`, `models` or a model, by name."""
     names = {f"{above}/{reference}" for reference in state.catalogue.references(above)}
     for row in state.store.rows("SELECT name FROM pages"):
         if row["name"].startswith(f"{above}/") and row["name"].count("/") == above.count("/") + 2:
@@ -140,7 +140,7 @@ def below(state: ServerState, above: str, user: str) -> list[Page]:
     pages = []
     for name in sorted(names):
         with suppress(HTTPException):  # it may not be seen, or has no version
-            pages.append(find(state, name, user))
+            pages.append(find(state, name))
     return pages
 
 

@@ -116,7 +116,7 @@ def remove_expired(state: ServerState) -> None:
 
 
 @answers(types.ApiStartBlobUploadRequest)
-def start(state: ServerState, request: Message, _user: str) -> Json:
+def start(state: ServerState, request: Message) -> Json:
     """A token for a file, and the URL that takes it."""
     return open_upload(state, request.name, request.content_length)
 

@@ -32,8 +32,8 @@ _KINDS: dict[str, Kind] = {shape.lower(): kind for kind in SHAPES for shape in S
 _RETIRED = {shape.lower(): instead for shape, instead in RETIRED.items()}
 
 
-def find(state: ServerState, owner: str, slug: str, user: str) -> Row:
-    """A kernel that `user` may see, pushed or of the catalogue, as its row in the store.
+def find(state: ServerState, owner: str, slug: str) -> Row:
+    """A kernel that the user may see, pushed or of the catalogue, as its row in the store.
 
     Raises HTTPException 403, as Kaggle does.
     """
@@ -53,7 +53,7 @@ def find(state: ServerState, owner: str, slug: str, user: str) -> Row:
             "request": json.dumps(CATALOGUED | page),
             "outputs": outputs,
         }
-    if kernel is None or (kernel["private"] and kernel["owner"].lower() != user.lower()):
+    if kernel is None or (kernel["private"] and not state.is_user(kernel["owner"])):
         raise HTTPException(403, "Permission 'kernels.get' was denied")
     return kernel
 
@@ -96,9 +96,9 @@ def version_of(state: ServerState, kernel: Row, label: str | None) -> Row:
 
 
 @answers(types.ApiGetKernelSessionStatusRequest)
-def status(state: ServerState, request: Message, user: str) -> Json:
+def status(state: ServerState, request: Message) -> Json:
     """How a version's session is doing."""
-    kernel = find(state, request.user_name, request.kernel_slug, user)
+    kernel = find(state, request.user_name, request.kernel_slug)
     version = version_of(state, kernel, request.version_label)
     name, failure = version["status"] or "NEW_SCRIPT", version["failure"]
     if shows(FaultKind.STALE_STATUS):
@@ -107,13 +107,13 @@ def status(state: ServerState, request: Message, user: str) -> Json:
 
 
 @answers(types.ApiGetKernelRequest, anonymous=True)
-def get(state: ServerState, request: Message, user: str) -> Json:
+def get(state: ServerState, request: Message) -> Json:
     """The newest text, or that of the version named.
 
     The client writes the version into the slug ("slug/3"), which is understood as well.
     """
     slug, _, number = request.kernel_slug.partition("/")
-    kernel = find(state, request.user_name, slug, user)
+    kernel = find(state, request.user_name, slug)
     label = request.version_label or number
     newest = versions_of(state, kernel)[0]
     version = version_of(state, kernel, label) if label else newest
@@ -129,7 +129,7 @@ def get(state: ServerState, request: Message, user: str) -> Json:
 
 
 @answers(types.ApiListKernelsRequest)
-def list_kernels(state: ServerState, request: Message, user: str) -> Json:
+def list_kernels(state: ServerState, request: Message) -> Json:
     """The caller's kernels, or all that the caller may see; the last run comes first."""
     rows = state.store.rows("SELECT owner, slug FROM kernels")
     names = {f"{row['owner']}/{row['slug']}" for row in rows}
@@ -137,19 +137,19 @@ def list_kernels(state: ServerState, request: Message, user: str) -> Json:
     for name in sorted(names.union(state.catalogue.references("kernels"))):
         owner, _, slug = name.partition("/")
         with suppress(HTTPException):  # it may not be seen, or has no version
-            kernel = find(state, owner, slug, user)
+            kernel = find(state, owner, slug)
             version = versions_of(state, kernel)[0]
-            if _matches(kernel, saved(version), request, user):
+            if _matches(kernel, saved(version), request, state.user):
                 listed.append((version["created"], _metadata(kernel, version)))
     listed.sort(key=lambda pair: -pair[0])
     return listing(state, request, "kernels", [metadata for _, metadata in listed])
 
 
 @answers(types.ApiDeleteKernelRequest)
-def delete(state: ServerState, request: Message, user: str) -> Json:
+def delete(state: ServerState, request: Message) -> Json:
     """Delete a kernel: the only way to stop a run, and it takes all with it."""
-    kernel = find(state, request.user_name, request.kernel_slug, user)
-    if not kernel["id"] or kernel["owner"] != user.lower():
+    kernel = find(state, request.user_name, request.kernel_slug)
+    if not kernel["id"] or not state.is_user(kernel["owner"]):
         raise HTTPException(403, "Permission 'kernels.delete' was denied")
     for version in state.store.rows("SELECT id FROM versions WHERE kernel = ?", kernel["id"]):
         state.sessions.remove(version["id"])
@@ -167,7 +167,7 @@ def _matches(kernel: Row, pushed: Message, request: Message, user: str) -> bool:
     """Whether a list has a kernel, by the request's filters and what its newest version holds."""
     filters = (
         (request.user, [kernel["owner"]]),
-        (user if request.group == KernelsListViewType.PROFILE else None, [kernel["owner"]]),
+        (request.group == KernelsListViewType.PROFILE and user, [kernel["owner"]]),
         (request.dataset, pushed.dataset_data_sources),
         (request.competition, pushed.competition_data_sources),
         (request.parent_kernel, pushed.kernel_data_sources),
@@ -176,7 +176,7 @@ def _matches(kernel: Row, pushed: Message, request: Message, user: str) -> bool:
     )
     text = f"{kernel['title']} {kernel['slug']}".lower()
     return (request.search or "").lower() in text and all(
-        value in (None, "", "all") or value.lower() in values for value, values in filters
+        value in (None, False, "", "all") or value.lower() in values for value, values in filters
     )
 
 

@@ -30,25 +30,25 @@ KEEP_ALIVE = 15.0  # seconds of silence after which a comment is sent
 
 
 @answers(types.ApiListKernelSessionOutputRequest, anonymous=True)
-def session_output(state: ServerState, request: Message, user: str) -> Json:
+def session_output(state: ServerState, request: Message) -> Json:
     """Links to a page of files; the log on page one. Empty while the session is alive."""
-    version = _version(state, request, user)
+    version = _version(state, request)
     files = [{"fileName": name, "url": state.link(path)} for name, path in files_of(version)]
     log = "" if request.page_token or not _is_over(version) else log_of(state, version)
     return listing(state, request, "files", files) | {"log": log}
 
 
 @answers(types.ApiListKernelFilesRequest, anonymous=True)
-def list_files(state: ServerState, request: Message, user: str) -> Json:
+def list_files(state: ServerState, request: Message) -> Json:
     """Names and sizes in bytes."""
-    files = files_of(_version(state, request, user))
+    files = files_of(_version(state, request))
     return listing(state, request, "files", file_entries(files))
 
 
 @answers(types.ApiDownloadKernelOutputRequest, anonymous=True)
-def download(state: ServerState, request: Message, user: str) -> Response:
+def download(state: ServerState, request: Message) -> Response:
     """A redirect to one file, or to an archive of all."""
-    kernel = find(state, request.owner_slug, request.kernel_slug, user)
+    kernel = find(state, request.owner_slug, request.kernel_slug)
     version = version_of(state, kernel, str(request.version_number or ""))
     if not _is_over(version):
         raise HTTPException(404, "This version has no output yet")
@@ -73,8 +73,8 @@ def _is_over(version: Row) -> bool:
     return version["status"] is not None and version["status"] not in ALIVE
 
 
-def _version(state: ServerState, request: Message, user: str) -> Row:
-    kernel = find(state, request.user_name, request.kernel_slug, user)
+def _version(state: ServerState, request: Message) -> Row:
+    kernel = find(state, request.user_name, request.kernel_slug)
     return version_of(state, kernel, request.version_label)
 
 
@@ -91,7 +91,8 @@ async def _log(state: ServerState, request: Request) -> Response:
         message.user_name = request.path_params["owner"]
         message.kernel_slug = request.path_params["slug"]
         message.version_label = request.query_params.get("versionLabel", "")
-    version = await run_in_threadpool(_version, state, message, user_of(state, request))
+    state = state.seen_by(user_of(state, request))
+    version = await run_in_threadpool(_version, state, message)
     if version["status"] in ALIVE:
         events = _events(state, version["id"], request.scope)
         return StreamingResponse(events, media_type="text/event-stream")

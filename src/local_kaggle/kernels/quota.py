@@ -21,8 +21,8 @@ def week_begins(now: float) -> float:
     return (today - timedelta(days=(today.weekday() - SATURDAY) % 7)).timestamp()
 
 
-def seconds_of_week(state: ServerState, user: str, kind: Kind) -> tuple[float, float]:
-    """What `user` has used of this week on `kind`, and what running sessions may still take."""
+def seconds_of_week(state: ServerState, kind: Kind) -> tuple[float, float]:
+    """What the user has used of this week on `kind`, and what running sessions may still take."""
     now = time.time()
     (row,) = state.store.rows(
         "SELECT coalesce(sum(coalesce(ended, ?1) - started), 0) AS used, "
@@ -30,26 +30,26 @@ def seconds_of_week(state: ServerState, user: str, kind: Kind) -> tuple[float, f
         "AS reserved FROM sessions "
         "WHERE user = ?2 AND kind = ?3 AND started IS NOT NULL AND coalesce(ended, ?1) >= ?4",
         now,
-        user,
+        state.user,
         kind,
         week_begins(now),
     )
     return row["used"], row["reserved"]
 
 
-def is_spent(state: ServerState, user: str, kind: Kind) -> bool:
+def is_spent(state: ServerState, kind: Kind) -> bool:
     """Whether nothing of the week is left on `kind`; never where there is no quota."""
     allowed = state.limits.weekly_seconds.get(kind, float("inf"))
-    return seconds_of_week(state, user, kind)[0] >= allowed
+    return seconds_of_week(state, kind)[0] >= allowed
 
 
 @answers(types.ApiGetAcceleratorQuotaStatisticsRequest)
-def statistics(state: ServerState, _request: Message, user: str) -> Json:
+def statistics(state: ServerState, _request: Message) -> Json:
     """The week of both accelerators; seconds as the API writes them, such as `72000s`."""
     answer: Json = {"quotaRefreshTime": moment(week_begins(time.time()) + WEEK)}
     kinds: tuple[Kind, ...] = "gpu", "tpu"
     for kind in kinds:
-        used, reserved = seconds_of_week(state, user, kind)
+        used, reserved = seconds_of_week(state, kind)
         answer[f"{kind}Quota"] = {
             "timeUsed": f"{used:.0f}s",
             "timeReserved": f"{reserved:.0f}s",

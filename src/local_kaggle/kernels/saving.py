@@ -42,7 +42,7 @@ class Refused(Exception):  # noqa: N818 - it is an answer with HTTP 200, not a f
 
 
 @answers(types.ApiSaveKernelRequest)
-def save(state: ServerState, request: Message, user: str) -> Json:
+def save(state: ServerState, request: Message) -> Json:
     """Save a version and, unless it is a quick save, queue its session.
 
     Refusals are answered with HTTP 200 and `error`; the sources that were refused come
@@ -53,16 +53,16 @@ def save(state: ServerState, request: Message, user: str) -> Json:
     try:
         _check(request, state.limits.source_bytes)
         with state.store.lock:
-            return _save(state, request, user)
+            return _save(state, request)
     except Refused as refused:
         return {"error": str(refused)}
 
 
-def _save(state: ServerState, request: Message, user: str) -> Json:
-    kernel = _kernel(state, request, user)
+def _save(state: ServerState, request: Message) -> Json:
+    kernel = _kernel(state, request)
     runs = request.kernel_execution_type != KernelExecutionType.QUICK_SAVE
     kind = place(request).kind
-    full = _lack_of_capacity(state, user, kind) if runs else None
+    full = _lack_of_capacity(state, kind) if runs else None
     # A refused push may leave its text behind as the draft.
     draft = request.text if full else None
     state.store.change("UPDATE kernels SET draft = ? WHERE id = ?", draft, kernel["id"])
@@ -79,19 +79,19 @@ def _save(state: ServerState, request: Message, user: str) -> Json:
         json.dumps(request.to_dict()),
         time.time(),
     )
-    sources, invalid = _sources(state, request, user)
+    sources, invalid = _sources(state, request)
     if runs:
         # The client prints the other sources that were refused.
         models = invalid.get("invalidModelSources", ())
         notes = [f"rehearsal: there is no model {m}: the run goes on without it" for m in models]
         plan = replace(_plan(state, version, request, sources), notes=tuple(notes))
-        state.sessions.submit(version, kind, plan, user)
+        state.sessions.submit(version, kind, plan, state.user)
     ref = f"/code/{kernel['owner']}/{kernel['slug']}"
     names = {"ref": ref, "url": state.url + ref, "kernelId": kernel["id"]}
     return names | {"versionNumber": number, **invalid}
 
 
-def rerun_plan(state: ServerState, version: Row, competition: str, user: str) -> SessionPlan:
+def rerun_plan(state: ServerState, version: Row, competition: str) -> SessionPlan:
     """What a rerun of a version runs: the same, with the competition's hidden folder in place.
 
     Where a gateway asks the notebook, it is the gateway that has the hidden folder. Raises
@@ -100,7 +100,7 @@ def rerun_plan(state: ServerState, version: Row, competition: str, user: str) ->
     request = saved(version)
     if request.enable_internet:
         raise HTTPException(400, "Your notebook must have internet access disabled to submit")
-    sources, _ = _sources(state, request, user)
+    sources, _ = _sources(state, request)
     hidden = state.catalogue.find("hidden", competition)
     public = state.catalogue.find("competitions", competition)
     gateway = gateways.find(competition, hidden, public) if hidden and public else None
@@ -111,7 +111,7 @@ def rerun_plan(state: ServerState, version: Row, competition: str, user: str) ->
     return replace(plan, rerun=True, internet=False, gateway=gateway)
 
 
-def _kernel(state: ServerState, request: Message, user: str) -> Row:
+def _kernel(state: ServerState, request: Message) -> Row:
     """The kernel to save to, made if it is new, under the slug that its title gives."""
     by_slug = "SELECT * FROM kernels WHERE owner = ? AND slug = ?"
     owner, _, slug = (request.slug or "").lower().partition("/")
@@ -119,7 +119,7 @@ def _kernel(state: ServerState, request: Message, user: str) -> Row:
         row = state.store.row("SELECT * FROM kernels WHERE id = ?", request.id)
     else:
         row = state.store.row(by_slug, owner, slug)
-    if (row["owner"] if row else owner) != user.lower():
+    if not state.is_user(row["owner"] if row else owner):
         raise HTTPException(403, "Permission 'kernels.edit' was denied")
     private = request.is_private is not False
     if row is not None:
@@ -138,11 +138,11 @@ def _kernel(state: ServerState, request: Message, user: str) -> Row:
     return {"id": number, "owner": owner, "slug": slug}
 
 
-def _lack_of_capacity(state: ServerState, user: str, kind: Kind) -> str | None:
+def _lack_of_capacity(state: ServerState, kind: Kind) -> str | None:
     cap = state.limits.sessions[kind]
-    if state.sessions.alive(user, kind) >= cap:
+    if state.sessions.alive(state.user, kind) >= cap:
         return f"Maximum batch {kind.upper()} session count of {cap} reached."
-    spent = is_spent(state, user, kind)
+    spent = is_spent(state, kind)
     return f"Maximum weekly {kind.upper()} quota reached." if spent else None
 
 
@@ -166,7 +166,7 @@ def _plan(
 
 
 def _sources(
-    state: ServerState, request: Message, user: str
+    state: ServerState, request: Message
 ) -> tuple[list[MountedSource], dict[str, list[str]]]:
     """The inputs of a version, and those that it names and this Kaggle does not have, by field."""
     sources: list[MountedSource] = []
@@ -175,8 +175,8 @@ def _sources(
         for name in getattr(request, f"{field}_data_sources"):
             parts = name.split("/")
             reference, number = "/".join(parts[:depth]), "/".join(parts[depth:])
-            names = [] if name.startswith(PREFIXES) else _names(state, reference, user)
-            folders = [f for each in names if (f := _source(state, kind, each, number, user))]
+            names = [] if name.startswith(PREFIXES) else _names(state, reference)
+            folders = [f for each in names if (f := _source(state, kind, each, number))]
             if folders:
                 mounted = f"{names[-1]}/{number}" if kind == "models" else names[-1]
                 sources.append(MountedSource(kind, mounted, folders[0]))
@@ -185,15 +185,15 @@ def _sources(
     return sources, invalid
 
 
-def _names(state: ServerState, name: str, user: str) -> list[str]:
+def _names(state: ServerState, name: str) -> list[str]:
     """The names under which a source is looked for; it is mounted under the last."""
-    own = [user, state.limits.also_named] if state.limits.also_named else [user]
+    own = [each for each in (state.user, state.limits.also_named) if each]
     owner, slash, rest = name.partition("/")
     is_own = slash and owner.lower() in (each.lower() for each in own)
     return [f"{each}/{rest}" for each in own] if is_own else [name]
 
 
-def _source(state: ServerState, kind: SourceKind, name: str, number: str, user: str) -> Path | None:
+def _source(state: ServerState, kind: SourceKind, name: str, number: str) -> Path | None:
     """The files of a source, in the version that is pinned if one is; None where there are none."""
     if name in state.limits.rules_pending or not re.fullmatch(r"\d*", number):
         return None
@@ -202,9 +202,9 @@ def _source(state: ServerState, kind: SourceKind, name: str, number: str, user: 
     pinned = int(number or (-1 if kind == "models" else 0))  # a model's version must be named
     try:
         if kind != "notebooks":
-            return pages.version_of(state, f"{kind}/{name}", pinned, user).folder
+            return pages.version_of(state, f"{kind}/{name}", pinned).folder
         owner, _, slug = name.partition("/")
-        versions = versions_of(state, find(state, owner, slug, user))
+        versions = versions_of(state, find(state, owner, slug))
     except HTTPException:
         return None
     complete = (v for v in versions if v["status"] == "COMPLETE")
