@@ -54,7 +54,7 @@ def build_app(state: ServerState) -> ASGIApp:
         "GET /api/v1/kernels/logs/stream/{owner}/{slug}": outputs.log_stream,
         "POST /api/v1/kernels.KernelsApiService/GetKernelSessionLogsStream": outputs.log_stream,
         "POST /api/v1/{service}/{method}": call,
-        "GET /storage/{area}/{name:path}": storage.download,
+        "GET /storage/{token}/{name}": storage.download,
         "PUT /upload/{token}": storage.upload,
     }
     routes = []

@@ -72,11 +72,11 @@ def command(
 ) -> None:
     schedule = None if faults is None else FaultSchedule.seeded(faults)
     try:
-        owners = {
-            token: owner or accounts[0] for token, _, owner in (t.partition("=") for t in tokens)
-        }
-        if unknown := sorted(set(owners.values()) - set(accounts)):
-            raise LocalKaggleError(f"a token is of {unknown[0]}: add --account {unknown[0]}")
+        owners = {}
+        for token, _, owner in (each.partition("=") for each in tokens):
+            owners[token] = owner or accounts[0]
+            if owners[token] not in accounts:
+                raise LocalKaggleError(f"a token is of {owner}: add --account {owner}")
         kaggle = LocalKaggle(
             root,
             port=port,
@@ -103,29 +103,27 @@ def serve(kaggle: LocalKaggle, *, as_json: bool, quiet: bool) -> None:
         keys = {user: kaggle.key(user) for user in kaggle.accounts}
         variables = kaggle.environment(next(iter(keys)))
         exports = [f"export {k}={shlex.quote(v)}" for k, v in variables.items()]
-        lines = "\n".join([f"unset {' '.join(UNSET_FOR_CLIENT)}", *exports]) + "\n"
+        lines = "\n".join([f"unset {' '.join(UNSET_FOR_CLIENT)}", *exports])
         script = kaggle.root / "environment.sh"
         script.unlink(missing_ok=True)
         script.touch(mode=0o600)  # it holds the key
-        script.write_text(lines)
+        script.write_text(f"{lines}\n")
+        event = {
+            "event": "serving",
+            "url": kaggle.url,
+            "catalogue": str(kaggle.catalogue),
+            "set": variables,
+            "accounts": keys,
+            "unset": UNSET_FOR_CLIENT,
+            "script": str(script),
+        }
+        text = (
+            f"# a Kaggle for rehearsal, catalogue in {kaggle.catalogue}\n{lines}\n"
+            f"# the same lines: . {shlex.quote(str(script))}"
+        )
+        if as_json or not quiet:
+            click.echo(json.dumps(event) if as_json else text)
         try:
-            if as_json:
-                event = {
-                    "event": "serving",
-                    "url": kaggle.url,
-                    "catalogue": str(kaggle.catalogue),
-                    "set": variables,
-                    "accounts": keys,
-                    "unset": UNSET_FOR_CLIENT,
-                    "script": str(script),
-                }
-                click.echo(json.dumps(event))
-            elif not quiet:
-                click.echo(f"# a Kaggle for rehearsal, catalogue in {kaggle.catalogue}")
-                click.echo(lines, nl=False)
-                for user, key in list(keys.items())[1:]:
-                    click.echo(f"# another account: KAGGLE_USERNAME={user} KAGGLE_KEY={key}")
-                click.echo(f"# the same lines: . {shlex.quote(str(script))}")
             while not stop.wait(0.5):  # a wait without end would not notice signals
                 continue
         finally:

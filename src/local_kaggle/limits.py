@@ -45,7 +45,6 @@ class ServerLimits:
                       killed
     working_bytes     size of all files in /kaggle/working, likewise
     weekly_seconds    accelerator time per week (which starts on Saturday, 00:00 UTC)
-    source_bytes      a notebook of this size or larger is refused
     page_size         entries per page if the request names no number
     max_page_size     the most entries per page, whatever the request names
     link_seconds      how long a signed link is valid
@@ -56,7 +55,6 @@ class ServerLimits:
     score_seconds     from a submission to its score
     latency_seconds   delay of every response that contains a file
     submissions_a_day submissions per competition and day; on Kaggle usually 5 or fewer
-    phone_verified    if False, `enableInternet` is silently ignored
     rules_pending     competitions whose rules nobody has accepted, and models (owner/model) whose
                       license nobody has accepted: their files and submissions are refused (403),
                       and a push continues without them
@@ -75,7 +73,6 @@ class ServerLimits:
     weekly_seconds: Mapping[Kind, float] = field(
         default_factory=lambda: {"tpu": 20 * HOUR, "gpu": 30 * HOUR}
     )
-    source_bytes: int = 1_000_000
     page_size: int = 20
     max_page_size: int = 200
     link_seconds: float = 900.0
@@ -85,7 +82,6 @@ class ServerLimits:
     score_seconds: float = 0.5
     latency_seconds: float = 0.0
     submissions_a_day: int = 100
-    phone_verified: bool = True
     rules_pending: Collection[str] = ()
     also_named: str = ""
 

@@ -8,7 +8,7 @@ import sqlite3
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Self
 
@@ -90,39 +90,32 @@ class LocalKaggle(Settings):
             dict(accounts or {}),
             dict(tokens or {}),
         )
-        self._serving: tuple[ServerState, Serving] | None = None
-        self._claim: FileLock
+        self._state: ServerState | None = None
+        self._open = ExitStack()
 
     def start(self) -> Self:
         """Start serving; afterwards `port` and `url` have their final values."""
-        self._claim, listener = _claim(self.root), None
-        try:
-            (self.root / ".gitignore").write_text("*\n")  # it holds keys, and others' data
-            listener = _listener(self.port)
-            self.port = listener.getsockname()[1]
-            state = ServerState(self)
-            self._serving = state, Serving(build_app(state), listener).start()
-        except BaseException as error:
-            if listener:
-                listener.close()
-            self._claim.release()
-            if isinstance(error, sqlite3.OperationalError):
-                raise LocalKaggleError(
-                    f"cannot write in {self.root}: {error}", CANNOT_WRITE
-                ) from None
-            raise
+        with ExitStack() as opened:
+            try:
+                opened.callback(_claim(self.root).release)
+                (self.root / ".gitignore").write_text("*\n")  # it holds keys, and others' data
+                listener = opened.enter_context(_listener(self.port))
+                self.port = listener.getsockname()[1]
+                state = ServerState(self)
+            except (OSError, sqlite3.OperationalError) as error:
+                message = f"cannot write in {self.root}: {error}"
+                raise LocalKaggleError(message, CANNOT_WRITE) from None
+            opened.callback(state.store.close)
+            opened.callback(Serving(build_app(state), listener).start().stop)
+            opened.callback(state.reruns.close)
+            opened.callback(state.sessions.close)
+            self._state, self._open = state, opened.pop_all()
         return self
 
     def stop(self) -> None:
         """Stop serving and kill running sessions, which end in ERROR."""
-        if self._serving is None:
-            return
-        (state, serving), self._serving = self._serving, None
-        state.sessions.close()
-        state.reruns.close()
-        serving.stop()
-        state.store.close()
-        self._claim.release()
+        self._state = None
+        self._open.close()
 
     def __enter__(self) -> Self:
         return self.start()
@@ -139,7 +132,9 @@ class LocalKaggle(Settings):
 
     def key(self, user: str = DEFAULT_USER) -> str:
         """The legacy key of `user`. Raises LocalKaggleError for a user it does not know."""
-        keys = self._running.accounts
+        if self._state is None:
+            raise LocalKaggleError("the local Kaggle is not serving: start it first")
+        keys = self._state.accounts
         if user not in keys:
             raise LocalKaggleError(f"the local Kaggle has no user {user!r}, only {sorted(keys)}")
         return keys[user]
@@ -205,12 +200,6 @@ class LocalKaggle(Settings):
             os.environ.clear()
             os.environ.update(before)
 
-    @property
-    def _running(self) -> ServerState:
-        if self._serving is None:
-            raise LocalKaggleError("the local Kaggle is not serving: start it first")
-        return self._serving[0]
-
 
 def _claim(root: Path) -> FileLock:
     """Hold the root against a second server, which would take the runs of this one for dead."""
@@ -224,20 +213,13 @@ def _claim(root: Path) -> FileLock:
             "another root",
             IN_USE,
         ) from error
-    except OSError as error:
-        raise LocalKaggleError(f"cannot write in {root}: {error}", CANNOT_WRITE) from None
     return claim
 
 
 def _listener(port: int) -> socket.socket:
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        listener.bind(("127.0.0.1", port))
+        return socket.create_server(("127.0.0.1", port), backlog=256)
     except OSError as error:
-        listener.close()
         raise LocalKaggleError(
             f"port {port} cannot be used ({error.strerror}): take another, or 0 for a free one"
         ) from error
-    listener.listen(256)
-    return listener

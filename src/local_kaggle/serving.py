@@ -67,7 +67,6 @@ class Serving:
             server_header=False,
             timeout_graceful_shutdown=1,
         )
-        self._listener = listener
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(
             target=self._server.run, args=([listener],), name="local-kaggle", daemon=True
@@ -87,4 +86,3 @@ class Serving:
         """Stop serving; requests under way get a second, then their connections are closed."""
         self._server.should_exit = True
         self._thread.join()
-        self._listener.close()

@@ -1,10 +1,12 @@
-"""The parts of one local Kaggle, built once and handed to its services, and its signed links."""
+"""The parts of one local Kaggle, built once and handed to its services, and its links."""
 
 from __future__ import annotations
 
 import copy
 import hashlib
 import hmac
+import secrets
+import shutil
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,14 +20,6 @@ from local_kaggle.limits import ServerLimits
 from local_kaggle.store import Store
 
 DEFAULT_USER = "tester"
-EXPIRED = (
-    "<?xml version='1.0' encoding='UTF-8'?><Error><Code>ExpiredToken</Code>"
-    "<Message>Invalid argument.</Message><Details>The provided token has expired.</Details></Error>"
-)
-DENIED = (
-    "<?xml version='1.0' encoding='UTF-8'?><Error><Code>SignatureDoesNotMatch</Code>"
-    "<Message>Access denied.</Message></Error>"
-)
 
 
 @dataclass
@@ -47,7 +41,7 @@ class Settings:
 
 
 class ServerState:
-    """Store, sessions, catalogue, accounts and signed links of one server, for one `user`.
+    """Store, sessions, catalogue, accounts and links of one server, for one `user`.
 
     The user is empty where nobody is signed in.
     """
@@ -65,11 +59,12 @@ class ServerState:
             for user, key in (settings.accounts or {DEFAULT_USER: ""}).items()
         }
         self.tokens = settings.tokens
-        self._secret = self.store.secret("signature").encode()
+        self._secret = secrets.token_bytes()
+        self.links: dict[str, tuple[Path, float]] = {}
+        """By its token: the file that a link leads to, and when it expires."""
         self.sessions = Sessions(self.root, self.store, self.limits)
         self.reruns = Reruns(self.root, self.sessions.image)
-        # The folders that links lead into, by the word that stands for each.
-        self.areas = {"root": self.root, "catalogue": self.catalogue.folder}
+        shutil.rmtree(self.root / "archives", ignore_errors=True)  # no link leads there any more
 
     @property
     def closing(self) -> bool:
@@ -87,25 +82,7 @@ class ServerState:
         return owner.lower() == self.user.lower()
 
     def link(self, file: Path) -> str:
-        """A signed link to a file below the root or in the catalogue."""
-        area = "root" if file.is_relative_to(self.root) else "catalogue"
-        path = f"/storage/{area}/{file.relative_to(self.areas[area]).as_posix()}"
-        return self.sign(path, self.limits.link_seconds)
-
-    def sign(self, path: str, seconds: float) -> str:
-        """A link to `path` (from the root, not quoted) that works for `seconds`.
-
-        It holds its expiry and a signature over both.
-        """
-        expires = f"{time.time() + seconds:.3f}"
-        signature = self._signature(path, expires)
-        return f"{self.url}{quote(path)}?Expires={expires}&Signature={signature}"
-
-    def refusal(self, path: str, expires: str, signature: str) -> tuple[str, int] | None:
-        """The XML body and HTTP status that refuse this link, or None where it is good."""
-        if not hmac.compare_digest(signature, self._signature(path, expires)):
-            return DENIED, 403
-        return (EXPIRED, 400) if time.time() > float(expires) else None
-
-    def _signature(self, path: str, expires: str) -> str:
-        return hmac.new(self._secret, f"{path}\n{expires}".encode(), hashlib.sha256).hexdigest()
+        """A link to a file, the same for the same file, that works for a while from now on."""
+        token = hmac.new(self._secret, bytes(file), hashlib.sha256).hexdigest()
+        self.links[token] = file, time.time() + self.limits.link_seconds
+        return f"{self.url}/storage/{token}/{quote(file.name)}"

@@ -104,6 +104,11 @@ def listing(state: ServerState, request: Message, name: str, entries: Sequence[J
     return {name: entries[start : start + size], "nextPageToken": following}
 
 
+def matches(search: str | None, of: str | None, owner: str, text: str) -> bool:
+    """Whether a list by the words of a search, and of one owner, has what is called `text`."""
+    return (search or "").lower() in text.lower() and (of or owner).lower() == owner.lower()
+
+
 def file_entries(files: Sequence[tuple[str, Path]]) -> list[Json]:
     """What a list says of files: their names, sizes in bytes, and when they were written."""
     stats = [(name, path.stat()) for name, path in files]

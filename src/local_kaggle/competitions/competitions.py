@@ -71,4 +71,4 @@ def download(state: ServerState, request: Message) -> Response:
     """A redirect to one file, or to an archive of all."""
     folder = entered(state, request.competition_name)
     name = getattr(request, "file_name", None)
-    return one_or_all(state, folder, files_below(folder), name)
+    return one_or_all(state, files_below(folder), name)

@@ -32,7 +32,6 @@ Metric = Callable[[Sequence[float | str], Sequence[float | str]], float]
 
 USAGE = "Usage"
 PUBLIC, IGNORED = "Public", "Ignored"
-KEYS = ("metric", "columns", "answers", "hidden")
 # scikit-learn's names of the usual metrics, and what they are called with.
 METRICS: dict[str, tuple[str, dict[str, Any]]] = {
     "accuracy": ("accuracy_score", {}),
@@ -53,49 +52,27 @@ class SubmissionError(Exception):
 
 @dataclass(frozen=True)
 class ScoringRules:
-    """How a competition is scored: its metric, a submission's columns, the file of answers.
+    """How a competition is scored: what `solutions/<slug>.toml` holds.
 
     No `columns` stand for those of the answers.
     """
 
     metric: str
-    answers: Path
     columns: tuple[str, ...] = ()
+    answers: str = "{slug}.csv"
+    hidden: str = "{slug}.hidden.csv"
 
 
-def read_rules(file: Path, *, hidden: bool = False) -> ScoringRules:
-    """The rules in a competition's file; raises SubmissionError for one that does not say them.
-
-    `hidden`: score against the answers for reruns.
-    """
-    name = f"solutions/{file.name}"
-    if not file.is_file():
-        raise SubmissionError(
-            f"rehearsal: the catalogue does not say how to score this: write {name}, for example "
-            'metric = "accuracy"'
-        )
+def read_rules(file: Path) -> ScoringRules:
+    """The rules in a competition's file; raises SubmissionError for one that does not say them."""
     try:
-        rules = tomllib.loads(file.read_text(encoding="utf-8"))
-    except ValueError as error:  # of the TOML, or of its UTF-8
-        raise SubmissionError(f"rehearsal: {name} is not TOML: {error}") from None
-    if unknown := sorted(set(rules) - set(KEYS)):
+        return ScoringRules(**tomllib.loads(file.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError) as error:
         raise SubmissionError(
-            f"rehearsal: {name} has no {unknown[0]!r}: it takes {', '.join(KEYS)}"
-        )
-    metric, columns = rules.get("metric"), rules.get("columns", [])
-    answers = rules.get("answers", f"{file.stem}.csv")
-    if hidden:
-        answers = rules.get("hidden", f"{file.stem}.hidden.csv")
-    if not isinstance(metric, str):
-        raise SubmissionError(f'rehearsal: {name} names no metric: add metric = "accuracy"')
-    if not isinstance(columns, list) or len(columns) == 1:
-        raise SubmissionError(f'rehearsal: {name}: write columns = ["id", "prediction"]')
-    if not isinstance(answers, str) or not (file.parent / answers).is_file():
-        raise SubmissionError(
-            f"rehearsal: the catalogue has no answers to score against, put them in "
-            f"solutions/{answers}"
-        )
-    return ScoringRules(metric, file.parent / answers, tuple(map(str, columns)))
+            f"rehearsal: the catalogue does not say how to score this ({error}): write "
+            f'solutions/{file.name}, for example metric = "accuracy"; it also takes columns, '
+            "answers and hidden"
+        ) from None
 
 
 def lower_is_better(metric: str) -> bool:
@@ -103,19 +80,23 @@ def lower_is_better(metric: str) -> bool:
     return metric in LOWER or metric.endswith(LOWER_ENDINGS)
 
 
-def score(submission: Path, rules: ScoringRules) -> float:
-    """Score a submission's rows, in any order, against the answers marked Public, or against all.
+def score(submission: Path, file: Path, *, hidden: bool = False) -> float:
+    """Score a submission by the rules in `file`, against the answers marked Public, or against all.
 
-    Raises SubmissionError for a wrong header, missing, foreign or repeated ids, and predictions
-    that the metric does not take; where the catalogue is to blame, the message begins with
-    "rehearsal".
+    Its rows may be in any order. `hidden`: against the answers for reruns. Raises SubmissionError
+    for a wrong header, missing, foreign or repeated ids, and predictions that the metric does not
+    take; where the catalogue is to blame, the message begins with "rehearsal".
     """
+    rules = read_rules(file)
     metric = _metric(rules.metric)
+    name = (rules.hidden if hidden else rules.answers).format(slug=file.stem)
+    if not (file.parent / name).is_file():
+        raise SubmissionError(f"rehearsal: there are no answers, put them in solutions/{name}")
     try:
-        answers, header = _read(rules.answers, rules.columns)
+        answers, header = _read(file.parent / name, rules.columns)
     except SubmissionError as error:
-        raise SubmissionError(f"rehearsal: solutions/{rules.answers.name}: {error}") from None
-    columns = rules.columns or [name for name in header if name != USAGE]
+        raise SubmissionError(f"rehearsal: solutions/{name}: {error}") from None
+    columns = rules.columns or [column for column in header if column != USAGE]
     rows, _ = _read(submission, columns)
     if len(rows) != len(answers):
         raise SubmissionError(f"Submission must have {len(answers)} rows, not {len(rows)}")
@@ -172,9 +153,9 @@ def _read(path: Path, columns: Sequence[str]) -> tuple[Rows, list[str]]:
             f"Submission is no CSV file, alone or in a ZIP archive, nor a Parquet file: {error}"
         ) from None
     if header[: len(columns)] != list(columns) or len(header) < 2:
+        wanted = " and ".join(columns) or "of an id and of answers"
         raise SubmissionError(
-            f"Submission must have the columns {' and '.join(columns) or 'of an id and answers'}, "
-            f"not {', '.join(header)[:200]}"
+            f"Submission must have the columns {wanted}, not {', '.join(header)[:200]}"
         )
     by_id: Rows = {}
     for row in rows:

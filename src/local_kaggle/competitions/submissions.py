@@ -116,9 +116,9 @@ def settled(state: ServerState, row: sqlite3.Row) -> sqlite3.Row:
     try:
         if rerun and rerun.message:
             raise SubmissionError(rerun.message)
-        rules = read_rules(state.catalogue.scoring_rules(row["competition"]), hidden=bool(rerun))
         file = Path(rerun.file) if rerun else _copy(state, row["id"], row["name"])
-        public = f"{score(file, rules):.5f}"
+        rules = state.catalogue.scoring_rules(row["competition"])
+        public = f"{score(file, rules, hidden=bool(rerun)):.5f}"
         status = "COMPLETE"
     except SubmissionError as error:
         failure = str(error)

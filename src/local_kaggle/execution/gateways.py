@@ -7,15 +7,13 @@ under the host name `inference_server`. What it shows to the notebook lies in /k
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from local_kaggle.execution import processes, walls
 from local_kaggle.execution.image import SERVES
-from local_kaggle.execution.sandbox import MountedSource, Peer, Sandbox, link_files
+from local_kaggle.execution.sandbox import EVALUATION, MountedSource, Peer, Sandbox, link_files
 
-EVALUATION = "kaggle_evaluation"
 FOLDER, LOG, RESULT = "gateway", "gateway.log", "result.json"
 HOSTS = "127.0.0.1 localhost inference_server gateway\n"
 # The gateway shares a file by a bind mount, which needs rights that it has on Kaggle alone.
@@ -31,6 +29,14 @@ class Gateway:
     hidden: Path
     public: Path
 
+    def data(self, place: Path) -> Path:
+        """The hidden folder; where it lacks `kaggle_evaluation`, links at `place` add it."""
+        if (self.hidden / EVALUATION).is_dir():
+            return self.hidden
+        link_files(self.hidden, place)
+        link_files(self.public / EVALUATION, place / EVALUATION)
+        return place
+
 
 def find(competition: str, hidden: Path, public: Path) -> Gateway | None:
     """The gateway among a competition's files; None where the notebook itself writes the file."""
@@ -40,48 +46,32 @@ def find(competition: str, hidden: Path, public: Path) -> Gateway | None:
     return None
 
 
-def evaluation_path(sources: Sequence[MountedSource], box: Sandbox) -> dict[str, str]:
-    """The variable that makes a competition's `kaggle_evaluation` importable, as on Kaggle."""
-    for source in sources:
-        if source.kind == "competitions" and (source.folder / EVALUATION).is_dir():
-            return {"PYTHONPATH": f"{box.inside('/kaggle/input')}/{source.place}"}
-    return {}
-
-
-@dataclass(frozen=True)
 class Pair:
-    """The gateway's sandbox, and what the sandbox of the notebook shares with it."""
+    """The sandbox `box` of a gateway, inside the folder of a session, and the session's own.
 
-    gateway: Gateway
-    box: Sandbox
-    peer: Peer
+    `peer` is what the session's sandbox shares with it.
+    """
 
-    @classmethod
-    def make(cls, session: Path, gateway: Gateway) -> Pair:
-        """Make the gateway's folders inside those of the session."""
+    def __init__(self, session: Path, image: Path, gateway: Gateway) -> None:
         folder = session / FOLDER
         hosts, shared = folder / "hosts", folder / "shared"
         shared.mkdir(parents=True, exist_ok=True)
         hosts.write_text(HOSTS)
-        box = Sandbox.make(folder, Peer(hosts, shared, writes=True))
+        source = MountedSource("competitions", gateway.competition, gateway.data(folder / "data"))
+        self.module = gateway.module
+        self.peer = Peer(hosts, shared, writes=False)
+        self.box = Sandbox(folder, image, [source], peer=Peer(hosts, shared, writes=True))
         for program in ("mount", "umount"):
-            (box.source / program).write_text(MOUNT)
-            (box.source / program).chmod(0o755)
-        return cls(gateway, box, Peer(hosts, shared, writes=False))
+            (self.box.source / program).write_text(MOUNT)
+            (self.box.source / program).chmod(0o755)
 
-    def command(
-        self, notebook: list[str], environment: Mapping[str, str], python: Path, working: Path
-    ) -> list[str]:
+    def command(self, notebook: list[str], environment: dict[str, str], working: Path) -> list[str]:
         """The command that runs the notebook's own and the gateway in one network."""
-        source = MountedSource("competitions", self.gateway.competition, self._data())
-        image = python.parent.parent
-        own = self.box.environment(image, "cpu", internet=False)
-        own |= evaluation_path([source], self.box)
+        own = self.box.environment()
         own["PATH"] = f"/kaggle/src:{own['PATH']}"
         for name in (processes.VARIABLE, "KAGGLE_IS_COMPETITION_RERUN"):
             own[name] = environment[name]
-        command = [str(python), "-m", self.gateway.module]
-        gateway = self.box.enclosed(command, [source], image, internet=False)
+        gateway = self.box.enclosed([f"{self.box.image}/bin/python", "-m", self.module])
         spec = {
             "log": str(self.box.folder / LOG),
             "result": str(self.box.working / RESULT),
@@ -93,13 +83,3 @@ class Pair:
             },
         }
         return walls.side_by_side(spec, self.box.builder)
-
-    def _data(self) -> Path:
-        """The hidden folder, with the public one's `kaggle_evaluation` where it lacks its own."""
-        hidden = self.gateway.hidden
-        if (hidden / EVALUATION).is_dir():
-            return hidden
-        data = self.box.folder / "data"
-        link_files(hidden, data)
-        link_files(self.gateway.public / EVALUATION, data / EVALUATION)
-        return data

@@ -58,7 +58,6 @@ def build_image(folder: Path) -> Path:
     shutil.copyfile(kaggle_paths.__file__, site / "_kaggle_paths.py")
     (site / "_kaggle_paths.pth").write_text("import _kaggle_paths; _kaggle_paths.install()\n")
     (site / "_server_errors.pth").write_text(SERVER_ERRORS)
-    _link_jupyter(folder / "share" / "jupyter")
     _write_kernelspec(folder / "share" / "jupyter" / "kernels" / "python3", python)
     return python
 
@@ -76,17 +75,6 @@ def _desk_names() -> frozenset[str]:
         if any(re.split(r"[^\w-]", name)[0].replace("-", "_") == own for name in concerned):
             names |= {file.parts[0] for file in distribution.files or ()}
     return frozenset(names)
-
-
-def _link_jupyter(share: Path) -> None:
-    """Link what Jupyter's packages keep beside them, nbconvert's templates above all."""
-    share.mkdir(parents=True)
-    for prefix in dict.fromkeys((sys.prefix, sys.base_prefix)):
-        beside = Path(prefix) / "share" / "jupyter"
-        for entry in sorted(beside.iterdir()) if beside.is_dir() else []:
-            link = share / entry.name
-            if entry.name != "kernels" and not link.exists():
-                link.symlink_to(entry)
 
 
 def _write_kernelspec(folder: Path, python: Path) -> None:

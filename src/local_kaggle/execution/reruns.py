@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from local_kaggle.execution import gateways
-from local_kaggle.execution.running import SessionPlan, run
+from local_kaggle.execution.running import Outcome, SessionPlan, run
 
 # What a competitor is told, as public threads quote Kaggle.
 EXCEPTION = "Notebook Threw Exception"
@@ -39,22 +39,16 @@ FOLDER, TRUTH = "reruns", "rerun.json"
 
 
 @dataclass(frozen=True)
-class Rerun:
+class Rerun(Outcome):
     """How a rerun ended: what Kaggle would say (empty where it gives a score), and the truth.
 
-    `state` is COMPLETE, ERROR or CANCEL_ACKNOWLEDGED; `why` is the local Kaggle's own reason for
-    ending it; `memory` and `working` are the most bytes that it held; `folder` has `log.jsonl` and
-    the outputs in `working`; `file` is what is scored.
+    `folder` has `log.jsonl` and the outputs in `working`; `file` is what is scored.
     """
 
-    message: str
-    state: str
-    why: str
-    seconds: float
-    memory: float
-    working: float
-    folder: str
-    file: str
+    message: str = ""
+    seconds: float = 0.0
+    folder: str = ""
+    file: str = ""
 
 
 class Reruns:
@@ -87,27 +81,23 @@ class Reruns:
     def _live(self, plan: SessionPlan, file: str) -> None:
         began = time.monotonic()
         outcome = run(plan, self._image, self._stop)
-        reason = outcome.reason or ""
-        message = "" if outcome.state == "COMPLETE" else PAST.get(outcome.limit, EXCEPTION)
-        working = plan.folder / "working"
-        if plan.gateway:
-            working = plan.folder / gateways.FOLDER / "working"
-            if not message:
-                message, reason = _verdict(working)
+        working = plan.folder / (gateways.FOLDER if plan.gateway else "") / "working"
+        message, why = "", outcome.why
+        if outcome.state != "COMPLETE":
+            message = PAST.get(outcome.limit, EXCEPTION)
+        elif plan.gateway:
+            message, why = _verdict(working)
         if not message and not (working / file).is_file():
-            message, reason = NO_FILE, f"the run left no {file}"
-        rerun = Rerun(
-            message=message,
-            state=outcome.state,
-            why=reason,
-            seconds=time.monotonic() - began,
-            memory=outcome.memory,
-            working=outcome.working,
-            folder=str(plan.folder),
-            file=str(working / file),
-        )
+            message, why = NO_FILE, f"the run left no {file}"
+        truth = asdict(outcome) | {
+            "why": why,
+            "message": message,
+            "seconds": time.monotonic() - began,
+            "folder": str(plan.folder),
+            "file": str(working / file),
+        }
         part = plan.folder / f"{TRUTH}.part"
-        part.write_text(json.dumps(asdict(rerun)))
+        part.write_text(json.dumps(truth))
         part.replace(plan.folder / TRUTH)
 
 

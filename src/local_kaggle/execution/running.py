@@ -11,17 +11,22 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Literal
+from typing import IO, Any
 
 from local_kaggle.execution import processes, walls
-from local_kaggle.execution.gateways import Gateway, Pair, evaluation_path
-from local_kaggle.execution.sandbox import REHEARSAL, MountedSource, Sandbox, command
+from local_kaggle.execution.gateways import Gateway, Pair
+from local_kaggle.execution.sandbox import MountedSource, Sandbox, command
 from local_kaggle.limits import Kind
 
 NO_GATEWAY = (
     "rehearsal: the competition's gateway runs beside the notebook, each isolated, which this "
     "machine cannot do: rerun on Linux with bubblewrap or unshare"
 )
+REHEARSAL: dict[Kind, str] = {
+    "tpu": "rehearsal: this TPU session is eight CPU devices on this machine, not a TPU",
+    "gpu": "rehearsal: this GPU session is this machine's GPUs or two CPU devices, not Kaggle's",
+}
+"""What the log of such a session begins with."""
 RERUN = "KAGGLE_IS_COMPETITION_RERUN"  # set in a session that runs for a competition's score
 POLL_SECONDS = 0.05  # seconds between looks at a process that may have to be killed
 LOOK_SECONDS = 1.0  # between looks at its memory and its files, which take longer
@@ -29,7 +34,7 @@ LOOK_SECONDS = 1.0  # between looks at its memory and its files, which take long
 
 @dataclass(frozen=True)
 class SessionPlan:
-    """What is run, and how: the text of a version and the machine that its session got.
+    """What is run, and how: the request that saved a version, and the machine that it got.
 
     `rerun`: for a competition's score, with the variable that says so. Its log and outputs are kept
     past a limit too: Kaggle shows them to nobody. `gateway`: what asks it for predictions then.
@@ -37,30 +42,29 @@ class SessionPlan:
     """
 
     folder: Path
-    text: str
-    kernel_type: str
-    language: str
-    sources: tuple[MountedSource, ...]
+    request: Any  # kagglesdk's ApiSaveKernelRequest, which ships no types
+    sources: Sequence[MountedSource]
     runs_on: Kind
-    internet: bool
     limit_seconds: float
     memory_bytes: float
     working_bytes: float
     rerun: bool = False
-    notes: tuple[str, ...] = ()
+    notes: Sequence[str] = ()
     gateway: Gateway | None = None
 
 
-@dataclass
+@dataclass(frozen=True)
 class Outcome:
-    """How a session ended: its state, a reason for its owner, and which limit ended it.
+    """How a session ended.
 
-    `memory` and `working` are the most bytes that it held.
+    `state` is COMPLETE, ERROR or CANCEL_ACKNOWLEDGED; `why` is the local Kaggle's own reason for
+    ending it; `limit` is "time", "memory" or "disk", where that was past its limit; `memory` and
+    `working` are the most bytes that it held.
     """
 
-    state: Literal["COMPLETE", "ERROR", "CANCEL_ACKNOWLEDGED"]
-    reason: str | None = None
-    limit: Literal["", "time", "memory", "disk"] = ""
+    state: str
+    why: str = ""
+    limit: str = ""
     memory: float = 0.0
     working: float = 0.0
 
@@ -86,32 +90,37 @@ def run(plan: SessionPlan, image: Callable[[], Path], stop: threading.Event) -> 
 def _run(
     plan: SessionPlan, python: Path, stop: threading.Event, stack: contextlib.ExitStack
 ) -> Outcome:
+    request, image = plan.request, python.parent.parent
     plan.folder.mkdir(parents=True, exist_ok=True)
-    pair = Pair.make(plan.folder, plan.gateway) if plan.gateway else None
-    box = Sandbox.make(plan.folder, pair.peer if pair else None)
+    pair = Pair(plan.folder, image, plan.gateway) if plan.gateway else None
+    box = Sandbox(
+        plan.folder,
+        image,
+        plan.sources,
+        runs_on=plan.runs_on,
+        internet=bool(request.enable_internet),
+        peer=pair.peer if pair else None,
+    )
     for sandbox in (box, pair.box) if pair else (box,):
         stack.callback(sandbox.discard)
-    name = "source.ipynb" if plan.kernel_type == "notebook" else "script.py"
+    name = "source.ipynb" if request.kernel_type == "notebook" else "script.py"
     # A lone surrogate, which JSON may contain, is written as its escape.
-    (box.source / name).write_bytes(plan.text.encode("utf-8", "backslashreplace"))
+    (box.source / name).write_bytes(request.text.encode("utf-8", "backslashreplace"))
     log = LogWriter(log_path(plan.folder))
-    first = [] if box.builder else [walls.NOT_HELD]
-    first += [REHEARSAL[plan.runs_on]] if plan.runs_on in REHEARSAL else []
-    for line in (*first, *plan.notes):
-        log.write("stderr", line + "\n")
-    if plan.language != "python":
-        log.write("stderr", f"rehearsal: no {plan.language} here, only python\n")
+    notes = ["" if box.builder else walls.NOT_HELD, REHEARSAL.get(plan.runs_on), *plan.notes]
+    if request.language != "python":
+        notes.append(f"rehearsal: no {request.language} here, only python")
+    for note in filter(None, notes):
+        log.write("stderr", f"{note}\n")
+    if request.language != "python":
         return Outcome("ERROR")
     if pair and not box.builder:
         return Outcome("ERROR", NO_GATEWAY)
-    image = python.parent.parent
-    words = command(python, plan.kernel_type, box)
-    words = box.enclosed(words, plan.sources, image, internet=plan.internet)
-    environment = box.environment(image, plan.runs_on, internet=plan.internet)
-    environment |= evaluation_path(plan.sources, box) | ({RERUN: "1"} if plan.rerun else {})
+    words = box.enclosed(command(python, request.kernel_type, box))
+    environment = box.environment() | ({RERUN: "1"} if plan.rerun else {})
     if pair:
-        words = pair.command(words, environment, python, box.working)
-    outcome = _attend(words, environment, box, plan, log, stop)
+        words = pair.command(words, environment, box.working)
+    outcome = _attend(words, environment, box, log, plan, stop)
     if (outcome.limit or outcome.state == "CANCEL_ACKNOWLEDGED") and not plan.rerun:
         for path in sorted(box.working.rglob("*"), reverse=True):
             path.unlink() if path.is_file() or path.is_symlink() else path.rmdir()
@@ -123,8 +132,8 @@ def _attend(
     words: Sequence[str],
     environment: Mapping[str, str],
     box: Sandbox,
-    plan: SessionPlan,
     log: LogWriter,
+    plan: SessionPlan,
     stop: threading.Event,
 ) -> Outcome:
     """Start a session's command, log what it writes, and end all of its processes."""
@@ -154,32 +163,31 @@ def _attend(
 
 def _wait(process: subprocess.Popen[bytes], plan: SessionPlan, stop: threading.Event) -> Outcome:
     """Wait for the end of a run, or for a reason to end it: a limit, or somebody's wish."""
-    outcome = Outcome("ERROR")
     deadline = time.monotonic() + plan.limit_seconds
-    next_look = 0.0
+    next_look = memory = working = 0.0
+
+    def past(limit: str, excess: str) -> Outcome:
+        why = f"Your notebook was stopped: {excess}, past its limit"
+        return Outcome("ERROR", why, limit, memory, working)
+
     while process.poll() is None:
         if stop.is_set():
-            outcome.state = "CANCEL_ACKNOWLEDGED"
-            return outcome
+            return Outcome("CANCEL_ACKNOWLEDGED")
         now = time.monotonic()
         if now > next_look:
             next_look = now + LOOK_SECONDS
-            memory, working = processes.memory(process.pid), _size(plan.folder / "working")
-            outcome.memory = max(outcome.memory, memory)
-            outcome.working = max(outcome.working, working)
+            memory = max(memory, processes.memory(process.pid))
+            working = max(working, _size(plan.folder / "working"))
             if memory > plan.memory_bytes:
-                outcome.limit, excess = "memory", f"{memory / 1e9:.1f} GB of memory, past its limit"
-            elif working > plan.working_bytes:
-                outcome.limit, excess = "disk", f"{working / 1e9:.1f} GB of output, past its limit"
+                return past("memory", f"{memory / 1e9:.1f} GB of memory")
+            if working > plan.working_bytes:
+                return past("disk", f"{working / 1e9:.1f} GB of output")
         if now > deadline:
-            outcome.limit, excess = "time", f"it ran past {plan.limit_seconds:.0f} seconds"
-        if outcome.limit:
-            outcome.reason = f"Your notebook was stopped: {excess}"
-            return outcome
+            return past("time", f"it ran {plan.limit_seconds:.0f} seconds")
         time.sleep(POLL_SECONDS)
-    outcome.working = max(outcome.working, _size(plan.folder / "working"))
-    outcome.state = "ERROR" if process.returncode else "COMPLETE"
-    return outcome
+    working = max(working, _size(plan.folder / "working"))
+    state = "ERROR" if process.returncode else "COMPLETE"
+    return Outcome(state, memory=memory, working=working)
 
 
 def _size(folder: Path) -> int:

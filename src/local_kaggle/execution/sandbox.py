@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -15,15 +16,17 @@ from local_kaggle.catalogue import files_below
 from local_kaggle.execution import kaggle_paths, processes, walls
 from local_kaggle.limits import Kind
 
-SHARED = "/kaggle/shared"  # where a competition's gateway puts files for the code that it asks
-CLOSED = "http://127.0.0.1:9"  # the discard port: a proxy that refuses every connection
-
 SourceKind = Literal["competitions", "datasets", "notebooks", "models"]
-REHEARSAL: dict[Kind, str] = {
-    "tpu": "rehearsal: this TPU session is eight CPU devices on this machine, not a TPU",
-    "gpu": "rehearsal: this GPU session is this machine's GPUs or two CPU devices, not Kaggle's",
+SHARED = "/kaggle/shared"  # where a competition's gateway puts files for the code that it asks
+EVALUATION = "kaggle_evaluation"  # the package of a competition's gateway, among its files
+CLOSED = "http://127.0.0.1:9"  # the discard port: a proxy that refuses every connection
+PROXIES = ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
+NO_INTERNET = {
+    **dict.fromkeys(PROXIES, CLOSED),
+    **dict.fromkeys(("no_proxy", "NO_PROXY"), "localhost,127.0.0.1"),
+    "PIP_NO_INDEX": "1",
 }
-"""What the log of such a session begins with."""
+"""The variables that stand for a closed network where there are no walls."""
 
 
 @dataclass(frozen=True)
@@ -38,54 +41,43 @@ class Peer:
     writes: bool
 
 
-@dataclass(frozen=True)
 class Sandbox:
-    """The folders of one session, below `folder`, and a scratch folder that goes with it.
+    """One session's inputs `sources`, its folders below `folder`, and a scratch folder.
 
-    `builder` names the program that builds walls around the session, and is empty where none can:
-    behind walls the folders appear at Kaggle's own paths, without walls at their own.
+    `image` is the folder of the Python environment. `builder` names the program that builds walls
+    around the session, and is empty where none can: behind walls the folders appear at Kaggle's own
+    paths, without walls at their own.
     """
 
-    folder: Path
-    scratch: Path
-    builder: str = field(default_factory=lambda: walls.builder())
-    peer: Peer | None = None
-
-    @classmethod
-    def make(cls, folder: Path, peer: Peer | None = None) -> Sandbox:
-        """Make the folders; the scratch folder is a short path, for the sake of sockets."""
-        box = cls(folder, Path(tempfile.mkdtemp(prefix="kaggle-")), peer=peer)
-        for path in (*box.places.values(), box.home):
-            path.mkdir(parents=True, exist_ok=True)
-        return box
-
-    @property
-    def working(self) -> Path:
-        return self.folder / "working"
-
-    @property
-    def source(self) -> Path:
-        """The folder of what runs, and of the notebook as it was executed."""
-        return self.folder / "src"
-
-    @property
-    def input(self) -> Path:
-        return self.folder / "input"
-
-    @property
-    def home(self) -> Path:
-        return self.scratch / "home"
-
-    @property
-    def places(self) -> dict[str, Path]:
-        """The folders that stand for Kaggle's, by their paths there."""
-        temporary = {place: self.scratch / place[8:] for place in ("/kaggle/temp", "/kaggle/tmp")}
-        return {
+    def __init__(
+        self,
+        folder: Path,
+        image: Path,
+        sources: Sequence[MountedSource] = (),
+        *,
+        runs_on: Kind = "cpu",
+        internet: bool = False,
+        peer: Peer | None = None,
+    ) -> None:
+        self.folder, self.image, self.sources = folder, image, sources
+        self.runs_on, self.internet, self.peer = runs_on, internet, peer
+        self.builder = walls.builder()
+        self.scratch = Path(tempfile.mkdtemp(prefix="kaggle-"))  # a short path, for sockets
+        self.home = self.scratch / "home"
+        self.input, self.working = folder / "input", folder / "working"
+        self.source = folder / "src"  # of what runs, and of the notebook as it was executed
+        self.places = {
             "/kaggle/input": self.input,
             "/kaggle/working": self.working,
             "/kaggle/src": self.source,
-            **temporary,
+            "/kaggle/temp": self.scratch / "temp",
+            "/kaggle/tmp": self.scratch / "tmp",
         }
+        for path in (*self.places.values(), self.home):
+            path.mkdir(parents=True, exist_ok=True)
+        # Sessions share matplotlib's cache: a new one lists the fonts again.
+        self.fonts = image.parent / "matplotlib"
+        self.fonts.mkdir(exist_ok=True)
 
     def inside(self, place: str) -> str:
         """One of `places` as the session sees it."""
@@ -96,47 +88,41 @@ class Sandbox:
         shutil.rmtree(self.scratch, ignore_errors=True)
         unmount(self.input)
 
-    def enclosed(
-        self,
-        command: Sequence[str],
-        sources: Sequence[MountedSource],
-        image: Path,
-        *,
-        internet: bool,
-    ) -> list[str]:
-        """The command line that runs `command` with these inputs, behind walls where they hold."""
+    def enclosed(self, command: Sequence[str]) -> list[str]:
+        """The command line that runs `command` with the inputs, behind walls where they hold."""
         if not self.builder:
-            mount(sources, self.input)
+            mount(self.sources, self.input)
             return list(command)
         writable = {place: str(folder) for place, folder in self.places.items()}
         del writable["/kaggle/input"]
         writable |= {walls.HOME: str(self.home), "/tmp": str(self.scratch / "tmp")}  # noqa: S108
-        writable[str(fonts(image))] = str(fonts(image))
-        read_only = walls.python_folders(image) | bound(sources, self.input)
-        hosts = ""
+        writable[str(self.fonts)] = str(self.fonts)
+        read_only = walls.python_folders(self.image) | bound(self.sources, self.input)
         if self.peer:
             (writable if self.peer.writes else read_only)[SHARED] = str(self.peer.shared)
-            hosts, internet = str(self.peer.hosts), True
-        around = walls.Walls(read_only, writable, internet, str(self.scratch / "root"), hosts)
+            read_only["/etc/hosts"] = str(self.peer.hosts)
+        internet = self.internet or self.peer is not None
+        around = walls.Walls(read_only, writable, internet, str(self.scratch / "root"))
         return walls.enclosed(command, around, "/kaggle/working", self.builder)
 
-    def environment(self, image: Path, runs_on: Kind, *, internet: bool) -> dict[str, str]:
+    def environment(self) -> dict[str, str]:
         """The whole environment of the run: Kaggle's variables and nothing of the host's.
 
-        `image` is the folder of the Python environment. `KERNELKIT_INPUT_ROOT` says where
-        /kaggle/input is; without walls it cannot be there, and code that names the path itself is
-        led there by `kaggle_paths`. On a TPU rehearsal JAX sees eight devices.
+        `KERNELKIT_INPUT_ROOT` says where /kaggle/input is; without walls it cannot be there, and
+        code that names the path itself is led there by `kaggle_paths`. A competition's
+        `kaggle_evaluation` can be imported, as on Kaggle. On a TPU JAX sees eight devices.
         """
+        prefixes = (self.image, sys.prefix, sys.base_prefix)  # the image's kernels come first
         variables = {
-            "PATH": os.pathsep.join([str(image / "bin"), "/usr/local/bin", "/usr/bin", "/bin"]),
+            "PATH": f"{self.image}/bin:/usr/local/bin:/usr/bin:/bin",
             "HOME": walls.HOME if self.builder else str(self.home),
             "TMPDIR": self.inside("/kaggle/tmp"),
             processes.VARIABLE: str(self.scratch),
             "LANG": "C.UTF-8",
             "KAGGLE_KERNEL_RUN_TYPE": "Batch",
             "KERNELKIT_INPUT_ROOT": self.inside("/kaggle/input"),
-            "JUPYTER_PATH": str(image / "share" / "jupyter"),
-            "MPLCONFIGDIR": str(fonts(image)),
+            "JUPYTER_PATH": ":".join(f"{prefix}/share/jupyter" for prefix in prefixes),
+            "MPLCONFIGDIR": str(self.fonts),
             "PYDEVD_DISABLE_FILE_VALIDATION": "1",
             "PYTHONUNBUFFERED": "1",
             "TF_CPP_MIN_LOG_LEVEL": "2",
@@ -144,23 +130,20 @@ class Sandbox:
         if not self.builder:
             mounts = {place: str(folder) for place, folder in self.places.items()}
             variables[kaggle_paths.MOUNTS] = json.dumps(mounts)
+            variables |= {} if self.internet else NO_INTERNET
         if "LD_LIBRARY_PATH" in os.environ:
             variables["LD_LIBRARY_PATH"] = os.environ["LD_LIBRARY_PATH"]
-        if runs_on != "gpu":
+        if self.runs_on != "gpu":
             variables["CUDA_VISIBLE_DEVICES"] = "-1"
-        if runs_on != "cpu":
-            variables["KAGGLE_REHEARSAL"] = runs_on
-        if runs_on == "tpu":
+        if self.runs_on != "cpu":
+            variables["KAGGLE_REHEARSAL"] = self.runs_on
+        if self.runs_on == "tpu":
             variables["XLA_FLAGS"] = "--xla_force_host_platform_device_count=8"
             variables["JAX_PLATFORMS"] = "cpu"
-        return variables | ({} if internet or self.builder else _no_internet())
-
-
-def fonts(image: Path) -> Path:
-    """The folder of matplotlib's cache, which sessions share: a new one lists the fonts again."""
-    folder = image.parent / "matplotlib"
-    folder.mkdir(exist_ok=True)
-    return folder
+        for source in self.sources:
+            if source.kind == "competitions" and (source.folder / EVALUATION).is_dir():
+                variables["PYTHONPATH"] = f"{self.inside('/kaggle/input')}/{source.place}"
+        return variables
 
 
 def command(python: Path, kernel_type: str, box: Sandbox) -> list[str]:
@@ -179,16 +162,6 @@ def command(python: Path, kernel_type: str, box: Sandbox) -> list[str]:
         *("--no-progress-bar", "--autosave-cell-every", "0", "--log-level", "WARNING"),
         *("--stdout-file", "/dev/stdout", "--stderr-file", "/dev/stderr"),
     ]
-
-
-def _no_internet() -> dict[str, str]:
-    names = ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
-    local = "localhost,127.0.0.1"
-    return dict.fromkeys(names, CLOSED) | {
-        "no_proxy": local,
-        "NO_PROXY": local,
-        "PIP_NO_INDEX": "1",
-    }
 
 
 @dataclass(frozen=True)

@@ -84,9 +84,9 @@ class Sessions:
             self._store.change(change, time.time(), version)
             outcome = run(plan, self.image, stop)
         if self.closing:
-            outcome = Outcome("ERROR", outcome.reason or STOPPED)
+            outcome = Outcome("ERROR", outcome.why or STOPPED)
         change = "UPDATE sessions SET status = ?, failure = ?, ended = ? WHERE version = ?"
-        self._store.change(change, outcome.state, outcome.reason, time.time(), version)
+        self._store.change(change, outcome.state, outcome.why or None, time.time(), version)
 
     def image(self) -> Path:
         """The interpreter of the sessions' environment, which the first caller builds."""

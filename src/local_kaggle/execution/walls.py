@@ -25,7 +25,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +58,6 @@ class Walls:
     writable: Mapping[str, str]
     internet: bool
     root: str  # a folder that is not there yet, on which the session's own root is mounted
-    hosts: str = ""  # the file that is /etc/hosts inside, when it is not the host's
     devices: tuple[str, ...] = field(default_factory=_gpus)
 
 
@@ -82,9 +81,15 @@ def builder() -> str:
 
 def enclosed(command: Sequence[str], walls: Walls, cwd: str, by: str) -> list[str]:
     """The command line that runs `command` in `cwd` (a path inside) behind walls built `by`."""
+    mounts = _mounts(walls)
     if by == "bubblewrap":
-        return _by_bubblewrap(command, walls, cwd)
-    spec = {**asdict(walls), "command": list(command), "cwd": cwd}
+        line = ["bwrap", "--die-with-parent", "--unshare-pid", "--unshare-ipc", "--unshare-uts"]
+        line += [] if walls.internet else ["--unshare-net"]
+        for how, *words in mounts:
+            line += [f"--{how}", *words]
+        return [*line, "--chdir", cwd, *command]
+    spec = {"mounts": mounts, "command": list(command), "cwd": cwd}
+    spec |= {"root": walls.root, "internet": walls.internet}
     network = [] if walls.internet else ["--net"]
     return _unshared("--mount", "--ipc", "--pid", *network, spec=spec)
 
@@ -126,35 +131,20 @@ def python_folders(image: Path) -> dict[str, str]:
     }
 
 
-def _by_bubblewrap(command: Sequence[str], walls: Walls, cwd: str) -> list[str]:
-    line = ["bwrap", "--die-with-parent", "--unshare-pid", "--unshare-ipc", "--unshare-uts"]
-    line += [] if walls.internet else ["--unshare-net"]
-    for folder in SYSTEM:
-        if Path(folder).is_symlink():
-            line += ["--symlink", str(Path(folder).readlink()), folder]
-        else:
-            line += ["--ro-bind-try", folder, folder]
-    for folder in RESOLVERS if walls.internet else ():
-        line += ["--ro-bind-try", folder, folder]
-    line += ["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--tmpfs", HOME]  # noqa: S108
-    for device in walls.devices:
-        line += ["--dev-bind-try", device, device]
-    for inside, folder, writable in _ordered(walls.read_only, walls.writable):
-        line += ["--bind" if writable else "--ro-bind", folder, inside]
-    if walls.hosts:
-        line += ["--ro-bind", walls.hosts, "/etc/hosts"]
-    return [*line, "--chdir", cwd, *command]
-
-
-def _ordered(
-    read_only: Mapping[str, str], writable: Mapping[str, str]
-) -> list[tuple[str, str, bool]]:
-    """(path inside, folder, whether writable), a folder before those inside it."""
-    return sorted(
-        (inside, folder, folders is writable)
-        for folders in (read_only, writable)
-        for inside, folder in folders.items()
-    )
+def _mounts(walls: Walls) -> list[tuple[str, ...]]:
+    """What is mounted, in order, as options of bubblewrap: how, what of the host, where inside."""
+    mounts: list[tuple[str, ...]] = []
+    for folder in map(Path, (*SYSTEM, *(RESOLVERS if walls.internet else ()))):
+        if folder.is_symlink():
+            mounts.append(("symlink", str(folder.readlink()), str(folder)))
+        elif folder.exists():
+            mounts.append(("ro-bind", str(folder), str(folder)))
+    mounts += [("proc", "/proc"), ("dev", "/dev")]
+    mounts += [("dev-bind", device, device) for device in walls.devices]
+    # A folder before those inside it.
+    own = [(inside, "ro-bind", folder) for inside, folder in walls.read_only.items()]
+    own += [(inside, "bind", folder) for inside, folder in walls.writable.items()]
+    return [*mounts, *((how, folder, inside) for inside, how, folder in sorted(own))]
 
 
 def _enter(spec: Mapping[str, Any]) -> None:
@@ -163,17 +153,8 @@ def _enter(spec: Mapping[str, Any]) -> None:
     root.mkdir()
     _mount("--make-rprivate", "/")
     _mount("-t", "tmpfs", "tmpfs", str(root))
-    for folder in (*SYSTEM, *(RESOLVERS if spec["internet"] else ())):
-        _bring(folder, root, folder, writable=False)
-    for place in ("proc", "dev", "tmp", HOME.lstrip("/")):
-        (root / place).mkdir(parents=True, exist_ok=True)
-    (root / "tmp").chmod(0o1777)
-    _mount("-t", "proc", "proc", str(root / "proc"))
-    _make_devices(root, spec["devices"])
-    for inside, folder, writable in _ordered(spec["read_only"], spec["writable"]):
-        _bring(folder, root, inside, writable=writable)
-    if spec["hosts"]:
-        _mount("--bind", str(spec["hosts"]), str(root / "etc/hosts"))
+    for how, *origin, inside in spec["mounts"]:
+        _bring(how, "".join(origin), root / inside.lstrip("/"))
     if not spec["internet"]:
         _raise_loopback()
     os.chroot(root)
@@ -181,33 +162,36 @@ def _enter(spec: Mapping[str, Any]) -> None:
     os.execvp(spec["command"][0], spec["command"])  # noqa: S606
 
 
-def _bring(folder: str, root: Path, inside: str, *, writable: bool) -> None:
-    origin, place = Path(folder), root / inside.lstrip("/")
+def _bring(how: str, origin: str, place: Path) -> None:
+    """Do as bubblewrap's option `how` does."""
     place.parent.mkdir(parents=True, exist_ok=True)
-    if origin.is_symlink():
-        place.symlink_to(origin.readlink())
+    if how == "symlink":
+        place.symlink_to(origin)
         return
-    if not origin.exists():
-        return
-    if origin.is_dir():
+    if not origin or Path(origin).is_dir():
         place.mkdir(exist_ok=True)
-    else:
+    elif not place.exists():
         place.touch()
-    _mount("--rbind", folder, str(place))
-    if not writable:
-        _mount("-o", "remount,ro,bind", str(place))
+    if how == "proc":
+        _mount("-t", "proc", "proc", str(place))
+    elif how == "dev":
+        _make_devices(place)
+    else:
+        _mount("--rbind", origin, str(place))
+        if how == "ro-bind":
+            _mount("-o", "remount,ro,bind", str(place))
 
 
-def _make_devices(root: Path, gpus: Sequence[str]) -> None:
-    (root / "dev/shm").mkdir()
-    _mount("-t", "tmpfs", "-o", "mode=1777", "tmpfs", str(root / "dev/shm"))
-    for device in [*(f"/dev/{name}" for name in DEVICES), *gpus]:
-        _bring(device, root, device, writable=True)
+def _make_devices(folder: Path) -> None:
+    (folder / "shm").mkdir()
+    _mount("-t", "tmpfs", "-o", "mode=1777", "tmpfs", str(folder / "shm"))
+    for device in DEVICES:
+        _bring("dev-bind", f"/dev/{device}", folder / device)
     for name, number in (("fd", ""), ("stdin", "/0"), ("stdout", "/1"), ("stderr", "/2")):
-        (root / "dev" / name).symlink_to(f"/proc/self/fd{number}")
-    (root / "dev/pts").mkdir()
-    _mount("-t", "devpts", "-o", "newinstance,ptmxmode=0666", "devpts", str(root / "dev/pts"))
-    (root / "dev/ptmx").symlink_to("pts/ptmx")
+        (folder / name).symlink_to(f"/proc/self/fd{number}")
+    (folder / "pts").mkdir()
+    _mount("-t", "devpts", "-o", "newinstance,ptmxmode=0666", "devpts", str(folder / "pts"))
+    (folder / "ptmx").symlink_to("pts/ptmx")
 
 
 def _raise_loopback() -> None:

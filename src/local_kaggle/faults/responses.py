@@ -15,13 +15,17 @@ from starlette.types import Scope
 
 from local_kaggle import serving
 from local_kaggle.faults.schedule import Fault, FaultKind
-from local_kaggle.state import EXPIRED, ServerState
+from local_kaggle.state import ServerState
 
 CHUNK = 64 * 1024
 SHORT_BY = 7  # bytes that WRONG_LENGTH leaves out
 EVENTS_BEFORE_DROP = 3
 FLUSH_SECONDS = 0.05
 
+EXPIRED = (
+    "<?xml version='1.0' encoding='UTF-8'?><Error><Code>ExpiredToken</Code>"
+    "<Message>Invalid argument.</Message><Details>The provided token has expired.</Details></Error>"
+)
 _PAGES = {
     FaultKind.THROTTLED: (429, "<html><title>Too many requests</title></html>"),
     FaultKind.HTML: (200, "<!DOCTYPE html><html><title>Kaggle</title></html>"),

@@ -54,32 +54,23 @@ _FILE = (
     FaultKind.WRONG_LENGTH,
 )
 
+_CHANGES = (
+    "SaveKernel DeleteKernel CreateSubmission CreateCodeSubmission CreateDataset "
+    "CreateDatasetVersion CreateModel CreateModelInstance CreateModelInstanceVersion"
+)
+_LISTS = "ListKernelSessionOutput ListKernelFiles ListSubmissions"
+_OTHERS = (
+    "GetKernel GetAcceleratorQuotaStatistics ListKernels IntrospectToken StartBlobUpload "
+    "StartSubmissionUpload GetSubmission GetLeaderboard GetDatasetStatus"
+)
 POSSIBLE: dict[str, tuple[FaultKind, ...]] = {
-    "SaveKernel": (*_CALL, FaultKind.LOST_ANSWER),
-    "GetKernel": _CALL,
+    **dict.fromkeys(_CHANGES.split(), (*_CALL, FaultKind.LOST_ANSWER)),
+    **dict.fromkeys(_LISTS.split(), (*_CALL, FaultKind.REPEATED_PAGE)),
+    **dict.fromkeys(_OTHERS.split(), _CALL),
     "GetKernelSessionStatus": (*_CALL, FaultKind.STALE_STATUS),
-    "ListKernelSessionOutput": (*_CALL, FaultKind.REPEATED_PAGE),
-    "ListKernelFiles": (*_CALL, FaultKind.REPEATED_PAGE),
-    "GetAcceleratorQuotaStatistics": _CALL,
-    "ListKernels": _CALL,
-    "DeleteKernel": (*_CALL, FaultKind.LOST_ANSWER),
-    "IntrospectToken": _CALL,
     "Download": _FILE,
     "LogStream": (*_ANY, FaultKind.DROPPED_STREAM),
-    "StartBlobUpload": _CALL,
-    "StartSubmissionUpload": _CALL,
     "Upload": (FaultKind.ERROR_503, FaultKind.ERROR_500, FaultKind.RESET, FaultKind.TRUNCATED),
-    "CreateSubmission": (*_CALL, FaultKind.LOST_ANSWER),
-    "CreateCodeSubmission": (*_CALL, FaultKind.LOST_ANSWER),
-    "GetSubmission": _CALL,
-    "ListSubmissions": (*_CALL, FaultKind.REPEATED_PAGE),
-    "GetLeaderboard": _CALL,
-    "CreateDataset": (*_CALL, FaultKind.LOST_ANSWER),
-    "CreateDatasetVersion": (*_CALL, FaultKind.LOST_ANSWER),
-    "GetDatasetStatus": _CALL,
-    "CreateModel": (*_CALL, FaultKind.LOST_ANSWER),
-    "CreateModelInstance": (*_CALL, FaultKind.LOST_ANSWER),
-    "CreateModelInstanceVersion": (*_CALL, FaultKind.LOST_ANSWER),
 }
 """The kinds that a method can show; a seeded schedule draws from these."""
 

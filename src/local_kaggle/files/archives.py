@@ -19,35 +19,28 @@ _making = threading.Lock()
 
 
 def one_or_all(
-    state: ServerState, folder: Path, files: Files, name: str | None, suffix: str = ".zip"
+    state: ServerState, files: Files, name: str | None, suffix: str = ".zip"
 ) -> Response:
     """A redirect to the file of this name, or without a name to an archive of all `files`.
 
-    They lie in `folder`. Raises HTTPException 404.
+    Raises HTTPException 404.
     """
-    path = dict(files).get(name) if name else _archive(state, folder, files, suffix)
+    path = dict(files).get(name) if name else _archive(state, files, suffix)
     if path is None:
         raise HTTPException(404, f"There is no file {name}")
     return RedirectResponse(state.link(path), 302)
 
 
-def archives_of(state: ServerState, folder: Path) -> Path:
-    """Where archives of a folder's files lie: beside it, so that they are removed with it."""
-    if folder.is_relative_to(state.catalogue.folder):
-        return state.root / "archives"
-    return folder.with_name(f"{folder.name}.archives")
-
-
-def _archive(state: ServerState, folder: Path, files: Files, suffix: str) -> Path:
+def _archive(state: ServerState, files: Files, suffix: str) -> Path:
     """The archive, made once however many clients ask for it at once.
 
     Its name is a hash of what goes into it, so that no two owners, versions or states of a folder
-    share one.
+    share one. The next server removes it.
     """
     stats = [(name, str(path), path.stat()) for name, path in files]
     content = [(name, path, stat.st_size, stat.st_ctime_ns) for name, path, stat in stats]
     digest = hashlib.sha256(repr(content).encode()).hexdigest()
-    packed = archives_of(state, folder) / f"{digest}{suffix}"
+    packed = state.root / "archives" / f"{digest}{suffix}"
     packed.parent.mkdir(exist_ok=True)
     with _making:
         if not packed.is_file():

@@ -39,7 +39,7 @@ def get(state: ServerState, request: Message) -> Json:
 
 @answers(types.ApiListDatasetsRequest)
 def list_datasets(state: ServerState, request: Message) -> Json:
-    """The catalogue's datasets and those of users that the user may see, filtered as asked for."""
+    """The datasets that the user may see, filtered as asked for."""
     group = request.group.name.partition("_GROUP_")[2]
     owner = state.user if group.startswith("MY") else request.user
     excluded = {"PUBLIC": True, "MY_PUBLIC": True, "MY_PRIVATE": False}.get(group)  # isPrivate
@@ -63,7 +63,7 @@ def list_files(state: ServerState, request: Message) -> Json:
 def download(state: ServerState, request: Message) -> Response:
     """A redirect to one file, or to an archive of all."""
     folder = _version(state, request).folder
-    return one_or_all(state, folder, files_below(folder), request.file_name)
+    return one_or_all(state, files_below(folder), request.file_name)
 
 
 @answers(types.ApiGetDatasetMetadataRequest, anonymous=True)

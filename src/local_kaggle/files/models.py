@@ -41,7 +41,7 @@ def name_of(request: Message) -> str:
 
 @answers(types.ApiListModelsRequest, anonymous=True)
 def list_models(state: ServerState, request: Message) -> Json:
-    """The models of the catalogue and those of users that the user may see, filtered as asked for."""
+    """The models that the user may see, filtered as asked for."""
     models = [
         _model(state, model)
         for model in pages.below(state, "models")
@@ -160,7 +160,7 @@ def list_files(state: ServerState, request: Message) -> Json:
 def download(state: ServerState, request: Message) -> Response:
     """A redirect to one file, or to an archive of all."""
     folder = pages.version_of(state, name_of(request), request.version_number).folder
-    return one_or_all(state, folder, files_below(folder), request.path, ".tar.gz")
+    return one_or_all(state, files_below(folder), request.path, ".tar.gz")
 
 
 def _variations(state: ServerState, model: Page) -> list[Json]:

@@ -20,9 +20,8 @@ from pathlib import Path
 
 from starlette.exceptions import HTTPException
 
-from local_kaggle.api.wire import Json, Message
+from local_kaggle.api.wire import Json, Message, matches
 from local_kaggle.files import storage
-from local_kaggle.files.archives import archives_of
 from local_kaggle.state import ServerState
 
 MODEL_DEPTH = 2  # slashes in the name of a model or a dataset; that of a variation has more
@@ -73,11 +72,8 @@ class Page:
         return self.name.rpartition("/")[2]
 
     def matches(self, search: str | None, owner: str | None) -> bool:
-        """Whether its name or title has the words, and the owner, where one is named, is its."""
-        text = f"{self.ref} {self.fields.get('title', '')}".lower()
-        return (search or "").lower() in text and (
-            owner or self.owner
-        ).lower() == self.owner.lower()
+        """Whether a list by these words and of this owner has it."""
+        return matches(search, owner, self.owner, f"{self.ref} {self.fields.get('title', '')}")
 
     def version(self, number: int | None) -> Version:
         """The version of this number, or the newest that is ready. Raises HTTPException 404."""
@@ -182,10 +178,9 @@ def remove(state: ServerState, page: Page) -> None:
 
 
 def remove_versions(state: ServerState, page: Page, versions: Sequence[Version]) -> None:
-    """Forget the versions, and free what their files and archives take."""
+    """Forget the versions, and free what their files take."""
     for version in versions:
-        for folder in (version.folder, archives_of(state, version.folder)):
-            shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(version.folder, ignore_errors=True)
         change = "DELETE FROM page_versions WHERE page = ? AND number = ?"
         state.store.change(change, page.id, version.number)
 

@@ -1,6 +1,6 @@
-"""`/storage/…` and `/upload/…`, which need a signature and no credentials.
+"""`/storage/…` and `/upload/…`, whose links hold a token in place of credentials.
 
-An upload has a token; what has arrived of it is in `root/blobs/TOKEN`, until a version takes it.
+What has arrived of an upload is in `root/blobs/TOKEN`, until a version takes it.
 """
 
 from __future__ import annotations
@@ -16,10 +16,22 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, Response
 
 from local_kaggle.api.wire import Json, Message, answers
-from local_kaggle.faults.responses import Unanswered, begin, instead, shows, silence, spoilt
+from local_kaggle.faults.responses import (
+    EXPIRED,
+    Unanswered,
+    begin,
+    instead,
+    shows,
+    silence,
+    spoilt,
+)
 from local_kaggle.faults.schedule import FaultKind
 from local_kaggle.state import ServerState
 
+DENIED = (
+    "<?xml version='1.0' encoding='UTF-8'?><Error><Code>SignatureDoesNotMatch</Code>"
+    "<Message>Access denied.</Message></Error>"
+)
 LIFETIME = 7 * 24 * 3600.0  # seconds in which a resumable upload must be completed
 
 
@@ -33,11 +45,13 @@ async def download(state: ServerState, request: Request) -> Response:
     """One file, with Content-Length, Last-Modified, ETag and ranges."""
     begin(state, "Download")
     await silence(state.limits.latency_seconds, state)
-    refusal = await instead(state) or _refusal(state, request)
-    if refusal is not None:
-        return refusal
-    # Only paths that this server signed get here, so they cannot lead out of their folder.
-    path = state.areas[request.path_params["area"]] / request.path_params["name"]
+    if (fault := await instead(state)) is not None:
+        return fault
+    path, expiry = state.links.get(request.path_params["token"], (None, 0.0))
+    if path is None:
+        return Response(DENIED, 403, media_type="application/xml")
+    if time.time() > expiry:
+        return Response(EXPIRED, 400, media_type="application/xml")
     if not path.is_file():
         return Response("No such object", 404)
     spoilt_file = spoilt(path, request.scope, state)
@@ -52,8 +66,6 @@ async def upload(state: ServerState, request: Request) -> Response:
     asks how far the blob is. Raises HTTPException 404, and 400 for a range that does not fit.
     """
     begin(state, "Upload")
-    if refusal := _refusal(state, request):
-        return refusal
     token = request.path_params["token"]
     row = state.store.row("SELECT size FROM blobs WHERE token = ?", token)
     if row is None:
@@ -100,14 +112,6 @@ async def _receive(request: Request, path: Path, start: int, most: int) -> bool:
     return True
 
 
-def _refusal(state: ServerState, request: Request) -> Response | None:
-    query = request.query_params
-    refusal = state.refusal(
-        request.scope["path"], query.get("Expires", "0"), query.get("Signature", "")
-    )
-    return Response(*refusal, media_type="application/xml") if refusal else None
-
-
 def remove_expired(state: ServerState) -> None:
     """Free what uploads take that nobody completes any more."""
     for blob in _path(state, "").glob("*"):
@@ -129,7 +133,7 @@ def open_upload(state: ServerState, name: str, size: int) -> Json:
     path = _path(state, token)
     path.parent.mkdir(exist_ok=True)
     path.touch()
-    return {"token": token, "createUrl": state.sign(f"/upload/{token}", LIFETIME)}
+    return {"token": token, "createUrl": f"{state.url}/upload/{token}"}
 
 
 def complete(state: ServerState, token: str) -> tuple[str, Path]:

@@ -12,7 +12,7 @@ from kagglesdk.kernels.types import kernels_api_service as types
 from kagglesdk.kernels.types.kernels_enums import KernelsListViewType
 from starlette.exceptions import HTTPException
 
-from local_kaggle.api.wire import Json, Message, answers, listing, moment
+from local_kaggle.api.wire import Json, Message, answers, listing, matches, moment
 from local_kaggle.faults.responses import shows
 from local_kaggle.faults.schedule import FaultKind
 from local_kaggle.limits import RETIRED, SHAPES, Kind
@@ -133,16 +133,15 @@ def list_kernels(state: ServerState, request: Message) -> Json:
     """The caller's kernels, or all that the caller may see; the last run comes first."""
     rows = state.store.rows("SELECT owner, slug FROM kernels")
     names = {f"{row['owner']}/{row['slug']}" for row in rows}
+    owner = state.user if request.group == KernelsListViewType.PROFILE else request.user
     listed = []
     for name in sorted(names.union(state.catalogue.references("kernels"))):
-        owner, _, slug = name.partition("/")
         with suppress(HTTPException):  # it may not be seen, or has no version
-            kernel = find(state, owner, slug)
-            version = versions_of(state, kernel)[0]
-            if _matches(kernel, saved(version), request, state.user):
-                listed.append((version["created"], _metadata(kernel, version)))
-    listed.sort(key=lambda pair: -pair[0])
-    return listing(state, request, "kernels", [metadata for _, metadata in listed])
+            kernel = find(state, *name.split("/"))
+            if matches(request.search, owner, kernel["owner"], f"{kernel['title']} {name}"):
+                listed.append(_metadata(kernel, versions_of(state, kernel)[0]))
+    listed.sort(key=lambda metadata: metadata["lastRunTime"], reverse=True)
+    return listing(state, request, "kernels", listed)
 
 
 @answers(types.ApiDeleteKernelRequest)
@@ -161,23 +160,6 @@ def delete(state: ServerState, request: Message) -> Json:
 def saved(version: Row) -> Message:
     """The request that saved a version."""
     return types.ApiSaveKernelRequest.from_dict(json.loads(version["request"]))
-
-
-def _matches(kernel: Row, pushed: Message, request: Message, user: str) -> bool:
-    """Whether a list has a kernel, by the request's filters and what its newest version holds."""
-    filters = (
-        (request.user, [kernel["owner"]]),
-        (request.group == KernelsListViewType.PROFILE and user, [kernel["owner"]]),
-        (request.dataset, pushed.dataset_data_sources),
-        (request.competition, pushed.competition_data_sources),
-        (request.parent_kernel, pushed.kernel_data_sources),
-        (request.language, [pushed.language]),
-        (request.kernel_type, [pushed.kernel_type]),
-    )
-    text = f"{kernel['title']} {kernel['slug']}".lower()
-    return (request.search or "").lower() in text and all(
-        value in (None, False, "", "all") or value.lower() in values for value, values in filters
-    )
 
 
 def _metadata(kernel: Row, version: Row) -> Json:

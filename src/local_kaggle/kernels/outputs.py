@@ -52,7 +52,7 @@ def download(state: ServerState, request: Message) -> Response:
     version = version_of(state, kernel, str(request.version_number or ""))
     if not _is_over(version):
         raise HTTPException(404, "This version has no output yet")
-    return one_or_all(state, version["outputs"], files_of(version), request.file_path)
+    return one_or_all(state, files_of(version), request.file_path)
 
 
 def files_of(version: Row) -> list[tuple[str, Path]]:

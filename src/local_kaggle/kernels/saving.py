@@ -33,6 +33,7 @@ SOURCES: dict[str, tuple[SourceKind, int]] = {
 }
 """By field of a request: the kind, and the parts of a name before the version that it may pin."""
 LANGUAGES = ("python", "r", "rmarkdown")
+SOURCE_BYTES = 1_000_000  # a notebook of this size or larger is refused
 SHORTEST = 5  # characters of a title, and of a slug
 DOCUMENTED_PINNING = (None, "", "original", "latest")
 
@@ -51,7 +52,7 @@ def save(state: ServerState, request: Message) -> Json:
     if state.closing:
         raise HTTPException(503, "The local Kaggle is stopping")
     try:
-        _check(request, state.limits.source_bytes)
+        _check(request)
         with state.store.lock:
             return _save(state, request)
     except Refused as refused:
@@ -68,8 +69,6 @@ def _save(state: ServerState, request: Message) -> Json:
     state.store.change("UPDATE kernels SET draft = ? WHERE id = ?", draft, kernel["id"])
     if full:
         raise Refused(full)
-    if not state.limits.phone_verified:
-        request.enable_internet = False
     query = "SELECT coalesce(max(number), 0) + 1 AS next FROM versions WHERE kernel = ?"
     number = state.store.rows(query, kernel["id"])[0]["next"]
     version = state.store.change(
@@ -84,7 +83,7 @@ def _save(state: ServerState, request: Message) -> Json:
         # The client prints the other sources that were refused.
         models = invalid.get("invalidModelSources", ())
         notes = [f"rehearsal: there is no model {m}: the run goes on without it" for m in models]
-        plan = replace(_plan(state, version, request, sources), notes=tuple(notes))
+        plan = replace(_plan(state, version, request, sources), notes=notes)
         state.sessions.submit(version, kind, plan, state.user)
     ref = f"/code/{kernel['owner']}/{kernel['slug']}"
     names = {"ref": ref, "url": state.url + ref, "kernelId": kernel["id"]}
@@ -108,7 +107,7 @@ def rerun_plan(state: ServerState, version: Row, competition: str) -> SessionPla
         swapped = MountedSource("competitions", competition, hidden)
         sources = [swapped if s.place == swapped.place else s for s in sources]
     plan = _plan(state, version["id"], request, sources)
-    return replace(plan, rerun=True, internet=False, gateway=gateway)
+    return replace(plan, rerun=True, gateway=gateway)
 
 
 def _kernel(state: ServerState, request: Message) -> Row:
@@ -152,16 +151,13 @@ def _plan(
     limits, placement = state.limits, place(request)
     longest = limits.session_seconds[placement.kind]
     return SessionPlan(
-        folder=state.sessions.folder(version),
-        text=request.text,
-        kernel_type=request.kernel_type,
-        language=request.language,
-        sources=tuple(sources),
-        runs_on=placement.runs_on,
-        internet=bool(request.enable_internet),
-        limit_seconds=min(request.session_timeout_seconds or longest, longest),
-        memory_bytes=limits.memory_bytes[placement.kind],
-        working_bytes=limits.working_bytes,
+        state.sessions.folder(version),
+        request,
+        sources,
+        placement.runs_on,
+        min(request.session_timeout_seconds or longest, longest),
+        limits.memory_bytes[placement.kind],
+        limits.working_bytes,
     )
 
 
@@ -211,10 +207,10 @@ def _source(state: ServerState, kind: SourceKind, name: str, number: str) -> Pat
     return next((v["outputs"] for v in complete if pinned in (0, v["number"])), None)
 
 
-def _check(request: Message, most_bytes: int) -> None:
+def _check(request: Message) -> None:
     if not request.text:
         raise Refused("The kernel source must not be empty.")
-    if len(request.text.encode()) >= most_bytes:
+    if len(request.text.encode()) >= SOURCE_BYTES:
         raise Refused("The kernel source must be less than 1 megabytes")
     if not request.id and not re.fullmatch(r"[^/]+/[^/]+", request.slug or ""):
         raise Refused("The kernel must be specified as owner/slug.")

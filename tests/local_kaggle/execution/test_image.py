@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import os
 import subprocess
 
 import pytest
 
 from local_kaggle.execution.image import build_image
+from local_kaggle.execution.sandbox import Sandbox
 
 
 @pytest.fixture(scope="module")
@@ -12,8 +14,11 @@ def python(tmp_path_factory):
     return build_image(tmp_path_factory.mktemp("image") / "image")
 
 
-def outcome(python, code: str) -> str:
-    done = subprocess.run([python, "-c", code], capture_output=True, text=True, timeout=60)
+def outcome(python, code: str, **variables: str) -> str:
+    environment = os.environ | variables
+    done = subprocess.run(
+        [python, "-c", code], env=environment, capture_output=True, text=True, timeout=60
+    )
     return done.stdout + done.stderr
 
 
@@ -54,12 +59,13 @@ def test_a_package_of_ones_own_still_imports(python, tmp_path):
     assert outcome(python, code) == "True\n"
 
 
-def test_a_notebook_is_converted_there_as_at_the_desk(python):
+def test_a_notebook_is_converted_there_as_at_the_desk(python, tmp_path):
     code = (
         "import nbformat, nbconvert; "
         "print(nbconvert.HTMLExporter(template_name='basic').from_notebook_node("
         "nbformat.v4.new_notebook())[0] is not None)"
     )
-    folder = python.parent.parent / "share" / "jupyter"
-    assert (folder / "nbconvert" / "templates" / "basic").is_dir()
-    assert outcome(python, code).endswith("True\n")
+    box = Sandbox(tmp_path, python.parent.parent)
+    path = box.environment()["JUPYTER_PATH"]
+    box.discard()
+    assert outcome(python, code, JUPYTER_PATH=path).endswith("True\n")

@@ -120,7 +120,7 @@ time.sleep(60)
     context.save("runs-on", text, sessionTimeoutSeconds=4)
     context.wait_for(lambda: running("a daemon of runs-on"))
     assert context.finish("runs-on") == "ERROR"
-    assert "past 4 seconds" in failure(context, "runs-on")
+    assert "it ran 4 seconds, past" in failure(context, "runs-on")
     output = context.output("runs-on")
     assert not output.get("log")
     assert not output.get("files")

@@ -7,7 +7,7 @@ from local_kaggle.execution.sandbox import Sandbox
 
 @pytest.fixture
 def box(tmp_path):
-    made = Sandbox.make(tmp_path / "session")
+    made = Sandbox(tmp_path / "session", tmp_path / "image", internet=True)
     yield made
     made.discard()
 
@@ -20,18 +20,19 @@ def box(tmp_path):
         ("tpu", "tpu", "--xla_force_host_platform_device_count=8"),
     ],
 )
-def test_a_session_is_told_what_it_rehearses(box, tmp_path, kind, marker, devices):
-    environment = box.environment(tmp_path / "image", kind, internet=True)
+def test_a_session_is_told_what_it_rehearses(box, kind, marker, devices):
+    box.runs_on = kind
+    environment = box.environment()
     assert environment.get("KAGGLE_REHEARSAL") == marker
     assert environment.get("XLA_FLAGS") == devices
     assert ("CUDA_VISIBLE_DEVICES" in environment) == (kind != "gpu")
     assert environment["KAGGLE_KERNEL_RUN_TYPE"] == "Batch"
 
 
-def test_nothing_of_the_desk_gets_in(box, tmp_path, monkeypatch):
+def test_nothing_of_the_desk_gets_in(box, monkeypatch):
     for name in ("KAGGLE_KEY", "PYTHONPATH", "HTTP_PROXY", "JUPYTER_CONFIG_DIR"):
         monkeypatch.setenv(name, "from-the-desk")
-    environment = box.environment(tmp_path / "image", "cpu", internet=True)
+    environment = box.environment()
     assert not [name for name, value in environment.items() if "from-the-desk" in value]
     assert environment["KERNELKIT_INPUT_ROOT"] == box.inside("/kaggle/input")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import shutil
 import subprocess
 from pathlib import Path
@@ -44,10 +43,11 @@ def built(name: str) -> bool:
 
 
 @pytest.fixture(params=["bubblewrap", "unshare"])
-def box(request, tmp_path):
+def box(request, image, tmp_path):
     if not built(request.param):
         pytest.skip(f"{request.param} does not work on this machine")
-    made = dataclasses.replace(Sandbox.make(tmp_path / "session"), builder=request.param)
+    made = Sandbox(tmp_path / "session", image)
+    made.builder = request.param
     yield made
     made.discard()
 
@@ -57,16 +57,19 @@ def image(tmp_path_factory):
     return build_image(tmp_path_factory.mktemp("kaggle") / "image").parent.parent
 
 
-def look(box, image, sources, code, *, internet=False):
-    line = box.enclosed([str(image / "bin/python"), "-c", code], sources, image, internet=internet)
-    environment = box.environment(image, "cpu", internet=internet)
+def look(box, code):
     return subprocess.run(
-        line, cwd=box.working, env=environment, capture_output=True, text=True, timeout=60
+        box.enclosed([f"{box.image}/bin/python", "-c", code]),
+        cwd=box.working,
+        env=box.environment(),
+        capture_output=True,
+        text=True,
+        timeout=60,
     )
 
 
 @pytest.mark.parametrize("linked", [False, True], ids=["files", "links"])
-def test_a_session_sees_kaggles_paths_and_nothing_of_the_desk(box, image, tmp_path, linked):
+def test_a_session_sees_kaggles_paths_and_nothing_of_the_desk(box, tmp_path, linked):
     import socket
 
     data = tmp_path / "catalogue"
@@ -77,11 +80,11 @@ def test_a_session_sees_kaggles_paths_and_nothing_of_the_desk(box, image, tmp_pa
         (data / "train.csv").symlink_to(tmp_path / "elsewhere/train.csv")
     else:
         shutil.copy(tmp_path / "elsewhere/train.csv", data)
-    source = MountedSource("competitions", "soil", data)
+    box.sources = [MountedSource("competitions", "soil", data)]
     hidden = [str(Path(__file__)), str(Path.home() / ".kaggle"), str(tmp_path / "session")]
     with socket.create_server(("127.0.0.1", 0)) as desk:
         code = LOOK.format(hidden=hidden, port=desk.getsockname()[1])
-        done = look(box, image, [source], code)
+        done = look(box, code)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == [
         "paths ['input', 'src', 'temp', 'tmp', 'working'] /kaggle/working",
@@ -95,13 +98,14 @@ def test_a_session_sees_kaggles_paths_and_nothing_of_the_desk(box, image, tmp_pa
     assert not (data / "new").exists()
 
 
-def test_with_internet_the_desks_network_is_there(box, image):
+def test_with_internet_the_desks_network_is_there(box):
+    box.internet = True
     import socket
 
     with socket.create_server(("127.0.0.1", 0)) as desk:
         port = desk.getsockname()[1]
         code = f"import socket; socket.create_connection(('127.0.0.1', {port}), timeout=5)"
-        assert look(box, image, [], code, internet=True).returncode == 0
+        assert look(box, code).returncode == 0
 
 
 def test_without_walls_one_line_says_what_is_not_held(context, monkeypatch):
