@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -65,8 +66,6 @@ def _run(folder: Path, base: Path, curve: Sequence[float]) -> ShownRun:
     name, setting = naming.run_name(folder)
     sweep = trail.sweep_of(folder)
     where = trail.address(folder, base)
-    paths = [folder / name for name in run_folder.LEFT_BY_A_RUN if (folder / name).is_file()]
-    written = max((path.stat().st_mtime for path in paths), default=0.0)
     return ShownRun(
         id=where,
         name=name,
@@ -74,7 +73,7 @@ def _run(folder: Path, base: Path, curve: Sequence[float]) -> ShownRun:
         parameters={n: value for n, value in parameters if n not in naming.IGNORED},
         metrics=run_folder.numbers(metrics),
         state="running" if running else "",
-        when=now.began if running else run_folder.ended(metrics, written),
+        when=now.began if running else run_folder.ended(metrics, run_folder.written(folder)),
         note=note,
         report=trail.link(run_folder.report_place(folder), base),
         folder=folder.resolve().name if where == "." else where,
@@ -91,10 +90,8 @@ def _why_without_metrics(folder: Path) -> str:
     """Why a run has no measures; "" for a notebook that measures nothing and reached its end."""
     if (folder / run_folder.METRICS).is_file():
         return "metrics.json cannot be read"
-    executed = run_folder.executed(folder)
-    try:
+    with contextlib.suppress(NotebookError):
+        executed = run_folder.executed(folder)
         if executed and notebook_html.reached_end(document.read(executed)):
             return ""
-    except NotebookError:
-        pass
     return "did not reach its end"

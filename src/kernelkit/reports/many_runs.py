@@ -53,8 +53,7 @@ class ShownRun:
 class RunsPage:
     """A page over runs.
 
-    columns   parameters with a column each
-    axes      the parameters of a sweep that vary
+    columns   parameters with a column each; in a sweep those that vary
     base      what all runs of a sweep were given, and `defaults` the rest; None for no sweep
     curve     the column of the history that the runs' curves are of
     folder    where the page will stand; the runs' ids are addresses from there
@@ -67,7 +66,6 @@ class RunsPage:
     runs: Sequence[ShownRun]
     shown: Shown
     columns: Sequence[str]
-    axes: Sequence[str] = ()
     base: Mapping[str, Any] | None = None
     defaults: Mapping[str, Any] = field(default_factory=dict)
     curve: str = ""
@@ -81,9 +79,10 @@ class RunsPage:
         scores = list(map(self._classes, folders))
         classes = list(dict.fromkeys(name for own in scores for name in own))
         notes, damage = self._notes()
-        sent = ("columns", "axes", "defaults", "curve", "notebook", "live")
+        sent = ("columns", "defaults", "curve", "notebook", "live")
         data = {name: getattr(self, name) for name in sent} | {
             "sweep": self.base is not None,
+            "axes": self.columns if self.base is not None else [],
             "base": self.base or {},
             "score": self.shown.score,
             "labels": self.shown.measures,

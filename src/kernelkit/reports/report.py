@@ -99,6 +99,4 @@ def _index(paths: Sequence[Path], output: Path | None) -> Path:
 
 def _up_to_date(folder: Path) -> bool:
     page = run_folder.report_place(folder)
-    sources = [folder / name for name in run_folder.LEFT_BY_A_RUN]
-    newest = max((path.stat().st_mtime for path in sources if path.is_file()), default=0.0)
-    return page.is_file() and page.stat().st_mtime >= newest
+    return page.is_file() and page.stat().st_mtime >= run_folder.written(folder)

@@ -127,7 +127,7 @@ def _curves(columns: history.Columns, shown: Shown) -> list[dict[str, Any]]:
             low = shown.minimize if name == shown.score else "loss" in name
             word, best = ("lowest", min(finite)) if low else ("highest", max(finite))
             epoch = validation.index(best) + 1
-            title = f"{label[:1].upper()}{label[1:]}: {word} {best:.4f}, epoch {epoch}"
+            title = f"{label}: {word} {best:.4f}, epoch {epoch}"
             charts.append({"label": title, "series": series, "phases": phases})
     return charts
 

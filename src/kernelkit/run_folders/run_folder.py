@@ -103,6 +103,12 @@ def numbers(values: Metrics) -> dict[str, float]:
     }
 
 
+def written(folder: Path) -> float:
+    """When the run left its newest file, in seconds since 1970; 0 if it left none."""
+    paths = (folder / name for name in LEFT_BY_A_RUN)
+    return max((path.stat().st_mtime for path in paths if path.is_file()), default=0.0)
+
+
 def ended(values: Metrics, written: float) -> float:
     """When a run ended, in seconds since 1970: from its metrics, or else when it was `written`."""
     try:

@@ -95,7 +95,7 @@ def write(page: RunsPage) -> None:
         "name": page.title,
         "score": page.shown.score,
         "minimize": page.shown.minimize,
-        "varying": page.axes,
+        "varying": page.columns,
         "runs": [{key: getattr(run, key) for key in IN_JSON} for run in page.runs],
     }
     files.write_text(page.folder / trail.RESULTS, json.dumps(content, indent=1) + "\n")
@@ -105,7 +105,7 @@ def write(page: RunsPage) -> None:
 def _csv(page: RunsPage) -> str:
     """One line per run: id, state, the parameters that differ, the metrics, the error."""
     measures = [name for run in page.runs for name in run.metrics]
-    columns = dict.fromkeys(["id", "state", *page.axes, *measures, "wall_seconds", "error"])
+    columns = dict.fromkeys(["id", "state", *page.columns, *measures, "wall_seconds", "error"])
     text = io.StringIO()
     writer = csv.DictWriter(text, columns, lineterminator="\n")
     writer.writeheader()

@@ -86,7 +86,7 @@ def test_learning_curves_say_their_best_and_where_a_phase_begins(notebook, folde
     curves = data_of(report_page.render(notebook, METRICS, SHOWN, folder, 0.0, {}))["curves"]
     assert [curve["label"] for curve in curves] == [
         "F1: highest 0.7500, epoch 2",
-        "Loss: lowest 1.5000, epoch 2",
+        "loss: lowest 1.5000, epoch 2",
     ]
     assert curves[1]["series"] == [
         {"label": "validation", "values": [2, 1.5, 1.7]},
