@@ -50,7 +50,6 @@ def gather(
         rows,
         replace(shown, score=score, measures=labels, minimize=sweep.minimize),
         columns=sweep.varying,
-        axes=sweep.varying,
         base={name: v for name, v in shared.items() if name in first.overrides},
         defaults={name: v for name, v in shared.items() if name not in first.overrides},
         curve=next(filter(None, curves), ""),
