@@ -72,11 +72,12 @@ from petals.run_folder import RunFolder
 from petals.tables import Table
 
 folder = RunFolder(output)
-found, skipped = comparison.read(runs)
-print(f"{len(found)} run{'s' * (len(found) > 1)} on {len(found[0].ids):,} validation photos")
+finished, skipped = comparison.read(runs)
+count = f"{len(finished)} run{'s' * (len(finished) > 1)}"
+print(f"{count} on {len(finished[0].ids):,} validation photos")
 for line in skipped:
     print(f"left out: {line}")
-comparison.ranking(found)
+comparison.ranking(finished)
 
 # %% [markdown]
 # ## Two models side by side
@@ -89,7 +90,7 @@ comparison.ranking(found)
 # first model better than the second.
 
 # %%
-pair = agreement.Agreement.of(found) if len(found) > 1 else None
+pair = agreement.Agreement.of(finished) if len(finished) > 1 else None
 if pair is None:
     print("only one run: nothing to set beside it")
 else:
@@ -104,7 +105,7 @@ else:
 
 # %%
 try:
-    photos, names = agreement.find_photos(found[0], data)
+    photos, names = agreement.find_photos(finished[0], data)
 except DataError as error:
     photos = None
     print(f"no pictures: {error}")
@@ -124,7 +125,7 @@ if pair and photos:
 # that raises the score most. A model may be added several times.
 
 # %%
-members = found[: ensembles.MOST]
+members = finished[: ensembles.MOST]
 probabilities, labels = np.stack([run.probabilities for run in members]), members[0].labels
 weights = ensembles.hill_climb(probabilities, labels)
 rows = [
@@ -140,11 +141,11 @@ Table(rows)
 # you can expect on new photos.
 
 # %%
-judged = ensembles.held_out(probabilities, labels, repeats) if len(members) > 1 else None
-if judged is None:
+halves = ensembles.held_out(probabilities, labels, repeats) if len(members) > 1 else None
+if halves is None:
     print("only one run: nothing to put together")
 else:
-    display(Table(judged.rows()))
+    display(Table(halves.rows()))
 
 # %% [markdown]
 # ## The submission
@@ -155,7 +156,7 @@ else:
 # not.
 
 # %%
-choice = submit if submit != ensembles.AUTO else judged.choice if judged else ensembles.SINGLE
+choice = submit if submit != ensembles.AUTO else halves.choice if halves else ensembles.SINGLE
 try:
     used = ensembles.submit(members, choice, weights, folder.path / "submission.csv")
     outcome = f"{choice}: submission from {used}"
@@ -172,11 +173,11 @@ print(outcome)
 storage.write_json(
     folder.path / "comparison.json",
     {
-        "runs": [{"name": run.name, "macro_f1": run.macro_f1} for run in found],
+        "runs": [{"name": run.name, "macro_f1": run.macro_f1} for run in finished],
         "left_out": skipped,
         "weights": rows,
         "submission": outcome,
-        "held_out": judged.rows() if judged else None,
+        "held_out": halves.rows() if halves else None,
     },
 )
 print(f"everything is in {folder}")

@@ -9,7 +9,6 @@ import hashlib
 import os
 import platform
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -56,9 +55,7 @@ def python_of(project: Project, tell: Tell) -> Path:
         if not marker.is_file() or marker.read_text(encoding="utf-8").strip() != digest:
             what = f"making {folder.name} of {requirements.name}, once, in a few minutes"
             tell("environment", f"{what}: {project.tpu.note}")
-            # Versions are pinned for Kaggle's Python and for this one.
-            own = shutil.which(KAGGLES_PYTHON) or sys.executable
-            _run([own, "-m", "venv", "--clear", str(folder)], folder)
+            _run([_interpreter(), "-m", "venv", "--clear", str(folder)], folder)
             _pip(python, "--require-hashes", "--no-deps", "-r", str(requirements))
             files.write_text(marker, digest + "\n")
     return python
@@ -100,3 +97,12 @@ def _run(command: list[str], folder: Path) -> None:
         raise NoCompilerError(
             f"{folder.name} could not be made ({last.strip()[:300]}). The same command tries again"
         )
+
+
+def _interpreter() -> str:
+    """Kaggle's Python, or this one where there is none: versions are pinned for both."""
+    try:  # a name on the PATH may be one that only says that it is not installed
+        subprocess.run([KAGGLES_PYTHON, "-c", ""], capture_output=True, check=True, timeout=60)
+    except (OSError, subprocess.SubprocessError):
+        return sys.executable
+    return KAGGLES_PYTHON

@@ -92,9 +92,9 @@ class CompiledText:
         self._computations: dict[str, list[Instruction]] = defaultdict(list)
         name = self._entry = ""
         for line in text.splitlines():
-            if begun := _COMPUTATION.match(line):
-                name = begun["name"]
-                self._entry = name if begun["entry"] else self._entry
+            if header := _COMPUTATION.match(line):
+                name = header["name"]
+                self._entry = name if header["entry"] else self._entry
             elif instruction := _INSTRUCTION.match(line):
                 self._computations[name].append(Instruction(**instruction.groupdict()))
 
@@ -128,8 +128,9 @@ class CompiledText:
             types = {instruction.name: instruction.type for instruction in group}
             for instruction in group:
                 layer, convolution, _ = instruction.op_name.partition("/conv_general_dilated")
-                taken = [types.get(operand, "") for operand in instruction.operands]
-                float32 = any(type_.startswith("f32[") for type_ in taken)
+                float32 = any(
+                    types.get(operand, "").startswith("f32[") for operand in instruction.operands
+                )
                 if instruction.op == "convolution" and convolution and float32:
                     layers[_place(layer)] = True
         return list(layers)
@@ -148,8 +149,8 @@ class CompiledText:
         for instruction in self._computations.get(name, ()):
             types[instruction.name] = instruction.type
             if instruction.op in _RUNS_OTHERS:
-                known = _TRIPS.search(instruction.rest)
-                trips = int(known[1]) if known else 1
+                count = _TRIPS.search(instruction.rest)
+                trips = int(count[1]) if count else 1
                 for called in _CALLED.findall(instruction.rest):
                     inner = self._cost(called)
                     moved += inner.hbm_bytes * trips

@@ -149,8 +149,8 @@ def _training(
     names = ("weight_decay", "label_smoothing")
     compile_model(model, rates, **{name: settings[name] for name in names})
     data = images, Shape((batch, num_classes), np.float32)
-    few = jax.tree.map(lambda array: np.zeros((2, *array.shape[1:]), array.dtype), data)
-    model._symbolic_build(data_batch=few)  # makes the metrics' variables, as `fit` does
+    sample = jax.tree.map(lambda array: np.zeros((2, *array.shape[1:]), array.dtype), data)
+    model._symbolic_build(data_batch=sample)  # makes the metrics' variables, as `fit` does
     keras_backend.build_optimizer(model)
     variables = (model.optimizer.variables, model.metrics_variables)
     state = (*_state(model), *map(_shapes, variables))

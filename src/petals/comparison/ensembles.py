@@ -31,8 +31,8 @@ def macro_f1(labels: np.ndarray, probabilities: np.ndarray) -> float:
     """
     guesses, classes = probabilities.argmax(axis=1), probabilities.shape[1]
     hits = np.bincount(labels[labels == guesses], minlength=classes)
-    there = np.bincount(labels, minlength=classes) + np.bincount(guesses, minlength=classes)
-    return float((2 * hits[there > 0] / there[there > 0]).mean())
+    totals = np.bincount(labels, minlength=classes) + np.bincount(guesses, minlength=classes)
+    return float((2 * hits[totals > 0] / totals[totals > 0]).mean())
 
 
 def hill_climb(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:

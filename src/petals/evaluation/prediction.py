@@ -13,7 +13,6 @@ from petals.augment.augmentation import Augmentation
 from petals.augment.layer import augmenting, in_step
 from petals.data import pipeline, shards
 from petals.data.shards import Split
-from petals.errors import SettingError
 
 
 @cluster.local_devices_only
@@ -31,8 +30,6 @@ def predict(
     then lightly augmented ones. With several hosts, each predicts a part of the images, and all get
     all predictions. Raises `DataError` that names a damaged file.
     """
-    if tta < 1:
-        raise SettingError(f"tta {tta}: at least 1 view")
     here = cluster.here()
     split, model = split.part(here.index, here.count), cluster.local_copy(model)
     batch_size = split.batch_size(max(1, batch_size // here.count))

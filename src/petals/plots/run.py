@@ -47,7 +47,8 @@ def new_figure(caption: str, height: float = 3.2, **grid: Any) -> tuple[Figure, 
 
 def in_words(figure: Figure) -> str:
     """A figure's alternative text: its caption, then its titles."""
-    titles = [axes.get_title(loc) for axes in figure.axes for loc in ("left", "center")]
+    titles = [figure.get_suptitle()]
+    titles += [axes.get_title(loc) for axes in figure.axes for loc in ("left", "center")]
     result = "; ".join(" ".join(title.split()) for title in titles if title)
     text = f"{figure.get_label()} {result}".strip()
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1].rstrip()}…"
@@ -202,7 +203,9 @@ def mistakes(labels: np.ndarray, probabilities: np.ndarray, names: Sequence[str]
     correct = (probabilities.argmax(axis=1) == labels).sum()
     title = f"{correct:,} of {len(labels):,} are correct ({correct / len(labels):.0%})"
     most = f"; most common mistake: {titles[0]}" if titles else ""
-    plain_axis(axes, title + most, "photos of the class that were taken for the other")
+    plain_axis(axes, x="photos of the class that were taken for the other")
+    # Long names push the axes to the right: the title begins at the figure's edge.
+    figure.suptitle(title + most, x=0.01, ha="left", fontsize=TITLE, color=INK)
     axes.margins(x=0.1)
     axes.set_xticks([])  # the bars have their numbers
     axes.grid(visible=False)

@@ -58,9 +58,9 @@ def test_titles_state_the_result():
     assert left.get_title(loc="left") == "Loss: lowest 1.100 in epoch 1"
     assert right.get_title(loc="left") == "Macro F1: highest 0.300 in epoch 1"
     labels, guesses = np.repeat([0, 0, 1], [5, 2, 3]), np.repeat([0, 1], [5, 5])
-    (axes,) = run.mistakes(labels, np.eye(2)[guesses], ("rose", "iris")).axes
+    figure = run.mistakes(labels, np.eye(2)[guesses], ("rose", "iris"))
     title = "8 of 10 are correct (80%); most common mistake: rose → iris"
-    assert axes.get_title(loc="left") == title
+    assert figure.get_suptitle() == title
     scores = per_class(LABELS, np.eye(104)[LABELS], CLASSES)
     assert "0 of" in run.class_scores(scores).axes[0].get_title(loc="left")
 
