@@ -77,29 +77,26 @@ def _broad(u: np.ndarray) -> np.ndarray:
     return 2.6 * u * np.sqrt(1.0 - u)
 
 
-def _strap(u: np.ndarray) -> np.ndarray:
-    square = u * u
-    fourth = square * square
-    return np.minimum(np.sqrt(4.0 * u), np.sqrt(1.0 - fourth * fourth))
+def _fourth(u: np.ndarray) -> np.ndarray:
+    return np.square(np.square(u))
 
 
 def _fan(u: np.ndarray) -> np.ndarray:
-    square = u * u
-    return np.minimum(1.4 * u, 1.0) * np.sqrt(1.0 - square * square)
+    return np.minimum(1.4 * u, 1.0) * np.sqrt(1.0 - _fourth(u))
 
 
-# How far inside the outline a point lies, in half widths: u runs 0..1 from base to tip, v is the
-# distance from the axis; negative is outside.
+# Half the width of an outline in half widths of its frame, where u runs 0..1 from base to tip and v
+# is the distance from the axis.
 OUTLINES: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
-    "oval": lambda u, v: np.sqrt(4.0 * u * (1.0 - u)) - v,
-    "broad": lambda u, v: _broad(u) - v,
-    "fan": lambda u, v: _fan(u) - v,
-    "lance": lambda u, v: 2.6 * np.sqrt(u) * (1.0 - u) - v,
-    "kite": lambda u, v: np.minimum(2.2 * u, 1.83 * (1.0 - u)) - v,
-    "strap": lambda u, v: _strap(u) - v,
-    "heart": lambda u, v: _broad(clip(u + 0.24 * np.maximum(0.0, 1.0 - 2.4 * v))) - v,
-    "toothed": lambda u, v: _fan(clip(u + 0.2 * zigzag(2.5 * v))) - v,
-    "wavy": lambda u, v: _fan(u) * (0.82 + 0.18 * zigzag(4.5 * u)) - v,
+    "oval": lambda u, v: np.sqrt(4.0 * u * (1.0 - u)),
+    "broad": lambda u, v: _broad(u),
+    "fan": lambda u, v: _fan(u),
+    "lance": lambda u, v: 2.6 * np.sqrt(u) * (1.0 - u),
+    "kite": lambda u, v: np.minimum(2.2 * u, 1.83 * (1.0 - u)),
+    "strap": lambda u, v: np.minimum(np.sqrt(4.0 * u), np.sqrt(1.0 - _fourth(np.square(u)))),
+    "heart": lambda u, v: _broad(clip(u + 0.24 * np.maximum(0.0, 1.0 - 2.4 * v))),
+    "toothed": lambda u, v: _fan(clip(u + 0.2 * zigzag(2.5 * v))),
+    "wavy": lambda u, v: _fan(u) * (0.82 + 0.18 * zigzag(4.5 * u)),
 }
 # How much of a stroke's accent shows, 0..1, at a point and so far inside the outline.
 MARKS: dict[str, Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]] = {
@@ -193,7 +190,7 @@ class Frame:
         """
         u, v, pixels = self._patch(0.0)
         u, side = clip(u), np.abs(v)
-        inside = OUTLINES[outline](u, side)
+        inside = OUTLINES[outline](u, side) - side
         # A rounded petal is brighter on the side that faces the light, and its rim is darker, so
         # that petals of one colour can be told apart where they overlap.
         slope = 0.16 * dot(self.across, self.canvas.light) / (self.half_width + 1e-9)

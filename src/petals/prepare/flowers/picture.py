@@ -3,40 +3,18 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
 
 import numpy as np
 from PIL import Image
 
 from petals.errors import SettingError
-from petals.prepare.flowers import heads, stalks
 from petals.prepare.flowers.canvas import Canvas, Rng, clip, colour, direction
 from petals.prepare.flowers.flora import FLORA
+from petals.prepare.flowers.forms import FORMS
 from petals.prepare.flowers.plants import Flower, grow
 from petals.prepare.flowers.scenery import draw_background, draw_leaves, draw_light
 
 JPEG_QUALITY = 90
-# By how many degrees a flower is turned: any angle, unless it grows upwards.
-ANY, NEARLY, UPRIGHT = (0.0, 360.0), (-40.0, 40.0), (-24.0, 24.0)
-FORMS: dict[str, tuple[Callable[[Flower], None], tuple[float, float]]] = {
-    "open": (heads.draw_open, ANY),
-    "cluster": (heads.draw_cluster, ANY),
-    "globe": (heads.draw_globe, ANY),
-    "orchid": (heads.draw_orchid, NEARLY),
-    "pansy": (heads.draw_pansy, NEARLY),
-    "iris": (heads.draw_iris, NEARLY),
-    "half": (heads.draw_half, NEARLY),
-    "spathe": (heads.draw_spathe, UPRIGHT),
-    "spike": (stalks.draw_spike, UPRIGHT),
-    "bell": (stalks.draw_bell, UPRIGHT),
-    "cone": (stalks.draw_cone, UPRIGHT),
-    "plume": (stalks.draw_plume, UPRIGHT),
-    "tuft": (stalks.draw_tuft, UPRIGHT),
-    "quill": (stalks.draw_quill, UPRIGHT),
-    "fan": (stalks.draw_fan, UPRIGHT),
-    "cup": (stalks.draw_cup, UPRIGHT),
-    "spire": (stalks.draw_spike, UPRIGHT),
-}
 
 
 def draw_flower(label: int, index: int, size: int) -> np.ndarray:
