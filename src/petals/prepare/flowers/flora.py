@@ -58,19 +58,19 @@ class Traits:
 # form, petals, layers, outline, width, tip, base, mark, accent, centre, heart, radius, leaf, name
 _ROWS = """
 open     4 1 heart   .72 pink            yellow  eye    rose    star     lime    .34 narrow pink primrose
-orchid   3 1 oval    .36 cream           lime    stripe maroon  pouch    rose    .42 narrow hard-leaved pocket orchid
+orchid   3 1 oval    .36 cream           lime    stripe maroon  lip      rose    .42 narrow hard-leaved pocket orchid
 bell     3 1 kite    .30 violet/pink     lilac   plain  violet  none     white   .10 oval   canterbury bells
 pansy    5 1 wavy    .62 rose            magenta rim    white   none     white   .12 narrow sweet pea
 open     5 1 oval    .40 magenta         lilac   veins  purple  stamens  lime    .30 fern   wild geranium
 open     6 1 lance   .20 orange          orange  spots  maroon  stamens  brown   .62 narrow tiger lily
-orchid   3 1 oval    .50 white           white   plain  white   wings    magenta .26 oval   moon orchid
-fan      6 1 lance   .13 orange          gold    plain  blue    none     blue    .10 sword  bird of paradise
+orchid   3 1 oval    .50 white           white   plain  white   lip      magenta .26 oval   moon orchid
+half     6 1 lance   .13 orange          gold    plain  blue    nose     blue    .30 sword  bird of paradise
 spike   13 3 broad   .55 violet          purple  plain  violet  none     black   .10 fern   monkshood
 globe   80 1 strap   .10 blue            sky     plain  blue    none     white   .10 fern   globe thistle
 spike   14 3 wavy    .60 pink/yellow     rose    tips   cream   button   yellow  .30 narrow snapdragon
 open    20 1 strap   .08 yellow          gold    plain  yellow  seeds    orange  .42 none   colt's foot
 open    12 3 lance   .24 pink            rose    tips   crimson dome     cream   .50 oval   king protea
-tuft    34 1 strap   .04 magenta         purple  plain  purple  none     green   .50 fern   spear thistle
+half    34 1 strap   .04 magenta         purple  plain  purple  nose     green   .50 fern   spear thistle
 iris     3 1 broad   .42 yellow          gold    veins  brown   none     yellow  .10 sword  yellow iris
 open     8 4 broad   .60 yellow          gold    plain  yellow  none     gold    .10 fern   globe-flower
 open    14 1 strap   .11 rose            magenta plain  rose    dome     orange  .42 oval   purple coneflower
@@ -81,7 +81,7 @@ half     6 1 lance   .16 red             yellow  rim    yellow  whiskers gold   
 globe   48 1 broad   .30 lilac           violet  plain  lilac   pins     white   .50 narrow pincushion flower
 bell     1 1 broad   .34 crimson         maroon  spots  pink    none     lime    .10 sword  fritillary
 spike   22 1 lance   .36 red             crimson plain  red     none     white   .10 sword  red ginger
-spike   34 0 oval    .50 blue            violet  rim    white   none     white   .10 sword  grape hyacinth
+spike   34 1 oval    .50 blue            violet  rim    white   none     white   .10 sword  grape hyacinth
 open     4 1 fan     .78 red             black   eye    red     seeds    black   .16 fern   corn poppy
 plume   60 1 lance   .14 crimson         rose    plain  crimson none     red     .10 oval   prince of wales feathers
 open     5 1 kite    .44 blue            blue    plain  violet  tube     black   .30 oval   stemless gentian
@@ -89,10 +89,10 @@ cone    30 1 oval    .44 lime            green   tips   purple  none     green  
 cluster 12 5 toothed .50 rose/crimson    crimson rim    white   button   white   .16 narrow sweet william
 open    12 4 toothed .42 red/rose        crimson rim    pink    none     red     .10 narrow carnation
 cluster 10 5 oval    .34 lilac/white     rose    eye    lilac   none     rose    .10 oval   garden phlox
-open     8 1 kite    .30 sky             blue    plain  sky     mist     lime    .28 fern   love in the mist
+open     8 1 kite    .30 sky             blue    plain  sky     stamens  lime    .90 fern   love in the mist
 open     8 1 toothed .34 rose/white      magenta plain  pink    button   gold    .17 fern   cosmos
 open    18 1 kite    .09 blue            sky     plain  blue    dome     violet  .38 fern   alpine sea holly
-orchid   3 1 lance   .30 lilac           rose    plain  lilac   frill    crimson .46 oval   ruby-lipped cattleya
+orchid   3 1 wavy    .40 lilac           rose    plain  lilac   lip      crimson .46 oval   ruby-lipped cattleya
 cluster  6 6 strap   .13 rose            pink    plain  rose    stamens  rose    .90 sword  cape flower
 open    18 1 kite    .12 white           pink    tips   lime    pins     pink    .56 fern   great masterwort
 cone    16 1 kite    .50 pink            rose    tips   white   none     pink    .10 sword  siam tulip
@@ -129,18 +129,18 @@ open    12 1 oval    .16 violet          lilac   plain  violet  button   cream  
 open     6 1 wavy    .70 white           white   plain  white   dome     gold    .42 round  tree poppy
 open    15 1 lance   .18 gold            orange  stripe red     ring     black   .34 narrow gazania
 open     5 1 wavy    .48 rose/salmon     pink    spots  crimson stamens  rose    .75 oval   azalea
-open    10 3 lance   .21 white/pink      pink    plain  white   stamens  gold    .24 pad    water lily
+open    10 3 lance   .21 white/pink      pink    plain  white   stamens  gold    .24 round  water lily
 open     5 6 fan     .80 red/pink        crimson plain  red     none     crimson .10 oval   rose
 open     5 1 kite    .86 white           lime    veins  lilac   tube     green   .16 heart  thorn apple
 open     5 1 fan     .95 blue/magenta    white   eye    blue    tube     cream   .10 heart  morning glory
-open    10 1 oval    .18 white           lime    plain  white   corona   violet  .66 fern   passion flower
-open     9 2 kite    .42 pink            white   tips   rose    pod      lime    .26 pad    lotus
+open    10 1 oval    .18 white           lime    plain  white   pins     violet  .66 fern   passion flower
+open     9 2 kite    .42 pink            white   tips   rose    dome     lime    .26 round  lotus
 open     6 1 lance   .24 lilac           white   spots  purple  star     purple  .42 oval   toad lily
 spathe   1 1 heart   .62 red             crimson veins  crimson spadix   cream   .60 heart  anthurium
 open     5 1 oval    .42 white           gold    eye    white   none     gold    .10 oval   frangipani
 open     6 1 kite    .40 purple/sky      violet  stripe rose    stamens  cream   .32 heart  clematis
 open     5 1 wavy    .70 red/yellow      maroon  eye    red     column   gold    .85 oval   hibiscus
-open     5 2 lance   .30 violet          purple  inner  white   stamens  gold    .20 fern   columbine
+open     5 2 lance   .30 violet          purple  rim    white   stamens  gold    .20 fern   columbine
 open     5 1 kite    .60 white           white   rim    rose    tube     crimson .20 oval   desert-rose
 open     5 1 heart   .52 magenta         maroon  veins  maroon  column   pink    .40 round  tree mallow
 cup      5 1 broad   .40 white/pink      rose    plain  white   none     rose    .10 oval   magnolia
@@ -149,8 +149,8 @@ cluster 15 4 oval    .40 white           white   plain  white   button   lime   
 pansy    5 1 lance   .40 orange          yellow  spots  red     column   red     .50 oval   canna lily
 open     6 1 kite    .42 red             lime    stripe white   stamens  cream   .55 sword  hippeastrum
 open    22 3 strap   .05 red             magenta plain  red     dome     maroon  .22 oval   bee balm
-quill   20 1 kite    .22 rose            pink    plain  rose    none     violet  .24 narrow pink quill
-spire   14 1 fan     .50 rose            pink    spots  maroon  none     white   .10 oval   foxglove
+plume   20 1 kite    .22 rose            pink    plain  rose    none     violet  .24 narrow pink quill
+bell     6 1 fan     .30 rose            pink    spots  maroon  none     white   .10 oval   foxglove
 cluster  5 3 kite    .56 magenta         rose    veins  purple  star     white   .34 oval   bougainvillea
 open     8 5 broad   .52 pink/white      rose    plain  pink    none     rose    .10 oval   camellia
 open     5 1 heart   .36 lilac           purple  veins  purple  column   white   .26 round  mallow

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable
 
 from petals.prepare.flowers.canvas import blend
-from petals.prepare.flowers.flora import COLOURS
 from petals.prepare.flowers.plants import GOLD, UP, WHITE, Flower, seeds
 
 
@@ -18,17 +17,11 @@ def draw_open(flower: Flower) -> None:
         length = 1.0 - step * layer
         if layer:
             flower.shadow(length * 1.05)
-        inner = traits.mark == "inner" and layer > 0
         first = between(0.0, 8.0) + layer * (180.0 / traits.petals + 9.0)
         for k in range(traits.petals):
-            long = length * between(0.9, 1.0) * (0.75 if inner else 1.0)
-            width = traits.width * (1.6 if inner else 1.0)
+            long = length * between(0.9, 1.0)
             angle = first + 360.0 * k / traits.petals + between(-3.0, 3.0)
-            part = flower.turned(angle, long, width * long)
-            if inner:
-                part.stroke("fan", flower.accent, flower.accent)
-            else:
-                part.petal(fade=0.25 * (layer % 2))
+            flower.turned(angle, long, traits.width * long).petal(fade=0.25 * (layer % 2))
     flower.centre()
 
 
@@ -56,25 +49,18 @@ def draw_globe(flower: Flower) -> None:
 
 
 def draw_orchid(flower: Flower) -> None:
-    """Three sepals, two wide wings and a lip, whose kind the centre names."""
-    kind, lip, between = flower.traits.centre, flower.heart, flower.rng.between
+    """Three sepals, two wide wings and a lip."""
+    width, between = flower.traits.width, flower.rng.between
     for angle in (UP, 38.0, 142.0):
-        flower.turned(angle, between(0.9, 1.0), flower.traits.width).petal(fade=0.3)
-    wide = 0.62 if kind == "wings" else 0.44
-    wing = "wavy" if kind == "frill" else "broad"
+        flower.turned(angle, between(0.9, 1.0), width).petal(fade=0.3)
     for angle in (-172.0, -8.0):
-        part = flower.turned(angle + between(-4.0, 4.0), 0.98, wide)
-        part.stroke(wing, flower.base, flower.tip, "veins", flower.accent)
+        part = flower.turned(angle + between(-4.0, 4.0), 0.98, 1.2 * width)
+        part.stroke("broad", flower.base, flower.tip, "veins", flower.accent)
     flower.shadow(0.5)
-    if kind == "pouch":
-        flower.turned(0.0, 0.34, 0.42, 0.42j).disc(1.2 * lip, 0.8 * lip)
-        flower.turned(0.0, 0.2, 0.1, 0.14j).disc(0.4 * lip, 0.6 * lip)
-    elif kind == "frill":
-        flower.turned(90.0, 0.95, 0.55).stroke("wavy", GOLD, lip, "eye")
-    else:
-        for angle in (40.0, 140.0, 90.0):
-            flower.turned(angle, 0.5, 0.18).stroke("broad", GOLD, lip)
-    flower.ball(0.1, WHITE, lip)
+    for angle in (40.0, 140.0, 90.0):
+        lobe = flower.turned(angle, 0.5 + 0.5 * flower.traits.radius, 0.24)
+        lobe.stroke("broad", GOLD, flower.heart)
+    flower.ball(0.1, WHITE, flower.heart)
 
 
 def draw_pansy(flower: Flower) -> None:
@@ -133,23 +119,17 @@ def draw_spathe(flower: Flower) -> None:
 
 
 def draw_spike(flower: Flower) -> None:
-    """Florets along a stem, smaller towards its tip; a spire's hang down."""
+    """Florets along a stem, smaller towards its tip."""
     traits, count, layers = flower.traits, flower.traits.petals, flower.traits.layers
-    drooping = traits.form == "spire"
     flower.stem(UP, 2.3, 0.05, 1.3j)
     for k in range(count):
         rise = k / (count - 1)
         side = (-1.0, 1.0, 0.0)[k % 3] if count > 10 else (-0.7, 0.7)[k % 2]
         size = (1.5 if count > 10 else 1.9) * (1.0 - 0.6 * rise) / math.sqrt(count)
         at = complex(0.55 * size * side, 0.85 - 1.75 * rise)
-        angle = (90.0 - 40.0 * side) if drooping else UP + 48.0 * side
-        size *= 1.75 if drooping else 1.15
-        floret = flower.turned(angle + flower.rng.between(-8.0, 8.0), size, at=at)
+        angle = UP + 48.0 * side + flower.rng.between(-8.0, 8.0)
+        floret = flower.turned(angle, 1.15 * size, at=at)
         floret.shadow(0.9, 0.3)
-        if layers == 0:
-            floret.ball(0.55, flower.tip, flower.base)
-            floret.ball(0.15, flower.accent, flower.accent, at=0.3 + 0j)
-            continue
         turn = 90.0 if layers < 5 else 288.0
         for j in range(layers):
             lean = turn * (j / (layers - 1) - 0.5) if layers > 1 else 0.0
@@ -207,50 +187,6 @@ def draw_plume(flower: Flower) -> None:
         part.petal(fade=0.5 * (k % 2))
 
 
-def draw_tuft(flower: Flower) -> None:
-    """A thistle: a brush of petals out of a spiny ball."""
-    traits, between, middle = flower.traits, flower.rng.between, 0.42j
-    flower.stem(90.0, 1.0, 0.07, 0.6j)
-    for k in range(traits.petals):
-        lean = 130.0 * (k * 7 % traits.petals / traits.petals - 0.5) + between(-3.0, 3.0)
-        flower.turned(UP + lean, between(1.0, 1.2), traits.width, 0.15j).petal()
-    for k in range(11):
-        spike = flower.turned(UP + 26.0 * (k - 5), 0.66, 0.07, middle)
-        spike.stroke("kite", flower.green, 1.3 * flower.green)
-    ball = flower.turned(0.0, traits.radius, traits.radius * 0.92, middle)
-    ball.disc(flower.heart, 0.6 * flower.heart, "seeds")
-
-
-def draw_quill(flower: Flower) -> None:
-    """A feather of bracts with a flower on either side."""
-    traits, heart = flower.traits, flower.heart
-    for side, rise in ((-1.0, 0.2), (1.0, 0.5)):
-        at = complex(0.32 * side, 0.4 - 1.2 * rise)
-        for k in range(3):
-            part = flower.turned(UP + side * (35.0 + 32.0 * k), 0.42, 0.16, at)
-            part.stroke("oval", 0.8 * heart, 1.2 * heart)
-    flower.stem(UP, 1.2, 0.06, 1.7j)
-    flower.turned(UP, 0.6, traits.width, -0.55j).petal()
-    for k in range(traits.petals):
-        rise = 1.0 - k / (traits.petals - 1)
-        length = 0.72 - 0.25 * rise + flower.rng.between(-0.03, 0.03)
-        angle, at = UP + (-30.0, 30.0)[k % 2], complex(0.0, 0.85 - 1.5 * rise)
-        flower.turned(angle, length, traits.width, at).petal()
-
-
-def draw_fan(flower: Flower) -> None:
-    """A bird of paradise: a crest over a beak."""
-    traits, between, low = flower.traits, flower.rng.between, -0.35 + 0.35j
-    flower.stem(100.0, 1.3, 0.08, low)
-    for k in range(traits.petals):
-        angle = -142.0 + 96.0 * k / (traits.petals - 1) + between(-5.0, 5.0)
-        flower.turned(angle, between(1.1, 1.25), traits.width, low).petal()
-    for angle in (-62.0, -24.0):
-        flower.turned(angle, 1.0, 0.1, low).stroke("kite", flower.accent, flower.accent)
-    beak = flower.turned(-8.0, 1.5, 0.16, -0.6 + 0.38j)
-    beak.stroke("lance", flower.green, COLOURS["crimson"])
-
-
 def draw_cup(flower: Flower) -> None:
     """A tulip: petals that stand upright, some behind and some in front."""
     traits, between, low = flower.traits, flower.rng.between, 0.75j
@@ -258,8 +194,6 @@ def draw_cup(flower: Flower) -> None:
     for lean in (-30.0, 30.0, 0.0):
         length = 1.62 * between(0.95, 1.02)
         flower.turned(UP + lean, length, traits.width, low).petal(fade=0.45)
-    if traits.centre == "stamens":
-        flower.rays(3, 0.75, 0.05, flower.heart, dots=0.08, spread=50.0, towards=UP + 8)
     for lean in (-15.0, 15.0) if traits.petals < 6 else (-22.0, 22.0, 0.0):
         length = 1.45 * between(0.95, 1.02)
         flower.turned(UP + lean + between(-3.0, 3.0), length, traits.width, low).petal()
@@ -280,9 +214,5 @@ FORMS: dict[str, tuple[Callable[[Flower], None], tuple[float, float]]] = {
     "bell": (draw_bell, UPRIGHT),
     "cone": (draw_cone, UPRIGHT),
     "plume": (draw_plume, UPRIGHT),
-    "tuft": (draw_tuft, UPRIGHT),
-    "quill": (draw_quill, UPRIGHT),
-    "fan": (draw_fan, UPRIGHT),
     "cup": (draw_cup, UPRIGHT),
-    "spire": (draw_spike, UPRIGHT),
 }

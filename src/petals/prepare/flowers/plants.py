@@ -13,7 +13,7 @@ UP = -90.0  # degrees
 GOLDEN = 137.508  # degrees between one seed and the next in a flower head
 WHITE = colour(0.96, 0.95, 0.88)
 GOLD = COLOURS["gold"]
-HEADS = {"button", "seeds", "dome", "ring", "pod"}  # these sit on a disc of seeds
+HEADS = {"button", "seeds", "dome", "ring"}  # these sit on a disc of seeds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,10 +85,6 @@ class Flower(Frame):
             case "ring":
                 for k in range(16):
                     self.turned(22.5 * k, 0.2 * radius, start=0.9 * radius).dot(1.0, GOLD)
-            case "pod":
-                for _, seed in seeds(7, 0.7):
-                    middle.dot(0.13, COLOURS["brown"], seed)
-                self.rays(18, radius * 1.6, 0.012, GOLD, dots=0.03)
             case "tube":
                 self.ball(1.15 * radius, self.base, 1.1 * heart, "ruffled")
                 self.ball(0.75 * radius, 0.35 * heart, 0.8 * heart)
@@ -101,19 +97,8 @@ class Flower(Frame):
                 self.rays(1, radius * 1.1, 0.05, heart, dots=0.07)
                 self.dot(0.06, heart)
             case "star":
-                middle.star(1.0, 0.35, heart)
-            case "corona":
-                self.rays(36, radius, 0.03, heart)
-                self.ball(0.26, 0.5 * heart, 0.7 * heart)
-                self.star(0.36, 0.12, COLOURS["lime"])
-            case "mist":
-                self.rays(16, 1.12, 0.014, self.green)
-                middle.disc(heart, 0.7 * heart, "seeds")
-
-    def star(self, length: float, width: float, paint: Colour) -> None:
-        """Five narrow rays."""
-        for k in range(5):
-            self.turned(72.0 * k, length, width).stroke("kite", 0.8 * paint, paint)
+                for k in range(5):
+                    middle.turned(72.0 * k, 1.0, 0.35).stroke("kite", 0.8 * heart, heart)
 
 
 def grow(traits: Traits, canvas: Canvas, rng: Rng) -> Flower:

@@ -39,11 +39,6 @@ def draw_leaves(flower: Flower) -> None:
         for k in range(4):
             leaf = flower.turned(UP + 32.0 * (k - 1.5) + between(-8, 8), 2.4, 0.13, 1.2j)
             leaf.stroke("lance", dark, bright, "veins", 0.8 * green)
-    elif kind == "pad":
-        pad = flower.turned(first, 1.3, 1.2, 0.15 + 0.2j)
-        pad.disc(1.1 * green, 0.8 * green)
-        for k in range(9):
-            pad.turned(40.0 * k, 0.95, 0.02).stroke("strap", dark, dark)
     elif kind == "fern":
         for k in range(4):
             frond = flower.turned(first + 90.0 * k + between(-20, 20), 1.5)
