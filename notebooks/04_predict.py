@@ -28,7 +28,6 @@ model = "auto"  # a classifier.h5 or a run's folder; auto = the best of runs/, o
 photos = "auto"  # a folder or glob; auto = photos of attached datasets, else the data's test split
 data = "auto"  # where the test split is: auto, embedded, a folder, gs://..., owner/slug
 weights = "auto"  # auto | imagenet | none | FILE: the backbone's weights, if the model lacks them
-fit = "crop"  # crop | squash: the middle square of a photo, or the whole of it
 top = 5  # [1, 20]: likeliest classes to show for each photo
 limit = 0  # >= 0: photos at most, for trying things out; 0 = all
 accelerator = "auto"  # auto | tpu | gpu | cpu: the device that the run must have
@@ -88,7 +87,7 @@ else:
 # %%
 paths = classify.photos_for(photos, limit)
 answers = (
-    classify.predict_photos(classifier, card, paths, fit)
+    classify.predict_photos(classifier, card, paths)
     if paths
     else classify.predict_test_split(classifier, card, data, limit)
 )

@@ -49,13 +49,6 @@ def main() -> None: ...
     show_default=True,
     help="Share of photos for the test split; unused with --test-photos.",
 )
-@click.option(
-    "--fit",
-    type=click.Choice(["crop", "squash"]),
-    default="crop",
-    show_default=True,
-    help="Keep the middle square, or squeeze the whole photo into it.",
-)
 @exits_with_code
 def write(photos: Path, output: Path, **options: Any) -> None:
     """Write OUTPUT/tfrecords-jpeg-SxS/{train,val,test} from PHOTOS/CLASS/*.

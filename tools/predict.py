@@ -26,13 +26,6 @@ from kernelkit.terminal.cli import exits_with_code
     "--top", type=click.IntRange(1), default=5, show_default=True, help="Likeliest classes to tell."
 )
 @click.option(
-    "--fit",
-    type=click.Choice(["crop", "squash"]),
-    default="crop",
-    show_default=True,
-    help="Keep the middle square, or squeeze the whole photo into it.",
-)
-@click.option(
     "--weights",
     default="auto",
     show_default=True,
@@ -50,7 +43,6 @@ def main(
     photos: tuple[str, ...],
     output: Path | None,
     top: int,
-    fit: str,
     weights: str,
     export_to: Path | None,
 ) -> None:
@@ -63,9 +55,7 @@ def main(
     from petals.classify import classify
 
     click.echo(
-        classify(
-            model, photos, weights=weights, fit=fit, top=top, output=output, export_to=export_to
-        )
+        classify(model, photos, weights=weights, top=top, output=output, export_to=export_to)
     )
 
 

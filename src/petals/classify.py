@@ -89,24 +89,22 @@ def classify(
     photos: Sequence[str],
     *,
     weights: str = AUTO,
-    fit: str = "crop",
     top: int = 5,
     output: Path | None = None,
     export_to: Path | None = None,
 ) -> str:
     """Predict what photos show, with the model from a file or a run's folder; returns a table.
 
-    `photos`: files, folders and globs; `weights` as in `petals.models.restore.restore`; `fit`:
-    "crop" for the middle square, "squash" for the whole photo. With `output` the table and a
-    picture are written there; with `export_to` the model is also exported, which needs no photos.
-    Raises `DataError` for a photo that cannot be read, before anything is written, and
-    `WeightsError` for a model.
+    `photos`: files, folders and globs, of which the middle square is taken; `weights` as in
+    `petals.models.restore.restore`. With `output` the table and a picture are written there; with
+    `export_to` the model is also exported, which needs no photos. Raises `DataError` for a photo
+    that cannot be read, before anything is written, and `WeightsError` for a model.
     """
     lines = []
     paths = find_photos(photos) if photos or not export_to else []
     classifier, card = restore(find_model(model), weights)
     if paths:
-        answers = predict_photos(classifier, card, paths, fit)
+        answers = predict_photos(classifier, card, paths)
         lines.append(str(answers.table(top)))
         if output:
             answers.write(output, top)
@@ -118,18 +116,16 @@ def classify(
     return "\n".join(lines)
 
 
-def predict_photos(
-    classifier: Classifier, card: ModelCard, paths: Sequence[Path], fit: str = "crop"
-) -> Answers:
+def predict_photos(classifier: Classifier, card: ModelCard, paths: Sequence[Path]) -> Answers:
     """A restored classifier's predictions for photos; raises `DataError` for an unreadable one."""
     first, rows = [], []
 
     def square(path: Path) -> np.ndarray:
         try:
-            pictures = photo_files.squares(path, [card.image_size], fit)
+            (picture,) = photo_files.squares(path, [card.image_size])
         except photo_files.PhotoError as error:
             raise DataError(f"{path}: {error}: leave it out, or save it again as a JPEG") from None
-        return np.asarray(pictures[card.image_size], np.uint8)
+        return np.asarray(picture, np.uint8)
 
     with ThreadPoolExecutor(cpu_count()) as pool:
         for begin in range(0, len(paths), CHUNK):

@@ -11,18 +11,15 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageOps
 
-FITS = ("crop", "squash")
-
 
 class PhotoError(Exception):
     """This photo cannot be used; the text is the reason."""
 
 
-def squares(path: Path, sizes: Sequence[int], fit: str = "crop") -> dict[int, Image.Image]:
-    """The photo as an RGB square of each size (pixels), upright as the camera says.
+def squares(path: Path, sizes: Sequence[int]) -> list[Image.Image]:
+    """The photo's middle as an RGB square of each size (pixels), upright as the camera says.
 
-    `fit`: "crop" keeps the middle square, "squash" the whole picture. Raises `PhotoError` with the
-    reason if the file is not an image or is truncated.
+    Raises `PhotoError` with the reason if the file is not an image or is truncated.
     """
     try:
         with Image.open(path) as image:
@@ -32,7 +29,7 @@ def squares(path: Path, sizes: Sequence[int], fit: str = "crop") -> dict[int, Im
             rgb = _to_rgb(ImageOps.exif_transpose(image))
     except Exception as error:  # Pillow's decoders raise OSError, SyntaxError, struct.error ...
         raise PhotoError(f"not a whole image ({error})") from None
-    return {size: _square(rgb, size, fit) for size in sizes}
+    return [_square(rgb, size) for size in sizes]
 
 
 def _to_rgb(image: Image.Image) -> Image.Image:
@@ -47,10 +44,10 @@ def _to_rgb(image: Image.Image) -> Image.Image:
     return image.convert("RGB")
 
 
-def _square(image: Image.Image, size: int, fit: str) -> Image.Image:
+def _square(image: Image.Image, size: int) -> Image.Image:
     if image.size == (size, size):
         return image
     side = min(image.size)
     left, top = (image.width - side) // 2, (image.height - side) // 2
-    box = (left, top, left + side, top + side) if fit == "crop" else None
+    box = (left, top, left + side, top + side)
     return image.resize((size, size), Image.Resampling.BICUBIC, box=box, reducing_gap=2.0)

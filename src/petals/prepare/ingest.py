@@ -6,7 +6,7 @@ import hashlib
 import io
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from os import cpu_count
@@ -36,7 +36,6 @@ class IngestSettings:
     sizes   sides in pixels, each from 8 to 4096: every split is written in each size
     val     expected share of each class for validation
     test    expected share of each class for the test split; unused with test photos
-    fit     "crop" or "squash": how a photo is made square
 
     Raises `SettingError` for a value out of range.
     """
@@ -44,7 +43,6 @@ class IngestSettings:
     sizes: Sequence[int] = (192,)
     val: float = 0.2
     test: float = 0.2
-    fit: str = "crop"
 
     def __post_init__(self) -> None:
         if not self.sizes or any(not 8 <= size <= 4096 for size in self.sizes):
@@ -53,8 +51,6 @@ class IngestSettings:
             raise SettingError(
                 f"val {self.val} and test {self.test}: shares of the photos, less than 1 in sum"
             )
-        if self.fit not in photo_files.FITS:
-            raise SettingError(f"fit {self.fit!r}: {' or '.join(photo_files.FITS)}")
 
 
 @dataclass
@@ -69,25 +65,18 @@ class Summary:
     left_out: dict[str, str] = field(default_factory=dict)
     shards_written: int = 0
 
-    @property
-    def advice(self) -> list[str]:
-        """A line for each class that is missing from train or val."""
-        advice = []
-        for label, name in enumerate(self.class_names):
-            missing = [split for split in ("train", "val") if not self.images[split][label]]
-            if missing:
-                count = sum(counts[label] for counts in self.images.values())
-                advice.append(
-                    f"class {name} ({count} photos) has none in {' and '.join(missing)}: add photos"
-                )
-        return advice
-
     def __str__(self) -> str:
         counts = ", ".join(f"{n.total():,} {split}" for split, n in self.images.items())
         head = f"{self.output}: {len(self.class_names)} classes, {counts}"
         lines = [f"{head}; {self.shards_written} new shards"]
         lines += [f"left out: {path}: {why}" for path, why in sorted(self.left_out.items())]
-        return "\n".join(lines + [f"note: {line}" for line in self.advice])
+        for split in ("train", "val"):
+            absent = [
+                n for label, n in enumerate(self.class_names) if not self.images[split][label]
+            ]
+            if absent:
+                lines.append(f"no photo in {split}, so add some: {', '.join(absent)}")
+        return "\n".join(lines)
 
 
 def make_tfrecords(
@@ -146,7 +135,7 @@ class _Shard:
     photos: tuple[Photo, ...]
 
     def key(self, settings: IngestSettings) -> str:
-        parts = [JPEG_QUALITY, settings.fit, settings.sizes, self.split, self.number]
+        parts = [JPEG_QUALITY, settings.sizes, self.split, self.number]
         parts += [f"{photo.digest}{photo.label}" for photo in self.photos]
         return hashlib.blake2b(repr(parts).encode(), digest_size=16).hexdigest()
 
@@ -194,34 +183,48 @@ class _Ingest:
 
     def write(self, photos_read: Sequence[Photo]) -> None:
         """Write the shards that are not in the manifest, and add each to it once it is complete."""
-        summary, output, plan = self.summary, self.summary.output, self._plan(photos_read)
-        before, after = _manifest(output), {}
-        total, done = sum(len(shard.photos) for shard in plan), 0
+        summary, plan = self.summary, self._plan(photos_read)
+        before, after = _manifest(summary.output), {}
+        total, done, current = sum(len(shard.photos) for shard in plan), 0, set[Path]()
         for shard in plan:
             key = shard.key(self.settings)
-            entry = before.get(key)
-            if not entry or not all((output / name).is_file() for name in entry["files"]):
-                entry = self._write_shard(shard, done, total)
-                summary.shards_written += len(entry["files"])
+            left_out = before.get(key)
+            if left_out is None or not all(p.is_file() for p in self._paths(shard, left_out)):
+                left_out = self._write_shard(shard, done, total)
+                summary.shards_written += len(self._paths(shard, left_out))
             done += len(shard.photos)
             self.progress("writing", done, total)
-            summary.left_out.update(entry["left_out"])
-            summary.images[shard.split].update({int(n): m for n, m in entry["labels"].items()})
-            if entry["files"]:
-                after[key] = entry
-                storage.write_json(output / MANIFEST, {**before, **after})
-        if not after:
+            summary.left_out.update(left_out)
+            labels = [photo.label for photo in shard.photos if str(photo.path) not in left_out]
+            summary.images[shard.split].update(labels)
+            after[key] = left_out
+            current.update(self._paths(shard, left_out))
+            if current:
+                storage.write_json(summary.output / MANIFEST, {**before, **after})
+        if not current:
             reasons = [f"{path}: {why}" for path, why in summary.left_out.items()]
             raise DataError("\n  ".join(["no usable photo was found", *reasons[:5]]))
         # Shards of an earlier call with other photos would otherwise be read along with these.
-        current = {output / name for entry in after.values() for name in entry["files"]}
-        for path in set(output.glob("tfrecords-jpeg-*/*/*.tfrec")) - current:
+        for path in set(summary.output.glob("tfrecords-jpeg-*/*/*.tfrec")) - current:
             path.unlink()
-        storage.write_json(output / MANIFEST, after)
-        storage.write_json(output / classes.FILE_NAME, summary.class_names)
+        storage.write_json(summary.output / MANIFEST, after)
+        storage.write_json(summary.output / classes.FILE_NAME, summary.class_names)
 
-    def _write_shard(self, shard: _Shard, done: int, total: int) -> dict[str, Any]:
-        """Decode, resize and encode a shard's photos on all cores, then write it in each size."""
+    def _paths(self, shard: _Shard, left_out: Mapping[str, str]) -> list[Path]:
+        """The files of a shard, one a size."""
+        count, output = len(shard.photos) - len(left_out), self.summary.output
+        return [
+            Path(shards.folder(output, size, shard.split))
+            / shards.shard_name(shard.number, size, count)
+            for size in self.settings.sizes
+            if count
+        ]
+
+    def _write_shard(self, shard: _Shard, done: int, total: int) -> dict[str, str]:
+        """Write a shard in each size; returns why photos are left out.
+
+        The photos are decoded, resized and encoded on all cores.
+        """
         good, left_out = [], {}
         results = zip(shard.photos, self.pool.map(self._jpegs, shard.photos), strict=True)
         for number, (photo, jpegs) in enumerate(results, done + 1):
@@ -230,32 +233,27 @@ class _Ingest:
             else:
                 good.append((photo, None if shard.split == "test" else photo.label, jpegs))
             self.progress("writing", number, total)
-        files, output = [], self.summary.output
-        for size in self.settings.sizes if good else ():
-            name = shards.shard_name(shard.number, size, len(good))
-            path = Path(shards.folder(output, size, shard.split)) / name
+        for place, path in enumerate(self._paths(shard, left_out)):
             tfrecords.write_shard(
                 path,
-                (tfrecords.Example(jpegs[size], photo.id, label) for photo, label, jpegs in good),
+                (tfrecords.Example(jpegs[place], photo.id, label) for photo, label, jpegs in good),
             )
-            files.append(str(path.relative_to(output)))
-        labels = Counter(photo.label for photo, _, _ in good)
-        return {"files": files, "labels": labels, "left_out": left_out}
+        return left_out
 
-    def _jpegs(self, photo: Photo) -> dict[int, bytes] | PhotoError:
+    def _jpegs(self, photo: Photo) -> list[bytes] | PhotoError:
         try:
-            return encode(photo.path, self.settings.sizes, self.settings.fit)
+            return encode(photo.path, self.settings.sizes)
         except PhotoError as error:
             return error
 
 
-def encode(path: Path, sizes: Sequence[int], fit: str = "crop") -> dict[int, bytes]:
+def encode(path: Path, sizes: Sequence[int]) -> list[bytes]:
     """The photo as a JPEG in each size (pixels); raises `PhotoError`."""
-    jpegs = {}
-    for size, picture in photo_files.squares(path, sizes, fit).items():
+    jpegs = []
+    for picture in photo_files.squares(path, sizes):
         buffer = io.BytesIO()
         picture.save(buffer, "JPEG", quality=JPEG_QUALITY)
-        jpegs[size] = buffer.getvalue()
+        jpegs.append(buffer.getvalue())
     return jpegs
 
 
