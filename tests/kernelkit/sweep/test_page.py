@@ -45,7 +45,7 @@ def write(folder, rows, varying, title="tiny", minimize=False, **options):
     of_project = project.shown(folder)
     names = of_project.measures or {name: name for row in rows for name in row.metrics}
     measures = replace(of_project, score="macro_f1", measures=names, minimize=minimize)
-    options = {"columns": varying, "axes": varying, "base": {}, "folder": folder} | options
+    options = {"columns": varying, "base": {}, "folder": folder} | options
     results.write(RunsPage(title, rows, measures, **options))
     return folder / "index.html"
 
