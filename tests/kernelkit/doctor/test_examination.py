@@ -10,7 +10,16 @@ import pytest
 from kernelkit import errors
 from kernelkit.checks import contents
 from kernelkit.doctor import examination
-from kernelkit.doctor.assumptions import ASSUMPTIONS, OTHER, SAME, UNTRIED, judged, markdown
+from kernelkit.doctor.assumptions import (
+    ASSUMPTIONS,
+    HARDWARE,
+    OR,
+    OTHER,
+    SAME,
+    UNTRIED,
+    judged,
+    markdown,
+)
 from kernelkit.doctor.examination import examine
 from local_kaggle import ServerLimits, server
 from local_kaggle.execution.sandbox import MountedSource
@@ -29,7 +38,7 @@ def doctor(repository, quick_sessions, timing, monkeypatch):
         stream = io.StringIO()
         rows = examine(local=True, stream=stream, timing=timing, **options)
         doctor.told = stream.getvalue()
-        return {row.assumption.key: (row.verdict, row.seen) for row in rows}
+        return {row.key: (row.verdict, row.seen) for row in rows}
 
     return doctor
 
@@ -42,8 +51,7 @@ def test_the_local_kaggle_is_held_to_the_same_contract(doctor, repository):
     rows = doctor(run=True)
     assert not others(rows)
     untried = {key for key, (verdict, _) in rows.items() if verdict == UNTRIED}
-    entered = {a.key for a in ASSUMPTIONS if a.key.startswith("submission.")}
-    assert untried == {a.key for a in ASSUMPTIONS if a.hardware} | entered
+    assert untried == {key for key in ASSUMPTIONS if key.startswith(HARDWARE)}
     assert "leaves the private kernels tester/kernelkit-doctor and tester/" in doctor.told
     table = repository.runs / "doctor" / "rehearsal.md"
     assert "| the working folder | /kaggle/working | /kaggle/working | as assumed |" in (
@@ -52,33 +60,11 @@ def test_the_local_kaggle_is_held_to_the_same_contract(doctor, repository):
     assert not others(doctor(run=True)), "its kernels are there already"
 
 
-@pytest.mark.long
-def test_a_sample_submission_is_entered_on_request(doctor, repository):
-    repository.describe(competition_sources=[])
-    with pytest.raises(errors.PreflightError, match="needs a competition"):
-        doctor(submit="a try")
-    repository.describe(competition_sources=["garden"])
-    rows = doctor(submit="a try")
-    assert "a probe did not finish: garden has no sample submission" in doctor.told
-    catalogue = repository.runs / "local_kaggle" / "catalogue"
-    (catalogue / "competitions/garden/sample_submission.csv").write_text("id,label\n1,a\n2,a\n")
-    rows = doctor(submit="a try")
-    assert rows["submission.states"] == (OTHER, "pending, then error")
-    assert "does not say how to score this" in rows["submission.result"][1]
-    (catalogue / "solutions").mkdir()
-    (catalogue / "solutions/garden.csv").write_text("id,label\n1,a\n2,b\n")
-    (catalogue / "solutions/garden.toml").write_text('metric = "accuracy"\n')
-    rows = doctor(submit="a try")
-    assert not others(rows)
-    assert rows["submission.hours"] == (SAME, "1")
-    assert "one submission of today, about 40 requests" in doctor.told
-
-
 def test_after_ctrl_c_the_table_holds_what_was_seen_by_then(doctor, repository, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(examination, "_save", interrupted)
+    monkeypatch.setattr(examination.Examination, "save", interrupted)
     with pytest.raises(KeyboardInterrupt):
         doctor(run=True)
     table = (repository.runs / "doctor" / "rehearsal.md").read_text()
@@ -119,12 +105,12 @@ def test_a_probe_that_fails_stops_no_other(doctor):
     assert "a probe did not finish: SaveKernel: Maximum batch CPU session" in doctor.told
 
 
-@pytest.mark.parametrize("assumption", ASSUMPTIONS, ids=lambda assumption: assumption.key)
-def test_each_assumption_is_judged_by_its_own_fact(assumption):
-    facts = {each.key: (*each.assumed, "unknown")[0] for each in ASSUMPTIONS if each.assumed}
-    facts[assumption.key] = "something | else"
+@pytest.mark.parametrize("key", ASSUMPTIONS)
+def test_each_assumption_is_judged_by_its_own_fact(key):
+    facts = {each: assumed.split(OR)[0] for each, (_, assumed) in ASSUMPTIONS.items()}
+    facts[key] = "something | else"
     rows = judged(facts)
-    assert [row.assumption.key for row in rows if row.verdict == OTHER] == [assumption.key]
+    assert [row.key for row in rows if row.verdict == OTHER] == [key]
     assert "something \\| else | other |" in markdown(rows)
 
 
