@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import datetime
 import json
 import math
-from collections.abc import Iterator
 from pathlib import Path
 
 from kernelkit import files
@@ -31,27 +29,22 @@ class Budget:
         spent = self._spent()
         return {name: max(0, given - spent[name]) for name, given in self.given.items()}
 
-    @contextlib.contextmanager
-    def spending(self, **needed: float) -> Iterator[list[bool]]:
-        """Take so much off before the block; raises `CapacityError` where too little is left.
-
-        The block appends False to the list where it knows that nothing was spent; then the sum is
-        given back.
-        """
+    def spend(self, **sums: float) -> None:
+        """Take these sums off; raises `CapacityError` where too little is left."""
         with files.locked(self._lock):
             left = self.left()
-            for name, value in needed.items():
+            for name, value in sums.items():
                 if not 0 <= value <= left[name]:  # NaN is neither
                     raise CapacityError(
                         f"today's budget has {left[name]:g} {name} left and this takes {value:g}: "
                         f"ask the person who started the server (kernelkit mcp --{name})"
                     )
-            self._add(needed, 1)
-        spent: list[bool] = []
-        yield spent
-        if False in spent:
-            with files.locked(self._lock):
-                self._add(needed, -1)
+            self._add(sums, 1)
+
+    def give_back(self, **sums: float) -> None:
+        """Undo a `spend` that turned out to cost nothing."""
+        with files.locked(self._lock):
+            self._add(sums, -1)
 
     def _add(self, sums: dict[str, float], sign: int) -> None:
         spent = self._spent()
@@ -64,16 +57,16 @@ class Budget:
             content = json.loads(self.path.read_text(encoding="utf-8"))
             day = datetime.date.fromisoformat(content["day"]).isoformat()
             spent = {name: content[name] + 0.0 for name in nothing}
-            if all(0 <= value < math.inf for value in spent.values()):
-                return spent if day >= _today() else nothing
         except FileNotFoundError:
             return nothing
         except (OSError, ValueError, KeyError, TypeError):
-            pass
-        raise CapacityError(
-            f"{self.path} should say what was spent today and cannot be read, so that nothing may "
-            "be spent: ask the person who started the server to correct or to delete it"
-        )
+            day, spent = "", {"": -1.0}
+        if not all(0 <= value < math.inf for value in spent.values()):
+            raise CapacityError(
+                f"{self.path} should say what was spent today and cannot be read, so that nothing "
+                "may be spent: ask the person who started the server to correct or to delete it"
+            )
+        return spent if day >= _today() else nothing
 
 
 def _today() -> str:

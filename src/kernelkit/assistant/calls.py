@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
+import os
 import signal
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kernelkit import project
+from kernelkit import files, project
 from kernelkit.errors import RunFailedError
 from kernelkit.run_folders import run_folder
 from kernelkit.terminal import safe_text
@@ -49,27 +52,23 @@ class Answer:
 
 async def run(root: Path, words: Sequence[str], minutes: float) -> Answer:
     """Run `kernelkit WORDS --json` in the project, for at most so many minutes."""
-    folder = project.find_project(root).runs / FOLDER
-    folder.mkdir(parents=True, exist_ok=True)
-    numbers = [int(path.name[:4]) for path in folder.glob("[0-9][0-9][0-9][0-9]-*.jsonl")]
-    details = folder / f"{max(numbers, default=0) + 1:04}-{words[0]}.jsonl"
-    command = [sys.executable, "-m", MODULE, *words, "--json"]
-    with details.open("wb") as file:
+    folder = files.make_folder(project.find_project(root).runs / FOLDER)
+    number, name = tempfile.mkstemp(prefix=f"{words[0]}-", suffix=".jsonl", dir=folder)
+    with os.fdopen(number, "wb") as file:
         process = await asyncio.create_subprocess_exec(
-            *command,
+            *(sys.executable, "-m", MODULE, *words, "--json"),
             cwd=root,
             stdin=asyncio.subprocess.DEVNULL,
             stdout=file,
             stderr=asyncio.subprocess.STDOUT,
         )
         try:
-            async with asyncio.timeout(60 * minutes):
-                code = await process.wait()
+            code = await asyncio.wait_for(process.wait(), 60 * minutes)
         except TimeoutError:
             code = -1
         finally:  # the client may have given up, too
             await _stop(process)
-    return _answer(root, details, code)
+    return _answer(root, Path(name), code)
 
 
 async def _stop(process: asyncio.subprocess.Process) -> None:
@@ -78,8 +77,7 @@ async def _stop(process: asyncio.subprocess.Process) -> None:
         return
     process.send_signal(signal.SIGINT)
     try:
-        async with asyncio.timeout(STOPPING_SECONDS):
-            await process.wait()
+        await asyncio.wait_for(process.wait(), STOPPING_SECONDS)
     except TimeoutError:
         process.kill()
 
@@ -87,19 +85,17 @@ async def _stop(process: asyncio.subprocess.Process) -> None:
 def _answer(root: Path, details: Path, code: int) -> Answer:
     events = [_event(line) for line in details.read_text("utf-8", "replace").splitlines()]
     failed = [e for e in events if e.get("exit_code") == RunFailedError.exit_code]
-    quoted = [e for e in events if e["event"] in QUOTED or e in failed]
-    untrusted = "\n".join(str(e.get("text")) for e in quoted)
+    quoted = [str(e.get("text")) for e in events if e["event"] in QUOTED or e in failed]
     problems = [e for e in events if e["event"] in PROBLEMS and e not in failed]
     last = {name: value for event in events for name, value in event.items()}
-    pushed = next((e for e in events if e["event"] == "pushed"), {})
-    reference = f"{pushed['kernel']}/{pushed['version']}" if pushed else ""
+    pushed = next((e for e in events if e["event"] == "pushed"), None)
     return Answer(
         exit_code=code,
         summary=_lines([e for e in events if e["event"] in SUMMARY]),
         problems=_lines(problems) + ["the run failed: see untrusted"] * bool(failed),
-        details=str(details.relative_to(root)),
-        untrusted=safe_text.plain(untrusted)[-MOST_UNTRUSTED:],
-        reference=reference,
+        details=_relative(root, str(details)),
+        untrusted=safe_text.plain("\n".join(quoted))[-MOST_UNTRUSTED:],
+        reference=f"{pushed['kernel']}/{pushed['version']}" if pushed else "",
         state=str(last.get("state", "")),
         folder=_relative(root, str(last.get("folder", ""))),
         score=str(last.get("score") or ""),
@@ -109,12 +105,10 @@ def _answer(root: Path, details: Path, code: int) -> Answer:
 
 def _event(line: str) -> dict[str, Any]:
     """An event of the command, or a line that is none: what Python says where it cannot start."""
-    try:
+    with contextlib.suppress(ValueError):
         event = json.loads(line)
-    except ValueError:
-        event = None
-    if isinstance(event, dict) and isinstance(event.get("event"), str):
-        return event
+        if isinstance(event, dict) and isinstance(event.get("event"), str):
+            return event
     return {"event": "error", "text": line}
 
 
@@ -124,6 +118,9 @@ def _lines(events: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _relative(root: Path, path: str) -> str:
-    place, project_root = Path(path).resolve(), root.resolve()
-    inside = path and place.is_relative_to(project_root)
-    return str(place.relative_to(project_root)) if inside else path
+    """A path in the project, relative to it; any other as it is."""
+    if not path:
+        return ""
+    with contextlib.suppress(ValueError):
+        return str(Path(path).resolve().relative_to(root.resolve()))
+    return path

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Awaitable, Callable, Sequence
-from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -72,9 +71,11 @@ class Tools:
         """
         words = [*self._words("push", notebook, parameters), "--no-wait", f"--timeout={minutes}"]
         words += [f"--accelerator={accelerator}"] if accelerator else []
-        with self._budget.spending(hours=minutes / 60, pushes=1) as spent:
-            answer = await self._run(words, 15)
-            spent.append(answer.exit_code not in UNSENT or bool(answer.reference))
+        costs = {"hours": minutes / 60, "pushes": 1}
+        self._budget.spend(**costs)
+        answer = await self._run(words, 15)
+        if answer.exit_code in UNSENT and not answer.reference:
+            self._budget.give_back(**costs)
         return answer
 
     async def wait(self, reference: str = "last", minutes: float = 10) -> Answer:
@@ -90,9 +91,10 @@ class Tools:
         Takes one submission of the budget.
         """
         words = ["submit", self._reference(reference), f"--message={message}"]
-        with self._budget.spending(submissions=1) as spent:
-            answer = await self._run(words, minutes)
-            spent.append(answer.exit_code not in UNSENT)
+        self._budget.spend(submissions=1)
+        answer = await self._run(words, minutes)
+        if answer.exit_code in UNSENT:
+            self._budget.give_back(submissions=1)
         return answer
 
     async def sweep(self, file: str, dry_run: bool = False, minutes: float = 60) -> Answer:
@@ -113,28 +115,20 @@ class Tools:
         last = "\n".join(text.splitlines()[-max(1, lines) :])[-2 * calls.MOST_UNTRUSTED :]
         return {"untrusted": last, "details": str(place.relative_to(self._root))}
 
-    async def read_metrics(self, folder: str) -> dict[str, float]:
-        """The numbers in a run's metrics.json, from its folder below runs/."""
-        place = self._inside(f"{folder}/{run_folder.METRICS}").parent
-        return run_folder.numbers(run_folder.metrics(place) or {})
-
     async def compare(self, folder: str = "runs") -> list[dict[str, Any]]:
-        """The best runs in a folder of runs: folder, name, measures; at most twenty."""
+        """The best runs in a folder of runs, or one run: folder, metrics, parameters; at most
+        twenty."""
         place = self._inside(folder)
         shown = project.shown(place)
-        rows = []
+        rows: list[dict[str, Any]] = []
         for path in index_page.runs_under([place]):
-            values = run_folder.metrics(self._inside(str(path))) or {}
-            rows.append(
-                {
-                    "folder": str(path.relative_to(self._root)),
-                    "score": run_folder.numbers(values).get(shown.score),
-                    "metrics": run_folder.numbers(values),
-                    "parameters": run_folder.part(values, "parameters"),
-                }
-            )
-        scored = [row for row in rows if row["score"] is not None]
-        return sorted(scored, key=itemgetter("score"), reverse=not shown.minimize)[:MOST_RUNS]
+            values = run_folder.metrics(self._inside(f"{path}/{run_folder.METRICS}").parent) or {}
+            metrics, parameters = run_folder.numbers(values), run_folder.part(values, "parameters")
+            if shown.score in metrics:
+                folder = str(path.relative_to(self._root))
+                rows.append({"folder": folder, "metrics": metrics, "parameters": parameters})
+        rows.sort(key=lambda row: row["metrics"][shown.score], reverse=not shown.minimize)
+        return rows[:MOST_RUNS]
 
     async def budget(self) -> dict[str, float]:
         """The session hours, pushes and submissions that are left today (UTC)."""
@@ -185,7 +179,7 @@ def serve(root: Path, budget: Budget) -> None:
 
     tools = Tools(root, budget)
     server = MCPServer("kernelkit", instructions=SKILL.read_text("utf-8"), log_level="WARNING")
-    spends, reads = ("push", "submit"), ("read_log", "read_metrics", "compare", "budget")
+    spends, reads = ("push", "submit"), ("read_log", "compare", "budget")
     for name in (n for n in vars(Tools) if not n.startswith("_")):
         hints = ToolAnnotations(read_only_hint=name in reads, open_world_hint=name in spends)
         server.tool(name, annotations=hints)(with_errors(getattr(tools, name)))

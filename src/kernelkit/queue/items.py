@@ -31,7 +31,6 @@ VERSION = 1  # the format of the files
 WAITING = "waiting"
 UNSUBMITTED = "not submitted"  # complete, but its result is not submitted or scored yet
 OVER = (ledgers.COMPLETE, ledgers.FAILED, ledgers.STOPPED, ledgers.REFUSED, ledgers.LOST)
-REMOVABLE = (WAITING, UNSUBMITTED, *OVER)
 
 
 @dataclass(frozen=True)
@@ -66,6 +65,16 @@ class QueuedPush:
             return UNSUBMITTED
         return push.state
 
+    @property
+    def words(self) -> str:
+        """A description of it: notebook, machine, time limit, and given parameters."""
+        metadata, minutes = self.plan.metadata, self.plan.timeout_minutes
+        given = [f"{name}={value}" for name, value in self.plan.bundle.parameters.items()]
+        limit = [] if minutes is None else [f"for at most {minutes:g} min"]
+        words = [metadata.code_file.name, "on", metadata.machine.words, *limit, *given]
+        more = ", continues the last run" * self.continues
+        return " ".join(words) + more + ", to be submitted" * (self.submit is not None)
+
 
 class Queue:
     """The queued pushes of a repository, in the order in which they were added."""
@@ -91,36 +100,19 @@ class Queue:
                 ) from None
         return items
 
-    def add(self, plan: Plan, output: Path | None, **options: Any) -> QueuedPush:
+    def add(self, plan: Plan, **options: Any) -> QueuedPush:
         """Append a push, with these options of a `QueuedPush`; returns it."""
         with files.locked(self.folder / "lock"):
             numbers = [int(path.stem) for path in self.folder.glob("*.json") if path.stem.isdigit()]
             added = datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds")
-            place = output and output.absolute()
-            item = QueuedPush(max(numbers, default=0) + 1, added, plan, place, **options)
+            item = QueuedPush(max(numbers, default=0) + 1, added, plan, **options)
             content = {"version": VERSION, **asdict(item)}
-            files.write_text(self._path(item.number), json.dumps(content, default=str))
+            files.write_text(self.path(item), json.dumps(content, default=str))
         return item
 
-    def find(self, number: int) -> QueuedPush:
-        """The item with this number; raises `ParameterError` if there is none."""
-        for item in self.items():
-            if item.number == number:
-                return item
-        raise ParameterError(
-            f"the queue has no {number}: see the numbers with kernelkit queue list"
-        )
-
-    def __contains__(self, item: QueuedPush) -> bool:
-        """Whether the item is still in the queue."""
-        return self._path(item.number).is_file()
-
-    def remove(self, item: QueuedPush) -> None:
-        """Remove an item; its lines in the ledger are kept."""
-        self._path(item.number).unlink(missing_ok=True)
-
-    def _path(self, number: int) -> Path:
-        return self.folder / f"{number:06d}.json"
+    def path(self, item: QueuedPush) -> Path:
+        """The file of an item, which is there as long as the item is in the queue."""
+        return self.folder / f"{item.number:06d}.json"
 
 
 def _read(item: dict[str, Any]) -> QueuedPush:
@@ -131,18 +123,12 @@ def _read(item: dict[str, Any]) -> QueuedPush:
     if item.pop("version") != VERSION:
         raise ValueError
     plan, output = item["plan"], item["output"]
-    project = {name: plan["project"][name] for name in ("catalogue", "title")}
-    wheels = tuple(plan["project"]["wheels"])
-    metadata = plan["metadata"]
-    plan = Plan(
-        Metadata(**metadata | {"path": Path(metadata["path"])}),
-        Bundle(**plan["bundle"] | {"commit": Commit(**plan["bundle"]["commit"])}),
-        Project(Path(plan["project"]["root"]), wheels=wheels, **project),
-        plan["parameters"],
-        plan["timeout_minutes"],
-        defaults=plan["defaults"],
-    )
-    return QueuedPush(**item | {"plan": plan, "output": output and Path(output)})
+    metadata, bundle, project = plan["metadata"], plan["bundle"], plan["project"]
+    plan["metadata"] = Metadata(**metadata | {"path": Path(metadata["path"])})
+    plan["bundle"] = Bundle(**bundle | {"commit": Commit(**bundle["commit"])})
+    names = {name: project[name] for name in ("catalogue", "title")}
+    plan["project"] = Project(Path(project["root"]), wheels=tuple(project["wheels"]), **names)
+    return QueuedPush(**item | {"plan": Plan(**plan), "output": output and Path(output)})
 
 
 def add(
@@ -156,8 +142,7 @@ def add(
     push is in the queue, waiting or finished. Returns its number. Raises what `plan.make` raises
     and `PreflightError`.
     """
-    output = options.get("output")
-    force, submit = options.get("force", False), options.get("submit")
+    output, submit = options.get("output"), options.get("submit")
     context = in_project(options, options.get("metadata") or notebook, preflight.PlanOptions)
     if output:
         claims.check_free(output)
@@ -168,27 +153,26 @@ def add(
     preflight.stop_on_errors(findings)
     preflight.check_submission(plan.metadata, submit)
     wheels.find(context, plan)  # now, not when its turn comes
-    queue = Queue(context.runs)
-    for item in queue.items():
-        if force or item.plan.content != plan.content:
-            continue
+    queue, force = Queue(context.runs), options.get("force", False)
+    for item in queue.items() if not force else ():
         state = item.state_in(context)
-        if options.get("once"):
+        if item.plan.content == plan.content and options.get("once"):
             words = f"{item.number}: the same push, which is {state}"
             context.events("queued", words, number=item.number)
             return item.number
-        if state == WAITING:
+        if item.plan.content == plan.content and state == WAITING:
             raise PreflightError(
                 f"identical to the queued push {item.number}: add it anyway with --force"
             )
-    continues = options.get("continues", False)
-    item = queue.add(plan, output, force=force, submit=submit, continues=continues)
-    hint = "kernelkit queue run"
-    context.events(
-        "queued",
-        f"{item.number}: {_words(item)}. Push the queued items with: {hint}",
-        number=item.number,
+    item = queue.add(
+        plan,
+        output=output and output.absolute(),
+        force=force,
+        submit=submit,
+        continues=options.get("continues", False),
     )
+    words = f"{item.number}: {item.words}. Push the queued items with: kernelkit queue run"
+    context.events("queued", words, number=item.number)
     return item.number
 
 
@@ -197,52 +181,29 @@ def listing(**options: Unpack[CommandOptions]) -> list[tuple[int, str]]:
     context = in_project(options)
     states = []
     for item in Queue(context.runs).items():
-        push = item.push_in(context)
-        state = item.state_in(context)
-        reference = f"  {push.reference}" if push and push.version else ""
-        context.events(
-            "status",
-            f"{item.number}  {state}{reference}  {_words(item)}",
-            number=item.number,
-            state=state,
-            added=item.added,
-            push=push.reference if push and push.version else None,
-        )
+        state, push = item.state_in(context), item.push_in(context)
+        reference = push.reference if push and push.version else ""
+        words = "  ".join(filter(None, [str(item.number), state, reference, item.words]))
+        facts = {"number": item.number, "state": state, "added": item.added, "push": reference}
+        context.events("status", words, **facts)
         states.append((item.number, state))
     if not states:
         context.events("status", "the queue is empty")
     return states
 
 
-def remove(
-    numbers: Sequence[int],
-    **options: Unpack[CommandOptions],
-) -> None:
-    """Remove waiting or finished items; raises `ParameterError` for any other, removing none.
+def remove(numbers: Sequence[int], **options: Unpack[CommandOptions]) -> None:
+    """Remove items; raises `ParameterError`, removing none, if the queue lacks one of them.
 
-    The ledger's lines about their pushes are kept.
+    The ledger's lines about their pushes are kept, and a session that has begun goes on.
     """
     context = in_project(options)
     queue = Queue(context.runs)
-    items = [queue.find(number) for number in numbers]
-    for item in items:
-        state = item.state_in(context)
-        if state not in REMOVABLE:
-            raise ParameterError(
-                f"queued push {item.number} is {state}: wait for it with "
-                "kernelkit queue run, or end it with kernelkit stop"
-            )
-    for item in items:
-        queue.remove(item)
-        context.events("removed", f"{item.number}: {_words(item)}", number=item.number)
-
-
-def _words(item: QueuedPush) -> str:
-    """A description of an item: notebook, machine, time limit, and given parameters."""
-    request = item.plan
-    given = " ".join(f"{name}={value}" for name, value in request.bundle.parameters.items())
-    minutes = request.timeout_minutes
-    bound = "" if minutes is None else f" for at most {minutes:g} min"
-    machine = request.metadata.machine.words
-    more = ", continues the last run" * item.continues + ", to be submitted" * bool(item.submit)
-    return f"{request.metadata.code_file.name} on {machine}{bound} {given}".rstrip() + more
+    items = {item.number: item for item in queue.items()}
+    if missing := sorted(set(numbers) - set(items)):
+        raise ParameterError(
+            f"the queue has no {missing[0]}: see the numbers with kernelkit queue list"
+        )
+    for number in numbers:
+        queue.path(items[number]).unlink(missing_ok=True)
+        context.events("removed", f"{number}: {items[number].words}", number=number)

@@ -7,20 +7,19 @@ fetched.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Unpack
 
 from kernelkit.checks import account
 from kernelkit.errors import (
     CapacityError,
+    CredentialsError,
+    DeadlineError,
     KernelBusyError,
     KernelkitError,
     NetworkError,
-    OutputsError,
     ParameterError,
     PreflightError,
-    RefusedError,
-    RunFailedError,
     StillRunningError,
 )
 from kernelkit.kaggle_api.client import Kaggle, Quota
@@ -32,15 +31,11 @@ from kernelkit.workspace import ledger as ledgers
 from kernelkit.workspace.context import CommandOptions, PushContext, in_project
 from kernelkit.workspace.ledger import Push
 
-# Errors that end one push but do not affect the next one.
-PUSH_ERRORS = (PreflightError, RefusedError, RunFailedError, OutputsError, ParameterError)
+# Errors that any further push would meet, too.
+LASTING = (CredentialsError, NetworkError, DeadlineError, StillRunningError)
 
 
-def work_off(
-    *,
-    wait: bool = True,
-    **options: Unpack[CommandOptions],
-) -> None:
+def work_off(*, wait: bool = True, **options: Unpack[CommandOptions]) -> None:
     """Push the queued items in order, wait for each and fetch its files, until all are done.
 
     wait   whether to wait for sessions, hours and runs; otherwise do what is possible now
@@ -54,44 +49,60 @@ def work_off(
     if options.get("local") and not wait:
         raise ParameterError("a rehearsal's Kaggle stops when the command ends: drop --no-wait")
     context = in_project(options)
-    tried: list[QueuedPush] = []
+    tried: list[str] = []
     failures: list[KernelkitError] = []
-    with context.alone("queue", "works on this queue"):
-        while item := _next(context, tried):
-            tried.append(item)
+    with context.ending(), context.alone("queue", "works on this queue"):
+        while item := _next(context, tried):  # other commands may add items at any time
+            tried.append(item.added)
+            plan = item.plan
+            own = replace(
+                context, catalogue=plan.catalogue, root=plan.project.root, owner=plan.account
+            )
             try:
-                _work(context, item, wait=wait)
-            except PUSH_ERRORS as error:
+                with own.asking() as kaggle:
+                    Turn(own, item, kaggle, wait).take()
+            except LASTING:
+                raise
+            except KernelkitError as error:
                 failures.append(error)
                 context.events("failure", f"queued push {item.number}: {error}", number=item.number)
-    if failures:
-        several = f"{len(failures)} queued pushes failed; the first: "
-        message = f"{several if len(failures) > 1 else ''}{failures[0]}"
-        raise type(failures[0])(context.events.clear(message))
+        if failures:
+            raise failures[0]
 
 
-def _next(context: PushContext, tried: list[QueuedPush]) -> QueuedPush | None:
-    """The first untried item with something to do; other commands may add items at any time."""
-    done = {item.added for item in tried}
+def _next(context: PushContext, tried: list[str]) -> QueuedPush | None:
+    """The first untried item with something to do."""
     for item in Queue(context.runs).items():
-        if item.added not in done and item.state_in(context) not in OVER:
+        if item.added not in tried and item.state_in(context) not in OVER:
             return item
     return None
 
 
-def _work(context: PushContext, item: QueuedPush, *, wait: bool) -> None:
-    """Process one item to its end, from its current state."""
-    project, catalogue = item.plan.project, item.plan.catalogue
-    context = replace(context, catalogue=catalogue, root=project.root, owner=item.plan.account)
-    with context.asking() as kaggle:
+@dataclass(frozen=True)
+class Turn:
+    """One item's turn, from its current state to its end."""
+
+    context: PushContext
+    item: QueuedPush
+    kaggle: Kaggle
+    wait: bool
+
+    def take(self) -> None:
+        """Push the item, unless that is done already, and follow its run."""
+        context, item, kaggle = self.context, self.item, self.kaggle
         push, quota = item.push_in(context), None
         if push is None or not push.version:
-            sent = _send(context, item, kaggle, wait=wait)
+            sent = self._send()
             if sent is None:
                 return
             push, quota = sent
-        if not wait:
-            _stop_if_alive(context, item, push, kaggle)
+        if not self.wait:
+            status = kaggle.status(push.name, push.version)
+            if status and status.alive:
+                raise StillRunningError(
+                    f"queued push {item.number}, {push.reference}, is still {status.state}: "
+                    "reconnect with kernelkit queue run"
+                )
         follow(
             context,
             kaggle,
@@ -103,53 +114,50 @@ def _work(context: PushContext, item: QueuedPush, *, wait: bool) -> None:
             submit_once=True,
         )
 
+    def _send(self) -> tuple[Push, Quota | None] | None:
+        """Push the item once a session is free; returns the push, and the hours left before it.
 
-def _send(
-    context: PushContext, item: QueuedPush, kaggle: Kaggle, *, wait: bool
-) -> tuple[Push, Quota | None] | None:
-    """Push the item once a session is free; returns the push, and the hours left before it.
+        None if it was removed from the queue while it waited.
+        """
+        context, item = self.context, self.item
+        planned = prepare(context, item.plan, self.kaggle, continues=item.continues)
+        clock, patience = context.timing.clock, context.timing.patience
+        if item.state_in(context) == ledgers.SENDING:
+            clock.sleep(sum(context.timing.saving.settle))  # by then, a request has arrived
+        pause, reported, last_answer = patience.slow_poll, "", clock.now()
+        while Queue(context.runs).path(item).is_file():
+            try:
+                return self._send_now(planned)
+            except (CapacityError, KernelBusyError) as error:
+                reason, last_answer = str(error), clock.now()
+            except NetworkError as error:
+                if not self.wait or clock.now() - last_answer > patience.silence:
+                    raise
+                reason = str(error)
+            message = f"queued push {item.number} waits: {reason}"
+            if not self.wait:
+                raise StillRunningError(message)
+            if reason != reported:
+                context.events("waiting", message, number=item.number)
+            reported = reason
+            clock.sleep(pause)
+            pause = min(patience.longest, 2 * pause)
+        return None
 
-    None if it was removed from the queue while it waited.
-    """
-    planned = prepare(context, item.plan, kaggle, continues=item.continues)
-    clock, patience = context.timing.clock, context.timing.patience
-    if item.state_in(context) == ledgers.SENDING:
-        clock.sleep(sum(context.timing.saving.settle))  # by then, a request in flight has arrived
-    pause, reported, last_answer = patience.slow_poll, "", clock.now()
-    while item in Queue(context.runs):
-        try:
-            return _send_now(context, item, planned, kaggle)
-        except (CapacityError, KernelBusyError) as error:
-            reason, last_answer = str(error), clock.now()
-        except NetworkError as error:
-            if not wait or clock.now() - last_answer > patience.silence:
-                raise
-            reason = str(error)
-        if not wait:
-            raise StillRunningError(f"queued push {item.number} waits: {reason}")
-        if reason != reported:
-            context.events("waiting", f"queued push {item.number}: {reason}", number=item.number)
-        reported = reason
-        clock.sleep(pause)
-        pause = min(patience.longest, 2 * pause)
-    return None
-
-
-def _send_now(
-    context: PushContext, item: QueuedPush, planned: Plan, kaggle: Kaggle
-) -> tuple[Push, Quota | None]:
-    """Push the item, unless that is done already; raises what prevents the push for now."""
-    kernel = planned.kernel
-    with context.alone_with(str(kernel)):  # the checks remain valid until the push is sent
-        look_after_cut_off(context, kaggle, kernel)
-        push = item.push_in(context)
-        if push and push.version:
-            return push, None
-        status = account.check_account(context, planned, kaggle, submits=item.submit is not None)
-        _check_hours(planned, status.quota)
-        account.tell(context, planned, status)
-        sent = send(context, planned, kaggle, force=item.force, queued=item.added)
-        return sent, status.quota
+    def _send_now(self, planned: Plan) -> tuple[Push, Quota | None]:
+        """Push the item, unless that is done already; raises what prevents the push for now."""
+        context, item, kaggle = self.context, self.item, self.kaggle
+        with context.alone_with(str(planned.kernel)):  # the checks remain valid until it is sent
+            look_after_cut_off(context, kaggle, planned.kernel)
+            push = item.push_in(context)
+            if push and push.version:
+                return push, None
+            submits = item.submit is not None
+            status = account.check_account(context, planned, kaggle, submits=submits)
+            _check_hours(planned, status.quota)
+            account.tell(context, planned, status)
+            sent = send(context, planned, kaggle, force=item.force, queued=item.added)
+            return sent, status.quota
 
 
 def _check_hours(planned: Plan, quota: Quota | None) -> None:
@@ -167,12 +175,3 @@ def _check_hours(planned: Plan, quota: Quota | None) -> None:
         f"{quota.remaining(kind)} and the run may take {longest:.1f}: it waits for Saturday 00:00 "
         "UTC. A run limited with --timeout MINUTES may fit sooner"
     )
-
-
-def _stop_if_alive(context: PushContext, item: QueuedPush, push: Push, kaggle: Kaggle) -> None:
-    status = kaggle.status(push.name, push.version)
-    if status and status.alive:
-        raise StillRunningError(
-            f"queued push {item.number}, {push.reference}, is still {status.state}: reconnect with "
-            "kernelkit queue run"
-        )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Iterable
 from contextlib import ExitStack
@@ -14,6 +13,7 @@ import click
 from kernelkit import project
 from kernelkit.errors import ParameterError
 from kernelkit.live import served
+from kernelkit.notebooks import rules
 from kernelkit.reports import trail
 from kernelkit.sweep import search
 from kernelkit.sweep.options import SweepOptions
@@ -26,8 +26,7 @@ from kernelkit.sweep.workers.engine import Engine, WorkerLimits
 def sweep(file: Path, parameters: Iterable[str] = (), options: SweepOptions | None = None) -> Path:
     """Run a sweep, or its remaining runs; returns its folder.
 
-    `parameters` are `name=value` strings that replace base values and axes; a list replaces
-    an axis's values, as in `image_size=[192,224]`.
+    `parameters` are `name=value` strings that replace base values and axes.
 
     Raises `ParameterError` or `NotebookError` before anything runs, and `RunFailedError` with a
     list of failed runs after all others are done.
@@ -35,8 +34,9 @@ def sweep(file: Path, parameters: Iterable[str] = (), options: SweepOptions | No
     options = options or SweepOptions()
     _check(options)
     specification = read(file, parameters, kaggle=options.kaggle)
-    if options.time_limit is not None:
-        specification = replace(specification, time_limit=options.time_limit)
+    for name in ("workers", "time_limit"):
+        if (value := getattr(options, name)) is not None:
+            specification = replace(specification, **{name: value})
     _check_rules(specification)
     if specification.search:
         search.check(specification)
@@ -69,17 +69,12 @@ def sweep(file: Path, parameters: Iterable[str] = (), options: SweepOptions | No
 
 
 def _check(options: SweepOptions) -> None:
-    if options.workers < 0:
-        raise ParameterError(f"--workers {options.workers}: at least one is needed")
     if options.local and not options.kaggle:
         raise ParameterError("--local rehearses --kaggle: give both")
     if options.kaggle and options.workers:
         raise ParameterError("a session runs one after the other: drop --workers")
     if options.dask and options.kaggle:
         raise ParameterError("--dask and --kaggle exclude each other: choose one")
-    for option, minutes in (("time-limit", options.time_limit), ("timeout", options.timeout)):
-        if minutes is not None and not 0 <= minutes < math.inf:
-            raise ParameterError(f"--{option} {minutes:g}: give minutes, zero or more")
 
 
 def _check_rules(specification: Specification) -> None:
@@ -88,8 +83,6 @@ def _check_rules(specification: Specification) -> None:
     here = project.find_project(notebook)
     if not here.check:
         return
-    from kernelkit.notebooks import rules
-
     answers = rules.problems(here, notebook, [run.values for run in specification.runs])
     if lines := list(dict.fromkeys(line for answer in answers for line in answer)):
         listed = "\n".join(f"  - {line}" for line in lines)
@@ -111,7 +104,7 @@ def _run(progress: SweepProgress) -> None:
 
         run_on_kaggle(progress)
         return
-    workers = options.workers or sweep.workers or max(1, (os.cpu_count() or 2) // 2)
+    workers = sweep.workers or max(1, (os.cpu_count() or 2) // 2)
     limits = WorkerLimits(workers, 60 * sweep.time_limit, int(sweep.memory * 1e9))
     if options.dask:
         from kernelkit.sweep.backends.dask_cluster import run_on_dask

@@ -18,7 +18,6 @@ from kernelkit.sweep.records import Record, SweepFolder
 from kernelkit.sweep.specification import PlannedRun, Specification
 from kernelkit.terminal import safe_text
 
-PREVIEWED = 60  # runs listed by a dry run
 LISTED = 20  # failed runs named in the final message
 
 
@@ -103,37 +102,25 @@ class SweepProgress:
             setting, score = best
             lines.append(f"best {page.shown.score} {score:.4f}  {setting}")
         elif states[records.DONE]:
-            names = ", ".join(sorted({name for run in page.runs for name in run.metrics}))
-            measures = names or "none"
+            measures = ", ".join(sorted({name for run in page.runs for name in run.metrics}))
             lines.append(f"no run has the score {page.shown.score!r}; the measures are: {measures}")
         click.echo("\n".join([*lines, str(self.folder.path / "index.html")]), file=self.stream)
         failed = [run for run in page.runs if run.state in records.ENDED_BADLY]
         if failed:
             lines = [
-                f"  {run.id} {run.state}  {run.name}\n"
-                f"    {Record(error=run.error).reason or 'without a message'}"
-                for run in failed[:LISTED]
+                f"{len(failed)} of {len(page.runs)} runs failed; --retry-failed runs them again:"
             ]
-            more = [f"  … and {len(failed) - LISTED} more"] if len(failed) > LISTED else []
-            raise RunFailedError(
-                f"{len(failed)} of {len(page.runs)} runs failed; --retry-failed runs them "
-                "again:\n" + "\n".join([*lines, *more])
-            )
+            for run in failed[:LISTED]:
+                reason = Record(error=run.error).reason or "without a message"
+                lines.append(f"  {run.id} {run.state}  {run.name}\n    {reason}")
+            raise RunFailedError("\n".join(lines))
 
     def preview(self) -> str:
-        """What would run: the table of runs, and how many of them are done."""
+        """What would run: the runs with their states, and how many of them are done."""
         if search := self.specification.search:
             axes = ", ".join(search["space"])
             return f"a search over {axes}: {search['trials']} runs, chosen as it goes"
-        varying = self.specification.varying
-        runs = [(run, self.folder.record(run)) for run in self.runs]
-        cells = [["run", "state", *varying]]
-        for run, record in runs[:PREVIEWED]:
-            cells.append([run.id, record.state, *(str(run.values[name]) for name in varying)])
-        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-        lines = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in cells]
-        if len(runs) > PREVIEWED:
-            lines.append(f"… and {len(runs) - PREVIEWED:,} more")
-        done = sum(record.state == records.DONE for _, record in runs)
-        lines.append(f"{len(runs):,} runs, {done:,} done, {len(self.remaining):,} to run")
-        return "\n".join(lines)
+        runs = self._page().runs
+        lines = [f"{run.id}  {run.state:8}  {run.name}" for run in runs]
+        done = sum(run.state == records.DONE for run in runs)
+        return "\n".join([*lines, f"{len(runs)} runs, {done} done, {len(self.remaining)} to run"])

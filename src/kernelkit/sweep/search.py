@@ -203,22 +203,18 @@ def check(sweep: Specification) -> None:
     if settings.get("sampler", "tpe") not in ("tpe", "random"):
         raise ParameterError(f"search: sampler {settings['sampler']!r} must be tpe or random")
     for name, axis in settings["space"].items():
-        if isinstance(axis, list) and axis:
-            for value in axis:
-                sweep.run({name: value})
-        elif isinstance(axis, dict) and {"low", "high"} <= set(axis) <= set(AXIS):
-            _check_range(sweep, name, axis)
-        else:
+        is_range = isinstance(axis, dict) and {"low", "high"} <= set(axis) <= set(AXIS)
+        if not is_range and not (isinstance(axis, list) and axis):
             raise ParameterError(
                 f"search: {name} needs a list of choices, or {{low: …, high: …}} with log or step"
             )
+        for value in (axis["low"], axis["high"]) if is_range else axis:
+            sweep.run({name: value})
+        if is_range:
+            _check_range(name, sweep.declared[name].type, axis)
 
 
-def _check_range(sweep: Specification, name: str, axis: dict[str, Any]) -> None:
+def _check_range(name: str, kind: type, axis: dict[str, Any]) -> None:
     low, high = axis["low"], axis["high"]
-    for value in (low, high):
-        sweep.run({name: value})
-    if sweep.declared[name].type not in (int, float):
-        raise ParameterError(f"search: {name} is not a number, so it needs a list of choices")
-    if not low < high or (axis.get("log") and low <= 0):
+    if kind not in (int, float) or not low < high or (axis.get("log") and low <= 0):
         raise ParameterError(f"search: {name} cannot range from {low} to {high}")

@@ -61,6 +61,7 @@ KEYS: Types = {
     "keep_best": dict,
 }
 AT_HOME = ("notebook", "workers", "score", "minimize", "warm", "kaggle", "keep_best")
+LIMITS = ("workers", "time_limit", "memory")
 OUTPUT, SEED = "output", "seed"
 LENGTH = 12  # hexadecimal digits of a run's id: 48 bits, for thousands of runs
 
@@ -98,6 +99,11 @@ class Specification:
     search: Mapping[str, Any] = field(default_factory=dict)
     keep_best: Mapping[str, int] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        for name in LIMITS:
+            if not 0 <= getattr(self, name) < math.inf:  # rejects nan, too
+                raise ParameterError(f"{name}={getattr(self, name)} is negative or not a number")
+
     @cached_property
     def varying(self) -> list[str]:
         """The parameters that distinguish its runs, in the search's or the notebook's order."""
@@ -122,9 +128,9 @@ class Specification:
 def read(path: Path, pairs: Iterable[str] = (), *, kaggle: bool = False) -> Specification:
     """Read the sweep in a YAML file.
 
-    `pairs`: `name=value` strings that replace base values and axes, or `name=[value, value]` for an
-    axis with other values; `kaggle`: apply the `kaggle:` block. Raises a one-line `ParameterError`
-    or `NotebookError` for anything that no run could accept.
+    `pairs`: `name=value` strings that replace base values and axes; `kaggle`: apply the `kaggle:`
+    block. Raises a one-line `ParameterError` or `NotebookError` for anything that no run could
+    accept.
     """
     path = Path(path)
     content = sweep_file.load(path)
@@ -145,8 +151,8 @@ def _with_kaggle_block(content: Values, block: Values) -> Values:
     as a whole. A name in the block's base is no axis, unless the block's grid has it.
     """
     base, axes = block.get("base") or {}, block.get("grid") or {}
-    grid = {name: axis for name, axis in (content.get("grid") or {}).items() if name not in base}
-    merged = {"base": {**(content.get("base") or {}), **base}, "grid": grid | axes}
+    grid = _without(content.get("grid"), base) | axes
+    merged = {"base": {**(content.get("base") or {}), **base}, "grid": grid}
     for key, values in merged.items():
         merged[key] = {name: value for name, value in values.items() if value is not None}
     return {**content, **block, **merged}
@@ -164,11 +170,8 @@ def _checked(path: Path, content: Values, pairs: Iterable[str]) -> Specification
     minimize = content.get("minimize")
     if minimize is None:
         minimize = shown.minimize and score in (None, shown.score)
-    limits: Values = {key: content.get(key) or 0 for key in ("workers", "time_limit", "memory")}
-    for key, value in limits.items():
-        if not 0 <= value < math.inf:  # rejects nan, too
-            raise ParameterError(f"{key}={value} is negative or not a number")
-    fixed, axes = _given(declared, pairs)
+    limits: Values = {key: content.get(key) or 0 for key in LIMITS}
+    fixed = parameters.resolve(declared, pairs)
     keep_best = content.get("keep_best")
     sweep = Specification(
         path.stem,
@@ -184,7 +187,6 @@ def _checked(path: Path, content: Values, pairs: Iterable[str]) -> Specification
         keep_best=checked_keep_best(home.keep_best if keep_best is None else keep_best),
     )
     if not sweep.search:
-        content = {**content, "grid": _axes(content.get("grid"), fixed, axes)}
         return replace(sweep, runs=tuple(_runs(sweep, content, fixed)))
     if content.get("grid") or content.get("runs"):
         raise ParameterError("search replaces grid and runs: keep one of them")
@@ -194,36 +196,17 @@ def _checked(path: Path, content: Values, pairs: Iterable[str]) -> Specification
             "score in [tool.kernelkit.shown] of pyproject.toml"
         )
     sweep.run({})  # the base by itself
-    space = _axes(sweep.search.get("space"), fixed, axes)
+    space = _without(sweep.search.get("space"), fixed)
     return replace(sweep, search={**sweep.search, "space": space})
 
 
-def _given(
-    declared: Mapping[str, Parameter], pairs: Iterable[str]
-) -> tuple[Values, dict[str, list[Any]]]:
-    """The values and the axes in `name=value` and `name=[value, value]` strings."""
-    axes, plain = {}, []
-    for pair in pairs:
-        name, _, text = (part.strip() for part in pair.partition("="))
-        takes_list = name in declared and declared[name].type in (list, dict, type(None))
-        if name in declared and not takes_list and text[:1] + text[-1:] == "[]":
-            axes[name] = sweep_file.flow_list(text)
-        else:
-            plain.append(pair)
-    fixed = parameters.resolve(declared, plain)
-    if both := sorted(set(axes) & set(fixed)):
-        raise ParameterError(f"{both[0]} is given twice")
-    return fixed, axes
-
-
-def _axes(written: Any, fixed: Values, axes: Values) -> Values:
-    """The axes of a grid or a search, after the command line has fixed or replaced some."""
-    return {name: axis for name, axis in (written or {}).items() if name not in fixed} | axes
+def _without(axes: Values | None, fixed: Values) -> Values:
+    return {name: axis for name, axis in (axes or {}).items() if name not in fixed}
 
 
 def _runs(sweep: Specification, content: Values, fixed: Values) -> list[PlannedRun]:
     """The runs of the grid and those listed, once for each seed; equal runs are one."""
-    grid, seeds = content["grid"], content.get("seeds")
+    grid, seeds = _without(content.get("grid"), fixed), content.get("seeds")
     for name, values in grid.items():
         if not isinstance(values, list) or not values:
             raise ParameterError(f"grid: {name} needs a list of values, like [{values}]")

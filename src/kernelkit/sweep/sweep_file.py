@@ -43,7 +43,8 @@ _Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping
 def load(path: Path) -> dict[str, Any]:
     """The mapping in a YAML file; raises `ParameterError` if the file is missing or invalid."""
     try:
-        content = _read(path.read_text(encoding="utf-8"))
+        # Safe: the loader is a SafeLoader with stricter numbers and booleans.
+        content = yaml.load(path.read_text(encoding="utf-8"), _Loader)  # noqa: S506
     except (FileNotFoundError, IsADirectoryError):
         names = ", ".join(sorted(other.name for other in path.parent.glob("*.yaml")))
         there = f"; {path.parent} has {names}" if names else ""
@@ -55,19 +56,3 @@ def load(path: Path) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise ParameterError(f"{path} must contain keys and values, like `notebook: 02_train.py`")
     return content
-
-
-def flow_list(text: str) -> list[Any]:
-    """The values of a list such as `[192, 224]`; raises `ParameterError` for anything else."""
-    try:
-        values = _read(text)
-    except yaml.YAMLError:
-        values = None
-    if not isinstance(values, list) or not values:
-        raise ParameterError(f"{text} is not a list: write it as [value, value]")
-    return values
-
-
-def _read(text: str) -> Any:
-    # Safe: the loader is a SafeLoader with stricter numbers and booleans.
-    return yaml.load(text, _Loader)  # noqa: S506

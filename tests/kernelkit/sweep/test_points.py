@@ -1,4 +1,4 @@
-"""What replaces an axis: a value or a list on the command line, and the block for Kaggle."""
+"""What replaces an axis: a value on the command line, and the block for Kaggle."""
 
 import pytest
 
@@ -19,32 +19,6 @@ def test_a_value_replaces_a_base_value_or_an_axis(sweeps):
     assert points(sweeps, "grid: {a: [1, 2]}", "a=7") == [(7, "x", "score", 0)]
 
 
-def test_a_list_replaces_an_axis_values(sweeps):
-    values = points(sweeps, GRID, "a=[3, 4]", "kind=[x, y]", "does=score", "seed=0")
-
-    assert values == [(a, kind, "score", 0) for a in (3, 4) for kind in "xy"]
-    assert points(sweeps, "grid: {a: [1]}\nseeds: 2", "seed=[7, 8]", names=["seed"]) == [(7,), (8,)]
-
-
-@pytest.mark.parametrize(
-    ("override", "message"),
-    [
-        ("a=[one]", "wrong type"),
-        ("a=[]", "not a list"),
-        ("kind=[z]", "not allowed"),
-        ("b=[1]", "no parameter 'b'"),
-    ],
-)
-def test_a_list_is_checked_like_an_axis(sweeps, override, message):
-    with pytest.raises(ParameterError, match=message):
-        points(sweeps, GRID, override)
-
-
-def test_a_name_given_both_ways_is_refused(sweeps):
-    with pytest.raises(ParameterError, match="a is given twice"):
-        points(sweeps, GRID, "a=1", "a=[1, 2]")
-
-
 def test_equal_runs_are_one(sweeps):
     assert points(sweeps, "grid: {a: [1, 1]}\nruns: [{a: 1}, {kind: x, a: 1}]", names="a") == [(1,)]
     text = "runs: [{a: 1, kind: x}, {a: 1, kind: y}, {a: 2, kind: y}]"
@@ -57,7 +31,6 @@ def test_a_rule_of_exclude_follows_what_an_axis_became(sweeps):
 
     assert points(sweeps, text, "kind=y", names=["a", "kind"]) == [(1, "y")]
     assert points(sweeps, text, "kind=x", names=["a", "kind"]) == [(1, "x"), (2, "x")]
-    assert points(sweeps, text, "a=[2, 3]", names=["a", "kind"]) == [(2, "x"), (3, "x"), (3, "y")]
     with pytest.raises(ParameterError, match="removes every run"):
         points(sweeps, text, "kind=y", "a=2")
 
@@ -69,8 +42,6 @@ def test_a_search_loses_what_is_fixed(sweeps):
 
     assert sweep.search["space"] == {"a": {"low": 1, "high": 9}}
     assert sweep.base == {"kind": "y"}
-    sweep = specification.read(sweeps.write(text), ["a=[1, 2]"])
-    assert sweep.search["space"]["a"] == [1, 2]
 
 
 def test_the_block_for_kaggle_stands_over_the_rest(sweeps):

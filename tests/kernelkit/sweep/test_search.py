@@ -27,7 +27,7 @@ SPACE = "space: {a: {low: 0, high: 1000}, kind: [x, y]}"
         ("{trials: 3, space: {a: {low: 5, high: 3}}}", "cannot range from 5 to 3"),
         ("{trials: 3, space: {a: {low: 0, high: 9, log: true}}}", "cannot range from 0"),
         ("{trials: 3, space: {a: {low: 0, high: 9999}}}", "not allowed"),
-        ("{trials: 3, space: {kind: {low: x, high: y}}}", "is not a number"),
+        ("{trials: 3, space: {kind: {low: x, high: y}}}", "cannot range from x to y"),
     ],
 )
 def test_a_wrong_search_is_refused_before_anything_runs(sweeps, text, message):

@@ -115,19 +115,6 @@ def test_runs_that_hang_or_eat_memory_are_stopped_with_their_kernels(sweeps):
 
 
 @pytest.mark.long
-def test_memory_that_is_short_for_two_is_left_to_one(sweeps, monkeypatch):
-    from kernelkit.sweep.workers import engine
-
-    monkeypatch.setattr(engine, "machine_bytes", lambda: 700_000_000)
-    monkeypatch.setattr(engine, "SPARE", 0)
-
-    with pytest.raises(RunFailedError, match="more than this machine has available"):
-        sweeps.run("runs: [{does: slow}, {does: eat}, {a: 3}]")
-
-    assert sweeps.states() == ["done", "failed", "done"]
-
-
-@pytest.mark.long
 def test_a_cold_start_gives_the_same(sweeps, monkeypatch):
     monkeypatch.setattr(launchers, "launcher", lambda *_: launchers.Fresh())
 
@@ -178,7 +165,6 @@ def test_killed_three_times_it_ends_with_the_table_of_one_left_alone(sweeps):
             if number == 1:  # the fork server first
                 for child in psutil.Process(process.pid).children():
                     child.send_signal(signal.SIGKILL)
-                time.sleep(0.2)
             process.kill()
     deadline = time.monotonic() + 10
     while strays(sweeps) and time.monotonic() < deadline:
@@ -216,11 +202,10 @@ def cmdline(process):
         return ""
 
 
-@pytest.mark.parametrize("option", ["time_limit", "timeout"])
 @pytest.mark.parametrize("minutes", [float("nan"), float("inf"), -1])
-def test_minutes_that_are_no_number_are_refused(sweeps, option, minutes):
-    with pytest.raises(ParameterError, match="give minutes"):
-        sweeps.run("grid: {a: [1]}", **{option: minutes})
+def test_minutes_that_are_no_number_are_refused(sweeps, minutes):
+    with pytest.raises(ParameterError, match=r"time_limit=.* is negative or not a number"):
+        sweeps.run("grid: {a: [1]}", time_limit=minutes)
 
 
 @pytest.mark.parametrize("cold", [pytest.param(True, marks=pytest.mark.long), False])

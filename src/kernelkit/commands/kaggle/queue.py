@@ -62,7 +62,7 @@ def list_(**values: Any) -> None:
 @options.command("remove", ("2", "2 3"), group=queue)
 @click.argument("numbers", metavar="NUMBER...", nargs=-1, required=True, type=int)
 def remove(numbers: tuple[int, ...], **values: Any) -> None:
-    """Remove queued pushes that are waiting or finished."""
+    """Remove pushes from the queue; a session that has begun goes on."""
     from kernelkit.queue.items import remove
 
     remove(numbers, **values)

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import subprocess
 import time
-from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +23,6 @@ from kernelkit.sweep.workers.run_process import ERROR, LOG
 TIME_LIMIT = "time_limit"  # the parameter with which a run limits its own time
 POLL_SECONDS = 0.1  # between polls of the active runs
 MEMORY_SECONDS = 0.5  # between checks of their memory
-ATTEMPTS = 3  # for a run that ends because the process that started it ended
-FULL = 0.85  # share of the machine's memory that all runs may use together
-SPARE = 0.04  # share of it that must stay free, whichever process uses the rest
 
 
 @dataclass(frozen=True)
@@ -88,11 +82,8 @@ class Engine:
         self.folder, self.notebook, self.limits, self.tell = folder, notebook, limits, tell
         self.report, self.accelerator = report, accelerator
         self.launcher = launchers.launcher(warm, files.make_folder(folder.path) / ".imports.log")
-        self.workers = limits.workers
         self._flights: dict[str, Flight] = {}
-        self._again: deque[PlannedRun] = deque()
         self._longest, self._peak, self._measured = 0.0, 0, 0.0
-        self._lost: Counter[str] = Counter()
         self._closing = False  # the session's time is up for one run, so that no other starts
 
     def work(self, runs: Iterable[PlannedRun]) -> None:
@@ -101,10 +92,10 @@ class Engine:
         However this ends, no process remains and no run stays `running`.
         """
         self._search = runs if isinstance(runs, Search) else None
-        self._source = iter(runs)
+        source = iter(runs)
         try:
             while True:
-                while self._has_room() and (run := self._next()):
+                while self._has_room() and (run := next(source, None)):
                     self._start(run)
                 if not self._flights:
                     return
@@ -114,16 +105,13 @@ class Engine:
             self._stop_all()
             self.launcher.close()
 
-    def _next(self) -> PlannedRun | None:
-        return self._again.popleft() if self._again else next(self._source, None)
-
     def _has_room(self) -> bool:
         """Whether another run may start: with a free worker, enough memory and enough time."""
         stop_at = self.limits.stop_at
         if self._closing or (stop_at and time.monotonic() + self._longest >= stop_at):
             return False
         free = psutil.virtual_memory().available > 1.1 * self._peak
-        return not self._flights or (free and len(self._flights) < self.workers)
+        return not self._flights or (free and len(self._flights) < self.limits.workers)
 
     def _start(self, run: PlannedRun) -> None:
         place, earlier = self.folder.run_folder(run), self.folder.record(run)
@@ -152,7 +140,7 @@ class Engine:
         limit = self.limits.seconds
         for flight in list(self._flights.values()):
             if flight.child.poll() is not None:
-                self._ended(flight)
+                self._end(flight, *_outcome(self.folder.run_folder(flight.run), flight.run))
             elif limit and flight.seconds > limit:
                 message = f"stopped after {limit / 60:g} minutes, its time limit"
                 self._stop(flight, records.TIMEOUT, message)
@@ -161,16 +149,6 @@ class Engine:
         self._check_memory()
         if self.limits.stop_at and time.monotonic() >= self.limits.stop_at:
             self._stop_all()
-
-    def _ended(self, flight: Flight) -> None:
-        """Record a run that ended by itself, or repeat it if its fork server has died."""
-        state, message = _outcome(self.folder.run_folder(flight.run), flight.run)
-        lost = state == records.FAILED and getattr(flight.child, "lost", False)
-        if lost and self._lost[flight.run.id] < ATTEMPTS - 1:
-            self._lost[flight.run.id] += 1
-            self._put_back(flight)
-        else:
-            self._end(flight, state, message)
 
     def _stop(self, flight: Flight, state: str, message: str) -> None:
         flight.kill()
@@ -191,33 +169,16 @@ class Engine:
             self._search.ended(flight.run, record)
 
     def _check_memory(self) -> None:
-        """Stop the run with the most memory if it exceeds its limit or the machine's."""
-        if time.monotonic() - self._measured < MEMORY_SECONDS or not self._flights:
+        """Stop the runs that exceed their limit."""
+        if time.monotonic() - self._measured < MEMORY_SECONDS:
             return
-        self._measured = time.monotonic()
-        usage = {id: processes.usage(run.child.pid)[0] for id, run in self._flights.items()}
-        id, size = max(usage.items(), key=itemgetter(1))
-        flight, limit, machine = self._flights[id], self.limits.bytes, machine_bytes()
-        self._peak = max(self._peak, size)
-        free = psutil.virtual_memory().available >= SPARE * machine
-        if limit and size > limit:
-            bound = f"its limit of {limit / 1e9:g} GB"
-        elif free and sum(usage.values()) <= FULL * machine:
-            return
-        elif len(usage) > 1:
-            self.workers = 1  # memory for two may be lacking, but one may still fit
-            self._put_back(flight)
-            return
-        else:
-            bound = "this machine has available"
-        message = f"stopped at {size / 1e9:.1f} GB of memory, more than {bound}"
-        self._stop(flight, records.FAILED, message)
-
-    def _put_back(self, flight: Flight) -> None:
-        flight.kill()
-        del self._flights[flight.run.id]
-        self._note(flight.run, flight.record, state=records.PENDING)
-        self._again.append(flight.run)
+        self._measured, limit = time.monotonic(), self.limits.bytes
+        for flight in list(self._flights.values()):
+            size, _ = processes.usage(flight.child.pid)
+            self._peak = max(self._peak, size)
+            if limit and size > limit:
+                sizes = f"{size / 1e9:.1f} GB of memory, more than its limit of {limit / 1e9:g} GB"
+                self._stop(flight, records.FAILED, f"stopped at {sizes}")
 
     def _stop_all(self) -> None:
         """End the active runs, which will be repeated."""
@@ -245,12 +206,3 @@ def _outcome(folder: Path, run: PlannedRun) -> tuple[str, str]:
         message = "ended early with the scores it had, before the end of its session"
         return records.STOPPED, message
     return records.DONE, ""
-
-
-def machine_bytes() -> int:
-    """The usable memory in bytes: the machine's, or a container's limit if that is lower."""
-    total = int(psutil.virtual_memory().total)
-    for file in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
-        with contextlib.suppress(OSError, ValueError):
-            total = min(total, int(Path(file).read_text()))
-    return total

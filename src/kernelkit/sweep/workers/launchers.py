@@ -55,7 +55,7 @@ class ForkServer:
         self._server: subprocess.Popen[bytes] | None = None
 
     def start(self, request: Mapping[str, Any]) -> ForkedRun:
-        """Start one run; it is lost at once if the server ends before it begins."""
+        """Start one run; it ends at once if the server ends before it begins."""
         if self._server is not None and self._server.poll() is not None:
             self.close()
         if self._server is None:
@@ -66,11 +66,11 @@ class ForkServer:
         try:
             stdin.write(json.dumps(request).encode() + b"\n")
             if select.select([stdout], [], [], BEGIN_SECONDS)[0]:
-                return ForkedRun(server, int(stdout.readline()))
+                return ForkedRun(int(stdout.readline()))
         except (BrokenPipeError, ValueError):  # of int: the line is empty, the server has died
             pass
         self.close()
-        return ForkedRun(server, -1)
+        return ForkedRun(-1)
 
     def close(self) -> None:
         """End the server, and so all its runs."""
@@ -84,16 +84,11 @@ class ForkServer:
 class ForkedRun:
     """A run that the fork server forked; the process -1 is that of a run that never began."""
 
-    def __init__(self, server: subprocess.Popen[bytes], pid: int) -> None:
-        self.server, self.pid = server, pid
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
         self._process = None
         with contextlib.suppress(psutil.Error, ValueError):
             self._process = psutil.Process(pid)
-
-    @property
-    def lost(self) -> bool:
-        """Whether the fork server has ended, and the run with it."""
-        return self.server.poll() is not None
 
     def poll(self) -> int | None:
         """0 if it has ended, None while it runs."""
