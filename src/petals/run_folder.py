@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import base64
-import html
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from datetime import UTC, datetime
+from html import escape
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 import numpy as np
+from IPython.display import HTML
 from matplotlib.figure import Figure
 
 from petals import resources, storage
@@ -37,26 +38,6 @@ HISTORY = (
     *("phase", "epoch", "loss", "accuracy", "val_loss", "val_accuracy", "val_macro_f1"),
     *("learning_rate", "seconds", "images_per_second"),
 )
-
-
-@dataclass(frozen=True)
-class Picture:
-    """A picture in the run's folder, which a notebook shows above its caption.
-
-    `text` describes the picture to somebody who cannot see it.
-    """
-
-    path: Path
-    caption: str
-    text: str
-
-    def _repr_html_(self) -> str:
-        kind = "png" if self.path.suffix == ".png" else "jpeg"
-        data = base64.b64encode(self.path.read_bytes()).decode()
-        return (
-            f'<figure><img src="data:image/{kind};base64,{data}" alt="{html.escape(self.text)}">'
-            f"<figcaption>{html.escape(self.caption)}</figcaption></figure>"
-        )
 
 
 class RunFolder:
@@ -86,16 +67,22 @@ class RunFolder:
         """The seconds since the run began, including those of its earlier processes."""
         return self.seconds_before + time.monotonic() - self.begun
 
-    def figure(self, figure: Figure, name: str) -> Picture:
-        """Save a figure as `run.save` does, and return a picture that a notebook displays.
+    def figure(self, figure: Figure, name: str) -> HTML:
+        """Save a figure as `run.save` does, and return it for display, above its caption.
 
-        `figures.json` keeps caption and text of all figures, for a report made from the files.
+        `figures.json` keeps caption and text of all figures, for a report made from the files; the
+        text describes a figure to somebody who cannot see it.
         """
         path = run.save(figure, self.path, name)
-        picture = Picture(path, str(figure.get_label()), run.in_words(figure))
-        self._words[path.name] = {"caption": picture.caption, "text": picture.text}
+        words = {"caption": str(figure.get_label()), "text": run.in_words(figure)}
+        self._words[path.name] = words
         storage.write_json(self.path / "figures.json", self._words)
-        return picture
+        kind = "png" if path.suffix == ".png" else "jpeg"
+        data = base64.b64encode(path.read_bytes()).decode()
+        return HTML(
+            f'<figure><img src="data:image/{kind};base64,{data}" alt="{escape(words["text"])}">'
+            f"<figcaption>{escape(words['caption'])}</figcaption></figure>"
+        )
 
     def write_history(self, history: Sequence[Mapping[str, Any]]) -> None:
         """Write `history.csv`, with one row per epoch of either phase."""

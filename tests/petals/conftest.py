@@ -119,10 +119,6 @@ def write_run(tmp_path):
             },
         }
         storage.write_json(folder / "metrics.json", metrics)
-        rows = "".join(f"fine-tune,{n},0.5,0.6,{0.4 + n / 10}\n" for n in (1, 2))
-        storage.write_text(
-            folder / "history.csv", f"phase,epoch,loss,val_loss,val_macro_f1\n{rows}"
-        )
         right = rng.random(len(labels)) < skill
         message = np.where(right, labels, (labels + 1) % 3)
         probabilities = (np.eye(3)[message] + 0.2 * rng.random((len(labels), 3))).astype(np.float32)

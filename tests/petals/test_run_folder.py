@@ -157,7 +157,7 @@ def test_a_model_comes_back_with_the_features_it_was_built_on(tmp_path, depths):
 
 def test_a_figure_in_a_notebook_has_a_caption_and_a_text_for_those_who_cannot_see_it(tmp_path):
     rates = np.array([1e-3, 5e-4])
-    shown = RunFolder(str(tmp_path)).figure(plots.schedule(rates, 1), "schedule<")._repr_html_()
+    shown = RunFolder(str(tmp_path)).figure(plots.schedule(rates, 1), "schedule<").data
 
     told = "The learning rate at each step, by epoch."
     assert f"<figcaption>{told}</figcaption>" in shown
@@ -168,13 +168,14 @@ def test_a_figure_in_a_notebook_has_a_caption_and_a_text_for_those_who_cannot_se
     assert kept["schedule<.png"]["text"].startswith(f"{told} The learning rate peaks")
 
 
-def test_photos_are_told_by_the_first_of_their_names(tmp_path):
+def test_photos_are_described_by_the_first_of_their_names(tmp_path):
     photos = np.zeros((30, 8, 8, 3), np.uint8)
     figure = gallery(photos, [f"a <flower> {n}" for n in range(30)])
-    shown = RunFolder(str(tmp_path)).figure(figure, "gallery")
+    html = RunFolder(str(tmp_path)).figure(figure, "gallery").data
 
-    assert shown.path.suffix == ".jpg"
-    assert shown.text.startswith("Photos, each below the name of its class. a <flower> 0; a <flow")
-    assert len(shown.text) == 400
-    assert "a &lt;flower&gt; 0" in shown._repr_html_()
-    assert "data:image/jpeg;base64," in shown._repr_html_()
+    assert (tmp_path / "gallery.jpg").is_file()
+    text = json.loads((tmp_path / "figures.json").read_text())["gallery.jpg"]["text"]
+    assert text.startswith("Photos, each below the name of its class. a <flower> 0; a <flow")
+    assert len(text) == 400
+    assert "a &lt;flower&gt; 0" in html
+    assert "data:image/jpeg;base64," in html
