@@ -11,6 +11,7 @@ import pytest
 
 from kernelkit import errors
 from kernelkit.commands import console
+from local_kaggle.command import command as local_kaggle
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
@@ -238,7 +239,9 @@ def known():
     context = click.Context(console.main)
     for name in console.COMMANDS:
         mains[f"kernelkit {name}"] = console.main.get_command(context, name)
-    return {tool: options(main) for tool, main in mains.items()}
+    taken = {tool: options(main) for tool, main in mains.items()}
+    taken["kernelkit local"] |= options(local_kaggle)  # which it passes on
+    return taken
 
 
 def test_options_it_calls_a_tool_with_exist(known):

@@ -67,10 +67,7 @@ def sweep(
 @click.option(
     "--index", is_flag=True, help="Write a page over all runs in PATH..., and their reports."
 )
-@click.option("--output", type=options.FILE, help="The page to write, if there is only one.")
-def report(
-    paths: tuple[Path, ...], index: bool, output: Path | None, as_json: bool, quiet: bool
-) -> None:
+def report(paths: tuple[Path, ...], index: bool, as_json: bool, quiet: bool) -> None:
     """Write HTML reports of executed notebooks and run folders.
 
     PATH is an executed notebook, a run folder, or the folder of a sweep, which stands for its runs.
@@ -82,7 +79,7 @@ def report(
     from kernelkit.terminal.events import Events, from_here
 
     events = Events(as_json=as_json, quiet=quiet)
-    pages = report(paths, index, output, left_out=lambda line: events("left out", line))
+    pages = report(paths, index, lambda line: events("left out", line))
     for page in pages:
         events("report", from_here(page), path=str(page))
 

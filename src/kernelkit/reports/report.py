@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from kernelkit import files
 from kernelkit.errors import NotebookError, ParameterError
 from kernelkit.reports import index_page, pushed, trail
 from kernelkit.reports.report_page import write_report
@@ -16,42 +16,34 @@ from kernelkit.run_folders import kit_folder, run_folder
 def report(
     paths: Sequence[Path],
     index: bool = False,
-    output: Path | None = None,
-    *,
     left_out: Callable[[str], object] = lambda line: None,
 ) -> list[Path]:
     """Write a report for each path, and with `index` a page over all runs; returns the pages.
 
     A path is an executed notebook, a run folder, the folder of a sweep, which stands for those of
-    its runs that left something, or (with `index`) a folder of run folders. `output`: where the
-    one page goes; by default `report.html` in the run folder, `NAME.html` beside a notebook, and
-    `index.html` in the first path. With `index` a run that has a report newer than itself keeps it.
+    its runs that left something, or (with `index`) a folder of run folders. A page is `report.html`
+    in the run folder, `NAME.html` beside a notebook, and `index.html` in the first path. With
+    `index` a run that has a report newer than itself keeps it.
 
     A folder without a run does not stop the others: `left_out` is called with a line about it, so
     that a glob over all folders works. Raises `ParameterError` for a path that does not exist and
     if no path has a run; `NotebookError` for notebooks that cannot be read, once the other reports
-    are written (with `index` such runs are listed without a report instead); `StorageError` where
-    `output` cannot be written.
+    are written (with `index` such runs are listed without a report instead).
     """
     if missing := [str(path) for path in paths if not path.exists()]:
         raise ParameterError(f"no run at {', '.join(missing)}: run or rehearse a notebook first")
-    if output is not None:
-        files.check_folder(output.parent)
     if index:
-        return [_index(paths, output)]
+        return [_index(paths)]
     runs = {path: _runs_of(path) for path in paths}
-    sources = [source for own in runs.values() for source in own]
     lines = [f"{path} {_why_none(path)}" for path, own in runs.items() if not own]
-    if not sources:
+    if not any(runs.values()):
         raise ParameterError("\n".join(lines))
-    if output is not None and len(sources) > 1:
-        raise ParameterError(f"--output names one page, and {len(sources)} reports are to write")
     for line in lines:
         left_out(line)
     pages, errors = [], []
-    for source in sources:
+    for source in itertools.chain.from_iterable(runs.values()):
         try:
-            pages.append(_one(source, output))
+            pages.append(_one(source))
         except NotebookError as error:
             errors.append(str(error))
     if errors:
@@ -77,14 +69,14 @@ def _why_none(path: Path) -> str:
     )
 
 
-def _one(path: Path, output: Path | None) -> Path:
+def _one(path: Path) -> Path:
     if path.is_file():
-        return write_report(path, output or path.with_suffix(".html"))
+        return write_report(path, path.with_suffix(".html"))
     executed = run_folder.executed(path) or pushed.assemble(path, path.resolve().name)
-    return write_report(executed, output or run_folder.report_place(path), path)
+    return write_report(executed, run_folder.report_place(path), path)
 
 
-def _index(paths: Sequence[Path], output: Path | None) -> Path:
+def _index(paths: Sequence[Path]) -> Path:
     folders = index_page.runs_under(paths)
     if not folders:
         raise ParameterError(f"no run folder in {', '.join(map(str, paths))}")
@@ -93,8 +85,8 @@ def _index(paths: Sequence[Path], output: Path | None) -> Path:
         damaged = run_folder.executed(folder) is None and run_folder.metrics(folder) is None
         if not damaged and not _up_to_date(folder):
             with contextlib.suppress(NotebookError):
-                _one(folder, None)
-    return index_page.write(folders, output or paths[0] / trail.INDEX)
+                _one(folder)
+    return index_page.write(folders, paths[0] / trail.INDEX)
 
 
 def _up_to_date(folder: Path) -> bool:

@@ -2,12 +2,11 @@
 
 import json
 import os
-from pathlib import Path
 
 import nbformat
 import pytest
 
-from kernelkit.errors import NotebookError, ParameterError, StorageError
+from kernelkit.errors import NotebookError, ParameterError
 from kernelkit.reports.report import report
 
 
@@ -69,20 +68,6 @@ def test_a_report_that_the_run_left_is_not_written_over(run):
     assert report([folder]) == [aside]
     assert (folder / "report.html").read_text() == "mine"
     assert "0.9" in aside.read_text()
-
-
-def test_the_page_goes_where_it_is_asked_to(run, tmp_path):
-    page = tmp_path / "there" / "page.html"
-    assert report([run("a")], output=page) == [page]
-    assert page.is_file()
-    with pytest.raises(ParameterError, match="one page"):
-        report([run("b"), run("c")], output=page)
-
-
-@pytest.mark.parametrize("place", ["/proc/page.html", "/proc/nothing/page.html"])
-def test_a_page_that_cannot_be_there_is_said(run, place):
-    with pytest.raises(StorageError, match="choose another"):
-        report([run("a")], output=Path(place))
 
 
 def test_a_run_without_its_notebook_is_told_from_what_it_left(run):
