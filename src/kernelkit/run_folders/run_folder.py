@@ -118,7 +118,7 @@ def ended(values: Metrics, written: float) -> float:
 
 
 def data_name(values: Metrics) -> str:
-    """The data of a run with these metrics, such as `flowers (520 val)`; "" if unknown."""
+    """The data of a run with these metrics, such as `leaves (520 val)`; "" if unknown."""
     data = part(values, "data")
     name = str(data.get("name") or Path(str(data.get("source", ""))).name)
     images = data.get("val")
