@@ -1,8 +1,8 @@
-"""The hosts of a run: which there are, and collective operations between them.
+"""The hosts of a run: which there are, how they join, and collective operations between them.
 
-`read` tells from the environment how to join the others, `petals.accelerators.joining` joins them,
-and `here` is this host. Host 0 writes the files. On a single host each collective operation
-returns its argument unchanged. Nothing here imports Keras before it is needed.
+`read` tells from the environment how to join the others, `join` joins them, and `here` is this
+host. Host 0 writes the files. On a single host each collective operation returns its argument
+unchanged. Nothing here imports Keras before it is needed.
 """
 
 from __future__ import annotations
@@ -10,16 +10,19 @@ from __future__ import annotations
 import json
 import os
 import random
+import socket
+import time
 import weakref
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache, wraps
+from functools import wraps
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numpy as np
 
+from petals.accelerators.timeouts import call_with_timeout
 from petals.errors import HostsError, SettingError
 
 if TYPE_CHECKING:
@@ -29,6 +32,8 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 T = TypeVar("T")
 CHUNK = 1 << 22  # words exchanged at a time: 16 MB of each host
+PATIENCE = 50.0  # seconds within which all hosts must join
+HEARTBEAT = 60  # seconds without a sign of life after which JAX ends all hosts
 CHOICE = "PETALS_HOSTS"
 ADDRESS, COUNT, INDEX = "JAX_COORDINATOR_ADDRESS", "JAX_NUM_PROCESSES", "JAX_PROCESS_ID"
 TF_CONFIG = "TF_CONFIG"
@@ -63,12 +68,6 @@ def here() -> Hosts:
     return _here
 
 
-def set_here(hosts: Hosts) -> None:
-    """Note what `petals.accelerators.joining.join` found."""
-    global _here
-    _here = hosts
-
-
 @contextmanager
 def naming_lost_hosts() -> Iterator[None]:
     """Turn the error of a collective operation that lost a host into a `HostsError`."""
@@ -100,54 +99,102 @@ def read(environ: Mapping[str, str] = os.environ) -> ClusterSpec | None:
         raise SettingError(f"{CHOICE}={choice}: auto, or 1 to run alone")
     if choice == "1":
         return None
-    if any(environ.get(name) for name in (COUNT, INDEX)):
-        return _told_for_jax(environ)
+    if environ.get(COUNT) or environ.get(INDEX):
+        return _of_jax(environ)
     slurm = environ.get("SLURM_STEP_NUM_TASKS", "1") != "1" and "SLURM_STEP_NODELIST" in environ
     if choice == "auto" or slurm or "," in environ.get("TPU_WORKER_HOSTNAMES", ""):
         return ClusterSpec(JAX)
-    return _told_for_tensorflow(environ)
+    return _of_tensorflow(environ[TF_CONFIG]) if environ.get(TF_CONFIG) else None
 
 
-def _told_for_jax(environ: Mapping[str, str]) -> ClusterSpec | None:
-    missing = [name for name in (ADDRESS, COUNT, INDEX) if not environ.get(name)]
-    if missing:
+def _of_jax(environ: Mapping[str, str]) -> ClusterSpec | None:
+    address, count, index = (environ.get(name, "") for name in (ADDRESS, COUNT, INDEX))
+    has_port = address.rpartition(":")[2].isdigit() and ":" in address
+    if not (has_port and count.isdigit() and index.isdigit() and int(index) < int(count)):
         raise SettingError(
-            f"several hosts need {ADDRESS}, {COUNT} and {INDEX}, the last one different on each: "
-            f"{', '.join(missing)} not set"
+            f"several hosts need {ADDRESS}, HOST:PORT of host 0, {COUNT}, their number, and "
+            f"{INDEX}, which counts them from 0: not {address!r}, {count!r} and {index!r}"
         )
-    count, index = (_number(name, environ[name]) for name in (COUNT, INDEX))
-    if not 0 <= index < count:
-        raise SettingError(f"{INDEX}={index} of {COUNT}={count} hosts: 0 to {count - 1}")
-    host, _, port = environ[ADDRESS].rpartition(":")
-    if not (host and port.isdigit()):
-        raise SettingError(f"{ADDRESS}={environ[ADDRESS]}: HOST:PORT of host 0")
-    return ClusterSpec(JAX, environ[ADDRESS], count, index) if count > 1 else None
+    return ClusterSpec(JAX, address, int(count), int(index)) if int(count) > 1 else None
 
 
-def _told_for_tensorflow(environ: Mapping[str, str]) -> ClusterSpec | None:
+def _of_tensorflow(text: str) -> ClusterSpec | None:
     try:
-        config = json.loads(environ.get(TF_CONFIG) or "{}")
-        workers = config["cluster"]["worker"] if config else []
-        index = config["task"]["index"] if config else 0
+        config = json.loads(text)
+        workers, index = config["cluster"]["worker"], config["task"]["index"]
+        exists = index in range(len(workers))
     except (ValueError, KeyError, TypeError):
+        exists = False
+    if not exists:
         raise SettingError(
             f'{TF_CONFIG} is not {{"cluster": {{"worker": ["HOST:PORT", ...]}}, "task": '
-            '{"type": "worker", "index": 0}}'
-        ) from None
-    if len(workers) < 2:
-        return None
-    if not (isinstance(index, int) and 0 <= index < len(workers)):
-        raise SettingError(
-            f"{TF_CONFIG}: worker {index} of {len(workers)}: 0 to {len(workers) - 1}"
+            '{"type": "worker", "index": 0}}, with an index that counts the workers from 0'
         )
-    return ClusterSpec(TENSORFLOW, workers[0], len(workers), index)
+    return ClusterSpec(TENSORFLOW, workers[0], len(workers), index) if workers[1:] else None
 
 
-def _number(name: str, text: str) -> int:
+def join(spec: ClusterSpec, seconds: float = PATIENCE) -> Hosts:
+    """Join the other hosts; call it before any other use of JAX or TensorFlow.
+
+    Raises `HostsError` when not all hosts join within `seconds`.
+    """
+    global _here
+    name = "host ?" if spec.index is None else f"host {spec.index} of {spec.count}"
+    deadline = time.monotonic() + seconds
+    if spec.index and not _answers(spec.address, deadline):
+        raise HostsError(
+            f"{name}: nothing answers at {spec.address} within {seconds:.0f} s: start host 0 "
+            "there, and see that its port is reachable from here"
+        )
+    join_through = _join_through_jax if spec.through == JAX else _join_through_tensorflow
     try:
-        return int(text)
-    except ValueError:
-        raise SettingError(f"{name}={text}: a whole number") from None
+        # At its own timeout JAX would end the process, so the limit here must be shorter.
+        remaining = max(deadline - time.monotonic(), 0.1)
+        _here = call_with_timeout(remaining, lambda: join_through(spec))
+    except TimeoutError:
+        raise HostsError(
+            f"{name} waited {seconds:.0f} s at {spec.address or 'the address JAX found'} and not "
+            "all other hosts joined: start every host once, with the same number of hosts and an "
+            "index of its own"
+        ) from None
+    return _here
+
+
+def _answers(address: str, deadline: float) -> bool:
+    host, _, port = address.rpartition(":")
+    while (remaining := deadline - time.monotonic()) > 0:
+        try:
+            with socket.create_connection((host.strip("[]"), int(port)), timeout=remaining):
+                return True
+        except OSError:
+            time.sleep(min(0.2, remaining))
+    return False
+
+
+def _join_through_jax(spec: ClusterSpec) -> Hosts:
+    import jax
+
+    jax.config.update("jax_cpu_collectives_implementation", "gloo")
+    jax.config.update("jax_enable_preemption_service", False)  # or SIGTERM would be ignored
+    try:
+        jax.distributed.initialize(
+            spec.address or None,
+            spec.count,
+            spec.index,
+            initialization_timeout=300,  # longer than we wait: JAX ends the process when it is over
+            heartbeat_timeout_seconds=HEARTBEAT,
+            shutdown_timeout_seconds=HEARTBEAT,
+        )
+    except (RuntimeError, ValueError) as error:
+        raise HostsError(f"could not join the other hosts: {str(error).splitlines()[0]}") from error
+    return Hosts(jax.process_index(), jax.process_count())
+
+
+def _join_through_tensorflow(spec: ClusterSpec) -> Hosts:
+    import tensorflow as tf
+
+    strategy = tf.distribute.MultiWorkerMirroredStrategy()
+    return Hosts(spec.index or 0, spec.count or 1, strategy)
 
 
 def gather(rows: np.ndarray) -> np.ndarray:
@@ -156,90 +203,53 @@ def gather(rows: np.ndarray) -> np.ndarray:
     The arrays may differ in length. Every host must call the function; raises `HostsError` when
     a host is gone.
     """
-    host = here()
-    if host.count == 1:
+    if _here.count == 1:
         return rows
-    rows = np.ascontiguousarray(rows)
-    lengths = _numbers(len(rows))
-    width = int(np.prod(rows.shape[1:])) * rows.itemsize
-    words = _words(rows.tobytes(), -(-int(lengths.max()) * width // 4))
-    parts = [
-        np.frombuffer(part.tobytes(), rows.dtype, count=length * (width // rows.itemsize))
-        for part, length in zip(_of_all(words), lengths, strict=True)
-    ]
+    parts = [np.frombuffer(part, rows.dtype) for part in _exchange(rows.tobytes())]
     return np.concatenate(parts).reshape(-1, *rows.shape[1:])
 
 
 def broadcast(data: bytes) -> bytes:
     """Host 0's bytes, on every host; the arguments of the other hosts are ignored."""
-    host = here()
-    if host.count == 1:
-        return data
-    length = int(_numbers(len(data))[0])
-    size = -(-length // 4)
-    words = _words(data if host.first else b"", size)
-    parts = [_of_all(words[at : at + CHUNK])[0] for at in range(0, size, CHUNK)]
-    return b"".join(part.tobytes() for part in parts)[:length]
+    return data if _here.count == 1 else _exchange(data if _here.first else b"", hosts=1)[0]
 
 
 def broadcast_scalar(value: float) -> float:
     """Host 0's number, on every host, so that all hosts decide alike."""
-    if here().count == 1:
-        return value
-    return float(np.frombuffer(broadcast(np.float64(value).tobytes()), np.float64)[0])
+    return value if _here.count == 1 else float(of_first(np.asarray(value, np.float64)))
 
 
 def of_first(array: np.ndarray) -> np.ndarray:
     """Host 0's array, on every host; `array` has the same shape on all hosts."""
-    data = broadcast(np.ascontiguousarray(array).tobytes())
-    return np.frombuffer(data, array.dtype).reshape(array.shape)
+    return np.frombuffer(broadcast(array.tobytes()), array.dtype).reshape(array.shape)
 
 
-def _numbers(own: int) -> np.ndarray:
-    """int64 (hosts,): one number from each host."""
-    return np.ascontiguousarray(_of_all(np.array([own], np.int64).view(np.int32))).view(np.int64)[
-        :, 0
-    ]
-
-
-def _words(data: bytes, size: int) -> np.ndarray:
-    return np.frombuffer(data.ljust(4 * size, b"\0"), np.int32)
+def _exchange(data: bytes, hosts: int | None = None) -> list[bytes]:
+    """The bytes of each host, or of the first `hosts`, on every host."""
+    own = np.array([len(data)], np.int64).view(np.int32)
+    lengths = np.ascontiguousarray(_of_all(own)).view(np.int64)[:, 0]
+    size = max(1, -(-int(lengths.max()) // 4))
+    words = np.frombuffer(data.ljust(4 * size, b"\0"), np.int32)
+    chunks = [_of_all(words[at : at + CHUNK])[:hosts] for at in range(0, size, CHUNK)]
+    rows = np.concatenate(chunks, axis=1)
+    return [row.tobytes()[:length] for row, length in zip(rows, lengths, strict=False)]
 
 
 def _of_all(words: np.ndarray) -> np.ndarray:
     """The int32 (n,) arrays of all hosts as one (hosts, n) array; n is the same on all hosts."""
-    host = here()
     with naming_lost_hosts():
-        if host.strategy is None:
+        if _here.strategy is None:
             from jax.experimental import multihost_utils
 
             return np.asarray(multihost_utils.process_allgather(words))
         import tensorflow as tf
 
-        table = np.zeros((host.count, len(words)), np.int32)
-        table[host.index] = words
-        return _summing(host.strategy)(tf.constant(table)).numpy()
+        row = _here.strategy.run(lambda: tf.constant(words[None]))
+        rows = _here.strategy.gather(row, axis=0).numpy()  # from each of a host's replicas
+        return rows[:: len(rows) // _here.count]
 
 
-@lru_cache(maxsize=1)
-def _summing(strategy: Any) -> Any:
-    import tensorflow as tf
-
-    replicas = strategy.num_replicas_in_sync // here().count  # of each host
-
-    def total(table: tf.Tensor) -> tf.Tensor:
-        context = tf.distribute.get_replica_context()
-        first_of_host = tf.equal(context.replica_id_in_sync_group % replicas, 0)
-        return context.all_reduce("sum", tf.where(first_of_host, table, tf.zeros_like(table)))
-
-    @tf.function(reduce_retracing=True)
-    def on_all(table: tf.Tensor) -> tf.Tensor:
-        return strategy.experimental_local_results(strategy.run(total, (table,)))[0]
-
-    return on_all
-
-
-_doubles: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
+_copies: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
 
 
 def local_devices_only(function: Callable[P, T]) -> Callable[P, T]:
@@ -247,10 +257,9 @@ def local_devices_only(function: Callable[P, T]) -> Callable[P, T]:
 
     @wraps(function)
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> T:
-        host = here()
-        if host.count == 1:
+        if _here.count == 1:
             return function(*args, **kwargs)
-        if host.strategy is not None:
+        if _here.strategy is not None:
             # tf_keras calls back inside its strategy's scope; a new thread is outside of the scope.
             with ThreadPoolExecutor(1) as pool:
                 return pool.submit(function, *args, **kwargs).result()
@@ -265,26 +274,26 @@ def local_devices_only(function: Callable[P, T]) -> Callable[P, T]:
 
 
 def local_copy(model: keras.Model) -> keras.Model:
-    """A copy of the model with its present weights, for use `on_this_host`.
+    """A copy of the model with its present weights, for use within `local_devices_only`.
 
     Every host must call the function. On a single host it returns the model itself.
     """
-    if here().count == 1:
+    if _here.count == 1:
         return model
     from tensorflow import keras
 
     weights = model.get_weights()  # under tf.distribute the hosts agree on some of them
-    if model not in _doubles:
+    if model not in _copies:
         rng = random.getstate()  # clone_model draws initial weights, which are overwritten below
-        _doubles[model] = keras.models.clone_model(model)
+        _copies[model] = keras.models.clone_model(model)
         random.setstate(rng)
-    _doubles[model].set_weights(weights)
-    return _doubles[model]
+    _copies[model].set_weights(weights)
+    return _copies[model]
 
 
 def feed(dataset: tf.data.Dataset, batch_size: int) -> Any:
     """The dataset for `fit`: this host's part of batches of `batch_size` images over all hosts."""
-    strategy = here().strategy
+    strategy = _here.strategy
     if strategy is None:
         return dataset
     each = dataset.rebatch(batch_size // strategy.num_replicas_in_sync, drop_remainder=True)

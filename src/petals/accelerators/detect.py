@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from petals.accelerators import cluster, joining, keras_backend, tpu
+from petals.accelerators import cluster, keras_backend, tpu
 from petals.errors import AcceleratorError, SettingError
 
 REQUESTS = ("auto", "tpu", "gpu", "cpu")
@@ -26,7 +26,7 @@ POLICIES = {"tpu": "mixed_bfloat16", "gpu": "mixed_float16", "cpu": "float32"}
 # Set by kernelkit's local Kaggle: CPU devices stand in, of JAX for "tpu", of TensorFlow for
 # "gpu" and "tpu-tensorflow". A number of devices may follow these two, as in "gpu:4".
 REHEARSAL = "KAGGLE_REHEARSAL"
-REHEARSALS = ("", "tpu", "tpu-tensorflow", "gpu")
+REHEARSALS = {"": 0, "tpu": 0, "tpu-tensorflow": 8, "gpu": 2}  # how many devices
 PATIENCE = 60.0  # seconds: the limit for all attempts at a TPU together
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of malloc.h
 MOST_MAPPED = 32 << 20  # bytes; glibc allows no higher threshold
@@ -40,7 +40,7 @@ class Accelerator:
     `kind`: "tpu", "gpu" or "cpu"; `replicas`: devices, of all `hosts`, that share each batch;
     `host`: this host's number from 0; `backend`: the Keras backend; `keras`: the name and version
     of Keras; `dtype`: the Keras dtype policy; `rehearsal`: CPU devices stand in for the real ones;
-    `attempts`: (attempt, outcome) pairs in the order they were made.
+    `attempts`: the outcome of each attempt, in their order.
     """
 
     kind: str
@@ -52,7 +52,7 @@ class Accelerator:
     rehearsal: bool = False
     host: int = 0
     hosts: int = 1
-    attempts: list[tuple[str, str]] = field(default_factory=list)
+    attempts: dict[str, str] = field(default_factory=dict)
     strategy: Any = None
 
     @property
@@ -77,7 +77,7 @@ class Accelerator:
             f"{'s' if self.replicas > 1 else ''}{where}, {self.keras} on {self.backend}, "
             f"{self.dtype}"
         ]
-        return "\n".join(lines + [f"  {what:24} {outcome}" for what, outcome in self.attempts])
+        return "\n".join(lines + [f"  {what:24} {how}" for what, how in self.attempts.items()])
 
 
 def detect(request: str = "auto", dtype: str = "auto") -> Accelerator:
@@ -94,25 +94,32 @@ def detect(request: str = "auto", dtype: str = "auto") -> Accelerator:
     # Without this, TensorFlow's C++ side prints a screenful about its build in every notebook.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     keep_freed_memory()
-    attempts: list[tuple[str, str]] = []
-    if (invited := cluster.read()) is not None:
-        device = _several_hosts(invited, attempts, request)
-    else:
-        device = _this_host(attempts, request)
-    if device is None:
-        tried = "".join(f"\n  {what}: {outcome}" for what, outcome in attempts)
+    attempts: dict[str, str] = {}
+    spec = cluster.read()
+    device = _of_all_hosts(spec, attempts) if spec else _of_this_host(request, attempts)
+    if device is None or request not in ("auto", device.kind):
+        tried = "".join(f"\n  {what}: {outcome}" for what, outcome in attempts.items())
         raise AcceleratorError(
             f"a {request.upper()} was asked for and none is here. On Kaggle choose it in "
             "kernel-metadata.json or with --accelerator, and see that no other notebook of this "
             f"session holds it; or set accelerator='auto'. Tried:{tried}"
         )
-    device.attempts = attempts
-    device.dtype = _set_policy(POLICIES[device.kind] if dtype == "auto" else dtype, device, dtype)
+    if dtype == "auto":
+        dtype = "float32" if device.rehearsal else POLICIES[device.kind]
+    from tensorflow import keras
+
+    try:
+        keras.mixed_precision.set_global_policy(dtype)
+    except (ValueError, TypeError):
+        raise SettingError(
+            f"dtype {dtype!r}: auto, float32, mixed_bfloat16 or mixed_float16"
+        ) from None
+    device.dtype, device.attempts = dtype, attempts
     return device
 
 
-def keep_freed_memory() -> bool:
-    """Have glibc keep the memory that is given back; False where the platform has no `mallopt`.
+def keep_freed_memory() -> None:
+    """Have glibc keep the memory that is given back, where the platform has its `mallopt`.
 
     The next batch of images asks for as much again. By default glibc returns blocks of tens of
     megabytes at once, and the system clears each page before it hands it out again.
@@ -120,71 +127,74 @@ def keep_freed_memory() -> bool:
     try:
         mallopt = ctypes.CDLL(None).mallopt
     except (AttributeError, OSError, TypeError):  # musl, macOS, Windows
-        return False
-    return bool(mallopt(M_MMAP_THRESHOLD, MOST_MAPPED) and mallopt(M_TRIM_THRESHOLD, KEPT_FREE))
+        return
+    mallopt(M_MMAP_THRESHOLD, MOST_MAPPED)
+    mallopt(M_TRIM_THRESHOLD, KEPT_FREE)
 
 
-def _this_host(attempts: list[tuple[str, str]], request: str) -> Accelerator | None:
-    for kind, probe in (("tpu", _tpu), ("gpu", _gpus), ("cpu", _cpu)):
-        if request in ("auto", kind) and (device := probe(attempts, insist=request == kind)):
-            return device
-    return None
-
-
-def _several_hosts(
-    invited: cluster.ClusterSpec, attempts: list[tuple[str, str]], request: str
-) -> Accelerator | None:
-    if invited.through == cluster.JAX:
-        here = joining.join(invited)
+def _of_all_hosts(spec: cluster.ClusterSpec, attempts: dict[str, str]) -> Accelerator:
+    if spec.through == cluster.JAX:
+        here = cluster.join(spec)
         import jax
 
-        rehearsal = _rehearsal()[0] == "tpu"
-        device = _on_jax(jax.devices(), rehearsal)
-        device.kind = "tpu" if rehearsal else jax.default_backend()
+        device = _on_jax(jax.devices(), rehearsal=_rehearsal()[0] == "tpu")
+        if not device.rehearsal:
+            device.kind = jax.default_backend()
     else:
-        keras = keras_backend.choose(keras_backend.LEGACY)
-        here = joining.join(invited)
+        version = keras_backend.choose(keras_backend.LEGACY)
+        here = cluster.join(spec)
         import tensorflow as tf
 
         gpus, count = tf.config.list_physical_devices("GPU"), here.strategy.num_replicas_in_sync
         kind, name = ("gpu", "GPU") if gpus else ("cpu", _processor())
-        device = Accelerator(kind, name, count, keras=keras, strategy=here.strategy)
-    attempts.append(("Hosts", f"{here.count} through {invited.through}, this is {here.index}"))
+        device = Accelerator(kind, name, count, keras=version, strategy=here.strategy)
+    attempts["Hosts"] = f"{here.count} through {spec.through}, this is {here.index}"
+    attempts[f"{device.kind.upper()} of all hosts"] = f"{device.replicas} devices"
     device.host, device.hosts = here.index, here.count
-    attempts.append((f"{device.kind.upper()} of all hosts", f"{device.replicas} devices"))
-    return device if request in ("auto", device.kind) else None
+    return device
 
 
-def _tpu(attempts: list[tuple[str, str]], insist: bool) -> Accelerator | None:
+def _of_this_host(request: str, attempts: dict[str, str]) -> Accelerator | None:
     rehearsal, count = _rehearsal()
-    if rehearsal == "tpu-tensorflow":
-        return _mirrored_cpus("tpu", keras_backend.LEGACY, count or 8, attempts)
-    if not (insist or rehearsal == "tpu" or tpu.signs()):
-        attempts.append(("TPU", "no sign of one on this machine"))
+    if rehearsal and request in ("auto", rehearsal.partition("-")[0]):
+        return _rehearsed(rehearsal, count, attempts)
+    device = None
+    if request in ("auto", "tpu"):
+        device = _tpu(request, attempts)
+    if device is None and request in ("auto", "gpu"):
+        device = _gpus(attempts)
+    if device is None and request in ("auto", "cpu"):
+        version = keras_backend.choose(keras_backend.TENSORFLOW)
+        attempts["CPU"] = f"{os.cpu_count()} cores"
+        device = Accelerator("cpu", _processor(), keras=version)
+    return device
+
+
+def _tpu(request: str, attempts: dict[str, str]) -> Accelerator | None:
+    if request == "auto" and not tpu.signs():
+        attempts["TPU"] = "no sign of one on this machine"
         return None
     deadline = time.monotonic() + PATIENCE
     try:
-        devices = tpu.through_jax(PATIENCE, "cpu" if rehearsal == "tpu" else "tpu")
+        devices = tpu.through_jax(PATIENCE)
+        attempts["TPU through JAX"] = f"{len(devices)} devices"
+        return _on_jax(devices)
     except tpu.NoTPUError as error:
-        attempts.append(("TPU through JAX", str(error)))
-    else:
-        attempts.append(("TPU through JAX", f"{len(devices)} devices"))
-        return _on_jax(devices, rehearsal=rehearsal == "tpu")
+        attempts["TPU through JAX"] = str(error)
     seconds = deadline - time.monotonic()
     if seconds < 1:
         return None  # JAX used up the time: a TPU that keeps JAX waiting keeps TensorFlow waiting
     try:
         strategy = tpu.through_tensorflow(seconds)
     except tpu.NoTPUError as error:
-        attempts.append(("TPU through TensorFlow", str(error)))
+        attempts["TPU through TensorFlow"] = str(error)
         return None
-    count = strategy.num_replicas_in_sync
-    attempts.append(("TPU through TensorFlow", f"{count} replicas"))
-    keras = keras_backend.choose(keras_backend.LEGACY)
-    return Accelerator("tpu", "TPU", count, keras=keras, strategy=strategy)
+    count, version = strategy.num_replicas_in_sync, keras_backend.choose(keras_backend.LEGACY)
+    attempts["TPU through TensorFlow"] = f"{count} replicas"
+    return Accelerator("tpu", "TPU", count, keras=version, strategy=strategy)
 
 
-def _on_jax(devices: list[Any], rehearsal: bool) -> Accelerator:
+def _on_jax(devices: list[Any], rehearsal: bool = False) -> Accelerator:
     version = keras_backend.choose(keras_backend.JAX)
     from tensorflow import keras
 
@@ -195,42 +205,38 @@ def _on_jax(devices: list[Any], rehearsal: bool) -> Accelerator:
     return Accelerator("tpu", name, len(devices), keras_backend.JAX, version, rehearsal=rehearsal)
 
 
-def _gpus(attempts: list[tuple[str, str]], insist: bool) -> Accelerator | None:
-    rehearsal, count = _rehearsal()
+def _gpus(attempts: dict[str, str]) -> Accelerator | None:
     version = keras_backend.choose(keras_backend.TENSORFLOW)
     import tensorflow as tf
 
     gpus = tf.config.list_physical_devices("GPU")
-    attempts.append(("GPU through TensorFlow", f"{len(gpus)} devices"))
-    if not gpus and rehearsal == "gpu":
-        return _mirrored_cpus("gpu", keras_backend.TENSORFLOW, count or 2, attempts)
+    attempts["GPU through TensorFlow"] = f"{len(gpus)} devices"
     if not gpus:
         return None
-    details = tf.config.experimental.get_device_details(gpus[0])
-    name = details.get("device_name", "GPU")
+    name = tf.config.experimental.get_device_details(gpus[0]).get("device_name", "GPU")
     strategy = tf.distribute.MirroredStrategy() if len(gpus) > 1 else None
     return Accelerator("gpu", name, len(gpus), keras=version, strategy=strategy)
 
 
-def _cpu(attempts: list[tuple[str, str]], insist: bool) -> Accelerator:
-    attempts.append(("CPU", f"{os.cpu_count()} cores"))
-    return Accelerator("cpu", _processor(), keras=keras_backend.choose(keras_backend.TENSORFLOW))
-
-
 def _rehearsal() -> tuple[str, int]:
+    """(what CPU devices stand in for, how many), or ("", 0)."""
     kind, _, count = os.environ.get(REHEARSAL, "").partition(":")
     if kind not in REHEARSALS or not (count.isdigit() or count == ""):
-        raise SettingError(f"{REHEARSAL}={kind}:{count}: one of {', '.join(REHEARSALS[1:])}")
-    return kind, int(count or 0)
+        raise SettingError(f"{REHEARSAL}={kind}:{count}: one of {', '.join([*REHEARSALS][1:])}")
+    return kind, int(count or REHEARSALS[kind])
 
 
-def _mirrored_cpus(
-    kind: str, keras: str, count: int, attempts: list[tuple[str, str]]
-) -> Accelerator:
-    version = keras_backend.choose(keras)
+def _rehearsed(rehearsal: str, count: int, attempts: dict[str, str]) -> Accelerator:
+    if rehearsal == "tpu":
+        devices = tpu.through_jax(PATIENCE, "cpu")
+        attempts["TPU rehearsed"] = f"{len(devices)} devices of JAX on the CPU"
+        return _on_jax(devices, rehearsal=True)
+    kind = rehearsal.partition("-")[0]
+    legacy = kind == "tpu"
+    version = keras_backend.choose(keras_backend.LEGACY if legacy else keras_backend.TENSORFLOW)
     import tensorflow as tf
 
-    cpu = tf.config.list_physical_devices("CPU")[0]
+    (cpu,), devices = tf.config.list_physical_devices("CPU"), [f"CPU:{i}" for i in range(count)]
     try:
         tf.config.set_logical_device_configuration(
             cpu, [tf.config.LogicalDeviceConfiguration()] * count
@@ -240,8 +246,8 @@ def _mirrored_cpus(
             "TensorFlow was at work before detect could divide the CPU for a rehearsal: call "
             "petals.accelerators.detect.detect first"
         ) from None
-    attempts.append((f"{kind.upper()} rehearsed", f"{count} devices on the CPU"))
-    strategy = tf.distribute.MirroredStrategy([f"CPU:{i}" for i in range(count)])
+    attempts[f"{kind.upper()} rehearsed"] = f"{count} devices on the CPU"
+    strategy = tf.distribute.MirroredStrategy(devices)
     return Accelerator(kind, _processor(), count, keras=version, rehearsal=True, strategy=strategy)
 
 
@@ -250,17 +256,3 @@ def _processor() -> str:
     model = re.search(r"model name\s*: (.+)", info.read_text()) if info.is_file() else None
     name = model[1] if model else platform.processor() or platform.machine()
     return f"{name}, {os.cpu_count()} cores"
-
-
-def _set_policy(policy: str, device: Accelerator, request: str) -> str:
-    from tensorflow import keras
-
-    if device.rehearsal and request == "auto":
-        policy = "float32"
-    try:
-        keras.mixed_precision.set_global_policy(policy)
-    except (ValueError, TypeError):
-        raise SettingError(
-            f"dtype {policy!r}: auto, float32, mixed_bfloat16 or mixed_float16"
-        ) from None
-    return policy

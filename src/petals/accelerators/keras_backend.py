@@ -5,34 +5,35 @@ TensorFlow and Keras read the choice from environment variables, once, at their 
 
 from __future__ import annotations
 
+import importlib.metadata
 import importlib.util
 import os
 import sys
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from petals.accelerators.initial_values import draw_on_host
 from petals.errors import AcceleratorError
 
 JAX, TENSORFLOW, LEGACY = "jax", "tensorflow", "tf_keras"
 BACKEND, USE_LEGACY = "KERAS_BACKEND", "TF_USE_LEGACY_KERAS"
-_PACKAGES = ("keras", "tf_keras", "tensorflow")
+TRUNCATED = 2.0  # standard deviations, at which Keras cuts a normal distribution off
 
 
 def choose(flavour: str) -> str:
     """Select that flavour of Keras and return its name and version.
 
     `TENSORFLOW` leaves a user's own `TF_USE_LEGACY_KERAS=1` in force. Raises `AcceleratorError`
-    when another Keras is imported already; the message names the modules that imported it.
+    when another Keras is imported already.
     """
     backend = JAX if flavour == JAX else TENSORFLOW
     module = sys.modules.get("keras")
-    other = module.backend.backend() if module and hasattr(module, "backend") else ""
-    if other not in ("", backend) and not (flavour == LEGACY and "tf_keras" in sys.modules):
-        raise _too_early(f"Keras was imported with the {other} backend", flavour)
+    imported = module.backend.backend() if module and hasattr(module, "backend") else backend
+    if imported != backend and not (flavour == LEGACY and "tf_keras" in sys.modules):
+        raise _too_early(f"with the {imported} backend", flavour)
     os.environ[BACKEND] = backend
     if flavour == LEGACY and importlib.util.find_spec("tf_keras") is None:
         raise AcceleratorError(
@@ -45,24 +46,26 @@ def choose(flavour: str) -> str:
 
     legacy = is_legacy(keras)
     if legacy != (flavour == LEGACY) and flavour != TENSORFLOW:
-        raise _too_early(f"tf.keras was used as {'tf_keras' if legacy else 'Keras 3'}", flavour)
+        raise _too_early(f"as {'tf_keras' if legacy else 'Keras 3'}", flavour)
     if flavour == JAX:
-        draw_on_host(keras)
-    return version(keras)
+        _draw_on_host(keras)
+    return (
+        f"tf_keras {importlib.metadata.version('tf_keras')}"
+        if legacy
+        else f"Keras {keras.version()}"
+    )
+
+
+def _too_early(imported: str, flavour: str) -> AcceleratorError:
+    return AcceleratorError(
+        f"Keras was imported {imported} before petals.accelerators.detect.detect could choose "
+        f"{flavour}: import keras, tensorflow and whatever imports them after detect"
+    )
 
 
 def is_legacy(keras: ModuleType) -> bool:
     """Whether this is tf_keras, the Keras 2 that TensorFlow's TPUStrategy needs."""
     return keras.layers.Layer.__module__.startswith("tf_keras")
-
-
-def version(keras: ModuleType) -> str:
-    """The name and version, such as "Keras 3.13.1" or "tf_keras 2.20.1"."""
-    if is_legacy(keras):
-        import importlib.metadata
-
-        return f"tf_keras {importlib.metadata.version('tf_keras')}"
-    return f"Keras {keras.version()}"
 
 
 def scope(model: Any) -> AbstractContextManager:
@@ -90,37 +93,45 @@ def replicas(model: Any) -> int:
     return 1 if shared is None else int(np.prod(shared.device_mesh.shape))
 
 
-def _too_early(what: str, flavour: str) -> AcceleratorError:
-    by = _importers()
-    return AcceleratorError(
-        f"{what} before petals.accelerators.detect.detect could choose {flavour}"
-        + (f", by {', '.join(by)}" if by else "")
-        + ": import keras, tensorflow and whatever imports them after detect"
-    )
+def _draw_on_host(keras: ModuleType) -> None:
+    """Have Keras's initializers draw and fill by NumPy from now on, with the same distributions.
+
+    JAX compiles a program for each shape that it draws or fills. EfficientNetB0 and its optimizer
+    have two hundred shapes, which take a minute, and pretrained weights replace most of the values.
+    The initializers return JAX's arrays, as before. For the same seed JAX would draw other values.
+    """
+    import jax
+
+    random: Any = sys.modules[keras.initializers.RandomNormal.__module__].random
+    if random.normal.__module__ == __name__:
+        return
+
+    def placed(values: np.ndarray, dtype: Any) -> Any:
+        return jax.device_put(values.astype(keras.backend.standardize_dtype(dtype)))
+
+    def drawing(draw: Callable[..., np.ndarray], original: Any) -> Any:
+        def drawn(shape: Any, *, seed: Any = None, dtype: Any = None, **scale: float) -> Any:
+            if not isinstance(seed, int):  # a SeedGenerator, whose state JAX holds
+                return original(shape, seed=seed, dtype=dtype, **scale)
+            return placed(draw(np.random.default_rng(abs(seed)), shape, **scale), dtype)
+
+        return drawn
+
+    for name, draw in _DRAWS.items():
+        setattr(random, name, drawing(draw, getattr(random, name)))
+    for kind, fill in ((keras.initializers.Zeros, np.zeros), (keras.initializers.Ones, np.ones)):
+        kind.__call__ = lambda _, shape, dtype=None, fill=fill: placed(fill(shape), dtype)
 
 
-def _importers() -> list[str]:
-    """The first three modules outside `_PACKAGES` that hold an object of these packages."""
-    outside = (
-        (name, module)
-        for name, module in list(sys.modules.items())
-        if isinstance(module, ModuleType)
-        and name.split(".")[0] not in (*_PACKAGES, "petals", "__mp_main__")
-        and (name == "__main__" or "__file__" in vars(module))
-    )
-    holders = [
-        name
-        for name, module in outside
-        if any(_origin(value) in _PACKAGES for value in list(vars(module).values()))
-    ]
-    return holders[:3]
+def _truncated(generator: np.random.Generator, shape: Any, mean: float, stddev: float) -> Any:
+    values = generator.standard_normal(shape)
+    while (far := np.abs(values) > TRUNCATED).any():
+        values[far] = generator.standard_normal(far.sum())
+    return mean + stddev * values
 
 
-def _origin(value: object) -> str:
-    """The package a module, class or function comes from."""
-    name = "__name__" if isinstance(value, ModuleType) else "__module__"
-    try:  # read the dictionary itself: getattr would trigger lazy imports
-        attributes = object.__getattribute__(value, "__dict__")
-    except AttributeError:
-        attributes = {}
-    return str(attributes.get(name) or type(value).__module__).split(".")[0]
+_DRAWS: dict[str, Callable[..., Any]] = {
+    "truncated_normal": _truncated,
+    "normal": lambda generator, shape, mean, stddev: generator.normal(mean, stddev, shape),
+    "uniform": lambda generator, shape, minval, maxval: generator.uniform(minval, maxval, shape),
+}

@@ -1,45 +1,33 @@
-"""The two ways to a TPU: each returns within its time limit or raises the reason.
+"""The two ways to a TPU of this machine: each returns within its time limit or says why not.
 
-JAX sees the TPU of its own machine. TensorFlow sees that TPU where `tensorflow-tpu` is installed,
-and also reaches TPU nodes over the network (`TPU_NAME`, `grpc://`).
+JAX sees the TPU of its own machine, and TensorFlow does where `tensorflow-tpu` is installed.
 """
 
 from __future__ import annotations
 
 import importlib.util
 import os
-import subprocess
-import sys
 import textwrap
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from petals.accelerators.keras_backend import USE_LEGACY
 from petals.accelerators.timeouts import Answer, call_with_timeout
+from petals.errors import AcceleratorError
 
-NAME = "TPU_NAME"
 PAUSE = 5.0  # seconds between two attempts at a TPU that another process holds
 
-# This program runs in a process of its own: TensorFlow holds Python's interpreter lock while it
-# connects to other machines, so no thread of the same process could end the wait.
-_CONNECT = """
-import sys, tensorflow as tf
-resolver = tf.distribute.cluster_resolver.TPUClusterResolver(tpu=sys.argv[1])
-tf.config.experimental_connect_to_cluster(resolver)
-"""
 
-
-class NoTPUError(Exception):
+class NoTPUError(AcceleratorError):
     """There is no TPU to be had this way; the message gives the reason."""
 
 
 def signs() -> list[str]:
     """The device files and environment variables that indicate a TPU on this machine."""
-    files = [str(path) for path in sorted(Path("/dev").glob("accel[0-9]*"))[:1]]
+    files = [str(path) for path in Path("/dev").glob("accel[0-9]*")]
     files += ["/dev/vfio/0"] if Path("/dev/vfio/0").exists() else []
-    return files + [name for name in ("TPU_WORKER_ID", NAME) if os.environ.get(name)]
+    return files + [name for name in ("TPU_WORKER_ID", "TPU_NAME") if os.environ.get(name)]
 
 
 def through_jax(seconds: float, platform: str = "tpu") -> list[Any]:
@@ -83,39 +71,15 @@ def through_tensorflow(seconds: float) -> Any:
             "tf_keras is not installed, and Keras 3 cannot train under TPUStrategy: "
             "pip install tf_keras, in TensorFlow's version"
         )
-    before = os.environ.get(USE_LEGACY)
-    os.environ[USE_LEGACY] = "1"  # TensorFlow reads it while it is imported
-    try:
-        import tensorflow as tf
+    import tensorflow as tf
 
-        name = os.environ.get(NAME) or "local"
-        if name != "local":
-            _try_elsewhere(name, seconds)
-        return tf.distribute.TPUStrategy(_answer(lambda: _initialized(tf, name), seconds))
-    except BaseException:
-        _restore(USE_LEGACY, before)
-        raise
+    def connected() -> Any:
+        resolver = tf.distribute.cluster_resolver.TPUClusterResolver(tpu="local")
+        tf.config.experimental_connect_to_cluster(resolver)
+        tf.tpu.experimental.initialize_tpu_system(resolver)
+        return resolver
 
-
-def _initialized(tf: Any, name: str) -> Any:
-    resolver = tf.distribute.cluster_resolver.TPUClusterResolver(tpu=name)
-    tf.config.experimental_connect_to_cluster(resolver)
-    tf.tpu.experimental.initialize_tpu_system(resolver)
-    return resolver
-
-
-def _try_elsewhere(name: str, seconds: float) -> None:
-    command = [sys.executable, "-c", _CONNECT, name]
-    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
-    try:
-        done = subprocess.run(
-            command, env=environment, capture_output=True, text=True, timeout=seconds
-        )
-    except subprocess.TimeoutExpired:
-        raise NoTPUError(f"{name} does not answer within {seconds:.0f} s") from None
-    if done.returncode:
-        last = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
-        raise NoTPUError(f"{name}: {textwrap.shorten(last, 200)}")
+    return tf.distribute.TPUStrategy(_answer(connected, seconds))
 
 
 def _answer(ask: Callable[[], Answer], seconds: float) -> Answer:
@@ -129,10 +93,3 @@ def _answer(ask: Callable[[], Answer], seconds: float) -> Answer:
     except Exception as error:
         line = (str(error).strip().splitlines() or [""])[0]
         raise NoTPUError(f"{type(error).__name__}: {textwrap.shorten(line, 200)}") from error
-
-
-def _restore(name: str, value: str | None) -> None:
-    if value is None:
-        os.environ.pop(name, None)
-    else:
-        os.environ[name] = value

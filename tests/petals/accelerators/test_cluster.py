@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from petals.accelerators import cluster, joining
+from petals.accelerators import cluster
 from petals.accelerators.cluster import ClusterSpec, Hosts
 from petals.errors import HostsError
 
@@ -133,8 +133,8 @@ def assert_the_other_ends_with_a_word(through, dying, pair, folder):
     """Host `dying` of the pair kills itself; the log files are numbered from 0."""
     assert pair[dying].wait(timeout=600) == -signal.SIGKILL, message(folder, dying)
     begun = time.monotonic()
-    code = pair[1 - dying].wait(timeout=joining.HEARTBEAT + 30)
-    assert time.monotonic() - begun < joining.HEARTBEAT + 30
+    code = pair[1 - dying].wait(timeout=cluster.HEARTBEAT + 30)
+    assert time.monotonic() - begun < cluster.HEARTBEAT + 30
     words = message(folder, 1 - dying)
     if dying == 0 and through == "jax" and code == -signal.SIGABRT:
         assert "another task died" in words, "JAX ends the process itself without host 0"
@@ -176,7 +176,7 @@ def test_a_host_0_that_does_not_answer_is_named_in_time():
     address = f"127.0.0.1:{ports(1)[0]}"
     begun = time.monotonic()
     with pytest.raises(HostsError, match=f"host 1 of 2: nothing answers at {address} within 1 s"):
-        joining.join(ClusterSpec("jax", address, 2, 1), seconds=1)
+        cluster.join(ClusterSpec("jax", address, 2, 1), seconds=1)
     assert time.monotonic() - begun < 10
     assert cluster.here() == Hosts()
 
@@ -184,9 +184,9 @@ def test_a_host_0_that_does_not_answer_is_named_in_time():
 @pytest.mark.long
 def test_hosts_that_do_not_come_are_waited_for_in_vain_for_a_while():
     program = (
-        "from petals import errors\nfrom petals.accelerators import cluster, joining\n"
+        "from petals import errors\nfrom petals.accelerators import cluster\n"
         f"spec = cluster.ClusterSpec('jax', '127.0.0.1:{ports(1)[0]}', 2, 0)\n"
-        "try: joining.join(spec, seconds=10)\n"
+        "try: cluster.join(spec, seconds=10)\n"
         "except errors.HostsError as error: print(error)"
     )
     done = subprocess.run(

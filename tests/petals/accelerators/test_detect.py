@@ -1,6 +1,5 @@
 import importlib.util
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -26,17 +25,17 @@ def run(code: str, **environment: str) -> subprocess.CompletedProcess:
 
 
 def test_auto_at_home_is_a_cpu_and_says_what_was_tried():
-    found = detect.detect("auto")
-    assert (found.kind, found.replicas, found.backend, found.dtype) == (
+    device = detect.detect("auto")
+    assert (device.kind, device.replicas, device.backend, device.dtype) == (
         "cpu",
         1,
         "tensorflow",
         "float32",
     )
-    text = str(found)
+    text = str(device)
     assert "no sign of one" in text
     assert "GPU through TensorFlow   0 devices" in text
-    with found.scope():
+    with device.scope():
         pass
 
 
@@ -93,16 +92,19 @@ def test_tensorflows_tpu_is_there_but_busy(monkeypatch, error, says):
     with pytest.raises(AcceleratorError, match="jax is not installed") as raised:
         detect.detect("tpu")
     assert says in str(raised.value)
-    found = detect.detect("auto")
-    assert found.kind == "cpu"
-    assert says in str(found)
+    device = detect.detect("auto")
+    assert device.kind == "cpu"
+    assert says in str(device)
 
 
 def test_a_tpu_that_does_not_answer_is_left_alone(monkeypatch):
     monkeypatch.setenv("TPU_NAME", "local")
     monkeypatch.setattr(detect, "PATIENCE", 2.0)
     monkeypatch.setattr(tpu, "through_jax", no_jax)
-    monkeypatch.setattr(tpu, "_initialized", lambda tf, name: time.sleep(20))
+    monkeypatch.setattr(tf.distribute.cluster_resolver, "TPUClusterResolver", Resolver)
+    monkeypatch.setattr(
+        tf.config, "experimental_connect_to_cluster", lambda resolver: time.sleep(20)
+    )
     begun = time.monotonic()
     with pytest.raises(AcceleratorError, match="no answer within 2 s: another process holds it"):
         detect.detect("tpu")
@@ -161,18 +163,6 @@ def test_a_tpu_that_never_starts_is_given_up(worker, says):
 
 
 @pytest.mark.long
-def test_a_tpu_node_that_does_not_answer_ends_the_run():
-    with socket.create_server(("127.0.0.1", 0)) as silent:
-        done = run(
-            "from petals.accelerators import detect; detect.PATIENCE = 6; detect.detect('tpu')",
-            TPU_NAME=f"grpc://127.0.0.1:{silent.getsockname()[1]}",
-            JAX_PLATFORMS="cpu",
-        )
-    assert done.returncode == 1
-    assert "does not answer within" in done.stderr
-
-
-@pytest.mark.long
 def test_tensorflows_tpu_is_trained_on_with_the_legacy_keras():
     done = run(
         "import tensorflow as tf\n"
@@ -190,21 +180,15 @@ def test_tensorflows_tpu_is_trained_on_with_the_legacy_keras():
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    ("early", "named"),
-    [("from tensorflow import keras", "by __main__:"), ("import early_bird", "by early_bird:")],
-)
-def test_keras_imported_too_early_is_named(tmp_path, early, named):
-    (tmp_path / "early_bird.py").write_text("from tensorflow import data\nimport json, numpy")
+def test_keras_imported_too_early_is_an_error():
     done = run(
-        f"{early}; from petals.accelerators.detect import detect; detect('tpu')",
+        "from tensorflow import keras; keras.layers\n"
+        "from petals.accelerators.detect import detect; detect('tpu')",
         KAGGLE_REHEARSAL="tpu",
         JAX_PLATFORMS="cpu",
-        PYTHONPATH=str(tmp_path),
     )
     assert done.returncode != 0
     assert "Keras was imported with the tensorflow backend before" in done.stderr
-    assert named in done.stderr
 
 
 @pytest.mark.long
