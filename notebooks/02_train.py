@@ -261,13 +261,13 @@ print(f"{backbone}: {total:,} parameters, {trainable:,} of them in the head")
 import numpy as np
 from IPython.display import display
 
-from petals.models import backbones as pretrained
 from petals.models.build import find_backbone
+from petals.models.weights import Weights
 from petals.training.features import FeatureExtractor
 from petals.training.head import train_first_phase
 
-key = pretrained.describe(find_backbone(backbone), image_size, weights)
-extract = FeatureExtractor.of(classifier, device, key, seed, Progress())
+start = Weights.find(find_backbone(backbone), image_size, weights)
+extract = FeatureExtractor.of(classifier, device, start.key, seed, Progress())
 stopped = train_first_phase(classifier, extract, train, val, settings, training)
 head_rates = [row["learning_rate"] for row in history if row["phase"] == "head"]
 if head == "gradient" and head_rates:
@@ -514,9 +514,8 @@ metrics = run.write_metrics(
 )
 
 # %%
-origin = find_backbone(backbone), image_size, weights
-head_only = not fine_tunes and pretrained.stays(*origin)  # the backbone is in a file that stays
-run.write_model(classifier, names, pretrained.origin(*origin), metrics, whole=not head_only)
+head_only = not fine_tunes and start.stays  # the backbone is in a file that stays
+run.write_model(classifier, names, start.origin, metrics, whole=not head_only)
 if stopped != OUT_OF_TIME:  # else the next session resumes
     kept.clear()
 trained = "done" if validated else "trained on everything"

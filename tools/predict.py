@@ -31,12 +31,6 @@ from kernelkit.terminal.cli import exits_with_code
     show_default=True,
     help="For a head alone: the file of its backbone's weights.",
 )
-@click.option(
-    "--export",
-    "export_to",
-    type=click.Path(path_type=Path),
-    help="A new folder for the model as a TensorFlow SavedModel.",
-)
 @exits_with_code
 def main(
     model: str,
@@ -44,7 +38,6 @@ def main(
     output: Path | None,
     top: int,
     weights: str,
-    export_to: Path | None,
 ) -> None:
     """Tell what is on PHOTOS: files, folders or globs.
 
@@ -54,9 +47,7 @@ def main(
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     from petals.classify import classify
 
-    click.echo(
-        classify(model, photos, weights=weights, top=top, output=output, export_to=export_to)
-    )
+    click.echo(classify(model, photos, weights=weights, top=top, output=output))
 
 
 if __name__ == "__main__":

@@ -25,7 +25,6 @@ from petals.evaluation.prediction import predict, predict_images
 from petals.kaggle import mounts
 from petals.models.build import Classifier
 from petals.models.card import ModelCard
-from petals.models.export import export
 from petals.models.restore import AUTO, find_model, restore
 from petals.plots.photos import gallery
 from petals.plots.run import save
@@ -91,28 +90,20 @@ def classify(
     weights: str = AUTO,
     top: int = 5,
     output: Path | None = None,
-    export_to: Path | None = None,
 ) -> str:
     """Predict what photos show, with the model from a file or a run's folder; returns a table.
 
     `photos`: files, folders and globs, of which the middle square is taken; `weights` as in
-    `petals.models.restore.restore`. With `output` the table and a picture are written there; with
-    `export_to` the model is also exported, which needs no photos. Raises `DataError` for a photo
-    that cannot be read, before anything is written, and `WeightsError` for a model.
+    `petals.models.restore.restore`. With `output` the table and a picture are written there.
+    Raises `DataError` for a photo that cannot be read, before anything is written, and
+    `WeightsError` for a model.
     """
-    lines = []
-    paths = find_photos(photos) if photos or not export_to else []
-    classifier, card = restore(find_model(model), weights)
-    if paths:
-        answers = predict_photos(classifier, card, paths)
-        lines.append(str(answers.table(top)))
-        if output:
-            answers.write(output, top)
-            save(answers.picture(top), output, "predictions")
-            lines.append(f"{output}: predictions.csv and predictions.jpg")
-    if export_to:
-        difference = export(classifier, card, export_to)
-        lines.append(f"{export_to}: a SavedModel, whose answers differ by {difference:.1g} at most")
+    answers = predict_photos(*restore(find_model(model), weights), find_photos(photos))
+    lines = [str(answers.table(top))]
+    if output:
+        answers.write(output, top)
+        save(answers.picture(top), output, "predictions")
+        lines.append(f"{output}: predictions.csv and predictions.jpg")
     return "\n".join(lines)
 
 

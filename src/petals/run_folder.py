@@ -134,9 +134,9 @@ class RunFolder:
     ) -> ModelCard:
         """Write the model, `classifier.h5`, and its card, `model_card.md`, for use after the run.
 
-        `weights`: from `petals.models.backbones.origin`; `metrics`: from `write_metrics`; `whole`:
-        with the backbone; otherwise only the head, with the digest of the backbone's unchanged
-        weights.
+        `weights`: from `petals.models.weights.Weights.origin`; `metrics`: from `write_metrics`;
+        `whole`: with the backbone; otherwise only the head, with the digest of the backbone's
+        unchanged weights.
         """
         scores = {name: metrics[name] for name in ("macro_f1", "accuracy", "calibration_error")}
         build: dict[str, Any] = {"depths": classifier.depths}
@@ -146,7 +146,7 @@ class RunFolder:
             classifier.name,
             int(metrics["data"]["image_size"]),
             tuple(classes),
-            find_backbone(classifier.name).preprocessing,
+            find_backbone(classifier.name).family.preprocessing,
             {**weights, "digest": "" if whole else saved.digest(classifier.backbone)},
             build,
             metrics["temperature"] or 1.0,

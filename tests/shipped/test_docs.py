@@ -144,7 +144,7 @@ def test_answers_continued_lines_and_marks_are_told_apart():
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
     """What pages speak of as the reader's own: photos in folders, and weights of a backbone."""
-    from petals.models.backbones import BACKBONES
+    from petals.models.backbones import Backbone
 
     folder, rng = tmp_path_factory.mktemp("files"), np.random.default_rng(0)
     for place, names in {"photos": ("red", "green", "blue"), "holiday": ("",)}.items():
@@ -154,7 +154,7 @@ def files(tmp_path_factory):
                 pixels = rng.integers(0, 100, (64, 64, 3), np.uint8)
                 pixels[..., channel] += 120
                 Image.fromarray(pixels).save(folder / place / name / f"{number}.jpg")
-    backbone = BACKBONES["MobileNet-0.75"]
+    backbone = Backbone("MobileNet-0.75")
     (folder / "weights").mkdir()
     file = backbone.weights_files(192)[0].removesuffix(".h5") + ".weights.h5"
     backbone.build(192).save_weights(str(folder / "weights" / file))

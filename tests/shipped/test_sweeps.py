@@ -36,13 +36,13 @@ def weights(tmp_path_factory):
     folder = tmp_path_factory.mktemp("weights")
 
     def save(names):
-        from petals.models.backbones import BACKBONES
+        from petals.models.backbones import Backbone
 
         for name in names:
-            for file in BACKBONES[name].weights_files(224)[:1]:
+            for file in Backbone(name).weights_files(224)[:1]:
                 path = folder / (file.removesuffix(".h5") + ".weights.h5")
                 if not path.exists():
-                    BACKBONES[name].build(224).save_weights(str(path))
+                    Backbone(name).build(224).save_weights(str(path))
         return folder
 
     return save

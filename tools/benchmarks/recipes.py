@@ -90,14 +90,14 @@ class _Measured:
         from petals.data.folds import divided
         from petals.data.shards import Split
         from petals.kaggle import cache_folder
-        from petals.models import backbones as pretrained
         from petals.models.build import build, find_backbone
+        from petals.models.weights import Weights
         from petals.training.optimization import set_seed
 
         train, val = (Split.find(str(root), SIZE, part) for part in ("train", "val"))
         cache = cache_folder()
         parts = [divided(train, val, FOLDS, fold, cache)[1] for fold in range(FOLDS)]
-        key = pretrained.describe(find_backbone(BACKBONE), SIZE, str(weights))
+        key = Weights.find(find_backbone(BACKBONE), SIZE, str(weights)).key
         name = repr((VERSION, key, SIZE, [part.fingerprint() for part in parts]))
         name = hashlib.blake2b(name.encode(), digest_size=6).hexdigest()
         place = cache / "benchmark" / "recipes" / f"{root.resolve().name}-{name}"

@@ -3,30 +3,27 @@
 from __future__ import annotations
 
 import difflib
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 from tensorflow import keras
 
 from petals.errors import SettingError
-from petals.models import hub, tokens
+from petals.models import depths as features_of
+from petals.models import hub
 from petals.models.backbones import (
     BACKBONES,
-    CAFFE_MEAN_RGB,
     HUB,
     IMAGENET_MEAN,
     IMAGENET_STD,
     Backbone,
-    load_backbone,
-    parts,
 )
-from petals.models.depths import feature_maps
+from petals.models.weights import Weights
 
 HEAD = "head"
-POOLED = "pooled"
 
 
 @dataclass(frozen=True)
@@ -51,7 +48,7 @@ class Classifier:
     def depths(self) -> bool:
         """Whether the features come from several depths of the backbone."""
         last = self.features.layers[-1]
-        return last.name == POOLED and isinstance(last, keras.layers.Concatenate)
+        return last.name == features_of.POOLED and isinstance(last, keras.layers.Concatenate)
 
 
 def build(
@@ -87,15 +84,14 @@ def build_features(
 ) -> tuple[keras.Model, keras.Model]:
     """(a model from uint8 (n, size, size, 3) to features (n, width), the backbone within it).
 
-    `weights` as in `petals.models.backbones.load_backbone`. The features are the mean of each
-    channel of the backbone's last maps, with `depths` also of up to four maps before them; of a
-    vision transformer, those of `petals.models.tokens.pooled`.
+    `weights` as in `petals.models.weights.Weights.find`; `depths` as in
+    `petals.models.depths.features`.
     `hub_config`: the network of a preset, if it was saved. Raises `SettingError` for an unknown
     name or a size that the backbone cannot take, `WeightsError` for weights.
     """
     entry = hub.find(name, hub_config) if hub_config else find_backbone(name)
     try:
-        network = load_backbone(entry, size, weights)
+        network = Weights.find(entry, size, weights).load(size)
     except ValueError as error:
         if "Input size must be" not in str(error) and "negative dimension" not in str(error):
             raise
@@ -103,15 +99,14 @@ def build_features(
     _correct_normalization(network)
     _share_statistics(network)
     images = keras.Input((size, size, 3), dtype="uint8", name="image")
-    pixels = preprocess(entry, images)
-    pooled = _pooled(_outputs(network, pixels, depths), network)
+    pooled = features_of.features(network, preprocess(entry, images), depths)
     return keras.Model(images, pooled, name="features"), network
 
 
 def find_backbone(name: str) -> Backbone:
     """The registry's entry, or a preset's; raises `SettingError` with the nearest name."""
     if name in BACKBONES:
-        return BACKBONES[name]
+        return Backbone(name)
     if name.startswith(HUB):
         return hub.find(name)
     near = difflib.get_close_matches(name, BACKBONES, n=1, cutoff=0.4)
@@ -119,49 +114,13 @@ def find_backbone(name: str) -> Backbone:
     raise SettingError(f"no backbone {name!r}: {hint}")
 
 
-# (scale, offset) of pixels 0 to 255, by Keras's own names of the modes
-RESCALING: dict[str, tuple[Any, Any]] = {
-    "tf": (1 / 127.5, -1.0),
-    "torch": (
-        [1 / (255 * std) for std in IMAGENET_STD],
-        [-mean / std for mean, std in zip(IMAGENET_MEAN, IMAGENET_STD, strict=True)],
-    ),
-    "caffe": (1.0, [-mean for mean in CAFFE_MEAN_RGB]),
-    "inside": (1.0, 0.0),  # only a conversion to float
-}
-
-
 def preprocess(entry: Backbone, images: Any) -> Any:
     """Pixels 0 to 255 as the backbone's weights expect them."""
-    if isinstance(entry, hub.HubBackbone):
-        scale, offset = entry.rescaling()
-    else:
-        scale, offset = RESCALING[entry.preprocessing]
-    name = "centre" if entry.preprocessing == "caffe" else "preprocessing"
+    scale, offset = entry.rescaling()
+    caffe = entry.family.preprocessing == "caffe"
+    name = "centre" if caffe else "preprocessing"
     pixels = keras.layers.Rescaling(scale, offset=offset, name=name)(images)
-    # VGG's weights come from Caffe, which reads blue first.
-    return pixels[..., ::-1] if entry.preprocessing == "caffe" else pixels
-
-
-def _outputs(network: keras.Model, pixels: Any, depths: bool) -> list[Any]:
-    """The network's last maps or tokens, with `depths` after up to four earlier ones."""
-    if not depths:
-        named = isinstance(network.input, dict)  # some of keras_hub name their only input
-        return [network(dict.fromkeys(network.input, pixels) if named else pixels)]
-    is_map = len(network.output.shape) == 4
-    maps = feature_maps(network) if is_map else tokens.feature_maps(network)
-    return keras.Model(network.inputs[0], maps, name=network.name)(pixels)
-
-
-def _pooled(outputs: list[Any], network: keras.Model) -> Any:
-    name = POOLED if len(outputs) == 1 else None
-    means = [
-        keras.layers.GlobalAveragePooling2D(name=name)(each)
-        if len(each.shape) == 4
-        else tokens.pooled(each, network)
-        for each in outputs
-    ]
-    return means[0] if name else keras.layers.Concatenate(name=POOLED)(means)
+    return pixels[..., ::-1] if caffe else pixels  # VGG's weights come from Caffe: blue first
 
 
 def _correct_normalization(network: keras.Model) -> None:
@@ -199,7 +158,7 @@ def set_trainable(classifier: Classifier, what: str, *, freeze_batch_norm: bool 
     statistics and scales unless `freeze_batch_norm` is off: batches of a few dozen images of
     one competition estimate them badly. Raises a `SettingError` that lists the blocks.
     """
-    layers = [part for layer in classifier.backbone.layers for part in parts(layer)]
+    layers = [part for layer in classifier.backbone.layers for part in features_of.parts(layer)]
     chosen = _chosen([layer for layer in layers if layer.weights], what)
     classifier.backbone.trainable = True
     for layer in layers:
@@ -229,9 +188,5 @@ def _chosen(layers: list[keras.layers.Layer], what: str) -> list[keras.layers.La
 
 def parameter_counts(model: keras.Model) -> tuple[int, int]:
     """(total, trainable) numbers of parameters."""
-
-    total, trainable = (
-        sum(math.prod(map(int, variable.shape)) for variable in variables)
-        for variables in (model.weights, model.trainable_weights)
-    )
-    return total, trainable
+    trainable = sum(int(np.prod(variable.shape)) for variable in model.trainable_weights)
+    return model.count_params(), trainable

@@ -10,28 +10,7 @@ from typing import Any
 
 from petals.errors import WeightsError
 
-# The licences of Keras's ImageNet weights, by the beginning of the backbone's name, according to
-# keras.io and the repositories that the weights were ported from.
-LICENCES = {
-    "VGG": "CC BY 4.0 (VGG, Oxford)",
-    "ResNet": "BSD (Facebook)",
-    "DenseNet": "BSD 3-clause",
-    "Xception": "MIT",
-    "ConvNeXt": "MIT (Facebook)",
-    "InceptionV3": "Apache-2.0",
-    "MobileNet": "Apache-2.0",
-    "EfficientNet": "Apache-2.0",
-}
-
 MOST_VIEWS = 64  # the largest number in a card
-
-
-def licence(backbone: str, setting: str) -> str:
-    """The licence of a backbone's weights, if known, for the `weights` setting."""
-    if setting == "none":
-        return "none: trained from scratch"
-    terms = (text for name, text in LICENCES.items() if backbone.startswith(name))
-    return next(terms, "unknown: see where the weights come from")
 
 
 @dataclass(frozen=True)
@@ -83,18 +62,10 @@ class ModelCard:
 
     def check(self, classes: Sequence[str], size: int, path: object) -> None:
         """Raise `WeightsError` unless the model of `path` fits these classes and this size."""
-        expected, own = [_key(name) for name in classes], [_key(name) for name in self.classes]
-        if own != expected:
-            strange = [
-                name
-                for name, key in zip(self.classes, own, strict=True)
-                if key not in set(expected)
-            ]
-            why = f", {strange[0]!r} among them" if strange else ", in another order"
-            counts = f"{len(own)} classes where the data has {len(expected)}"
+        if [_key(name) for name in classes] != [_key(name) for name in self.classes]:
             raise WeightsError(
-                f"{path} knows {counts if len(own) != len(expected) else 'other classes'}{why}: "
-                "take a model that was trained on this data's classes"
+                f"{path} knows other classes than the data has ({len(self.classes)} and "
+                f"{len(classes)}), or in another order: take a model that was trained on these"
             )
         if size != self.image_size:
             raise WeightsError(
@@ -104,20 +75,24 @@ class ModelCard:
 
     def as_markdown(self) -> str:
         """The card for people."""
-        scores = {n.replace("_", " "): v for n, v in self.scores.items() if v is not None}
-        scored = ", ".join(f"{name} {value:.4f}" for name, value in scores.items())
+        scores = {n: v for n, v in self.scores.items() if v is not None}
         rows = {
             "backbone": f"{self.backbone}, {self.image_size} px, preprocessing "
             f"{self.preprocessing!r} inside",
             "classes": f"{len(self.classes)}: {', '.join(self.classes)}",
             "weights": f"{self.weights.get('setting')} {self.weights.get('file')}".strip(),
             "licence of the weights": self.weights.get("licence"),
-            "scores on validation": scored or "none: validation photos were trained on",
+            "scores on validation": _listed(scores) or "none: validation photos were trained on",
             "temperature": f"{self.temperature:.3f}",
-            "data": ", ".join(f"{name} {value}" for name, value in self.data.items()),
+            "data": _listed(self.data),
         }
         lines = [f"| {name} | {value} |" for name, value in rows.items()]
         return "\n".join(["# Model card", "", "| | |", "|---|---|", *lines, ""])
+
+
+def _listed(values: Mapping[str, Any]) -> str:
+    texts = {n: f"{v:.4f}" if isinstance(v, float) else v for n, v in values.items()}
+    return ", ".join(f"{name.replace('_', ' ')} {text}" for name, text in texts.items())
 
 
 def _key(name: str) -> str:

@@ -1,7 +1,11 @@
-"""The feature maps to pool, at several depths of a network.
+"""Features of a backbone: its last maps or tokens, or those of several depths, averaged.
 
 The last layer of a network trained on ImageNet keeps what distinguishes its thousand classes.
 Earlier layers still contain the textures and shapes that distinguish flowers.
+
+Vision transformers of keras_hub (ViT, DINOv2, DINOv3, SigLIP's image encoder, Swin) divide an image
+into patches and give a vector, a token, for each. Some put further tokens before these: a class
+token, which stands for the whole image, then registers.
 """
 
 from __future__ import annotations
@@ -11,18 +15,42 @@ from typing import Any
 
 from tensorflow import keras
 
-from petals.models.backbones import parts
-
+POOLED = "pooled"  # the name of the layer whose output the features are
 # The share of convolutions before each depth; the last layer is added. In MobileNet these are the
-# ends of the blocks 7, 9, 11 and 12 of 13.
+# ends of the blocks 7, 9, 11 and 12 of 13. Of a transformer, the share of its blocks.
 SHARES = (0.55, 0.7, 0.85, 0.925)
 
 
-def feature_maps(network: keras.Model) -> list[Any]:
-    """Up to five feature maps, each (batch, height, width, channels), the last layer's at the end.
+def features(network: keras.Model, pixels: Any, depths: bool) -> Any:
+    """Features (batch, width) of a network's last output, with `depths` also of up to four before.
 
-    The others are tensors that the whole network passes through.
+    The mean of each channel of a map (batch, height, width, channels); of tokens (batch, tokens,
+    width), the class token, if there is one, followed by the mean over the patches.
     """
+    if depths:
+        outputs = keras.Model(network.inputs[0], feature_maps(network), name=network.name)(pixels)
+        return keras.layers.Concatenate(name=POOLED)([_pooled(each, network) for each in outputs])
+    named = isinstance(network.input, dict)  # some of keras_hub name their only input
+    output = network(dict.fromkeys(network.input, pixels) if named else pixels)
+    return _pooled(output, network, name=POOLED)
+
+
+def _pooled(output: Any, network: keras.Model, name: str | None = None) -> Any:
+    if len(output.shape) == 4:
+        return keras.layers.GlobalAveragePooling2D(name=name)(output)
+    if len(output.shape) == 2:  # pooled already
+        return output
+    # The shape does not tell: that of SigLIP's tokens has one more than there are.
+    registers = getattr(network, "num_register_tokens", None)
+    others = int(getattr(network, "use_class_token", False)) if registers is None else 1 + registers
+    mean = keras.layers.GlobalAveragePooling1D()(output[:, others:])
+    return keras.layers.Concatenate()([output[:, 0], mean]) if others else mean
+
+
+def feature_maps(network: keras.Model) -> list[Any]:
+    """Up to four maps or tokens at the `SHARES` of the network's depth, then its output."""
+    if len(network.output.shape) != 4:
+        return _tokens(network)
     places = _bottlenecks(network)
     convolutions = places[-1][0]
     maps: list[Any] = []
@@ -62,3 +90,48 @@ def _bottlenecks(network: keras.Model) -> list[tuple[int, Any]]:
 
 def _list(tensors: Any) -> list[Any]:
     return list(tensors) if isinstance(tensors, list | tuple) else [tensors]
+
+
+def parts(layer: Any) -> list[Any]:
+    """The layers of a block that keras_hub makes one layer of; another layer is its only part."""
+    of_preset = type(layer).__module__.startswith("keras_hub.")
+    compound = of_preset and not layer._trainable_variables  # only its layers have variables
+    inner = layer._flatten_layers(include_self=False, recursive=False) if compound else ()
+    return list(inner) or [layer]
+
+
+def _tokens(network: keras.Model) -> list[Any]:
+    """Tokens after up to four blocks, then the network's output.
+
+    They are normalized by the network's last layer norm, as in DINOv2's linear evaluation; Swin's,
+    whose width changes, are not.
+    """
+    blocks, output = _blocks(network)
+    places = sorted({round(share * len(blocks)) for share in SHARES} - {0, len(blocks)})
+    norms = [
+        part
+        for layer in network.layers
+        for part in parts(layer)
+        if isinstance(part, keras.layers.LayerNormalization)
+    ]
+    one_width = len({block.shape[-1] for block in blocks}) == 1
+    maps = [blocks[place - 1] for place in places]
+    return [*(norms[-1](each) if norms and one_width else each for each in maps), output]
+
+
+def _blocks(network: keras.Model) -> tuple[list[Any], Any]:
+    """(the tokens after each block, the network's output)."""
+    if hasattr(network, "pyramid_outputs"):  # DINOv2 and DINOv3, before their layer norm
+        stages, count = network.pyramid_outputs, network.num_layers
+        return [stages[f"stage{number + 1}"] for number in range(count)], network.output
+    for layer in network.layers:
+        if hasattr(layer, "encoder_layers"):  # ViT: one layer holds all blocks and the layer norm
+            tokens, blocks = layer.dropout(layer.input), []
+            for block in layer.encoder_layers:
+                tokens = block(tokens)
+                blocks.append(tokens)
+            return blocks, layer.layer_norm(tokens)
+    compound = [layer for layer in network.layers if parts(layer) != [layer]]
+    kinds = Counter(type(layer) for layer in compound)  # the blocks, or stages, are most of them
+    blocks = [layer for layer in compound if type(layer) is kinds.most_common(1)[0][0]]
+    return [block.output for block in blocks], network.output

@@ -8,8 +8,9 @@ configuration, in Keras's safe mode.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from math import isqrt
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,6 @@ from tensorflow import keras
 
 from petals.errors import SettingError, WeightsError
 from petals.kaggle import find_folders, mounts
-from petals.models import tokens
 from petals.models.backbones import HUB, Backbone
 
 CONFIG = "config.json"  # the file that identifies a preset's folder
@@ -47,9 +47,9 @@ class HubBackbone(Backbone):
         """
         package = _package()
         if self.config is not None and weights is None:
-            _check(self.config, self.name)
+            config = _checked(json.dumps(self.config), self.name)
             try:
-                network = keras.utils.deserialize_keras_object(dict(self.config), safe_mode=True)
+                network = keras.utils.deserialize_keras_object(config, safe_mode=True)
             except Exception as error:  # Keras raises several kinds
                 raise WeightsError(
                     f"{self.name}: its configuration builds no network ({error})"
@@ -76,13 +76,13 @@ class HubBackbone(Backbone):
                 f"{CONFIG}, attach the model to the kernel (model_sources), or allow the download "
                 "of a name that keras_hub has"
             ) from None
-        return tokens.at_size(network, size, self.name)
+        return at_size(network, size, self.name)
 
     def _place(self) -> str:
         folder = folder_of(self.source)
         if folder is None:
             return self.source
-        _check(json.loads((folder / CONFIG).read_text(encoding="utf-8")), self.name)
+        _checked((folder / CONFIG).read_text(encoding="utf-8"), self.name)
         return str(folder)
 
     def rescaling(self) -> tuple[Any, Any]:
@@ -93,8 +93,9 @@ class HubBackbone(Backbone):
             converter = _package().layers.ImageConverter.from_preset(self._place())
         except Exception:  # the preset has none
             return 1 / 127.5, -1.0
-        scale = 1.0 if converter.scale is None else _plain(converter.scale)
-        return scale, 0.0 if converter.offset is None else _plain(converter.offset)
+        pair = ((converter.scale, 1.0), (converter.offset, 0.0))
+        scale, offset = (np.asarray(default if v is None else v, np.float64) for v, default in pair)
+        return scale.tolist(), offset.tolist()
 
 
 def find(name: str, config: Mapping[str, Any] | None = None) -> HubBackbone:
@@ -102,7 +103,7 @@ def find(name: str, config: Mapping[str, Any] | None = None) -> HubBackbone:
     if name == HUB:
         raise SettingError(f"backbone {HUB}: write a preset behind it, like {HUB}FOLDER")
     _package()
-    return HubBackbone(name, "hub", config=config)
+    return HubBackbone(name, config)
 
 
 def folder_of(preset: str) -> Path | None:
@@ -134,30 +135,72 @@ def config_of(network: keras.Model, name: str) -> dict[str, Any]:
 
     It holds the scale of the pixels too, which is the preset's.
     """
-    scaling = HubBackbone(name, "hub").rescaling()
+    scaling = HubBackbone(name).rescaling()
     return {**keras.utils.serialize_keras_object(network), RESCALING: scaling}
 
 
-def _plain(value: Any) -> Any:
-    """A number or a list of numbers, of what a converter holds."""
-    return np.asarray(value, np.float64).tolist()
+def _checked(text: str, name: str) -> Any:
+    """The JSON of a configuration; raises `WeightsError` for classes of other packages."""
 
-
-def _check(config: Any, name: str) -> None:
-    """Raise `WeightsError` for a configuration that names classes of other packages."""
-    for module in _modules(config):
-        if not f"{module}.".startswith(TRUSTED):
+    def trusted(part: dict[str, Any]) -> dict[str, Any]:
+        module = part.get("module")
+        if isinstance(module, str) and not f"{module}.".startswith(TRUSTED):
             raise WeightsError(
                 f"{name} is made of {module!r}, and only layers of keras and keras_hub are built"
             )
+        return part
+
+    return json.loads(text, object_hook=trusted)
 
 
-def _modules(config: Any) -> Iterator[str]:
-    if isinstance(config, dict):
-        if isinstance(config.get("module"), str):
-            yield config["module"]
-        for value in config.values():
-            yield from _modules(value)
-    elif isinstance(config, list):
-        for value in config:
-            yield from _modules(value)
+def at_size(network: keras.Model, size: int, name: str) -> keras.Model:
+    """The network for images of `size` pixels, with the same weights and resized positions.
+
+    `network`: what keras_hub builds from a preset; of one that reads text too, such as SigLIP, the
+    image encoder is taken. Networks of convolutions that take any size are returned as they are.
+    Learned positions are resized between grids of patches by bicubic interpolation, as for ViT
+    (Dosovitskiy et al., 2021) and DINOv2 (Oquab et al., 2023). Raises `SettingError` for a size
+    that is no multiple of the patches', `WeightsError` for a network that takes no images.
+    """
+    network = getattr(network, "vision_encoder", network)
+    shapes = [tuple(tensor.shape) for tensor in network.inputs]
+    if len(shapes) != 1 or len(shapes[0]) != 4 or not hasattr(network.output, "shape"):
+        raise WeightsError(f"{name} is not an image network: its inputs have the shapes {shapes}")
+    config = network.get_config()
+    is_map = len(network.output.shape) == 4
+    if shapes[0][1] == size or is_map or "image_shape" not in config:
+        return network
+    patch = getattr(network, "patch_size", 1)
+    patch = int(patch[0] if isinstance(patch, list | tuple) else patch)
+    if size % patch:
+        below = size // patch * patch
+        raise SettingError(
+            f"image_size={size}: {name} divides images into patches of {patch} pixels, so set "
+            f"{below or patch} or {below + patch}"
+        )
+    resized = type(network).from_config(config | {"image_shape": (size, size, 3)})
+    for source, target in zip(network.weights, resized.weights, strict=True):
+        if tuple(source.shape) == tuple(target.shape):
+            target.assign(source)
+        elif "position" in target.path and "float" in str(target.dtype):
+            target.assign(_resized(source, tuple(target.shape)))
+        elif target.trainable:
+            raise WeightsError(
+                f"{name} cannot take images of {size} pixels: {target.path} has the shape "
+                f"{tuple(source.shape)} in the preset, and {tuple(target.shape)} at this size"
+            )
+    return resized
+
+
+def _resized(positions: Any, shape: tuple[int, ...]) -> Any:
+    """Positions float (…, tokens, width) for another grid of patches; other tokens keep theirs."""
+    width = shape[-1]
+    grid, new_grid = isqrt(positions.shape[-2]), isqrt(shape[-2])
+    others = positions.shape[-2] - grid**2
+    table = keras.ops.reshape(keras.ops.cast(positions, "float32"), (-1, width))
+    squares = keras.ops.reshape(table[others:], (1, grid, grid, width))
+    squares = keras.ops.image.resize(
+        squares, (new_grid, new_grid), interpolation="bicubic", data_format="channels_last"
+    )
+    patches = keras.ops.reshape(squares, (-1, width))
+    return keras.ops.reshape(keras.ops.concatenate([table[:others], patches]), shape)

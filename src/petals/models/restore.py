@@ -7,9 +7,9 @@ from pathlib import Path
 from petals.errors import WeightsError
 from petals.kaggle import find_files, mounts, on_kaggle, runs_folder
 from petals.models import saved
-from petals.models.backbones import find_local_file
 from petals.models.build import Classifier, build
 from petals.models.card import ModelCard
+from petals.models.weights import find_local_file
 
 FILE = "classifier.h5"  # in the folder of a run
 AUTO = "auto"
@@ -37,14 +37,12 @@ def find_model(model: str = AUTO) -> Path:
         except WeightsError as error:
             print(f"left out: {error}")
     if not scored:
-        if on_kaggle():
-            raise WeightsError(
-                f"no {FILE} under {mounts()}: attach the kernel, dataset or model that holds one "
-                "(kernel_sources, dataset_sources, model_sources), or set model=FILE"
-            )
         raise WeightsError(
-            f"no {FILE} in runs/: make one with tools/run_notebook.py notebooks/02_train.py, or "
-            "set model=FILE"
+            f"no {FILE} under {mounts()}: attach the kernel, dataset or model that holds one "
+            "(kernel_sources, dataset_sources, model_sources), or set model=FILE"
+            if on_kaggle()
+            else f"no {FILE} in runs/: make one with tools/run_notebook.py notebooks/02_train.py, "
+            "or set model=FILE"
         )
     score, best = max(scored, key=lambda pair: pair[0])
     if len(scored) > 1:
@@ -56,7 +54,7 @@ def restore(path: str | Path, weights: str = AUTO) -> tuple[Classifier, ModelCar
     """The classifier in a model file, with its card.
 
     `weights`: for a file with only a head, the backbone's weights, as in
-    `petals.models.backbones.load_backbone`; "auto" first looks for the file that the run used.
+    `petals.models.weights.Weights.find`; "auto" first looks for the file that the run used.
     Raises `WeightsError` for a damaged file, and for other weights than the head was trained on.
     """
     card, whole = saved.read_card(path)

@@ -120,23 +120,16 @@ def holds(path: str | Path) -> bool:
 
 
 def _opened(path: Path) -> h5py.File:
-    if not path.is_file():
-        raise WeightsError(f"no weights file at {path}")
     try:
         file = h5py.File(path)
+    except FileNotFoundError:
+        raise WeightsError(f"no weights file at {path}") from None
     except OSError:
         raise WeightsError(f"{path} is damaged, or not an HDF5 file") from None
-    with_format = file.attrs.get("format") == FORMAT
-    version = int(file.attrs.get("version", 0))
-    if with_format and version == VERSION:
-        return file
-    file.close()
-    if with_format:
-        raise WeightsError(
-            f"{path} was written by another version of petals (format {version}, this one reads "
-            f"{VERSION})"
-        )
-    raise WeightsError(f"{path} was not written by petals.models.saved.save")
+    if (file.attrs.get("format"), file.attrs.get("version")) != (FORMAT, VERSION):
+        file.close()
+        raise WeightsError(f"{path} is no model of this version of petals: make the model again")
+    return file
 
 
 def _fill(

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import tensorflow as tf
 
 from petals.evaluation.prediction import predict
 from petals.models import backbones, saved
@@ -104,29 +103,6 @@ def test_the_same_data_and_weights_give_the_same_training(
     saved.load(model, out / "trained.h5")
     again = predict(model.model, splits[1], 10)
     assert np.abs(again - np.load(out / "probabilities.npy")).max() < 1e-5
-
-
-_EXPORT = """
-import sys
-from petals.accelerators.detect import detect
-device = detect()
-from petals.models.build import build
-from petals.models.card import ModelCard
-from petals.models.export import export
-with device.scope():
-    classifier = build("SmallNet", 32, 3, weights="none")
-card = ModelCard("SmallNet", 32, ("a", "b", "c"), "tf", {"setting": "none"})
-print(export(classifier, card, sys.argv[1]))
-"""
-
-
-@pytest.mark.parametrize("runtime", OTHERS)
-def test_a_model_is_exported_from_every_keras(runtime, tmp_path):
-    said = start(["-c", _EXPORT, tmp_path / "out"], runtime, tmp_path / "cache", 200)
-    assert float(said) < 1e-5
-    loaded = tf.saved_model.load(str(tmp_path / "out"))
-    rows = loaded.serve(np.zeros((2, 32, 32, 3), np.uint8)).numpy()
-    assert rows.sum(axis=1) == pytest.approx(1, abs=1e-5)
 
 
 _PRESET = """

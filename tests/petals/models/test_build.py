@@ -2,16 +2,14 @@ import importlib
 import os
 import subprocess
 import sys
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
-import tensorflow as tf
 from tensorflow import keras
 
 from petals.errors import SettingError
-from petals.models import backbones, tokens
-from petals.models.backbones import BACKBONES
+from petals.models import backbones
+from petals.models.backbones import BACKBONES, Backbone
 from petals.models.build import (
     _correct_normalization,
     build,
@@ -65,15 +63,11 @@ def pixels(size=8) -> np.ndarray:
     return np.random.default_rng(0).integers(0, 256, (2, size, size, 3)).astype(np.uint8)
 
 
-def test_each_backbone_is_registered_under_its_own_name():
-    assert [entry.name for entry in BACKBONES.values()] == list(BACKBONES)
-
-
 @pytest.mark.parametrize("name", [n for n in BACKBONES if n != backbones.SMALL])
 def test_preprocessing_is_kerass_own(name):
     theirs = importlib.import_module(f"keras.applications.{module_of(name)}").preprocess_input
     images = keras.Input((8, 8, 3), dtype="uint8")
-    ours = keras.Model(images, preprocess(BACKBONES[name], images))
+    ours = keras.Model(images, preprocess(Backbone(name), images))
     expected = theirs(pixels().astype(np.float32))
     assert np.allclose(ours(pixels()), expected, atol=1e-4)
 
@@ -93,7 +87,7 @@ def requested(monkeypatch):
     "name", [n if n in EACH_KIND else pytest.param(n, marks=pytest.mark.long) for n in BACKBONES]
 )
 def test_every_backbone_builds_and_asks_keras_for_its_weights_file(name, requested):
-    entry = BACKBONES[name]
+    entry = Backbone(name)
     weights = None if name == backbones.SMALL else "imagenet"
     network = entry.build(96, weights)
     assert network.output_shape[0] is None
@@ -107,7 +101,7 @@ def test_every_backbone_builds_and_asks_keras_for_its_weights_file(name, request
 
 
 def test_efficientnet_normalizes_as_it_was_trained():
-    network = BACKBONES["EfficientNetB0"].build(32)
+    network = Backbone("EfficientNetB0").build(32)
     _correct_normalization(network)
     upto = keras.Model(network.input, network.get_layer("normalization").output)
     x = pixels(32).astype(np.float32)
@@ -188,23 +182,13 @@ def test_a_size_too_small_is_a_clear_error():
         build("InceptionV3", 32, 5, weights="none")
 
 
-def test_tokens_are_averaged_after_a_class_token_if_there_is_one():
-    network = SimpleNamespace(use_class_token=True)
-    given = np.arange(24.0).reshape(1, 4, 6).astype(np.float32)
-    expected = np.concatenate([given[:, 0], given[:, 1:].mean(1)], 1)
-    np.testing.assert_allclose(tokens.pooled(tf.constant(given), network), expected)
-    network.use_class_token = False
-    np.testing.assert_allclose(tokens.pooled(tf.constant(given), network), given.mean(1))
-
-
 _PREDICT = """
 import numpy as np
-import tensorflow as tf
 from tensorflow import keras
 
 keras.distribution.set_distribution(keras.distribution.DataParallel(auto_shard_dataset=False))
 
-from petals.models import backbones, tokens
+from petals.models import backbones
 from petals.models.build import build, set_trainable
 
 backbones._WIDTHS = (4, 8)

@@ -5,7 +5,7 @@ import pytest
 from tensorflow import keras
 
 from petals.models import saved
-from petals.models.backbones import BACKBONES
+from petals.models.backbones import Backbone
 from petals.models.build import build, set_trainable
 from petals.models.depths import feature_maps
 
@@ -16,7 +16,7 @@ def names(network):
 
 
 def test_mobilenets_depths_are_the_ends_of_its_blocks():
-    network = BACKBONES["MobileNet-0.25"].build(64)
+    network = Backbone("MobileNet-0.25").build(64)
     assert names(network) == [f"conv_pw_{block}_relu" for block in (7, 9, 11, 12, 13)]
 
 

@@ -52,8 +52,8 @@ def test_a_preset_is_a_folder_or_an_attached_model(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("module", ["os", "subprocess", "keras_hubris.x", "kerasx"])
 def test_classes_of_other_packages_are_not_built(module):
-    hub._check(VIT, "hub:vit")
+    assert hub._checked(json.dumps(VIT), "hub:vit") == VIT
     bad = json.loads(json.dumps(VIT))
     bad["config"]["inside"] = [{"module": module, "class_name": "system"}]
     with pytest.raises(WeightsError, match=f"is made of {module!r}"):
-        hub._check(bad, "hub:vit")
+        hub._checked(json.dumps(bad), "hub:vit")

@@ -5,19 +5,18 @@ import numpy as np
 import pytest
 
 from petals import storage
-from petals.errors import StorageError, WeightsError
-from petals.models import backbones as pretrained
+from petals.errors import WeightsError
 from petals.models import saved
 from petals.models.build import build, find_backbone
 from petals.models.card import ModelCard, parse
-from petals.models.export import export
 from petals.models.restore import find_model, restore
+from petals.models.weights import Weights
 
 NAMES = ("blue", "red", "yellow")
 
 
 def card_of(classifier, weights, whole, **changes):
-    origin = pretrained.origin(find_backbone("SmallNet"), 32, weights)
+    origin = Weights.find(find_backbone("SmallNet"), 32, weights).origin
     origin["digest"] = "" if whole else saved.digest(classifier.backbone)
     card = ModelCard("SmallNet", 32, NAMES, "tf", origin, temperature=1.5, scores={"macro_f1": 0.5})
     return dataclasses.replace(card, **changes)
@@ -116,20 +115,18 @@ def test_arguments_that_build_does_not_take_are_refused(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("classes", "size", "says"),
+    ("classes", "size", "message"),
     [
-        (("blue", "red"), 32, "3 classes where the data has 2, 'yellow' among them"),
-        (("red", "blue", "yellow"), 32, "other classes, in another order"),
-        (("blue", "red", "green"), 32, "other classes, 'yellow' among them"),
+        (("blue", "red"), 32, r"other classes than the data has \(3 and 2\)"),
+        (("red", "blue", "yellow"), 32, "or in another order"),
         (NAMES, 64, "images of 32 pixels, not 64: set image_size=32"),
     ],
 )
-def test_a_model_of_other_classes_or_size_is_refused(classes, size, says):
+def test_a_model_of_other_classes_or_size_is_refused(classes, size, message):
     card = ModelCard("SmallNet", 32, NAMES, "tf", {})
     card.check(("blue ", "Red", "yellow"), 32, "x.h5")  # the competition's names end in spaces
-    with pytest.raises(WeightsError, match=says) as error:
+    with pytest.raises(WeightsError, match=message):
         card.check(classes, size, "x.h5")
-    assert "\n" not in str(error.value)
 
 
 def test_of_several_models_the_best_is_taken(tmp_path, monkeypatch, capsys):
@@ -159,20 +156,3 @@ def test_where_there_is_no_model_it_says_what_to_attach(tmp_path, monkeypatch):
         find_model()
     with pytest.raises(WeightsError, match="no model at"):
         find_model("nowhere")
-
-
-@pytest.mark.long
-def test_an_export_answers_as_the_model_does(tmp_path):
-    import tensorflow as tf
-
-    classifier = build("SmallNet", 32, 3, weights="none")
-    card = card_of(classifier, "none", True)
-    assert export(classifier, card, tmp_path / "saved_model") < 1e-5
-    images = np.random.default_rng(1).integers(0, 256, (7, 32, 32, 3)).astype(np.uint8)
-    loaded = tf.saved_model.load(str(tmp_path / "saved_model"))
-    served = loaded.serve(images).numpy()
-    assert np.allclose(served, classifier.model(images, training=False), atol=1e-5)
-    assert (tmp_path / "saved_model/labels.txt").read_text().split() == list(NAMES)
-    with pytest.raises(StorageError, match="there already"):
-        export(classifier, card, tmp_path / "saved_model")
-    assert [p.name for p in tmp_path.iterdir()] == ["saved_model"]
