@@ -98,7 +98,8 @@ def classify(
     Raises `DataError` for a photo that cannot be read, before anything is written, and
     `WeightsError` for a model.
     """
-    answers = predict_photos(*restore(find_model(model), weights), find_photos(photos))
+    paths = find_photos(photos)
+    answers = predict_photos(*restore(find_model(model), weights), paths)
     lines = [str(answers.table(top))]
     if output:
         answers.write(output, top)
