@@ -99,14 +99,14 @@ def locked(path: Path, busy: Callable[[], None] | None = None) -> Iterator[None]
 
     Creates the file and its folder. Calls `busy` before waiting.
     """
-    from filelock import FileLock  # imported here because `--help` does not need it
-
     with try_lock(path) as free:
         if free:
             yield
             return
     if busy:
         busy()
+    from filelock import FileLock  # imported here because `--help` does not need it
+
     with FileLock(path):
         yield
 
@@ -121,13 +121,10 @@ def try_lock(path: Path) -> Iterator[bool]:
 
     path.parent.mkdir(parents=True, exist_ok=True)
     lock = FileLock(path)
-    try:
+    with contextlib.suppress(Timeout):
         lock.acquire(blocking=False)
-    except Timeout:
-        yield False
-        return
     try:
-        yield True
+        yield lock.is_locked
     finally:
         lock.release()
 

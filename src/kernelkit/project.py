@@ -38,23 +38,47 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from kernelkit.errors import PreflightError, nearest
 from kernelkit.shown import Shown
 
-NEEDS = ("internet", "download", "competition", "desk")
 RUNS = "runs"  # the folder of runs, in a project's root
 LOCAL_KAGGLE = "local_kaggle"  # in it, the state of the rehearsals' local Kaggle
 LOCKS = ".locks"  # in it, the lock files of commands that must not run concurrently
 PATH = "PYTHONPATH"
-PIN = re.compile(r"[A-Za-z0-9][\w.-]*(\[[\w.,-]+\])?==[\w.+!]+")
-FUNCTION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
-OUTPUT = re.compile(r"[\w-][\w. -]*\.(csv|parquet|zip|tar\.gz)")
 SHOWN = "KERNELKIT_SHOWN"  # in a session, which has no pyproject.toml, this variable holds the JSON
+
+# What each key takes, as an error says it, and a pattern that every text in its value has to match
+# (or every key, if it is a table).
+_KEYS = {
+    "packages": ('a list like ["mypackage"]', r"\w+"),
+    "leave_out": ('a list like ["mypackage/desk/*"]', ".+"),
+    "catalogue": ("a command", ".*"),
+    "check": ('"package.module:function"', r"[A-Za-z_][\w.]*:[A-Za-z_]\w*"),
+    "keep_best": ('file names, like {"model.h5" = 3}', ".+"),
+    "needs": (
+        'internet, download, competition and desk, each a list like ["weights=auto"]',
+        "internet|download|competition|desk",
+    ),
+    "offers": ('lines like "data=competition" = {image_size = [192, 224]}', r"\w+=.*"),
+    "shown": (
+        "score, minimize, parameters, measures, and sections with title, file, kind, caption",
+        "",
+    ),
+    "submission": (
+        "the name of a .csv, .parquet, .zip or .tar.gz file",
+        r"[\w-][\w. -]*\.(csv|parquet|zip|tar\.gz)",
+    ),
+    "tpu": ("command, requirements, note, batch (texts) and before_push (true or false)", ""),
+    "wheels": (
+        'a list like ["optuna==4.6.0"]',
+        r"[A-Za-z0-9][\w.-]*(\[[\w.,-]+\])?==[\w.+!]+",
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -75,24 +99,25 @@ class Project:
     `title`: its name in `pyproject.toml`, by default the folder's; `wheels`: "name==version" of
     packages to install in a session; `offers`: {"name=value": {other name: its choices}}, checked
     at a push; `submission`: the output to submit to a competition; `beside`: the notebook whose
-    neighbouring modules are bundled, if it is not the bundled one.
+    neighbouring modules are bundled, if it is not the bundled one; `check`: module:function with
+    the project's own rules, see `notebooks.rules`.
     """
 
     root: Path
-    packages: tuple[str, ...] = ()
-    needs: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    packages: Sequence[str] = field(default_factory=list)
+    needs: Mapping[str, Sequence[str]] = field(default_factory=dict)
     catalogue: str = ""
-    leave_out: tuple[str, ...] = ()
+    leave_out: Sequence[str] = field(default_factory=list)
     shown: Shown = field(default_factory=Shown)
     version: str = ""
-    offers: dict[str, dict[str, tuple[Any, ...]]] = field(default_factory=dict)
+    offers: Mapping[str, Mapping[str, Sequence[Any]]] = field(default_factory=dict)
     tpu: TpuSettings = field(default_factory=TpuSettings)
-    keep_best: dict[str, Any] = field(default_factory=dict)
-    wheels: tuple[str, ...] = ()
+    keep_best: Mapping[str, Any] = field(default_factory=dict)
+    wheels: Sequence[str] = field(default_factory=list)
     title: str = ""
     submission: str = ""
     beside: Path | None = None
-    check: str = ""  # module:function with the project's own rules, see `notebooks.rules`
+    check: str = ""
 
     @property
     def wheels_name(self) -> str:
@@ -118,14 +143,8 @@ class Project:
         for folder in (self.root / "src" / package, self.root / package):
             if (folder / "__init__.py").is_file():
                 return folder
-            if folder.with_suffix(".py").is_file():
-                raise PreflightError(
-                    f"{folder.with_suffix('.py')} is a module, and packages in [tool.kernelkit] "
-                    f"takes folders: move it to {folder / '__init__.py'}, or put it beside the "
-                    "notebook and take it out of packages"
-                )
         raise PreflightError(
-            f"no package {package} under {self.root / 'src'}: correct packages in "
+            f"no folder {package} with an __init__.py in {self.root / 'src'}: correct packages in "
             f"[tool.kernelkit] of {self.root / 'pyproject.toml'}"
         )
 
@@ -188,24 +207,6 @@ def repository(folder: Path) -> Path:
     return next((f for f in (folder, *folder.parents) if (f / ".git").exists()), folder)
 
 
-def _read(root: Path, file: Path) -> Project:
-    try:
-        content = tomllib.loads(file.read_text(encoding="utf-8"))
-    except ValueError as error:  # invalid TOML, or invalid UTF-8
-        raise PreflightError(f"{file} is not TOML: {error}") from None
-    kit = content.get("tool", {}).get("kernelkit", {})
-    if unknown := sorted(set(kit) - set(_READERS)):
-        hint = nearest(unknown[0], sorted(_READERS))
-        raise PreflightError(f"{file}: [tool.kernelkit] has no {unknown[0]!r}: {hint}")
-    facts = content.get("project", {})
-    return Project(
-        root,
-        version=str(facts.get("version", "")),
-        title=str(facts.get("name", "")),
-        **{name: _READERS[name](file, written) for name, written in kit.items()},
-    )
-
-
 def shown(start: Path) -> Shown:
     """What to show of runs under `start`: as the session, its project or the current project
     says."""
@@ -215,86 +216,52 @@ def shown(start: Path) -> Shown:
     return own if own != Shown() else find_project(Path.cwd()).shown
 
 
-def _shown(file: Path, written: dict[str, Any]) -> Shown:
+def _read(root: Path, file: Path) -> Project:
     try:
-        return Shown.read(written)
-    except (ValueError, TypeError) as error:
-        raise PreflightError(
-            f"{file}: [[tool.kernelkit.shown.sections]] takes title, file, kind, caption: {error}"
-        ) from None
+        content = tomllib.loads(file.read_text(encoding="utf-8"))
+    except ValueError as error:  # invalid TOML, or invalid UTF-8
+        raise PreflightError(f"{file} is not TOML: {error}") from None
+    kit = content.get("tool", {}).get("kernelkit", {})
+    settings = {key: _setting(key, value, file) for key, value in kit.items()}
+    facts = content.get("project", {})
+    return Project(
+        root,
+        version=str(facts.get("version", "")),
+        title=str(facts.get("name", "")),
+        **settings,
+    )
 
 
-def _check(file: Path, written: Any) -> str:
-    if not (isinstance(written, str) and FUNCTION.fullmatch(written)):
-        raise PreflightError(
-            f'{file}: check in [tool.kernelkit] takes "package.module:function", not {written!r}'
-        )
-    return written
+def _setting(key: str, value: Any, file: Path) -> Any:
+    """The value of a key of [tool.kernelkit]; raises `PreflightError` for an invalid one.
+
+    The message does not repeat the value: in place of a version, it may hold an address with a
+    token.
+    """
+    if key not in _KEYS:
+        hint = nearest(key, sorted(_KEYS))
+        raise PreflightError(f"{file}: [tool.kernelkit] has no {key!r}: {hint}")
+    takes, pattern = _KEYS[key]
+    try:
+        if key == "shown":
+            return Shown.read(value)
+        if key == "tpu":
+            return TpuSettings(**_typed(value, TpuSettings()))
+        _typed({key: value}, Project(Path()))
+        texts = [value] if isinstance(value, str) else value
+        valid = all(re.fullmatch(pattern, text) for text in texts)
+        if key == "offers":
+            valid &= all(isinstance(c, list) for table in value.values() for c in table.values())
+        if not valid:
+            raise ValueError
+    except (ValueError, TypeError, AttributeError):
+        raise PreflightError(f"{file}: {key} in [tool.kernelkit] takes {takes}") from None
+    return value
 
 
-def _submission(file: Path, written: Any) -> str:
-    if not (isinstance(written, str) and OUTPUT.fullmatch(written)):
-        raise PreflightError(
-            f"{file}: submission in [tool.kernelkit] takes the name of a .csv, .parquet, .zip or "
-            f".tar.gz file, not {written!r}"
-        )
-    return written
-
-
-def _needs(file: Path, written: dict[str, Any]) -> dict[str, tuple[str, ...]]:
-    if unknown := sorted(set(written) - set(NEEDS)):
-        raise PreflightError(
-            f"{file}: [tool.kernelkit.needs] has no {unknown[0]!r}: it takes {', '.join(NEEDS)}"
-        )
-    return {name: tuple(values) for name, values in written.items()}
-
-
-def _wheels(file: Path, written: Any) -> tuple[str, ...]:
-    pins = written if isinstance(written, list) else [written]
-    wrong = [pin for pin in pins if not (isinstance(pin, str) and PIN.fullmatch(pin))]
-    if wrong or pins is not written:
-        first = repr(wrong[0] if wrong else written)
-        instead = "an address" if re.search("[@/]", first) else first  # an address may hold a token
-        takes = 'wheels in [tool.kernelkit] takes a list like ["optuna==4.6.0"], not'
-        raise PreflightError(f"{file}: {takes} {instead}")
-    return tuple(pins)
-
-
-def _offers(file: Path, written: dict[str, Any]) -> dict[str, dict[str, tuple[Any, ...]]]:
-    offers: dict[str, dict[str, tuple[Any, ...]]] = {}
-    for pair, choices in written.items():
-        lists = isinstance(choices, dict) and all(isinstance(c, list) for c in choices.values())
-        if "=" not in pair or not lists:
-            raise PreflightError(
-                f"{file}: [tool.kernelkit.offers] takes lines like "
-                '"data=competition" = {image_size = [192, 224]}'
-            )
-        offers[pair] = {name: tuple(values) for name, values in choices.items()}
-    return offers
-
-
-def _tpu(file: Path, written: dict[str, Any]) -> TpuSettings:
-    kinds = {entry.name: type(entry.default) for entry in fields(TpuSettings)}
-    for name, value in written.items():
-        if type(value) is not kinds.get(name):
-            takes = ", ".join(f"{name} ({kind.__name__})" for name, kind in kinds.items())
-            raise PreflightError(
-                f"{file}: [tool.kernelkit.tpu] takes {takes}, not {name}={value!r}"
-            )
-    return TpuSettings(**written)
-
-
-# The readers of the keys of [tool.kernelkit]; each gets the file's path and the key's value.
-_READERS: dict[str, Callable[[Path, Any], Any]] = {
-    "packages": lambda _, names: tuple(names),
-    "leave_out": lambda _, patterns: tuple(patterns),
-    "catalogue": lambda _, command: command,
-    "check": _check,
-    "keep_best": lambda _, counts: counts,
-    "needs": _needs,
-    "offers": _offers,
-    "shown": _shown,
-    "submission": _submission,
-    "tpu": _tpu,
-    "wheels": _wheels,
-}
+def _typed(values: Mapping[str, Any], defaults: object) -> Mapping[str, Any]:
+    """The values; raises `TypeError` if one is not of the type of its default."""
+    for name, value in values.items():
+        if type(value) is not type(getattr(defaults, name)):
+            raise TypeError
+    return values

@@ -75,9 +75,36 @@ def test_a_setting_that_is_none_is_refused(tmp_path, setting, hint):
         project.find_project(tmp_path)
 
 
+@pytest.mark.parametrize(
+    "setting",
+    [
+        'packages = "one"',
+        "packages = [1]",
+        'wheels = ["optuna"]',
+        'wheels = ["https://me:token@example.com/x==1"]',
+        'check = "petals.settings"',
+        'check = ["a:b"]',
+        'submission = "model.h5"',
+        'needs = {internt = ["a=b"]}',
+        'offers = {"fail" = {files = [1]}}',
+        'offers = {"fail=True" = {files = 1}}',
+        'tpu = {before_push = "yes"}',
+        "tpu = {speed = 1}",
+        'shown = {sections = [{name = "x"}]}',
+    ],
+)
+def test_a_value_that_a_setting_does_not_take_is_refused_and_not_repeated(tmp_path, setting):
+    (tmp_path / "pyproject.toml").write_text(f"[tool.kernelkit]\n{setting}\n")
+    with pytest.raises(
+        PreflightError, match=f"{setting.split()[0]} in .tool.kernelkit. takes"
+    ) as e:
+        project.find_project(tmp_path)
+    assert "token" not in str(e.value)
+
+
 def test_a_module_in_place_of_a_package_is_told(tmp_path):
     (tmp_path / "pyproject.toml").write_text('[tool.kernelkit]\npackages = ["one"]\n')
     (tmp_path / "src").mkdir()
     (tmp_path / "src/one.py").write_text("")
-    with pytest.raises(PreflightError, match=r"one\.py is a module"):
+    with pytest.raises(PreflightError, match="no folder one with an __init__"):
         project.find_project(tmp_path).package_folder("one")

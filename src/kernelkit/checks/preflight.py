@@ -126,8 +126,8 @@ def pair(plan: Plan) -> Iterator[Finding]:
     notebook = plan.metadata.code_file
     if plan.metadata.is_script:
         return
-    if notebook.with_suffix(".py").is_file() and (difference := pairs.difference(notebook)):
-        yield error(pairs.advice(notebook, difference))
+    if difference := pairs.difference(notebook):
+        yield error(difference)
 
 
 def sources(plan: Plan) -> Iterator[Finding]:

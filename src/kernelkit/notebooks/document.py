@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,7 @@ PARAMETERS_TAG = "parameters"
 INJECTED_TAG = "injected-parameters"  # the tag of the cell that papermill adds
 SCRIPT_BEGINS = "# The bundled files end here; the script itself begins."
 SCRIPT_MARK = '#%%tags=["parameters"]'  # without its spaces
+KINDS = ("code", "markdown", "raw")
 KERNELSPEC = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 
 
@@ -61,18 +62,20 @@ def read_json(notebook: Path) -> dict[str, Any]:
     An `.ipynb` is parsed as plain JSON, because importing nbformat takes most of a second.
     """
     notebook = Path(notebook)
-    if notebook.suffix != ".ipynb":
+    if notebook.suffix != ".ipynb" or not notebook.is_file():
         return dict(read(notebook))
+    place = ""
     try:
         source = json.loads(notebook.read_text(encoding="utf-8"))
-        if source["nbformat"] < 4 or not isinstance(source["cells"], list):
+        if source["nbformat"] < 4:
             raise ValueError("format 4 is needed")
         for number, cell in enumerate(source["cells"], start=1):
-            _check_cell(cell, number)
-    except FileNotFoundError:
-        raise NotebookError(f"no notebook at {notebook}") from None
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise NotebookError(f"{notebook} is not a notebook: {error}") from None
+            place = f"cell {number}: "
+            cell_source(cell).encode()  # fails for half a character (a lone surrogate)
+            if cell["cell_type"] not in KINDS:
+                raise ValueError(f"it is of no type among {', '.join(KINDS)}")
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        raise NotebookError(f"{notebook} is not a notebook: {place}{error}") from None
     return dict(source)
 
 
@@ -96,18 +99,6 @@ def read_script(path: Path) -> dict[str, Any]:
     return {"cells": cells}
 
 
-def _check_cell(cell: Any, number: int) -> None:
-    kinds = ("code", "markdown", "raw")
-    if not isinstance(cell, dict) or cell.get("cell_type") not in kinds:
-        raise ValueError(f"cell {number} has no cell_type of {', '.join(kinds)}")
-    try:
-        cell_source(cell).encode()
-    except TypeError:
-        raise ValueError(f"cell {number} has no text as its source") from None
-    except UnicodeEncodeError:
-        raise ValueError(f"cell {number} contains half a character (a lone surrogate)") from None
-
-
 def tags(cell: Mapping[str, Any]) -> list[str]:
     """The cell's tags; empty if its metadata has no list of them."""
     metadata = cell.get("metadata")
@@ -120,30 +111,27 @@ def has_tag(cell: Mapping[str, Any], tag: str) -> bool:
     return tag in tags(cell)
 
 
-def parameters_cell(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
-    """The one code cell tagged `parameters`; raises `NotebookError` unless there is exactly one."""
-    if cell := _one_parameters_cell(notebook.cells):
-        return cell
+def parameters_cell(notebook: Mapping[str, Any]) -> Any:
+    """The one code cell tagged `parameters`; raises `NotebookError` if there is none or several."""
+    if cells := [cell for cell in notebook["cells"] if takes_parameters(cell)]:
+        if len(cells) > 1:  # each would override the previous one
+            raise NotebookError(
+                f"the notebook has {len(cells)} cells tagged 'parameters': keep one"
+            )
+        return cells[0]
     raise NotebookError(
         "the notebook has no cell tagged 'parameters': begin one with "
         '`# %% tags=["parameters"]` in the .py, or add the tag in Jupyter'
     )
 
 
-def parameters_source(source: Mapping[str, Any]) -> str:
+def parameters_source(notebook: Mapping[str, Any]) -> str:
     """The text of the cell tagged `parameters`; empty if there is none.
 
-    Raises `NotebookError` for several, since each would override the previous one.
+    Raises `NotebookError` for several.
     """
-    cell = _one_parameters_cell(source["cells"])
-    return cell_source(cell) if cell else ""
-
-
-def _one_parameters_cell(cells: Iterable[Any]) -> Any:
-    tagged = [cell for cell in cells if takes_parameters(cell)]
-    if len(tagged) > 1:
-        raise NotebookError(f"the notebook has {len(tagged)} cells tagged 'parameters': keep one")
-    return tagged[0] if tagged else None
+    has_one = any(map(takes_parameters, notebook["cells"]))
+    return cell_source(parameters_cell(notebook)) if has_one else ""
 
 
 def takes_parameters(cell: Mapping[str, Any]) -> bool:

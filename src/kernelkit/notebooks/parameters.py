@@ -20,17 +20,15 @@ from __future__ import annotations
 
 import ast
 import io
-import json
 import math
 import operator
 import re
 import tokenize
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from kernelkit.errors import NotebookError, ParameterError, choice_of, nearest
-from kernelkit.notebooks import constants
 from kernelkit.project import Project
 
 Value = Any  # a plain literal: bool, int, float, str, None, or a list or dict of these
@@ -41,50 +39,45 @@ _BOUND = re.compile(rf"(>=?|<=?)\s*({_NUMBER})")
 _CONSTANT = re.compile(r"in\s+(\w+(?:\.\w+)+)")
 _COMPARE = {">=": operator.ge, ">": operator.gt, "<=": operator.le, "<": operator.lt}
 _IN_WORDS = {">=": "at least", ">": "more than", "<=": "at most", "<": "less than"}
+_TYPES = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter of a notebook: its default and its comment.
+    """One parameter of a notebook: its default, its comment, and what the comment allows.
 
-    `choices` are those of the constant that the comment names, or None.
+    `rule` is the range or the choices, as written; empty if the comment declares none. `members`
+    are those of the constant that the rule names; None if they are not looked up.
     """
 
     name: str
     default: Value
     comment: str = ""
-    choices: tuple[Value, ...] | None = None
+    rule: str = ""
+    members: tuple[Value, ...] | None = ()
 
     @property
     def type(self) -> type:
         """The type of the default, which every value must have."""
         return type(self.default)
 
-    @property
-    def rule(self) -> str:
-        """The range or the choices, as written; empty if the comment declares none."""
-        head = re.split(r":\s", self.comment + " ", maxsplit=1)[0].strip()
-        return head if _bounds(head) or " | " in head or _CONSTANT.fullmatch(head) else ""
-
-    @property
-    def constant(self) -> str:
-        """The constant with the choices, `package.module.NAME`; empty if there is none."""
-        named = _CONSTANT.fullmatch(self.rule.split(" | ")[0])
-        return named[1] if named else ""
-
     def check(self, value: Value) -> Value:
         """`value` converted to the parameter's type; raises `ParameterError` if it is invalid."""
         value = self._typed(value)
-        others = self.rule.split(" | ")[1:] if self.constant else []
-        if any(_fits(choice.strip(), str(value)) for choice in others):
+        if not self.rule or self.members is None:
             return value
-        if self.choices is not None and value not in self.choices:
-            hint = nearest(value, [*self.choices, *others])
+        if bounds := _bounds(self.rule):
+            allowed = all(_COMPARE[sign](value, float(limit)) for sign, limit in bounds)
+            limits = " and ".join(f"{_IN_WORDS[sign]} {limit}" for sign, limit in bounds)
+            hint = f"it takes {limits}"
+        else:
+            words = [word for word in self.rule.split(" | ") if not _CONSTANT.fullmatch(word)]
+            text = str(value).lower() if self.type is bool else str(value)
+            allowed = value in self.members or any(_fits(word.strip(), text) for word in words)
+            choices = [*self.members, *words]
+            hint = nearest(value, choices) if self.members else f"it takes {choice_of(choices)}"
+        if not allowed:
             raise ParameterError(f"{self.name}={value!r} is not allowed: {hint}")
-        if self.rule and not self.constant and not _allowed(self.rule, value):
-            limits = [f"{_IN_WORDS[sign]} {limit}" for sign, limit in _bounds(self.rule)]
-            words = " and ".join(limits) or choice_of(map(str.strip, self.rule.split("|")))
-            raise ParameterError(f"{self.name}={value!r} is not allowed: it takes {words}")
         return value
 
     def parse(self, text: str) -> Value:
@@ -94,13 +87,9 @@ class Parameter:
         if self.type is bool and text.lower() in ("true", "false"):
             return self.check(text.lower() == "true")
         try:
-            value = ast.literal_eval(text)
+            return self.check(ast.literal_eval(text))
         except (ValueError, SyntaxError):
-            try:
-                value = json.loads(text)
-            except ValueError:
-                value = text
-        return self.check(value)
+            return self.check(text)
 
     def _typed(self, value: Value) -> Value:
         if self.default is None:
@@ -108,8 +97,7 @@ class Parameter:
         if self.type is float and type(value) is int:
             value = float(value)
         if type(value) is not self.type:
-            names = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
-            kind = names.get(self.type, f"a {self.type.__name__}")
+            kind = _TYPES.get(self.type, f"a {self.type.__name__}")
             raise ParameterError(
                 f"{self.name}={value!r} has the wrong type: {kind} is needed, like {self.default!r}"
             )
@@ -133,14 +121,21 @@ def declared(cell_source: str, project: Project | None = None) -> dict[str, Para
     comments = {t.start[0]: t.string.lstrip("# ") for t in tokens if t.type == tokenize.COMMENT}
     parameters: dict[str, Parameter] = {}
     for statement in body:
-        name, default = _literal(statement)
+        name, expression = _assigned(statement)
+        try:
+            default = ast.literal_eval(expression)
+        except ValueError:
+            raise NotebookError(
+                f"line {statement.lineno} of the parameters cell is not `name = literal`"
+            ) from None
         if name in parameters:
             raise NotebookError(f"the parameters cell assigns {name} twice")
-        parameter = Parameter(name, default, comments.get(statement.end_lineno or 0, ""))
-        if project and parameter.constant:
-            choices = constants.members(project, parameter.constant)
-            parameter = replace(parameter, choices=choices)
-        parameters[name] = parameter
+        comment = comments.get(statement.end_lineno or 0, "")
+        rule = re.split(r":\s", comment + " ", maxsplit=1)[0].strip()
+        constant = _CONSTANT.fullmatch(rule.partition(" | ")[0])
+        rule = rule if constant or _bounds(rule) or " | " in rule else ""
+        members = _members(project, constant[1]) if constant else ()
+        parameters[name] = Parameter(name, default, comment, rule, members)
     return parameters
 
 
@@ -195,22 +190,41 @@ def _named(parameters: Mapping[str, Parameter], name: str) -> Parameter:
     raise ParameterError(f"the notebook has no parameter {name!r}: {nearest(name, parameters)}")
 
 
-def _literal(statement: ast.stmt) -> tuple[str, Value]:
+def _assigned(statement: ast.stmt) -> tuple[str, ast.expr]:
+    """The name and the expression of an assignment; otherwise a name that nothing has."""
     match statement:
-        case ast.Assign(targets=[ast.Name(id=name)], value=value):
-            pass
-        case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
-            pass
-        case _:
-            raise NotebookError(
-                f"line {statement.lineno} of the parameters cell is not `name = literal`"
-            )
-    try:
-        return name, ast.literal_eval(value)
-    except ValueError:
-        raise NotebookError(
-            f"the value of {name} in the parameters cell is not a plain literal"
-        ) from None
+        case (
+            ast.Assign(targets=[ast.Name(id=name)], value=value)
+            | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
+        ):
+            return name, value
+    return "", ast.Name("")
+
+
+def _members(project: Project | None, name: str) -> tuple[Value, ...] | None:
+    """The elements of a tuple, list or set, or the keys of a dict, called `package.module.NAME`.
+
+    They are read from the source, without importing it or the libraries that it imports. None if
+    the notebook is in no project, as in a session, where the values are already checked. Raises
+    `NotebookError` unless the project assigns the name such a literal.
+    """
+    if project is None or not project.packages:
+        return None
+    package, *path, constant = name.split(".")
+    place = project.package_folder(package).joinpath(*path)
+    for file in (place / "__init__.py", place.with_suffix(".py")):
+        text = file.read_text(encoding="utf-8") if file.is_file() else ""
+        try:
+            assigned = dict(map(_assigned, ast.parse(text).body))  # the last one counts
+            expression: Any = assigned.get(constant)
+            elements = getattr(expression, "keys", None) or getattr(expression, "elts", ())
+            if elements:
+                return tuple(map(ast.literal_eval, elements))
+        except (SyntaxError, ValueError):
+            continue
+    raise NotebookError(
+        f"{name}: its module does not assign it a tuple, list, set or dict of plain literals"
+    )
 
 
 def _bounds(rule: str) -> list[tuple[str, str]]:
@@ -220,13 +234,6 @@ def _bounds(rule: str) -> list[tuple[str, str]]:
         return [(">=" if opens == "[" else ">", low), ("<=" if closes == "]" else "<", high)]
     bound = _BOUND.fullmatch(rule)
     return [(bound[1], bound[2])] if bound else []
-
-
-def _allowed(rule: str, value: Value) -> bool:
-    if bounds := _bounds(rule):
-        return all(_COMPARE[sign](value, float(limit)) for sign, limit in bounds)
-    text = str(value).lower() if isinstance(value, bool) else str(value)
-    return any(_fits(choice.strip(), text) for choice in rule.split("|"))
 
 
 def _fits(choice: str, text: str) -> bool:

@@ -72,18 +72,16 @@ def problems(
             timeout=SECONDS,
             cwd=project.root,
             env={**os.environ, PATH: os.pathsep.join(paths)},
+            check=True,
         )
-        answer = json.loads(process.stdout) if process.returncode == 0 else None
+        answers: list[list[str]] = json.loads(process.stdout)
+        return answers
     except subprocess.TimeoutExpired:
-        raise _not_asked(project, f"it took more than {SECONDS:.0f} s") from None
+        why = f"it took more than {SECONDS:.0f} s"
+    except subprocess.CalledProcessError as error:
+        why = error.stderr.strip()[-LAST_WORDS:].rpartition("\n")[2]
     except (OSError, ValueError) as error:
-        raise _not_asked(project, str(error)) from None
-    if not isinstance(answer, list) or len(answer) != len(runs):
-        raise _not_asked(project, process.stderr.strip()[-LAST_WORDS:].rpartition("\n")[2])
-    return answer
-
-
-def _not_asked(project: Project, why: str) -> NotebookError:
-    return NotebookError(
+        why = str(error)
+    raise NotebookError(
         f"check = {project.check!r} in [tool.kernelkit] could not check the parameters: {why}"
     )

@@ -200,7 +200,7 @@ class Run:
         """What to do about a module that Kaggle's image holds and this machine lacks, if any."""
         named = MISSING_MODULE.search(message)
         kind: Any = self.push.accelerator
-        if not self.context.local or not named or named[1] not in machines.modules(kind):
+        if not self.context.local or not named or named[1] not in machines.MODULES.get(kind, ()):
             return ""
         return (
             f", which Kaggle's image holds: install {machines.distribution(named[1])} here, or "

@@ -94,7 +94,7 @@ def test_typed_values_are_checked_like_texts():
     ("cell", "message"),
     [
         ("import os", "line 1 of the parameters cell is not"),
-        ("a = open('x')", "the value of a in the parameters cell is not a plain literal"),
+        ("a = open('x')", "line 1 of the parameters cell is not"),
         ("a = 1\na = 2", "assigns a twice"),
         ("a = (", "not Python"),
     ],

@@ -151,7 +151,7 @@ def _check_search(sweep: Specification, base: Metadata) -> None:
     """Raise `PreflightError` if neither the machine's image nor a wheel provides Optuna."""
     kind = base.machine.kind
     pinned = wheels.pinned(project.find_project(sweep.notebook))
-    if OPTUNA not in pinned and machines.lacking([OPTUNA], kind):
+    if OPTUNA not in pinned and OPTUNA not in machines.MODULES[kind]:
         raise PreflightError(
             f"a search needs Optuna, which the image of {kind.upper()} sessions does not have: "
             'choose --accelerator gpu or cpu, or add "optuna==VERSION" to wheels in '

@@ -2,8 +2,8 @@
 
 import pytest
 
-from kernelkit.errors import NotebookError, ParameterError
-from kernelkit.notebooks import constants, parameters
+from kernelkit.errors import NotebookError, ParameterError, PreflightError
+from kernelkit.notebooks import parameters
 from kernelkit.project import Project
 
 SOURCE = """\
@@ -31,6 +31,10 @@ def garden(tmp_path):
     return Project(tmp_path, packages=("garden",))
 
 
+def constant(project, name):
+    return parameters.declared(f"value = 1  # in {name}", project)["value"].members
+
+
 @pytest.mark.parametrize(
     ("name", "members"),
     [
@@ -43,29 +47,25 @@ def garden(tmp_path):
     ],
 )
 def test_members_are_read_and_nothing_is_imported(garden, name, members):
-    assert set(constants.members(garden, f"garden.{name}")) == members
+    assert set(constant(garden, f"garden.{name}")) == members
 
 
 @pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("other.NAMES", "other is not among the packages"),
-        ("garden.plans.NAMES", "there is no module garden.plans"),
-        ("garden.plants.NAME", "src/garden/plants.py does not assign NAME"),
-        ("garden.plants.TABLE", "is not a literal tuple, list, set or dict"),
-        ("garden.plants.MERGED", "is not a literal tuple, list, set or dict"),
-        ("garden.plants.MIXED", "contains more than plain literals"),
-        ("garden.broken.NAMES", "broken.py, line 1"),
-    ],
+    "name", ["plans.NAMES", "plants.NAME", "plants.TABLE", "plants.MERGED", "plants.MIXED"]
 )
-def test_a_constant_that_cannot_be_read_is_an_error_in_one_line(garden, name, message):
-    with pytest.raises(NotebookError, match=message) as caught:
-        constants.members(garden, name)
+def test_a_constant_that_is_no_literal_is_an_error_in_one_line(garden, name):
+    with pytest.raises(NotebookError, match=f"{name}: its module does not assign it") as caught:
+        constant(garden, f"garden.{name}")
     assert "\n" not in str(caught.value)
 
 
+def test_a_constant_of_a_package_that_is_not_there_is_an_error(garden):
+    with pytest.raises(PreflightError, match="no folder other"):
+        constant(garden, "other.NAMES")
+
+
 def test_outside_of_a_project_nothing_is_looked_up(tmp_path):
-    assert constants.members(Project(tmp_path), "garden.plants.NAMES") is None
+    assert constant(Project(tmp_path), "garden.plants.NAMES") is None
 
 
 def test_a_parameter_takes_what_its_constant_holds(garden):
