@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from kernelkit.checks import preflight
-from kernelkit.plans import plan
+from kernelkit.plans import metadata, plan
 from kernelkit.sweep import specification
 from kernelkit.sweep.command import sweep
 from kernelkit.sweep.options import SweepOptions
@@ -67,7 +67,7 @@ def planned(name, at):
 def test_each_run_of_a_sweep_has_what_it_needs_on_kaggle(file):
     asked = specification.read(file, kaggle=True)
     starts = [run.values for run in asked.runs or [asked.run({})]]
-    planned = plan.make(None, (), plan.locate(file), None, None, None, starts)
+    planned = plan.make(None, (), metadata.locate(file), None, None, None, starts)
     found = preflight.run_checks(planned)
 
     assert [finding.text for finding in found if finding.level == "error"] == []

@@ -1,31 +1,45 @@
-"""A package as text inside a notebook: its files, their commit, and their source literals.
+"""The files that a bundle carries: found by following imports, and searched for credentials.
 
-The files of each folder become one folded cell with their unchanged text, so that a reader of the
-pushed notebook sees the code that ran. Binary files are refused.
+Only text travels, unchanged, so that a reader of the pushed notebook sees the code that ran. Binary
+files are refused. Code is never run here: imports are read from its syntax tree, also in cells with
+magics and shell lines.
 """
 
 from __future__ import annotations
 
 import ast
+import contextlib
 import fnmatch
 import hashlib
 import os
 import re
 import sys
-from collections.abc import Callable, Collection, Iterable, Sequence
+import tomllib
+import warnings
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
-from kernelkit.bundle.imports import imported, parsed
 from kernelkit.errors import PreflightError
-from kernelkit.files import git
+from kernelkit.terminal.events import SHORTEST_SECRET
 
-_SKIPPED_FOLDERS = {"__pycache__", ".ipynb_checkpoints", ".mypy_cache", ".ruff_cache"}
+UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)  # a NUL is a ValueError
+OWN = "your own Kaggle key or token"
+_SKIPPED = {"__pycache__", ".ipynb_checkpoints", ".mypy_cache", ".ruff_cache", ".DS_Store"}
 _SKIPPED_SUFFIXES = {".pyc", ".pyo", ".part", ".swp"}
-_SKIPPED_NAMES = {".DS_Store"}
-
-# Characters besides "\n" at which Python or Jupyter would break or change a line.
-_NOT_PLAIN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\x85\u2028\u2029]")
+_MISSING = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"}
+_MAGIC = re.compile(r"^(\s*)[%!?].*$", re.MULTILINE)
+_IMPORT = re.compile(r"(?:import|from)\s[\w., *]+")
+_CREDENTIALS = re.compile(
+    r"(?:^|/)(?:\.env(?:\.\w+)?|kaggle\.json|access_token(?:\.txt)?|credentials\.json|\.netrc"
+    r"|id_(?:rsa|ed25519))$"
+)
+_PATTERNS = {
+    kind: re.compile(pattern)
+    for kind, pattern in tomllib.loads(
+        Path(__file__).with_name("secrets.toml").read_text(encoding="utf-8")
+    ).items()
+}
 
 
 @dataclass(frozen=True)
@@ -39,6 +53,23 @@ class File:
     def sha256(self) -> str:
         """The hash of its bytes, in hexadecimal digits."""
         return hashlib.sha256(self.text.encode()).hexdigest()
+
+    @property
+    def module(self) -> str:
+        """The dotted name under which it is imported, if it is Python."""
+        return self.path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+
+@dataclass(frozen=True)
+class Leak:
+    """The location of a text that looks like a credential, and the kind of credential."""
+
+    file: str
+    line: int
+    kind: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line} looks like {self.kind}"
 
 
 def files(folder: Path, leave_out: Sequence[str] = ()) -> list[File]:
@@ -56,17 +87,12 @@ def files(folder: Path, leave_out: Sequence[str] = ()) -> list[File]:
         # A folder matches by its own name, and by a pattern for all its contents.
         names = (name_of(path), f"{name_of(path)}/")
         return (
-            path.name in _SKIPPED_FOLDERS | _SKIPPED_NAMES
+            path.name in _SKIPPED
             or path.suffix in _SKIPPED_SUFFIXES
             or any(fnmatch.fnmatchcase(name, pattern) for name in names for pattern in leave_out)
         )
 
     return [File(name_of(path), _text(path)) for path in files_below(folder, skip)]
-
-
-def file(path: Path) -> File:
-    """A module that is one file; raises `PreflightError` for one that is not UTF-8 text."""
-    return File(path.name, _text(path))
 
 
 def _text(path: Path) -> str:
@@ -82,28 +108,6 @@ def _text(path: Path) -> str:
     return text
 
 
-def literal(text: str) -> str:
-    """A readable Python expression over several lines whose value is `text`.
-
-    It is a raw string if that is exact, and otherwise one with only the necessary escapes.
-    """
-    for quotes in ("'''", '"""'):
-        if _NOT_PLAIN.search(text) or quotes in text or text.endswith(("\\", quotes[0])):
-            continue
-        return f"r{quotes}\n{text}{quotes}[1:]"
-    escaped = text.replace("\\", "\\\\").replace("'''", "\\'\\'\\'")
-    escaped = _NOT_PLAIN.sub(lambda match: f"\\u{ord(match[0]):04x}", escaped)
-    if escaped.endswith("'"):
-        escaped = escaped[:-1] + "\\'"
-    return f"'''\n{escaped}'''[1:]"
-
-
-def value(expression: str) -> str:
-    """The text of a `literal`, as Python evaluates it."""
-    quoted: str = ast.literal_eval(expression.removesuffix("[1:]"))
-    return quoted[1:]
-
-
 def files_below(folder: Path, skip: Callable[[Path], bool] = lambda _: False) -> list[Path]:
     """All files below `folder`, sorted; links to files and folders are followed.
 
@@ -112,93 +116,54 @@ def files_below(folder: Path, skip: Callable[[Path], bool] = lambda _: False) ->
     is not Unicode.
     """
     files: list[Path] = []
-    _walk(folder, skip, (os.path.realpath(folder),), files)
-    return sorted(files)
-
-
-def _walk(
-    folder: Path, skip: Callable[[Path], bool], above: tuple[str, ...], files: list[Path]
-) -> None:
-    for path in folder.iterdir():
-        if skip(path):
-            continue
-        _check_name(path)
-        if path.is_dir():
+    waiting: list[tuple[Path, tuple[str, ...]]] = [(folder, (os.path.realpath(folder),))]
+    while waiting:
+        place, above = waiting.pop()
+        for path in place.iterdir():
             real = os.path.realpath(path)
-            if real in above:
-                raise PreflightError(f"{path} is a link to a folder that contains it: remove it")
-            _walk(path, skip, (*above, real), files)
-        elif path.is_file():
-            files.append(path)
-        elif path.is_symlink():
-            raise PreflightError(f"{path} is a broken link: repair or remove it")
-
-
-def _check_name(path: Path) -> None:
-    try:
-        path.name.encode()
-    except UnicodeEncodeError:
-        raise PreflightError(f"the name of {str(path)!a} is not Unicode: rename it") from None
-
-
-@dataclass(frozen=True)
-class Commit:
-    """The commit of a checkout; `sha` is empty outside git, where everything counts as dirty."""
-
-    sha: str
-    dirty: bool
-
-    def __str__(self) -> str:
-        if not self.sha:
-            return "no commit"
-        return self.sha[:12] + ("+changes" if self.dirty else "")
-
-
-def commit_of(root: Path, paths: Sequence[Path]) -> Commit:
-    """The commit checked out at `root`; dirty if one of `paths` differs or is untracked."""
-    sha = git(root, "rev-parse", "HEAD")
-    if not sha:
-        return Commit("", dirty=True)
-    changed = git(root, "status", "--porcelain", "--", *map(str, paths))
-    return Commit(sha.strip(), dirty=changed is None or bool(changed.strip()))
+            if skip(path):
+                continue
+            if path.name.encode(errors="replace").decode() != path.name:
+                raise PreflightError(f"the name of {str(path)!a} is not Unicode: rename it")
+            if path.is_dir() and real not in above:
+                waiting.append((path, (*above, real)))
+            elif path.is_file():
+                files.append(path)
+            elif path.is_symlink() or real in above:
+                raise PreflightError(
+                    f"{path} is a broken link, or one to a folder that contains it: remove it"
+                )
+    return sorted(files)
 
 
 def reached(sources: Iterable[str], files: Sequence[File], package: str) -> list[File]:
     """The files of `package` that code with these `sources` imports, directly or indirectly.
 
-    A data file is included if the code names it, its folder, or a pattern (`*.txt`) that it
-    matches. If no source imports the package by name, everything is included, because the use
-    cannot be determined. Keeps the order of `files`.
+    A data file is included with the package or subpackage whose folder holds it. If no source
+    imports the package by name, everything is included, because the use cannot be determined.
+    Keeps the order of `files`.
     """
-    by_module = {_module(file.path): file for file in files if file.path.endswith(".py")}
-    sources = list(sources)
+    by_module = {file.module: file for file in files if file.path.endswith(".py")}
     waiting = [name for source in sources for name in imported(source)]
     if not any(name.split(".")[0] == package for name in waiting):
         return list(files)
     modules: set[str] = set()
     while waiting:
-        name = waiting.pop()
-        parts = name.split(".")
+        parts = waiting.pop().split(".")
         # Importing a.b.c runs a and a.b first; the last part may be a name inside a module.
         for module in (".".join(parts[:depth]) for depth in range(1, len(parts) + 1)):
             file = by_module.get(module)
             if file is not None and module not in modules:
                 modules.add(module)
                 waiting += imported(file.text, file.path.rpartition("/")[0].replace("/", "."))
-    texts = [*sources, *(by_module[module].text for module in modules)]
-    named = {
-        part
-        for text in texts
-        for node in ast.walk(parsed(text))
-        if isinstance(node, ast.Constant) and isinstance(node.value, str)
-        for part in node.value.split("/")
-    }
-    patterns = [name for name in named if re.search(r"\*.*\w|\w.*\*", name)]
-    return [
-        file
-        for file in files
-        if _module(file.path) in modules or _is_named(file.path, named, patterns)
-    ]
+
+    def holder(file: File) -> str:
+        """The module that a file is, or the nearest package above it."""
+        names = (File(str(parent), "").module for parent in PurePosixPath(file.path).parents)
+        own = [file.module] if file.path.endswith(".py") else names
+        return next((name for name in own if name in by_module), "")
+
+    return [file for file in files if holder(file) in modules]
 
 
 def beside(
@@ -221,24 +186,86 @@ def beside(
                 if (folder / name / "__init__.py").is_file():
                     new = files(folder / name)
                 elif (folder / f"{name}.py").is_file():
-                    new = [file(folder / f"{name}.py")]
-            except (
-                PreflightError
-            ) as refusal:  # a partial package would hide a complete one in the session
-                stays[name] = str(refusal)
+                    new = [File(f"{name}.py", _text(folder / f"{name}.py"))]
+            except PreflightError as refusal:
+                stays[name] = str(refusal)  # in part, it would hide a complete one in the session
             modules += new
             waiting += [file.text for file in new if file.path.endswith(".py")]
     return sorted(modules, key=lambda file: file.path), stays
 
 
-def _is_named(path: str, named: set[str], patterns: Sequence[str]) -> bool:
-    """Whether a name or pattern matches the data file, or one of its folders inside the package."""
-    parts = path.split("/")[1:]
-    return not path.endswith(".py") and (
-        not named.isdisjoint(parts)
-        or any(fnmatch.fnmatchcase(part, pattern) for part in parts for pattern in patterns)
-    )
+def imported(source: str, home: str = "") -> Iterator[str]:
+    """The dotted names that a source imports; relative imports start from the package `home`."""
+    for node in ast.walk(_parsed(source)):
+        yield from _names(node, home)
 
 
-def _module(path: str) -> str:
-    return path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+def needed(sources: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """The modules that these (name, source) pairs need, and where each is first imported.
+
+    Top-level names, such as "numpy": "train.ipynb[cell 2], line 1". Optional modules
+    (`try: … except ImportError`) are left out.
+    """
+    modules: dict[str, str] = {}
+    for name, source in sources:
+        for node in _unguarded(_parsed(source)):
+            for module in _names(node, ""):
+                modules.setdefault(module.partition(".")[0], f"{name}, line {node.lineno}")
+    return modules
+
+
+def _parsed(source: str) -> ast.Module:
+    """The source's syntax tree; for a cell that is not Python, the tree of its import lines."""
+    lines = [line.strip() for line in source.splitlines()]
+    imports = "\n".join(line if _IMPORT.fullmatch(line) else "" for line in lines)
+    for text in (source, _MAGIC.sub(r"\1pass", source), imports):
+        with contextlib.suppress(*UNREADABLE), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(text)
+    return ast.Module([], [])
+
+
+def _names(node: ast.AST, home: str) -> Iterator[str]:
+    if isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names)
+    elif isinstance(node, ast.ImportFrom) and (home or not node.level):
+        up = home.split(".")[: len(home.split(".")) - node.level + 1] if node.level else []
+        base = ".".join([*up, *([node.module] if node.module else [])])
+        yield from (f"{base}.{alias.name}" for alias in node.names)
+
+
+def _unguarded(node: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
+    """The imports below a node that its code cannot continue without."""
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        yield node
+    guards: list[str] = []
+    if isinstance(node, ast.Try):
+        caught = [handler.type for handler in node.handlers]
+        guards = ["Exception" if kind is None else ast.unparse(kind) for kind in caught]
+    elif isinstance(node, ast.With):
+        contexts = [ast.unparse(item.context_expr) for item in node.items]
+        guards = [text for text in contexts if "suppress" in text]
+    words = set(re.findall(r"\w+", " ".join(guards)))
+    typing = isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+    optional = node.body if typing or words & _MISSING else []  # type: ignore[attr-defined]
+    for child in ast.iter_child_nodes(node):
+        if child not in optional:
+            yield from _unguarded(child)
+
+
+def find_secrets(texts: Iterable[tuple[str, str]], secrets: Sequence[str] = ()) -> Iterator[Leak]:
+    """What is or looks like a credential in (file name, text) pairs, at most once per line.
+
+    A file with the name of a credentials file always counts. `secrets` are the client's own, which
+    are found whatever they look like. A finding never repeats the secret.
+    """
+    secrets = [secret for secret in secrets if len(secret) >= SHORTEST_SECRET]
+    for file, text in texts:
+        if _CREDENTIALS.search(file):
+            yield Leak(file, 1, "a credentials file")
+            continue
+        for number, line in enumerate(text.split("\n"), start=1):
+            kinds = (kind for kind, pattern in _PATTERNS.items() if pattern.search(line))
+            own = any(secret in line for secret in secrets)
+            if kind := OWN if own else next(kinds, None):
+                yield Leak(file, number, kind)

@@ -2,116 +2,94 @@
 
 from __future__ import annotations
 
+import ast
 import difflib
 import json
 import re
 import sys
+import warnings
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from kernelkit import machines
-from kernelkit.bundle import imports, secret_scan
-from kernelkit.bundle.build import check_size
+from kernelkit.bundle.build import MAX_BYTES
+from kernelkit.bundle.packages import UNREADABLE, find_secrets
 from kernelkit.checks.findings import Finding, error, warning
-from kernelkit.errors import NotebookError, PreflightError
 from kernelkit.kaggle_api.client import SOURCES
 from kernelkit.machines import Kind
-from kernelkit.notebooks import rules
 from kernelkit.plans.plan import Plan
 from kernelkit.run_folders import kit_folder
 from kernelkit.workspace.context import DOCTOR, LEDGER
 from kernelkit.workspace.ledger import Ledger
 
 OUTPUT = "output"  # the parameter with the folder that a run writes to
+WARN_SHARE = 0.8  # of the largest size
 OLD_MOUNT = re.compile(r"(?m)^\s*#.*|(?:/kaggle|\.\.)/input/([\w.-]+)")  # or a comment
 READS_SECRETS = re.compile(r"(?m)^\s*(?:from|import)\s+kaggle_secrets\b")
+# The line magics and shell aliases that IPython accepts without % in a one-line cell.
+AUTOMAGIC = re.compile(
+    r"\s*(?:autoreload|cat|cd|conda|cp|env|ldir|ll|load_ext|ls|mamba|man|matplotlib|mkdir|more|mv|"
+    r"pip|pwd|reload_ext|reset|rm|rmdir|run|time|timeit|uv|who|whos)\b(?!\s*=)[^\n]*\n?"
+)
+# What runs in a shell whenever its cell does: lines that are not indented, and whole cells.
+SHELL = re.compile(r"^[%!]{1,2}\s*((?:[^\n]*\\\n)*[^\n]*)$", re.MULTILINE)
+SHELL_CELL = re.compile(r"\s*(?:%%(?:bash|sh|script)|!!)")
+INSTALLS = re.compile(r"\b(?:pip[\d.]*|conda|mamba)\s+install\s+(.*)")
+ENDS = re.compile(r"\s\d?>+\s*[/&\w]|[;&|]|\s#")  # what ends a shell command
+FROM_FILES = re.compile(r"--no-index|--find-links|(?:^|\s)-[fr]\s|requirements")
+FETCHES = re.compile(
+    r"(?:^|[;&|]\s*)(?:sudo\s+)?(?:wget|curl|gdown|aria2c|huggingface-cli|hf|git\s+(?:lfs\s+)?"
+    r"(?:clone|pull)|apt(?:-get)?(?:\s+-\S+)*\s+(?:install|update)|kaggle\s+\w+\s+download)\b"
+)
+# Code after which more modules may be there than the image has.
+BRINGS = re.compile(
+    r"\b(?:pip[\d.]*|conda|mamba)[\"',\s]+install\b|%%writefile\s+\S+\.py\b"
+    r"|\bsys\.path\b|\baddsitedir\(|PYTHONPATH|\b(?:unzip|tar|git\s+clone|cp\s+-\w*r\w*)\s"
+    r"|\bextractall\(|\bunpack_archive\(|\bcopytree\("
+)
 
 
-def parameters(plan: Plan) -> Iterator[Finding]:
-    """Violations of the project's own rules by the parameters of each run."""
-    if not plan.project.check:
-        return
-    runs = plan.starts or (plan.parameters,)
-    attached = {kind: plan.metadata.sources(kind) for kind in SOURCES}
-    notebook = plan.project.beside or plan.metadata.code_file
-    try:
-        answers = rules.problems(plan.project, notebook, runs, attached)
-    except NotebookError as raised:
-        yield error(str(raised))
-        return
-    yield from (error(text) for text in dict.fromkeys(text for lines in answers for text in lines))
-
-
-def needs(plan: Plan) -> Iterator[Finding]:
-    """Check that the metadata enables the internet, files and data that the parameters need."""
-    online = plan.metadata.values.get("enable_internet", True)
-    wants, download = _wanted(plan, "internet"), _wanted(plan, "download")
-    attached = any(plan.metadata.sources(kind) for kind in ("dataset", "model", "kernel"))
-    if wants and not online:
-        yield error(f"{wants} needs the internet, which is off: set enable_internet to true")
-    if download and not online and not attached:
-        yield error(
-            f"{download} downloads data that is not attached, and the internet is off: set "
-            "enable_internet to true, or attach a dataset or model with the data"
-        )
-    # Metadata that fits the notebook's defaults need not change for one push.
-    usual = replace(plan, parameters=plan.defaults, starts=())
-    needed = wants or download or _wanted(usual, "internet") or _wanted(usual, "download")
-    modules = [] if plan.project.needs else _modules(plan)  # needs, if named, decide
-    if online and not needed and not imports.reaching([*plan.bundle.code, *modules]):
-        yield warning(
-            "enable_internet is true, but no parameter needs it and no code downloads anything: "
-            "set it to false"
-        )
-    if not online:
-        yield from _downloads(plan)
-    if online and (wants or (download and not attached)):
-        yield warning("Kaggle ignores enable_internet for accounts without a verified phone")
-    wants = _wanted(plan, "competition")
-    if wants and not plan.metadata.sources("competition"):
-        yield error(f"{wants} reads the competition's files: add it to competition_sources")
-    if wants := _wanted(plan, "desk"):
-        yield error(f"{wants} works only locally: what it needs is not part of a push")
-
-
-def _modules(plan: Plan) -> list[tuple[str, str]]:
-    return [(place, text) for place, text in plan.bundle.texts if place.endswith(".py")]
-
-
-def _downloads(plan: Plan) -> Iterator[Finding]:
-    """Lines that use the network, in a session without internet."""
-    installed = machines.modules(plan.kind) if plan.kind else frozenset()
-    for command in imports.commands(plan.bundle.code):
-        there = command.packages and all(
-            package.replace("-", "_") in installed for package in command.packages
-        )
-        if command.certain and command.downloads and not there:
+def downloads(plan: Plan) -> Iterator[Finding]:
+    """Shell lines that use the network, in a session without internet."""
+    for place, source in plan.bundle.code:
+        for line in _shell_lines(source):
+            install = INSTALLS.search(line)
+            if _installs_here(install[1], line, plan.kind) if install else not FETCHES.search(line):
+                continue
             instead = "attach what it downloads as a dataset"
-            if command.packages is not None:
+            if install:
                 instead = 'add "PACKAGE==VERSION" to wheels in [tool.kernelkit]'
             yield warning(
-                f"{command.place} runs `{command.text[:80]}` and the internet is off: {instead}, "
-                "or set enable_internet to true"
+                f"{place} runs `{line[:80]}` and the internet is off: {instead}, or set "
+                "enable_internet to true"
             )
 
 
-def _wanted(plan: Plan, need: str) -> str:
-    """The first `name=value` of the project's needs that a parameter matches."""
-    has = {f"{name}={value}" for name, value in plan.values}
-    return next((pair for pair in plan.project.needs.get(need, ()) if pair in has), "")
+def _shell_lines(source: str) -> list[str]:
+    if SHELL_CELL.match(source):
+        return source.splitlines()[1:]
+    if AUTOMAGIC.fullmatch(source):
+        return [source.strip()]
+    return [line.replace("\\\n", " ") for line in SHELL.findall(source)]
+
+
+def _installs_here(packages: str, line: str, kind: Kind) -> bool:
+    """Whether a line needs no network to install: from files, or what the image has."""
+    words = [word.strip("'\"") for word in ENDS.split(packages)[0].split() if word[0] != "-"]
+    return bool(FROM_FILES.search(line)) or all(
+        word.replace("-", "_") in machines.MODULES[kind]
+        or word.startswith((".", "/", "$", "{", "file:"))
+        or word.endswith(".whl")
+        for word in words
+    )
 
 
 def paths(plan: Plan) -> Iterator[Finding]:
     """Paths of files and folders that exist only on this machine."""
-    values = {
-        (name, value)
-        for name, value in plan.values
-        if isinstance(value, str) and "/" in value and name != OUTPUT
-    }
+    values = {(name, value) for name, value in plan.values if isinstance(value, str)}
     for name, value in sorted(values):
-        if _is_here(value):
+        if "/" in value and name != OUTPUT and _is_here(value):
             yield error(
                 f"{name}={value} is on this machine only: attach its contents "
                 "(kernelkit dataset FOLDER) and name it as the notebook finds it "
@@ -119,9 +97,16 @@ def paths(plan: Plan) -> Iterator[Finding]:
             )
 
 
+def _is_here(path: str) -> bool:
+    try:
+        return Path(path).expanduser().exists()
+    except (OSError, RuntimeError, ValueError):  # too long, of an unknown user, or not a path
+        return False
+
+
 def mounts(plan: Plan) -> Iterator[Finding]:
     """Inputs that the code looks for only at Kaggle's former mount points."""
-    code = [*plan.bundle.code, *_modules(plan)]
+    code = [*plan.bundle.code, *plan.bundle.modules]
     for kind in ("competition", "dataset", "model"):
         for source in plan.metadata.sources(kind):
             parts = source.split("/")[:2]
@@ -135,71 +120,93 @@ def mounts(plan: Plan) -> Iterator[Finding]:
                 )
 
 
-def _is_here(path: str) -> bool:
-    try:
-        return Path(path).expanduser().exists()
-    except (OSError, RuntimeError, ValueError):  # too long, of an unknown user, or not a path
-        return False
-
-
 def size(plan: Plan) -> Iterator[Finding]:
     """A bundle that exceeds Kaggle's size limit, or comes near it."""
-    try:
-        message = check_size(plan.bundle)
-    except PreflightError as raised:
-        yield error(str(raised))
-        return
-    if "over" in message:
-        yield warning(f"the bundle has {message}")
+    kilobytes, most = plan.bundle.size / 1000, MAX_BYTES / 1000
+    if kilobytes >= WARN_SHARE * most:
+        yield (error if kilobytes >= most else warning)(
+            f"the bundle has {kilobytes:.0f} kB of the {most:.0f} kB that Kaggle accepts: move "
+            "data out of the packages or cells"
+        )
 
 
 def bundle(plan: Plan) -> Iterator[Finding]:
-    """Code that is not Python, and neighbouring files and metadata that are not sent."""
-    bundle = plan.bundle
-    yield from unreadable(bundle.broken)
-    for module, reason in bundle.stays.items():
-        attached = any(map(plan.metadata.sources, SOURCES))
-        yield (warning if attached and module in bundle.brought else error)(
-            f"{module} stays here: {reason}"
-        )
-    if "kaggle" in bundle.traces:
-        yield warning(
-            "the notebook's metadata.kaggle (left by `kernels pull -m`) would have pinned the "
-            "image and is not sent"
-        )
-    if bundle.unnamed:
-        yield warning(
-            f"{', '.join(bundle.unnamed)} stays here: no bundled module names the file or its "
-            "folder"
-        )
+    """Code that is not Python, and neighbouring modules that are not sent."""
+    yield from not_python(plan.bundle.code, cells=not plan.metadata.is_script)
+    yield from not_python(plan.bundle.modules)
+    unneeded = _brings_modules(plan) and any(map(plan.metadata.sources, SOURCES))
+    for module, reason in plan.bundle.stays.items():
+        yield (warning if unneeded else error)(f"{module} stays here: {reason}")
 
 
-def unreadable(messages: Iterable[str]) -> Iterator[Finding]:
-    """An error for each message about code that is not Python, or a warning if that is
-    uncertain."""
-    for text in filter(None, messages):
-        yield warning(text) if text.endswith(imports.NEWER) else error(text)
+def not_python(sources: Iterable[tuple[str, str]], *, cells: bool = False) -> Iterator[Finding]:
+    """An error for each of these (name, source) pairs that is not Python, with its line.
+
+    A notebook's `cells` may also call magics and run shell lines.
+    """
+    for place, source in sources:
+        message = _syntax_error(place, source)
+        if message and cells:
+            magic = AUTOMAGIC.fullmatch(source)
+            message = "" if magic else _syntax_error(place, _python(source))
+        if message:
+            yield error(message)
+
+
+def _syntax_error(place: str, source: str) -> str:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # an invalid escape is no error
+            compile(source, place, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+    except SyntaxError as error:
+        line = (error.text or "").strip().partition("\n")[0]
+        version = ".".join(map(str, sys.version_info[:2]))
+        older = sys.version_info[:2] < min(machines.PYTHONS)
+        note = f" (for Python {version}, which is older than Kaggle's)" if older else ""
+        return f"{place}, line {error.lineno}: {error.msg}{note}: {line[:80]}"
+    except UNREADABLE as error:
+        return f"{place}: {error}"
+    return ""
+
+
+def _python(cell: str) -> str:
+    """The Python that IPython runs for a cell, with the same numbers of lines."""
+    # Importing IPython takes a third of a second, and most cells are plain Python.
+    from IPython.core.inputtransformer2 import TransformerManager
+
+    leading = len(cell) - len(cell.lstrip("\n"))  # lines that IPython removes
+    try:
+        transformed: str = TransformerManager().transform_cell(cell)  # type: ignore[no-untyped-call]
+    except SyntaxError:
+        return cell
+    return "\n" * leading + transformed
+
+
+def _brings_modules(plan: Plan) -> bool:
+    return any(BRINGS.search(text) for _, text in (*plan.bundle.code, *plan.bundle.modules))
+
+
+def modules(plan: Plan) -> Iterator[Finding]:
+    """Missing modules; those from wheels are known only once the wheels are chosen."""
+    if not plan.project.wheels:
+        yield from lacking(plan)
 
 
 def lacking(plan: Plan, brought: Collection[str] = ()) -> Iterator[Finding]:
     """Modules that the code needs, but neither the machine's image nor the wheels provide."""
-    if not (kind := plan.kind):
-        return
-    places = plan.bundle.imports
-    online = plan.metadata.values.get("enable_internet", True)
     there = {*plan.bundle.packages, *brought, *(name.partition(".")[0] for name in brought)}
     if plan.metadata.sources("competition"):  # its files may provide this module
         there.add("kaggle_evaluation")
+    places, brings = plan.bundle.imports, _brings_modules(plan)
+    attached = plan.metadata.online or any(map(plan.metadata.sources, SOURCES))
     needs = [module for module in places if module not in there]
-    for module in not_held(plan.project.runs, needs, kind):
+    for module in not_held(plan.project.runs, needs, plan.kind):
         stays = _stays_here(module, plan)
-        attached = online or any(map(plan.metadata.sources, SOURCES))
-        if module in plan.bundle.brought and (attached or not stays):
-            continue
-        yield warning(
-            f"the image of {kind.upper()} sessions does not have {module} ({places[module]}): "
-            f"{stays or _instead(module, plan, kind)}"
-        )
+        if not brings or (stays and not attached):
+            yield warning(
+                f"the image of {plan.kind.upper()} sessions does not have {module} "
+                f"({places[module]}): {stays or _instead(module, plan)}"
+            )
 
 
 def _stays_here(module: str, plan: Plan) -> str:
@@ -216,23 +223,16 @@ def _stays_here(module: str, plan: Plan) -> str:
     return ""
 
 
-def _instead(module: str, plan: Plan, kind: machines.Kind) -> str:
+def _instead(module: str, plan: Plan) -> str:
     """What to do about a module that neither the image nor the project has."""
-    near = difflib.get_close_matches(module, machines.modules(kind), n=1, cutoff=0.85)
+    near = difflib.get_close_matches(module, machines.MODULES[plan.kind], n=1, cutoff=0.85)
     if near:
         return f"did you mean {near[0]}?"
-    online = plan.metadata.values.get("enable_internet", True)
-    install = f", or install it in the first cell with %pip install {module}" if online else ""
+    install = f", or install it in the first cell with %pip install {module}"
     return (
         'add "PACKAGE==VERSION" to wheels in [tool.kernelkit], which is attached and installed, or '
-        f"put its source under src/ and name it in packages there{install}"
+        f"put its source under src/ and name it in packages there{install * plan.metadata.online}"
     )
-
-
-def modules(plan: Plan) -> Iterator[Finding]:
-    """Missing modules; those from wheels are known only once the wheels are chosen."""
-    if not plan.project.wheels:
-        yield from lacking(plan)
 
 
 def account_secrets(plan: Plan) -> Iterator[Finding]:
@@ -251,11 +251,11 @@ def leaking(plan: Plan, secrets: Sequence[str] = ()) -> list[Finding]:
     """A finding for each line that contains a credential, or one of the client's own `secrets`."""
     path = plan.metadata.path
     own = [(path.name, path.read_text("utf-8", "replace"))] if path.is_file() else []
-    leaks = secret_scan.find_secrets([*plan.bundle.texts, *own], secrets)
+    leaks = find_secrets([*plan.bundle.texts, *own], secrets)
     return [Finding("error", f"{leak}: remove it before you push", "secrets") for leak in leaks]
 
 
-def python_seen(runs: Path, kind: Kind | None) -> tuple[int, int] | None:
+def python_seen(runs: Path, kind: Kind) -> tuple[int, int] | None:
     """The Python version of the last session on this kind of machine that reported it."""
     for python, _ in _reported(runs, kind):
         if parts := re.match(r"(\d+)\.(\d+)", str(python or "")):
@@ -265,20 +265,18 @@ def python_seen(runs: Path, kind: Kind | None) -> tuple[int, int] | None:
 
 def not_held(runs: Path, names: Iterable[str], kind: Kind) -> list[str]:
     """The modules among `names` that sessions on this kind of machine cannot import, in order."""
-    for _, modules in _reported(runs, kind):
-        if isinstance(modules, list) and modules:
-            return [n for n in names if n not in modules and n not in sys.stdlib_module_names]
-    return machines.lacking(names, kind)
+    reported = (modules for _, modules in _reported(runs, kind) if isinstance(modules, list))
+    held: Collection[str] = next(filter(None, reported), []) or machines.MODULES[kind]
+    return [name for name in names if name not in held and name not in sys.stdlib_module_names]
 
 
-def _reported(runs: Path, kind: Kind | None) -> Iterator[tuple[Any, Any]]:
+def _reported(runs: Path, kind: Kind) -> Iterator[tuple[Any, Any]]:
     """The Python version and modules of each session on such a machine, latest first."""
     for push in reversed(Ledger(runs / LEDGER).of("", rehearsal=False)):
         if push.accelerator == kind:
             folder = Path(push.folder or runs / f"{push.kernel.rpartition('/')[2]}-v{push.version}")
             manifest = read_object(kit_folder.path(folder, kit_folder.MANIFEST))
             yield manifest.get("python"), manifest.get("modules")
-            yield (read_object(folder / "metrics.json").get("versions") or {}).get("python"), None
     facts = read_object(runs / DOCTOR).get("facts") or {}
     yield facts.get(f"{kind}.python"), str(facts.get(f"{kind}.modules") or "").split()
 

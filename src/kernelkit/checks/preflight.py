@@ -7,7 +7,6 @@ of the kernel's settings are here; those of a push's contents are in `contents`.
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -17,10 +16,11 @@ from typing import Any
 from kernelkit import machines
 from kernelkit.checks import contents
 from kernelkit.checks.findings import Finding, error, warning
-from kernelkit.errors import ParameterError, PreflightError, choice_of
-from kernelkit.notebooks import pairs
+from kernelkit.errors import NotebookError, ParameterError, PreflightError, choice_of, nearest
+from kernelkit.kaggle_api.client import SOURCES
+from kernelkit.notebooks import pairs, rules
 from kernelkit.plans import plan as plans
-from kernelkit.plans.metadata import KEYS, SHAPES, Metadata, bare_source
+from kernelkit.plans.metadata import KEYS, SHAPES, Metadata
 from kernelkit.plans.plan import Plan
 from kernelkit.workspace.context import CommandOptions
 
@@ -65,36 +65,27 @@ def keys(plan: Plan) -> Iterator[Finding]:
         if key in NOT_READ:
             yield error(f"Kaggle ignores the key {key!r}: {NOT_READ[key]}")
         elif key not in KEYS:
-            near = difflib.get_close_matches(key, KEYS, n=1)
+            hint = nearest(key, KEYS)
+            near = hint.startswith("did you mean")
             ignored = f"Kaggle ignores the unknown key {key!r}"
-            yield error(f"{ignored}: did you mean {near[0]!r}?") if near else warning(ignored)
+            yield error(f"{ignored}: {hint}") if near else warning(ignored)
         elif value is not None and type(value) is not KEYS[key]:
             yield error(f"{key} must be a JSON {KEYS[key].__name__}, not {value!r}")
 
 
 def identity(plan: Plan) -> Iterator[Finding]:
     """An id and a title that match, and that Kaggle accepts."""
-    metadata = plan.metadata
-    parts = str(metadata.values.get("id") or "").split("/")
-    if parts == [""]:
-        yield error('no id: write "id": "INSERT_USERNAME/slug-of-the-title"')
-        return
-    if len(parts) == 3 and parts[0].lower() == parts[1].lower():
-        yield error(f"id {'/'.join(parts)!r} names its owner twice: write {'/'.join(parts[1:])!r}")
-        return
-    if len(parts) == 3:
-        yield error(f"id {'/'.join(parts)!r} contains a version: write owner/slug")
-        return
-    if len(parts) != 2 or not all(re.fullmatch(r"[\w-]+", part) for part in parts):
-        yield error(f"id {'/'.join(parts)!r} is not owner/slug")
-        return
-    if len(metadata.slug) < 5:
-        yield error(f"the slug {metadata.slug!r} is shorter than Kaggle's five characters")
-    if len(metadata.title) < 5:
-        yield error(f"the title {metadata.title!r} is shorter than Kaggle's five characters")
-        return
     from slugify import slugify  # as Kaggle's client derives it
 
+    metadata = plan.metadata
+    name = str(metadata.values.get("id") or "")
+    if not re.fullmatch(r"[\w-]+/[\w-]+", name):
+        yield error(f'id {name!r} is not OWNER/SLUG: write "INSERT_USERNAME/slug-of-the-title"')
+        return
+    for kind, text in (("slug", metadata.slug), ("title", metadata.title)):
+        if len(text) < 5:
+            yield error(f"the {kind} {text!r} is shorter than Kaggle's five characters")
+            return
     derived = slugify(metadata.title)
     if derived != metadata.slug.lower():
         yield error(
@@ -104,64 +95,39 @@ def identity(plan: Plan) -> Iterator[Finding]:
 
 
 def code(plan: Plan) -> Iterator[Finding]:
-    """The code file: its language, its type, and whether it exists."""
-    metadata = plan.metadata
-    language = metadata.values.get("language")
-    kind = metadata.values.get("kernel_type")
+    """The language and the type of the code file, and who will see it."""
+    values = plan.metadata.values
+    language, kind = values.get("language"), values.get("kernel_type")
     if language != "python":
-        name = metadata.code_file.name
-        yield error(f'language is {language!r}, and {name} is Python: write "language": "python"')
+        yield error(f'language is {language!r}: kernelkit pushes only "python"')
     if kind not in ("notebook", "script"):
         yield error(f'kernel_type is {kind!r}: kernelkit pushes a "notebook" or a "script"')
-    if not metadata.values.get("code_file"):
-        yield error("no code_file: name the notebook, relative to the metadata")
-    elif not metadata.code_file.is_file():
-        yield error(f"code_file {metadata.values['code_file']} is not there")
-    if metadata.values.get("is_private") is False:
+    if values.get("is_private") is False:
         yield warning("is_private is false: the notebook and its outputs will be public")
 
 
 def pair(plan: Plan) -> Iterator[Finding]:
     """A notebook that differs from its paired `.py`."""
-    notebook = plan.metadata.code_file
-    if plan.metadata.is_script:
-        return
-    if difference := pairs.difference(notebook):
+    if difference := pairs.difference(plan.metadata.code_file):
         yield error(difference)
 
 
 def sources(plan: Plan) -> Iterator[Finding]:
-    """Sources in a form that Kaggle drops or refuses, and duplicates."""
+    """Sources in a form that Kaggle drops or refuses."""
     for kind, (pattern, form) in SHAPES.items():
-        sources = plan.metadata.sources(kind)
-        written = plan.metadata.values.get(f"{kind}_sources")
-        for source in written if isinstance(written, list) else ():
-            if source == "":
-                yield warning(f"{kind}_sources contains '', which names nothing and is not sent")
-            elif (bare := bare_source(kind, str(source))) != source:
-                yield warning(
-                    f"{kind}_sources: {source!r} is sent as {bare!r}, the form that Kaggle accepts"
-                )
-        for source in sources:
-            parts = source.split("/")
-            twice = parts[0].lower() == "".join(parts[1:2]).lower()
-            if twice and len(parts) == (6 if kind == "model" else 3):
-                bare = "/".join(parts[1:])
-                yield error(f"{kind}_sources: {source!r} names its owner twice: write {bare!r}")
-            elif not re.fullmatch(pattern, source):
+        for source in plan.metadata.sources(kind):
+            if not re.fullmatch(pattern, source):
                 yield error(f"{kind}_sources: {source!r} is not {form}")
-        for source in sorted({s for s in sources if sources.count(s) > 1}):
-            yield warning(f"{kind}_sources: {source!r} is listed twice")
 
 
 def machine(plan: Plan) -> Iterator[Finding]:
     """A machine that is retired or contradicts other settings, and a time beyond its limit."""
+    values, machine = plan.metadata.values, plan.metadata.machine
     try:
-        machine = plan.metadata.machine
+        machines.named(machine.shape or "cpu")
     except PreflightError as raised:
         yield error(str(raised))
         return
-    values = plan.metadata.values
     if values.get("enable_gpu") and values.get("enable_tpu"):
         yield error("enable_gpu and enable_tpu are both true: choose one")
     for kind in ("gpu", "tpu"):
@@ -173,22 +139,18 @@ def machine(plan: Plan) -> Iterator[Finding]:
         yield warning(
             f"{machine.shape} is listed for some accounts only; others get another machine"
         )
-    minutes = plan.timeout_minutes
-    limit = machines.LIMITS[machine.kind].hours_per_session * 60
-    if minutes is not None and not minutes > 0:
-        yield error(f"--timeout {minutes:g}: give a positive number of minutes")
-    elif minutes is not None and minutes > limit:
+    limit = plan.metadata.minutes(None)
+    if plan.timeout_minutes and plan.timeout_minutes > limit:
         yield error(
-            f"--timeout {minutes:g} exceeds Kaggle's limit for a {machine.kind.upper()} session: "
-            f"{limit:g} minutes ({limit / 60:g} hours)"
+            f"--timeout {plan.timeout_minutes:g} exceeds Kaggle's limit for a "
+            f"{machine.kind.upper()} session: {limit:g} minutes"
         )
 
 
 def image(plan: Plan) -> Iterator[Finding]:
     """A pinned image, which a TPU push never uses."""
-    values = plan.metadata.values
-    pinned = bool(values.get("docker_image"))
-    pinning = values.get("docker_image_pinning_type")
+    pinned = bool(plan.metadata.values.get("docker_image"))
+    pinning = plan.metadata.values.get("docker_image_pinning_type")
     if pinning not in (None, "original", "latest"):
         yield error(f"docker_image_pinning_type is {pinning!r}: write original or latest")
     if plan.kind == "tpu" and (pinned or pinning == "original"):
@@ -196,6 +158,47 @@ def image(plan: Plan) -> Iterator[Finding]:
         yield error(f"{key} pins the image, and a TPU push would start the CPU image: remove it")
     elif pinned:
         yield warning("docker_image pins the image: newer packages will not reach this kernel")
+
+
+def parameters(plan: Plan) -> Iterator[Finding]:
+    """Violations of the project's own rules by the parameters of each run."""
+    attached = {kind: plan.metadata.sources(kind) for kind in SOURCES}
+    notebook = plan.project.beside or plan.metadata.code_file
+    try:
+        answers = rules.problems(
+            plan.project, notebook, plan.starts or (plan.parameters,), attached
+        )
+    except NotebookError as raised:
+        yield error(str(raised))
+        return
+    yield from (error(text) for text in dict.fromkeys(text for lines in answers for text in lines))
+
+
+def needs(plan: Plan) -> Iterator[Finding]:
+    """Check that the metadata enables the internet, files and data that the parameters need."""
+    metadata = plan.metadata
+    has = {f"{name}={value}" for name, value in plan.values}
+    pairs = plan.project.needs.items()
+    wanted = {need: pair for need, own in pairs for pair in own if pair in has}
+    attached = any(map(metadata.sources, ("dataset", "model", "kernel")))
+    internet, download = wanted.get("internet"), not attached and wanted.get("download")
+    if metadata.online and (internet or download):
+        yield warning("Kaggle ignores enable_internet for accounts without a verified phone")
+    elif internet:
+        yield error(f"{internet} needs the internet, which is off: set enable_internet to true")
+    elif download:
+        yield error(
+            f"{download} downloads data that is not attached, and the internet is off: set "
+            "enable_internet to true, or attach a dataset or model with the data"
+        )
+    if "competition" in wanted and not metadata.sources("competition"):
+        yield error(
+            f"{wanted['competition']} reads the competition's files: add it to competition_sources"
+        )
+    if "desk" in wanted:
+        yield error(f"{wanted['desk']} works only locally: what it needs is not part of a push")
+    if not metadata.online:
+        yield from contents.downloads(plan)
 
 
 CHECKS: dict[str, Callable[[Plan], Iterable[Finding]]] = {
@@ -206,8 +209,8 @@ CHECKS: dict[str, Callable[[Plan], Iterable[Finding]]] = {
     "sources": sources,
     "machine": machine,
     "image": image,
-    "parameters": contents.parameters,
-    "needs": contents.needs,
+    "parameters": parameters,
+    "needs": needs,
     "paths": contents.paths,
     "mounts": contents.mounts,
     "bundle": contents.bundle,
@@ -257,11 +260,7 @@ def plan_and_check(
     )
     if models := options.get("model"):
         plan = plan.attaching("model", *models)
-    ignored = options.get("ignore", ())
-    findings = run_checks(plan, ignored)
-    if "machine" in ignored:
-        plan = replace(plan, metadata=replace(plan.metadata, any_machine=True))
-    return plan, findings
+    return plan, run_checks(plan, options.get("ignore", ()))
 
 
 def stop_on_errors(findings: Sequence[Finding]) -> None:

@@ -24,9 +24,8 @@ from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.plans.plan import Plan
 from kernelkit.project import Project
 from kernelkit.terminal.events import size_of
-from kernelkit.wheels import of_image
-from kernelkit.wheels.find import WheelSet, find_wheels
-from kernelkit.wheels.targets import kaggles_python, this_python
+from kernelkit.wheels import pip
+from kernelkit.wheels.find import WheelSet, find_wheels, kaggles_python, this_python
 from kernelkit.workspace.context import DOCTOR, PushContext
 
 MISSING = (NONE, *versions.UNUSABLE)
@@ -126,12 +125,12 @@ def for_rehearsal(context: PushContext, plan: Plan) -> None:
     In the versions that the doctor saw there. Raises `PreflightError` or `NetworkError` where it
     cannot be installed.
     """
-    folder, kind = (context.local or context.runs) / REHEARSED, plan.kind or "cpu"
+    folder = (context.local or context.runs) / REHEARSED
     imports = (name for name in plan.bundle.imports if name not in plan.bundle.packages)
-    if missing := of_image.lacking(imports, kind, folder):
+    if missing := pip.missing_here(imports, plan.kind, folder):
         names = ", ".join(missing)
         context.events("installs", f"{names}, for this and later rehearsals (once, maybe minutes)")
         facts = read_object(context.runs / DOCTOR).get("facts") or {}
-        versions_seen = json.loads(facts.get(f"packages.{kind}") or "{}")
-        requirements = of_image.install_lacking(missing, versions_seen, folder)
+        seen = json.loads(facts.get(f"packages.{plan.kind}") or "{}")
+        requirements = pip.install(missing, seen, folder)
         context.events("installed", ", ".join(requirements), folder=str(folder))

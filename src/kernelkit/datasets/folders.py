@@ -16,8 +16,7 @@ from typing import Any, Unpack
 
 from slugify import slugify
 
-from kernelkit.bundle import secret_scan
-from kernelkit.bundle.packages import files_below
+from kernelkit.bundle.packages import files_below, find_secrets
 from kernelkit.datasets import versions
 from kernelkit.datasets.targets import Dataset, Target, Variation, body_of
 from kernelkit.errors import ParameterError, PreflightError, RefusedError
@@ -153,7 +152,7 @@ def _refuse_leaks(folder: Path, secrets: Sequence[str] = ()) -> None:
         small = path.stat().st_size <= LARGEST_TEXT
         text = path.read_bytes().decode("utf-8", "replace") if small else ""
         texts.append((path.relative_to(folder).as_posix(), text))
-    if leaks := [str(leak) for leak in secret_scan.find_secrets(texts, secrets)]:
+    if leaks := [str(leak) for leak in find_secrets(texts, secrets)]:
         listed = "\n".join(f"  - {leak}" for leak in leaks)
         raise PreflightError(f"refusing to upload credentials:\n{listed}")
 

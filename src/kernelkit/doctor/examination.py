@@ -23,7 +23,7 @@ from kernelkit.doctor import session
 from kernelkit.doctor.assumptions import OTHER, UNTRIED, Judgement, judged, markdown
 from kernelkit.errors import KernelkitError, NetworkError, PreflightError
 from kernelkit.kaggle_api.client import Kaggle, Kernel, accept_rules
-from kernelkit.plans import metadata, plan
+from kernelkit.plans import metadata
 from kernelkit.run_folders.claims import source_of
 from kernelkit.terminal.events import from_here
 from kernelkit.workspace.context import DOCTOR, CommandOptions, PushContext, in_project
@@ -77,7 +77,7 @@ class Examination:
         self.facts: dict[str, str] = {}
         self.sources: dict[str, list[str]] = {}  # the project's inputs by kind, without models
         try:
-            project = metadata.load(plan.locate(context.root or Path.cwd()))
+            project = metadata.load(metadata.locate(context.root or Path.cwd()))
             self.sources = {kind: project.sources(kind) for kind in PLACES}
         except KernelkitError:  # there is no project
             pass

@@ -3,23 +3,30 @@
 It is the only source of a kernel's settings. The owner in its `id` and its sources may be a
 placeholder, which is replaced by the account's name. A file of this name serves one notebook; other
 notebooks in the folder have their own, `NOTEBOOK.kernel-metadata.json`.
+
+Kernels of a repository may read each other's outputs through `kernel_sources`: a source is one of
+them if a metadata file below the repository's root has that slug and owner; a placeholder stands
+for any owner.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Any
 
-from kernelkit import machines
+from kernelkit import machines, project
 from kernelkit.errors import PreflightError
-from kernelkit.kaggle_api.client import SOURCES
 from kernelkit.machines import Machine
 
 FILE_NAME = "kernel-metadata.json"
+NOT_SEARCHED = (project.RUNS, "node_modules")  # for other kernels of the repository
 PLACEHOLDERS = ("INSERT_USERNAME", "INSERT_USERNAME_HERE", "USERNAME", "YOUR_USERNAME")
 
 # The keys that Kaggle's client reads, with their types; it silently ignores any other.
@@ -56,14 +63,10 @@ SHAPES = {
 
 @dataclass(frozen=True)
 class Metadata:
-    """One kernel's settings as read, before any check; `values` is the file's JSON object.
-
-    `any_machine`: an unlisted shape is sent unchanged, and its kind is inferred from its name.
-    """
+    """One kernel's settings as read, before any check; `values` is the file's JSON object."""
 
     path: Path
     values: Mapping[str, Any]
-    any_machine: bool = False
 
     @property
     def owner(self) -> str:
@@ -92,97 +95,110 @@ class Metadata:
         return self.values.get("kernel_type") == "script"
 
     @property
+    def online(self) -> bool:
+        """Whether its session has internet."""
+        return bool(self.values.get("enable_internet", True))
+
+    @property
     def machine(self) -> Machine:
-        """The requested machine; raises `PreflightError` for a retired or unknown shape."""
+        """The requested machine, also one that is not listed or retired: a check reports those."""
         shape = str(self.values.get("machine_shape") or "")
-        shape = "" if shape == "None" else shape  # `kaggle kernels pull` writes this for no machine
-        if shape and not self.any_machine:
-            return machines.named(shape)
-        if shape:
-            return machines.as_written(shape)
-        wants = [kind for kind in ("tpu", "gpu") if self.values.get(f"enable_{kind}")]
-        return machines.named(wants[0] if wants else "cpu")
+        if shape in ("", "None"):  # `kaggle kernels pull` writes this for no machine
+            kinds = [kind for kind in ("tpu", "gpu") if self.values.get(f"enable_{kind}")]
+            shape = machines.TODAY[kinds[0] if kinds else "cpu"]
+        return machines.BY_SHAPE.get(shape) or machines.unlisted(shape)
 
     @property
     def _id(self) -> str:
         return str(self.values.get("id") or "")
 
+    def minutes(self, timeout: float | None) -> float:
+        """How long its session may last: the requested minutes, up to Kaggle's limit."""
+        limit = 60 * machines.LIMITS[self.machine.kind].hours_per_session
+        return min(limit, timeout or limit)
+
     def sources(self, kind: str) -> list[str]:
-        """The `dataset`, `competition`, `kernel` or `model` sources, in the form the API
-        accepts."""
-        listed = self.values.get(f"{kind}_sources") or []
-        if not isinstance(listed, list):
-            return []
-        return [bare_source(kind, str(source)) for source in listed if source != ""]
+        """The `dataset`, `competition`, `kernel` or `model` sources, in the form the API accepts:
+        without the beginning of their URL ("competitions/titanic": "titanic"), each once."""
+        listed = self.values.get(f"{kind}_sources")
+        listed = listed if isinstance(listed, list) else []
+        return list(dict.fromkeys(_bare(kind, str(source)) for source in listed if source))
+
+    def with_values(self, **values: Any) -> Metadata:
+        """The same kernel with other values."""
+        return replace(self, values={**self.values, **values})
 
     def owned_by(self, username: str) -> Metadata:
         """The same kernel with the placeholders in its id and sources replaced by `username`."""
         if not username:
             return self
-        values = dict(self.values)
-        if not self.owner:
-            values["id"] = f"{username}/{self.slug}"
-        for kind in ("dataset", "kernel", "model"):
-            if sources := self.sources(kind):
-                values[f"{kind}_sources"] = [_of(PLACEHOLDERS, username, s) for s in sources]
-        return replace(self, values=values)
+        kernel = self if self.owner else self.with_values(id=f"{username}/{self.slug}")
+        return kernel._renamed(PLACEHOLDERS, username, ("dataset", "kernel", "model"))
 
-    def anyones(self, names: Sequence[str]) -> Metadata:
-        """The same kernel with a placeholder for its owner, and for these names in its sources."""
-        anyone, owners = PLACEHOLDERS[0], [name.upper() for name in names]
-        values = {**self.values, "id": f"{anyone}/{self.slug}"}
-        if sources := self.sources("kernel"):
-            values["kernel_sources"] = [_of(owners, anyone, source) for source in sources]
-        return replace(self, values=values)
+    def anyones(self) -> Metadata:
+        """The same kernel with a placeholder for its owner, in its id and in its sources that are
+        kernels of this repository."""
+        names, anyone = self.own_names(), PLACEHOLDERS[0]
+        kernel = self.with_values(id=f"{anyone}/{self.slug}")
+        return kernel._renamed([name.upper() for name in names], anyone, ("kernel",))
 
-    @property
-    def continues(self) -> bool:
-        """Whether the outputs of its own last version are among its inputs."""
-        return self._id.lower() in (source.lower() for source in self.sources("kernel"))
-
-    def continuing(self) -> Metadata:
-        """The same kernel with the outputs of its own last version attached; it needs an owner."""
-        if self.continues:
-            return self
-        sources = [*self.sources("kernel"), self._id]
-        return replace(self, values={**self.values, "kernel_sources": sources})
+    def _renamed(self, owners: Sequence[str], username: str, kinds: Iterable[str]) -> Metadata:
+        """The same kernel with `username` in place of these owners (upper case) of sources."""
+        changed = {}
+        for kind in kinds:
+            parts = [source.partition("/") for source in self.sources(kind)]
+            changed[f"{kind}_sources"] = [
+                "".join((username if owner.upper() in owners else owner, *rest))
+                for owner, *rest in parts
+            ]
+        return self.with_values(**{key: sources for key, sources in changed.items() if sources})
 
     def attaching(self, kind: str, sources: Iterable[str]) -> Metadata:
-        """The same kernel with these datasets or models (`kind`) among its sources."""
-        attached = list(dict.fromkeys([*self.sources(kind), *sources]))
-        return replace(self, values={**self.values, f"{kind}_sources": attached})
+        """The same kernel with these datasets, models or kernels (`kind`) among its sources."""
+        return self.with_values(
+            **{f"{kind}_sources": list(dict.fromkeys([*self.sources(kind), *sources]))}
+        )
 
     def on(self, machine: Machine) -> Metadata:
         """The same kernel on another machine, with matching shape and flags."""
         flags = {f"enable_{kind}": machine.kind == kind for kind in ("gpu", "tpu")}
-        values = {**self.values, **flags, "machine_shape": machine.shape}
-        return replace(self, values=values)
+        return self.with_values(**flags, machine_shape=machine.shape)
+
+    def own_names(self) -> list[str]:
+        """The account names in it: the owner (empty for a placeholder), and the owners of sources
+        that are kernels of this repository."""
+        own = (self.owner, *PLACEHOLDERS)
+        others = [s for s in self.sources("kernel") if s.partition("/")[0] not in own]
+        kernels = _in_repository(self.path) if others else []
+        return [self.owner, *(s.partition("/")[0] for s in others if _matches(kernels, s))]
 
 
-def _of(owners: Sequence[str], username: str, source: str) -> str:
-    """A source with its owner replaced by `username`, if it is one of the `owners` (upper case)."""
-    owner, slash, rest = source.partition("/")
-    return f"{username}{slash}{rest}" if owner and owner.upper() in owners else source
-
-
-def bare_source(kind: str, source: str) -> str:
-    """A source without the beginning of its URL ("competitions/titanic": "titanic")."""
+def _bare(kind: str, source: str) -> str:
     bare = source.removeprefix("https://www.kaggle.com/")
     bare = bare.removeprefix("competitions/").removeprefix(PLACES[kind]).rstrip("/")
     return bare if re.fullmatch(SHAPES[kind][0], bare) else source
 
 
-def meant(code_file: Path) -> str:
-    """The file's name in its actual case, or a file with another ending; empty if there is none."""
-    folder = code_file.parent
-    there = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
-    names = [code_file.name, *(f"{code_file.stem}{end}" for end in (".ipynb", ".py", ".r"))]
-    return next((n for name in names for n in there if n.lower() == name.lower()), "")
-
-
 def own_file(notebook: Path) -> Path:
     """The path of a notebook's own metadata, which need not exist."""
     return notebook.with_name(f"{notebook.stem}.{FILE_NAME}")
+
+
+def locate(start: Path) -> Path:
+    """The notebook's own metadata, or else the nearest `kernel-metadata.json` at or above it.
+
+    `start` may also be a folder. Raises `PreflightError` if there is neither.
+    """
+    start = Path(start).resolve()
+    if start.name and (own := own_file(start)).is_file():
+        return own
+    for folder in [start, *start.parents]:
+        if (folder / FILE_NAME).is_file():
+            return folder / FILE_NAME
+    raise PreflightError(
+        f"no {FILE_NAME} at or above {start}: write one with `kaggle kernels init`, start a "
+        "repository with `kernelkit init NAME`, or name one elsewhere with --metadata"
+    )
 
 
 def load(path: Path) -> Metadata:
@@ -214,29 +230,50 @@ def json_object(path: Path, missing: str) -> dict[str, Any]:
     return values
 
 
-def save_request(metadata: Metadata, text: str, timeout_seconds: int | None) -> dict[str, Any]:
-    """The fields of Kaggle's SaveKernel request, by their names in the SDK.
+def needed_kernels(file: Path) -> list[Metadata]:
+    """The repository's kernels that the one in a metadata file needs, in the order to push them.
 
-    A pinned image is never sent for a TPU: Kaggle would start the CPU image instead.
+    Raises `PreflightError` for circular dependencies, and for two kernels of the same name.
     """
-    values, machine = metadata.values, metadata.machine
-    request = {
-        "slug": values.get("id"),
-        "new_title": metadata.title or None,
-        "text": text,
-        "language": values.get("language", "python"),
-        "kernel_type": values.get("kernel_type", "notebook"),
-        "is_private": values.get("is_private", True),
-        "enable_gpu": machine.kind == "gpu",
-        "enable_tpu": machine.kind == "tpu",
-        "enable_internet": values.get("enable_internet", True),
-        "category_ids": list(values.get("keywords") or []),
-        "machine_shape": machine.shape or None,
-        "session_timeout_seconds": timeout_seconds,
-    }
-    for kind in SOURCES:
-        request[f"{kind}_data_sources"] = metadata.sources(kind)
-    if machine.kind != "tpu":
-        request["docker_image"] = values.get("docker_image")
-        request["docker_image_pinning_type"] = values.get("docker_image_pinning_type")
-    return {name: value for name, value in request.items() if value is not None}
+    target = load(file.resolve())
+    kernels = _in_repository(target.path)
+    needs: dict[Path, list[Path]] = {}
+    waiting = [target]
+    while waiting:
+        kernel = waiting.pop()
+        needs[kernel.path] = []
+        for source in kernel.sources("kernel"):
+            matches = _matches(kernels, source)
+            if len(matches) > 1:
+                places = " and ".join(str(match.path) for match in matches)
+                raise PreflightError(
+                    f"{kernel.slug} needs {source}, which is in {places}: keep one"
+                )
+            others = [match for match in matches if match.path != kernel.path]
+            needs[kernel.path] += [other.path for other in others]
+            waiting += [other for other in others if other.path not in needs]
+    try:
+        *order, _ = TopologicalSorter(needs).static_order()
+    except CycleError as error:
+        words = " needs ".join(load(path).slug for path in reversed(error.args[1]))
+        raise PreflightError(f"{words}: take one out of kernel_sources") from None
+    return list(map(load, order))
+
+
+def _in_repository(path: Path) -> list[Metadata]:
+    """All kernels below the root of the repository that contains this metadata file."""
+    kernels = []
+    for folder, folders, names in os.walk(project.repository(path.resolve().parent)):
+        folders[:] = [f for f in folders if not f.startswith(".") and f not in NOT_SEARCHED]
+        for name in sorted(names):
+            if f".{name}".endswith(f".{FILE_NAME}"):
+                with contextlib.suppress(PreflightError):  # reported when that kernel is pushed
+                    kernels.append(load(Path(folder, name)))
+    return kernels
+
+
+def _matches(kernels: list[Metadata], source: str) -> list[Metadata]:
+    owner, _, slug = source.lower().partition("/")
+    anyones = owner.upper() in PLACEHOLDERS
+    same = [kernel for kernel in kernels if kernel.slug.lower() == slug]
+    return [kernel for kernel in same if anyones or kernel.owner.lower() in ("", owner)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import math
@@ -16,14 +15,13 @@ from typing import Any
 from kernelkit import machines, project
 from kernelkit.bundle.build import Bundle, build
 from kernelkit.errors import NotebookError, ParameterError, PreflightError
-from kernelkit.kaggle_api.client import Kernel
+from kernelkit.kaggle_api.client import SOURCES, Kernel
 from kernelkit.notebooks import parameters
 from kernelkit.notebooks.document import parameters_source, read_json, read_script
-from kernelkit.plans import chain, metadata
-from kernelkit.plans.metadata import FILE_NAME, Metadata
+from kernelkit.plans import metadata
+from kernelkit.plans.metadata import Metadata
 from kernelkit.project import Project
 
-R = frozenset(("r", ".r", ".rmd"))  # the language's name, and its file extensions
 ACCELERATOR = "accelerator"  # the parameter that tells a notebook which machine to expect
 
 
@@ -51,11 +49,9 @@ class Plan:
             yield from run.items()
 
     @property
-    def kind(self) -> machines.Kind | None:
-        """The kind of the requested machine; None if there is no such machine."""
-        with contextlib.suppress(PreflightError):  # the check of the machine reports it
-            return self.metadata.machine.kind
-        return None
+    def kind(self) -> machines.Kind:
+        """The kind of the requested machine."""
+        return self.metadata.machine.kind
 
     @property
     def kernel(self) -> Kernel:
@@ -65,15 +61,34 @@ class Plan:
     @property
     def hours(self) -> float:
         """The longest time that the session may take, in hours."""
-        cap = machines.LIMITS[self.metadata.machine.kind].hours_per_session
-        return min(cap, (self.timeout_minutes or 60 * cap) / 60)
+        return self.metadata.minutes(self.timeout_minutes) / 60
 
     @property
     def save_fields(self) -> dict[str, Any]:
-        """The SaveKernel request's fields."""
-        minutes = self.timeout_minutes
-        seconds = None if minutes is None else round(minutes * 60)
-        return metadata.save_request(self.metadata, self.bundle.text, seconds)
+        """The fields of Kaggle's SaveKernel request, by their names in the SDK.
+
+        A pinned image is never sent for a TPU: Kaggle would start the CPU image instead.
+        """
+        values, machine, minutes = self.metadata.values, self.metadata.machine, self.timeout_minutes
+        request = {
+            "slug": values.get("id"),
+            "new_title": self.metadata.title or None,
+            "text": self.bundle.text,
+            "language": values.get("language", "python"),
+            "kernel_type": values.get("kernel_type", "notebook"),
+            "is_private": values.get("is_private", True),
+            "enable_gpu": machine.kind == "gpu",
+            "enable_tpu": machine.kind == "tpu",
+            "enable_internet": self.metadata.online,
+            "category_ids": list(values.get("keywords") or []),
+            "machine_shape": machine.shape or None,
+            "session_timeout_seconds": minutes and round(minutes * 60),
+        }
+        request |= {f"{kind}_data_sources": self.metadata.sources(kind) for kind in SOURCES}
+        if machine.kind != "tpu":
+            names = ("docker_image", "docker_image_pinning_type")
+            request |= {name: values.get(name) for name in names}
+        return {name: value for name, value in request.items() if value is not None}
 
     @property
     def content(self) -> str:
@@ -98,25 +113,16 @@ class Plan:
     @property
     def account(self) -> str:
         """The account's name in the metadata; empty for placeholders."""
-        return next(filter(None, self._own_names), "")
+        return next(filter(None, self.metadata.own_names()), "")
 
     def owned_by(self, username: str, *, anyone: bool = False) -> Plan:
         """The same plan with placeholder owners (with `anyone`, all owners) replaced."""
-        kernel = self.metadata.anyones(self._own_names) if anyone else self.metadata
+        kernel = self.metadata.anyones() if anyone else self.metadata
         return replace(self, metadata=kernel.owned_by(username))
 
-    @property
-    def _own_names(self) -> list[str]:
-        kernel = self.metadata
-        return chain.own_names(kernel) if kernel.sources("kernel") else [kernel.owner]
-
     def attaching(self, kind: str, *sources: str) -> Plan:
-        """The same plan with these datasets or models (`kind`) attached."""
+        """The same plan with these datasets, models or kernels (`kind`) attached."""
         return replace(self, metadata=self.metadata.attaching(kind, sources))
-
-    def continuing(self) -> Plan:
-        """The same plan with the outputs of the kernel's own last version attached."""
-        return replace(self, metadata=self.metadata.continuing())
 
 
 def make(
@@ -136,28 +142,31 @@ def make(
     Raises `ParameterError` or `NotebookError` for values that the notebook does not accept,
     `PreflightError` if there is no metadata or no such machine.
     """
-    if timeout_minutes is not None and not math.isfinite(timeout_minutes):
+    if timeout_minutes is not None and not 0 < timeout_minutes < math.inf:
         raise ParameterError(f"--timeout {timeout_minutes}: give a positive number of minutes")
     if notebook and notebook.is_file() and notebook.suffix not in (".py", ".ipynb"):
         raise NotebookError(f"{notebook} is not a notebook: give a .py (py:percent) or an .ipynb")
-    file = metadata_file or locate(notebook or Path.cwd())
+    file = metadata_file or metadata.locate(notebook or Path.cwd())
     kernel = _with_notebook(metadata.load(file), notebook, explicit=metadata_file is not None)
     if accelerator:
         kernel = kernel.on(machines.named(accelerator))
-    _check_code_file(kernel, file)
+    if not kernel.code_file.is_file():
+        raise NotebookError(f"no notebook at {kernel.code_file}: correct code_file in {file}")
+    if kernel.is_script and kernel.code_file.suffix != ".py":
+        raise NotebookError(
+            f"kernel_type is script, but {kernel.code_file.name} is not a script: name a .py as "
+            "code_file, or set kernel_type to notebook"
+        )
     here = project_here or project.find_project(kernel.path)
-    read = read_script if kernel.is_script else read_json
-    content = read(kernel.code_file)
-    _refuse_r(kernel.code_file, content)
-    source = parameters_source(content)
-    declared = parameters.declared(source, here) if source else {}
+    source = parameters_source((read_script if kernel.is_script else read_json)(kernel.code_file))
+    declared = parameters.declared(source, here)
     values = parameters.resolve(declared, overrides)
     defaults = {name: parameter.default for name, parameter in declared.items()}
     for run in (defaults | values, *starts):
         parameters.check_offers(run, here.offers)
     if ACCELERATOR in declared:
-        values = _with_machine(values, kernel)
-    minutes = _session_minutes(kernel, timeout_minutes)
+        values = _with_machine(values, kernel.machine.kind)
+    minutes = kernel.minutes(timeout_minutes)
     return Plan(
         metadata=kernel,
         bundle=build(kernel.code_file, values, here, minutes, script=kernel.is_script),
@@ -166,48 +175,6 @@ def make(
         defaults=defaults,
         timeout_minutes=timeout_minutes,
         starts=tuple(starts),
-    )
-
-
-def _check_code_file(kernel: Metadata, file: Path) -> None:
-    if not kernel.code_file.is_file():
-        instead, written = "correct code_file", str(kernel.values.get("code_file") or "")
-        if near := written and metadata.meant(kernel.code_file):
-            instead = f'write "code_file": "{Path(written).with_name(near).as_posix()}"'
-        raise NotebookError(f"no notebook at {kernel.code_file}: {instead} in {file}")
-    _refuse_r(kernel.code_file)
-    if kernel.is_script and kernel.code_file.suffix != ".py":
-        raise NotebookError(
-            f"kernel_type is script, but {kernel.code_file.name} is not a script: name a .py as "
-            "code_file, or set kernel_type to notebook"
-        )
-
-
-def _refuse_r(code_file: Path, notebook: Mapping[str, Any] | None = None) -> None:
-    """Raise `NotebookError` for R, by the file's extension or the notebook's own metadata."""
-    about = (notebook or {}).get("metadata") or {}
-    spec, language = (about.get(name) or {} for name in ("kernelspec", "language_info"))
-    names = [code_file.suffix, spec.get("language"), language.get("name")]
-    if R.intersection(str(name).lower() for name in names):
-        raise NotebookError(
-            f"{code_file.name} is R, and kernelkit pushes only Python: use `kaggle kernels push`"
-        )
-
-
-def locate(start: Path) -> Path:
-    """The notebook's own metadata, or else the nearest `kernel-metadata.json` at or above it.
-
-    `start` may also be a folder. Raises `PreflightError` if there is neither.
-    """
-    start = Path(start).resolve()
-    if start.name and (own := metadata.own_file(start)).is_file():
-        return own
-    for folder in [start, *start.parents]:
-        if (folder / FILE_NAME).is_file():
-            return folder / FILE_NAME
-    raise PreflightError(
-        f"no {FILE_NAME} at or above {start}: write one with `kaggle kernels init`, start a "
-        "repository with `kernelkit init NAME`, or name one elsewhere with --metadata"
     )
 
 
@@ -236,29 +203,15 @@ def _with_notebook(kernel: Metadata, notebook: Path | None, *, explicit: bool) -
             f"of {kernel.slug}: give it metadata of its own in {metadata.own_file(notebook).name} "
             "beside it, or with --metadata FILE"
         )
-    return replace(kernel, values={**kernel.values, "code_file": str(notebook)})
+    return kernel.with_values(code_file=str(notebook))
 
 
-def _with_machine(values: dict[str, Any], kernel: Metadata) -> dict[str, Any]:
+def _with_machine(values: dict[str, Any], kind: str) -> dict[str, Any]:
     """The parameters plus the requested machine, so that the run itself checks it."""
-    try:
-        kind = kernel.machine.kind
-    except PreflightError:  # the preflight reports the machine too
-        return values
-    if values.get(ACCELERATOR, "auto") == "auto":
-        return {**values, ACCELERATOR: kind}
-    if values[ACCELERATOR] != kind:
+    chosen = values.get(ACCELERATOR, "auto")
+    if chosen not in ("auto", kind):
         raise ParameterError(
-            f"-p {ACCELERATOR}={values[ACCELERATOR]} and a {kind.upper()} machine contradict each "
-            f"other: add --accelerator {values[ACCELERATOR]}"
+            f"-p {ACCELERATOR}={chosen} and a {kind.upper()} machine contradict each other: add "
+            f"--accelerator {chosen}"
         )
-    return values
-
-
-def _session_minutes(kernel: Metadata, timeout_minutes: float | None) -> float | None:
-    """How long the session may last: the requested time, up to Kaggle's limit for the machine."""
-    try:
-        cap = machines.LIMITS[kernel.machine.kind].hours_per_session * 60
-    except PreflightError:  # the preflight reports the machine too
-        return None
-    return min(cap, timeout_minutes or cap)
+    return {**values, ACCELERATOR: kind}

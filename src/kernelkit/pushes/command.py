@@ -24,7 +24,7 @@ from kernelkit.errors import (
     PreflightError,
 )
 from kernelkit.kaggle_api.client import Kaggle
-from kernelkit.plans import chain
+from kernelkit.plans import metadata
 from kernelkit.plans import plan as plans
 from kernelkit.plans.metadata import PLACEHOLDERS
 from kernelkit.plans.plan import Plan
@@ -93,11 +93,11 @@ def _push_needed(
     notebook: Path | None, parameters: Sequence[str] | Mapping[str, Any], options: PushOptions
 ) -> None:
     """Push the kernels of this repository that a kernel needs, in order, and wait for each."""
-    file = options.get("metadata") or plans.locate(notebook or Path.cwd())
+    file = options.get("metadata") or metadata.locate(notebook or Path.cwd())
     context = in_project(options, file, PushOptions)
     machine, minutes = options.get("accelerator"), options.get("timeout")
     with context.ending():
-        needed = chain.before(file)
+        needed = metadata.needed_kernels(file)
         planned = [plans.make(None, (), kernel.path, None, None) for kernel in needed]
         planned.append(plans.make(notebook, parameters, options.get("metadata"), machine, minutes))
         preflight.check_submission(planned[-1].metadata, options.get("submit"))
@@ -172,10 +172,9 @@ def _send_and_follow(
                 context.events("skipped", words, kernel=push.kernel, version=push.version)
             else:
                 submits = submit is not None
-                status = account.check_account(context, plan, kaggle, force=force, submits=submits)
-                account.tell(context, plan, status)
+                quota = account.check_account(context, plan, kaggle, force=force, submits=submits)
                 push = send(context, plan, kaggle, force=force, stays=options.get("stays", ()))
-                text, quota = plan.bundle.text, status.quota
+                text = plan.bundle.text
         output, wait = options.get("output"), options.get("wait", True)
         folder = context.folder(push)
         needed = output or submit is not None or (wait and not chained and not folder.is_dir())
@@ -193,8 +192,6 @@ def _dry_run(
 ) -> None:
     """Run the online checks too, show the request, and raise the errors that would have stopped
     it."""
-    if plan.kind is None:  # there is no such machine to request
-        preflight.stop_on_errors(findings)
     if options.get("offline"):
         wheels.attach(context, plan, plan.metadata.owner or PLACEHOLDERS[0])
         preflight.stop_on_errors(findings)
@@ -211,8 +208,7 @@ def _dry_run(
             plan, _ = wheels.attach(context, plan, kaggle.username)
             _look_back(context, plan, kaggle)
             force, submits = options.get("force", False), options.get("submit") is not None
-            status = account.check_account(context, plan, kaggle, force=force, submits=submits)
-            account.tell(context, plan, status)
+            account.check_account(context, plan, kaggle, force=force, submits=submits)
     except (CredentialsError, NetworkError) as error:
         context.events("warning", f"the online checks were skipped: {error}")
         if not wheels_checked:

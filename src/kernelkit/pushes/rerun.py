@@ -14,7 +14,7 @@ from typing import Any, Unpack
 
 from kernelkit import machines
 from kernelkit.errors import ParameterError, RefusedError
-from kernelkit.plans import metadata, plan
+from kernelkit.plans import metadata
 from kernelkit.pushes.command import push_kernel
 from kernelkit.run_folders import kit_folder
 from kernelkit.run_folders import log as logs
@@ -75,7 +75,7 @@ def rerun(
     give no score, and what `push_kernel` raises for the first run.
     """
     options["local"] = True
-    file = metadata_file or plan.locate(notebook or Path.cwd())
+    file = metadata_file or metadata.locate(notebook or Path.cwd())
     context = in_project(options, file)
     sources = metadata.load(file).sources("competition")
     if len(sources) != 1:

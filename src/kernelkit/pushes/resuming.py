@@ -18,7 +18,7 @@ from kernelkit.errors import (
 )
 from kernelkit.kaggle_api.client import Kaggle, Stored
 from kernelkit.kaggle_api.retries import Failure
-from kernelkit.plans import metadata, plan
+from kernelkit.plans import metadata
 from kernelkit.pushes import fetch, proof
 from kernelkit.pushes.follow import FollowOptions, Run, check_verified, follow
 from kernelkit.pushes.send import look_after_cut_off
@@ -122,7 +122,7 @@ def submit_result(
         endings = ", ".join(submission.ENDINGS)
         raise ParameterError(f"{path}: a competition accepts a file that ends in {endings}")
     if not competition:
-        sources = metadata.load(plan.locate(Path.cwd())).sources("competition")
+        sources = metadata.load(metadata.locate(Path.cwd())).sources("competition")
         if not sources:
             raise ParameterError(
                 "kernel-metadata.json names no competition: give --competition SLUG"

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from kernelkit import files
-from kernelkit.bundle.build import Bundle
-from kernelkit.bundle.packages import Commit
+from kernelkit.bundle.build import Bundle, Commit
 from kernelkit.checks import preflight, wheels
 from kernelkit.errors import ParameterError, PreflightError
 from kernelkit.plans.metadata import Metadata

@@ -153,11 +153,10 @@ class Turn:
             if push and push.version:
                 return push, None
             submits = item.submit is not None
-            status = account.check_account(context, planned, kaggle, submits=submits)
-            _check_hours(planned, status.quota)
-            account.tell(context, planned, status)
+            quota = account.check_account(context, planned, kaggle, submits=submits)
+            _check_hours(planned, quota)
             sent = send(context, planned, kaggle, force=item.force, queued=item.added)
-            return sent, status.quota
+            return sent, quota
 
 
 def _check_hours(planned: Plan, quota: Quota | None) -> None:

@@ -10,23 +10,160 @@ single wheels, and this module follows their requirements. The choice is stored 
 from __future__ import annotations
 
 import hashlib
+import importlib.metadata
+import platform
 import shutil
+import sys
 import tempfile
-from collections.abc import Sequence
-from dataclasses import dataclass
+import zipfile
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from packaging.requirements import Requirement
+from packaging.metadata import parse_email
+from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
-from kernelkit import files
-from kernelkit.errors import PreflightError
-from kernelkit.wheels.download import download
-from kernelkit.wheels.targets import WheelTarget
-from kernelkit.wheels.wheel_file import WheelFile, read_wheel
+from kernelkit import files, machines
+from kernelkit.errors import DataError, PreflightError
+from kernelkit.wheels import pip
 
 FOLDER = ".wheels"
 ROUNDS = 30  # of requests to the index: one for each step in a chain of requirements
+NEWEST_GLIBC = 35  # 2.35, the version in Kaggle's images; wheels for older ones work, too
+
+
+@dataclass(frozen=True)
+class WheelTarget:
+    """A Python on a machine, and the packages that it already has.
+
+    words         its name in messages
+    installed     versions by canonical name, if known
+    modules       top-level modules of packages with unknown versions, in lower case
+    flags         the options of pip that describe it
+    environment   the values for markers such as `python_version < "3.12"`
+    """
+
+    words: str
+    installed: Mapping[str, str] = field(default_factory=dict)
+    modules: frozenset[str] = frozenset()
+    flags: tuple[str, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+    def holds(self, requirement: Requirement, pinned: bool) -> bool:
+        """Whether it needs no wheel of this package.
+
+        A `pinned` package must have its exact version; any other may have an unknown version.
+        """
+        name = canonicalize_name(requirement.name)
+        if version := self.installed.get(name):
+            return requirement.specifier.contains(version, prereleases=True)
+        return not pinned and name.replace("-", "_") in self.modules
+
+    @property
+    def key(self) -> str:
+        """Everything that the choice of wheels depends on."""
+        return repr((sys.version, self.flags, sorted(self.installed.items()), sorted(self.modules)))
+
+
+def kaggles_python(python: tuple[int, int]) -> WheelTarget:
+    """A Python of Kaggle's images, with the packages of the smallest one, the TPU image.
+
+    Other packages of a larger image are left alone there: pip installs only what is missing.
+    """
+    version = ".".join(map(str, python))
+    platforms = [f"manylinux_2_{minor}_x86_64" for minor in range(NEWEST_GLIBC, 4, -1)]
+    platforms += ["manylinux2014_x86_64", "linux_x86_64"]
+    abi = f"--abi=cp{version.replace('.', '')}"
+    flags = ["--implementation=cp", f"--python-version={version}", abi]
+    flags += [f"--platform={tag}" for tag in platforms]
+    environment = {
+        "implementation_name": "cpython",
+        "implementation_version": f"{version}.0",
+        "os_name": "posix",
+        "platform_machine": "x86_64",
+        "platform_release": "",
+        "platform_python_implementation": "CPython",
+        "platform_system": "Linux",
+        "platform_version": "",
+        "python_full_version": f"{version}.0",
+        "python_version": version,
+        "sys_platform": "linux",
+    }
+    return WheelTarget(
+        f"Kaggle's Python {version}",
+        modules=frozenset(module.lower() for module in machines.MODULES["tpu"]),
+        flags=tuple(flags),
+        environment=environment,
+    )
+
+
+def this_python() -> WheelTarget:
+    """The Python that rehearsals run in, with all its installed packages."""
+    distributions = importlib.metadata.distributions()
+    return WheelTarget(
+        f"this machine's Python {platform.python_version()}",
+        {canonicalize_name(entry.name): entry.version for entry in distributions if entry.name},
+    )
+
+
+@dataclass(frozen=True)
+class WheelFile:
+    """A wheel on disk: its canonical `name`, its `version`, and its `Requires-Dist` lines.
+
+    `modules` are the top-level ones; for a namespace folder that several distributions share, the
+    modules in it, such as "google.cloud".
+    """
+
+    path: Path
+    name: str
+    version: str
+    requires: tuple[str, ...]
+    modules: frozenset[str]
+
+    @classmethod
+    def read(cls, path: Path) -> WheelFile:
+        """Read a wheel's metadata; raises `DataError` for a file that is not one."""
+        try:
+            with zipfile.ZipFile(path) as archive:
+                paths = list(map(Path, archive.namelist()))
+                (place,) = (p for p in paths if p.match("*.dist-info/METADATA"))
+                metadata, _ = parse_email(archive.read(place.as_posix()))
+        except (OSError, zipfile.BadZipFile, ValueError):
+            raise DataError(f"{path} is not a complete wheel: delete it and push again") from None
+        name, version = canonicalize_name(metadata.get("name", "")), metadata.get("version", "")
+        return cls(path, name, version, tuple(metadata.get("requires_dist", ())), _modules(paths))
+
+    def needs(self, extras: Iterable[str], environment: Mapping[str, str]) -> list[Requirement]:
+        """Its requirements with these extras, with markers evaluated in `environment`."""
+        needed = []
+        for line in self.requires:
+            try:
+                requirement = Requirement(line)
+            except InvalidRequirement:  # from an old wheel; pip ignores it, too
+                continue
+            marker, values = requirement.marker, [*extras, ""]
+            if marker is None or any(
+                marker.evaluate({**environment, "extra": extra}) for extra in values
+            ):
+                needed.append(requirement)
+        return needed
+
+
+def _modules(paths: Iterable[Path]) -> frozenset[str]:
+    """The modules at the top of a wheel; a folder without an `__init__.py` is a namespace."""
+    paths = set(paths)
+    modules = set()
+    for path in paths:
+        top, *below = path.parts
+        if top.endswith((".dist-info", ".data")) or top == "__pycache__":
+            continue
+        if not below and path.suffix in (".py", ".so", ".pyd"):
+            modules.add(top.partition(".")[0])
+        elif below:
+            inside = "" if Path(top, "__init__.py") in paths else f".{below[0].partition('.')[0]}"
+            modules.add(top + inside)
+    return frozenset(modules)
 
 
 @dataclass(frozen=True)
@@ -68,7 +205,7 @@ class WheelSet:
 def find_wheels(pins: Sequence[str], target: WheelTarget, runs: Path) -> WheelSet:
     """The wheels of these pinned packages and of their dependencies, for the target.
 
-    Asks the package index only for wheels that were not found before. Raises what `download`
+    Asks the package index only for wheels that were not found before. Raises what `pip.download`
     raises, and `PreflightError` for conflicting requirements.
     """
     key = hashlib.sha256("\0".join([*sorted(pins), target.key]).encode()).hexdigest()[:16]
@@ -82,12 +219,12 @@ def find_wheels(pins: Sequence[str], target: WheelTarget, runs: Path) -> WheelSe
                 scratch.rename(folder)
             finally:
                 shutil.rmtree(scratch, ignore_errors=True)
-    wheels = tuple(read_wheel(path) for path in sorted(folder.glob("*.whl")))
-    return WheelSet(wheels, target.words)
+    return WheelSet(tuple(map(WheelFile.read, sorted(folder.glob("*.whl")))), target.words)
 
 
 def _collect(pins: Sequence[Requirement], target: WheelTarget, folder: Path) -> None:
     """Download into the folder until it has a wheel for every requirement, and no others."""
+    pinned = {canonicalize_name(pin.name) for pin in pins}
     chosen: dict[str, WheelFile] = {}
     in_target: set[str] = set()  # packages whose modules the target already has
     for _ in range(ROUNDS):
@@ -103,16 +240,16 @@ def _collect(pins: Sequence[Requirement], target: WheelTarget, folder: Path) -> 
                 chosen[name].path.unlink()
             return
         with tempfile.TemporaryDirectory(dir=folder) as scratch:
-            download(list(map(str, missing)), target, Path(scratch))
+            pip.download(list(map(str, missing)), target.flags, target.words, Path(scratch))
             for path in Path(scratch).glob("*.whl"):
-                wheel = read_wheel(path)
+                wheel = WheelFile.read(path)
                 if earlier := chosen.pop(wheel.name, None):
                     earlier.path.unlink()
-                pinned = any(canonicalize_name(pin.name) == wheel.name for pin in pins)
-                if not pinned and target.holds_modules(wheel.modules):
+                public = {name.lower() for name in wheel.modules if not name.startswith("_")}
+                if wheel.name not in pinned and public and public <= target.modules:
                     in_target.add(wheel.name)
                 else:
-                    chosen[wheel.name] = read_wheel(path.replace(folder / path.name))
+                    chosen[wheel.name] = WheelFile.read(path.replace(folder / path.name))
     raise PreflightError(
         f"the requirements of {', '.join(map(str, pins))} cannot be resolved: also pin the "
         "packages that they require in wheels of [tool.kernelkit]"

@@ -13,7 +13,8 @@ import pytest
 
 from kernelkit import errors, project
 from kernelkit.bundle import build as build_module
-from kernelkit.bundle import manifest, secret_scan
+from kernelkit.bundle import manifest
+from kernelkit.bundle.packages import find_secrets
 
 
 def build(repository, **parameters):
@@ -190,7 +191,6 @@ def test_nothing_of_this_machine_rides_along(repository, notebook_code):
     assert set(notebook["metadata"]) == {"kernelspec", "language_info"}
     assert "/home/me" not in built.text
     assert str(repository.root) not in built.text
-    assert built.traces == ("kaggle", "widgets")
 
 
 def test_parameters_stand_right_after_theirs_as_papermill_would_put_them(repository):
@@ -245,27 +245,17 @@ def test_what_is_no_notebook_is_named(repository, text):
         build(repository)
 
 
-def test_the_size_is_warned_of_and_refused(repository):
-    data = repository.package / "table.json"
-    (repository.package / "petals.py").write_text("F1 = 0.75\nTABLE = 'table.json'\n")
-    data.write_text(json.dumps("x" * 850_000))
-    assert "over 80 %" in build_module.check_size(build(repository))
-    data.write_text(json.dumps("x" * 1_000_000))
-    with pytest.raises(errors.PreflightError, match="1000 kB"):
-        build_module.check_size(build(repository))
-
-
 def test_a_secret_is_found_by_file_and_line_and_not_repeated(repository):
     secret = "KGAT_" + hashlib.sha256(b"sentinel").hexdigest()[:32]
     (repository.package / "petals.py").write_text(f"F1 = 1\nTOKEN = '{secret}'\n")
-    found = list(secret_scan.find_secrets(build(repository).texts))
+    found = list(find_secrets(build(repository).texts))
     assert [str(leak) for leak in found] == ["blossom/petals.py:2 looks like a Kaggle API token"]
     assert secret not in str(found)
 
 
 def test_a_bundles_own_hashes_are_no_credentials(repository):
     cells = json.loads(build(repository).text)["cells"]
-    assert not list(secret_scan.find_secrets(("cell", cell["source"]) for cell in cells))
+    assert not list(find_secrets(("cell", cell["source"]) for cell in cells))
 
 
 def test_bundling_is_quick(repository):

@@ -5,6 +5,7 @@ import random
 import pytest
 
 from kernelkit.bundle import packages
+from kernelkit.bundle.cells import literal
 from kernelkit.errors import PreflightError
 
 NASTY = [
@@ -36,8 +37,7 @@ NASTY = [
 
 @pytest.mark.parametrize("text", NASTY)
 def test_a_literal_gives_back_its_text(text):
-    assert packages.value(packages.literal(text)) == text
-    assert eval(packages.literal(text)) == text
+    assert eval(literal(text)) == text
 
 
 @pytest.mark.parametrize("seed", range(50))
@@ -45,14 +45,14 @@ def test_any_text_survives(seed):
     draw = random.Random(seed)
     alphabet = "\\'\"\n\r\t abc#{}%!?\x0c\x85\u2028é"
     text = "".join(draw.choice(alphabet) for _ in range(draw.randint(0, 60)))
-    assert eval(packages.literal(text)) == text
+    assert eval(literal(text)) == text
 
 
 @pytest.mark.parametrize("text", NASTY)
 def test_jupyter_leaves_a_carried_file_alone(text):
     from IPython.core.inputtransformer2 import TransformerManager
 
-    cell = f"# blossom/file\n_carry(\n    'path',\n    {packages.literal(text)},\n)"
+    cell = f"# blossom/file\n_carry(\n    'path',\n    {literal(text)},\n)"
     carried = {}
     transformed = TransformerManager().transform_cell(cell)
     exec(transformed, {"_carry": lambda path, text: carried.update({path: text})})
@@ -61,7 +61,7 @@ def test_jupyter_leaves_a_carried_file_alone(text):
 
 def test_readable_text_stays_as_it_is():
     text = "def f(x):\n    return '\\n'.join(x)\n"
-    assert text in packages.literal(text)
+    assert text in literal(text)
 
 
 def test_data_files_ride_and_caches_do_not(tmp_path):
@@ -104,19 +104,12 @@ def test_what_is_linked_rides_too(tmp_path):
     assert len(packages.files(package, ["blossom/again/*"])) == 3
 
 
-@pytest.mark.parametrize(
-    ("target", "message"),
-    [
-        ("nowhere", "broken link"),
-        (".", "folder that contains it"),
-        ("..", "folder that contains it"),
-    ],
-)
-def test_a_link_that_cannot_ride_is_refused_by_name(tmp_path, target, message):
+@pytest.mark.parametrize("target", ["nowhere", ".", ".."])
+def test_a_link_that_cannot_ride_is_refused_by_name(tmp_path, target):
     package = tmp_path / "blossom"
     package.mkdir()
     (package / "link").symlink_to(package / target if target != "nowhere" else target)
-    with pytest.raises(PreflightError, match=f"link .*{message}"):
+    with pytest.raises(PreflightError, match="is a broken link, or"):
         packages.files(package)
     assert packages.files(package, ["blossom/link*"]) == []
 

@@ -1,3 +1,5 @@
+"""A bundle carries what the notebook's imports reach, and the data of the packages they reach."""
+
 import pytest
 
 from kernelkit.bundle.packages import File, reached
@@ -8,13 +10,13 @@ FILES = [
     File("kit/data.json", "{}"),
     File("kit/texts/de.txt", "Rose"),
     File("kit/deep/__init__.py", "from kit.deep import inner"),
+    File("kit/deep/data/de.txt", "Rose"),
     File("kit/deep/inner.py", "from ..last import thing"),
     File("kit/first.py", "def f():\n    from kit import second\n"),
-    File("kit/folder.py", "HERE / 'texts' / f'{language}.txt'"),
     File("kit/last.py", "thing = 1"),
-    File("kit/reader.py", "open('kit/data.json')"),
     File("kit/second.py", "import kit.deep"),
 ]
+DATA = ["data.json", "texts/de.txt"]
 
 
 def names(*sources: str) -> list[str]:
@@ -24,17 +26,17 @@ def names(*sources: str) -> list[str]:
 @pytest.mark.parametrize(
     ("source", "found"),
     [
-        ("import kit", ["__init__.py"]),
-        ("from kit import reader", ["__init__.py", "data.json", "reader.py"]),
-        ("from kit import folder", ["__init__.py", "texts/de.txt", "folder.py"]),
-        ("from kit.alone import os", ["__init__.py", "alone.py"]),
-        ("from kit import last as x", ["__init__.py", "last.py"]),
-        ("!pip list\nfrom kit import last", ["__init__.py", "last.py"]),
+        ("import kit", ["__init__.py", *DATA]),
+        ("from kit.alone import os", ["__init__.py", "alone.py", *DATA]),
+        ("from kit import last as x", ["__init__.py", *DATA, "last.py"]),
+        ("!pip list\nfrom kit import last", ["__init__.py", *DATA, "last.py"]),
         (
             "from kit.first import f",
             [
                 "__init__.py",
+                *DATA,
                 "deep/__init__.py",
+                "deep/data/de.txt",
                 "deep/inner.py",
                 "first.py",
                 "last.py",

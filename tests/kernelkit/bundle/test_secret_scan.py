@@ -4,7 +4,7 @@ import string
 
 import pytest
 
-from kernelkit.bundle import secret_scan
+from kernelkit.bundle.packages import find_secrets
 
 LETTERS = string.ascii_letters + string.digits
 
@@ -80,24 +80,24 @@ HARMLESS = [
 
 @pytest.mark.parametrize("line", LEAKS)
 def test_a_credential_is_found_in_its_line(line):
-    (leak,) = secret_scan.find_secrets([("file.py", f"first\n{line}\n")])
+    (leak,) = find_secrets([("file.py", f"first\n{line}\n")])
     assert (leak.file, leak.line) == ("file.py", 2)
 
 
 @pytest.mark.parametrize("line", HARMLESS)
 def test_what_only_resembles_one_passes(line):
-    assert not list(secret_scan.find_secrets([("file.py", line)]))
+    assert not list(find_secrets([("file.py", line)]))
 
 
 @pytest.mark.parametrize("name", [".env", "deep/.env.local", "kaggle.json", "x/access_token"])
 def test_a_file_of_credentials_is_one_by_its_name(name):
-    (leak,) = secret_scan.find_secrets([(name, "nothing to see")])
+    (leak,) = find_secrets([(name, "nothing to see")])
     assert "credentials" in str(leak)
 
 
 def test_ones_own_key_needs_no_shape():
     texts = [("a.py", "x = 1\ny = 'Abcd_efgh-1'"), ("b.py", "y = 'Abcd_efgh-2'")]
-    assert not list(secret_scan.find_secrets(texts))
-    (leak,) = secret_scan.find_secrets(texts, ["Abcd_efgh-1", "", "x"])
+    assert not list(find_secrets(texts))
+    (leak,) = find_secrets(texts, ["Abcd_efgh-1", "", "x"])
     assert (leak.file, leak.line) == ("a.py", 2)
     assert "Abcd" not in str(leak)

@@ -7,9 +7,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from kernelkit import errors
-from kernelkit.wheels import download
-from kernelkit.wheels.find import find_wheels
-from kernelkit.wheels.targets import kaggles_python, this_python
+from kernelkit.wheels import pip
+from kernelkit.wheels.find import find_wheels, kaggles_python, this_python
 
 HERE = f"cp{sys.version_info.major}{sys.version_info.minor}"
 
@@ -149,7 +148,7 @@ def answering(index, monkeypatch):
         return f"127.0.0.1:{server.server_port}"
 
     monkeypatch.delenv("PIP_NO_INDEX")
-    monkeypatch.setattr(download, "CONNECTIONS", ("--retries=0", "--timeout=5"))
+    monkeypatch.setattr(pip, "CONNECTIONS", ("--retries=0", "--timeout=5"))
     yield answer
     for server in servers:
         server.shutdown()

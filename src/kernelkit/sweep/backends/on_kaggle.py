@@ -40,7 +40,7 @@ def run_on_kaggle(progress: SweepProgress) -> None:
     sweep, options, folder = progress.specification, progress.options, progress.folder
     if not (progress.remaining or sweep.search):
         return
-    base = kernel_metadata.load(options.metadata or plan.locate(sweep.notebook))
+    base = kernel_metadata.load(options.metadata or kernel_metadata.locate(sweep.notebook))
     if options.accelerator:
         base = base.on(machines.named(options.accelerator))
     if sweep.search:

@@ -13,7 +13,7 @@ from slugify import slugify
 
 import kernelkit
 from kernelkit import files, project
-from kernelkit.bundle import imports, packages
+from kernelkit.bundle.cells import literal
 from kernelkit.checks import contents, preflight
 from kernelkit.notebooks import document
 from kernelkit.plans import metadata as kernel_metadata
@@ -78,7 +78,7 @@ class SessionKernel:
     def write(self, place: Path) -> Path:
         """Write both files into a folder; returns the metadata's path."""
         sweep = self.progress.specification
-        text = packages.literal(json.dumps(self.carried, indent=1, sort_keys=True))
+        text = literal(json.dumps(self.carried, indent=1, sort_keys=True))
         count = f"a search of {sweep.search['trials']}" if sweep.search else str(len(self.runs))
         heading = f"# Sweep {sweep.name}\n\n{count} runs of {sweep.notebook.name}"
         notebook = nbformat.v4.new_notebook(metadata={"kernelspec": dict(document.KERNELSPEC)})
@@ -105,12 +105,12 @@ class SessionKernel:
 
 def _check(notebook: Path, source: nbformat.NotebookNode) -> None:
     """Raise `PreflightError` for cells that are not Python, with their lines."""
-    broken = [
-        imports.broken_cell(f"{notebook.name}[cell {number}]", cell.source)
+    cells = [
+        (f"{notebook.name}[cell {number}]", cell.source)
         for number, cell in enumerate(source.cells, 1)
         if cell.cell_type == "code"
     ]
-    preflight.stop_on_errors(list(contents.unreadable(broken)))
+    preflight.stop_on_errors(list(contents.not_python(cells, cells=True)))
 
 
 @dataclass(frozen=True)

@@ -1,17 +1,18 @@
-"""Download wheels with pip, from the package index that the local pip is configured for."""
+"""Download or install with pip, from the package index that the local pip is configured for."""
 
 from __future__ import annotations
 
+import importlib.machinery
 import importlib.util
 import os
 import re
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from kernelkit import machines
 from kernelkit.errors import KernelkitError, NetworkError, PreflightError
-from kernelkit.wheels.targets import WheelTarget
 
 MINUTES = 20.0
 CONNECTIONS = ("--retries=2", "--timeout=15")
@@ -23,28 +24,41 @@ _REFUSED = re.compile(r"(?:Could not fetch URL \S+:|HTTP error) 40[137]\b")
 _ADDRESS = re.compile(r"\S+://\S+")  # it may contain credentials, and names the index
 
 
-def download(requirements: Sequence[str], target: WheelTarget, folder: Path) -> None:
+def download(requirements: Sequence[str], flags: Sequence[str], python: str, folder: Path) -> None:
     """Download a wheel for each requirement into the folder, without its dependencies.
 
-    Raises `PreflightError` if the index has no such wheel for the target or pip is missing, and
-    `NetworkError` if the index does not answer.
+    `flags` describe the Python to choose for, which messages call `python`. Raises
+    `PreflightError` if the index has no such wheel or pip is missing, and `NetworkError` if the
+    index does not answer.
     """
-    options = ["--no-deps", f"--dest={folder}", *target.flags]
-    _pip("download", options, requirements, target.words, "correct wheels in [tool.kernelkit]")
+    _run(["download", "--no-deps", f"--dest={folder}", *flags], requirements, python)
 
 
-def install(requirements: Sequence[str], folder: Path) -> None:
-    """Put what this Python would install for the requirements into the folder, with what they need.
+def missing_here(modules: Iterable[str], kind: machines.Kind, folder: Path) -> list[str]:
+    """The modules that such a session imports at Kaggle, and neither this Python nor `folder` has.
 
-    Raises as `download` does.
+    `folder` is as `pip install --target` leaves one.
     """
-    options = [f"--target={folder}", "--upgrade"]
-    _pip("install", options, requirements, "this Python", "install it in another way")
+    held = machines.MODULES[kind] - sys.stdlib_module_names
+    places = [str(folder), *sys.path]
+    finder = importlib.machinery.PathFinder
+    finder.invalidate_caches()  # which may know the folder as it was
+    return [name for name in modules if name in held and not finder.find_spec(name, places)]
 
 
-def _pip(
-    verb: str, options: Sequence[str], requirements: Sequence[str], words: str, advice: str
-) -> None:
+def install(modules: Iterable[str], versions: Mapping[str, str], folder: Path) -> list[str]:
+    """Put the modules' distributions into `folder`, in these versions where they are known, with
+    what they need.
+
+    Returns the requirements. Raises as `download` does.
+    """
+    names = list(map(machines.distribution, modules))
+    requirements = [f"{name}=={versions[name]}" if name in versions else name for name in names]
+    _run(["install", f"--target={folder}", "--upgrade"], requirements, "this Python")
+    return requirements
+
+
+def _run(command: Sequence[str], requirements: Sequence[str], python: str) -> None:
     if importlib.util.find_spec("pip") is None:
         raise PreflightError(
             "choosing wheels needs pip, which this Python does not have: python -m ensurepip"
@@ -55,7 +69,7 @@ def _pip(
     environment = {n: v for n, v in os.environ.items() if n != "FORCE_COLOR"} | {"NO_COLOR": "1"}
     try:
         done = subprocess.run(
-            [*pip, *CONNECTIONS, verb, *always, *options, "--", *requirements],
+            [*pip, *CONNECTIONS, *command, *always, "--", *requirements],
             capture_output=True,
             text=True,
             errors="replace",
@@ -69,10 +83,10 @@ def _pip(
             "minutes: try again"
         ) from None
     if done.returncode:
-        raise _failure(requirements, words, advice, done.stdout + done.stderr)
+        raise _failure(requirements, python, done.stdout + done.stderr)
 
 
-def _failure(requirements: Sequence[str], words: str, advice: str, output: str) -> KernelkitError:
+def _failure(requirements: Sequence[str], python: str, output: str) -> KernelkitError:
     """The error behind pip's output."""
     if _NO_ANSWER.search(output):
         return NetworkError(
@@ -87,7 +101,8 @@ def _failure(requirements: Sequence[str], words: str, advice: str, output: str) 
         versions = re.search(r"\(from versions: (?!none\))(.+)\)", output)
         newest = f", only of {', '.join(versions[1].split(', ')[-3:])}" if versions else ""
         return PreflightError(
-            f"the package index has no wheel of {missing[1].strip()} for {words}{newest}: {advice}"
+            f"the package index has no wheel of {missing[1].strip()} for {python}{newest}: correct "
+            "wheels in [tool.kernelkit], or install it in another way"
         )
     reasons = re.findall(r"^ERROR: (.+)", output, re.MULTILINE) or ["it gave no reason"]
     return PreflightError(f"pip cannot download wheels: {_ADDRESS.sub('[address]', reasons[-1])}")
