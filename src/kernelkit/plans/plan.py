@@ -144,19 +144,9 @@ def make(
     """
     if timeout_minutes is not None and not 0 < timeout_minutes < math.inf:
         raise ParameterError(f"--timeout {timeout_minutes}: give a positive number of minutes")
-    if notebook and notebook.is_file() and notebook.suffix not in (".py", ".ipynb"):
-        raise NotebookError(f"{notebook} is not a notebook: give a .py (py:percent) or an .ipynb")
-    file = metadata_file or metadata.locate(notebook or Path.cwd())
-    kernel = _with_notebook(metadata.load(file), notebook, explicit=metadata_file is not None)
+    kernel = _kernel(notebook, metadata_file)
     if accelerator:
         kernel = kernel.on(machines.named(accelerator))
-    if not kernel.code_file.is_file():
-        raise NotebookError(f"no notebook at {kernel.code_file}: correct code_file in {file}")
-    if kernel.is_script and kernel.code_file.suffix != ".py":
-        raise NotebookError(
-            f"kernel_type is script, but {kernel.code_file.name} is not a script: name a .py as "
-            "code_file, or set kernel_type to notebook"
-        )
     here = project_here or project.find_project(kernel.path)
     source = parameters_source((read_script if kernel.is_script else read_json)(kernel.code_file))
     declared = parameters.declared(source, here)
@@ -178,32 +168,43 @@ def make(
     )
 
 
-def _with_notebook(kernel: Metadata, notebook: Path | None, *, explicit: bool) -> Metadata:
-    """The kernel with this notebook instead of its code_file.
+def _kernel(notebook: Path | None, metadata_file: Path | None) -> Metadata:
+    """The settings in a metadata file, by default the nearest, with this notebook as code_file.
 
-    Pushing another notebook under this kernel's name would hide the history of the first, so that
+    Pushing another notebook under a kernel's name would hide the history of the first, so that
     requires an explicit metadata file.
     """
-    if notebook is None or Path(notebook).is_dir():
-        return kernel
-    notebook = Path(notebook).resolve()
+    file = metadata_file or metadata.locate(notebook or Path.cwd())
+    kernel = metadata.load(file)
     own = kernel.code_file.resolve()
-    if notebook == own or (notebook.with_suffix("") == own.with_suffix("") and own.is_file()):
-        return kernel
+    if notebook and not Path(notebook).is_dir():
+        notebook = Path(notebook).resolve()
+        half = notebook.with_suffix("") == own.with_suffix("") and own.is_file()
+        if notebook != own and not half:
+            _check_notebook(kernel, notebook, explicit=metadata_file is not None)
+            kernel, own = kernel.with_values(code_file=str(notebook)), notebook
+    if not own.is_file():
+        raise NotebookError(f"no notebook at {own}: correct code_file in {file}")
+    if kernel.is_script and own.suffix != ".py":
+        raise NotebookError(
+            f"kernel_type is script, but {own.name} is not a script: name a .py as code_file, or "
+            "set kernel_type to notebook"
+        )
+    return kernel
+
+
+def _check_notebook(kernel: Metadata, notebook: Path, *, explicit: bool) -> None:
+    """Raise an error unless the kernel may have this notebook instead of its code_file."""
     if not notebook.is_file():
         raise NotebookError(f"no notebook at {notebook}")
-    if kernel.path == metadata.own_file(notebook):
-        raise PreflightError(
-            f"{kernel.path} belongs to {notebook.name}, but its code_file is {own}: write "
-            f'"code_file": "{notebook.name}", relative to that file'
-        )
+    if notebook.suffix not in (".py", ".ipynb"):
+        raise NotebookError(f"{notebook} is not a notebook: give a .py (py:percent) or an .ipynb")
     if not explicit:
         raise PreflightError(
             f"{notebook.name} is not the code_file of {kernel.path}, and would become a version "
             f"of {kernel.slug}: give it metadata of its own in {metadata.own_file(notebook).name} "
-            "beside it, or with --metadata FILE"
+            f'beside it, with "code_file": "{notebook.name}", or with --metadata FILE'
         )
-    return kernel.with_values(code_file=str(notebook))
 
 
 def _with_machine(values: dict[str, Any], kind: str) -> dict[str, Any]:
