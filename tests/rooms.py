@@ -87,7 +87,7 @@ ROOMS = {
             "pulls": f"{_tools} notebooks kaggle_api bundle workspace plans",
             "queue": f"{_tools} notebooks kaggle_api bundle run_folders workspace plans checks "
             "pushes",
-            "start": f"{_tools} notebooks kaggle_api",
+            "start": f"{_tools} notebooks kaggle_api plans",
             "doctor": f"{_tools} kaggle_api run_folders plans workspace",
             "sweep": f"{_tools} notebooks bundle run_folders reports",
             "live": f"{_tools} run_folders reports",

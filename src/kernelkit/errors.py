@@ -40,9 +40,6 @@ def choice_of(choices: Iterable[object]) -> str:
 
 def nearest(value: object, choices: Collection[object]) -> str:
     """A hint for an invalid value: the nearest choice, or all choices if none is near."""
-    numbers = [c for c in choices if isinstance(c, int | float)]
-    if isinstance(value, int | float) and numbers:
-        return f"did you mean {min(numbers, key=lambda choice: abs(choice - value))}?"
     lowered = {str(choice).lower(): choice for choice in choices}
     near = difflib.get_close_matches(str(value).lower(), lowered, n=1)
     return f"did you mean {lowered[near[0]]}?" if near else f"it takes {choice_of(choices)}"

@@ -1,8 +1,6 @@
 """Kaggle's machines: their names in the API, the limits of an account, the modules of their images.
 
-Kaggle publishes neither the shapes nor the limits. They come from `kernels push --accelerator`,
-public threads (Kaggle/kaggle-cli #1197) and the site's own limits as of November 2026. The modules
-are listed in `image.toml`.
+The facts are in `kaggle.toml`.
 """
 
 from __future__ import annotations
@@ -34,48 +32,26 @@ class SessionLimits:
 
     sessions: int
     hours_per_session: float
-    hours_per_week: float | None
+    hours_per_week: float | None = None
 
 
-MACHINES = (
-    Machine("", "cpu", "CPU"),
-    Machine("TpuV5E8", "tpu", "TPU v5e-8"),
-    Machine("TpuV6E8", "tpu", "TPU v6e-8", common=False),
-    Machine("NvidiaTeslaT4", "gpu", "GPU T4 x2"),
-    Machine("NvidiaTeslaT4Highmem", "gpu", "GPU T4 x2, high memory", common=False),
-    Machine("NvidiaTeslaA100", "gpu", "GPU A100", common=False),
-    Machine("NvidiaL4", "gpu", "GPU L4 x4", common=False),
-    Machine("NvidiaL4X1", "gpu", "GPU L4", common=False),
-    Machine("NvidiaH100", "gpu", "GPU H100", common=False),
-    Machine("NvidiaRtxPro6000", "gpu", "GPU RTX Pro 6000", common=False),
-)
+_FACTS = tomllib.loads(Path(__file__).with_name("kaggle.toml").read_text(encoding="utf-8"))
 
-TODAY = {"tpu": "TpuV5E8", "gpu": "NvidiaTeslaT4", "cpu": "", "none": ""}
-
-# The machine that the server silently substitutes for a retired shape.
-RETIRED = {
-    "NvidiaTeslaP100": "NvidiaTeslaT4",
-    "TpuV38": "TpuV5E8",
-    "Tpu1VmV38": "TpuV5E8",
-    "TpuV232": "",
-    "TpuV2256": "",
-}
-
-LIMITS: dict[Kind, SessionLimits] = {
-    "tpu": SessionLimits(sessions=1, hours_per_session=9, hours_per_week=20),
-    "gpu": SessionLimits(sessions=2, hours_per_session=12, hours_per_week=30),
-    "cpu": SessionLimits(sessions=5, hours_per_session=12, hours_per_week=None),
-}
-
+MACHINES = tuple(Machine(**facts) for facts in _FACTS["machines"])
 BY_SHAPE = {machine.shape: machine for machine in MACHINES}
+RETIRED: dict[str, str] = _FACTS["retired"]  # the shapes, and what runs in their place
+LIMITS: dict[Kind, SessionLimits] = {
+    kind: SessionLimits(**facts) for kind, facts in _FACTS["limits"].items()
+}
+# The shape that each kind means today.
+TODAY = {machine.kind: machine.shape for machine in reversed(MACHINES)} | {"none": ""}
 
 # Python versions of Kaggle's images: 3.12 until September 2026; 3.13 was reported in October.
 PYTHONS = ((3, 13), (3, 12))
 
 _STDLIB = sys.stdlib_module_names - {"asynchat", "asyncore", "imp", "smtpd"}  # gone in Python 3.12
-_IMAGE = tomllib.loads(Path(__file__).with_name("image.toml").read_text(encoding="utf-8"))
-_TPU = frozenset([*_IMAGE["tpu"], *_IMAGE["brought_along"], *_STDLIB])
-_OTHERS = _TPU.union(_IMAGE["cpu_and_gpu"])
+_TPU = _STDLIB.union(_FACTS["image"]["tpu"], _FACTS["image"]["brought_along"])
+_OTHERS = _TPU.union(_FACTS["image"]["cpu_and_gpu"])
 
 # The top-level modules that a session can import, by the kind of its machine.
 MODULES: dict[Kind, frozenset[str]] = {"tpu": _TPU, "gpu": _OTHERS, "cpu": _OTHERS}
@@ -107,4 +83,4 @@ def unlisted(shape: str) -> Machine:
 
 def distribution(module: str) -> str:
     """The name under which pip installs a top-level module, such as grpcio for grpc."""
-    return str(_IMAGE["distributions"].get(module, module.replace("_", "-")))
+    return str(_FACTS["distributions"].get(module, module.replace("_", "-")))

@@ -26,9 +26,6 @@ before_push = false                    # whether every push to a TPU is checked
 score = "f1"                           # key of metrics.json that ranks the runs
 parameters = ["model", "image_size"]
 measures = { f1 = "F1", accuracy = "accuracy", seconds = "seconds" }
-
-[tool.kernelkit.offers]                # allowed values, when a parameter has a given value
-"data=competition" = {image_size = [192, 224]}
 """
 
 from __future__ import annotations
@@ -64,7 +61,6 @@ _KEYS = {
         'internet, download, competition and desk, each a list like ["weights=auto"]',
         "internet|download|competition|desk",
     ),
-    "offers": ('lines like "data=competition" = {image_size = [192, 224]}', r"\w+=.*"),
     "shown": (
         "score, minimize, parameters, measures, and sections with title, file, kind, caption",
         "",
@@ -94,13 +90,12 @@ class TpuSettings:
 
 @dataclass(frozen=True)
 class Project:
-    """A repository: its root, the packages it bundles, and what parameter values need and allow.
+    """A repository: its root, the packages it bundles, and what parameter values need.
 
     `title`: its name in `pyproject.toml`, by default the folder's; `wheels`: "name==version" of
-    packages to install in a session; `offers`: {"name=value": {other name: its choices}}, checked
-    at a push; `submission`: the output to submit to a competition; `beside`: the notebook whose
-    neighbouring modules are bundled, if it is not the bundled one; `check`: module:function with
-    the project's own rules, see `notebooks.rules`.
+    packages to install in a session; `submission`: the output to submit to a competition;
+    `beside`: the notebook whose neighbouring modules are bundled, if it is not the bundled one;
+    `check`: module:function with the project's own rules, see `notebooks.rules`.
     """
 
     root: Path
@@ -110,7 +105,6 @@ class Project:
     leave_out: Sequence[str] = field(default_factory=list)
     shown: Shown = field(default_factory=Shown)
     version: str = ""
-    offers: Mapping[str, Mapping[str, Sequence[Any]]] = field(default_factory=dict)
     tpu: TpuSettings = field(default_factory=TpuSettings)
     keep_best: Mapping[str, Any] = field(default_factory=dict)
     wheels: Sequence[str] = field(default_factory=list)
@@ -122,8 +116,9 @@ class Project:
     @property
     def wheels_name(self) -> str:
         """The prefix of its wheel datasets' names, in a form that Kaggle accepts."""
-        slug = re.sub(r"[^a-z0-9]+", "-", (self.title or self.root.name).lower()).strip("-")
-        return f"{slug[:34].rstrip('-') or 'project'}-wheels"
+        from slugify import slugify  # not needed by most commands
+
+        return f"{slugify(self.title or self.root.name, max_length=34) or 'project'}-wheels"
 
     @property
     def runs(self) -> Path:
@@ -249,10 +244,7 @@ def _setting(key: str, value: Any, file: Path) -> Any:
             return TpuSettings(**_typed(value, TpuSettings()))
         _typed({key: value}, Project(Path()))
         texts = [value] if isinstance(value, str) else value
-        valid = all(re.fullmatch(pattern, text) for text in texts)
-        if key == "offers":
-            valid &= all(isinstance(c, list) for table in value.values() for c in table.values())
-        if not valid:
+        if not all(re.fullmatch(pattern, text) for text in texts):
             raise ValueError
     except (ValueError, TypeError, AttributeError):
         raise PreflightError(f"{file}: {key} in [tool.kernelkit] takes {takes}") from None

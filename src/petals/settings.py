@@ -32,6 +32,7 @@ BY_GRADIENT: Mapping[str, Any] = {
     "learning_rate": 0.0,
 }
 FINE_TUNING: Mapping[str, Any] = {"epochs": 12, "batch_size": 8, "augment": "crop", "mix": "none"}
+COMPETITION_SIZES = (192, 224, 331, 512)  # of its photos, in pixels
 TUNE = "set fine_tune to all, last:N or block:NAME"
 
 
@@ -126,6 +127,9 @@ def check(
         yield str(problem)
     if sources is None:
         return
+    if str(values["data"]) == "auto" and values["image_size"] not in COMPETITION_SIZES:
+        sizes = ", ".join(map(str, COMPETITION_SIZES))
+        yield f"image_size={values['image_size']}: the competition's photos have {sizes} pixels"
     attached = {"/".join(name.lower().split("/")[:2]) for name in sources.get("dataset", ())}
     for name in map(str.strip, str(values["data"]).split(",")):
         if re.fullmatch(r"[\w-]+/[\w-]+", name) and name.lower() not in attached:

@@ -86,8 +86,6 @@ def test_a_setting_that_is_none_is_refused(tmp_path, setting, hint):
         'check = ["a:b"]',
         'submission = "model.h5"',
         'needs = {internt = ["a=b"]}',
-        'offers = {"fail" = {files = [1]}}',
-        'offers = {"fail=True" = {files = 1}}',
         'tpu = {before_push = "yes"}',
         "tpu = {speed = 1}",
         'shown = {sections = [{name = "x"}]}',

@@ -5,56 +5,32 @@ function has its own imports: a notebook's `%reset` deletes the cell's names.
 """
 
 MANIFEST = "kernelkit_manifest.json"
-SECONDS = 900.0  # the most that hashing may take
 KAGGLES_OWN = ("__notebook", "__results__", "__output__", "__script")  # written after the last cell
 
 
-def write_manifest(
-    folder: str,
-    push: str,
-    complete: bool = True,
-    seconds: float = SECONDS,
-    modules: "tuple[str, ...]" = (),
-) -> None:
+def write_manifest(folder: str, push: str, complete: bool, modules: "list[str]") -> None:
     """Write name, size and SHA-256 of each file in `folder` to its `MANIFEST`, atomically.
 
     `push` is the random number of this push, `complete` whether the notebook reached its end,
-    `modules` what the image can import; later pushes choose wheels by its Python version. Small
-    files are hashed first; `sha256` is null for those that there was no time for.
+    `modules` what the image can import; later pushes choose wheels by its Python version.
     """
     import hashlib
     import json
     import platform
-    import time
     from pathlib import Path
 
-    def sha256(path: "Path") -> "str | None":
-        digest = hashlib.sha256()
-        with path.open("rb") as file:
-            while chunk := file.read(1 << 20):
-                if time.monotonic() > end:
-                    return None
-                digest.update(chunk)
-        return digest.hexdigest()
-
-    root, end = Path(folder), time.monotonic() + seconds
-    paths = [path for path in root.rglob("*") if path.is_file() and not path.is_symlink()]
-    named = {path.relative_to(root).as_posix(): path for path in paths}
-    sizes = {
-        name: path.stat().st_size
-        for name, path in named.items()
-        if name != MANIFEST and not name.startswith(KAGGLES_OWN)
-    }
+    root = Path(folder)
+    named = {path.relative_to(root).as_posix(): path for path in root.rglob("*")}
     files = []
-    reported = time.monotonic()
-    for number, name in enumerate(sorted(sizes, key=lambda name: (sizes[name], name)), start=1):
-        files.append({"name": name, "size": sizes[name], "sha256": sha256(named[name])})
-        if time.monotonic() > reported + 10:
-            reported = time.monotonic()
-            print(f"manifest: {number} of {len(sizes)} files")
-    part = root / f"{MANIFEST}.part"
-    session = {"python": platform.python_version(), "modules": list(modules)}
+    for name, path in sorted(named.items()):
+        own = name == MANIFEST or name.startswith(KAGGLES_OWN)
+        if path.is_file() and not path.is_symlink() and not own:
+            with path.open("rb") as file:
+                sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+            files.append({"name": name, "size": path.stat().st_size, "sha256": sha256})
+    session = {"python": platform.python_version(), "modules": modules}
     content = {"push": push, "complete": complete, **session, "files": files}
+    part = root / f"{MANIFEST}.part"
     part.write_text(json.dumps(content), encoding="utf-8")
     part.replace(root / MANIFEST)
 
@@ -75,15 +51,15 @@ def begin(folder: str, push: str) -> None:
 
     began = time.time()
 
-    def image() -> "tuple[str, ...]":
+    def image() -> "list[str]":
         owners = metadata.packages_distributions()
         places = {d.name: getattr(d, "_path", None) for d in metadata.distributions()}
         new = {name for name, place in places.items() if place and place.stat().st_mtime > began}
-        return tuple(sorted(module for module, by in owners.items() if not new.issuperset(by)))
+        return sorted(module for module, by in owners.items() if not new.issuperset(by))
 
     def end(complete: bool = True) -> None:
         try:
-            write_manifest(folder, push, complete, modules=image())
+            write_manifest(folder, push, complete, image())
         except OSError as error:  # a full disk, or a file deleted in the meantime
             print(f"manifest: not written, so the outputs cannot be verified: {error}")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import difflib
 import json
 import re
 import sys
@@ -36,8 +35,9 @@ AUTOMAGIC = re.compile(
 SHELL = re.compile(r"^[%!]{1,2}\s*((?:[^\n]*\\\n)*[^\n]*)$", re.MULTILINE)
 SHELL_CELL = re.compile(r"\s*(?:%%(?:bash|sh|script)|!!)")
 INSTALLS = re.compile(r"\b(?:pip[\d.]*|conda|mamba)\s+install\s+(.*)")
-ENDS = re.compile(r"\s\d?>+\s*[/&\w]|[;&|]|\s#")  # what ends a shell command
-FROM_FILES = re.compile(r"--no-index|--find-links|(?:^|\s)-[fr]\s|requirements")
+FROM_FILES = re.compile(
+    r"--no-index|--find-links|requirements|(?:^|\s)(?:-[fr]\s|[\"']?(?:[./${]|file:))|\.whl\b"
+)
 FETCHES = re.compile(
     r"(?:^|[;&|]\s*)(?:sudo\s+)?(?:wget|curl|gdown|aria2c|huggingface-cli|hf|git\s+(?:lfs\s+)?"
     r"(?:clone|pull)|apt(?:-get)?(?:\s+-\S+)*\s+(?:install|update)|kaggle\s+\w+\s+download)\b"
@@ -55,7 +55,7 @@ def downloads(plan: Plan) -> Iterator[Finding]:
     for place, source in plan.bundle.code:
         for line in _shell_lines(source):
             install = INSTALLS.search(line)
-            if _installs_here(install[1], line, plan.kind) if install else not FETCHES.search(line):
+            if FROM_FILES.search(install[1]) if install else not FETCHES.search(line):
                 continue
             instead = "attach what it downloads as a dataset"
             if install:
@@ -72,17 +72,6 @@ def _shell_lines(source: str) -> list[str]:
     if AUTOMAGIC.fullmatch(source):
         return [source.strip()]
     return [line.replace("\\\n", " ") for line in SHELL.findall(source)]
-
-
-def _installs_here(packages: str, line: str, kind: Kind) -> bool:
-    """Whether a line needs no network to install: from files, or what the image has."""
-    words = [word.strip("'\"") for word in ENDS.split(packages)[0].split() if word[0] != "-"]
-    return bool(FROM_FILES.search(line)) or all(
-        word.replace("-", "_") in machines.MODULES[kind]
-        or word.startswith((".", "/", "$", "{", "file:"))
-        or word.endswith(".whl")
-        for word in words
-    )
 
 
 def paths(plan: Plan) -> Iterator[Finding]:
@@ -200,12 +189,16 @@ def lacking(plan: Plan, brought: Collection[str] = ()) -> Iterator[Finding]:
     places, brings = plan.bundle.imports, _brings_modules(plan)
     attached = plan.metadata.online or any(map(plan.metadata.sources, SOURCES))
     needs = [module for module in places if module not in there]
+    instead = (
+        'add "PACKAGE==VERSION" to wheels in [tool.kernelkit], which is attached and installed, or '
+        "put its source under src/ and name it in packages there"
+    )
     for module in not_held(plan.project.runs, needs, plan.kind):
         stays = _stays_here(module, plan)
         if not brings or (stays and not attached):
             yield warning(
                 f"the image of {plan.kind.upper()} sessions does not have {module} "
-                f"({places[module]}): {stays or _instead(module, plan)}"
+                f"({places[module]}): {stays or instead}"
             )
 
 
@@ -213,26 +206,12 @@ def _stays_here(module: str, plan: Plan) -> str:
     """What to do about a module of the project; empty for any other module."""
     root = plan.project.root
     for folder in (root / "src", root, plan.metadata.code_file.parent):
-        if (folder / module / "__init__.py").is_file():
-            return f'it stays here: add "{module}" to packages in [tool.kernelkit]'
-        if (folder / f"{module}.py").is_file():
+        if (folder / module / "__init__.py").is_file() or (folder / f"{module}.py").is_file():
             return (
-                f"{module}.py stays here: make it part of a package under src/ that is named in "
-                "packages of [tool.kernelkit]"
+                "it stays here: make it a package under src/, and add its name to packages in "
+                "[tool.kernelkit]"
             )
     return ""
-
-
-def _instead(module: str, plan: Plan) -> str:
-    """What to do about a module that neither the image nor the project has."""
-    near = difflib.get_close_matches(module, machines.MODULES[plan.kind], n=1, cutoff=0.85)
-    if near:
-        return f"did you mean {near[0]}?"
-    install = f", or install it in the first cell with %pip install {module}"
-    return (
-        'add "PACKAGE==VERSION" to wheels in [tool.kernelkit], which is attached and installed, or '
-        f"put its source under src/ and name it in packages there{install * plan.metadata.online}"
-    )
 
 
 def account_secrets(plan: Plan) -> Iterator[Finding]:

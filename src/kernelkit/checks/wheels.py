@@ -10,7 +10,6 @@ import importlib.metadata
 import json
 import operator
 import re
-from dataclasses import dataclass
 from functools import reduce
 
 from packaging.utils import canonicalize_name
@@ -30,14 +29,6 @@ from kernelkit.workspace.context import DOCTOR, PushContext
 
 MISSING = (NONE, *versions.UNUSABLE)
 REHEARSED = "packages"  # in the local Kaggle's folder: what it adds to its image
-
-
-@dataclass(frozen=True)
-class AttachedWheels:
-    """The wheels of one push, and the dataset ("owner/slug") that contains them."""
-
-    chosen: WheelSet
-    reference: str
 
 
 def pinned(project: Project) -> frozenset[str]:
@@ -70,22 +61,24 @@ def find(context: PushContext, plan: Plan) -> WheelSet | None:
     return reduce(operator.or_, suiting)
 
 
-def attach(context: PushContext, plan: Plan, username: str) -> tuple[Plan, AttachedWheels | None]:
-    """The plan with the dataset of its wheels attached; `upload` uploads it.
+def attach(
+    context: PushContext, plan: Plan, username: str, upload_to: Kaggle | None = None
+) -> Plan:
+    """The plan with the dataset of its wheels attached, after uploading it if it is to be.
 
     Warns about each module that neither the image nor a wheel provides. Raises what `find_wheels`
-    raises.
+    raises, and what the upload raises.
     """
     project = plan.project
     chosen = find(context, plan)
     if chosen is None:
-        return plan, None
+        return plan
     brought = chosen.modules | (_installed(project) if context.events.rehearsal else set())
     for finding in lacking(plan, brought):
         context.events(finding.level, finding.text)
     if not chosen.wheels:
         context.events("wheels", f"{chosen.words} already has {', '.join(project.wheels)}")
-        return plan, None
+        return plan
     reference = f"{username}/{project.wheels_name}-{chosen.digest[:8]}"
     context.events(
         "wheels",
@@ -93,20 +86,21 @@ def attach(context: PushContext, plan: Plan, username: str) -> tuple[Plan, Attac
         ref=reference,
         packages={wheel.name: wheel.version for wheel in chosen.wheels},
     )
-    return plan.attaching("dataset", reference), AttachedWheels(chosen, reference)
+    if upload_to:
+        _upload(context, upload_to, chosen, reference)
+    return plan.attaching("dataset", reference)
 
 
-def upload(context: PushContext, kaggle: Kaggle, wheels: AttachedWheels) -> None:
+def _upload(context: PushContext, kaggle: Kaggle, chosen: WheelSet, reference: str) -> None:
     """Make sure that the dataset exists and is usable; upload its files only if not.
 
     Raises `RefusedError`, `CredentialsError` or `NetworkError`, depending on Kaggle's answer.
     """
-    paths = [wheel.path for wheel in wheels.chosen.wheels]
-    reference = wheels.reference
+    paths = [wheel.path for wheel in chosen.wheels]
     with context.alone(f"dataset {reference}", f"uploads {reference}"):
         uploaded, dataset = None, Dataset(reference)
         if dataset.state(kaggle) in MISSING:
-            notes = f"wheels for {wheels.chosen.words}"
+            notes = f"wheels for {chosen.words}"
             uploaded = versions.upload(context, kaggle, dataset, paths, notes)
         versions.await_ready(context, kaggle, dataset, uploaded)
 

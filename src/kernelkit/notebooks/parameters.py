@@ -24,11 +24,11 @@ import math
 import operator
 import re
 import tokenize
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kernelkit.errors import NotebookError, ParameterError, choice_of, nearest
+from kernelkit.errors import NotebookError, ParameterError, nearest
 from kernelkit.project import Project
 
 Value = Any  # a plain literal: bool, int, float, str, None, or a list or dict of these
@@ -38,7 +38,6 @@ _INTERVAL = re.compile(rf"([\[(])\s*({_NUMBER})\s*,\s*({_NUMBER})\s*([\])])")
 _BOUND = re.compile(rf"(>=?|<=?)\s*({_NUMBER})")
 _CONSTANT = re.compile(r"in\s+(\w+(?:\.\w+)+)")
 _COMPARE = {">=": operator.ge, ">": operator.gt, "<=": operator.le, "<": operator.lt}
-_IN_WORDS = {">=": "at least", ">": "more than", "<=": "at most", "<": "less than"}
 _TYPES = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
 
 
@@ -66,16 +65,14 @@ class Parameter:
         value = self._typed(value)
         if not self.rule or self.members is None:
             return value
+        hint = f"it takes {self.rule}"
         if bounds := _bounds(self.rule):
             allowed = all(_COMPARE[sign](value, float(limit)) for sign, limit in bounds)
-            limits = " and ".join(f"{_IN_WORDS[sign]} {limit}" for sign, limit in bounds)
-            hint = f"it takes {limits}"
         else:
             words = [word for word in self.rule.split(" | ") if not _CONSTANT.fullmatch(word)]
             text = str(value).lower() if self.type is bool else str(value)
             allowed = value in self.members or any(_fits(word.strip(), text) for word in words)
-            choices = [*self.members, *words]
-            hint = nearest(value, choices) if self.members else f"it takes {choice_of(choices)}"
+            hint = nearest(value, [*self.members, *words]) if self.members else hint
         if not allowed:
             raise ParameterError(f"{self.name}={value!r} is not allowed: {hint}")
         return value
@@ -137,25 +134,6 @@ def declared(cell_source: str, project: Project | None = None) -> dict[str, Para
         members = _members(project, constant[1]) if constant else ()
         parameters[name] = Parameter(name, default, comment, rule, members)
     return parameters
-
-
-def check_offers(
-    values: Mapping[str, Value], offers: Mapping[str, Mapping[str, Sequence[Value]]]
-) -> None:
-    """Check values against the choices that a project's inputs allow (`Project.offers`).
-
-    Raises `ParameterError` for a value that is not one of them.
-    """
-    for pair, choices in offers.items():
-        name, _, value = pair.partition("=")
-        if name not in values or str(values[name]) != value:
-            continue
-        for other, allowed in choices.items():
-            if other in values and values[other] not in allowed:
-                raise ParameterError(
-                    f"{other}={values[other]!r} is not what {pair} offers "
-                    f"({choice_of(allowed)}): {nearest(values[other], allowed)}"
-                )
 
 
 def resolve(

@@ -128,30 +128,31 @@ class Metadata:
         """The same kernel with other values."""
         return replace(self, values={**self.values, **values})
 
-    def owned_by(self, username: str) -> Metadata:
-        """The same kernel with the placeholders in its id and sources replaced by `username`."""
+    def owned_by(self, username: str, *, anyone: bool = False) -> Metadata:
+        """The same kernel with `username` for the placeholders in its id and sources.
+
+        With `anyone`, also for its owner, and for the owners of sources that are kernels of this
+        repository.
+        """
         if not username:
             return self
-        kernel = self if self.owner else self.with_values(id=f"{username}/{self.slug}")
-        return kernel._renamed(PLACEHOLDERS, username, ("dataset", "kernel", "model"))
+        own = [name.upper() for name in self.own_names()] if anyone else []
+        values = {"id": f"{username}/{self.slug}"} if anyone or not self.owner else {}
+        return self.with_values(
+            **values,
+            **self._renamed("kernel", [*PLACEHOLDERS, *own], username),
+            **self._renamed("dataset", PLACEHOLDERS, username),
+            **self._renamed("model", PLACEHOLDERS, username),
+        )
 
-    def anyones(self) -> Metadata:
-        """The same kernel with a placeholder for its owner, in its id and in its sources that are
-        kernels of this repository."""
-        names, anyone = self.own_names(), PLACEHOLDERS[0]
-        kernel = self.with_values(id=f"{anyone}/{self.slug}")
-        return kernel._renamed([name.upper() for name in names], anyone, ("kernel",))
-
-    def _renamed(self, owners: Sequence[str], username: str, kinds: Iterable[str]) -> Metadata:
-        """The same kernel with `username` in place of these owners (upper case) of sources."""
-        changed = {}
-        for kind in kinds:
-            parts = [source.partition("/") for source in self.sources(kind)]
-            changed[f"{kind}_sources"] = [
-                "".join((username if owner.upper() in owners else owner, *rest))
-                for owner, *rest in parts
-            ]
-        return self.with_values(**{key: sources for key, sources in changed.items() if sources})
+    def _renamed(self, kind: str, owners: Sequence[str], username: str) -> dict[str, list[str]]:
+        """The value of its sources with `username` for these owners, which are in upper case."""
+        parts = [source.partition("/") for source in self.sources(kind)]
+        names = [
+            f"{username}/{name}" if owner.upper() in owners else f"{owner}/{name}"
+            for owner, _, name in parts
+        ]
+        return {f"{kind}_sources": names} if names else {}
 
     def attaching(self, kind: str, sources: Iterable[str]) -> Metadata:
         """The same kernel with these datasets, models or kernels (`kind`) among its sources."""

@@ -117,8 +117,7 @@ class Plan:
 
     def owned_by(self, username: str, *, anyone: bool = False) -> Plan:
         """The same plan with placeholder owners (with `anyone`, all owners) replaced."""
-        kernel = self.metadata.anyones() if anyone else self.metadata
-        return replace(self, metadata=kernel.owned_by(username))
+        return replace(self, metadata=self.metadata.owned_by(username, anyone=anyone))
 
     def attaching(self, kind: str, *sources: str) -> Plan:
         """The same plan with these datasets, models or kernels (`kind`) attached."""
@@ -152,8 +151,6 @@ def make(
     declared = parameters.declared(source, here)
     values = parameters.resolve(declared, overrides)
     defaults = {name: parameter.default for name, parameter in declared.items()}
-    for run in (defaults | values, *starts):
-        parameters.check_offers(run, here.offers)
     if ACCELERATOR in declared:
         values = _with_machine(values, kernel.machine.kind)
     minutes = kernel.minutes(timeout_minutes)

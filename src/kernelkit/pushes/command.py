@@ -205,14 +205,14 @@ def _dry_run(
             if options.get("continues"):
                 plan = account.continuing(context, plan, kaggle)
             wheels_checked = True
-            plan, _ = wheels.attach(context, plan, kaggle.username)
+            plan = wheels.attach(context, plan, kaggle.username)
             _look_back(context, plan, kaggle)
             force, submits = options.get("force", False), options.get("submit") is not None
             account.check_account(context, plan, kaggle, force=force, submits=submits)
     except (CredentialsError, NetworkError) as error:
         context.events("warning", f"the online checks were skipped: {error}")
         if not wheels_checked:
-            plan, _ = wheels.attach(context, plan, plan.metadata.owner or PLACEHOLDERS[0])
+            plan = wheels.attach(context, plan, plan.metadata.owner or PLACEHOLDERS[0])
     except (KernelBusyError, CapacityError) as error:  # may be over by the time of the push
         context.events("warning", f"a push would be refused for now: {error}")
     request = {name: value for name, value in plan.save_fields.items() if name != "text"}

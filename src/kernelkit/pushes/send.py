@@ -28,12 +28,7 @@ def prepare(context: PushContext, plan: Plan, kaggle: Kaggle, *, continues: bool
     preflight.stop_on_errors(leaks)
     if continues:
         plan = account.continuing(context, plan, kaggle)
-    if not plan.project.wheels:
-        return plan
-    plan, attached = wheels.attach(context, plan, kaggle.username)
-    if attached:
-        wheels.upload(context, kaggle, attached)
-    return plan
+    return wheels.attach(context, plan, kaggle.username, kaggle)
 
 
 def draft(context: PushContext, plan: Plan, kaggle: Kaggle) -> Push:

@@ -1,8 +1,10 @@
 """Turn an empty folder into a repository that rehearses, sweeps and pushes.
 
-Its files come from the templates for `every` repository, and those for its `own` notebook or a
-`pulled` one. A template has the same path as its file in the repository, with PACKAGE for the name
-of the package.
+Its files come from the templates for `every` repository, and those for its `own` notebook. A
+template has the same path as its file in the repository, with PACKAGE for the name of the package.
+Instead, the notebook may be somebody's on Kaggle. It is not run, everything from the server is
+checked, and only the sources and tags of its cells are kept, so that neither outputs nor
+`metadata.kaggle`, which pins an image, reach the new repository.
 """
 
 from __future__ import annotations
@@ -18,17 +20,18 @@ from pathlib import Path
 from typing import Any
 
 from kernelkit import files, machines
-from kernelkit.errors import ParameterError, StorageError
-from kernelkit.kaggle_api.client import Kaggle
+from kernelkit.errors import NotebookError, ParameterError, RefusedError, StorageError
+from kernelkit.kaggle_api.client import SOURCES, Kaggle, Kernel, Stored
 from kernelkit.kaggle_api.connection import open_connection
 from kernelkit.kaggle_api.retries import Retries
 from kernelkit.notebooks import document
-from kernelkit.start.pulled import PulledNotebook, pull
+from kernelkit.plans.metadata import SHAPES
 
 TEMPLATES = Path(__file__).parent / "templates"
 SWEEP = "notebooks/sweeps/first.yaml"
 ADDRESS = re.compile(r"\Ahttps://www\.kaggle\.com/(?:c|competitions)/([^/?#\s]+)[/?#]?\S*\Z")
 COMPETITION = re.compile(r"[a-z0-9][a-z0-9-]*")
+NOTEBOOK = re.compile(r"(?:https://www\.kaggle\.com/)?(?:code/)?([A-Za-z0-9_-]+)/([A-Za-z0-9_-]+)")
 LONGEST, SHORTEST = 50, 5  # characters of a kernel's slug and title on Kaggle
 MAY_BE_THERE = {".git", ".venv", ".idea", ".vscode"}
 
@@ -49,8 +52,8 @@ def init(
 
     Raises `ParameterError` for a folder that is not empty, for names that Kaggle does not accept,
     and for both a competition and a source; `StorageError` if the folder cannot be written; for a
-    `source` also what `open_connection` and `pulled.pull` raise. On an error, nothing is left
-    behind.
+    `source` also what `open_connection` raises, `RefusedError` if it is not visible,
+    `NotebookError` if it is not a Python notebook. On an error, nothing is left behind.
     """
     folder = Path(folder).absolute()
     if competition is not None and source is not None:
@@ -64,13 +67,7 @@ def init(
         )
     _check_empty(folder)
     names = _names(folder)
-    if source is None:
-        texts = _own(names, competition)
-    else:
-        retries = Retries()
-        kaggle = kaggle or Kaggle(open_connection(retries=retries), retries)
-        texts = _from_kaggle(names, source, pull(kaggle, source))
-    return _write(folder, texts)
+    return _write(folder, _pulled(names, source, kaggle) if source else _own(names, competition))
 
 
 def _check_empty(folder: Path) -> None:
@@ -102,48 +99,88 @@ def _names(folder: Path) -> dict[str, str]:
 
 
 def _own(names: Mapping[str, str], competition: str | None) -> dict[str, str]:
+    """{path: text} of a repository with a notebook from the templates."""
     import jupytext
 
-    facts: dict[str, Any] = {
+    facts = {
         **names,
         "competition": competition,
-        "pulled": False,
+        "pulled": "",
         "notebook": "notebooks/train",
         "notebook_name": "train.py",
         "machine": machines.named("cpu"),
         "internet": False,
         "sources": {"competition": [competition]} if competition else {},
     }
-    texts = _rendered("every", facts) | _rendered("own", facts)
-    if competition:
-        texts |= _rendered("competition", facts)
+    kinds = ("every", "own", "competition") if competition else ("every", "own")
+    texts = _rendered(kinds, facts)
     script = texts.pop("notebooks/train.py")
     return texts | _pair("notebooks/train", jupytext.reads(script, fmt="py:percent"))
 
 
-def _from_kaggle(names: Mapping[str, str], source: str, pulled: PulledNotebook) -> dict[str, str]:
-    swept = pulled.swept_parameter()
-    if swept is None:
-        swept, pulled = ("seed", 0), pulled.seeded(names["package"])
-    pair = _pair("notebooks/notebook", pulled.notebook)
-    facts: dict[str, Any] = {
+def _pulled(names: Mapping[str, str], source: str, kaggle: Kaggle | None) -> dict[str, str]:
+    """{path: text} of a repository with the notebook `owner/slug` as Kaggle stores it.
+
+    Inputs that are not valid references are dropped, and a machine that is no more is the CPU.
+    """
+    name = NOTEBOOK.fullmatch(source)
+    if name is None:
+        raise ParameterError(f"--from {source}: write OWNER/SLUG, as in the notebook's URL")
+    if kaggle is None:
+        retries = Retries()
+        kaggle = Kaggle(open_connection(retries=retries), retries)
+    stored = kaggle.stored(Kernel(*name.groups()))
+    if stored is None:
+        raise RefusedError(f"Kaggle has no notebook {source} that this account may see")
+    pair = _pair("notebooks/notebook", _notebook(source, stored))
+    inputs = [line.partition(" ") for line in sorted(stored.sources)]
+    shape = stored.machine_shape or machines.TODAY.get(stored.accelerator, "")
+    facts = {
         **names,
         "competition": None,
-        "pulled": True,
-        "source": source,
+        "pulled": "/".join(name.groups()),
         "notebook": "notebooks/notebook",
         "notebook_name": Path(next(iter(pair))).name,
-        "machine": pulled.machine,
-        "internet": pulled.internet,
-        "sources": pulled.sources,
-        "swept": swept[0],
-        "swept_values": json.dumps([0, 1] if swept == ("seed", 0) else [swept[1]]),
+        "machine": machines.BY_SHAPE.get(shape, machines.named("cpu")),
+        "internet": stored.internet,
+        "sources": {
+            kind: [r for k, _, r in inputs if k == kind and re.fullmatch(SHAPES[kind][0], r, re.A)]
+            for kind in SOURCES
+        },
     }
-    return _rendered("every", facts) | _rendered("pulled", facts) | pair
+    init_file = f"src/{names['package']}/__init__.py"
+    package = '"""Functions of the notebook, moved here as they settle."""\n'
+    return _rendered(("every",), facts) | pair | {init_file: package}
 
 
-def _rendered(kind: str, facts: Mapping[str, Any]) -> dict[str, str]:
-    """{path in the repository: text} for the templates of this kind."""
+def _notebook(source: str, stored: Stored) -> Any:
+    """The cells' sources and tags; raises `NotebookError` for text that is not a notebook."""
+    import nbformat
+
+    notebook = nbformat.v4.new_notebook()
+    if stored.language not in ("", "python"):
+        raise NotebookError(f"{source} is not in Python: init accepts only Python notebooks")
+    try:
+        is_script = stored.kernel_type == "script"
+        script = {"cell_type": "code", "source": stored.text}
+        cells = [script] if is_script else list(json.loads(stored.text)["cells"])
+    except (ValueError, LookupError, TypeError, RecursionError):
+        raise NotebookError(f"{source} is not a notebook of Jupyter's fourth format") from None
+    for cell in cells:
+        kind = cell.get("cell_type") if isinstance(cell, dict) else None
+        if kind in document.KINDS:
+            written = cell.get("source")
+            lines = written if isinstance(written, list) else [written]
+            text = "".join(line for line in lines if isinstance(line, str))
+            # JSON may contain lone surrogates
+            text = text.encode("utf-8", "backslashreplace").decode()
+            make = getattr(nbformat.v4, f"new_{kind}_cell")
+            notebook.cells.append(make(text, metadata={"tags": document.tags(cell)}))
+    return notebook
+
+
+def _rendered(kinds: tuple[str, ...], facts: Mapping[str, Any]) -> dict[str, str]:
+    """{path in the repository: text} for the templates of these kinds."""
     import jinja2
 
     environment = jinja2.Environment(
@@ -153,12 +190,13 @@ def _rendered(kind: str, facts: Mapping[str, Any]) -> dict[str, str]:
         autoescape=False,  # noqa: S701 - these are programs and settings, not pages
     )
     texts = {}
-    for file in (TEMPLATES / kind).rglob("*.j2"):
-        path = file.relative_to(TEMPLATES / kind).as_posix().removesuffix(".j2")
-        path = path.replace("PACKAGE", facts["package"])
-        path = f".{path}" if path.startswith("git") else path
-        template = environment.from_string(file.read_text(encoding="utf-8"))
-        texts[path] = template.render(facts, sweep=SWEEP)
+    for folder in (TEMPLATES / kind for kind in kinds):
+        for file in folder.rglob("*.j2"):
+            path = file.relative_to(folder).as_posix().removesuffix(".j2")
+            path = path.replace("PACKAGE", facts["package"])
+            path = f".{path}" if path.startswith("git") else path
+            template = environment.from_string(file.read_text(encoding="utf-8"))
+            texts[path] = template.render(facts, sweep=SWEEP)
     return texts
 
 

@@ -29,7 +29,6 @@ from kernelkit.errors import DataError, PreflightError
 from kernelkit.wheels import pip
 
 FOLDER = ".wheels"
-ROUNDS = 30  # of requests to the index: one for each step in a chain of requirements
 NEWEST_GLIBC = 35  # 2.35, the version in Kaggle's images; wheels for older ones work, too
 
 
@@ -146,6 +145,7 @@ class WheelFile:
             if marker is None or any(
                 marker.evaluate({**environment, "extra": extra}) for extra in values
             ):
+                requirement.marker = None  # pip would read it for the Python that it runs in
                 needed.append(requirement)
         return needed
 
@@ -223,63 +223,39 @@ def find_wheels(pins: Sequence[str], target: WheelTarget, runs: Path) -> WheelSe
 
 
 def _collect(pins: Sequence[Requirement], target: WheelTarget, folder: Path) -> None:
-    """Download into the folder until it has a wheel for every requirement, and no others."""
+    """Download into the folder a wheel for each requirement that the target does not meet.
+
+    A package is chosen once, for the requirements on it that are known by then.
+    """
     pinned = {canonicalize_name(pin.name) for pin in pins}
     chosen: dict[str, WheelFile] = {}
     in_target: set[str] = set()  # packages whose modules the target already has
-    for _ in range(ROUNDS):
-        wanted = _wanted(pins, target, chosen, in_target)
-        missing = [
-            requirement
-            for name, requirement in wanted.items()
-            if not (wheel := chosen.get(name))
-            or not requirement.specifier.contains(wheel.version, prereleases=True)
-        ]
-        if not missing:
-            for name in set(chosen) - set(wanted):
-                chosen[name].path.unlink()
-            return
-        with tempfile.TemporaryDirectory(dir=folder) as scratch:
-            pip.download(list(map(str, missing)), target.flags, target.words, Path(scratch))
-            for path in Path(scratch).glob("*.whl"):
-                wheel = WheelFile.read(path)
-                if earlier := chosen.pop(wheel.name, None):
-                    earlier.path.unlink()
-                public = {name.lower() for name in wheel.modules if not name.startswith("_")}
-                if wheel.name not in pinned and public and public <= target.modules:
-                    in_target.add(wheel.name)
-                else:
-                    chosen[wheel.name] = WheelFile.read(path.replace(folder / path.name))
-    raise PreflightError(
-        f"the requirements of {', '.join(map(str, pins))} cannot be resolved: also pin the "
-        "packages that they require in wheels of [tool.kernelkit]"
-    )
-
-
-def _wanted(
-    pins: Sequence[Requirement],
-    target: WheelTarget,
-    chosen: dict[str, WheelFile],
-    in_target: set[str],
-) -> dict[str, Requirement]:
-    """Every package to download, with all requirements on it so far merged into one."""
-    pinned = {canonicalize_name(pin.name) for pin in pins}
-    wanted: dict[str, Requirement] = {}
-    waiting = list(pins)
-    seen: set[str] = set()
+    waiting, seen = list(pins), set[str]()
     while waiting:
-        requirement = waiting.pop()
-        name = canonicalize_name(requirement.name)
-        # A package that is downloaded for one requirement has to satisfy the others, too.
-        unneeded = name not in chosen and (
-            name in in_target or target.holds(requirement, name in pinned)
-        )
-        if unneeded or str(requirement) in seen:
-            continue
-        seen.add(str(requirement))
-        whole = wanted.setdefault(name, Requirement(requirement.name))
-        whole.extras |= requirement.extras
-        whole.specifier &= requirement.specifier
-        if wheel := chosen.get(name):
-            waiting += wheel.needs(requirement.extras, target.environment)
-    return wanted
+        needed = [
+            (name, requirement)
+            for requirement in waiting
+            if str(requirement) not in seen
+            and ((name := canonicalize_name(requirement.name)) in chosen or name not in in_target)
+            and (name in chosen or not target.holds(requirement, name in pinned))
+        ]
+        seen.update(str(requirement) for _, requirement in needed)
+        if missing := [str(requirement) for name, requirement in needed if name not in chosen]:
+            with tempfile.TemporaryDirectory(dir=folder) as scratch:
+                pip.download(missing, target.flags, target.words, Path(scratch))
+                for path in Path(scratch).glob("*.whl"):
+                    wheel = WheelFile.read(path)
+                    public = {name.lower() for name in wheel.modules if not name.startswith("_")}
+                    if wheel.name not in pinned and public and public <= target.modules:
+                        in_target.add(wheel.name)
+                    else:
+                        chosen[wheel.name] = WheelFile.read(path.replace(folder / path.name))
+        waiting = []
+        for name, requirement in needed:
+            if own := chosen.get(name):
+                if not requirement.specifier.contains(own.version, prereleases=True):
+                    raise PreflightError(
+                        f"{requirement} is required, too, but {name} {own.version} was chosen: pin "
+                        "another version of it in wheels of [tool.kernelkit]"
+                    )
+                waiting += own.needs(requirement.extras, target.environment)

@@ -324,9 +324,3 @@ def test_a_bundle_that_was_not_pushed_and_a_hidden_rerun_leave_no_manifest(repos
         build_module.stamped(bundle.text, PUSH), tmp_path / "rerun", KAGGLE_IS_COMPETITION_RERUN="1"
     )
     assert not [*tmp_path.glob(f"*/{MANIFEST}")]
-
-
-def test_what_no_time_is_left_for_is_marked_in_the_manifest(tmp_path):
-    (tmp_path / "a.bin").write_bytes(b"petals")
-    manifest.write_manifest(str(tmp_path), "0123", seconds=-1.0)
-    assert json.loads((tmp_path / MANIFEST).read_text())["files"][0]["sha256"] is None

@@ -184,7 +184,9 @@ def test_a_wrong_key_ends_in_the_credentials_code(repository, kaggle, monkeypatc
 def test_a_kernel_of_ones_own_that_is_not_there_is_missed_before_the_push(repository, kaggle):
     repository.describe(kernel_sources=["INSERT_USERNAME/blossom-sweep"])
 
-    with pytest.raises(errors.PreflightError, match="there is no tester/blossom-sweep yet"):
+    with pytest.raises(
+        errors.PreflightError, match="no version of tester/blossom-sweep is complete"
+    ):
         repository.push("files=1")
     assert "pushed" not in repository.message
 
@@ -222,7 +224,9 @@ def test_a_pinned_version_of_an_own_source_is_the_one_that_is_noted(repository, 
         title="Blossom later",
         kernel_sources=["INSERT_USERNAME/blossom-train/3"],
     )
-    with pytest.raises(errors.PreflightError, match="there is no tester/blossom-train/3"):
+    with pytest.raises(
+        errors.PreflightError, match="no version of tester/blossom-train/3 is complete"
+    ):
         repository.push()
     repository.describe(kernel_sources=["INSERT_USERNAME/blossom-train/1"])
     repository.push(wait=False)
@@ -683,7 +687,7 @@ def test_a_code_file_beside_its_own_metadata_is_corrected(repository):
     second = repository.notebook.with_name("second.ipynb")
     shutil.copy(repository.notebook, second)
     second.with_name("second.kernel-metadata.json").write_text(json.dumps(values))
-    with pytest.raises(errors.PreflightError, match=r'write "code_file": "second\.ipynb"'):
+    with pytest.raises(errors.PreflightError, match=r'"code_file": "second\.ipynb"'):
         push_kernel(second, dry_run=True, local=True)
 
 

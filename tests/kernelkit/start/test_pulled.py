@@ -12,7 +12,6 @@ from kernelkit.errors import NotebookError, ParameterError, RefusedError
 from kernelkit.kaggle_api.client import Kaggle, Kernel, Stored
 from kernelkit.kaggle_api.connection import open_connection
 from kernelkit.pushes.command import push_kernel
-from kernelkit.start import pulled
 from kernelkit.start.new_repository import init
 from local_kaggle.server import LocalKaggle
 
@@ -102,18 +101,12 @@ def test_nothing_but_sources_and_tags_comes_along(tmp_path):
     notebook = json.loads((tmp_path / "wheat/notebooks/notebook.ipynb").read_text())
     assert "kaggle" not in notebook["metadata"]
     assert notebook["metadata"]["kernelspec"]["name"] == "python3"
-    assert len(notebook["cells"]) == 5  # its own three, the parameters, the seeding
-    assert notebook["cells"][0]["metadata"]["tags"] == ["parameters"]
+    assert [cell["metadata"] for cell in notebook["cells"]] == [
+        {},
+        {"tags": ["remove-input", "parameters"]},
+        {},
+    ]
     assert "# touch /tmp/pulled-and-run" in (tmp_path / "wheat/notebooks/notebook.py").read_text()
-
-
-def test_a_parameters_cell_of_its_own_is_kept(tmp_path):
-    own = code('output = ""\nrate = 0.5  # > 0: of learning', "parameters")
-    stored = Stored(1, text(own, code("print(rate)")))
-    init(tmp_path / "rates", source="them/rates", kaggle=Answering(stored))
-    assert "rate: [0.5]" in (tmp_path / "rates/notebooks/sweeps/first.yaml").read_text()
-    notebook = json.loads((tmp_path / "rates/notebooks/notebook.ipynb").read_text())
-    assert len(notebook["cells"]) == 2
 
 
 def test_a_script_becomes_one_cell(tmp_path):
@@ -122,7 +115,7 @@ def test_a_script_becomes_one_cell(tmp_path):
     )
     init(tmp_path / "scripted", source="them/scripted", kaggle=Answering(stored))
     notebook = json.loads((tmp_path / "scripted/notebooks/notebook.ipynb").read_text())
-    assert len(notebook["cells"]) == 3
+    assert len(notebook["cells"]) == 1
     readme = (tmp_path / "scripted/README.md").read_text()
     has_script = (tmp_path / "scripted/notebooks/notebook.py").exists()
     assert ("jupytext --sync" in readme) == has_script
@@ -148,14 +141,16 @@ def test_a_source_that_is_no_notebook_is_refused_and_nothing_written(
 
 
 @pytest.mark.parametrize("source", ["wheat", "them/../wheat", "a/b/c", "them/wheat\n"])
-def test_a_source_is_owner_and_slug(source):
+def test_a_source_is_owner_and_slug(tmp_path, source):
     with pytest.raises(ParameterError, match="write OWNER/SLUG"):
-        pulled.pull(Answering(None), source)
+        init(tmp_path / "wheat", source=source, kaggle=Answering(None))
 
 
-def test_a_machine_that_is_no_more_becomes_the_cpu():
+def test_a_machine_that_is_no_more_becomes_the_cpu(tmp_path):
     stored = Stored(1, text(), machine_shape="Tpu1VmV38")
-    assert pulled.pull(Answering(stored), "them/old").machine.kind == "cpu"
+    init(tmp_path / "wheat", source="them/old", kaggle=Answering(stored))
+    metadata = json.loads((tmp_path / "wheat/kernel-metadata.json").read_text())
+    assert (metadata["enable_tpu"], metadata["enable_gpu"]) == (False, False)
 
 
 @pytest.mark.long
