@@ -12,7 +12,6 @@ from kernelkit import files, machines, project
 from kernelkit.checks import wheels
 from kernelkit.errors import KernelkitError, PreflightError, RunFailedError
 from kernelkit.plans import metadata as kernel_metadata
-from kernelkit.plans import plan
 from kernelkit.plans.metadata import Metadata
 from kernelkit.plans.plan import ACCELERATOR
 from kernelkit.pushes.command import push_kernel
