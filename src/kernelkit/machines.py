@@ -63,16 +63,21 @@ def named(name: str) -> Machine:
     Raises `PreflightError` for a retired or unknown shape; the message names the one to use.
     """
     shape = TODAY.get(name.lower(), name)
+    if shape not in BY_SHAPE:
+        raise PreflightError(unlisted_because(shape))
+    return BY_SHAPE[shape]
+
+
+def unlisted_because(shape: str) -> str:
+    """Why a shape is not listed here, and the one to use."""
     if shape in RETIRED:
         instead = BY_SHAPE[RETIRED[shape]]
-        raise PreflightError(
-            f"machine shape {name} is retired, and Kaggle would run on {instead.words} instead "
+        return (
+            f"machine shape {shape} is retired, and Kaggle would run on {instead.words} instead "
             f"without saying so: use {instead.shape or 'cpu'}, or tpu for the current TPU"
         )
-    if shape not in BY_SHAPE:
-        shapes = ["tpu", "gpu", "cpu", *filter(None, BY_SHAPE)]
-        raise PreflightError(f"no machine shape is called {name!r}: {nearest(name, shapes)}")
-    return BY_SHAPE[shape]
+    shapes = ["tpu", "gpu", "cpu", *filter(None, BY_SHAPE)]
+    return f"no machine shape is called {shape!r}: {nearest(shape, shapes)}"
 
 
 def unlisted(shape: str) -> Machine:

@@ -25,7 +25,6 @@ from kernelkit.notebooks.document import (
     tags,
 )
 from kernelkit.project import Project
-from kernelkit.terminal import safe_text
 from kernelkit.wheels import session
 
 FIRST = "# Pushed by kernelkit."  # the beginning of the first cell
@@ -108,11 +107,8 @@ def _carry(files: Sequence[File]) -> list[Cell]:
     for file in files:
         path = json.dumps(file.path, ensure_ascii=False)  # a JSON string is also a Python string
         call = f'_carry(\n    {path},\n    "{file.sha256}",\n    {literal(file.text)},\n)'
-        folders.setdefault(file.path.rpartition("/")[0], []).append(call)
-    return [
-        code("\n\n".join([f"# {safe_text.one_line(folder)}", *calls]))
-        for folder, calls in folders.items()
-    ]
+        folders.setdefault(path[1:].rpartition("/")[0], []).append(call)
+    return [code("\n\n".join([f"# {folder}", *calls])) for folder, calls in folders.items()]
 
 
 def literal(text: str) -> str:

@@ -18,7 +18,7 @@ import tomllib
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from kernelkit.errors import PreflightError
 from kernelkit.terminal.events import SHORTEST_SECRET
@@ -159,9 +159,11 @@ def reached(sources: Iterable[str], files: Sequence[File], package: str) -> list
 
     def holder(file: File) -> str:
         """The module that a file is, or the nearest package above it."""
-        names = (File(str(parent), "").module for parent in PurePosixPath(file.path).parents)
-        own = [file.module] if file.path.endswith(".py") else names
-        return next((name for name in own if name in by_module), "")
+        folder = file.path.rpartition("/")[0].replace("/", ".")
+        name = file.module if file.path.endswith(".py") else folder
+        while name and name not in by_module:
+            name = name.rpartition(".")[0]
+        return name
 
     return [file for file in files if holder(file) in modules]
 

@@ -18,7 +18,7 @@ from kernelkit.checks import contents
 from kernelkit.checks.findings import Finding, error, warning
 from kernelkit.errors import NotebookError, ParameterError, PreflightError, choice_of, nearest
 from kernelkit.kaggle_api.client import SOURCES
-from kernelkit.notebooks import pairs, rules
+from kernelkit.notebooks import document, rules
 from kernelkit.plans import plan as plans
 from kernelkit.plans.metadata import KEYS, SHAPES, Metadata
 from kernelkit.plans.plan import Plan
@@ -108,7 +108,7 @@ def code(plan: Plan) -> Iterator[Finding]:
 
 def pair(plan: Plan) -> Iterator[Finding]:
     """A notebook that differs from its paired `.py`."""
-    if difference := pairs.difference(plan.metadata.code_file):
+    if difference := document.difference(plan.metadata.code_file):
         yield error(difference)
 
 
@@ -123,10 +123,8 @@ def sources(plan: Plan) -> Iterator[Finding]:
 def machine(plan: Plan) -> Iterator[Finding]:
     """A machine that is retired or contradicts other settings, and a time beyond its limit."""
     values, machine = plan.metadata.values, plan.metadata.machine
-    try:
-        machines.named(machine.shape or "cpu")
-    except PreflightError as raised:
-        yield error(str(raised))
+    if machine.shape not in machines.BY_SHAPE:
+        yield error(machines.unlisted_because(machine.shape))
         return
     if values.get("enable_gpu") and values.get("enable_tpu"):
         yield error("enable_gpu and enable_tpu are both true: choose one")
@@ -162,6 +160,8 @@ def image(plan: Plan) -> Iterator[Finding]:
 
 def parameters(plan: Plan) -> Iterator[Finding]:
     """Violations of the project's own rules by the parameters of each run."""
+    if not plan.project.check:
+        return
     attached = {kind: plan.metadata.sources(kind) for kind in SOURCES}
     notebook = plan.project.beside or plan.metadata.code_file
     try:

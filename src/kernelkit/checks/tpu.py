@@ -6,7 +6,7 @@ from typing import Any
 
 from kernelkit.checks.findings import Finding, warning
 from kernelkit.checks.preflight import stop_on_errors
-from kernelkit.errors import ParameterError, PreflightError
+from kernelkit.errors import ParameterError
 from kernelkit.plans.plan import Plan
 from kernelkit.tpu import check, figures
 from kernelkit.tpu.chips import machine_named
@@ -57,7 +57,7 @@ def _run(plan: Plan) -> check.TpuRun | None:
     try:
         shape = plan.metadata.machine.shape
         return check.TpuRun(plan.project, plan.parameters, machine_named(shape)) if shape else None
-    except (ParameterError, PreflightError):  # not a TPU; an unknown shape is already a finding
+    except ParameterError:  # not a TPU; an unknown shape is already a finding
         return None
 
 

@@ -12,7 +12,7 @@ from kernelkit import files
 from kernelkit.bundle import cells
 from kernelkit.errors import NotebookError, ParameterError, PreflightError
 from kernelkit.kaggle_api.client import Kaggle, Kernel
-from kernelkit.notebooks import document, pairs
+from kernelkit.notebooks import document
 from kernelkit.plans import plan as plans
 from kernelkit.plans.plan import Plan
 from kernelkit.pulls import merge
@@ -105,7 +105,7 @@ def _edits(plan: Plan, pushed: str, edited: str, labels: list[str]) -> Iterator[
         return
     sources = cells.own_cells(pushed), cells.own_cells(edited)
     if sources[0] != sources[1]:
-        half = pairs.text_half(code_file) or code_file
+        half = document.text_half(code_file) or code_file
         notebook = document.read(half)
         text = half.read_text("utf-8") if half.suffix == ".py" else merge.as_text((), notebook)
         before_text, after_text = (merge.as_text(each, notebook) for each in sources)
@@ -158,7 +158,7 @@ def _targets(edit: Edit) -> dict[Path, str]:
     if edit.path == notebook and edit.conflicts:  # its JSON has no room for marks
         return {edit.path.with_suffix(".conflict.py"): edit.merged}
     targets = {} if edit.path == notebook else {edit.path: edit.merged}
-    whole = edit.path == notebook or pairs.text_half(notebook) == edit.path
+    whole = edit.path == notebook or document.text_half(notebook) == edit.path
     if whole and notebook.is_file() and not edit.conflicts:
         targets[notebook] = merge.into_notebook(edit.merged, notebook)
     return targets

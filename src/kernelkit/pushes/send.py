@@ -28,6 +28,8 @@ def prepare(context: PushContext, plan: Plan, kaggle: Kaggle, *, continues: bool
     preflight.stop_on_errors(leaks)
     if continues:
         plan = account.continuing(context, plan, kaggle)
+    if not plan.project.wheels:
+        return plan
     return wheels.attach(context, plan, kaggle.username, kaggle)
 
 

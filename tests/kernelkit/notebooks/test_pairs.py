@@ -8,7 +8,7 @@ import jupytext
 import pytest
 
 from kernelkit.errors import NotebookError
-from kernelkit.notebooks import pairs
+from kernelkit.notebooks import document
 
 SCRIPT = """\
 # ---
@@ -45,7 +45,7 @@ def edit(path, old, new):
 
 
 def test_a_pair_with_magics_agrees(notebook):
-    assert pairs.difference(notebook) == ""
+    assert document.difference(notebook) == ""
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_a_pair_with_magics_agrees(notebook):
 )
 def test_an_edited_script_is_seen_and_named(notebook, old, new, cell):
     edit(notebook.with_suffix(".py"), old, new)
-    text = pairs.difference(notebook)
+    text = document.difference(notebook)
     assert f"differ from cell {cell} on" in text
     assert f"jupytext --to ipynb --update {notebook.with_suffix('.py')}" in text
     assert f"jupytext --to py:percent {notebook}" in text
@@ -77,28 +77,28 @@ def test_cells_in_another_order_are_a_difference(notebook):
     script.write_text(head + first + second)
     jupytext.write(jupytext.read(script), notebook)
     script.write_text(head + second + first)
-    assert "differ from cell 2 on" in pairs.difference(notebook)
+    assert "differ from cell 2 on" in document.difference(notebook)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize(("half", "place"), [(".py", 1), (".ipynb", 3)])
 def test_what_is_advised_brings_the_halves_together(notebook, half, place):
     edit(notebook.with_suffix(half), "print(rate)", "print(3 * rate)")
-    command = pairs.difference(notebook).split("`")[place]
+    command = document.difference(notebook).split("`")[place]
     line = [sys.executable, "-m", *shlex.split(command)]
     subprocess.run(line, check=True, capture_output=True)
-    assert pairs.difference(notebook) == ""
+    assert document.difference(notebook) == ""
     assert "3 * rate" in notebook.read_text()
     assert "3 * rate" in notebook.with_suffix(".py").read_text()
 
 
 def test_a_script_that_is_no_jupytext_text_is_no_half(notebook):
     notebook.with_suffix(".py").write_text("# ---\n# A script with a rule\n# ---\n")
-    assert pairs.text_half(notebook) is None
-    assert pairs.difference(notebook) == ""
+    assert document.text_half(notebook) is None
+    assert document.difference(notebook) == ""
 
 
 def test_a_broken_half_is_named(notebook):
     notebook.write_text("{")
     with pytest.raises(NotebookError, match=r"train\.ipynb is not a notebook"):
-        pairs.difference(notebook)
+        document.difference(notebook)
