@@ -11,6 +11,7 @@ import ast
 import contextlib
 import fnmatch
 import hashlib
+import importlib.util
 import os
 import re
 import sys
@@ -231,9 +232,9 @@ def _names(node: ast.AST, home: str) -> Iterator[str]:
     if isinstance(node, ast.Import):
         yield from (alias.name for alias in node.names)
     elif isinstance(node, ast.ImportFrom) and (home or not node.level):
-        up = home.split(".")[: len(home.split(".")) - node.level + 1] if node.level else []
-        base = ".".join([*up, *([node.module] if node.module else [])])
-        yield from (f"{base}.{alias.name}" for alias in node.names)
+        with contextlib.suppress(ImportError):  # more dots than folders
+            base = importlib.util.resolve_name("." * node.level + (node.module or ""), home)
+            yield from (f"{base}.{alias.name}" for alias in node.names)
 
 
 def _unguarded(node: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:

@@ -34,9 +34,7 @@ def read(path: Path) -> nbformat.NotebookNode:
     """
     path = Path(path)
     if not path.is_file():
-        names = ", ".join(sorted(p.name for p in path.parent.glob("*.ipynb")))
-        hint = f"; {path.parent} has {names}" if names else ""
-        raise NotebookError(f"no notebook at {path}{hint}")
+        raise NotebookError(f"no notebook at {path}")
     if path.suffix not in (".py", ".ipynb"):
         raise NotebookError(f"{path} is not a notebook: a .py (py:percent) or .ipynb is needed")
     try:

@@ -29,8 +29,9 @@ from kernelkit.plans.metadata import SHAPES
 
 TEMPLATES = Path(__file__).parent / "templates"
 SWEEP = "notebooks/sweeps/first.yaml"
-ADDRESS = re.compile(r"\Ahttps://www\.kaggle\.com/(?:c|competitions)/([^/?#\s]+)[/?#]?\S*\Z")
-COMPETITION = re.compile(r"[a-z0-9][a-z0-9-]*")
+COMPETITION = re.compile(  # the slug, or an address that begins with it
+    r"(?:https://www\.kaggle\.com/(?:c|competitions)/)?([a-z0-9][a-z0-9-]*)(?:[/?#]\S*)?"
+)
 NOTEBOOK = re.compile(r"(?:https://www\.kaggle\.com/)?(?:code/)?([A-Za-z0-9_-]+)/([A-Za-z0-9_-]+)")
 LONGEST, SHORTEST = 50, 5  # characters of a kernel's slug and title on Kaggle
 MAY_BE_THERE = {".git", ".venv", ".idea", ".vscode"}
@@ -58,13 +59,14 @@ def init(
     folder = Path(folder).absolute()
     if competition is not None and source is not None:
         raise ParameterError("--competition and --from exclude each other: choose one")
-    if competition is not None:  # users may paste its URL
-        competition = ADDRESS.sub(r"\1", competition)
-    if competition is not None and not COMPETITION.fullmatch(competition):
-        raise ParameterError(
-            f"--competition {competition}: write its slug, the last part of the competition's "
-            "address"
-        )
+    if competition is not None:
+        slug = COMPETITION.fullmatch(competition)
+        if slug is None:
+            raise ParameterError(
+                f"--competition {competition}: write its slug, the last part of the competition's "
+                "address"
+            )
+        competition = slug[1]
     _check_empty(folder)
     names = _names(folder)
     return _write(folder, _pulled(names, source, kaggle) if source else _own(names, competition))
@@ -91,10 +93,9 @@ def _names(folder: Path) -> dict[str, str]:
     if len(slug) < SHORTEST:
         slug = f"{slug}-notebook"
     package = slugify(folder.name, separator="_", max_length=LONGEST)
-    if package[0].isdigit() or keyword.iskeyword(package):
-        package = f"package_{package}"
-    if package in sys.stdlib_module_names or importlib.util.find_spec(package):
-        package = f"{package}_kit"  # the name is taken: one module would hide the other
+    reserved = keyword.iskeyword(package) or package in sys.stdlib_module_names
+    if reserved or package[0].isdigit() or importlib.util.find_spec(package):
+        package = f"my_{package}"  # if the name is taken, one module would hide the other
     return {"slug": slug, "title": slug.replace("-", " ").capitalize(), "package": package}
 
 

@@ -89,11 +89,11 @@ def test_it_rehearses_and_sweeps(tmp_path, competition):
     ("name", "slug", "package"),
     [
         ("ab", "ab-notebook", "ab"),
-        ("2nd try", "2nd-try", "package_2nd_try"),
-        ("random", "random", "random_kit"),
-        ("numpy", "numpy", "numpy_kit"),
+        ("2nd try", "2nd-try", "my_2nd_try"),
+        ("random", "random", "my_random"),
+        ("numpy", "numpy", "my_numpy"),
         ("Größe", "grosse", "grosse"),
-        ("class", "class", "package_class"),
+        ("class", "class", "my_class"),
     ],
 )
 def test_names_that_kaggle_and_python_take(tmp_path, name, slug, package):
