@@ -46,7 +46,7 @@ class LiveServer(ThreadingTCPServer):
         self.token = secrets.token_urlsafe(16)
         self.over = False
         self._render, self._lock = render, threading.Lock()
-        self._text, self._next, self._asked = b"", 0.0, 0.0
+        self._text, self._next, self._requested = b"", 0.0, 0.0
         super().__init__((HERE, 0), Request)
 
     @property
@@ -57,7 +57,7 @@ class LiveServer(ThreadingTCPServer):
     def page(self, place: str) -> bytes | None:
         """The page at this place below the folder; None if there is none."""
         if place == self.name:
-            self._asked = time.monotonic()
+            self._requested = time.monotonic()
             return self.rendered() or None
         with contextlib.suppress(OSError, ValueError):
             file = (self.root / place).resolve()
@@ -79,7 +79,7 @@ class LiveServer(ThreadingTCPServer):
     def end(self) -> None:
         """Let those who watch see the end, and close."""
         try:
-            if time.monotonic() - self._asked < 3 * POLL_SECONDS:
+            if time.monotonic() - self._requested < 3 * POLL_SECONDS:
                 self.over, self._next = True, 0.0
                 self.rendered()
                 time.sleep(2 * POLL_SECONDS)

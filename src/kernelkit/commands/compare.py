@@ -39,7 +39,7 @@ from kernelkit.commands import options
 @options.accelerator
 @options.timeout
 def sweep(
-    file: Path, parameters: tuple[str, ...], as_json: bool, quiet: bool, **given: Any
+    file: Path, parameters: tuple[str, ...], as_json: bool, quiet: bool, **values: Any
 ) -> None:
     """Run a sweep: many runs of one notebook, one table, nothing lost.
 
@@ -51,11 +51,11 @@ def sweep(
     from kernelkit.terminal.events import Events, from_here
 
     stream = io.StringIO() if quiet or as_json else None
-    folder = sweep(file, parameters, SweepOptions(**given, stream=stream))
+    folder = sweep(file, parameters, SweepOptions(**values, stream=stream))
     if stream is None:
         return
     events = Events(as_json=as_json, quiet=quiet)
-    if given["dry_run"]:
+    if values["dry_run"]:
         events("dry run", stream.getvalue(), folder=str(folder))
     else:
         table = json.loads((folder / "results.json").read_text(encoding="utf-8"))

@@ -35,8 +35,8 @@ def body(notebook: nbformat.NotebookNode, folder: Path) -> str:
     from kernelkit.reports import safe_html
 
     # Other metadata could reach the page's markup.
-    kept = nbformat.v4.new_notebook(metadata={"language_info": {"name": "python"}})
-    kept.cells = [
+    shown = nbformat.v4.new_notebook(metadata={"language_info": {"name": "python"}})
+    shown.cells = [
         _shown_cell(cell)
         for cell in notebook.cells
         if not any(tag in HIDDEN_TAGS for tag in document.tags(cell))
@@ -57,7 +57,7 @@ def body(notebook: nbformat.NotebookNode, folder: Path) -> str:
         filters={"clean_html": safe_html.clean},
     )
     resources = {"metadata": {"path": str(folder)}}
-    page, _ = exporter.from_notebook_node(kept, resources=resources)
+    page, _ = exporter.from_notebook_node(shown, resources=resources)
     return str(page)
 
 

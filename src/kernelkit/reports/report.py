@@ -10,7 +10,12 @@ from pathlib import Path
 from kernelkit.errors import NotebookError, ParameterError
 from kernelkit.reports import index_page, pushed, trail
 from kernelkit.reports.report_page import write_report
-from kernelkit.run_folders import kit_folder, run_folder
+from kernelkit.run_folders import run_folder
+
+NO_RUN = (
+    "has no run that has ended: neither metrics.json nor an executed notebook. Repeat the command "
+    "of one that was interrupted; for a page over the runs below a folder add --index"
+)
 
 
 def report(
@@ -35,7 +40,7 @@ def report(
     if index:
         return [_index(paths)]
     runs = {path: _runs_of(path) for path in paths}
-    lines = [f"{path} {_why_none(path)}" for path, own in runs.items() if not own]
+    lines = [f"{path} {NO_RUN}" for path, own in runs.items() if not own]
     if not any(runs.values()):
         raise ParameterError("\n".join(lines))
     for line in lines:
@@ -58,15 +63,6 @@ def _runs_of(path: Path) -> list[Path]:
     if (path / trail.SWEEP).is_file():
         return sorted(filter(run_folder.is_run, path.iterdir()))
     return []
-
-
-def _why_none(path: Path) -> str:
-    if (path / trail.SWEEP).is_file() or kit_folder.path(path, kit_folder.STATE).is_file():
-        return "has no run that has ended: repeat its command to continue it"
-    return (
-        "is no run folder: it holds neither metrics.json nor an executed notebook; for a page over "
-        "the runs below it add --index"
-    )
 
 
 def _one(path: Path) -> Path:

@@ -147,7 +147,7 @@ def names_device(values: Metrics) -> bool:
     return bool(part(values, "device").get("kind"))
 
 
-def check_accelerator(values: Metrics, wanted: str, *, rehearsal: bool) -> None:
+def check_accelerator(values: Metrics, requested: str, *, rehearsal: bool) -> None:
     """Raise `AcceleratorMismatchError` unless the run had the requested kind of machine.
 
     A stand-in that declares itself a rehearsal counts only in a rehearsal. A run that names no kind
@@ -156,9 +156,9 @@ def check_accelerator(values: Metrics, wanted: str, *, rehearsal: bool) -> None:
     device = part(values, "device")
     kind = str(device.get("kind") or "")
     stand_in = " (a stand-in)" if device.get("rehearsal") and not rehearsal else ""
-    if kind and (kind.lower() != wanted or stand_in):
+    if kind and (kind.lower() != requested or stand_in):
         raise AcceleratorMismatchError(
-            f"the run should have had a {wanted.upper()} and had {kind.upper()}{stand_in}: its "
+            f"the run should have had a {requested.upper()} and had {kind.upper()}{stand_in}: its "
             "figures do not count. Check the quota and the phone verification at Kaggle, then push "
             "again"
         )

@@ -9,7 +9,6 @@ run is over. Two commands never run in the same folder: the second gets its own.
 
 from __future__ import annotations
 
-import itertools
 import json
 import os
 import time
@@ -116,13 +115,14 @@ def _unfinished(runs: Path, run: Run, locks: ExitStack) -> Path | None:
 def _new(first: Path, locks: ExitStack) -> Path:
     """A new folder, created and locked: `first`, or the next free name after it."""
     files.make_folder(first.parent)
-    for number in itertools.count(1):
-        folder = first if number == 1 else first.with_name(f"{first.name}-{number}")
+    folder, number = first, 1
+    while True:
         with suppress(FileExistsError):
             folder.mkdir()
             if _hold(folder, locks):
                 return folder
-    raise AssertionError("itertools.count has no end")
+        number += 1
+        folder = first.with_name(f"{first.name}-{number}")
 
 
 def _stamped(notebook: Path | str) -> str:

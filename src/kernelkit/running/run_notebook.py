@@ -59,8 +59,8 @@ class ExecutedRun:
         page = self.report if self.report.is_file() else self.folder
         runs = shlex.quote(from_here(self.folder.parent))
         index = f"kernelkit report {runs} --index  # all runs"
-        summary = run_folder.summary(self.metrics, project.shown(self.folder))
-        summary = summary or duration(self.seconds)
+        measures = run_folder.summary(self.metrics, project.shown(self.folder))
+        summary = measures or duration(self.seconds)
         events("metrics", summary, metrics=dict(self.metrics), seconds=round(self.seconds, 2))
         events("report", from_here(page), path=str(page), folder=str(self.folder))
         events("next", index, commands=[index])

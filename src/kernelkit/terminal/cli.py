@@ -133,10 +133,10 @@ def unwinding() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    mine = [number for number in ENDING if signal.getsignal(number) is signal.SIG_DFL]
+    handled = [number for number in ENDING if signal.getsignal(number) is signal.SIG_DFL]
 
     def end(number: int, _frame: FrameType | None) -> None:
-        for each in mine:
+        for each in handled:
             signal.signal(each, signal.SIG_IGN)
         raise EndedBySignal(number)
 
@@ -150,11 +150,11 @@ def unwinding() -> Iterator[None]:
         threading.Timer(AGAIN_SECONDS, _thread.interrupt_main, (number,)).start()
 
     hook, sys.unraisablehook = sys.unraisablehook, again
-    for number in mine:
+    for number in handled:
         signal.signal(number, end)
     try:
         yield
     finally:
         sys.unraisablehook = hook
-        for number in mine:
+        for number in handled:
             signal.signal(number, signal.SIG_DFL)

@@ -52,14 +52,8 @@ RESULTS = frozenset(
     }
 )
 # The colours of events' names in a terminal; all others are dim.
-COLOURS = {
-    "warning": "yellow",
-    "retrying": "yellow",
-    "stopped": "yellow",
-    "set aside": "yellow",
-    "error": "red",
-    "failure": "red",
-}
+COLOURS = dict.fromkeys(("warning", "retrying", "stopped", "set aside"), "yellow")
+COLOURS |= dict.fromkeys(("error", "failure"), "red")
 
 
 class LiveLine:

@@ -108,7 +108,7 @@ def test_a_folder_without_a_run_costs_the_others_nothing(run, tmp_path):
     pages = report([first, sweep, empty, cut_off], left_out=lines.append)
     assert pages == [first / "report.html", ended / "report.html"]
     assert [line.partition(" ")[0] for line in lines] == [str(empty), str(cut_off)]
-    with pytest.raises(ParameterError, match=r"no run folder(.|\n)*no run that has ended"):
+    with pytest.raises(ParameterError, match="has no run that has ended"):
         report([empty, cut_off])
 
 

@@ -9,14 +9,11 @@ import click
 
 from kernelkit.commands import options
 
-
-@click.group(
+queue = click.Group(
     "queue",
     help=__doc__,
     epilog=options.in_help("queue", ("add notebooks/train.ipynb", "run")),
 )
-def queue() -> None:
-    pass
 
 
 @options.command("add", ("notebooks/train.ipynb", "-p epochs=12 --continue"), group=queue)
