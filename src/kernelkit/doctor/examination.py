@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any, Unpack
 
 import nbformat.v4
-from slugify import slugify
 
 from kernelkit import files, machines
 from kernelkit.doctor import session
@@ -29,7 +28,6 @@ from kernelkit.terminal.events import from_here
 from kernelkit.workspace.context import DOCTOR, CommandOptions, PushContext, in_project
 
 KERNELS = {"cpu": "kernelkit-doctor", "tpu": "kernelkit-doctor-tpu"}
-TITLED = "kernelkit doctor names"  # the title of the kernel that is saved under another slug
 MINUTES = {"cpu": 5, "tpu": 10}
 PLACES = {"dataset": "datasets", "competition": "competitions", "kernel": "notebooks"}
 
@@ -39,8 +37,8 @@ def examine(
 ) -> list[Judgement]:
     """Compare Kaggle with what the kit assumes about it; returns the table.
 
-    run  save two private kernels and run a CPU notebook of two minutes, which costs no quota
-    tpu  also run it on a TPU, for at most ten minutes of the week's hours
+    run  run a private CPU notebook of two minutes, which costs no quota
+    tpu  run it on a TPU, for at most ten minutes of the week's hours
 
     The table is written to runs/doctor/doctor.md, and the observed facts to
     runs/doctor/doctor.json, which later checks read. Raises `CredentialsError` without a valid
@@ -49,16 +47,15 @@ def examine(
     context = in_project(options)
     with context.ending(), context.asking() as kaggle:
         context.events("account", f"the credentials are {kaggle.username}'s")
-        names = [KERNELS["cpu"], slugify(TITLED)] * run + [KERNELS["tpu"]] * tpu
+        names = [KERNELS["cpu"]] * run + [KERNELS["tpu"]] * tpu
         kernels = " and ".join(f"{kaggle.username}/{name}" for name in names)
         hours = f"at most {MINUTES['tpu']} minutes of TPU quota" if tpu else "no quota"
-        leaves = f"the private kernels {kernels}" if names else "nothing behind"
+        leaves = f"private: {kernels}" if names else "nothing behind"
         context.events("spends", f"{hours}; leaves {leaves}")
         examination = Examination(context, kaggle)
         try:
             examination.attempt(examination.account)
             if run:
-                examination.attempt(examination.save)
                 examination.attempt(partial(examination.session, "cpu"))
             if tpu:
                 examination.attempt(partial(examination.session, "tpu"))
@@ -106,47 +103,38 @@ class Examination:
             if not about.user_has_entered:
                 self.context.events("next", accept_rules(slug))
 
-    def save(self) -> None:
-        """Save a kernel twice without running it, and read back what Kaggle stored."""
-        from kagglesdk.kernels.types.kernels_enums import KernelExecutionType
-
-        kaggle, facts = self.kaggle, self.facts
-        kernel = Kernel(kaggle.username, slugify(TITLED))
-        earlier, text = kaggle.stored(kernel), _notebook("pass")
-        fields = self._fields(kernel.slug if earlier else "kernelkit-doctor-slug", TITLED, text)
-        fields |= {"enable_internet": True, "kernel_execution_type": KernelExecutionType.QUICK_SAVE}
-        first = kaggle.save(fields)
-        facts["save.slug"] = "the title's" if first.ref.endswith(f"/{kernel.slug}") else first.ref
-        refused = ", ".join(first.refused_sources)
-        facts["save.sources"] = f"refused: {refused}" if refused else "all taken"
-        second = kaggle.save(fields | {"slug": str(kernel)})
-        more = second.version - first.version
-        facts["save.version"] = "one more" if more == 1 else f"{more} more"
-        if stored := kaggle.stored(kernel, second.version):
-            same = source_of(stored.text) == source_of(text)
-            facts["save.text"] = "as saved" if same else "changed"
-            facts["save.internet"] = "kept" if stored.internet else "switched off"
-            if not stored.internet:
-                self.context.events("next", "verify your phone: https://www.kaggle.com/settings")
-        status = kaggle.status(kernel, second.version)
-        starts = status is not None and status.alive
-        facts["save.session"] = "starts a session" if starts else "starts no session"
-
     def session(self, kind: machines.Kind) -> None:
-        """Run a notebook that inspects one kind of machine, and check the lists before and after
-        its end."""
+        """Run a notebook that inspects one kind of machine; check what Kaggle stores of it, and
+        the lists before and after its end."""
         name, timing = KERNELS[kind], self.context.timing
         kernel = Kernel(self.kaggle.username, name)
         if (now := self.kaggle.status(kernel, None)) and now.alive:
             raise PreflightError(f"{kernel} is still {now.state}: wait for it")
         stays = max(1.0, timing.clock.wall(2.5 * timing.patience.poll))  # to be observed running
         text = _notebook(f"{inspect.getsource(session.look)}\n\nlook({session.MARK!r}, {stays})")
-        fields = self._fields(name, name.replace("-", " "), text)
-        fields |= {"enable_internet": False, "session_timeout_seconds": 60 * MINUTES[kind]}
+        fields = {
+            "slug": str(kernel),
+            "new_title": name.replace("-", " "),
+            "text": text,
+            "language": "python",
+            "kernel_type": "notebook",
+            "is_private": True,
+            "enable_internet": True,
+            "session_timeout_seconds": 60 * MINUTES[kind],
+            **{f"{source}_data_sources": names for source, names in self.sources.items()},
+        }
         if kind == "tpu":
             fields |= {"enable_tpu": True, "machine_shape": machines.TODAY[kind]}
-        version = self.kaggle.save(fields).version
+        saved = self.kaggle.save(fields)
+        version, refused = saved.version, ", ".join(saved.refused_sources)
         self.context.events("runs", f"{kernel} version {version}, private")
+        self.facts["save.sources"] = f"refused: {refused}" if refused else "all taken"
+        if stored := self.kaggle.stored(kernel, version):
+            same = source_of(stored.text) == source_of(text)
+            self.facts["save.text"] = "as saved" if same else "changed"
+            self.facts["save.internet"] = "kept" if stored.internet else "switched off"
+            if not stored.internet:
+                self.context.events("next", "verify your phone: https://www.kaggle.com/settings")
         self._wait(kernel, version)
         seen = self._printed(kernel, version)
         packages, inputs = seen.pop("packages"), seen.pop("inputs")
@@ -200,17 +188,6 @@ class Examination:
             places = ", ".join(sorted(inputs)[:8]) or "nowhere"
             self.facts["inputs.now"] = "competitions/, datasets/ …" if today else places
             self.facts["inputs.older"] = "there too" if older else "not there"
-
-    def _fields(self, slug: str, title: str, text: str) -> dict[str, Any]:
-        return {
-            "slug": f"{self.kaggle.username}/{slug}",
-            "new_title": title,
-            "text": text,
-            "language": "python",
-            "kernel_type": "notebook",
-            "is_private": True,
-            **{f"{kind}_data_sources": names for kind, names in self.sources.items()},
-        }
 
 
 def _notebook(code: str) -> str:

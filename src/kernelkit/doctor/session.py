@@ -13,16 +13,8 @@ def look(mark: str, stays: float) -> None:
     import json
     import os
     import platform
-    import socket
     import time
     from pathlib import Path
-
-    def reaches_out() -> bool:
-        try:
-            socket.create_connection(("1.1.1.1", 443), timeout=5).close()
-        except OSError:
-            return False
-        return True
 
     root = Path("/kaggle/input")
     folders = [p for depth in ("*", "*/*", "*/*/*") for p in root.glob(depth) if p.is_dir()]
@@ -35,7 +27,6 @@ def look(mark: str, stays: float) -> None:
         "run_type": os.environ.get("KAGGLE_KERNEL_RUN_TYPE", "none"),
         "memory": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9),
         "cores": os.cpu_count(),
-        "internet": "open" if reaches_out() else "closed",
         "inputs": sorted(p.relative_to(root).as_posix() for p in folders)[:500],
     }
     if "libtpu" in installed or "TPU_ACCELERATOR_TYPE" in os.environ:

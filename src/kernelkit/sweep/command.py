@@ -20,7 +20,7 @@ from kernelkit.sweep.options import SweepOptions
 from kernelkit.sweep.progress import SweepProgress
 from kernelkit.sweep.records import SweepFolder
 from kernelkit.sweep.specification import PlannedRun, Specification, read
-from kernelkit.sweep.workers.engine import Engine, WorkerLimits
+from kernelkit.sweep.workers.engine import Engine
 
 
 def sweep(file: Path, parameters: Iterable[str] = (), options: SweepOptions | None = None) -> Path:
@@ -34,9 +34,9 @@ def sweep(file: Path, parameters: Iterable[str] = (), options: SweepOptions | No
     options = options or SweepOptions()
     _check(options)
     specification = read(file, parameters, kaggle=options.kaggle)
-    for name in ("workers", "time_limit"):
-        if (value := getattr(options, name)) is not None:
-            specification = replace(specification, **{name: value})
+    workers = options.workers or specification.workers or max(1, (os.cpu_count() or 2) // 2)
+    limit = specification.time_limit if options.time_limit is None else options.time_limit
+    specification = replace(specification, workers=workers, time_limit=limit)
     _check_rules(specification)
     if specification.search:
         search.check(specification)
@@ -104,17 +104,14 @@ def _run(progress: SweepProgress) -> None:
 
         run_on_kaggle(progress)
         return
-    workers = sweep.workers or max(1, (os.cpu_count() or 2) // 2)
-    limits = WorkerLimits(workers, 60 * sweep.time_limit, int(sweep.memory * 1e9))
     if options.dask:
         from kernelkit.sweep.backends.dask_cluster import run_on_dask
 
-        run_on_dask(progress, limits, options.dask)
+        run_on_dask(progress, options.dask)
         return
     runs: Iterable[PlannedRun] = progress.remaining
     if sweep.search:
         runs = searched = search.Search(sweep, folder, progress.runs, options.retry_failed)
         progress.take_up_search(searched.ended_before)
     with project.importable(sweep.notebook):
-        engine = Engine(folder, sweep.notebook, limits, progress.tell, options.report, sweep.warm)
-        engine.work(runs)
+        Engine(sweep, folder, progress.tell, options.report).work(runs)

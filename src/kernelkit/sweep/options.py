@@ -29,7 +29,7 @@ class SweepOptions:
     stream        where progress is shown; default stdout
     """
 
-    workers: int | None = None
+    workers: int = 0
     output: Path | None = None
     dry_run: bool = False
     retry_failed: bool = False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -21,6 +22,7 @@ from kernelkit.doctor.assumptions import (
     markdown,
 )
 from kernelkit.doctor.examination import examine
+from kernelkit.kaggle_api.client import Kaggle
 from local_kaggle import ServerLimits, server
 from local_kaggle.execution.sandbox import MountedSource
 
@@ -52,7 +54,7 @@ def test_the_local_kaggle_is_held_to_the_same_contract(doctor, repository):
     assert not others(rows)
     untried = {key for key, (verdict, _) in rows.items() if verdict == UNTRIED}
     assert untried == {key for key in ASSUMPTIONS if key.startswith(HARDWARE)}
-    assert "leaves the private kernels tester/kernelkit-doctor and tester/" in doctor.told
+    assert "leaves private: tester/kernelkit-doctor" in doctor.told
     table = repository.runs / "doctor" / "rehearsal.md"
     assert "| the working folder | /kaggle/working | /kaggle/working | as assumed |" in (
         table.read_text()
@@ -64,7 +66,7 @@ def test_after_ctrl_c_the_table_holds_what_was_seen_by_then(doctor, repository, 
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(examination.Examination, "save", interrupted)
+    monkeypatch.setattr(examination.Examination, "session", interrupted)
     with pytest.raises(KeyboardInterrupt):
         doctor(run=True)
     table = (repository.runs / "doctor" / "rehearsal.md").read_text()
@@ -74,12 +76,19 @@ def test_after_ctrl_c_the_table_holds_what_was_seen_by_then(doctor, repository, 
 def test_without_options_it_saves_nothing(doctor):
     rows = doctor()
     assert rows["quota.tpu"] == (SAME, "20")
-    assert rows["save.slug"] == (UNTRIED, "")
+    assert rows["save.text"] == (UNTRIED, "")
     assert "leaves nothing behind" in doctor.told
 
 
-def test_an_account_without_a_verified_phone_and_with_fewer_hours_is_told_so(doctor):
-    limits = ServerLimits(phone_verified=False, weekly_seconds={"tpu": 9 * 3600, "gpu": 1.8e4})
+def test_an_account_without_a_verified_phone_and_with_fewer_hours_is_told_so(doctor, monkeypatch):
+    stored = Kaggle.stored
+
+    def without_internet(*arguments, **options):
+        kernel = stored(*arguments, **options)
+        return kernel and replace(kernel, internet=False)
+
+    monkeypatch.setattr(Kaggle, "stored", without_internet)
+    limits = ServerLimits(weekly_seconds={"tpu": 9 * 3600, "gpu": 1.8e4})
     rows = doctor(limits, run=True)
     assert others(rows) == {
         "quota.tpu": "9",
@@ -100,7 +109,7 @@ def test_inputs_that_are_mounted_elsewhere_are_named(doctor, monkeypatch):
 def test_a_probe_that_fails_stops_no_other(doctor):
     full = ServerLimits(sessions={"tpu": 1, "gpu": 2, "cpu": 0})
     rows = doctor(full, run=True)
-    assert rows["save.slug"][0] == SAME
+    assert rows["quota.tpu"][0] == SAME
     assert rows["cpu.folder"] == (UNTRIED, "")
     assert "a probe did not finish: SaveKernel: Maximum batch CPU session" in doctor.told
 

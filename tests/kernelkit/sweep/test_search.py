@@ -45,7 +45,7 @@ class Instant:
     crash_at: ClassVar[int] = 0
     fail_at: ClassVar[tuple] = ()
 
-    def __init__(self, folder, notebook, limits, tell, *_):
+    def __init__(self, sweep, folder, tell, *_):
         self.folder, self.tell = folder, tell
 
     def work(self, source):

@@ -24,13 +24,13 @@ from kernelkit.errors import NetworkError, ParameterError
 from kernelkit.notebooks import document
 from kernelkit.sweep.progress import SweepProgress
 from kernelkit.sweep.records import FAILED, Record, SweepFolder
-from kernelkit.sweep.specification import PlannedRun
-from kernelkit.sweep.workers.engine import Engine, WorkerLimits
+from kernelkit.sweep.specification import PlannedRun, Specification
+from kernelkit.sweep.workers.engine import Engine
 
 CONNECT_SECONDS = 15
 
 
-def run_on_dask(progress: SweepProgress, limits: WorkerLimits, address: str) -> None:
+def run_on_dask(progress: SweepProgress, address: str) -> None:
     """Send the remaining runs to the scheduler at `address`, and record each when it returns.
 
     As many run at a time as the workers have threads. Raises `NetworkError` when the scheduler
@@ -49,13 +49,14 @@ def run_on_dask(progress: SweepProgress, limits: WorkerLimits, address: str) -> 
         client = Client(address, timeout=CONNECT_SECONDS)
     except (OSError, ValueError) as error:
         raise NetworkError(f"no Dask scheduler at {address}: {error}") from None
-    text = nbformat.writes(document.strip(document.read(progress.specification.notebook)))
-    own, report, lost = replace(limits, workers=1), progress.options.report, 0
+    sweep, report, lost = progress.specification, progress.options.report, 0
+    text = nbformat.writes(document.strip(document.read(sweep.notebook)))
+    own = replace(sweep, workers=1, runs=())
     with client:
         if not client.nthreads():
             click.echo(f"no workers at {address} yet: waiting for them", file=progress.stream)
         futures = {
-            client.submit(run_on_worker, text, dict(run.overrides), own, report, pure=False): run
+            client.submit(run_on_worker, own, text, dict(run.overrides), report, pure=False): run
             for run in progress.remaining
         }
         for future in as_completed(futures):
@@ -81,13 +82,15 @@ def run_on_dask(progress: SweepProgress, limits: WorkerLimits, address: str) -> 
 
 
 def run_on_worker(
-    text: str, overrides: Mapping[str, Any], limits: WorkerLimits, report: bool
+    sweep: Specification, text: str, overrides: Mapping[str, Any], report: bool
 ) -> tuple[Record, bytes]:
-    """Run once in a separate process on this machine; returns its record and its files (a zip)."""
+    """Run a notebook's `text` once in a separate process on this machine; returns its record and
+    its files (a zip)."""
     run = PlannedRun("run", overrides, overrides)
     with tempfile.TemporaryDirectory(prefix="sweep-") as scratch:
         folder = SweepFolder(Path(scratch))
         notebook = files.write_text(Path(scratch) / "notebook.ipynb", text)
-        Engine(folder, notebook, limits, lambda *_: None, report).work([run])
+        here = replace(sweep, notebook=notebook, warm=())
+        Engine(here, folder, lambda *_: None, report).work([run])
         archive = shutil.make_archive(str(Path(scratch) / "files"), "zip", folder.run_folder(run))
         return folder.record(run), Path(archive).read_bytes()

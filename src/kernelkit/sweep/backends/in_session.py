@@ -28,7 +28,7 @@ from kernelkit.sweep import records, results
 from kernelkit.sweep.records import Record, SweepFolder
 from kernelkit.sweep.search import STORAGE, Search
 from kernelkit.sweep.specification import PlannedRun, Specification
-from kernelkit.sweep.workers.engine import Engine, WorkerLimits
+from kernelkit.sweep.workers.engine import Engine
 
 FOLDER = "sweep"  # the folder of the runs, in the session's output
 KEPT = "kept"
@@ -57,11 +57,9 @@ def run_in_session(carried: Mapping[str, Any], minutes: float, accelerator: str)
         remaining: Iterable[PlannedRun] = folder.remaining(runs, retry_failed)
         if sweep.search:
             remaining = Search(sweep, folder, runs, retry_failed)
-        # One process at a time can use a session's accelerator.
-        limits = WorkerLimits(1, 60 * sweep.time_limit, int(sweep.memory * 1e9), stop_at)
         tell = functools.partial(_tell, sweep, folder)
-        engine = Engine(folder, notebook, limits, tell, carried["report"], (), accelerator)
-        engine.work(remaining)
+        # Without workers, it is one process at a time, which can use the session's accelerator.
+        Engine(sweep, folder, tell, carried["report"], accelerator, stop_at).work(remaining)
     states = [folder.record(run).state for run in runs]
     total = sweep.search["trials"] if sweep.search else len(runs)
     print(f"{states.count(records.DONE)} of {total} runs done", flush=True)

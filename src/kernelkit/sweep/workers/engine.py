@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -16,26 +16,13 @@ from kernelkit.run_folders import run_folder
 from kernelkit.sweep import records
 from kernelkit.sweep.records import Record, SweepFolder
 from kernelkit.sweep.search import Search
-from kernelkit.sweep.specification import PlannedRun
+from kernelkit.sweep.specification import PlannedRun, Specification
 from kernelkit.sweep.workers import launchers
 from kernelkit.sweep.workers.run_process import ERROR, LOG
 
 TIME_LIMIT = "time_limit"  # the parameter with which a run limits its own time
 POLL_SECONDS = 0.1  # between polls of the active runs
 MEMORY_SECONDS = 0.5  # between checks of their memory
-
-
-@dataclass(frozen=True)
-class WorkerLimits:
-    """The limits of runs: `seconds` and `bytes` for each (0 = no limit), and `stop_at` for all.
-
-    `stop_at` is a `time.monotonic()`, 0 for none; runs that are active then become pending.
-    """
-
-    workers: int = 1
-    seconds: float = 0.0
-    bytes: int = 0
-    stop_at: float = 0.0
 
 
 @dataclass
@@ -61,27 +48,27 @@ class Flight:
 
 
 class Engine:
-    """Starts runs of a notebook, monitors them and records how each ended.
+    """Starts the runs of a sweep, monitors them and records how each ended.
 
     tell         gets each run and its record whenever that changes
     report       whether each run writes a report.html
-    warm         modules to import once for all runs
     accelerator  the machine for runs whose own parameter `accelerator` accepts any
+    stop_at      a `time.monotonic()`, 0 for none: runs that are active then become pending
     """
 
     def __init__(
         self,
+        sweep: Specification,
         folder: SweepFolder,
-        notebook: Path,
-        limits: WorkerLimits,
         tell: Callable[[PlannedRun, Record], None],
         report: bool,
-        warm: Sequence[str] = (),
         accelerator: str = "",
+        stop_at: float = 0.0,
     ) -> None:
-        self.folder, self.notebook, self.limits, self.tell = folder, notebook, limits, tell
-        self.report, self.accelerator = report, accelerator
-        self.launcher = launchers.launcher(warm, files.make_folder(folder.path) / ".imports.log")
+        self.sweep, self.folder, self.tell, self.report = sweep, folder, tell, report
+        self.accelerator, self.stop_at = accelerator, stop_at
+        log = files.make_folder(folder.path) / ".imports.log"
+        self.launcher = launchers.launcher(sweep.warm, log)
         self._flights: dict[str, Flight] = {}
         self._longest, self._peak, self._measured = 0.0, 0, 0.0
         self._closing = False  # the session's time is up for one run, so that no other starts
@@ -107,11 +94,14 @@ class Engine:
 
     def _has_room(self) -> bool:
         """Whether another run may start: with a free worker, enough memory and enough time."""
-        stop_at = self.limits.stop_at
-        if self._closing or (stop_at and time.monotonic() + self._longest >= stop_at):
+        if self._closing or self._is_late(self._longest):
             return False
         free = psutil.virtual_memory().available > 1.1 * self._peak
-        return not self._flights or (free and len(self._flights) < self.limits.workers)
+        return not self._flights or (free and len(self._flights) < self.sweep.workers)
+
+    def _is_late(self, seconds: float = 0.0) -> bool:
+        """Whether all runs must have ended in so many seconds."""
+        return bool(self.stop_at) and time.monotonic() + seconds >= self.stop_at
 
     def _start(self, run: PlannedRun) -> None:
         place, earlier = self.folder.run_folder(run), self.folder.record(run)
@@ -123,7 +113,7 @@ class Engine:
         if self.accelerator and run.values.get("accelerator") == "auto":
             values["accelerator"] = self.accelerator
         request = {
-            "notebook": str(self.notebook),
+            "notebook": str(self.sweep.notebook),
             "values": values,
             "folder": str(place.resolve()),
             "report": self.report,
@@ -137,17 +127,17 @@ class Engine:
             raise
 
     def _look(self) -> None:
-        limit = self.limits.seconds
+        minutes = self.sweep.time_limit
         for flight in list(self._flights.values()):
             if flight.child.poll() is not None:
                 self._end(flight, *_outcome(self.folder.run_folder(flight.run), flight.run))
-            elif limit and flight.seconds > limit:
-                message = f"stopped after {limit / 60:g} minutes, its time limit"
+            elif minutes and flight.seconds > 60 * minutes:
+                message = f"stopped after {minutes:g} minutes, its time limit"
                 self._stop(flight, records.TIMEOUT, message)
             elif self._search and (message := self._search.hopeless(flight.run)):
                 self._stop(flight, records.PRUNED, message)
         self._check_memory()
-        if self.limits.stop_at and time.monotonic() >= self.limits.stop_at:
+        if self._is_late():
             self._stop_all()
 
     def _stop(self, flight: Flight, state: str, message: str) -> None:
@@ -172,12 +162,12 @@ class Engine:
         """Stop the runs that exceed their limit."""
         if time.monotonic() - self._measured < MEMORY_SECONDS:
             return
-        self._measured, limit = time.monotonic(), self.limits.bytes
+        self._measured, limit = time.monotonic(), self.sweep.memory
         for flight in list(self._flights.values()):
             size, _ = processes.usage(flight.child.pid)
             self._peak = max(self._peak, size)
-            if limit and size > limit:
-                sizes = f"{size / 1e9:.1f} GB of memory, more than its limit of {limit / 1e9:g} GB"
+            if limit and size > 1e9 * limit:
+                sizes = f"{size / 1e9:.1f} GB of memory, more than its limit of {limit:g} GB"
                 self._stop(flight, records.FAILED, f"stopped at {sizes}")
 
     def _stop_all(self) -> None:

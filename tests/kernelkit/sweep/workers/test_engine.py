@@ -1,6 +1,7 @@
 """The engine over processes that a test makes up: nothing that they do holds a sweep for good."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from kernelkit.sweep import records, specification
 from kernelkit.sweep.records import Record, SweepFolder
 from kernelkit.sweep.workers import launchers
-from kernelkit.sweep.workers.engine import Engine, WorkerLimits
+from kernelkit.sweep.workers.engine import Engine
 from kernelkit.sweep.workers.run_process import ERROR
 
 
@@ -53,13 +54,13 @@ def run(sweeps):
 
 
 @pytest.fixture
-def work(folder, monkeypatch):
+def work(sweeps, folder, monkeypatch):
     """Make runs with a made-up launcher; returns their states."""
+    sweep = specification.read(sweeps.write("grid: {a: [1]}"))
 
     def work(launcher, *runs, **limits):
         monkeypatch.setattr(launchers, "launcher", lambda *_: launcher)
-        engine = Engine(folder, Path(), WorkerLimits(**limits), lambda *_: None, report=False)
-        engine.work(runs)
+        Engine(replace(sweep, **limits), folder, lambda *_: None, report=False).work(runs)
         return [folder.record(run).state for run in runs]
 
     return work
@@ -115,7 +116,7 @@ def test_a_run_that_never_begins_fails(folder, run, work):
 def test_a_process_that_cannot_be_killed_does_not_hold_the_sweep(run, work, monkeypatch):
     monkeypatch.setattr(launchers, "KILL_SECONDS", 0.05)
 
-    assert work(Launcher(lambda: Child(None)), run, seconds=0.05) == [records.TIMEOUT]
+    assert work(Launcher(lambda: Child(None)), run, time_limit=0.001) == [records.TIMEOUT]
 
 
 def test_a_start_that_is_interrupted_leaves_no_run_running(folder, run, work):
