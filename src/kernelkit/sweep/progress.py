@@ -37,8 +37,6 @@ class SweepProgress:
         self.total = len(self.runs)
         self.ended = self._ended_before = self.total - len(self.remaining)
         self._begun, self._until = time.monotonic(), 0.0
-        for id in sorted(folder.damaged):
-            click.echo(f"{folder.path / id} is damaged: its run will be repeated", self.stream)
 
     def take_up_search(self, ended_before: int) -> None:
         """Show a resumed search, with this many points already finished."""

@@ -54,11 +54,10 @@ class Record:
 
 
 class SweepFolder:
-    """The folder of one sweep; `damaged` are the ids of runs whose state could not be read."""
+    """The folder of one sweep."""
 
     def __init__(self, path: Path) -> None:
         self.path = Path(path)
-        self.damaged: set[str] = set()
 
     def run_folder(self, run: PlannedRun) -> Path:
         """The folder for a run's files."""
@@ -66,13 +65,11 @@ class SweepFolder:
 
     def record(self, run: PlannedRun) -> Record:
         """The state of a run; a run with a damaged state counts as never started."""
-        file = self.run_folder(run) / STATE
-        if file.is_file():
-            with contextlib.suppress(OSError, ValueError, TypeError):
-                record = Record(**json.loads(file.read_text(encoding="utf-8")))
-                if record.state in (*ENDED, *UNFINISHED):
-                    return record
-            self.damaged.add(run.id)
+        with contextlib.suppress(OSError, ValueError, TypeError):
+            text = (self.run_folder(run) / STATE).read_text(encoding="utf-8")
+            record = Record(**json.loads(text))
+            if record.state in (*ENDED, *UNFINISHED):
+                return record
         return Record(parameters=dict(run.overrides))
 
     def write(self, run: PlannedRun, record: Record) -> Record:

@@ -27,7 +27,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import nbformat
 
 from kernelkit import project
 from kernelkit.bundle import packages
@@ -36,9 +38,6 @@ from kernelkit.notebooks import document, parameters
 from kernelkit.notebooks.parameters import Parameter
 from kernelkit.project import Project
 from kernelkit.sweep import sweep_file
-
-if TYPE_CHECKING:
-    import nbformat
 
 Values = dict[str, Any]
 Types = Mapping[str, type | tuple[type, ...]]
@@ -60,7 +59,6 @@ KEYS: Types = {
     "kaggle": dict,
     "keep_best": dict,
 }
-AT_HOME = ("notebook", "workers", "score", "minimize", "warm", "kaggle", "keep_best")
 LIMITS = ("workers", "time_limit", "memory")
 OUTPUT, SEED = "output", "seed"
 LENGTH = 12  # hexadecimal digits of a run's id: 48 bits, for thousands of runs
@@ -137,7 +135,7 @@ def read(path: Path, pairs: Iterable[str] = (), *, kaggle: bool = False) -> Spec
     try:
         check_keys(content, KEYS, "a sweep")
         block = content.pop("kaggle", None) or {}
-        check_keys(block, {key: KEYS[key] for key in KEYS if key not in AT_HOME}, "kaggle")
+        check_keys(block, KEYS, "kaggle")
         content = _with_kaggle_block(content, block) if kaggle else content
         return _checked(path, content, pairs)
     except ParameterError as error:
@@ -195,7 +193,6 @@ def _checked(path: Path, content: Values, pairs: Iterable[str]) -> Specification
             "no score to search by: write `score: NAME`, a number of metrics.json, or set "
             "score in [tool.kernelkit.shown] of pyproject.toml"
         )
-    sweep.run({})  # the base by itself
     space = _without(sweep.search.get("space"), fixed)
     return replace(sweep, search={**sweep.search, "space": space})
 

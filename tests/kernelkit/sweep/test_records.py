@@ -40,7 +40,6 @@ def test_a_damaged_state_counts_as_never_begun(sweeps, run, text):
     (folder.run_folder(run) / records.STATE).write_text(text)
 
     assert folder.record(run).state == records.PENDING
-    assert folder.damaged == {run.id}
 
 
 def test_a_folder_of_another_version_is_refused_and_left_alone(sweeps):

@@ -59,7 +59,6 @@ def test_excluded_combinations_are_left_out(sweeps):
         ("grid: {a: [1]}\ntime_limit: .nan", "not a number"),
         ("grid: {a: [1]}\nmemory: .inf", "not a number"),
         ("grid: {a: [1]}\nsearch: {trials: 3}", "search replaces grid"),
-        ("kaggle: {notebook: x.py}", "kaggle has no key 'notebook'"),
         ("kaggle: {bse: {a: 1}}", "kaggle has no key 'bse': did you mean base?"),
         ("kaggle: {base: [1]}", "base has the wrong type"),
         ("kaggle: [1]", "kaggle has the wrong type"),
