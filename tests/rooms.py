@@ -71,28 +71,26 @@ ROOMS = {
             "wheels": _tools,
             "wheels.session": "",
             "kaggle_api": _tools,
-            "bundle": f"{_tools} notebooks wheels.session",
             "run_folders": _tools,
             "reports": f"{_tools} notebooks run_folders",
             "running": f"{_tools} notebooks run_folders reports",
             "tpu": f"{_tools} notebooks",
             "workspace": f"{_tools} kaggle_api",
-            "plans": f"{_tools} notebooks kaggle_api bundle",
-            "datasets": f"{_tools} kaggle_api bundle plans workspace",
+            "plans": f"{_tools} notebooks kaggle_api wheels.session",
+            "datasets": f"{_tools} kaggle_api plans workspace",
             "submissions": f"{_tools} kaggle_api workspace",
-            "checks": f"{_tools} notebooks kaggle_api bundle tpu wheels workspace plans datasets "
+            "checks": f"{_tools} notebooks kaggle_api tpu wheels workspace plans datasets "
             "run_folders",
-            "pushes": f"{_tools} notebooks kaggle_api bundle run_folders reports running workspace "
+            "pushes": f"{_tools} notebooks kaggle_api run_folders reports running workspace "
             "plans tpu checks submissions",
-            "pulls": f"{_tools} notebooks kaggle_api bundle workspace plans",
-            "queue": f"{_tools} notebooks kaggle_api bundle run_folders workspace plans checks "
-            "pushes",
+            "pulls": f"{_tools} notebooks kaggle_api workspace plans",
+            "queue": f"{_tools} notebooks kaggle_api run_folders workspace plans checks pushes",
             "start": f"{_tools} notebooks kaggle_api plans",
             "doctor": f"{_tools} kaggle_api run_folders plans workspace",
-            "sweep": f"{_tools} notebooks bundle run_folders reports",
+            "sweep": f"{_tools} notebooks plans run_folders reports",
             "live": f"{_tools} run_folders reports",
             "sweep.workers": f"{_tools} run_folders running sweep",
-            "sweep.backends": f"{_tools} notebooks bundle plans checks pushes run_folders sweep "
+            "sweep.backends": f"{_tools} notebooks plans checks pushes run_folders sweep "
             "sweep.workers",
             "commands.options": "terminal",
             "assistant": f"{_tools} run_folders reports",

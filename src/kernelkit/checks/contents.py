@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from kernelkit import machines
-from kernelkit.bundle.build import MAX_BYTES
-from kernelkit.bundle.packages import UNREADABLE, find_secrets
 from kernelkit.checks.findings import Finding, error, warning
 from kernelkit.kaggle_api.client import SOURCES
 from kernelkit.machines import Kind
+from kernelkit.plans.build import MAX_BYTES
+from kernelkit.plans.packages import UNREADABLE, find_secrets
 from kernelkit.plans.plan import Plan
 from kernelkit.run_folders import kit_folder
 from kernelkit.workspace.context import DOCTOR, LEDGER

@@ -16,13 +16,13 @@ from typing import Any, Unpack
 
 from slugify import slugify
 
-from kernelkit.bundle.packages import files_below, find_secrets
 from kernelkit.datasets import versions
 from kernelkit.datasets.targets import Dataset, Target, Variation, body_of
 from kernelkit.errors import ParameterError, PreflightError, RefusedError
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.retries import Failure
 from kernelkit.plans.metadata import PLACEHOLDERS, json_object
+from kernelkit.plans.packages import files_below, find_secrets
 from kernelkit.project import find_project
 from kernelkit.terminal.events import size_of
 from kernelkit.workspace.context import CommandOptions, in_project

@@ -10,12 +10,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from kernelkit.bundle.packages import files_below
 from kernelkit.datasets.targets import Target
 from kernelkit.errors import NetworkError, RefusedError
 from kernelkit.kaggle_api import transfers
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.retries import Failure
+from kernelkit.plans.packages import files_below
 from kernelkit.terminal.events import size_of
 from kernelkit.workspace.context import PushContext
 

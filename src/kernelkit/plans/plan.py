@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from kernelkit import machines, project
-from kernelkit.bundle.build import Bundle, build
 from kernelkit.errors import NotebookError, ParameterError, PreflightError
 from kernelkit.kaggle_api.client import SOURCES, Kernel
 from kernelkit.notebooks import parameters
 from kernelkit.notebooks.document import parameters_source, read_json, read_script
 from kernelkit.plans import metadata
+from kernelkit.plans.build import Bundle, build
 from kernelkit.plans.metadata import Metadata
 from kernelkit.project import Project
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from kernelkit.bundle.cells import OwnCell
 from kernelkit.errors import PreflightError
+from kernelkit.plans.cells import OwnCell
 
 PERCENT = "py:percent"
 MOST_CONFLICTS = 127  # git merge-file exits with their number, and with more for an error

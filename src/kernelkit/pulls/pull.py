@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Unpack
 
 from kernelkit import files
-from kernelkit.bundle import cells
 from kernelkit.errors import NotebookError, ParameterError, PreflightError
 from kernelkit.kaggle_api.client import Kaggle, Kernel
 from kernelkit.notebooks import document
+from kernelkit.plans import cells
 from kernelkit.plans import plan as plans
 from kernelkit.plans.plan import Plan
 from kernelkit.pulls import merge

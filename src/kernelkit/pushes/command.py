@@ -11,7 +11,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack, cast
 
-from kernelkit.bundle.build import MAX_BYTES
 from kernelkit.checks import account, preflight, tpu, wheels
 from kernelkit.checks.findings import Finding
 from kernelkit.errors import (
@@ -26,6 +25,7 @@ from kernelkit.errors import (
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.plans import metadata
 from kernelkit.plans import plan as plans
+from kernelkit.plans.build import MAX_BYTES
 from kernelkit.plans.metadata import PLACEHOLDERS
 from kernelkit.plans.plan import Plan
 from kernelkit.project import Project

@@ -17,13 +17,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from kernelkit.bundle.manifest import MANIFEST
 from kernelkit.errors import OutputsError
 from kernelkit.kaggle_api import transfers
 from kernelkit.kaggle_api.client import Kaggle, Outputs
 from kernelkit.kaggle_api.connection import StoreSession
 from kernelkit.kaggle_api.retries import Failure, FailureKind
 from kernelkit.kaggle_api.transfers import Expected
+from kernelkit.plans.manifest import MANIFEST
 from kernelkit.pushes.proof import Manifest
 from kernelkit.run_folders import kit_folder
 from kernelkit.shown import duration

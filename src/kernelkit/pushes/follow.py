@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
 from kernelkit import machines, project
-from kernelkit.bundle import build
 from kernelkit.errors import (
     CapacityError,
     KernelkitError,
@@ -20,6 +19,7 @@ from kernelkit.errors import (
     of_traceback,
 )
 from kernelkit.kaggle_api.client import Kaggle, Outputs, Quota
+from kernelkit.plans import build
 from kernelkit.pushes import proof
 from kernelkit.pushes.fetch import fetch
 from kernelkit.pushes.proof import Manifest

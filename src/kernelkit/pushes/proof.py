@@ -16,12 +16,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernelkit import files
-from kernelkit.bundle.manifest import MANIFEST
 from kernelkit.kaggle_api import transfers
 from kernelkit.kaggle_api.client import Kaggle, Outputs
 from kernelkit.kaggle_api.connection import StoreSession
 from kernelkit.kaggle_api.retries import Failure, FailureKind
 from kernelkit.kaggle_api.transfers import Expected
+from kernelkit.plans.manifest import MANIFEST
 from kernelkit.run_folders import kit_folder
 from kernelkit.run_folders.log import Entry, decode
 

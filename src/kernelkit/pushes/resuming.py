@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Unpack
 
 from kernelkit import machines
-from kernelkit.bundle.manifest import MANIFEST
 from kernelkit.errors import (
     KernelkitError,
     NetworkError,
@@ -19,6 +18,7 @@ from kernelkit.errors import (
 from kernelkit.kaggle_api.client import Kaggle, Stored
 from kernelkit.kaggle_api.retries import Failure
 from kernelkit.plans import metadata
+from kernelkit.plans.manifest import MANIFEST
 from kernelkit.pushes import fetch, proof
 from kernelkit.pushes.follow import FollowOptions, Run, check_verified, follow
 from kernelkit.pushes.send import look_after_cut_off

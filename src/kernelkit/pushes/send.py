@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from kernelkit.bundle import build
 from kernelkit.checks import account, preflight, tpu, wheels
 from kernelkit.errors import KernelkitError, PreflightError, RefusedError
 from kernelkit.kaggle_api.client import SOURCES, Kaggle, Kernel, Saved, Stored
 from kernelkit.kaggle_api.retries import Failure, FailureKind
+from kernelkit.plans import build
 from kernelkit.plans.plan import Plan
 from kernelkit.pushes.save import save_once
 from kernelkit.terminal.events import from_here

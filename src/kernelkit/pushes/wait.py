@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kernelkit import machines
-from kernelkit.bundle.manifest import MANIFEST
 from kernelkit.errors import DeadlineError, KernelkitError, NetworkError, RefusedError
 from kernelkit.kaggle_api import transfers
 from kernelkit.kaggle_api.client import Kaggle, Outputs, Quota, Status
 from kernelkit.kaggle_api.retries import Failure, FailureKind
+from kernelkit.plans.manifest import MANIFEST
 from kernelkit.pushes import proof
 from kernelkit.pushes.live_log import LiveLog
 from kernelkit.pushes.proof import Evidence, Manifest, Proof

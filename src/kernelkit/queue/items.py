@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from kernelkit import files
-from kernelkit.bundle.build import Bundle, Commit
 from kernelkit.checks import preflight, wheels
 from kernelkit.errors import ParameterError, PreflightError
+from kernelkit.plans.build import Bundle, Commit
 from kernelkit.plans.metadata import Metadata
 from kernelkit.plans.plan import Plan
 from kernelkit.project import Project

@@ -32,10 +32,10 @@ from typing import Any
 import nbformat
 
 from kernelkit import project
-from kernelkit.bundle import packages
 from kernelkit.errors import ParameterError, nearest
 from kernelkit.notebooks import document, parameters
 from kernelkit.notebooks.parameters import Parameter
+from kernelkit.plans import packages
 from kernelkit.project import Project
 from kernelkit.sweep import sweep_file
 

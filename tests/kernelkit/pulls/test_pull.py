@@ -10,9 +10,9 @@ import nbformat
 import pytest
 
 from kernelkit import errors
-from kernelkit.bundle import cells
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.connection import open_connection
+from kernelkit.plans import cells
 from kernelkit.pulls.pull import pull_edits
 from local_kaggle.limits import ServerLimits
 from local_kaggle.server import LocalKaggle

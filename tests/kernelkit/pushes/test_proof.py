@@ -8,12 +8,12 @@ from dataclasses import replace
 import pytest
 
 from kernelkit import errors
-from kernelkit.bundle import build
-from kernelkit.bundle.manifest import MANIFEST
 from kernelkit.kaggle_api import connection, transfers
 from kernelkit.kaggle_api.client import Kaggle, Outputs
 from kernelkit.kaggle_api.retries import Failure
 from kernelkit.kaggle_api.transfers import Expected
+from kernelkit.plans import build
+from kernelkit.plans.manifest import MANIFEST
 from kernelkit.pushes import proof
 from kernelkit.run_folders.log import decode
 from kernelkit.workspace.ledger import Ledger

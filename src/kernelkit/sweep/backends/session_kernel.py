@@ -13,10 +13,10 @@ from slugify import slugify
 
 import kernelkit
 from kernelkit import files, project
-from kernelkit.bundle.cells import literal
 from kernelkit.checks import contents, preflight
 from kernelkit.notebooks import document
 from kernelkit.plans import metadata as kernel_metadata
+from kernelkit.plans.cells import literal
 from kernelkit.project import Project
 from kernelkit.sweep.progress import SweepProgress
 from kernelkit.sweep.specification import PlannedRun

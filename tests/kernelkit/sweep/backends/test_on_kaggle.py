@@ -5,8 +5,8 @@ import shutil
 
 import pytest
 
-from kernelkit.bundle import packages
 from kernelkit.errors import CapacityError, ParameterError, PreflightError, RunFailedError
+from kernelkit.plans import packages
 from kernelkit.sweep.backends import on_kaggle, session_kernel
 from kernelkit.sweep.options import SweepOptions
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kernelkit.bundle.packages import File, reached
+from kernelkit.plans.packages import File, reached
 
 FILES = [
     File("kit/__init__.py", ""),

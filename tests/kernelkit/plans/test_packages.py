@@ -4,9 +4,9 @@ import random
 
 import pytest
 
-from kernelkit.bundle import packages
-from kernelkit.bundle.cells import literal
 from kernelkit.errors import PreflightError
+from kernelkit.plans import packages
+from kernelkit.plans.cells import literal
 
 NASTY = [
     "",

@@ -12,9 +12,9 @@ from dataclasses import replace
 import pytest
 
 from kernelkit import errors, project
-from kernelkit.bundle import build as build_module
-from kernelkit.bundle import manifest
-from kernelkit.bundle.packages import find_secrets
+from kernelkit.plans import build as build_module
+from kernelkit.plans import manifest
+from kernelkit.plans.packages import find_secrets
 
 
 def build(repository, **parameters):

@@ -4,7 +4,7 @@ import string
 
 import pytest
 
-from kernelkit.bundle.packages import find_secrets
+from kernelkit.plans.packages import find_secrets
 
 LETTERS = string.ascii_letters + string.digits
 

@@ -14,8 +14,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from kernelkit.bundle import manifest
-from kernelkit.bundle.packages import File
 from kernelkit.errors import NotebookError
 from kernelkit.notebooks.document import (
     INJECTED_TAG,
@@ -24,6 +22,8 @@ from kernelkit.notebooks.document import (
     cell_source,
     tags,
 )
+from kernelkit.plans import manifest
+from kernelkit.plans.packages import File
 from kernelkit.project import Project
 from kernelkit.wheels import session
 

@@ -19,11 +19,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kernelkit.bundle import packages
-from kernelkit.bundle.cells import Cell, as_json, before, code
-from kernelkit.bundle.cells import notebook as as_notebook
-from kernelkit.bundle.cells import script as as_script
-from kernelkit.bundle.packages import File
 from kernelkit.errors import NotebookError
 from kernelkit.files import git
 from kernelkit.notebooks.document import (
@@ -35,6 +30,11 @@ from kernelkit.notebooks.document import (
     tags,
     takes_parameters,
 )
+from kernelkit.plans import packages
+from kernelkit.plans.cells import Cell, as_json, before, code
+from kernelkit.plans.cells import notebook as as_notebook
+from kernelkit.plans.cells import script as as_script
+from kernelkit.plans.packages import File
 from kernelkit.project import Project
 
 MAX_BYTES = 1_000_000  # Kaggle: "must be less than 1 megabytes" of notebook JSON

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kernelkit.bundle.packages import imported, needed
+from kernelkit.plans.packages import imported, needed
 
 
 @pytest.mark.parametrize(
