@@ -38,8 +38,7 @@ def write_report(
     ended = run_folder.ended(metrics, notebook.stat().st_mtime)
     back = trail.way_back(html.parent) if html.name == kit_folder.REPORT else {}
     page = render(content, metrics, project.shown(folder), folder, ended, back)
-    files.write_text(html, clear(page))
-    return html
+    return files.write_text(html, clear(page))
 
 
 def render(
