@@ -139,7 +139,7 @@ lab: .venv/installed lab-filter ## JupyterLab, with notebooks and their .py pair
 .PHONY: lab-filter
 lab-filter:
 	@git config filter.nbstripout.clean '$(CLEAN)' && git config filter.nbstripout.smudge cat \
-	  && git config merge.notebook.driver '$(BIN)/python -m kernelkit.pulls.driver %O %A %B' \
+	  && git config merge.notebook.driver '$(BIN)/python -m kernelkit.pulls.merge %O %A %B' \
 	  || echo 'no git repository here: outputs are not kept out of commits'
 
 docs: .venv/installed ## docs/reference/cli.md, from the commands' own help

@@ -14,7 +14,7 @@ from kernelkit.kaggle_api.retries import Clock, Retries
 from kernelkit.pushes.command import push_kernel
 from kernelkit.pushes.resuming import resume_push
 from kernelkit.shown import Shown
-from kernelkit.workspace.timing import PollPolicy, SavingPolicy, Timing
+from kernelkit.workspace.timing import PollPolicy, Timing
 
 SHOWN = Shown(
     "macro_f1",
@@ -129,7 +129,7 @@ TIMING = Timing(
     clock=Clock(speed=50),
     timeouts=Timeouts(connect=2.0, read=2.0, authenticate=10.0),
     retries=Retries(first=1.0, longest=5.0, clock=Clock(speed=50)),
-    saving=SavingPolicy(settle=(5.0, 10.0, 20.0)),
+    settle=(5.0, 10.0, 20.0),
     patience=PollPolicy(poll=5.0, slow_poll=5.0),
 )
 

@@ -20,7 +20,7 @@ def test_from_a_push_to_its_request(repository, monkeypatch):
     with Way("kernelkit", without="local_kaggle") as way:  # which stands for Kaggle
         main(["push", "--local", "-p", "files=1"], standalone_mode=False)
         pytest.fail("no request was made")
-    assert {"pushes/command", "pushes/save"} <= set(way.modules)
+    assert {"pushes/command", "pushes/send"} <= set(way.modules)
     assert len(way.modules) <= 30, " ".join(way.modules)
     assert len(way.rooms) <= 9, " ".join(sorted(way.rooms))
 

@@ -51,10 +51,10 @@ def run() -> dict[str, Any]:
 
 def _kit(folder: Path) -> float:
     began = time.perf_counter()
-    kaggle = Kaggle(open_connection(), REHEARSAL.retries)
     push = Push(str(KERNEL), "", "", "cpu", version=1)
     context = PushContext(folder, Events(io.StringIO()), REHEARSAL)
-    fetch(context, kaggle, push, folder, kaggle.outputs(KERNEL, 1))
+    context.kaggle = Kaggle(open_connection(), REHEARSAL.retries)
+    fetch(context, push, folder, context.kaggle.outputs(KERNEL, 1))
     return time.perf_counter() - began
 
 

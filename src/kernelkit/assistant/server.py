@@ -49,13 +49,9 @@ class Tools:
         """
         return await self._run(self._words("rehearse", notebook, parameters), minutes)
 
-    async def rerun(self, notebook: str = "", rows: int = 0, minutes: float = 60) -> Answer:
-        """Run it as a code competition does: again, on hidden data, without internet.
-
-        `rows` above 0 projects the hours for so many rows of the hidden test set.
-        """
-        words = [*self._words("rerun", notebook, ()), *([f"--rows={rows}"] if rows > 0 else [])]
-        return await self._run(words, minutes)
+    async def rerun(self, notebook: str = "", minutes: float = 60) -> Answer:
+        """Run it as a code competition does: again, on hidden data, without internet."""
+        return await self._run(self._words("rerun", notebook, ()), minutes)
 
     async def push(
         self,

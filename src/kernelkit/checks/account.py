@@ -51,7 +51,7 @@ def check_account(
             f'write "id": "{kaggle.username}/{kernel.slug}", or INSERT_USERNAME as the owner'
         )
     # Without a version, Kaggle may still report the one before the ledger's last.
-    last = context.ledger.last(rehearsal=context.events.rehearsal, kernel=str(kernel))
+    last = context.ledger.last(str(kernel))
     warnings = [_active(kaggle, kernel, last.version if last else None, force)]
     warnings += _competition(kaggle, plan) if submits else []
     warnings += [_sessions(kaggle, kernel, machine.kind, force)]

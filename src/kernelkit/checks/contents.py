@@ -251,7 +251,7 @@ def not_held(runs: Path, names: Iterable[str], kind: Kind) -> list[str]:
 
 def _reported(runs: Path, kind: Kind) -> Iterator[tuple[Any, Any]]:
     """The Python version and modules of each session on such a machine, latest first."""
-    for push in reversed(Ledger(runs / LEDGER).of("", rehearsal=False)):
+    for push in reversed(Ledger(runs / LEDGER).of()):
         if push.accelerator == kind:
             folder = Path(push.folder or runs / f"{push.kernel.rpartition('/')[2]}-v{push.version}")
             manifest = read_object(kit_folder.path(folder, kit_folder.MANIFEST))

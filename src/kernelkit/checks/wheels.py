@@ -16,8 +16,7 @@ from packaging.utils import canonicalize_name
 
 from kernelkit import machines
 from kernelkit.checks.contents import lacking, python_seen, read_object
-from kernelkit.datasets import versions
-from kernelkit.datasets.targets import NONE, Dataset
+from kernelkit.datasets.targets import NONE, UNUSABLE, Dataset
 from kernelkit.errors import PreflightError
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.plans.plan import Plan
@@ -27,7 +26,7 @@ from kernelkit.wheels import pip
 from kernelkit.wheels.find import WheelSet, find_wheels, kaggles_python, this_python
 from kernelkit.workspace.context import DOCTOR, PushContext
 
-MISSING = (NONE, *versions.UNUSABLE)
+MISSING = (NONE, *UNUSABLE)
 REHEARSED = "packages"  # in the local Kaggle's folder: what it adds to its image
 
 
@@ -98,11 +97,10 @@ def _upload(context: PushContext, kaggle: Kaggle, chosen: WheelSet, reference: s
     """
     paths = [wheel.path for wheel in chosen.wheels]
     with context.alone(f"dataset {reference}", f"uploads {reference}"):
-        uploaded, dataset = None, Dataset(reference)
+        version, dataset = 0, Dataset(reference)
         if dataset.state(kaggle) in MISSING:
-            notes = f"wheels for {chosen.words}"
-            uploaded = versions.upload(context, kaggle, dataset, paths, notes)
-        versions.await_ready(context, kaggle, dataset, uploaded)
+            version = dataset.upload(context, paths, f"wheels for {chosen.words}")
+        dataset.await_ready(context, version)
 
 
 def _installed(project: Project) -> set[str]:

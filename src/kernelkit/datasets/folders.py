@@ -16,7 +16,6 @@ from typing import Any, Unpack
 
 from slugify import slugify
 
-from kernelkit.datasets import versions
 from kernelkit.datasets.targets import Dataset, Target, Variation, body_of
 from kernelkit.errors import ParameterError, PreflightError, RefusedError
 from kernelkit.kaggle_api.client import Kaggle
@@ -118,20 +117,22 @@ def upload(
     # write would be uploaded too.
     own = find_project(folder)
     context = in_project(options, own if (own.root / "pyproject.toml").is_file() else None)
-    _refuse_leaks(folder)
     entries = _entries(folder)
+    _refuse_leaks(folder)
     if dry_run:
-        sizes = versions.sizes_of(entries)
+        skipped = [folder / name for name in SKIPPED]
+        files = [path for path in files_below(folder) if path not in skipped]
+        sizes = {path.relative_to(folder).as_posix(): path.stat().st_size for path in files}
         lines = "\n".join(f"  {name}, {size_of(size)}" for name, size in sizes.items())
         total = size_of(sum(sizes.values()))
         context.events("dry run", f"nothing was sent; this would be {total}:\n{lines}", files=sizes)
         return ""
-    with context.asking() as kaggle:
+    with context.connect() as kaggle:
         _refuse_leaks(folder, kaggle.connection.secrets)
         target = prepare(kaggle)
-        uploaded = versions.upload(context, kaggle, target, entries, notes)
-        versions.await_ready(context, kaggle, target, uploaded)
-    source = target.source(uploaded.version)
+        version = target.upload(context, entries, notes)
+        target.await_ready(context, version)
+    source = target.source(version)
     kind = target.service.removesuffix("s")
     text = f'{target.reference} is ready: "{kind}_sources": ["{source}"]'
     context.events(kind, text, ref=source)

@@ -1,63 +1,170 @@
-"""What has versions at Kaggle, and by which methods and fields: datasets, variations of models."""
+"""What has versions at Kaggle, datasets and variations of models: upload one, wait until it is
+ready."""
 
 from __future__ import annotations
 
+import tempfile
+import zipfile
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, ClassVar
 
+from kernelkit.errors import NetworkError, RefusedError
+from kernelkit.kaggle_api import transfers
 from kernelkit.kaggle_api.client import Kaggle
+from kernelkit.kaggle_api.retries import Failure
+from kernelkit.plans.packages import files_below
+from kernelkit.terminal.events import size_of
+from kernelkit.workspace.context import PushContext
 
+WORKERS = 4
+READY_SECONDS = 3600.0  # for Kaggle to make uploaded files usable
+LOOK_SECONDS = 10.0  # from a lost answer to the look for the version
 LICENCE = "other"
 NONE = "not there"  # the state of a dataset that does not exist
+UNUSABLE = ("failed", "deleted")  # the states of what no kernel will ever get
 
 Request = tuple[str, dict[str, Any]]  # a method and its fields
 
 
 @dataclass(frozen=True)
-class Dataset:
-    """A dataset, "owner/slug"."""
+class Target(ABC):
+    """What is uploaded, by the name that Kaggle knows it by."""
 
     reference: str
-    service, files = "datasets", "dataset_files"  # Kaggle's service, and the field of a list
+    service: ClassVar[str]  # Kaggle's
 
-    def source(self, _version: int) -> str:
+    @abstractmethod
+    def source(self, version: int) -> str:
+        """What a kernel's metadata names."""
+
+    @abstractmethod
+    def latest(self, kaggle: Kaggle) -> int | None:
+        """The latest version; None where there is none. Raises `Failure`."""
+
+    @abstractmethod
+    def state(self, kaggle: Kaggle, until: float | None = None, version: int = 0) -> str:
+        """The state of a version, by default the newest: "ready", … or `NONE`.
+
+        `until`: when to give up asking. Raises `Failure`.
+        """
+
+    @abstractmethod
+    def creation(self, files: list[Any], notes: str | None) -> Request:
+        """What makes it, or with `notes` another version of it."""
+
+    def upload(self, context: PushContext, entries: list[Path], notes: str) -> int:
+        """Make it, or a new version of it, of these files and folders; returns the version.
+
+        Raises `Failure`, and `RefusedError` where Kaggle does not take it.
+        """
+        before = self.latest(context.kaggle)
+        with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(WORKERS) as pool:
+            folder = Path(scratch)
+            tokens = list(pool.map(lambda entry: self._send(context, entry, folder), entries))
+        version = self._create_once(context.kaggle, before, tokens, notes)
+        context.events("uploaded", f"{self.reference} version {version}", version=version)
+        return version
+
+    def await_ready(self, context: PushContext, version: int = 0) -> None:
+        """Wait until kernels can use this version, or any: Kaggle unpacks after the upload.
+
+        Raises `Failure`, `RefusedError` where Kaggle could not, `NetworkError` past the time.
+        """
+        clock = context.kaggle.retries.clock
+        end = clock.now() + READY_SECONDS
+        while clock.now() < end:
+            state = self.state(context.kaggle, end, version)
+            if state in UNUSABLE:
+                raise RefusedError(f"Kaggle could not make {self.reference} usable: it is {state}")
+            if state == "ready":
+                served = self.latest(context.kaggle) or 0 if version else 0
+                if served >= version:
+                    return
+                state = f"version {served} is still served"
+            context.events("progress", f"{self.reference}: {state.replace('_', ' ')}")
+            clock.sleep(context.timing.patience.poll)
+        page = f"https://www.kaggle.com/{self.service}/{self.reference}"
+        raise NetworkError(f"{self.reference} is not ready yet: see {page}")
+
+    def _send(self, context: PushContext, entry: Path, scratch: Path) -> str:
+        """Upload one file, or a folder as an archive; the token that names it to Kaggle."""
+        from kagglesdk.blobs.types.blob_api_service import ApiBlobType
+
+        kind = ApiBlobType[self.service.removesuffix("s").upper()]
+        file = entry
+        if entry.is_dir():
+            file = scratch / f"{entry.name}.zip"
+            with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as packed:
+                for path in files_below(entry):
+                    packed.write(path, path.relative_to(entry).as_posix())
+        token = transfers.upload(
+            context.kaggle, file, "StartBlobUpload", "blobs", type=kind, name=file.name
+        )
+        context.events("sent", f"{file.name}, {size_of(file.stat().st_size)}")
+        if file != entry:
+            file.unlink()
+        return token
+
+    def _create_once(
+        self, kaggle: Kaggle, before: int | None, tokens: list[str], notes: str
+    ) -> int:
+        """Make one new version, even where Kaggle's answer is lost; its number."""
+        from kagglesdk.datasets.types.dataset_api_service import ApiDatasetNewFile
+
+        files = [ApiDatasetNewFile.from_dict({"token": token}) for token in tokens]
+        method, fields = self.creation(files, None if before is None else notes)
+        try:
+            answer = kaggle.once(method, self.service, **fields)
+        except Failure as failure:
+            if not failure.is_transient:
+                raise
+            kaggle.retries.clock.sleep(LOOK_SECONDS)
+            version = self.latest(kaggle)
+            if version is None or version == before:
+                raise
+            return version
+        if answer.error or (getattr(answer, "status", "") or "").lower() == "error":
+            reason = answer.error or "no reason"
+            raise RefusedError(f"Kaggle did not take {self.reference}: {reason}")
+        return (before or 0) + 1
+
+
+@dataclass(frozen=True)
+class Dataset(Target):
+    """A dataset, "owner/slug"."""
+
+    service = "datasets"
+
+    def source(self, version: int) -> str:
         """What a kernel's metadata names."""
         return self.reference
 
     def latest(self, kaggle: Kaggle) -> int | None:
-        """The latest version, None where there is no such dataset. Raises `Failure`."""
+        """The latest version; None where there is no such dataset. Raises `Failure`."""
         answer = kaggle.if_there("GetDataset", self.service, None, **self._name())
         return (answer.current_version_number or 1) if answer else None
 
-    def state(self, kaggle: Kaggle, until: float | None = None, _version: int = 0) -> str:
-        """The state of the newest version: "ready", … or `NONE`.
-
-        `until`: when to give up asking. Raises `Failure`.
-        """
+    def state(self, kaggle: Kaggle, until: float | None = None, version: int = 0) -> str:
+        """The state of the newest version. Raises `Failure`."""
         answer = kaggle.if_there("GetDatasetStatus", self.service, until, **self._name())
         return str(answer.status.name).lower() if answer else NONE
-
-    def listing(self, version: int) -> Request:
-        """What lists the files of a version."""
-        return "ListDatasetFiles", {**self._name(), "dataset_version_number": version}
 
     def creation(self, files: list[Any], notes: str | None) -> Request:
         """What makes the dataset, or with `notes` another version of it."""
         from kagglesdk.datasets.types.dataset_api_service import ApiCreateDatasetVersionRequestBody
 
-        if notes is None:
-            owner, _, slug = self.reference.partition("/")
-            named = {"owner_slug": owner, "slug": slug, "title": slug.replace("-", " ")}
-            return "CreateDataset", {
-                **named,
-                "license_name": LICENCE,
-                "is_private": True,
-                "files": files,
-            }
-        body = ApiCreateDatasetVersionRequestBody()
-        body.version_notes, body.files = notes, files
-        return "CreateDatasetVersion", {**self._name(), "body": body}
+        if notes is not None:
+            body = ApiCreateDatasetVersionRequestBody()
+            body.version_notes, body.files = notes, files
+            return "CreateDatasetVersion", {**self._name(), "body": body}
+        owner, _, slug = self.reference.partition("/")
+        fields = {"owner_slug": owner, "slug": slug, "title": slug.replace("-", " ")}
+        own = {"license_name": LICENCE, "is_private": True, "files": files}
+        return "CreateDataset", fields | own
 
     def _name(self) -> dict[str, Any]:
         owner, _, slug = self.reference.partition("/")
@@ -65,62 +172,55 @@ class Dataset:
 
 
 @dataclass(frozen=True)
-class Variation:
+class Variation(Target):
     """A variation of a model, "owner/model/framework/variation", and its file of metadata."""
 
-    reference: str
     settings: Mapping[str, Any]
-    service, files = "models", "files"
+    service = "models"
 
     def source(self, version: int) -> str:
         """What a kernel's metadata names."""
         return f"{self.reference}/{version}"
 
     def latest(self, kaggle: Kaggle) -> int | None:
-        """The latest version, None where there is no such variation. Raises `Failure`."""
+        """The latest version; None where there is no such variation. Raises `Failure`."""
         answer = kaggle.if_there("GetModelInstance", self.service, None, **self._name())
         return (answer.version_number or 1) if answer else None
 
     def state(self, kaggle: Kaggle, until: float | None = None, version: int = 0) -> str:
         """ "ready" once the files of the version are listed, "failed" or "processing" before."""
-        method, fields = self.listing(version)
-        answer = kaggle.if_there(method, self.service, until, **fields)
+        name = self._name()
+        answer = kaggle.if_there(
+            "ListModelInstanceVersionFiles", self.service, until, **name, version_number=version
+        )
         if answer and answer.files:
             return "ready"
-        name = self._name()
         own = name.pop("instance_slug"), name.pop("framework")
         answer = kaggle.if_there("ListModelInstances", self.service, until, **name)
         variations = answer.instances if answer else ()
         states = {(each.slug, each.framework): each.status.name for each in variations}
         return "failed" if states.get(own) == "FAILED" else "processing"
 
-    def listing(self, version: int) -> Request:
-        """What lists the files of a version."""
-        return "ListModelInstanceVersionFiles", {**self._name(), "version_number": version}
-
     def creation(self, files: list[Any], notes: str | None) -> Request:
         """What makes the variation, or with `notes` another version of it."""
+        name = self._name()
         if notes is None:
-            name = {key: self._name()[key] for key in ("owner_slug", "model_slug")}
             method, body = "CreateModelInstance", body_of("", self.settings)
+            name = {key: name[key] for key in ("owner_slug", "model_slug")}
         else:
-            name, method = self._name(), "CreateModelInstanceVersion"
+            method = "CreateModelInstanceVersion"
             body = body_of("Version", {"versionNotes": notes})
         body.files = files
         return method, {**name, "body": body}
 
     def _name(self) -> dict[str, Any]:
         owner, model, framework, slug = self.reference.split("/")
-        framework = body_of("", {"framework": framework}).framework
         return {
             "owner_slug": owner,
             "model_slug": model,
-            "framework": framework,
+            "framework": body_of("", {"framework": framework}).framework,
             "instance_slug": slug,
         }
-
-
-Target = Dataset | Variation
 
 
 def body_of(kind: str, settings: Mapping[str, Any]) -> Any:

@@ -45,7 +45,7 @@ def examine(
     token, `NetworkError` if Kaggle does not answer.
     """
     context = in_project(options)
-    with context.ending(), context.asking() as kaggle:
+    with context.ending(), context.connect() as kaggle:
         context.events("account", f"the credentials are {kaggle.username}'s")
         names = [KERNELS["cpu"]] * run + [KERNELS["tpu"]] * tpu
         kernels = " and ".join(f"{kaggle.username}/{name}" for name in names)

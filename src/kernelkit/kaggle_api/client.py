@@ -1,6 +1,6 @@
 """The part of Kaggle's API that the kit uses: typed answers, classified failures.
 
-Reads are repeated after transient failures. `save` is not: see `kernelkit.pushes.save`.
+Reads are repeated after transient failures. `save` is not: see `kernelkit.pushes.send`.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Saved:
     """Kaggle's answer to a push: its version, its name for the kernel, and what it refused.
 
     `stored` is the version as read back, if Kaggle shows it; `recovered`: the answer was lost or
-    named another version; `twins`: other versions that the same push created, sent more than once.
+    named another version.
     """
 
     version: int
@@ -75,8 +75,6 @@ class Saved:
     refused_tags: tuple[str, ...] = ()
     recovered: bool = False
     stored: Stored | None = None
-    resent_after: int | None = None
-    twins: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -202,7 +200,7 @@ class Kaggle:
         answer = self.if_there("GetKernelSessionStatus", until=until, **_name(kernel, version))
         return answer and Status(answer.status.name.lower(), answer.failure_message or "")
 
-    def outputs(self, kernel: Kernel, version: int, until: float | None = None) -> Outputs:
+    def outputs(self, kernel: Kernel, version: int | None, until: float | None = None) -> Outputs:
         """All files and the log of a version's session, paged to the end."""
         links: dict[str, str] = {}
         log = ""
@@ -211,9 +209,9 @@ class Kaggle:
             log = log or answer.log or ""
         return Outputs(links, log)
 
-    def sizes(self, kernel: Kernel, version: int, until: float | None = None) -> dict[str, int]:
+    def sizes(self, kernel: Kernel, version: int) -> dict[str, int]:
         """Bytes of each output file of a version, by name."""
-        answers = self.pages("ListKernelFiles", _name(kernel, version), until)
+        answers = self.pages("ListKernelFiles", _name(kernel, version))
         return {file.name: file.size for answer in answers for file in answer.files or []}
 
     def delete(self, kernel: Kernel) -> None:

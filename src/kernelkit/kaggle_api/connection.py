@@ -28,7 +28,6 @@ T = TypeVar("T")
 
 CREDENTIALS = "checking the credentials"
 PRODUCTION = "https://api.kaggle.com/v1"
-LONGEST = 500_000_000  # bytes of an answer, which may contain a session's log
 
 NO_CREDENTIALS = (
     "no Kaggle credentials, or Kaggle does not accept them: make a token at "
@@ -249,21 +248,12 @@ def within(seconds: float, call: Callable[[], T]) -> T:
 
 
 def _whole(send: Callable[[], requests.Response], seconds: float) -> requests.Response:
-    """The response of `send`, with its body read, within this many seconds.
-
-    Raises `requests.ConnectionError` for a body of more than `LONGEST` bytes.
-    """
+    """The response of `send`, with its body read, within this many seconds."""
     begun: list[requests.Response] = []
 
     def read() -> requests.Response:
         begun.append(send())
-        body = bytearray()
-        for chunk in begun[0].iter_content(1 << 20):
-            body += chunk
-            if len(body) > LONGEST:
-                begun[0].close()
-                raise requests.exceptions.ConnectionError(f"more than {LONGEST:,} bytes arrived")
-        begun[0]._content = bytes(body)  # where requests stores the body
+        _ = begun[0].content  # where requests stores the body
         return begun[0]
 
     try:

@@ -1,14 +1,22 @@
-"""One file merged three ways: as it is here, as it was pushed, and as it is at Kaggle now."""
+"""One file merged three ways: as it is here, as it was pushed, and as it is at Kaggle now.
+
+It is also git's merge driver for notebooks, whose cells are merged as text, and whose outputs stay.
+Git calls it with three files, the ancestor's, ours and theirs, and takes what it leaves in ours:
+
+    git config merge.notebook.driver 'python -m kernelkit.pulls.merge %O %A %B'
+"""
 
 from __future__ import annotations
 
 import subprocess
+import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from kernelkit.errors import PreflightError
+from kernelkit import files
+from kernelkit.errors import KernelkitError, PreflightError
 from kernelkit.plans.cells import OwnCell
 
 PERCENT = "py:percent"
@@ -67,3 +75,27 @@ def into_notebook(text: str, notebook: Path) -> str:
     before = nbformat.read(notebook, as_version=4)
     after = jupytext.reads(text, fmt=PERCENT)
     return str(nbformat.writes(combine_inputs_with_outputs(after, before)))
+
+
+def drive(ancestor: Path, ours: Path, theirs: Path) -> int:
+    """Merge into `ours`; 1 where cells conflict or one is no notebook, and ours stays as it is."""
+    import nbformat
+
+    try:
+        notebooks = [nbformat.read(path, as_version=4) for path in (ours, ancestor, theirs)]
+        here, before, there = (as_text((), notebook) for notebook in notebooks)
+        text, conflicts = merged(here, before, there, ("ours", "ancestor", "theirs"))
+    except KernelkitError as error:
+        print(f"kernelkit: {error}", file=sys.stderr)
+        return 1
+    except Exception:  # nbformat raises a dozen kinds
+        return 1
+    if conflicts:
+        print(f"kernelkit: {conflicts} conflicts: merge the .py half", file=sys.stderr)
+        return 1
+    files.write_text(ours, into_notebook(text, ours))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(drive(*map(Path, sys.argv[1:4])))

@@ -25,10 +25,9 @@ COPIES = "pulled"  # in the folder of runs: files as they were before
 
 @dataclass(frozen=True)
 class Edit:
-    """A file that was edited on Kaggle: as it is here, as it will be, and its conflicts."""
+    """A file that was edited on Kaggle: as it will be, and its conflicts."""
 
     path: Path
-    here: str
     merged: str
     conflicts: int
 
@@ -52,16 +51,19 @@ def pull_edits(
     where edits conflict: then the files hold both, between git's marks.
     """
     context = in_project(options, metadata)
-    with context.ending(), context.asking() as kaggle:
+    with context.ending(), context.connect() as kaggle:
         planned = plans.make(None, (), metadata, None, None)
         planned = planned.owned_by(kaggle.username, anyone=kaggle.connection.rehearses)
         edited, newest = _stored(kaggle, planned.kernel, version)
         number = base or _pushed_before(context, planned.kernel, newest)
         pushed, _ = _stored(kaggle, planned.kernel, number)
         labels = ["here", f"version {number}", f"version {newest}"]
-        edits = list(_edits(planned, pushed, edited, labels))
-        for edit in edits:
-            context.events("diff", _difference(edit), path=str(edit.path))
+        edits = []
+        for path, here, before, after in _changes(planned, pushed, edited):
+            text, conflicts = merge.merged(here, before, after, labels)
+            if text != here:
+                edits.append(Edit(path, text, conflicts))
+                context.events("diff", _difference(path, here, text), path=str(path))
         if not edits:
             words = f"version {newest} of {planned.kernel} holds no edit that is not here"
             context.events("pulled", words, files=[])
@@ -80,7 +82,7 @@ def _stored(kaggle: Kaggle, kernel: Kernel, version: int | None) -> tuple[str, i
 
 
 def _pushed_before(context: PushContext, kernel: Kernel, newest: int) -> int:
-    pushes = context.ledger.of(str(kernel), rehearsal=context.events.rehearsal)
+    pushes = context.ledger.of(str(kernel))
     versions = [push.version for push in pushes if push.version and push.version <= newest]
     if not versions:
         raise ParameterError(
@@ -90,32 +92,27 @@ def _pushed_before(context: PushContext, kernel: Kernel, newest: int) -> int:
     return max(versions)
 
 
-def _edits(plan: Plan, pushed: str, edited: str, labels: list[str]) -> Iterator[Edit]:
+def _changes(plan: Plan, pushed: str, edited: str) -> Iterator[tuple[Path, str, str, str]]:
+    """Each file that was edited on Kaggle: its path, and its text here, as pushed and as edited."""
     before, after = cells.carried(pushed), cells.carried(edited)
     for name, text in after.items():
         if text != before.get(name):
             path = _place(plan, name)
             here = path.read_text("utf-8") if path.is_file() else ""
-            yield from _edit(path, here, before.get(name, ""), text, labels)
+            yield path, here, before.get(name, ""), text
     code_file = plan.metadata.code_file
     if plan.metadata.is_script:
         own = cells.own_script(pushed), cells.own_script(edited)
         if own[0] != own[1]:
-            yield from _edit(code_file, code_file.read_text("utf-8"), *own, labels)
+            yield code_file, code_file.read_text("utf-8"), *own
         return
     sources = cells.own_cells(pushed), cells.own_cells(edited)
     if sources[0] != sources[1]:
         half = document.text_half(code_file) or code_file
         notebook = document.read(half)
-        text = half.read_text("utf-8") if half.suffix == ".py" else merge.as_text((), notebook)
-        before_text, after_text = (merge.as_text(each, notebook) for each in sources)
-        yield from _edit(half, text, before_text, after_text, labels)
-
-
-def _edit(path: Path, here: str, pushed: str, edited: str, labels: list[str]) -> Iterator[Edit]:
-    text, conflicts = merge.merged(here, pushed, edited, labels)
-    if text != here:
-        yield Edit(path, here, text, conflicts)
+        here = half.read_text("utf-8") if half.suffix == ".py" else merge.as_text((), notebook)
+        was, now = (merge.as_text(each, notebook) for each in sources)
+        yield half, here, was, now
 
 
 def _place(plan: Plan, name: str) -> Path:
@@ -129,11 +126,10 @@ def _place(plan: Plan, name: str) -> Path:
     return place
 
 
-def _difference(edit: Edit) -> str:
-    lines = difflib.unified_diff(
-        edit.here.splitlines(), edit.merged.splitlines(), "here", "merged", lineterm=""
-    )
-    return safe_text.plain("\n".join([from_here(edit.path), *lines]))
+def _difference(path: Path, here: str, text: str) -> str:
+    lines = here.splitlines(), text.splitlines()
+    shown = difflib.unified_diff(*lines, "here", "merged", lineterm="")
+    return safe_text.plain("\n".join([from_here(path), *shown]))
 
 
 def _write(context: PushContext, plan: Plan, edits: list[Edit], name: str) -> None:

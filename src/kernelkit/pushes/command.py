@@ -12,26 +12,28 @@ from pathlib import Path
 from typing import Any, Unpack, cast
 
 from kernelkit.checks import account, preflight, tpu, wheels
-from kernelkit.checks.findings import Finding
 from kernelkit.errors import (
-    CapacityError,
     CredentialsError,
-    KernelBusyError,
     KernelkitError,
     NetworkError,
     ParameterError,
     PreflightError,
 )
-from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.plans import metadata
 from kernelkit.plans import plan as plans
 from kernelkit.plans.build import MAX_BYTES
 from kernelkit.plans.metadata import PLACEHOLDERS
 from kernelkit.plans.plan import Plan
 from kernelkit.project import Project
-from kernelkit.pushes.follow import FollowOptions, follow
+from kernelkit.pushes.follow import Run
 from kernelkit.pushes.resuming import stored_version
-from kernelkit.pushes.send import draft, look_after_cut_off, prepare, repeated, send
+from kernelkit.pushes.send import (
+    draft,
+    look_after_cut_off,
+    prepare,
+    repeated,
+    send,
+)
 from kernelkit.run_folders import claims
 from kernelkit.terminal.events import from_here, size_of
 from kernelkit.workspace.context import CommandOptions, PushContext, in_project
@@ -42,7 +44,7 @@ class PushOptions(preflight.PlanOptions, total=False):
     """The keyword arguments of `push_kernel`, in addition to those of its plan.
 
     dry_run      run the checks and show what would be sent, without sending it
-    offline      with dry_run: skip the checks that need Kaggle
+    offline      run only the checks that need no Kaggle, without sending anything
     wait         False: return once the run is pushed
     chain        first push the kernels of this repository that it reads, with their default
                  parameters, and wait for each; skip those that are up to date
@@ -86,7 +88,7 @@ def push_kernel(
         notebook, parameters = Path(folders[0]), [p for p in parameters if p != folders[0]]
     if options.get("chain"):
         _push_needed(notebook, parameters, options)
-    return _plan_and_push(notebook, parameters, options)
+    return _push(notebook, parameters, options)
 
 
 def _push_needed(
@@ -110,14 +112,14 @@ def _push_needed(
         context.events("chain", kernel.slug)
         own = cast("PushOptions", settings | {"metadata": kernel.path})
         try:
-            _plan_and_push(None, (), own, last=False)
+            _push(None, (), own, last=False)
         except KernelkitError:
             context.events("stopped", f"the chain ends with {kernel.slug}")
             raise
     context.events("chain", planned[-1].metadata.slug)
 
 
-def _plan_and_push(
+def _push(
     notebook: Path | None,
     parameters: Sequence[str] | Mapping[str, Any],
     options: PushOptions,
@@ -135,105 +137,33 @@ def _plan_and_push(
     with context.ending():
         if output := options.get("output"):
             claims.check_free(output)
-        own = {"project_here": options.get("project"), "starts": options.get("starts", ())}
-        plan, findings = preflight.plan_and_check(notebook, parameters, options, **own)
-        compile_now = options.get("check_tpu", False)
-        if compile_now or plan.kind == "tpu":
-            tpu.before_push(context, plan, findings, compile_now=compile_now)
-        _report_bundle(context, plan, findings)
-        preflight.check_submission(plan.metadata, options.get("submit"))
+        plan = _checked(context, notebook, parameters, options)
         chained = options.get("chain", False)
         context = replace(context, catalogue=plan.catalogue, owner=plan.account, chained=chained)
-        if options.get("dry_run"):
-            _dry_run(context, plan, findings, options)
+        if options.get("offline"):
+            wheels.attach(context, plan, plan.metadata.owner or PLACEHOLDERS[0])
+            context.events("checked", "nothing to correct before a push")
             return None
-        preflight.stop_on_errors(findings)
+        if options.get("dry_run"):
+            _dry_run(context, plan, options)
+            return None
         if context.local and options.get("packages"):
             wheels.for_rehearsal(context, plan)
         return _send_and_follow(context, plan, options, last=last)
 
 
-def _send_and_follow(
-    context: PushContext, plan: Plan, options: PushOptions, *, last: bool
-) -> Path | None:
-    """Send the plan, or resume an identical earlier push, and follow it to its end."""
-    once, chained = options.get("once", False), options.get("chain", False)
-    force, submit = options.get("force", False), options.get("submit")
-    push = quota = None
-    with context.connect() as kaggle:
-        plan = prepare(context, plan, kaggle, continues=options.get("continues", False))
-        with context.alone_with(str(plan.kernel)):  # so that the checks still hold when it is sent
-            look_after_cut_off(context, kaggle, plan.kernel)
-            if (once or chained) and not force:
-                push = repeated(context, kaggle, draft(context, plan, kaggle), latest=chained)
-            if push:
-                text = stored_version(kaggle, push).text
-                words = f"{push.reference} is {push.state}, and nothing changed since"
-                context.events("skipped", words, kernel=push.kernel, version=push.version)
-            else:
-                submits = submit is not None
-                quota = account.check_account(context, plan, kaggle, force=force, submits=submits)
-                push = send(context, plan, kaggle, force=force, stays=options.get("stays", ()))
-                text = plan.bundle.text
-        output, wait = options.get("output"), options.get("wait", True)
-        folder = context.folder(push)
-        needed = output or submit is not None or (wait and not chained and not folder.is_dir())
-        if push.state == COMPLETE and not needed:
-            return folder
-        if not wait:
-            context.events("left", f"not waiting. {context.how_to_resume(push)}")
-            return None
-        follows = FollowOptions(output=output, submit=submit, quota=quota, last=last)
-        return follow(context, kaggle, push, text, **follows | {"submit_once": once})
-
-
-def _dry_run(
-    context: PushContext, plan: Plan, findings: list[Finding], options: PushOptions
-) -> None:
-    """Run the online checks too, show the request, and raise the errors that would have stopped
-    it."""
-    if options.get("offline"):
-        wheels.attach(context, plan, plan.metadata.owner or PLACEHOLDERS[0])
-        preflight.stop_on_errors(findings)
-        context.events("checked", "nothing to correct before a push")
-        return
-    wheels_checked = False  # they need a package index, but no account
-    try:
-        with context.connect() as kaggle:
-            plan, leaks = account.with_account(context, plan, kaggle)
-            findings += [leak for leak in leaks if leak not in findings]
-            if options.get("continues"):
-                plan = account.continuing(context, plan, kaggle)
-            wheels_checked = True
-            plan = wheels.attach(context, plan, kaggle.username)
-            _look_back(context, plan, kaggle)
-            force, submits = options.get("force", False), options.get("submit") is not None
-            account.check_account(context, plan, kaggle, force=force, submits=submits)
-    except (CredentialsError, NetworkError) as error:
-        context.events("warning", f"the online checks were skipped: {error}")
-        if not wheels_checked:
-            plan = wheels.attach(context, plan, plan.metadata.owner or PLACEHOLDERS[0])
-    except (KernelBusyError, CapacityError) as error:  # may be over by the time of the push
-        context.events("warning", f"a push would be refused for now: {error}")
-    request = {name: value for name, value in plan.save_fields.items() if name != "text"}
-    lines = "\n".join(f"{name} = {value!r}" for name, value in request.items())
-    context.events("dry run", f"nothing was sent; this would be:\n{lines}", request=request)
-    preflight.stop_on_errors(findings)
-
-
-def _look_back(context: PushContext, plan: Plan, kaggle: Kaggle) -> None:
-    """Report an identical push; raise for missing own sources, unless a chain will push them."""
-    try:
-        if earlier := repeated(context, kaggle, draft(context, plan, kaggle)):
-            context.events("identical", f"to {earlier.reference} ({earlier.state})")
-    except PreflightError as error:
-        if not context.chained:
-            raise
-        context.events("warning", f"for now, before the chain has run: {error}")
-
-
-def _report_bundle(context: PushContext, plan: Plan, findings: Sequence[Finding]) -> None:
-    """Report the bundle, its parameters and the warnings of the checks."""
+def _checked(
+    context: PushContext,
+    notebook: Path | None,
+    parameters: Sequence[str] | Mapping[str, Any],
+    options: PushOptions,
+) -> Plan:
+    """The plan, after all checks that need no network; raises `PreflightError`."""
+    own = {"project_here": options.get("project"), "starts": options.get("starts", ())}
+    plan, findings = preflight.plan_and_check(notebook, parameters, options, **own)
+    compile_now = options.get("check_tpu", False)
+    if compile_now or plan.kind == "tpu":
+        tpu.before_push(context, plan, findings, compile_now=compile_now)
     bundle = plan.bundle
     carried = f" with {', '.join(bundle.packages)}" if bundle.packages else ""
     git = f"git {bundle.commit}" if bundle.commit.sha else "no git commit"
@@ -252,3 +182,67 @@ def _report_bundle(context: PushContext, plan: Plan, findings: Sequence[Finding]
     for finding in findings:
         if finding.level != "error":  # an error ends the push, and the exception carries its text
             context.events(finding.level, finding.text)
+    preflight.check_submission(plan.metadata, options.get("submit"))
+    preflight.stop_on_errors(findings)
+    return plan
+
+
+def _dry_run(context: PushContext, plan: Plan, options: PushOptions) -> None:
+    """Run the online checks too, if Kaggle can be reached, and show the request."""
+    try:
+        with context.connect():
+            continues = options.get("continues", False)
+            plan = prepare(context, plan, continues=continues, upload=False)
+            try:
+                if earlier := repeated(context, draft(context, plan)):
+                    context.events("identical", f"to {earlier.reference} ({earlier.state})")
+            except PreflightError as error:
+                if not context.chained:
+                    raise
+                context.events("warning", f"for now, before the chain has run: {error}")
+            _check_account(context, plan, options)
+    except (CredentialsError, NetworkError) as error:
+        context.events("warning", f"the online checks were skipped: {error}")
+        plan = wheels.attach(context, plan, plan.metadata.owner or PLACEHOLDERS[0])
+    request = {name: value for name, value in plan.save_fields.items() if name != "text"}
+    lines = "\n".join(f"{name} = {value!r}" for name, value in request.items())
+    context.events("dry run", f"nothing was sent; this would be:\n{lines}", request=request)
+
+
+def _check_account(context: PushContext, plan: Plan, options: PushOptions) -> None:
+    """Check the account and tell its state; raises what would stop the push."""
+    force, submits = options.get("force", False), options.get("submit") is not None
+    account.check_account(context, plan, context.kaggle, force=force, submits=submits)
+
+
+def _send_and_follow(
+    context: PushContext, plan: Plan, options: PushOptions, *, last: bool
+) -> Path | None:
+    """Send the plan, or resume an identical earlier push, and follow it to its end."""
+    once, chained = options.get("once", False), context.chained
+    output, submit = options.get("output"), options.get("submit")
+    force, wait = options.get("force", False), options.get("wait", True)
+    with context.connect():
+        plan = prepare(context, plan, continues=options.get("continues", False))
+        with context.alone_with(str(plan.kernel)):  # so that the checks still hold when it is sent
+            look_after_cut_off(context, plan.kernel)
+            earlier = None
+            if (once or chained) and not force:
+                earlier = repeated(context, draft(context, plan), latest=chained)
+            if earlier:
+                push, text = earlier, stored_version(context, earlier).text
+                words = f"{push.reference} is {push.state}, and nothing changed since"
+                context.events("skipped", words, kernel=push.kernel, version=push.version)
+            else:
+                _check_account(context, plan, options)
+                push = replace(draft(context, plan), stays=list(options.get("stays", ())))
+                push = send(context, plan, push, force=force)
+                text = plan.bundle.text
+        folder = context.folder(push)
+        needed = output or submit is not None or (wait and not chained and not folder.is_dir())
+        if push.state == COMPLETE and not needed:
+            return folder
+        if not wait:
+            context.events("left", f"not waiting. {context.how_to_resume(push)}")
+            return None
+        return Run(context, push, text).follow(output, submit, once=once, last=last)

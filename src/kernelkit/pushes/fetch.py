@@ -1,8 +1,8 @@
 """Download a session's files: in parallel, complete, and each under its right name.
 
 A file is written into the kit's own folder and moved to its place once it matches the session's
-manifest; without a manifest, once its length matches the response and Kaggle's file list. A signed
-link that has expired is replaced from a fresh list.
+manifest; without a manifest, once its length and hash match the response. A signed link that has
+expired is replaced from a fresh list.
 """
 
 from __future__ import annotations
@@ -12,14 +12,13 @@ import fnmatch
 import hashlib
 import shutil
 import threading
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from kernelkit.errors import OutputsError
 from kernelkit.kaggle_api import transfers
-from kernelkit.kaggle_api.client import Kaggle, Outputs
+from kernelkit.kaggle_api.client import Outputs
 from kernelkit.kaggle_api.connection import StoreSession
 from kernelkit.kaggle_api.retries import Failure, FailureKind
 from kernelkit.kaggle_api.transfers import Expected
@@ -40,80 +39,50 @@ SHOWN_NAMES = 20  # of files, in a message
 
 def fetch(
     context: PushContext,
-    kaggle: Kaggle,
     push: Push,
     folder: Path,
     outputs: Outputs,
-    only: Sequence[str] = (),
     manifest: Manifest | None = None,
+    only: Sequence[str] = (),
 ) -> dict[str, int]:
     """Download the files of a push's `outputs` into `folder`; returns the bytes of each.
 
-    `only`: glob patterns of the files to download. Without them, these are all files except those
-    that the push leaves on Kaggle. Files from an earlier download of the same session are kept if
-    they are unchanged. `manifest`: the session's list of its files, to verify them; other files are
-    downloaded too, and reported as unverified.
+    `manifest`: the session's list of its files, to verify them; other files are downloaded too, and
+    reported as unverified. `only`: glob patterns of the files to download. Without them, these are
+    all files except those that the push leaves on Kaggle. Files from an earlier download of the
+    same session are kept if they are unchanged.
 
     Raises `OutputsError` that names the missing files; everything else is in its place then.
     """
     clock = context.timing.clock
     begun = clock.now()
-    until = begun + context.timing.fetch_seconds
-    expected = _expected(kaggle, push, manifest, until)
-    listed = [name for name in outputs.files if name != MANIFEST]
+    expected = manifest.files if manifest else {}
     # Kaggle may omit hidden files.
-    listed += [name for name in expected if name != MANIFEST and "/." not in f"/{name}"]
-    names = dict.fromkeys(listed)
+    shown = [name for name in expected if "/." not in f"/{name}"]
+    names = [name for name in dict.fromkeys([*outputs.files, *shown]) if name != MANIFEST]
     wanted = [name for name in names if _fits(only, name) or not (only or _fits(push.stays, name))]
     if only and not wanted:
         raise OutputsError(
             f"no output file matches {' or '.join(only)}: the run has {_listed(names) or 'none'}"
         )
-    links = _Links(outputs, lambda: kaggle.outputs(push.name, push.version or 0, until))
-    record = kit_folder.FetchedFiles(folder)
-    with StoreSession(WORKERS) as session:
-        clear = context.events.clear
-        download = _Download(kaggle, session, links, folder, record, until, clear)
-        fetched = _all(download, {name: expected.get(name, Expected()) for name in wanted})
+    until = begun + context.timing.fetch_seconds
+    with _Downloads(context, push, folder, outputs.files, until) as downloads:
+        fetched = downloads.all({name: expected.get(name, Expected()) for name in wanted})
     size = f"{size_of(sum(fetched.values()))} in {duration(clock.wall(clock.now() - begun))}"
-    count = f"{len(fetched)} of {len(names)}" if only else len(fetched)
-    text = f"{count} file{'s' * (len(names) != 1)}, {size}: {from_here(folder)}"
+    text = f"{len(fetched)} of {len(names)} files, {size}: {from_here(folder)}"
     context.events("fetched", text, files=fetched, folder=str(folder))
-    if not only:
-        stays = {n: expected.get(n, Expected()).size or 0 for n in names if n not in fetched}
-        _report_stays(context, push, stays)
-    _report_unverified(context, manifest, fetched)
+    if len(fetched) < len(names) and not only:
+        text = f"kernelkit fetch {push.reference} --only '{push.stays[0]}' downloads the others"
+        context.events("stays", f"what is only useful in sessions stays on Kaggle: {text}")
+    verified = {name for name, file in expected.items() if file.sha256}
+    if doubtful := [name for name in fetched if name not in verified]:
+        why = "its manifest does not name or hash" if manifest else "it left no manifest of"
+        context.events(
+            "unverified",
+            f"{len(doubtful)} files that {why} may be another run's: {_listed(doubtful)}",
+            files=doubtful,
+        )
     return fetched
-
-
-def _expected(
-    kaggle: Kaggle, push: Push, manifest: Manifest | None, until: float
-) -> Mapping[str, Expected]:
-    """What each file must be, from the manifest, or else its length from Kaggle's file list."""
-    if manifest:
-        return manifest.files
-    try:
-        sizes = kaggle.sizes(push.name, push.version or 0, until)
-    except Failure as failure:
-        if failure.is_transient:
-            raise OutputsError(f"the outputs cannot be listed: {failure}") from None
-        return {}
-    return {name: Expected(size) for name, size in sizes.items()}
-
-
-def _report_unverified(
-    context: PushContext, manifest: Manifest | None, fetched: Collection[str]
-) -> None:
-    verified = {name for name, file in manifest.files.items() if file.sha256} if manifest else set()
-    doubtful = [name for name in fetched if name not in verified]
-    if not doubtful:
-        return
-    why = "its manifest does not name or hash" if manifest else "it left no manifest of"
-    context.events(
-        "unverified",
-        f"{len(doubtful)} files that {why} may be another run's: {_listed(doubtful)}",
-        files=doubtful,
-    )
 
 
 def _fits(patterns: Sequence[str], name: str) -> bool:
@@ -125,116 +94,99 @@ def _listed(names: Collection[str]) -> str:
     return shown + (f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else "")
 
 
-def _report_stays(context: PushContext, push: Push, stays: Mapping[str, int]) -> None:
-    if stays:
-        context.events(
-            "stays",
-            f"{len(stays)} files, {size_of(sum(stays.values()))}, are only useful in sessions; to "
-            f"download: kernelkit fetch {push.reference} --only '{push.stays[0]}'",
-            files=dict(stays),
-        )
+class _Downloads:
+    """Fetches the files of one push with many threads, which share the latest links."""
 
-
-def _all(download: _Download, expected: Mapping[str, Expected]) -> dict[str, int]:
-    """The bytes of each file, once all are downloaded; raises `OutputsError` if any are missing."""
-    parts = kit_folder.path(download.folder, kit_folder.PARTS)
-    parts.mkdir(exist_ok=True)
-    fetched: dict[str, int] = {}
-    trouble: dict[str, str] = {}
-    with ThreadPoolExecutor(WORKERS) as pool:
-        running = {name: pool.submit(download, name, file) for name, file in expected.items()}
-        for name, future in running.items():
-            try:
-                fetched[name] = future.result()
-            except Failure as failure:
-                trouble[name] = f"  - {safe_text.one_line(name)}: {failure.message}"
-    shutil.rmtree(parts, ignore_errors=True)
-    if trouble:
-        lines = "\n".join(trouble[name] for name in sorted(trouble))
-        raise OutputsError(
-            f"{len(trouble)} of {len(expected)} output files could not be downloaded; those in "
-            f"{download.folder} are complete:\n{lines}"
-        )
-    return fetched
-
-
-class _Links:
-    """The signed links of a listing, which any thread may renew."""
-
-    def __init__(self, outputs: Outputs, list_again: Callable[[], Outputs]) -> None:
-        self._urls = dict(outputs.files)
-        self._list_again = list_again
+    def __init__(
+        self,
+        context: PushContext,
+        push: Push,
+        folder: Path,
+        links: Mapping[str, str],
+        until: float,
+    ) -> None:
+        self._clear, self._kaggle, self._push = context.events.clear, context.kaggle, push
+        self._folder, self._until = folder, until
+        self._parts = kit_folder.path(folder, kit_folder.PARTS)
+        self._record = kit_folder.FetchedFiles(folder)
+        self._session = StoreSession(WORKERS)
+        self._links, self._expired, self._renewals = dict(links), set[str](), 0
         self._lock = threading.Lock()
-        self._renewals = 0
 
-    def url(self, name: str) -> str:
-        """The link to a file, as last listed; raises `Failure` where there is none."""
-        with self._lock:
-            if name not in self._urls:
-                self._renew()  # the list may be incomplete
-            if name not in self._urls:
-                raise _refused("Kaggle does not list it")
-            return self._urls[name]
+    def __enter__(self) -> _Downloads:
+        self._parts.mkdir(exist_ok=True)
+        return self
 
-    def renew(self, name: str, expired: str) -> None:
-        """List the files again, unless another thread has done so since `expired` was returned."""
-        with self._lock:
-            if self._urls.get(name) != expired:
-                return
-            if not self._renew():
-                raise _refused("its link is refused, although it was renewed")
+    def __exit__(self, *_: object) -> None:
+        self._session.close()
+        shutil.rmtree(self._parts, ignore_errors=True)
 
-    def _renew(self) -> bool:
-        """Take the links of a fresh list, unless the limit is reached."""
-        if self._renewals >= LINK_RENEWALS:
-            return False
-        self._renewals += 1
-        self._urls |= self._list_again().files
-        return True
+    def all(self, expected: Mapping[str, Expected]) -> dict[str, int]:
+        """The bytes of each file, once all are there; raises `OutputsError` if any are missing."""
+        fetched: dict[str, int] = {}
+        trouble: list[str] = []
+        with ThreadPoolExecutor(WORKERS) as pool:
+            running = {
+                name: pool.submit(self._fetch, name, file) for name, file in expected.items()
+            }
+            for name, future in sorted(running.items()):
+                try:
+                    fetched[name] = future.result()
+                except Failure as failure:
+                    trouble.append(f"  - {safe_text.one_line(name)}: {failure.message}")
+        if trouble:
+            raise OutputsError(
+                f"{len(trouble)} of {len(expected)} output files could not be downloaded; those in "
+                f"{self._folder} are complete:\n" + "\n".join(trouble)
+            )
+        return fetched
 
-
-@dataclass(frozen=True)
-class _Download:
-    """Fetches one file at each call; one instance serves all threads."""
-
-    kaggle: Kaggle
-    session: StoreSession
-    links: _Links
-    folder: Path
-    record: kit_folder.FetchedFiles
-    until: float
-    clear: Callable[[str], str]
-
-    def __call__(self, name: str, expected: Expected) -> int:
+    def _fetch(self, name: str, expected: Expected) -> int:
         """Download a file to its place; returns its bytes. Raises `Failure`."""
-        if self.clear(name) != name:
+        if self._clear(name) != name:
             raise _refused("its name contains your credentials")
-        target, size = _place(self.folder, name), expected.size
-        if size is not None and self.record.holds(name, target, size):
-            return size
+        target = _place(self._folder, name)
+        if self._record.holds(name, target, expected.size):
+            return target.stat().st_size
         # Not in the same folder: the run may also have written a file of that name.
         unique = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
-        part = kit_folder.path(self.folder, kit_folder.PARTS, f"{unique}.part")
+        part = self._parts / f"{unique}.part"
         try:
-            received = self.kaggle.retries.call(
-                lambda: self._once(name, part, expected), self.until
+            received = self._kaggle.retries.call(
+                lambda: self._receive(name, part, expected), self._until
             )
             target.parent.mkdir(parents=True, exist_ok=True)
             part.replace(target)
-            self.record.add(name, target)
+            self._record.add(name, target)
         finally:
             with contextlib.suppress(FileNotFoundError):
                 part.unlink()
         return received
 
-    def _once(self, name: str, part: Path, expected: Expected) -> int:
-        url = self.links.url(name)
+    def _receive(self, name: str, part: Path, expected: Expected) -> int:
+        url = self._link(name)
         try:
-            return transfers.receive(self.kaggle, self.session, url, part, expected, self.until)
+            return transfers.receive(self._kaggle, self._session, url, part, expected, self._until)
         except Failure as failure:
             if failure.kind is FailureKind.EXPIRED:
-                self.links.renew(name, url)
+                self._expired.add(url)
             raise
+
+    def _link(self, name: str) -> str:
+        """The link to a file; one thread renews all where it is missing or has expired."""
+        with self._lock:
+            url = self._links.get(name)
+            if (url is None or url in self._expired) and self._renewals < LINK_RENEWALS:
+                self._renewals += 1
+                self._expired.clear()
+                push = self._push
+                self._links |= self._kaggle.outputs(push.name, push.version, self._until).files
+                url = self._links.get(name)
+            if url is None:
+                raise _refused("Kaggle does not list it")
+            if url in self._expired:
+                raise _refused("its link is refused, although it was renewed")
+            return url
 
 
 def _place(folder: Path, name: str) -> Path:

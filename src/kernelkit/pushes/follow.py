@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 import re
+import shlex
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypedDict, Unpack
+from typing import Any
 
-from kernelkit import machines, project
+from kernelkit import files, machines, project
 from kernelkit.errors import (
     CapacityError,
     KernelkitError,
-    NetworkError,
     OutputsError,
     ParameterError,
     RefusedError,
     RunFailedError,
     of_traceback,
 )
-from kernelkit.kaggle_api.client import Kaggle, Outputs, Quota
+from kernelkit.kaggle_api.client import Outputs
 from kernelkit.plans import build
 from kernelkit.pushes import proof
 from kernelkit.pushes.fetch import fetch
 from kernelkit.pushes.proof import Manifest
-from kernelkit.pushes.save import twins
-from kernelkit.pushes.send import report_twins
 from kernelkit.pushes.wait import Ended, Wait
 from kernelkit.run_folders import claims, kit_folder, run_folder
 from kernelkit.run_folders import log as logs
@@ -39,71 +38,58 @@ from kernelkit.workspace.ledger import Push
 MISSING_MODULE = re.compile(r"No module named '(\w+)")
 
 
-class FollowOptions(TypedDict, total=False):
-    """The keyword arguments of `follow`.
-
-    output       the folder for the outputs; default the push's own
-    submit       the message of a submission
-    submit_once  do not submit a push again that was submitted before, with whatever message
-    unverified   accept files that are not proved to be this push's
-    quota        the hours left before the push, to show while waiting
-    last         False leaves out the next commands, because another push follows
-    """
-
-    output: Path | None
-    submit: str | None
-    submit_once: bool
-    unverified: bool
-    quota: Quota | None
-    last: bool
-
-
-def follow(
-    context: PushContext, kaggle: Kaggle, push: Push, text: str, **options: Unpack[FollowOptions]
-) -> Path:
-    """Wait for a push's run, fetch, check and report; `text` is the notebook that runs.
-
-    Returns the folder of the outputs. Raises `RunFailedError` or one of
-    `errors.OF_NOTEBOOKS`, `DeadlineError`, `NetworkError`, `RefusedError`, `CredentialsError`,
-    `OutputsError`, or what `submit.submit` raises; in each case, everything that can be fetched is
-    in the folder.
-    """
-    run = Run(context, kaggle, push, text, unverified=options.get("unverified", False))
-    run.claim(options.get("output"))
-    run.note(folder=str(run.folder))
-    ended, outputs = run.wait(options.get("quota"))
-    with context.alone_in(run.folder):  # another command may wait for the same run
-        run.keep(outputs)
-        if not ended.complete:
-            run.fail(ended, outputs)
-        run.fetch(outputs, ended.manifest)
-        run.note(state=ledgers.COMPLETE)
-        run.judge()
-    if (message := options.get("submit")) is not None:
-        run.submit(message, once=options.get("submit_once", False))
-    elif options.get("last", True):
-        commands = context.what_next(run.push)
-        context.events("next", "\n".join(commands), commands=commands)
-    return run.folder
-
-
 class Run:
-    """The run of one push, and the folder for its outputs."""
+    """The run of one push, and the folder for its outputs.
+
+    `text` is the notebook that runs; `unverified`: accept files that are not proved to be its.
+    """
 
     def __init__(
         self,
         context: PushContext,
-        kaggle: Kaggle,
         push: Push,
         text: str,
         *,
         unverified: bool = False,
     ) -> None:
-        self.context, self.kaggle, self.push = context, kaggle, push
+        self.context, self.push = context, push
         self.text = build.stamped(text, push.number) if push.number else text
         self.number = "" if unverified else push.number or build.number_of(text)
         self.unverified = unverified
         self.folder = Path()
+
+    def follow(
+        self,
+        output: Path | None = None,
+        submit: str | None = None,
+        *,
+        once: bool = False,
+        last: bool = True,
+    ) -> Path:
+        """Wait for the run, fetch its outputs into their folder, check and report; the folder.
+
+        `submit` is the message of a submission; with `once`, a push that was submitted before, with
+        whatever message, is not submitted again. `last`: whether to
+        tell the next commands, since no other push follows.
+
+        Raises `RunFailedError` or one of `errors.OF_NOTEBOOKS`, `DeadlineError`, `NetworkError`,
+        `RefusedError`, `CredentialsError`, `OutputsError`, or what `submit.submit` raises; in each
+        case, everything that can be fetched is in the folder.
+        """
+        self.claim(output)
+        self.note(folder=str(self.folder))
+        ended = self._wait()
+        with self.context.alone_in(self.folder):  # another command may wait for the same run
+            if not ended.complete:
+                self._fail(ended)
+            self.fetch(ended.outputs, ended.manifest)
+            self.note(state=ledgers.COMPLETE)
+            self._judge()
+        if submit is not None:
+            self._submit(submit, once=once)
+        elif last:
+            self._suggest()
+        return self.folder
 
     def note(self, **changes: object) -> None:
         """Change the push, and its line in the ledger if there is one."""
@@ -124,69 +110,54 @@ class Run:
                 folder=str(aside),
             )
 
-    def wait(self, quota: Quota | None) -> tuple[Ended, Outputs]:
-        """Wait for the end of the run; returns how it ended and its outputs, and logs its times."""
-        push, context = self.push, self.context
+    def _wait(self) -> Ended:
+        """Wait for the end of the run, and log how it ended; raises why there are no outputs."""
+        ledger, push = self.context.ledger, self.push
         try:
-            ended = Wait(context, self.kaggle, replace(push, number=self.number), quota).run()
+            ended = Wait(self.context, replace(push, number=self.number)).run()
         except RefusedError:
-            stored = context.ledger.find(push.kernel, push.version or 0)
+            stored = ledger.find(push.kernel, push.version or 0)
             if stored is None or stored.state != ledgers.STOPPED:  # by `kernelkit stop`, just now
                 self.note(state=ledgers.LOST)
             raise
-        self.note(
-            state=ledgers.UNFETCHED if ended.complete else ledgers.FAILED,
-            minutes_queued=round(ended.queued / 60, 2),
-            minutes_run=round(ended.run / 60, 2),
-        )
-        if push.resent_after is not None:  # an earlier send may have arrived during the run
-            after, version = push.resent_after, push.version or 0
-            report_twins(context, push, twins(self.kaggle, push.name, self.text, after, version))
-        if ended.doubt:
-            raise OutputsError(
-                f"{self._version} ended in {ended.state}, and its outputs are not verified: "
-                f"{ended.doubt}. Nothing was fetched. {context.how_to_fetch(push)}, or with "
-                "--unverified to download what Kaggle lists"
-            )
-        if ended.outputs is None:
-            raise NetworkError(
-                f"{self._version} ended in {ended.state}, and its outputs cannot be listed: "
-                f"{ended.unlisted}. {context.how_to_fetch(push)}"
-            )
-        return ended, ended.outputs
+        state = ledgers.UNFETCHED if ended.complete else ledgers.FAILED
+        self.note(state=state, **ended.minutes)
+        if ended.problem:
+            raise ended.problem
+        return ended
 
-    def keep(self, outputs: Outputs) -> None:
-        """Keep the session's log and its notebook in the folder."""
+    def fetch(self, outputs: Outputs, manifest: Manifest | None, only: Sequence[str] = ()) -> None:
+        """Keep the log, the notebook and the manifest in the folder, and download the files there.
+
+        `only`: glob patterns of the files to download. Raises `OutputsError`.
+        """
         run_folder.keep(self.folder, outputs.log, self.text, self.context.events.clear)
-
-    def fetch(self, outputs: Outputs, manifest: Manifest | None) -> None:
-        """Download the files and keep the manifest with them; raises `OutputsError`."""
-        kit_folder.path(self.folder, kit_folder.MANIFEST).unlink(missing_ok=True)
+        place = kit_folder.path(self.folder, kit_folder.MANIFEST)
+        place.unlink(missing_ok=True)
         if manifest:
-            manifest.keep(self.folder)
+            files.write_text(place, manifest.text)
         try:
-            fetch(self.context, self.kaggle, self.push, self.folder, outputs, manifest=manifest)
+            fetch(self.context, self.push, self.folder, outputs, manifest, only)
         except OutputsError as error:
-            raise OutputsError(f"{error}\n{self.context.how_to_fetch(self.push)}") from None
+            raise OutputsError(f"{error}\n{self.context.how_to_resume(self.push)}") from None
 
-    def fail(self, ended: Ended, outputs: Outputs) -> None:
+    def _fail(self, ended: Ended) -> None:
         """Fetch the outputs of a failed run, show the failing cell, and raise the run's error.
 
         That is `RunFailedError`, or the one that the exception's name means
         (`errors.OF_NOTEBOOKS`).
         """
         try:
-            self.fetch(outputs, ended.manifest)
+            self.fetch(ended.outputs, ended.manifest)
         except OutputsError as error:  # the run's own failure is raised below
             self.context.events("warning", str(error))
-        failure = logs.failure(outputs.log, self.text)
-        kind: type[KernelkitError] = RunFailedError
-        message = ""
         log = from_here(kit_folder.path(self.folder, kit_folder.LOG_TEXT))
         why = f"its log has no exception: {log}"
-        if not outputs.log:
+        if not ended.outputs.log:
             why = "it has no log, which happens when a run takes too long"
-        if failure:
+        kind: type[KernelkitError] = RunFailedError
+        message = ""
+        if failure := logs.failure(ended.outputs.log, self.text):
             facts = {"cell": failure.cell, "traceback": failure.traceback}
             self.context.events("failure", str(failure), **facts)
             kind, message = of_traceback(failure.traceback)
@@ -207,7 +178,7 @@ class Run:
             "rehearse with --packages kaggle"
         )
 
-    def judge(self) -> None:
+    def _judge(self) -> None:
         """Show the measures, write the report, and compare the machine with the requested one."""
         events, kind = self.context.events, self.push.accelerator
         metrics = run_folder.metrics(self.folder)
@@ -215,7 +186,9 @@ class Run:
             summary = run_folder.summary(metrics, project.shown(self.folder))
             events("metrics", summary, metrics=metrics)
             if metrics.get("stopped") == run_folder.OUT_OF_TIME:
-                events("stopped", f"it ran out of time. {self.context.how_to_continue()}")
+                command = "rehearse" if self.context.local else "push"
+                text = f"it ran out of time. Continue in another session: kernelkit {command}"
+                events("stopped", f"{text} --continue")
         self._report()
         if metrics and kind and run_folder.names_device(metrics):
             run_folder.check_accelerator(metrics, kind, rehearsal=self.push.rehearsal)
@@ -230,7 +203,7 @@ class Run:
                 '"tpu" or "cpu", as it finds it',
             )
 
-    def submit(self, message: str, *, once: bool) -> None:
+    def _submit(self, message: str, *, once: bool) -> None:
         """Submit the result to the push's competition and wait for its score."""
         push = self.push
         if not push.competition:
@@ -244,12 +217,24 @@ class Run:
             earlier = submission.EarlierTry()
         result = submission.Result(push.competition, message, file, push.name, push.version or 0)
         try:
-            submission.submit(self.context, self.kaggle, result, earlier, self.note)
+            submission.submit(self.context, result, earlier, self.note)
         except CapacityError:  # today's submissions are used up; there are new ones tomorrow
             raise
         except (RefusedError, OutputsError):
             self.note(score=push.score or ledgers.NOT_SCORED)
             raise
+
+    def _suggest(self) -> None:
+        """Tell the commands to type after a complete run."""
+        push, commands = self.push, []
+        if push.rehearsal:
+            chain = " --chain" * self.context.chained
+            commands = [f"kernelkit push{chain}  # on Kaggle, with ~/.kaggle/access_token"]
+        elif push.competition:
+            commands = [f"kernelkit submit {push.reference} --message MESSAGE"]
+        runs = shlex.quote(from_here(self.context.runs))
+        commands += [f"kernelkit report {runs} --index  # all runs"]
+        self.context.events("next", "\n".join(commands), commands=commands)
 
     @property
     def _version(self) -> str:

@@ -17,7 +17,7 @@ import urllib3
 
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.retries import Failure
-from kernelkit.pushes.proof import Evidence, of_log
+from kernelkit.pushes.proof import printed
 from kernelkit.run_folders.log import Entry, decode, entry_of
 from kernelkit.terminal.safe_text import excerpt
 from kernelkit.workspace.ledger import Push
@@ -25,9 +25,7 @@ from kernelkit.workspace.ledger import Push
 METHOD = "log stream"
 END = "END_OF_LOG"
 CHUNK = 1 << 16
-TOO_LONG = "… the log continues; the rest is not shown here, but downloaded with the outputs …\n"
-TOO_LONG_LINE = b"data: one entry is too long to be shown live; it is in the downloaded log"
-LONGEST_ENTRY, LONGEST_SHOWN = 10_000, 2_000_000  # characters of one live entry, and of all
+LONGEST_ENTRY = 10_000  # characters of one entry that are shown
 MOST_HELD = 1000  # entries to hold back before the push's number appears
 LONGEST_LINE = 4_000_000  # bytes of one entry on the wire
 TRACEBACK, REPORT = "Traceback (most recent", "papermill.exceptions.PapermillExecutionError"
@@ -85,8 +83,7 @@ class LiveLog:
         self._number = push.number
         self._held: list[Entry] = []  # until they are proved to be this push's
         self._proven = not push.number
-        self._seen = self._characters = 0
-        self._cut = False  # whether the note about the rest was passed on
+        self._seen = 0
         self._stop = threading.Event()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
@@ -106,8 +103,6 @@ class LiveLog:
             if not self._proven:  # nothing was passed on, so take the finished log from its start
                 self._proven, self._held, self._seen = True, [], 0
         for place, entry in enumerate(decode(log)):
-            if self._cut:
-                break
             self._hand_on(place, entry)
         self._show.flush()
 
@@ -143,25 +138,20 @@ class LiveLog:
     def _hand_on(self, place: int, entry: Entry) -> bool:
         """Pass on the entry at this position of the log; False if the log is another push's."""
         with self._lock:
-            if place < self._seen or self._cut:
+            if place < self._seen:
                 return True
             self._seen = place + 1
-            ready = [entry]
+            self._held.append(entry)
             if not self._proven:
-                self._held.append(entry)
-                evidence = of_log(self._held, self._number)
-                if evidence is Evidence.ANOTHER or len(self._held) > MOST_HELD:
+                number = printed(self._held)
+                if number not in ("", self._number) or len(self._held) > MOST_HELD:
                     self._held, self._seen = [], 0
                     return False
-                self._proven = evidence is Evidence.OURS
-                ready, self._held = (self._held, []) if self._proven else ([], self._held)
-            for piece in ready:
-                self._characters += min(len(piece.text), LONGEST_ENTRY)
-                self._cut = self._cut or self._characters > LONGEST_SHOWN
-                text = TOO_LONG if self._cut else piece.text
-                self._show(replace(piece, text=excerpt(text, LONGEST_ENTRY, "the log has them")))
-                if self._cut:
-                    break
+                self._proven = number == self._number
+            while self._proven and self._held:
+                ready = self._held.pop(0)
+                text = excerpt(ready.text, LONGEST_ENTRY, "the log has them")
+                self._show(replace(ready, text=text))
         return True
 
 
@@ -178,25 +168,22 @@ def _events(response: requests.Response) -> Iterator[Entry | None]:
             try:
                 event = json.loads(payload)
             except ValueError:
-                event = {"data": payload}
+                event = None
             yield entry_of(event if isinstance(event, dict) else {"data": payload})
     except (urllib3.exceptions.HTTPError, OSError, AttributeError, ValueError):
         return  # broken: the next connection replays it
 
 
 def _lines(response: requests.Response) -> Iterator[bytes]:
-    """The lines of a streamed body as they arrive; a note replaces a line that is too long."""
-    held: list[bytes] = []
-    length = 0
+    """The lines of a streamed body as they arrive; raises `ValueError` for one that is too long."""
+    held = bytearray()
     while chunk := response.raw.read1(CHUNK, decode_content=True):
-        *ended, rest = chunk.split(b"\n")
-        for end in ended:
-            length += len(end)
-            yield b"".join([*held, end]) if length <= LONGEST_LINE else TOO_LONG_LINE
-            held, length = [], 0
-        length += len(rest)
-        held.append(rest)
-        if length > LONGEST_LINE:
+        *ends, rest = chunk.split(b"\n")
+        for end in ends:
+            yield bytes(held + end)
             held.clear()
-    if b"".join(held).strip() == b"data: " + END.encode():
-        yield held[0]
+        held += rest
+        if len(held) > LONGEST_LINE:
+            raise ValueError("the line is too long to be shown live")
+    if held.strip() == b"data: " + END.encode():
+        yield bytes(held)

@@ -1,4 +1,4 @@
-"""Prove that a version, a log or a file belongs to a certain push.
+"""Prove that a version, a log or a file belongs to a certain push, and is what was requested.
 
 Each push gets a random number when its line in the ledger is written. The number is sent in the
 bundle's first cell, printed in the session's log, and written into the manifest of its outputs.
@@ -6,7 +6,6 @@ bundle's first cell, printed in the session's log, and written into the manifest
 
 from __future__ import annotations
 
-import enum
 import hashlib
 import json
 import re
@@ -15,93 +14,76 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from kernelkit import files
+from kernelkit.errors import RefusedError
 from kernelkit.kaggle_api import transfers
-from kernelkit.kaggle_api.client import Kaggle, Outputs
+from kernelkit.kaggle_api.client import SOURCES, Kaggle, Outputs, Saved, Stored
 from kernelkit.kaggle_api.connection import StoreSession
 from kernelkit.kaggle_api.retries import Failure, FailureKind
 from kernelkit.kaggle_api.transfers import Expected
 from kernelkit.plans.manifest import MANIFEST
+from kernelkit.plans.plan import Plan
 from kernelkit.run_folders import kit_folder
 from kernelkit.run_folders.log import Entry, decode
+from kernelkit.terminal.events import from_here
+from kernelkit.workspace.context import PushContext
 
 PRINTED = re.compile(r"^push: ([0-9a-f]{16})\s*$", re.MULTILINE)
 LOG_HEAD = 1_000_000  # characters of a log within which the first cell prints its number
 LARGEST_MANIFEST = 100_000_000  # bytes
 
 
-class Evidence(enum.Enum):
-    """Whether an answer from Kaggle shows the number of the push."""
-
-    OURS = "this push's"
-    NONE = "unverified"
-    ANOTHER = "another push's"
-
-
-def of_log(entries: Iterable[Entry], number: str) -> Evidence:
-    """Whose log this is, according to the number that the first cell prints."""
+def printed(entries: Iterable[Entry]) -> str:
+    """The number that the first cell prints into a session's log; empty if it is not there."""
     head = ""
     for entry in entries:
         head += entry.text
-        if printed := PRINTED.search(head):
-            return Evidence.OURS if printed[1] == number else Evidence.ANOTHER
+        if number := PRINTED.search(head):
+            return number[1]
         if len(head) > LOG_HEAD:
             break
-    return Evidence.NONE
+    return ""
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """A session's record of its push, and of the size and hash of each file."""
+    """A session's record of its push, and of the size and hash of each file, as it wrote it."""
 
     push: str
     files: Mapping[str, Expected]
-    python: str = ""  # the session's Python version, empty if an older kit wrote the manifest
-    modules: tuple[str, ...] = ()  # the modules that its image can import
-
-    def keep(self, folder: Path) -> None:
-        """Store it unchanged among the kit's own files in a run folder."""
-        listed = [{"name": n, "size": f.size, "sha256": f.sha256} for n, f in self.files.items()]
-        session = {"python": self.python, "modules": self.modules}
-        text = json.dumps({"push": self.push, **session, "files": listed})
-        files.write_text(kit_folder.path(folder, kit_folder.MANIFEST), text)
+    text: str
 
 
 @dataclass(frozen=True)
 class Proof:
-    """What the answer about a finished session proves; `manifest` is this push's or None."""
+    """What the answer about a finished session proves.
 
-    log: Evidence
-    manifest: Manifest | None
-    list: Evidence
+    `manifest` is this push's or None; `another` says what shows another push: "log" or "files".
+    """
 
-    @property
-    def another(self) -> bool:
-        """Whether any part of the answer is another push's."""
-        return Evidence.ANOTHER in (self.log, self.list)
+    manifest: Manifest | None = None
+    another: str = ""
 
 
 def prove(kaggle: Kaggle, outputs: Outputs, number: str, until: float | None = None) -> Proof:
-    """What the outputs of a version prove for the push with this number.
+    """What the outputs of a version prove for the push with this number; nothing without one.
 
     Sends at most one request. Raises `Failure` if the manifest cannot be fetched.
     """
-    log = of_log(decode(outputs.log), number)
-    link = outputs.files.get(MANIFEST)
-    if link is None:
-        return Proof(log, None, Evidence.NONE)
-    manifest = kaggle.retries.call(lambda: _received(kaggle, link, until), until)
-    if manifest.push != number:
-        return Proof(log, None, Evidence.ANOTHER)
-    return Proof(log, manifest, Evidence.OURS)
+    if not number:
+        return Proof()
+    if printed(decode(outputs.log)) not in ("", number):
+        return Proof(another="log")
+    if MANIFEST not in outputs.files:
+        return Proof()
 
+    def receive() -> Manifest:
+        with StoreSession() as session, tempfile.TemporaryDirectory() as folder:
+            part, most = Path(folder) / MANIFEST, Expected(most=LARGEST_MANIFEST)
+            transfers.receive(kaggle, session, outputs.files[MANIFEST], part, most, until)
+            return read(part.read_text(encoding="utf-8", errors="replace"))
 
-def _received(kaggle: Kaggle, link: str, until: float | None) -> Manifest:
-    with StoreSession() as session, tempfile.TemporaryDirectory() as folder:
-        part = Path(folder) / MANIFEST
-        most = Expected(most=LARGEST_MANIFEST)
-        transfers.receive(kaggle, session, link, part, most, until)
-        return read(part.read_text(encoding="utf-8", errors="replace"))
+    manifest = kaggle.retries.call(receive, until)
+    return Proof(manifest) if manifest.push == number else Proof(another="files")
 
 
 def read(text: str) -> Manifest:
@@ -112,8 +94,7 @@ def read(text: str) -> Manifest:
             str(file["name"]): Expected(int(file["size"]), file["sha256"] and str(file["sha256"]))
             for file in written["files"]
         }
-        modules = tuple(map(str, written.get("modules", ())))
-        return Manifest(str(written["push"]), listed, str(written.get("python", "")), modules)
+        return Manifest(str(written["push"]), listed, text)
     except (ValueError, KeyError, TypeError, RecursionError):
         raise Failure(FailureKind.MALFORMED, "download", f"{MANIFEST} is not a manifest") from None
 
@@ -127,3 +108,88 @@ def is_verified(folder: Path, name: str) -> bool:
             return hashlib.file_digest(file, "sha256").hexdigest() == expected.sha256
     except (OSError, Failure):
         return False
+
+
+def check_saved(context: PushContext, plan: Plan, saved: Saved) -> None:
+    """Compare what Kaggle stored with what was sent. Raises `RefusedError` if the run is not the
+    requested one; what Kaggle omits or merely spells differently is a warning.
+    """
+    kernel, reference = saved.ref, f"{saved.ref}/{saved.version}"
+    warnings = []
+    if saved.recovered:
+        warnings += ["Kaggle's answer was lost or named another version, but the push arrived"]
+    if kernel.lower() != str(plan.kernel).lower():
+        warnings += [
+            f"Kaggle saved {plan.kernel} as {kernel}, since it makes the slug from the title: "
+            f'write "id": "{kernel}" into {plan.metadata.path.name}'
+        ]
+    if saved.refused_tags:
+        warnings += [f"Kaggle does not know the keywords {list(saved.refused_tags)}"]
+    refused = set(saved.refused_sources)
+    if stored := saved.stored:
+        dropped, note = _dropped(plan, stored)
+        refused |= dropped
+        warnings += [note, _about_internet(plan, stored)]
+    for text in filter(None, warnings):
+        context.events("warning", text)
+    if stored:
+        _check_machine(plan, stored, reference)
+    if refused:
+        raise RefusedError(_advice(context, sorted(refused), reference))
+
+
+def _advice(context: PushContext, refused: list[str], reference: str) -> str:
+    """What to do about sources, such as "dataset owner/slug", that Kaggle refused."""
+    names = ", ".join(refused)
+    if context.local is None:
+        return (
+            f"Kaggle refused {names} and runs {reference} without them: correct the sources "
+            "(spelling, access, the competition's rules accepted) and push with --force, which "
+            "starts a second session beside this one unless you delete the kernel"
+        )
+    places = " and ".join(source.replace(" ", "s/", 1) for source in refused)
+    return (
+        f"the local Kaggle does not have {names}: put the files into {places} below "
+        f"{from_here(context.local / 'catalogue')}, or have a command put them there "
+        "(catalogue in [tool.kernelkit])"
+    )
+
+
+def _dropped(plan: Plan, stored: Stored) -> tuple[set[str], str]:
+    """The sources that the stored version does not have, and a warning about the others."""
+    sent = {f"{kind} {source}" for kind in SOURCES for source in plan.metadata.sources(kind)}
+    if sent and not stored.sources:
+        return set(), "Kaggle lists no sources for the stored version, which may have them"
+    names = {source.lower() for source in stored.sources}
+    missing = {source for source in sent if source.lower() not in names}
+    # Kaggle may append a version, or remove the one that was sent.
+    similar = {s for s in missing if any(_is_below(s.lower(), name) for name in names)}
+    spelled = f"Kaggle names these sources differently: {', '.join(sorted(similar))}"
+    return missing - similar, spelled if similar else ""
+
+
+def _is_below(source: str, other: str) -> bool:
+    return source.startswith(f"{other}/") or other.startswith(f"{source}/")
+
+
+def _about_internet(plan: Plan, stored: Stored) -> str:
+    """A warning if the session's internet is not as requested."""
+    requested = bool(plan.save_fields["enable_internet"])
+    if requested == stored.internet:
+        return ""
+    if requested:
+        return (
+            "Kaggle does not confirm that the session has internet, as requested: an account "
+            "without a verified phone gets none"
+        )
+    return "Kaggle gives the session internet, although it should have none"
+
+
+def _check_machine(plan: Plan, stored: Stored, reference: str) -> None:
+    kind = plan.metadata.machine.kind
+    if stored.machine_shape and stored.accelerator != kind:
+        raise RefusedError(
+            f"Kaggle runs {reference} on {stored.machine_shape}, not on a {kind.upper()}: delete "
+            "the version or the kernel to stop it, and request a machine that the account has "
+            "with --accelerator"
+        )

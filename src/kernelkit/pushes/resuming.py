@@ -7,20 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Unpack
 
-from kernelkit import machines
-from kernelkit.errors import (
-    KernelkitError,
-    NetworkError,
-    OutputsError,
-    ParameterError,
-    StillRunningError,
-)
-from kernelkit.kaggle_api.client import Kaggle, Stored
-from kernelkit.kaggle_api.retries import Failure
+from kernelkit.errors import KernelkitError, OutputsError, ParameterError, StillRunningError
+from kernelkit.kaggle_api.client import Stored
 from kernelkit.plans import metadata
 from kernelkit.plans.manifest import MANIFEST
-from kernelkit.pushes import fetch, proof
-from kernelkit.pushes.follow import FollowOptions, Run, check_verified, follow
+from kernelkit.pushes import proof
+from kernelkit.pushes.follow import Run, check_verified
 from kernelkit.pushes.send import look_after_cut_off
 from kernelkit.reports import markdown
 from kernelkit.run_folders import claims
@@ -33,7 +25,6 @@ def resume_push(
     reference: str = LAST,
     *,
     output: Path | None = None,
-    accelerator: str | None = None,
     submit: str | None = None,
     unverified: bool = False,
     **options: Unpack[CommandOptions],
@@ -41,16 +32,15 @@ def resume_push(
     """Wait for an earlier push and download its outputs; returns their folder.
 
     reference    `owner/slug/N`, or "last" for the ledger's last push
-    accelerator  the machine that it must have had, if the ledger does not have the push
     unverified   accept, and submit, files that are not proved to be this push's
     output, submit, options  as in `push_kernel`
 
-    Raises `ParameterError` for a reference that names no push, and the errors of `follow`.
+    Raises `ParameterError` for a reference that names no push, and the errors of `Run.follow`.
     """
     context = in_project(options)
-    with context.ending(), context.asking(reference) as kaggle:
-        push = earlier(context, kaggle, reference, accelerator)
-        return _follow(context, kaggle, push, output=output, submit=submit, unverified=unverified)
+    with context.ending(), context.connect(reference):
+        push = earlier(context, reference)
+        return _run(context, push, unverified=unverified).follow(output, submit)
 
 
 def fetch_push(
@@ -77,18 +67,16 @@ def fetch_push(
     context = in_project(options)
     title = reference
     try:
-        with context.ending(), context.asking(reference) as kaggle:
-            push = earlier(context, kaggle, reference)
+        with context.ending(), context.connect(reference) as kaggle:
+            push = earlier(context, reference)
             title = push.reference
             status = kaggle.status(push.name, push.version)
             if status and status.alive:
                 raise StillRunningError(
                     f"{title} is still {status.state}. {context.how_to_resume(push)}"
                 )
-            if only:
-                folder = _fetch_some(context, kaggle, push, only, output, unverified=unverified)
-            else:
-                folder = _follow(context, kaggle, push, output=output, unverified=unverified)
+            run = _run(context, push, unverified=unverified)
+            folder = _fetch_some(run, only, output) if only else run.follow(output)
     except KernelkitError as error:
         if summary:
             markdown.append(summary, markdown.failure(title, str(error)))
@@ -122,40 +110,44 @@ def submit_result(
         endings = ", ".join(submission.ENDINGS)
         raise ParameterError(f"{path}: a competition accepts a file that ends in {endings}")
     if not competition:
-        sources = metadata.load(metadata.locate(Path.cwd())).sources("competition")
-        if not sources:
-            raise ParameterError(
-                "kernel-metadata.json names no competition: give --competition SLUG"
-            )
-        competition = sources[0]
+        competition = next(
+            iter(metadata.load(metadata.locate(Path.cwd())).sources("competition")), ""
+        )
+    if not competition:
+        raise ParameterError("kernel-metadata.json names no competition: give --competition SLUG")
     context = in_project(options)
     file = submission.output_of(path) if path.is_dir() else path
     if claims.was_pushed(file.parent) and not unverified:
         check_verified(file)
-    entry = submission.Result(competition, message, file)
-    with context.asking() as kaggle:
-        submission.submit(context, kaggle, entry)
+    with context.connect():
+        submission.submit(context, submission.Result(competition, message, file))
 
 
-def earlier(
-    context: PushContext, kaggle: Kaggle, reference: str, accelerator: str | None = None
-) -> Push:
+def earlier(context: PushContext, reference: str) -> Push:
     """The push that `owner/slug/N` or "last" names, from the ledger or reconstructed."""
-    if reference == LAST:
-        return _last(context, kaggle)
-    kernel, _, number = reference.rpartition("/")  # `asking` has checked the form
-    version = int(number.removeprefix("v"))
-    kind = machines.named(accelerator).kind if accelerator else ""
-    push = context.ledger.find(kernel, version)
-    return push or Push(kernel, "", "", kind, version=version, rehearsal=context.events.rehearsal)
+    ledger = context.ledger
+    if reference != LAST:
+        kernel, _, number = reference.rpartition("/")  # `connect` has checked the form
+        version = int(number.removeprefix("v"))
+        of_elsewhere = Push(kernel, "", "", "", version=version, rehearsal=context.events.rehearsal)
+        return ledger.find(kernel, version) or of_elsewhere
+    pushes = ledger.of()
+    if pushes and not pushes[-1].version:
+        kernel = pushes[-1].kernel
+        with context.alone_with(kernel):
+            look_after_cut_off(context, pushes[-1].name)
+        if not ledger.of()[-1].version:
+            context.events("warning", f"the last push of {kernel} created no version: push again")
+    if push := ledger.last():
+        return push
+    raise ParameterError(f"no push in {ledger.path}: name one as OWNER/SLUG/N")
 
 
-def stored_version(kaggle: Kaggle, push: Push) -> Stored:
+def stored_version(context: PushContext, push: Push) -> Stored:
     """A push's version as Kaggle stores it; raises `ParameterError` if there is none."""
-    stored = kaggle.stored(push.name, push.version)
-    if stored is None:
-        raise not_there(push)
-    return stored
+    if stored := context.kaggle.stored(push.name, push.version):
+        return stored
+    raise not_there(push)
 
 
 def not_there(push: Push) -> ParameterError:
@@ -163,54 +155,26 @@ def not_there(push: Push) -> ParameterError:
     return ParameterError(f"Kaggle has no {push.reference}, or this account cannot see it")
 
 
-def _last(context: PushContext, kaggle: Kaggle) -> Push:
-    rehearsal = context.events.rehearsal
-    pushes = context.ledger.of("", rehearsal=rehearsal)
-    if pushes and not pushes[-1].version:
-        kernel = pushes[-1].kernel
-        with context.alone_with(kernel):
-            look_after_cut_off(context, kaggle, pushes[-1].name)
-        if not context.ledger.of("", rehearsal=rehearsal)[-1].version:
-            context.events("warning", f"the last push of {kernel} created no version: push again")
-    push = context.ledger.last(rehearsal=rehearsal)
-    if not push:
-        raise ParameterError(f"no push in {context.ledger.path}: name one as OWNER/SLUG/N")
-    return push
-
-
-def _follow(
-    context: PushContext, kaggle: Kaggle, push: Push, **options: Unpack[FollowOptions]
-) -> Path:
+def _run(context: PushContext, push: Push, *, unverified: bool) -> Run:
+    """The run of an earlier push; one that was pushed elsewhere gets the stored competition."""
     context.events("resumed", f"{push.kernel} version {push.version}")
-    stored = stored_version(kaggle, push)
+    stored = stored_version(context, push)
     if not push.competition:
         named = [s.partition(" ")[2] for s in stored.sources if s.startswith("competition ")]
         push = replace(push, competition=min(named, default=None))
-    return follow(context, kaggle, push, stored.text, **options)
+    return Run(context, push, stored.text, unverified=unverified)
 
 
-def _fetch_some(
-    context: PushContext,
-    kaggle: Kaggle,
-    push: Push,
-    only: Sequence[str],
-    output: Path | None,
-    *,
-    unverified: bool,
-) -> Path:
-    run = Run(context, kaggle, push, stored_version(kaggle, push).text, unverified=unverified)
-    try:
-        outputs = kaggle.outputs(push.name, push.version or 0)
-        proved = proof.prove(kaggle, outputs, run.number)
-    except Failure as failure:
-        raise NetworkError(f"the outputs cannot be listed: {failure}") from None
-    if run.number and (proved.another or not proved.manifest):
+def _fetch_some(run: Run, only: Sequence[str], output: Path | None) -> Path:
+    kaggle = run.context.kaggle
+    outputs = kaggle.outputs(run.push.name, run.push.version)
+    manifest = proof.prove(kaggle, outputs, run.number).manifest
+    if run.number and not manifest:
         raise OutputsError(
             f"Kaggle does not list {MANIFEST} of push {run.number}, so that its files are "
             "not verified: --unverified downloads what it lists"
         )
     run.claim(output)
-    with context.alone_in(run.folder):
-        run.keep(outputs)
-        fetch.fetch(context, kaggle, push, run.folder, outputs, only, proved.manifest)
+    with run.context.alone_in(run.folder):
+        run.fetch(outputs, manifest, only)
     return run.folder

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Unpack
 
 from kernelkit.errors import ParameterError
-from kernelkit.kaggle_api.client import Kaggle, Kernel, Status, Stored
+from kernelkit.kaggle_api.client import Kaggle, Kernel
 from kernelkit.kaggle_api.retries import Failure
 from kernelkit.project import find_project
 from kernelkit.pushes.resuming import earlier, not_there, stored_version
@@ -33,8 +33,8 @@ def tell_status(reference: str = LAST, **options: Unpack[CommandOptions]) -> str
     there is no such push, `CredentialsError` or `NetworkError` if Kaggle cannot be reached.
     """
     context = in_project(options)
-    with context.asking(reference) as kaggle:
-        push = earlier(context, kaggle, reference)
+    with context.connect(reference) as kaggle:
+        push = earlier(context, reference)
         status = kaggle.status(push.name, push.version)
     if status is None:
         raise not_there(push)
@@ -90,19 +90,14 @@ def tell_quota(**options: Unpack[CommandOptions]) -> dict[str, float]:
     Raises `CredentialsError` or `NetworkError` if Kaggle cannot be reached.
     """
     context = in_project(options)
-    with context.asking() as kaggle:
-        quotas = {kind: kaggle.quota(kind) for kind in COUNTED}
-    for kind, quota in quotas.items():
-        if quota:
-            context.events(
-                "quota",
-                quota.remaining(kind),
-                kind=kind,
-                used=quota.used,
-                allowed=quota.allowed,
-                left=quota.left,
-            )
-    return {kind: quota.left for kind, quota in quotas.items() if quota}
+    left = {}
+    with context.connect() as kaggle:
+        for kind in COUNTED:
+            if quota := kaggle.quota(kind):
+                facts = asdict(quota) | {"left": quota.left}
+                context.events("quota", quota.remaining(kind), kind=kind, **facts)
+                left[kind] = quota.left
+    return left
 
 
 def stop(
@@ -118,47 +113,38 @@ def stop(
     `RefusedError` if Kaggle did not delete it.
     """
     context = in_project(options)
-    with context.asking(reference) as kaggle:
-        push = earlier(context, kaggle, reference)
-        kernel = push.name
+    with context.connect(reference) as kaggle:
+        push = earlier(context, reference)
+        kernel, page = push.name, f"https://www.kaggle.com/code/{push.kernel}"
         if kernel.owner.lower() != kaggle.username.lower():
             raise ParameterError(
                 f"{kernel} is {kernel.owner}'s, but the credentials are {kaggle.username}'s: only "
                 "its owner can stop it"
             )
-        stored, status = stored_version(kaggle, push), kaggle.status(kernel, push.version)
+        stored, status = stored_version(context, push), kaggle.status(kernel, push.version)
         facts = {"kernel": push.kernel, "version": push.version}
         if status is None or not status.alive:
             state = status.state if status else "without a session"
-            over = f"its session is over ({state})" if status else "it has no session"
-            text = f"{push.reference}: {over}, and nothing was deleted"
+            text = f"{push.reference} is {state}, and nothing was deleted"
             context.events("status", text, **facts, state=state, alive=False)
             return False
-        if not confirm(_warning(push, stored, status)):
+        versions = "its only version" if stored.version == 1 else f"its {stored.version} versions"
+        if not confirm(
+            f"{push.reference} is {status.state}. Kaggle's API cannot stop a session, only delete "
+            f"the whole kernel {kernel}: {versions}, with all comments, and all outputs that are "
+            f"not downloaded. To stop the run and keep the rest, cancel it on {page}"
+        ):
             context.events("left", f"{push.reference} continues, and nothing was deleted")
             return False
         _delete(kaggle, kernel)
-        for other in context.ledger.of(push.kernel, rehearsal=context.events.rehearsal):
+        for other in context.ledger.of(push.kernel):
             if other.state in OPEN:
                 context.ledger.update(other, state=ledgers.STOPPED)
         if kaggle.stored(kernel) is not None:
-            context.events(
-                "warning",
-                f"Kaggle still shows {kernel}: check on "
-                f"https://www.kaggle.com/code/{kernel} whether its session has ended",
-            )
+            text = f"Kaggle still shows {kernel}: check on {page} whether its session has ended"
+            context.events("warning", text)
         context.events("stopped", f"{kernel} is deleted, and its session ends with it", **facts)
         return True
-
-
-def _warning(push: Push, stored: Stored, status: Status) -> str:
-    page = f"https://www.kaggle.com/code/{push.kernel}"
-    versions = "its only version" if stored.version == 1 else f"its {stored.version} versions"
-    return (
-        f"{push.reference} is {status.state}. Kaggle's API cannot stop a session, only delete the "
-        f"whole kernel {push.kernel}: {versions}, with all comments, and all outputs that are not "
-        f"downloaded. To stop the run and keep the rest, cancel it on {page}"
-    )
 
 
 def _delete(kaggle: Kaggle, kernel: Kernel) -> None:

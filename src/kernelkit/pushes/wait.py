@@ -9,41 +9,43 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kernelkit import machines
-from kernelkit.errors import DeadlineError, KernelkitError, NetworkError, RefusedError
+from kernelkit.errors import (
+    DeadlineError,
+    KernelkitError,
+    NetworkError,
+    OutputsError,
+    RefusedError,
+)
 from kernelkit.kaggle_api import transfers
-from kernelkit.kaggle_api.client import Kaggle, Outputs, Quota, Status
+from kernelkit.kaggle_api.client import Outputs, Status
 from kernelkit.kaggle_api.retries import Failure, FailureKind
 from kernelkit.plans.manifest import MANIFEST
 from kernelkit.pushes import proof
 from kernelkit.pushes.live_log import LiveLog
-from kernelkit.pushes.proof import Evidence, Manifest, Proof
+from kernelkit.pushes.proof import Manifest, Proof
 from kernelkit.run_folders.log import Entry, decode
 from kernelkit.shown import duration
 from kernelkit.terminal import safe_text
 from kernelkit.workspace.context import PushContext
 from kernelkit.workspace.ledger import Push
 
-LONG_QUEUE = 60.0  # show the time in the queue after this many seconds
-NEAR_LIMIT = 3600.0  # show the time left this many seconds before Kaggle's own limit
 ENDED = ("complete", "error", "cancel_acknowledged")
 
 
 @dataclass(frozen=True)
 class Ended:
-    """How a session ended, its seconds in the queue and running, and its outputs.
+    """How a session ended, its minutes in the queue and running, and its outputs.
 
-    `outputs` is None if Kaggle does not list them (`unlisted` says why), or if the list is not this
-    push's (`doubt` says why). `manifest` is the session's own, if it wrote one.
+    `manifest` is the session's own, if it wrote one; `problem` is why there are no outputs: Kaggle
+    does not list them, or the list is not this push's.
     """
 
     state: str
     message: str
-    queued: float
-    run: float
-    outputs: Outputs | None
-    unlisted: str = ""
-    doubt: str = ""
+    minutes: dict[str, float]
+    outputs: Outputs
     manifest: Manifest | None = None
+    problem: KernelkitError | None = None
 
     @property
     def complete(self) -> bool:
@@ -52,26 +54,23 @@ class Ended:
 
 
 class Wait:
-    """One wait for the session of one push; `quota` is what was left before it."""
+    """One wait for the session of one push."""
 
-    def __init__(
-        self, context: PushContext, kaggle: Kaggle, push: Push, quota: Quota | None = None
-    ) -> None:
-        self._kaggle, self._push, self._quota = kaggle, push, quota
-        self._name, self._version = push.name, push.version or 0
+    def __init__(self, context: PushContext, push: Push) -> None:
+        self._kaggle, self._push = context.kaggle, push
+        self._version = f"{push.kernel} version {push.version}"
         self._emit, self._patience = context.events, context.timing.patience
         self._resume = context.how_to_resume(push)
         self._rehearsed = context.local is not None  # then the run ends with this command
-        self._clock = kaggle.retries.clock
+        self._clock = context.kaggle.retries.clock
         cap = machines.LIMITS[machines.named(push.accelerator or "cpu").kind].hours_per_session * 60
         self._limit = 60.0 * min(cap, push.timeout_minutes or cap)
-        self._begun = self._answered = self._clock.now()
+        self._begun = self._answered = self._not_before = self._clock.now()
         self._running_since: float | None = None
-        self._state = ""  # of the session, as last shown
-        self._unsettled = self._failed = self._list_failures = 0
         self._over_since: float | None = None  # since when Kaggle has reported that it is over
-        self._not_before = self._begun
-        self._log = LiveLog(kaggle, push, self._show)
+        self._state = ""  # of the session, as last shown
+        self._unsettled = self._failed = 0  # answers in a row
+        self._log = LiveLog(context.kaggle, push, self._show)
 
     def run(self) -> Ended:
         """Wait for the end.
@@ -84,8 +83,12 @@ class Wait:
             while True:
                 if ended := self._judge(self._ask()):
                     return ended
-                if not self._list_failures and self._clock.now() > self._deadline():
-                    raise self._late()
+                if self._over_since is None and self._clock.now() > self._deadline():
+                    raise DeadlineError(
+                        f"{self._version} is still {self._state or 'queued'}, "
+                        f"{duration(self._clock.now() - self._begun)} after this wait began. "
+                        f"{self._resume}"
+                    )
                 self._clock.sleep(self._pause())
         except KeyboardInterrupt:
             goes_on = "" if self._rehearsed else "the run continues on Kaggle. "
@@ -96,27 +99,20 @@ class Wait:
 
     def _ask(self) -> Status | None:
         """The session's status; while Kaggle fails to answer, the last known one."""
-        now, patience = self._clock.now(), self._patience
+        now, silence = self._clock.now(), self._patience.silence
         try:
             # No retries: the next poll is the next attempt, and soon enough.
-            status = self._kaggle.status(self._name, self._version, until=now)
+            status = self._kaggle.status(self._push.name, self._push.version, until=now)
         except Failure as failure:
             if not failure.is_transient:
                 raise self._refused(failure) from None
-            if self._clock.now() - self._answered > patience.silence:
+            if self._clock.now() - self._answered > silence:
                 raise NetworkError(
-                    f"Kaggle has not answered for {duration(patience.silence)}; the run continues "
+                    f"Kaggle has not answered for {duration(silence)}; the run continues "
                     f"there. {self._resume}"
                 ) from None
             self._failed += 1
-            wanted = failure.retry_after or 0.0
-            # However long Kaggle asks to wait, do not sleep past a deadline.
-            end = min(self._answered + patience.silence, self._deadline())
-            self._not_before = min(now + wanted, end)
-            later = "later"
-            if wanted > patience.longest:
-                later = f"in {duration(self._pause())}, though Kaggle says {duration(wanted)}"
-            self._emit("retrying", f"no status ({failure.kind.label}): looking again {later}")
+            self._hold_off(failure)
             return Status(self._state or "queued")
         self._answered, self._failed = self._clock.now(), 0
         return status
@@ -125,14 +121,13 @@ class Wait:
         """What a status means; the end of the session, if this is it."""
         if status is None:
             self._unsettled += 1
-            if self._unsettled >= self._patience.confirmations:
-                raise RefusedError(
-                    f"Kaggle shows no session of {self._push.kernel} version {self._version} to "
-                    f"{self._kaggle.username}, asked {self._unsettled} times: either it was "
-                    "deleted, or access is refused for now and the run continues there. "
-                    f"{self._resume}"
-                )
-            return None
+            if self._unsettled < self._patience.confirmations:
+                return None
+            raise RefusedError(
+                f"Kaggle shows no session of {self._version} to {self._kaggle.username}: either it "
+                "was deleted, or access is refused for now and the run continues there. "
+                f"{self._resume}"
+            )
         if status.state in ENDED:
             return self._end(status)
         self._unsettled, self._over_since = 0, None
@@ -151,90 +146,77 @@ class Wait:
         A status, a list and a log can each be out of date. The log appears only when the session is
         over; a session that was killed never gets one.
         """
-        if self._over_since is None:
-            self._over_since = self._clock.now()
-        until = min(self._deadline(), self._clock.now() + self._patience.silence)
+        now, push = self._clock.now(), self._push
+        self._over_since = now if self._over_since is None else self._over_since
+        until = min(self._deadline(), now + self._patience.silence)
+        version = f"{self._version} ended in {status.state}, and its outputs"
+        problem: KernelkitError | None = None
+        self._unsettled += 1
         try:
-            outputs = self._kaggle.outputs(self._name, self._version, until)
-            proved = proof.prove(self._kaggle, outputs, self._push.number, until)
+            outputs = self._kaggle.outputs(push.name, push.version, until)
+            proved = proof.prove(self._kaggle, outputs, push.number, until)
+            doubt = self._doubt(status, outputs, proved)
         except Failure as failure:
             if failure.kind is FailureKind.CREDENTIALS:
                 raise self._refused(failure) from None
-            self._list_failures += 1
-            if self._list_failures >= self._patience.confirmations:
-                if failure.method == transfers.DOWNLOAD:
-                    return self._over(status, None, doubt=f"{MANIFEST}: {failure.message}")
-                return self._over(status, None, str(failure))
-            self._emit("retrying", f"no list of outputs ({failure.kind.label}): asking again later")
-            pause = min(failure.retry_after or 0.0, self._patience.longest)
-            self._not_before = self._clock.now() + pause
-            return None
-        self._unsettled += 1
+            self._hold_off(failure)
+            doubt = f"{MANIFEST}: {failure.message}"
+            if failure.method != transfers.DOWNLOAD:
+                problem = NetworkError(f"{version} cannot be listed: {failure}. {self._resume}")
+        else:
+            if not doubt:
+                settled = outputs.log or self._unsettled >= self._patience.confirmations
+                return self._over(status, outputs, proved.manifest) if settled else None
+        problem = problem or OutputsError(
+            f"{version} are not verified: {doubt}. Nothing was fetched. {self._resume}, or with "
+            "--unverified to download what Kaggle lists"
+        )
         waited = self._clock.now() - self._over_since
-        if doubt := self._doubt(status, outputs, proved):
-            return (
-                None if waited < self._patience.unproved else self._over(status, None, doubt=doubt)
-            )
-        if not outputs.log and self._unsettled < self._patience.confirmations:
-            return None
-        return self._over(status, outputs, manifest=proved.manifest)
+        return self._over(status, problem=problem) if waited >= self._patience.unproved else None
 
     def _doubt(self, status: Status, outputs: Outputs, proved: Proof) -> str:
         """Why this answer cannot be this run's; empty if it can."""
-        if status.state == "complete" and not outputs.log and not outputs.files:
+        complete = status.state == "complete"
+        if complete and not outputs.log and not outputs.files:
             return "Kaggle lists neither a file nor a log"  # a run that finished has a log
-        if not self._push.number:
-            return ""
         if proved.another:
-            what = "log" if proved.log is Evidence.ANOTHER else "files"
-            return f"Kaggle shows the {what} of another push, not of push {self._push.number}"
-        if status.state == "complete" and proved.manifest is None:
-            whose = "its log" if proved.log is Evidence.OURS else "nothing there"
-            return (
-                f"{MANIFEST}, which this push writes, is not among the {len(outputs.files)} "
-                f"files that Kaggle lists, and {whose} shows push {self._push.number}"
-            )
+            return f"Kaggle shows the {proved.another} of another push, not of this one"
+        if complete and self._push.number and not proved.manifest:
+            return f"{MANIFEST}, which this push writes, is not among the files that Kaggle lists"
         return ""
 
     def _over(
         self,
         status: Status,
-        outputs: Outputs | None,
-        unlisted: str = "",
-        doubt: str = "",
+        outputs: Outputs | None = None,
         manifest: Manifest | None = None,
+        problem: KernelkitError | None = None,
     ) -> Ended:
-        log = outputs.log if outputs else ""
-        self._log.finish(log)
-        queued, run = self._seconds()
-        self._emit(
-            "state", status.state, state=status.state, message=status.message, **self._minutes()
-        )
+        outputs = outputs or Outputs({}, "")
+        self._log.finish(outputs.log)
+        minutes, state = self._minutes(), status.state
+        self._emit("state", state, state=state, message=status.message, **minutes)
         # A wait that began late missed the start, but the log's times count from there.
-        run = max(run, max((entry.seconds for entry in decode(log)), default=0.0))
-        queued = queued if self._running_since is not None else 0.0
-        return Ended(status.state, status.message, queued, run, outputs, unlisted, doubt, manifest)
+        logged = max((entry.seconds for entry in decode(outputs.log)), default=0.0)
+        minutes["minutes_run"] = max(minutes["minutes_run"], round(logged / 60, 2))
+        if self._running_since is None:
+            minutes["minutes_queued"] = 0.0
+        return Ended(state, status.message, minutes, outputs, manifest, problem)
 
-    def _refused(self, failure: Failure) -> KernelkitError:
-        return failure.advising(
-            f"{self._push.kernel} version {self._version} continues on Kaggle. {self._resume}"
-        )
+    def _hold_off(self, failure: Failure) -> None:
+        """Ask again no sooner than Kaggle says, but do not sleep past a deadline."""
+        end = min(self._answered + self._patience.silence, self._deadline())
+        self._not_before = min(self._clock.now() + (failure.retry_after or 0.0), end)
+        text = f"{failure.method} ({failure.kind.label}): asking again in {duration(self._pause())}"
+        self._emit("retrying", text)
+
+    def _refused(self, failure: Failure) -> Failure:
+        return failure.advising(f"{self._version} continues on Kaggle. {self._resume}")
 
     def _deadline(self) -> float:
         if self._running_since is not None:
             return self._running_since + self._limit + self._patience.margin
         return self._begun + self._patience.queue
-
-    def _late(self) -> DeadlineError:
-        if self._running_since is None:
-            since = f"after {duration(self._patience.queue)}"
-        else:
-            since = f"{duration(self._patience.margin)} past its time limit"
-        return DeadlineError(
-            f"{self._push.kernel} version {self._version} is still "
-            f"{self._state or 'queued'} {since}. "
-            f"{self._resume}"
-        )
 
     def _pause(self) -> float:
         now, patience = self._clock.now(), self._patience
@@ -258,20 +240,11 @@ class Wait:
         queued, run = self._seconds()
         if self._running_since is None:
             return f"{self._state} for {duration(queued)}"
-        remaining = max(0.0, self._limit - run)
-        message = f"running for {duration(run)}"
-        if queued >= LONG_QUEUE:
-            message += f" (queued {duration(queued)})"
-        if self._push.timeout_minutes is not None or remaining < NEAR_LIMIT:
-            message += f", {duration(remaining)} until its time limit"
-        if self._quota:
-            message += f", {max(0.0, self._quota.left - run / 3600):.1f} h of quota left"
-        return message
+        left = duration(max(0.0, self._limit - run))
+        return f"running for {duration(run)}, {left} until its time limit"
 
     def _show(self, entry: Entry) -> None:
         """Show one piece of the log; for a progress bar that rewrites its line, the last state."""
-        if entry.chatter:
-            return
-        text = safe_text.plain(entry.text).rstrip("\n")
+        text = "" if entry.chatter else safe_text.plain(entry.text).rstrip("\n")
         if text.strip():
             self._emit("log", text, stream=entry.stream, time=entry.seconds)

@@ -50,7 +50,7 @@ class QueuedPush:
 
     def push_in(self, context: PushContext) -> Push | None:
         """Its last push, preferably one with a version; None if there is none yet."""
-        pushes = context.ledger.of("", rehearsal=context.events.rehearsal)
+        pushes = context.ledger.of()
         mine = [push for push in pushes if push.queued == self.added]
         arrived = [push for push in mine if push.version]
         return next(reversed(arrived or mine), None)

@@ -22,10 +22,10 @@ from kernelkit.errors import (
     PreflightError,
     StillRunningError,
 )
-from kernelkit.kaggle_api.client import Kaggle, Quota
+from kernelkit.kaggle_api.client import Quota
 from kernelkit.plans.plan import Plan
-from kernelkit.pushes.follow import follow
-from kernelkit.pushes.send import look_after_cut_off, prepare, send
+from kernelkit.pushes.follow import Run
+from kernelkit.pushes.send import draft, look_after_cut_off, prepare, send
 from kernelkit.queue.items import OVER, Queue, QueuedPush
 from kernelkit.workspace import ledger as ledgers
 from kernelkit.workspace.context import CommandOptions, PushContext, in_project
@@ -59,8 +59,8 @@ def work_off(*, wait: bool = True, **options: Unpack[CommandOptions]) -> None:
                 context, catalogue=plan.catalogue, root=plan.project.root, owner=plan.account
             )
             try:
-                with own.asking() as kaggle:
-                    Turn(own, item, kaggle, wait).take()
+                with own.connect():
+                    Turn(own, item, wait).take()
             except LASTING:
                 raise
             except KernelkitError as error:
@@ -84,46 +84,33 @@ class Turn:
 
     context: PushContext
     item: QueuedPush
-    kaggle: Kaggle
     wait: bool
 
     def take(self) -> None:
         """Push the item, unless that is done already, and follow its run."""
-        context, item, kaggle = self.context, self.item, self.kaggle
-        push, quota = item.push_in(context), None
+        context, item = self.context, self.item
+        push = item.push_in(context)
         if push is None or not push.version:
-            sent = self._send()
-            if sent is None:
-                return
-            push, quota = sent
+            push = self._send()
+        if push is None:
+            return
         if not self.wait:
-            status = kaggle.status(push.name, push.version)
+            status = context.kaggle.status(push.name, push.version)
             if status and status.alive:
                 raise StillRunningError(
                     f"queued push {item.number}, {push.reference}, is still {status.state}: "
                     "reconnect with kernelkit queue run"
                 )
-        follow(
-            context,
-            kaggle,
-            push,
-            item.plan.bundle.text,
-            output=item.output,
-            submit=item.submit,
-            quota=quota,
-            submit_once=True,
-        )
+        run = Run(context, push, item.plan.bundle.text)
+        run.follow(item.output, item.submit, once=True)
 
-    def _send(self) -> tuple[Push, Quota | None] | None:
-        """Push the item once a session is free; returns the push, and the hours left before it.
-
-        None if it was removed from the queue while it waited.
-        """
+    def _send(self) -> Push | None:
+        """Push the item once a session is free; None if it was removed while it waited."""
         context, item = self.context, self.item
-        planned = prepare(context, item.plan, self.kaggle, continues=item.continues)
+        planned = prepare(context, item.plan, continues=item.continues)
         clock, patience = context.timing.clock, context.timing.patience
         if item.state_in(context) == ledgers.SENDING:
-            clock.sleep(sum(context.timing.saving.settle))  # by then, a request has arrived
+            clock.sleep(sum(context.timing.settle))  # by then, a request has arrived
         pause, reported, last_answer = patience.slow_poll, "", clock.now()
         while Queue(context.runs).path(item).is_file():
             try:
@@ -144,19 +131,20 @@ class Turn:
             pause = min(patience.longest, 2 * pause)
         return None
 
-    def _send_now(self, planned: Plan) -> tuple[Push, Quota | None]:
+    def _send_now(self, planned: Plan) -> Push:
         """Push the item, unless that is done already; raises what prevents the push for now."""
-        context, item, kaggle = self.context, self.item, self.kaggle
+        context, item = self.context, self.item
         with context.alone_with(str(planned.kernel)):  # the checks remain valid until it is sent
-            look_after_cut_off(context, kaggle, planned.kernel)
+            look_after_cut_off(context, planned.kernel)
             push = item.push_in(context)
             if push and push.version:
-                return push, None
+                return push
             submits = item.submit is not None
-            quota = account.check_account(context, planned, kaggle, submits=submits)
-            _check_hours(planned, quota)
-            sent = send(context, planned, kaggle, force=item.force, queued=item.added)
-            return sent, quota
+            _check_hours(
+                planned, account.check_account(context, planned, context.kaggle, submits=submits)
+            )
+            push = replace(draft(context, planned), queued=item.added)
+            return send(context, planned, push, force=item.force)
 
 
 def _check_hours(planned: Plan, quota: Quota | None) -> None:

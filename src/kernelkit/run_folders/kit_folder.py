@@ -69,13 +69,14 @@ class FetchedFiles:
         if not self._path.is_file():
             files.write_text(self._path, "")
 
-    def holds(self, name: str, file: Path, size: int) -> bool:
-        """Whether `file` is unchanged since its download, and has the listed `size`."""
+    def holds(self, name: str, file: Path, size: int | None) -> bool:
+        """Whether `file` is unchanged since its download, and has this `size`, if that is known."""
         try:
             stat = file.stat()
         except OSError:
             return False
-        return size == stat.st_size and self._fetched.get(name) == (size, stat.st_mtime_ns)
+        unchanged = self._fetched.get(name) == (stat.st_size, stat.st_mtime_ns)
+        return unchanged and size in (None, stat.st_size)
 
     def add(self, name: str, file: Path) -> None:
         """Record a file that was downloaded completely."""

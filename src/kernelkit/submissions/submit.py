@@ -9,7 +9,7 @@ from typing import Any
 
 from kernelkit.errors import CapacityError, NetworkError, OutputsError, RefusedError
 from kernelkit.kaggle_api import transfers
-from kernelkit.kaggle_api.client import Kaggle, Kernel
+from kernelkit.kaggle_api.client import Kernel
 from kernelkit.kaggle_api.retries import Failure, FailureKind
 from kernelkit.project import find_project
 from kernelkit.shown import duration
@@ -66,7 +66,6 @@ def output_of(folder: Path) -> Path:
 
 def submit(
     context: PushContext,
-    kaggle: Kaggle,
     result: Result,
     earlier: EarlierTry | None = None,
     note: Callable[..., None] = lambda **_: None,
@@ -80,11 +79,15 @@ def submit(
     Raises `CapacityError` when today's submissions are used up, `RefusedError` for a submission
     that Kaggle cannot score, `NetworkError` when no score comes in time.
     """
-    reference = _submitted_earlier(kaggle, result, earlier or EarlierTry())
+    earlier = earlier or EarlierTry()
+    entry = _Entry(context, result, set(earlier.submissions_before or ()))
+    reference = earlier.submission
+    if reference is None and earlier.submissions_before is not None:
+        reference = entry.look()
     if reference is None:
-        reference = _submit_once(kaggle, result, note)
+        reference = entry.submit(note)
     note(submission=reference)
-    score = _wait(context, kaggle, result, reference)
+    score = entry.score(reference)
     note(score=score or HIDDEN)
     context.events(
         "score",
@@ -95,118 +98,103 @@ def submit(
     return score
 
 
-def _submitted_earlier(kaggle: Kaggle, result: Result, earlier: EarlierTry) -> int | None:
-    """The submission of an earlier attempt, if any, after waiting for requests in flight."""
-    if earlier.submission is not None or earlier.submissions_before is None:
-        return earlier.submission
-    before = set(earlier.submissions_before)
-    return _look(kaggle, lambda: max(_references(kaggle, result) - before, default=None))
+class _Entry:
+    """A result on its way to a competition; `before` are the submissions that are not its own."""
 
+    def __init__(self, context: PushContext, result: Result, before: set[int]) -> None:
+        self._context, self._kaggle = context, context.kaggle
+        self._result, self._before = result, before
+        self._competition: dict[str, Any] = {"competition_name": result.competition}
 
-def _submit_once(kaggle: Kaggle, result: Result, note: Callable[..., None]) -> int:
-    """Submit the file, or the kernel's version if Kaggle refuses a file; returns the number."""
-    limits = kaggle.repeated("GetSubmissionLimits", SERVICE, competition_name=result.competition)
-    if limits.num_total and not limits.num_allowed_now:
-        raise CapacityError(
-            f"{result.competition} accepts no more submissions today: submit tomorrow"
-        )
-    before = _references(kaggle, result, all_messages=True)
-    note(submissions_before=sorted(before), submission=None, message=result.message, score=None)
-    fields = {"competition_name": result.competition, "file_name": result.file.name}
-    try:
-        token = transfers.upload(kaggle, result.file, "StartSubmissionUpload", SERVICE, **fields)
-        return _create(kaggle, result, before, "CreateSubmission", blob_file_tokens=token)
-    except Failure as failure:
-        refusal = failure.message.lower()
-        only_notebooks = failure.kind is FailureKind.REFUSED and any(
-            word in refusal for word in NOTEBOOKS_ONLY
-        )
-        if result.kernel is None or not only_notebooks:
-            raise
-        return _create(
-            kaggle,
-            result,
-            before,
-            "CreateCodeSubmission",
-            file_name=result.file.name,
-            kernel_owner=result.kernel.owner,
-            kernel_slug=result.kernel.slug,
-            kernel_version=result.version,
-        )
-
-
-def _create(kaggle: Kaggle, result: Result, before: set[int], method: str, **fields: Any) -> int:
-    """Make exactly one submission, even if Kaggle's answer is lost or is about an older one.
-
-    Raises `Failure` if it is unknown whether it was made: the next attempt looks for it first.
-    """
-    fields |= {"competition_name": result.competition, "submission_description": result.message}
-    try:
-        answer = kaggle.once(method, SERVICE, **fields)
-        if not answer.ref:
-            raise RefusedError(
-                f"Kaggle did not take the submission: {answer.message or 'no reason'}"
+    def submit(self, note: Callable[..., None]) -> int:
+        """Submit the file, or the kernel's version if Kaggle refuses a file; returns the number."""
+        result, name = self._result, self._result.competition
+        limits = self._kaggle.repeated("GetSubmissionLimits", SERVICE, **self._competition)
+        if limits.num_total and not limits.num_allowed_now:
+            raise CapacityError(f"{name} accepts no more submissions today: submit tomorrow")
+        self._before = {submission.ref for submission in self._listed()}
+        before = sorted(self._before)
+        note(submissions_before=before, submission=None, message=result.message, score=None)
+        fields = self._competition | {"file_name": result.file.name}
+        try:
+            token = transfers.upload(
+                self._kaggle, result.file, "StartSubmissionUpload", SERVICE, **fields
             )
-        if answer.ref not in before:
-            return int(answer.ref)
-        lost = Failure(FailureKind.MALFORMED, method, "the answer names an earlier submission")
-    except Failure as failure:
-        if not failure.is_transient:
-            raise
-        lost = failure
-    made = _look(kaggle, lambda: max(_references(kaggle, result) - before, default=None))
-    if made is None:
-        raise lost
-    return made
-
-
-def _look(kaggle: Kaggle, find: Callable[[], int | None]) -> int | None:
-    """The result of `find`, repeated until requests in flight must have arrived."""
-    clock = kaggle.retries.clock
-    end = clock.now() + SETTLE_SECONDS
-    while True:
-        clock.sleep(LOOK_SECONDS)
-        if (reference := find()) is not None or clock.now() > end:
-            return reference
-
-
-def _references(kaggle: Kaggle, result: Result, *, all_messages: bool = False) -> set[int]:
-    """The numbers of the latest submissions: all, or those that may be this result's."""
-    answer = kaggle.repeated(
-        "ListSubmissions", SERVICE, competition_name=result.competition, page=1
-    )
-    listed = answer.submissions or []
-    return {submission.ref for submission in listed if all_messages or _may_be(submission, result)}
-
-
-def _may_be(submission: Any, result: Result) -> bool:
-    """Whether a submission on Kaggle is consistent with what was sent."""
-    message = (submission.description or "").strip()
-    of_file = submission.file_name in ("", result.file.name)
-    return of_file and result.message.strip().startswith(message)
-
-
-def _wait(context: PushContext, kaggle: Kaggle, result: Result, reference: int) -> str:
-    """The public score as Kaggle formats it; empty if it shows none."""
-    clock, timing = kaggle.retries.clock, context.timing
-    start = reported = clock.now()
-    end = start + (timing.rerun_seconds if result.kernel else timing.score_seconds)
-    while clock.now() < end:
-        submission = kaggle.repeated("GetSubmission", SERVICE, end, ref=reference)
-        state = submission.status.name.lower()
-        if submission.ref != reference or not _may_be(submission, result):
-            state = "another submission's"
-        if state == "error" or (state == "complete" and submission.error_description):
-            raise RefusedError(
-                f"Kaggle cannot score it: {submission.error_description or 'no reason'}"
+            return self._create("CreateSubmission", blob_file_tokens=token)
+        except Failure as failure:
+            refused = failure.kind is FailureKind.REFUSED
+            only_notebooks = any(word in failure.message.lower() for word in NOTEBOOKS_ONLY)
+            if result.kernel is None or not (refused and only_notebooks):
+                raise
+            return self._create(
+                "CreateCodeSubmission",
+                file_name=result.file.name,
+                kernel_owner=result.kernel.owner,
+                kernel_slug=result.kernel.slug,
+                kernel_version=result.version,
             )
-        if state == "complete":
-            return submission.public_score or ""
-        if clock.now() - reported > timing.patience.slow_poll:
-            reported = clock.now()
-            context.events(
-                "progress", f"submission {reference}: {state}, {duration(reported - start)}"
-            )
-        early = clock.now() - start < timing.patience.quick_for
-        clock.sleep(timing.patience.poll if early else timing.patience.slow_poll)
-    raise NetworkError(f"submission {reference} has no score yet: see the competition's page")
+
+    def _create(self, method: str, **fields: Any) -> int:
+        """Make exactly one submission, even if Kaggle's answer is lost or is about an older one.
+
+        Raises `Failure` if it is unknown whether it was made: the next attempt looks for it first.
+        """
+        fields |= self._competition | {"submission_description": self._result.message}
+        try:
+            answer = self._kaggle.once(method, SERVICE, **fields)
+            if not answer.ref:
+                reason = answer.message or "no reason"
+                raise RefusedError(f"Kaggle did not take the submission: {reason}")
+            if answer.ref not in self._before:
+                return int(answer.ref)
+            lost = Failure(FailureKind.MALFORMED, method, "the answer names an earlier submission")
+        except Failure as failure:
+            if not failure.is_transient:
+                raise
+            lost = failure
+        made = self.look()
+        if made is None:
+            raise lost
+        return made
+
+    def look(self) -> int | None:
+        """This result's latest submission, looked for until requests in flight have arrived."""
+        clock = self._kaggle.retries.clock
+        end = clock.now() + SETTLE_SECONDS
+        while True:
+            clock.sleep(LOOK_SECONDS)
+            own = {listed.ref for listed in self._listed() if self._may_be(listed)} - self._before
+            if own or clock.now() > end:
+                return max(own, default=None)
+
+    def score(self, reference: int) -> str:
+        """The public score as Kaggle formats it, once it is there; empty if it shows none."""
+        clock, timing = self._kaggle.retries.clock, self._context.timing
+        start = clock.now()
+        end = start + (timing.rerun_seconds if self._result.kernel else timing.score_seconds)
+        while clock.now() < end:
+            submission = self._kaggle.repeated("GetSubmission", SERVICE, end, ref=reference)
+            ours = submission.ref == reference and self._may_be(submission)
+            state = submission.status.name.lower() if ours else "another submission's"
+            problem = submission.error_description
+            if state == "error" or (state == "complete" and problem):
+                raise RefusedError(f"Kaggle cannot score it: {problem or 'no reason'}")
+            if state == "complete":
+                return submission.public_score or ""
+            passed = clock.now() - start
+            text = f"submission {reference}: {state}, {duration(passed)}"
+            self._context.events("progress", text)
+            early = passed < timing.patience.quick_for
+            clock.sleep(timing.patience.poll if early else timing.patience.slow_poll)
+        raise NetworkError(f"submission {reference} has no score yet: see the competition's page")
+
+    def _listed(self) -> Sequence[Any]:
+        """The latest submissions to the competition."""
+        answer = self._kaggle.repeated("ListSubmissions", SERVICE, page=1, **self._competition)
+        return answer.submissions or []
+
+    def _may_be(self, submission: Any) -> bool:
+        """Whether a submission on Kaggle is consistent with what was sent."""
+        message = (submission.description or "").strip()
+        of_file = submission.file_name in ("", self._result.file.name)
+        return of_file and self._result.message.strip().startswith(message)

@@ -6,24 +6,23 @@ import contextlib
 import hashlib
 import os
 import re
-import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TextIO, TypedDict, get_type_hints
+from typing import TextIO, TypedDict, get_type_hints
 
 from kernelkit import files
-from kernelkit.errors import KernelkitError, NoLocalKaggleError, ParameterError
+from kernelkit.errors import KernelkitError, ParameterError
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.connection import open_connection
 from kernelkit.kaggle_api.retries import Failure
 from kernelkit.project import LOCAL_KAGGLE, LOCKS, Project, find_project
 from kernelkit.shown import duration
 from kernelkit.terminal import safe_text
-from kernelkit.terminal.cli import unwinding
-from kernelkit.terminal.events import Events, from_here, secrets_of_environment
+from kernelkit.terminal.events import Events, secrets_of_environment
 from kernelkit.workspace.ledger import Ledger, Push
+from kernelkit.workspace.rehearsal import attached
 from kernelkit.workspace.timing import KAGGLE, REHEARSAL, Timing
 
 LEDGER = "pushes.jsonl"
@@ -32,7 +31,7 @@ LAST = "last"  # a reference to the ledger's last push
 REFERENCE = re.compile(r"[^/\s]+/[^/\s]+/v?\d+")
 
 
-@dataclass(frozen=True)
+@dataclass
 class PushContext:
     """The context of one command; `local` is the folder of a local Kaggle to rehearse on.
 
@@ -49,22 +48,36 @@ class PushContext:
     root: Path | None = None
     owner: str = ""
     chained: bool = False
-
-    def connect(self) -> AbstractContextManager[Kaggle]:
-        """Kaggle, or the local one, connected during a block."""
-        retries = replace(self.timing.retries, tell=self._tell_pause)
-        timing = replace(self.timing, retries=retries)
-        return connect(
-            self.local, timing, self.catalogue, self.root, self._tell_filling, self.owner
-        )
+    kaggle: Kaggle = field(init=False)  # in a block of `connect`
 
     @contextlib.contextmanager
-    def asking(self, reference: str = "") -> Iterator[Kaggle]:
-        """Kaggle as `connect` yields it; the events show no secret and mark a rehearsal.
+    def connect(self, reference: str = "") -> Iterator[Kaggle]:
+        """Kaggle, or the local one, during a block; the events show no secret of the account's.
 
-        Raises `ParameterError` first, if `reference` is "last" and all pushes were rehearsals.
+        Raises `ParameterError` first, if `reference` cannot be a push's or is "last" and all pushes
+        were rehearsals; `CredentialsError` or `NetworkError` when Kaggle cannot be reached, and
+        `KernelkitError` if a rehearsal would contact another server.
         """
-        real = self.events.rehearsal or self.ledger.of("", rehearsal=False)
+        self._check(reference)
+        retries, url = replace(self.timing.retries, tell=self._tell_pause), ""
+        with contextlib.ExitStack() as stack:
+            if self.local:
+                kaggle = attached(
+                    self.local, self.catalogue, self.root, self._tell_filling, self.owner
+                )
+                url = stack.enter_context(kaggle)
+            connection = open_connection(self.timing.timeouts, retries)
+            if not connection.base_url.startswith(url):
+                raise KernelkitError(
+                    f"the rehearsal would have talked to {connection.base_url}: nothing was sent"
+                )
+            self.events.keep_secret(connection.secrets)
+            self.events.rehearsal = connection.rehearses
+            self.kaggle = Kaggle(connection, retries)
+            yield self.kaggle
+
+    def _check(self, reference: str) -> None:
+        real = self.events.rehearsal or self.ledger.of()
         if reference == LAST and not real and self.ledger.pushes():
             raise ParameterError(
                 "nothing was pushed to Kaggle yet, only rehearsed: kernelkit status "
@@ -75,10 +88,6 @@ class PushContext:
                 f"{reference!r} names no push, and no folder is there: write OWNER/SLUG/N, for "
                 "example me/my-notebook/3"
             )
-        with self.connect() as kaggle:
-            self.events.keep_secret(kaggle.connection.secrets)
-            self.events.rehearsal = kaggle.connection.rehearses
-            yield kaggle
 
     @contextlib.contextmanager
     def ending(self) -> Iterator[None]:
@@ -108,7 +117,7 @@ class PushContext:
     @property
     def ledger(self) -> Ledger:
         """The repository's ledger of pushes."""
-        return Ledger(self.runs / LEDGER, self.events.clear)
+        return Ledger(self.runs / LEDGER, self.events.clear, rehearsal=self.events.rehearsal)
 
     def folder(self, push: Push) -> Path:
         """The default folder for a push's outputs."""
@@ -134,38 +143,15 @@ class PushContext:
 
         return files.locked(self.runs / LOCKS / f"{key}.lock", busy)
 
-    def how_to_continue(self) -> str:
-        """A sentence with the command that continues a run from its outputs."""
-        command = "rehearse" if self.local else "push"
-        return f"Continue in another session with: kernelkit {command} --continue"
-
-    def what_next(self, push: Push) -> list[str]:
-        """The commands to suggest after a complete run."""
-        if push.rehearsal:
-            push_it = f"kernelkit push{' --chain' * self.chained}"
-            commands = [f"{push_it}  # on Kaggle, with ~/.kaggle/access_token"]
-        elif push.competition:
-            commands = [f"kernelkit submit {push.reference} --message MESSAGE"]
-        else:
-            commands = []
-        runs = shlex.quote(from_here(self.runs))
-        index = f"kernelkit report {runs} --index  # all runs"
-        return [*commands, index]
-
     def how_to_resume(self, push: Push) -> str:
         """A sentence with the command that returns to a run in progress."""
         if self.local:
             return "This rehearsal's Kaggle stops with the command, and its runs with it"
-        return self.how_to_fetch(push)
-
-    def how_to_fetch(self, push: Push) -> str:
-        """A sentence with the command that fetches the outputs of a finished run."""
         return f"Reconnect with: {self.resuming(push)}"
 
     def resuming(self, push: Push) -> str:
-        """The command that resumes a push."""
-        local = " --local" if self.local else ""
-        return f"kernelkit resume {push.reference}{local}"
+        """The command that resumes a push, or fetches the outputs of a finished run."""
+        return f"kernelkit resume {push.reference}{' --local' if self.local else ''}"
 
 
 class CommandOptions(TypedDict, total=False):
@@ -214,70 +200,3 @@ def in_project(
     return PushContext(
         runs or project.runs, events, limits, server if local else None, root=project.root
     )
-
-
-def rerun_of(local: Path, submission: int) -> dict[str, Any] | None:
-    """The result of a submission's rerun on the local Kaggle in this folder, by field name."""
-    from local_kaggle import LocalKaggle
-
-    rerun = LocalKaggle(local).rerun(submission)
-    return asdict(rerun) if rerun else None
-
-
-FILLED = ".filled"  # in the catalogue: the commands that have run, one per line, see `_filling`
-
-
-@contextlib.contextmanager
-def connect(
-    local: Path | None,
-    timing: Timing,
-    catalogue: str = "",
-    root: Path | None = None,
-    tell: Callable[[str], None] = lambda line: None,
-    owner: str = "",
-) -> Iterator[Kaggle]:
-    """A connected `Kaggle`: the real one, or a local one with its state in the folder `local`.
-
-    `catalogue` is a command that makes the rehearsal's inputs. It runs in `root`, and runs again
-    only when the scripts that it names change; `tell` gets each line that it prints. It inherits
-    this process's environment, so that it finds caches under HOME. A session finds the account's
-    own inputs under the name `owner`.
-
-    Raises `CredentialsError` or `NetworkError` when Kaggle cannot be reached, and `KernelkitError`
-    if a rehearsal would contact another server.
-    """
-    if local is None:
-        yield Kaggle(open_connection(timing.timeouts, timing.retries), timing.retries)
-        return
-    try:
-        from local_kaggle import LocalKaggle, fill_catalogue
-    except ModuleNotFoundError as error:
-        if error.name != "local_kaggle":
-            raise
-        raise NoLocalKaggleError from None
-
-    kaggle = LocalKaggle(local)
-    kaggle.limits = replace(kaggle.limits, also_named=owner)
-    # This process is the rehearsal's Kaggle: its sessions must not outlive it.
-    with unwinding(), kaggle as server:
-        filled = server.catalogue / FILLED
-        earlier = filled.read_text(encoding="utf-8").splitlines() if filled.is_file() else []
-        filling = _filling(catalogue, local, root or Path())
-        if catalogue and filling not in earlier:
-            fill_catalogue(server.catalogue, catalogue, root, tell)
-            files.write_text(filled, "\n".join([*earlier, filling]) + "\n")
-        with server.attach():  # from here on, the environment is the rehearsal's, including HOME
-            connection = open_connection(timing.timeouts, timing.retries)
-            if not connection.base_url.startswith(server.url + "/"):
-                raise KernelkitError(
-                    f"the rehearsal would have talked to {connection.base_url}: nothing was sent"
-                )
-            yield Kaggle(connection, timing.retries)
-
-
-def _filling(catalogue: str, local: Path, root: Path) -> str:
-    """The command, its project and a hash of its scripts, so that an edited script runs again."""
-    words = [root / word for word in shlex.split(catalogue)]
-    scripts = [path.read_bytes() for path in words if path.suffix == ".py" and path.is_file()]
-    project = os.path.relpath(root, local)
-    return f"{catalogue} # {project} {hashlib.sha256(b''.join(scripts)).hexdigest()[:16]}"

@@ -59,7 +59,6 @@ class Push:
     submission: int | None = None  # its number in the competition, once submitted
     submissions_before: list[int] | None = None  # those that existed before submitting
     message: str = ""  # of the submission
-    resent_after: int | None = None  # if it was sent more than once: the kernel's version before
     inputs: dict[str, int] = field(default_factory=dict)  # versions of own kernel sources
     stays: list[str] = field(default_factory=list)  # patterns of outputs to leave on Kaggle
     estimate: dict[str, Any] = field(default_factory=dict)  # of its step; see `checks.tpu`
@@ -76,15 +75,34 @@ class Push:
 
 
 class Ledger:
-    """The pushes of a repository, in the order in which they started."""
+    """The pushes of a repository, in the order in which they started.
 
-    def __init__(self, path: Path, clear: Callable[[str], str] = str) -> None:
-        """The ledger in the file `path`; `clear` removes the secrets from a text."""
-        self.path, self._clear = Path(path), clear
+    `clear` removes the secrets from a text; with `rehearsal`, `of` and `last` see only rehearsals,
+    without it only pushes to Kaggle.
+    """
+
+    def __init__(
+        self, path: Path, clear: Callable[[str], str] = str, *, rehearsal: bool = False
+    ) -> None:
+        self.path, self._clear, self._rehearsal = Path(path), clear, rehearsal
 
     def pushes(self) -> list[Push]:
         """All pushes, oldest first; unreadable lines are skipped."""
-        return [push for push in map(_read, self._lines()) if push]
+        return [push for _, push in self._entries() if push]
+
+    def of(self, kernel: str = "") -> list[Push]:
+        """The pushes of this kernel, or of any, oldest first."""
+        ours = [push for push in self.pushes() if push.rehearsal == self._rehearsal]
+        return [push for push in ours if kernel in ("", push.kernel)]
+
+    def last(self, kernel: str = "") -> Push | None:
+        """The latest push that got a version, of this kernel or of any."""
+        return next((push for push in reversed(self.of(kernel)) if push.version), None)
+
+    def find(self, kernel: str, version: int) -> Push | None:
+        """The push of this version, or None if the ledger does not have it."""
+        named = (p for p in reversed(self.pushes()) if (p.kernel, p.version) == (kernel, version))
+        return next(named, None)
 
     def begin(self, push: Push) -> Push:
         """Write a new push with the current time and a new random number; returns it as written.
@@ -92,49 +110,29 @@ class Ledger:
         For a queued item, this replaces the lines of its earlier pushes that Kaggle refused.
         """
         now = datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds")
-        stamped = replace(push, pushed=now, number=secrets.token_hex(8))
+        begun = replace(push, pushed=now, number=secrets.token_hex(8))
         with self._locked():
-            lines = [line for line in self._lines() if not _refused_before(line, stamped)]
-            self._write([*lines, _line(stamped)])
-        return stamped
+            lines = [line for line, old in self._entries() if not (old and _is_retry(old, begun))]
+            self._write([*lines, _line(begun)])
+        return begun
 
     def update(self, push: Push, **changes: Any) -> Push:
         """Change these fields in a push's line; returns the new push."""
         changed = replace(push, **changes)
         with self._locked():
-            lines = self._lines()
-            pushes = map(_read, lines)
-            places = [n for n, old in enumerate(pushes) if old and old.pushed == push.pushed]
-            for place in places or [len(lines)]:
-                lines[place : place + 1] = [_line(changed)]
-            self._write(lines)
+            lines = [
+                _line(changed) if old and old.pushed == push.pushed else line
+                for line, old in self._entries()
+            ]
+            self._write(lines if _line(changed) in lines else [*lines, _line(changed)])
         return changed
 
-    def last(self, *, rehearsal: bool, kernel: str = "") -> Push | None:
-        """The latest push that got a version, of this kernel or of any."""
-        latest = [push for push in self.of(kernel, rehearsal=rehearsal) if push.version]
-        return latest[-1] if latest else None
-
-    def of(self, kernel: str, *, rehearsal: bool) -> list[Push]:
-        """The pushes of this kernel (of any for an empty name), oldest first."""
-        return [
-            push
-            for push in self.pushes()
-            if push.rehearsal == rehearsal and (not kernel or push.kernel == kernel)
-        ]
-
-    def find(self, kernel: str, version: int) -> Push | None:
-        """The push of this version, or None if the ledger does not have it."""
-        for push in reversed(self.pushes()):
-            if (push.kernel, push.version) == (kernel, version):
-                return push
-        return None
-
-    def _lines(self) -> list[str]:
+    def _entries(self) -> list[tuple[str, Push | None]]:
+        """Each line, and the push in it."""
         if not self.path.is_file():
             return []
         text = self.path.read_text(encoding="utf-8", errors="replace")
-        return [line for line in text.split("\n") if line.strip()]
+        return [(line, _read(line)) for line in text.split("\n") if line.strip()]
 
     def _write(self, lines: list[str]) -> None:
         files.write_text(self.path, self._clear("".join(f"{line}\n" for line in lines)))
@@ -144,14 +142,10 @@ class Ledger:
         return files.locked(self.path.with_suffix(".lock"))
 
 
-def _refused_before(line: str, push: Push) -> bool:
-    """Whether the line is an earlier push of the same queued item that Kaggle refused."""
-    read = _read(line) if push.queued and push.queued in line else None
-    return read is not None and (read.queued, read.state, read.version) == (
-        push.queued,
-        REFUSED,
-        None,
-    )
+def _is_retry(old: Push, push: Push) -> bool:
+    """Whether Kaggle refused `old`, and `push` is of the same queued item."""
+    refused = old.state == REFUSED and old.version is None
+    return refused and old.queued == push.queued != ""
 
 
 def _line(push: Push) -> str:

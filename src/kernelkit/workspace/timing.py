@@ -7,16 +7,6 @@ from dataclasses import dataclass, field
 from kernelkit.kaggle_api.connection import Timeouts
 from kernelkit.kaggle_api.retries import REAL, Clock, Retries
 
-SETTLE_SECONDS = (5.0, 15.0, 30.0)  # pauses before each check whether a push arrived
-
-
-@dataclass(frozen=True)
-class SavingPolicy:
-    """How often SaveKernel may be sent in total, and how long to look for the push in between."""
-
-    sends: int = 3
-    settle: tuple[float, ...] = SETTLE_SECONDS
-
 
 @dataclass(frozen=True)
 class PollPolicy:
@@ -47,7 +37,7 @@ class Timing:
     clock: Clock = REAL
     timeouts: Timeouts = field(default_factory=Timeouts)
     retries: Retries = field(default_factory=Retries)
-    saving: SavingPolicy = field(default_factory=SavingPolicy)
+    settle: tuple[float, ...] = (5.0, 15.0, 30.0)  # pauses before each look for a lost push
     patience: PollPolicy = field(default_factory=PollPolicy)
     fetch_seconds: float = 2 * 3600.0  # 20 GB, the largest output of a run, at 3 MB/s
     score_seconds: float = 1800.0  # from submitting a file to its score
@@ -59,7 +49,7 @@ KAGGLE = Timing()
 # A rehearsal has no rate limit, and takes minutes, not hours.
 REHEARSAL = Timing(
     retries=Retries(first=0.5, longest=5.0, patience=60.0),
-    saving=SavingPolicy(settle=(1.0, 2.0, 4.0)),
+    settle=(1.0, 2.0, 4.0),
     patience=PollPolicy(
         poll=1.0, slow_poll=2.0, queue=600.0, margin=60.0, silence=120.0, unproved=20.0
     ),

@@ -36,11 +36,10 @@ def test_a_list_without_an_end_is_given_up(endless, monkeypatch, ask):
     assert caught.value.kind is FailureKind.MALFORMED
 
 
-@pytest.mark.parametrize("ask", [Kaggle.outputs, Kaggle.sizes])
-def test_a_list_without_an_end_ends_at_the_deadline(endless, monkeypatch, ask):
+def test_a_list_without_an_end_ends_at_the_deadline(endless, monkeypatch):
     monkeypatch.setattr(client, "MOST_PAGES", 10**9)
     with pytest.raises(Failure, match="in time") as caught:
-        ask(endless, KERNEL, 1, endless.retries.clock.now() + 5)
+        endless.outputs(KERNEL, 1, endless.retries.clock.now() + 5)
     assert caught.value.kind is FailureKind.NETWORK
 
 

@@ -17,10 +17,9 @@ from kernelkit import errors, machines
 from kernelkit.commands import console
 from kernelkit.kaggle_api.client import Kaggle, Kernel
 from kernelkit.kaggle_api.connection import open_connection
-from kernelkit.plans import plan
 from kernelkit.pushes import proof, send
 from kernelkit.pushes.command import push_kernel
-from kernelkit.pushes.follow import follow
+from kernelkit.pushes.follow import Run
 from kernelkit.pushes.status import list_pushes
 from kernelkit.terminal.events import Events
 from kernelkit.workspace.context import PushContext
@@ -445,17 +444,17 @@ def test_a_folder_in_the_way_is_left_alone_and_the_run_comes_home_beside_it(repo
 @pytest.fixture
 def cut_off(monkeypatch):
     """Sends whose command is killed before the answer is noted, and of which none arrives."""
-    send_once = send.save_once
-
-    def cut(*arguments, arrives=True):
-        if arrives:
-            send_once(*arguments)
-        raise SystemExit
+    once = send.Sending.once
 
     def arm(arrives=True):
-        monkeypatch.setattr(send, "save_once", lambda *a: cut(*a, arrives=arrives))
+        def cut(sending):
+            if arrives:
+                once(sending)
+            raise SystemExit
 
-    arm.off = lambda: monkeypatch.setattr(send, "save_once", send_once)
+        monkeypatch.setattr(send.Sending, "once", cut)
+
+    arm.off = lambda: monkeypatch.setattr(send.Sending, "once", once)
     return arm
 
 
@@ -486,18 +485,6 @@ def test_a_push_cut_off_before_it_arrived_is_made_again(repository, kaggle, cut_
         repository.resume("last")
     assert "created no version: push again" in repository.message
     assert repository.push("files=1").name.endswith("-v1")
-
-
-def test_a_twin_that_arrives_during_the_run_is_told(repository, kaggle, timing):
-    repository.push("files=1")
-    ledger = Ledger(repository.runs / "pushes.jsonl")
-    client = Kaggle(open_connection(timing.timeouts), timing.retries)
-    planned = plan.make(None, ["files=1"], repository.metadata, None, None).owned_by("tester")
-    text = client.stored(planned.kernel, 1).text
-    client.save(planned.save_fields | {"text": text})  # one that was sent before and came late
-    ledger.update(ledger.pushes()[0], resent_after=0)
-    repository.resume("tester/blossom-train/1")
-    assert "version 2 is also this push" in repository.message
 
 
 @pytest.mark.parametrize(
@@ -531,12 +518,10 @@ def test_two_that_wait_for_one_run_fetch_it_once(repository, kaggle, timing):
     context = PushContext(repository.runs, Events(io.StringIO(), rehearsal=True), timing)
     (push,) = context.ledger.pushes()
     client = Kaggle(open_connection(timing.timeouts), timing.retries)
+    context.kaggle = client
     text = client.stored(Kernel("tester", "blossom-train"), 1).text
     with ThreadPoolExecutor(2) as pool:
-        both = [
-            pool.submit(follow, context, client, push, text, output=None, submit=None)
-            for _ in range(2)
-        ]
+        both = [pool.submit(Run(context, push, text).follow) for _ in range(2)]
         folders = [one.result() for one in both]
     assert folders[0] == folders[1]
     for name, data in expected(9).items():
@@ -701,6 +686,8 @@ def test_a_dry_run_without_credentials_still_shows_the_preflight(repository):
     repository.describe(title="Something else")
     with pytest.raises(errors.PreflightError, match="something-else"):
         repository.push(dry_run=True)
+    repository.describe(title="Blossom train")
+    repository.push(dry_run=True)
     assert "no Kaggle credentials" in repository.message
 
 
@@ -860,7 +847,7 @@ def test_a_notebook_is_not_pushed_as_a_script(repository, kaggle):
 
 @pytest.mark.parametrize("given", [["."], ["-p", "."], []])
 def test_a_folder_is_checked_without_an_account(repository, monkeypatch, given):
-    monkeypatch.setattr("kernelkit.workspace.context.connect", pytest.fail)
+    monkeypatch.setattr(PushContext, "connect", pytest.fail)
     elsewhere = [repository.metadata.parent if word == "." else word for word in given]
     monkeypatch.chdir(repository.root if not given else "/")
     done = CliRunner().invoke(console.main, ["check", *map(str, elsewhere)])

@@ -9,7 +9,9 @@ from kernelkit import errors
 from kernelkit.kaggle_api.client import Kaggle, Outputs
 from kernelkit.kaggle_api.connection import open_connection
 from kernelkit.kaggle_api.retries import Failure
+from kernelkit.plans import build
 from kernelkit.pushes import fetch as fetch_module
+from kernelkit.pushes import proof
 from kernelkit.pushes.resuming import fetch_push
 from kernelkit.terminal.events import Events
 from kernelkit.workspace.context import PushContext
@@ -43,11 +45,16 @@ def fetch(server, tmp_path, timing):
     kaggle = Kaggle(open_connection(timing.timeouts), timing.retries)
 
     context = PushContext(tmp_path, Events(io.StringIO()), timing)
+    context.kaggle = kaggle
 
-    def fetch(*faults, outputs=None, push=PUSH):
+    listed = kaggle.outputs(PUSH.name, 1)
+    number = build.number_of(kaggle.stored(PUSH.name, 1).text)
+    manifest = proof.prove(kaggle, listed, number).manifest
+
+    def fetch(*faults, outputs=None, push=PUSH, manifest=manifest):
         server.faults = FaultSchedule(faults)
         outputs = outputs or kaggle.outputs(push.name, 1)
-        return fetch_module.fetch(context, kaggle, push, tmp_path / "home", outputs)
+        return fetch_module.fetch(context, push, tmp_path / "home", outputs, manifest)
 
     fetch.context = context
     fetch.outputs = lambda: kaggle.outputs(PUSH.name, 1)
@@ -98,19 +105,14 @@ def test_pages_that_repeat_lose_no_file(fetch, tmp_path):
     fetch(
         Fault("ListKernelSessionOutput", 2, FaultKind.REPEATED_PAGE),
         Fault("ListKernelSessionOutput", 4, FaultKind.REPEATED_PAGE),
-        Fault("ListKernelFiles", 3, FaultKind.REPEATED_PAGE),
     )
     assert right(tmp_path / "home")
 
 
-def test_pages_in_a_circle_come_to_an_end(fetch):
-    with pytest.raises(errors.OutputsError, match="pages have no end"):
-        fetch(Fault("ListKernelFiles", 0, FaultKind.REPEATED_PAGE))
-
-
-def test_files_that_are_home_are_not_fetched_again(server, fetch):
-    fetch()
-    fetch()
+@pytest.mark.parametrize("without", [{}, {"manifest": None}])
+def test_files_that_are_home_are_not_fetched_again(server, fetch, without):
+    fetch(**without)
+    fetch(**without)
     assert server.faults.calls["Download"] == 0
 
 

@@ -110,17 +110,6 @@ def test_a_file_that_is_not_there_after_the_second_run(run_again):
     assert "left no submission.csv" in run_again.message
 
 
-def test_the_hours_for_more_rows_are_projected(run_again):
-    result = run_again("import time; time.sleep(len(test) / 400)", rows=400_000)
-    assert 0.1 < result.hours < 1.5
-
-
-def test_a_projection_that_cannot_be_made_is_named(run_again, code_competition):
-    (code_competition / "hidden" / "garden" / "sample_submission.csv").unlink()
-    assert run_again("pass", rows=400_000).hours is None
-    assert "time for 400,000 rows cannot be projected" in run_again.message
-
-
 def test_without_hidden_data_it_says_where_to_put_it(
     run_again, code_competition, repository, tmp_path
 ):

@@ -29,6 +29,7 @@ def server(tmp_path, open_competition):
 def submit(server, tmp_path, timing):
     kaggle = Kaggle(open_connection(timing.timeouts), timing.retries)
     context = PushContext(tmp_path, Events(io.StringIO()), timing)
+    context.kaggle = kaggle
     (tmp_path / "submission.csv").write_text("id,label\na,0\nb,1\n")
 
     def submit(*faults, competition="garden", earlier=None):
@@ -40,7 +41,7 @@ def submit(server, tmp_path, timing):
             Kernel("tester", "blossom-train"),
             1,
         )
-        return submission.submit(context, kaggle, entry, earlier)
+        return submission.submit(context, entry, earlier)
 
     submit.number = lambda: len(
         kaggle.repeated("ListSubmissions", "competitions", competition_name="garden").submissions

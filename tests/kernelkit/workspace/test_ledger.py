@@ -31,13 +31,13 @@ def test_a_push_is_one_line_from_before_it_is_sent(book):
 
 
 def test_the_last_is_the_last_that_got_a_version(book):
-    assert book.last(rehearsal=False) is None
+    assert book.last() is None
     done = book.update(book.begin(push()), version=1)
     book.begin(push())
     book.update(book.begin(push(rehearsal=True)), version=9)
-    assert book.last(rehearsal=False) == done
-    assert book.last(rehearsal=True).version == 9
-    assert book.last(rehearsal=False, kernel="me/other") is None
+    assert book.last() == done
+    assert Ledger(book.path, rehearsal=True).last().version == 9
+    assert book.last("me/other") is None
     assert book.find("me/blossom", 1) == done
 
 

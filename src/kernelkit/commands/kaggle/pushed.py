@@ -14,7 +14,6 @@ pushed = click.argument("push", metavar="[OWNER/SLUG/N]", default="last")
 
 @options.command("resume", ("", "anna/train/3 --submit 'twelve epochs'"), local=True)
 @pushed
-@options.accelerator
 @options.output
 @options.submit
 @options.unverified

@@ -3,8 +3,7 @@
 import sys
 
 from kernelkit.plans import plan
-from kernelkit.workspace.context import connect
-from kernelkit.workspace.timing import REHEARSAL
+from kernelkit.workspace.rehearsal import attached
 
 
 def test_the_command_names_what_the_runs_ask_for(repository):
@@ -23,7 +22,7 @@ def test_each_command_is_run_once(tmp_path):
     (tmp_path / "fill.py").write_text(code)
     command = f"{sys.executable} {tmp_path / 'fill.py'} {{catalogue}}"
     for name in ("a", "b", "a", "b"):  # twice would fail, since the folder is there
-        with connect(tmp_path / "kaggle", REHEARSAL, f"{command} {name}"):
+        with attached(tmp_path / "kaggle", f"{command} {name}"):
             pass
 
     found = sorted(path.name for path in (tmp_path / "kaggle/catalogue/competitions").iterdir())
@@ -34,7 +33,7 @@ def test_an_edited_script_fills_again(tmp_path):
     script = tmp_path / "fill.py"
     for text in ("a", "a", "b", "b"):
         script.write_text(f"import sys; open(sys.argv[1] + '/runs', 'a').write({text!r})")
-        with connect(tmp_path / "kaggle", REHEARSAL, "python fill.py {catalogue}", tmp_path):
+        with attached(tmp_path / "kaggle", "python fill.py {catalogue}", tmp_path):
             pass
     assert (tmp_path / "kaggle/catalogue/runs").read_text() == "ab"
 
@@ -46,9 +45,7 @@ def test_two_projects_with_one_local_kaggle_each_fill_it(tmp_path):
     for name in ("a", "b"):
         (tmp_path / name / "inputs").mkdir(parents=True)
         (tmp_path / name / "inputs/__main__.py").write_text(code)
-        with connect(
-            tmp_path / "kaggle", REHEARSAL, "python -m inputs {catalogue}", tmp_path / name
-        ):
+        with attached(tmp_path / "kaggle", "python -m inputs {catalogue}", tmp_path / name):
             pass
         assert (tmp_path / "kaggle/catalogue" / name).is_file()
 
@@ -59,7 +56,7 @@ def test_the_command_has_the_environment_of_who_rehearses(tmp_path, monkeypatch)
     code = "import os, sys; text = os.environ['HOME'] + ' ' + os.environ['https_proxy']"
     (tmp_path / "fill.py").write_text(f"{code}; open(sys.argv[1] + '/told', 'w').write(text)")
 
-    with connect(tmp_path / "kaggle", REHEARSAL, "python fill.py {catalogue}", tmp_path):
+    with attached(tmp_path / "kaggle", "python fill.py {catalogue}", tmp_path):
         pass
 
     told = (tmp_path / "kaggle/catalogue/told").read_text()

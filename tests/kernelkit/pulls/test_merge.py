@@ -21,7 +21,7 @@ def repository(tmp_path):
     for name, value in {
         "user.name": "A gardener",
         "user.email": "gardener@example.org",
-        "merge.notebook.driver": f"{sys.executable} -m kernelkit.pulls.driver %O %A %B",
+        "merge.notebook.driver": f"{sys.executable} -m kernelkit.pulls.merge %O %A %B",
     }.items():
         git("config", name, value)
     (tmp_path / ".gitattributes").write_text("*.ipynb merge=notebook\n")

@@ -1,17 +1,20 @@
 """One push is one version, whatever becomes of the answer."""
 
+import secrets
+
 import pytest
 
 from kernelkit.kaggle_api.client import SOURCES, Kaggle, Kernel, Saved, Stored
 from kernelkit.kaggle_api.connection import open_connection
 from kernelkit.kaggle_api.retries import Clock, Failure, FailureKind, Retries
-from kernelkit.plans import plan
-from kernelkit.pushes.save import save_once, twins
+from kernelkit.plans import build, plan
+from kernelkit.pushes.send import Sending
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 from local_kaggle.limits import ServerLimits
 from local_kaggle.server import LocalKaggle
 
 KERNEL = Kernel("tester", "blossom-train")
+NUMBER = "0123456789abcdef"
 
 
 @pytest.fixture
@@ -28,7 +31,9 @@ def save(server, repository, timing):
 
         def save(*faults):
             server.faults = FaultSchedule(faults)
-            return save_once(kaggle, KERNEL, planned.save_fields, timing.saving)
+            text = build.stamped(planned.bundle.text, secrets.token_hex(8))
+            fields = planned.save_fields | {"text": text}
+            return Sending(kaggle, KERNEL, fields, timing.settle).once()
 
         save.latest = lambda: kaggle.stored(KERNEL)
         yield save
@@ -125,22 +130,15 @@ class Late:
         return Stored(len(self.texts), self.texts[version - 1])
 
 
-FIELDS = {"text": "{}"} | {f"{kind}_data_sources": [] for kind in SOURCES}
+def save_late(*arguments, **options):
+    fields = {"text": f'PUSH = "{NUMBER}"\n'} | {f"{kind}_data_sources": [] for kind in SOURCES}
+    return Sending(Late(*arguments, **options), KERNEL, fields, (5.0, 10.0)).once()
 
 
-def test_a_version_that_arrives_after_the_looks_is_told():
-    saved = save_once(Late("before"), KERNEL, FIELDS)
-    assert (saved.version, saved.resent_after, saved.twins) == (2, 0, (1,))
-
-
-def test_one_that_arrives_later_still_is_found_by_the_next_look():
-    kaggle = Late("after")
-    saved = save_once(kaggle, KERNEL, FIELDS)
-    assert (saved.version, saved.resent_after, saved.twins) == (1, 0, ())
-    kaggle.texts.append(FIELDS["text"])
-    assert twins(kaggle, KERNEL, FIELDS["text"], 0, 1) == (2,)
+def test_one_that_arrives_after_the_looks_is_not_waited_for():
+    assert save_late("after").version == 1
 
 
 def test_a_second_send_that_is_refused_for_the_first_ones_sake_is_the_first():
-    saved = save_once(Late("before", refuses=True), KERNEL, FIELDS)
+    saved = save_late("before", refuses=True)
     assert (saved.version, saved.recovered) == (1, True)
