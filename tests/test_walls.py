@@ -85,7 +85,7 @@ def test_kernelkit_imports_the_local_kaggles_public_names_lazily_in_one_module()
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Import | ast.ImportFrom) and "local_kaggle" in ast.unparse(node)
     }
-    assert found == {"kernelkit.workspace.context": ("local_kaggle", True)}
+    assert found == {"kernelkit.workspace.rehearsal": ("local_kaggle", True)}
 
 
 def test_out_of_time_is_one_word_on_both_sides_of_the_wall():

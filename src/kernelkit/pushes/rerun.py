@@ -10,7 +10,7 @@ import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Unpack
 
 from kernelkit.errors import ParameterError, RefusedError
 from kernelkit.plans import metadata
@@ -19,9 +19,7 @@ from kernelkit.run_folders import log as logs
 from kernelkit.shown import duration
 from kernelkit.terminal.events import size_of
 from kernelkit.workspace.context import CommandOptions, PushContext, in_project
-
-if TYPE_CHECKING:
-    from local_kaggle.execution.reruns import Rerun
+from kernelkit.workspace.rehearsal import rerun_of
 
 CATALOGUE = "catalogue"  # the subfolder of the local Kaggle's folder
 FOLDERS = "competitions", "hidden"  # in the catalogue: the public data, and the hidden
@@ -39,7 +37,8 @@ NO_HIDDEN = (
 class RerunResult:
     """What Kaggle would show (a score, or a message instead), and what it would hide.
 
-    `seconds`, `memory` and `working` (peak, in bytes) are the rerun's.
+    `seconds`, `memory` and `working` (peak, in bytes) are the rerun's, `why` is the local Kaggle's
+    own reason for ending it, and `folder` has its log and outputs.
     """
 
     score: str
@@ -47,6 +46,8 @@ class RerunResult:
     seconds: float
     memory: float
     working: float
+    why: str
+    folder: str
 
 
 def rerun(
@@ -84,10 +85,13 @@ def rerun(
         push_kernel(notebook, parameters, **options, **own)
     except RefusedError as error:
         refusal = str(error)
-    from local_kaggle import LocalKaggle  # a rehearsal has said so if it is not there
+    return _second_run(context, local, slug, refusal)
 
+
+def _second_run(context: PushContext, local: Path, slug: str, refusal: str) -> RerunResult:
+    """Show and return the result of the second run; `refusal` is the submission's error, if any."""
     push = context.ledger.last()
-    truth = LocalKaggle(local).rerun(push.submission) if push and push.submission else None
+    truth = rerun_of(local, push.submission) if push and push.submission else None
     if push is None or truth is None:
         raise RefusedError(refusal) if refusal else ParameterError(NO_HIDDEN.format(slug=slug))
     if refusal and not truth.message:
@@ -99,10 +103,12 @@ def rerun(
         seconds=truth.seconds,
         memory=truth.memory,
         working=truth.working,
+        why=truth.why,
+        folder=truth.folder,
     )
     public, private = (_rows(local / CATALOGUE / kind / slug / SAMPLE) for kind in FOLDERS)
     rows = f" on {private:,} rows (public: {public:,})" if public and private else ""
-    _report(context, truth, result, rows)
+    _report(context, result, rows)
     if result.message:
         raise RefusedError(f"Kaggle would only show: {result.message}")
     return result
@@ -127,18 +133,18 @@ def _rows(sample: Path) -> int:
         return max(0, sum(1 for _ in csv.reader(file)) - 1)
 
 
-def _report(context: PushContext, truth: Rerun, result: RerunResult, rows: str) -> None:
+def _report(context: PushContext, result: RerunResult, rows: str) -> None:
     """Show what Kaggle would hide: the failing cell, and the rerun's time, memory and output."""
-    events, folder = context.events, Path(truth.folder)
+    events, folder = context.events, Path(result.folder)
     lines = (folder / "log.jsonl").read_text(encoding="utf-8", errors="replace").splitlines()
-    if truth.message and (failure := logs.failure(f"[{','.join(lines)}]", "")):
+    if result.message and (failure := logs.failure(f"[{','.join(lines)}]", "")):
         events("failure", str(failure), traceback=failure.traceback)
     outcome = f"score {result.score}" if result.score else "it finished, and was not scored"
-    why = f" ({truth.why})" if truth.why else ""
+    why = f" ({result.why})" if result.why else ""
     events(
         "rerun",
-        f"{result.message or outcome}{why}; {duration(truth.seconds)}{rows}, "
-        f"{size_of(int(truth.memory))} of memory, {size_of(int(truth.working))} of output",
+        f"{result.message or outcome}{why}; {duration(result.seconds)}{rows}, "
+        f"{size_of(int(result.memory))} of memory, {size_of(int(result.working))} of output",
         **vars(result),
     )
     events("next", f"the rerun's log and outputs: {folder}")

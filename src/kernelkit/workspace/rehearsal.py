@@ -9,10 +9,14 @@ import shlex
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kernelkit import files
 from kernelkit.errors import NoLocalKaggleError
 from kernelkit.terminal.cli import unwinding
+
+if TYPE_CHECKING:
+    from local_kaggle import Rerun
 
 FILLED = ".filled"  # in the catalogue: the commands that have run, one per line, see `_filling`
 
@@ -59,3 +63,10 @@ def _filling(catalogue: str, local: Path, root: Path) -> str:
     scripts = [path.read_bytes() for path in words if path.suffix == ".py" and path.is_file()]
     project = os.path.relpath(root, local)
     return f"{catalogue} # {project} {hashlib.sha256(b''.join(scripts)).hexdigest()[:16]}"
+
+
+def rerun_of(local: Path, submission: int) -> Rerun | None:
+    """The result of a submission's rerun on the local Kaggle in this folder."""
+    from local_kaggle import LocalKaggle
+
+    return LocalKaggle(local).rerun(submission)
