@@ -123,19 +123,16 @@ print(device)
 # Reading several of them at a time is faster than opening single JPEGs, and the chips wait for a
 # slow host (`01_explore` measures it).
 #
-# On JAX the next cell finds programs that an earlier run compiled; on a CPU it measures whether
-# bfloat16 is faster.
+# On JAX the next cell finds programs that an earlier run compiled.
 
 # %%
 from petals import kaggle
 from petals.accelerators import compilation
 from petals.run_folder import RunFolder
-from petals.training.optimization import choose_dtype, set_seed
+from petals.training.optimization import set_seed
 
 run = RunFolder(output)
 deadline = kaggle.deadline(time_limit, device.kind)
-if dtype == "auto" and fine_tune == "none":
-    choose_dtype(device, backbone, image_size)
 set_seed(seed, repeatable=device.on_cpu)
 if device.backend == "jax":
     print(f"{compilation.keep(run.path)} compiled programs are stored already")
@@ -180,8 +177,8 @@ from petals.training.checkpoints import Checkpoints
 facts = {"images": train.fingerprint(), "precision": device.dtype}
 facts |= {"replicas": device.replicas, "hosts": device.hosts}
 kept = Checkpoints(run.path, {**settings, **facts}, resume)
-run.seconds_before = kept.seconds
-history = kept.history
+run.seconds_before = kept.newest.seconds
+history = kept.newest.history
 training = Training(history, run.write_history, kept, deadline)
 
 # %% [markdown]
@@ -267,7 +264,7 @@ from petals.training.features import FeatureExtractor
 from petals.training.head import train_first_phase
 
 start = Weights.find(find_backbone(backbone), image_size, weights)
-extract = FeatureExtractor.of(classifier, device, start.key, seed, Progress())
+extract = FeatureExtractor(classifier.features, start.key, device, seed, Progress())
 stopped = train_first_phase(classifier, extract, train, val, settings, training)
 head_rates = [row["learning_rate"] for row in history if row["phase"] == "head"]
 if head == "gradient" and head_rates:
@@ -426,7 +423,7 @@ from petals.training.features import apply_head
 
 def predict_split(split):
     if fine_tune == "none":  # the backbone is still the one that gave the stored features
-        return apply_head(classifier, extract(split, views))
+        return apply_head(classifier.head, extract(split, views))
     return predict(model, split, batch, tta=views, seed=seed)
 
 
@@ -508,7 +505,7 @@ metrics = run.write_metrics(
     dataset=photos,
     counts=(total, trainable),
     stopped=stopped,
-    resumed=kept.resumed,
+    resumed=kept.newest.resumed,
     parameters=settings,
     calibration=calibration if validated else None,
 )

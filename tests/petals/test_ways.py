@@ -12,14 +12,12 @@ NOTEBOOK = Path(__file__).parents[2] / "notebooks" / "02_train.ipynb"
 
 @pytest.mark.long
 def test_from_02_train_to_the_first_gradient(dataset, tmp_path, monkeypatch):
-    from petals.training import optimization
 
     def apply(*_, **__):
         raise Arrived
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(keras.optimizers.AdamW, "apply", apply)
-    monkeypatch.setattr(optimization, "SECONDS", 0.0)
     given = {
         "data": str(dataset),
         "image_size": 32,

@@ -197,7 +197,7 @@ class _Measured:
 
         from petals.training.callbacks import Training
         from petals.training.features import Features, apply_head
-        from petals.training.head import HeadRecipe, train_head
+        from petals.training.head import train_head
         from petals.training.logistic_head import fit_head, soften
         from petals.training.optimization import set_seed
 
@@ -218,10 +218,11 @@ class _Measured:
             fit_head(classifier, train, val, training)
         else:
             # The last epoch: the best one would be chosen by the photos held out.
-            recipe = HeadRecipe(dropout=0.3, label_smoothing=0.1, keep_best=False)
-            train_head(classifier, train, val, recipe, training)
+            settings = {"dropout": 0.3, "label_smoothing": 0.1, "weight_decay": 0.0, "seed": 0}
+            settings |= {"fine_tune": "all"}  # so the schedule is the head's own
+            train_head(classifier, train, val, settings, training, keep_best=False)
         seconds = time.process_time() - begun
-        measured = {"probabilities": apply_head(classifier, val), "seconds": seconds}
+        measured = {"probabilities": apply_head(classifier.head, val), "seconds": seconds}
         if name == BEGUN_FROM:
             soften(classifier, train, fine_tune.COMMON["label_smoothing"])
             measured["begun_kernel"], measured["begun_bias"] = classifier.head.get_weights()
@@ -245,6 +246,7 @@ def kept(path: Path, measure: Callable[[], dict[str, Any]]) -> dict[str, Any]:
 def _features(model: Any, parts: list[Any], key: str) -> dict[str, Any]:
     import numpy as np
 
+    from petals.accelerators.detect import Accelerator
     from petals.training.features import FeatureExtractor
 
     # Found in the cache, they would cost nothing.
@@ -253,7 +255,8 @@ def _features(model: Any, parts: list[Any], key: str) -> dict[str, Any]:
         mock.patch.dict(os.environ, {"PETALS_CACHE": folder}),
     ):
         begun = time.process_time()
-        extracted = [FeatureExtractor(model, key)(part, 2) for part in parts]
+        extract = FeatureExtractor(model, key, Accelerator("cpu", "benchmark"))
+        extracted = [extract(part, 2) for part in parts]
         seconds = (time.process_time() - begun) / 2
     values, labels = (
         np.concatenate([getattr(part, name) for part in extracted]) for name in ("values", "labels")

@@ -154,7 +154,7 @@ def _worker(begun: float, data: str) -> dict[str, Any]:
             row["first_step_cpu"] = round(watch.first_cpu, 1)
             row["memory_mb"] = watch.memory
         row[f"cpu_ms_{steps}"] = round(1e3 * watch.cpu, 2)
-    extract = FeatureExtractor.of(classifier, device, "benchmark")
+    extract = FeatureExtractor(classifier.features, "benchmark", device)
     extract(Split.find(data, SIZE, "val"))  # traced and compiled
     before = time.perf_counter()
     extracted = extract(train)

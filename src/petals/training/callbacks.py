@@ -91,7 +91,9 @@ class Epochs(keras.callbacks.Callback):
         self.phase, self.training, self.labels, self.predict = phase, training, labels, predict
         self.best_f1, self.stopped = -1.0, ""
         self.begin = 0  # the first step of the phase in this process
-        self._partial: dict[str, float] = {}  # means over the steps of an earlier process's epoch
+        self._partial: Mapping[
+            str, float
+        ] = {}  # means over the steps of an earlier process's epoch
         self._best: list[np.ndarray] = []
         self._lines = _Lines(phase, training.say)
         end = training.deadline
@@ -101,12 +103,10 @@ class Epochs(keras.callbacks.Callback):
     def resume(self, model: keras.Model) -> None:
         """Restore the run's checkpoint, if there is one for this phase."""
         saved = self.training.checkpoints
-        checkpoint = saved.newest if saved else None
-        if checkpoint is None or checkpoint.phase != self.phase.name:
-            return
-        self._best = checkpoints.restore(model, checkpoint.arrays)
-        self.begin, self.best_f1 = checkpoint.step, checkpoint.facts["best_f1"]
-        self._partial = checkpoint.facts["partial"]
+        if saved and saved.newest.phase == self.phase.name:
+            self._best = checkpoints.restore(model, saved.newest.arrays)
+            self.begin, self.best_f1 = saved.newest.step, saved.newest.best_f1
+            self._partial = saved.newest.partial
 
     def stretches(self) -> Iterator[tuple[int, int, int]]:
         """(first step, last epoch, steps per epoch) of each call of `fit` in the phase.
@@ -124,7 +124,6 @@ class Epochs(keras.callbacks.Callback):
     def on_epoch_begin(self, epoch: int, logs: dict | None = None) -> None:
         self._epoch, self._epoch_begun, self._done = epoch, _now(), 0
         self._before = max(self.begin - epoch * self.phase.steps, 0)  # by an earlier process
-        self._lines.begin(self._epoch_begun)
 
     def on_train_batch_end(self, batch: int, logs: dict | None = None) -> None:
         self._done = batch + 1
@@ -137,13 +136,12 @@ class Epochs(keras.callbacks.Callback):
             self.stopped, self.model.stop_training = OUT_OF_TIME, True
         if step < last and (late or now - self._saved > SAVE_EVERY):
             self._save(step, self._means(logs))
-        self._lines.step(self._epoch, step, self._done, now)
+        self._lines.step(self._epoch, step, now)
 
     def on_epoch_end(self, epoch: int, logs: dict | None = None) -> None:
         trained = _now() - self._epoch_begun
         scores = Scores.of(self.labels, self.predict())
         rate = self.model.optimizer.learning_rate
-        rate = rate(self.model.optimizer.iterations) if callable(rate) else rate
         speed = self._done * self.phase.batch_size / max(trained, 1e-9)
         row = self.training.add_epoch(
             {"phase": self.phase.name, "epoch": epoch + 1, **self._means(logs)},
@@ -154,8 +152,7 @@ class Epochs(keras.callbacks.Callback):
         )
         if scores.macro_f1 > self.best_f1:
             self.best_f1, self._best = scores.macro_f1, self.model.get_weights()
-        here = epoch + 1 - self.begin // self.phase.steps
-        self._lines.end(row, speed, row["seconds"] - trained, here)
+        self._lines.end(row, speed)
         self._partial = {}
         if self._before + self._done < self.phase.steps:
             return  # the epoch was interrupted: its checkpoint was saved at that step
@@ -203,40 +200,36 @@ class _Lines:
         line = ProgressLine()
         self.phase, self.stay, self._move = phase, say or line.stay, say or line.move
         self._every = 0.5 if line.in_place else LOG_EVERY
-        self._phase_begun = _now()
-        self._scoring = 0.0  # seconds that the last epoch's validation took
+        self._printed, self._first_step = _now(), 0
 
-    def begin(self, now: float) -> None:
-        self._printed, self._first = now, 0
+    def step(self, epoch: int, step: int, now: float) -> None:
+        """Print the remaining time of the phase, if a line is due."""
+        steps = self.phase.steps
+        if not self._first_step:  # what came before it includes compiling
+            self._first_step, self._first_ended = epoch * steps + step, now
+        if now - self._printed > self._every and step < steps:
+            self._printed = now
+            left = self._left(epoch * steps + step)
+            self._move(
+                f"  {self.phase.name} {epoch + 1}/{self.phase.epochs}: step {step} of {steps}{left}"
+            )
 
-    def step(self, epoch: int, step: int, done: int, now: float) -> None:
-        """Print the rate of this epoch and the remaining time of the phase, if a line is due."""
-        if not self._first:
-            self._first, self._first_ended = done, now
-        steps, epochs = self.phase.steps, self.phase.epochs
-        if now - self._printed <= self._every or step == steps:
-            return
-        self._printed = now
-        line = f"  {self.phase.name} {epoch + 1}/{epochs}: step {step} of {steps}"
-        if seconds := now - self._first_ended:  # without the first step, which includes compiling
-            rate = (done - self._first) / seconds
-            remaining = (steps * (epochs - epoch) - step) / rate + (epochs - epoch) * self._scoring
-            rate *= self.phase.batch_size
-            line += f"  {rate:,.0f} {self.phase.reads}/s  {time_left(remaining)}"
-        self._move(line)
-
-    def end(self, row: Mapping[str, Any], speed: float, scoring: float, epochs_here: int) -> None:
-        """Print an epoch's scores; `epochs_here`: how many epochs this process has trained."""
-        self._scoring = scoring
+    def end(self, row: Mapping[str, Any], speed: float) -> None:
+        """Print an epoch's scores."""
         done, epochs = row["epoch"], self.phase.epochs
         if epochs > 20 and done % 5 and done != epochs and row["seconds"] < 1:
             return  # if there are many short epochs, every fifth gets a line
-        remaining = (_now() - self._phase_begun) / max(epochs_here, 1) * (epochs - done)
+        self._printed = _now()
         self.stay(
             f"  {self.phase.name} {done}/{epochs}  loss {row['loss']:.3f}  "
             f"val loss {row['val_loss']:.3f}  macro F1 {row['val_macro_f1']:.4f}  "
-            f"{speed:,.0f} {self.phase.reads}/s  {time_left(remaining)}"
+            f"{speed:,.0f} {self.phase.reads}/s{self._left(done * self.phase.steps)}"
         )
+
+    def _left(self, step: int) -> str:
+        """The remaining time, by the pace since the first step, which includes the scoring."""
+        done, remaining = step - self._first_step, self.phase.epochs * self.phase.steps - step
+        return f"  {time_left((_now() - self._first_ended) / done * remaining)}" if done else ""
 
 
 @contextmanager

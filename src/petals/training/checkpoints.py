@@ -9,6 +9,7 @@ folders, so a trial with other settings in the same run folder destroys no check
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import io
 import json
@@ -16,7 +17,7 @@ import shutil
 import time
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
@@ -26,11 +27,11 @@ from tensorflow import keras
 from petals import storage
 from petals.accelerators import cluster, keras_backend
 from petals.errors import CheckpointError, StorageError
-from petals.kaggle import find_folders, mounts, on_kaggle
+from petals.kaggle import find_folders, mounts
 
 FOLDER = "checkpoints"
 SETTINGS = "settings.json"
-VERSION = 2  # of the files; raise it when their content changes
+VERSION = 3  # of the files; raise it when their content changes
 KEPT = 2
 PHASES = ("head", "fine-tune")
 # A run may resume with different values of these settings.
@@ -39,16 +40,25 @@ FREE = ("output", "resume", "time_limit", "accelerator")
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """The variables, in order, and other facts at a step of a phase."""
+    """The state at a step of a phase; without arguments, that of a run that starts over.
 
-    phase: str
-    step: int
-    arrays: Sequence[np.ndarray]
-    facts: Mapping[str, Any]
+    `arrays`: the variables, in order; `history`: the completed epochs of all phases; `best_f1`: of
+    the phase; `partial`: means over the steps of the epoch so far; `resumed`: how many times the
+    run was interrupted and resumed; `seconds`: that its processes took.
+    """
+
+    phase: str = ""
+    step: int = 0
+    arrays: Sequence[np.ndarray] = ()
+    history: list[dict[str, Any]] = field(default_factory=list)
+    best_f1: float = -1.0
+    partial: Mapping[str, float] = field(default_factory=dict)
+    resumed: int = 0
+    seconds: float = 0.0
 
 
 class Checkpoints:
-    """The checkpoints of one run, which resumes from `newest`, or starts over if that is None."""
+    """The checkpoints of one run, which resumes from `newest`."""
 
     def __init__(
         self,
@@ -67,57 +77,36 @@ class Checkpoints:
         self.digest = hashlib.blake2b(text.encode(), digest_size=6).hexdigest()
         self.folder = Path(run) / FOLDER / self.digest
         self.say, self._begun = say, time.monotonic()
-        self.newest: Checkpoint | None = None
+        self.newest = Checkpoint()
         for part in self.folder.glob(".*.part.npz"):  # left by a process that was killed
             part.unlink(missing_ok=True)
-        if not cluster.here().first:
-            resume = "never"  # host 0 searches, and sends its checkpoint to the others
-        if resume == "auto":
-            self.newest = self._search([self.folder.parent, *find_folders(FOLDER)])
-        elif resume != "never":
-            self.newest = self._explicit(Path(resume).expanduser())
-        self.newest = _of_first(self.newest)
-
-    @property
-    def history(self) -> list[dict[str, Any]]:
-        """The epochs that earlier processes completed, of all phases."""
-        return list(self._fact("history", []))
-
-    @property
-    def resumed(self) -> int:
-        """How many times this run was interrupted and resumed."""
-        return int(self._fact("resumed", -1)) + 1
-
-    @property
-    def seconds(self) -> float:
-        """The seconds that earlier processes took up to the checkpoint."""
-        return float(self._fact("seconds", 0.0))
-
-    def _fact(self, name: str, default: Any) -> Any:
-        return self.newest.facts[name] if self.newest else default
-
-    @property
-    def phase(self) -> str:
-        """The phase to resume; "" if the run starts over."""
-        return self.newest.phase if self.newest else ""
+        if resume != "never" and cluster.here().first:
+            automatic = resume == "auto"
+            self.newest = self._search() if automatic else self._explicit(Path(resume).expanduser())
+        if cluster.here().count > 1:  # the hosts need not share a disk
+            file = io.BytesIO()
+            _write(file, self.newest)
+            self.newest = _parse(io.BytesIO(cluster.broadcast(file.getvalue())))
 
     def save(self, phase: str, step: int, arrays: Sequence[Any], **facts: Any) -> None:
-        """Write a checkpoint. If that fails, training continues and a line says why."""
+        """Write a checkpoint. If that fails, training continues and a line says why.
+
+        `facts`: further fields of `Checkpoint`.
+        """
         if not cluster.here().first:
             return
         path = self.folder / f"{PHASES.index(phase)}-{step:09}.npz"
-        seconds = self.seconds + time.monotonic() - self._begun
-        facts |= {"seconds": seconds, "resumed": self.resumed}
-        entries = _entries(Checkpoint(phase, step, arrays, facts))
+        seconds = self.newest.seconds + time.monotonic() - self._begun
+        facts |= {"resumed": self.newest.resumed, "seconds": seconds}
         try:
             if not (self.folder / SETTINGS).is_file():
                 storage.write_json(self.folder / SETTINGS, self.settings)
             with storage.replacing(path) as part:
-                np.savez(part, **entries)  # type: ignore[arg-type]  # numpy's stub
+                _write(part, Checkpoint(phase, step, arrays, **facts))
         except StorageError as error:
             self.say(f"  no checkpoint of step {step} is kept, an earlier one stays: {error}")
             return
-        for old in _files(self.folder)[KEPT:]:
+        for old in sorted(self.folder.glob("[0-9]*.npz"))[:-KEPT]:
             old.unlink(missing_ok=True)
 
     def clear(self) -> None:
@@ -126,8 +115,9 @@ class Checkpoints:
         if self.folder.parent.is_dir() and not any(self.folder.parent.iterdir()):
             self.folder.parent.rmdir()
 
-    def _search(self, places: Sequence[Path]) -> Checkpoint | None:
-        files = [path for place in places for path in _files(place / self.digest)]
+    def _search(self) -> Checkpoint:
+        places = [self.folder.parent, *find_folders(FOLDER)]
+        files = [path for place in places for path in place.glob(f"{self.digest}/[0-9]*.npz")]
         for path in sorted(files, key=lambda path: path.name, reverse=True):
             try:
                 checkpoint = _read(path)
@@ -143,11 +133,11 @@ class Checkpoints:
                     f"({self._difference(file.parent)}): the folder is left as it is, and training "
                     "starts anew"
                 )
-        if on_kaggle() and (mounts() / "notebooks").is_dir() and not files:
+        if (mounts() / "notebooks").is_dir() and not files:
             self.say(
                 "the attached outputs hold no checkpoint with these settings: training starts anew"
             )
-        return None
+        return Checkpoint()
 
     def _explicit(self, path: Path) -> Checkpoint:
         files = [path] if path.is_file() else sorted(path.rglob("*.npz"), key=lambda p: p.name)
@@ -168,42 +158,29 @@ class Checkpoints:
         except (OSError, ValueError):
             return "unreadable"
         names = [n for n in {**theirs, **self.settings} if theirs.get(n) != self.settings.get(n)]
-        texts = (f"{n}: {theirs.get(n)!r} there, {self.settings.get(n)!r} here" for n in names[:3])
-        return "; ".join(texts) + (f" and {len(names) - 3} more" if names[3:] else "")
+        return "; ".join(
+            f"{name}: {theirs.get(name)!r} there, {self.settings.get(name)!r} here"
+            for name in names
+        )
 
 
-def _files(folder: Path) -> list[Path]:
-    """A folder's checkpoints, the furthest first."""
-    return sorted(folder.glob("[0-9]*.npz"), key=lambda path: path.name, reverse=True)
-
-
-def _entries(checkpoint: Checkpoint) -> dict[str, np.ndarray]:
+def _write(file: Path | IO[bytes], checkpoint: Checkpoint) -> None:
     entries = {f"{number:05}": np.asarray(a) for number, a in enumerate(checkpoint.arrays)}
-    facts = {"phase": checkpoint.phase, "step": checkpoint.step, **checkpoint.facts}
-    text = json.dumps({"version": VERSION, **facts})
-    return entries | {"facts": np.frombuffer(text.encode(), np.uint8)}
-
-
-def _of_first(checkpoint: Checkpoint | None) -> Checkpoint | None:
-    """Host 0's checkpoint, on every host, since the hosts need not share a disk."""
-    if cluster.here().count == 1:
-        return checkpoint
-    file = io.BytesIO()
-    if checkpoint is not None:
-        np.savez(file, **_entries(checkpoint))  # type: ignore[arg-type]
-    data = cluster.broadcast(file.getvalue())
-    return _parse(io.BytesIO(data)) if data else None
+    facts = {"version": VERSION, **vars(checkpoint), "arrays": ()}
+    entries["facts"] = np.frombuffer(json.dumps(facts).encode(), np.uint8)
+    np.savez(file, **entries)  # type: ignore[arg-type]  # numpy's stub
 
 
 def _read(path: Path) -> Checkpoint:
     """Read a checkpoint; raises `CheckpointError` if it is damaged or of another format."""
     try:
         with path.open("rb") as file:
-            return _parse(file)
+            checkpoint = _parse(file)
     except CheckpointError as error:
         raise CheckpointError(f"{path} {error}") from None
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
         raise CheckpointError(f"{path} is damaged ({type(error).__name__})") from None
+    return dataclasses.replace(checkpoint, resumed=checkpoint.resumed + 1)
 
 
 def _parse(file: IO[bytes]) -> Checkpoint:
@@ -215,7 +192,7 @@ def _parse(file: IO[bytes]) -> Checkpoint:
                 f"{VERSION})"
             )
         arrays = [entries[name] for name in sorted(entries.files) if name != "facts"]
-    return Checkpoint(facts.pop("phase"), facts.pop("step"), arrays, facts)
+    return Checkpoint(**{**facts, "arrays": arrays})
 
 
 def capture(model: keras.Model) -> list[np.ndarray]:

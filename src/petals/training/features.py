@@ -7,17 +7,17 @@ the head is trained on its output.
       _load_or_compute    finds the features of a folder in the store, or fills the store
         _compute          runs the backbone over every view of a folder's photos
           frozen          the pass on one TensorFlow device
-          _predicting     the pass on everything else
+          predicting      the pass on everything else
 """
 
 from __future__ import annotations
 
 import hashlib
 import itertools
-import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -40,8 +40,7 @@ VERSION = 1  # part of every key: raise it when the computation changes
 VIEWS_VERSION = 2  # the same for views: raise it when the augmentation changes
 CPU_BATCH = 32  # images; larger batches fall out of a core's cache
 TPU_BATCH = 128  # images for each replica, also on a GPU
-Count = Callable[[int], None]  # gets the number of batches or images done so far
-Forward = Callable[..., Iterator[np.ndarray]]  # takes a dataset and a Count
+Forward = Callable[..., Iterator[np.ndarray]]  # takes a dataset and what to call after each batch
 
 
 @dataclass(frozen=True)
@@ -54,37 +53,29 @@ class Features:
     stored: bool = False  # whether they were read instead of computed
 
 
-@dataclass(frozen=True)
 class FeatureExtractor:
     """Computes the features of a split, or reads those that an earlier run stored.
 
-    `model` maps uint8 images to features; `key` names its weights, as
-    `petals.models.backbones.describe` does; `batch_size`: the images of a pass, over all devices
-    of a host; `frozen`: whether the weights become constants of the program, for a single device of
-    TensorFlow; `progress` gets ("features", done, total).
+    `model` maps uint8 images to features, with the weights that it has at the first call; `key`
+    names them, as `petals.models.weights.Weights.key` does; `progress` gets ("features", images
+    done, images in all).
     """
 
-    model: keras.Model
-    key: str
-    seed: int = 0
-    batch_size: int = CPU_BATCH
-    frozen: bool = True
-    progress: ShowProgress = lambda step, done, total: None
-
-    @classmethod
-    def of(
-        cls,
-        classifier: Classifier,
-        device: Accelerator,
+    def __init__(
+        self,
+        model: keras.Model,
         key: str,
+        device: Accelerator,
         seed: int = 0,
         progress: ShowProgress = lambda step, done, total: None,
-    ) -> FeatureExtractor:
-        """The extractor for a classifier's backbone on a device."""
+    ) -> None:
+        self.model, self.key, self.seed, self.progress = model, key, seed, progress
         # With several hosts, each computes on its own devices.
         alone = device.strategy is None or device.hosts > 1
-        frozen = device.backend == "tensorflow" and alone
-        return cls(classifier.features, key, seed, batch_size(device), frozen, progress)
+        self.frozen = device.backend == "tensorflow" and alone
+        self.batch_size = batch_size(device)
+        self._programs: dict[int, Forward] = {}  # by batch size
+        self._weights = ""  # their digest
 
     @cluster.local_devices_only
     def __call__(self, split: Split, views: int = 1, level: str = "light") -> Features:
@@ -96,6 +87,7 @@ class FeatureExtractor:
         """
         here = cluster.here()
         own, model = split.part(here.index, here.count), cluster.local_copy(self.model)
+        self._weights = self._weights or _digest(model)
         labels, ids = split.labels_and_ids()  # fails on every host if a file is damaged
         rows, done, stored = [], 0, True
         for folder in own.by_folder():
@@ -109,14 +101,14 @@ class FeatureExtractor:
         return Features(cluster.gather(np.concatenate(rows)), labels, ids, stored)
 
     def _load_or_compute(
-        self, model: keras.Model, folder: Split, views: int, level: str, count: Count
+        self, model: keras.Model, folder: Split, views: int, level: str, count: Callable
     ) -> tuple[np.ndarray, bool]:
         """The features of one folder's images, and whether they were stored.
 
         The file's name is a digest of everything that the features depend on. If several processes
         need the same file at the same time, one computes it and the others wait.
         """
-        key = [VERSION, self.key, _digest(model), folder.fingerprint(), folder.size, views]
+        key = [VERSION, self.key, self._weights, folder.fingerprint(), folder.size, views]
         key += [model.compute_dtype, *(["mirror"] if views > 1 else [])]
         key += ["depths"] if isinstance(model.layers[-1], keras.layers.Concatenate) else []
         key += [level, self.seed, VIEWS_VERSION] if views > 2 else []
@@ -144,21 +136,22 @@ class FeatureExtractor:
         return values, False
 
     def _compute(
-        self, model: keras.Model, folder: Split, views: int, level: str, count: Count
+        self, model: keras.Model, folder: Split, views: int, level: str, count: Callable
     ) -> np.ndarray:
         """float32 (images, views, width)."""
         size = folder.batch_size(self.batch_size) if self.frozen else self.batch_size
-        forward = _program(model, size) if self.frozen else _predicting(model)
+        if size not in self._programs:  # the splits of a run share it
+            self._programs[size] = frozen(model, size) if self.frozen else predicting(model)
+        forward, columns = self._programs[size], []
         change = augmentation(level) if views > 2 else None
         on_device = change is not None and not self.frozen and in_step(model)
-        columns = []
         for view in range(views):
             if view < 2 or change is None:
                 dataset = pipeline.images(folder, size, mirrored=view == 1)
             else:
                 dataset = pipeline.views(folder, size, view, change, self.seed, on_device)
                 if on_device and view == 2:
-                    forward = _predicting(augmenting(model, change))
+                    forward = predicting(augmenting(model, change))
 
             def count_batches(batches: int, earlier: int = view * folder.count) -> None:
                 count(earlier + min(batches * size, folder.count))
@@ -182,26 +175,15 @@ def _digest(model: keras.Model) -> str:
     return digest.hexdigest()
 
 
-def _predicting(model: keras.Model) -> Forward:
+def predicting(model: keras.Model) -> Forward:
     """The model's pass by Keras's `predict`."""
 
-    def forward(dataset: tf.data.Dataset, count: Count) -> Iterator[np.ndarray]:
+    def forward(dataset: tf.data.Dataset, count: Callable) -> Iterator[np.ndarray]:
         # The whole dataset at once: a call for each batch takes several times as long.
         watch = keras.callbacks.LambdaCallback(on_predict_batch_end=lambda n, logs: count(n + 1))
         yield np.asarray(model.predict(dataset, verbose=0, callbacks=[watch]))
 
     return forward
-
-
-_programs: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
-
-
-def _program(model: keras.Model, batch_size: int) -> Forward:
-    """`frozen`, compiled once for the present weights: the splits of a run share it."""
-    key = (batch_size, _digest(model))
-    if model not in _programs or _programs[model][0] != key:
-        _programs[model] = (key, frozen(model, batch_size))
-    return _programs[model][1]
 
 
 def frozen(model: keras.Model, batch_size: int) -> Forward:
@@ -215,7 +197,7 @@ def frozen(model: keras.Model, batch_size: int) -> Forward:
     call = convert_variables_to_constants_v2(traced)
 
     def forward(
-        dataset: tf.data.Dataset, count: Count = lambda batches: None
+        dataset: tf.data.Dataset, count: Callable = lambda batches: None
     ) -> Iterator[np.ndarray]:
         batches, done = iter(dataset), 0
         with ThreadPoolExecutor(2) as pool:
@@ -236,14 +218,12 @@ def check_labels(classifier: Classifier, *labels: np.ndarray) -> None:
         )
 
 
-def apply_head(classifier: Classifier, features: Features) -> np.ndarray:
-    """float32 (images, classes) probabilities for stored features, averaged over their views."""
-    return apply_weights(classifier.head.get_weights(), features)
+def apply_head(head: Any, features: Features) -> np.ndarray:
+    """float32 (images, classes) probabilities for stored features, averaged over their views.
 
-
-def apply_weights(weights: list[np.ndarray], features: Features) -> np.ndarray:
-    """`apply_head`, for a head with these weights: a kernel and a bias."""
-    kernel, bias = weights
+    `head`: a layer or a model whose weights are a kernel and a bias.
+    """
+    kernel, bias = head.get_weights()
     views = []
     for values in np.moveaxis(features.values, 1, 0):
         logits = values @ kernel + bias

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from petals.data import pipeline
 from petals.data.shards import Split
 from petals.models.build import Classifier
 from petals.training.callbacks import Epochs, Phase, Training
-from petals.training.features import Features, apply_weights, check_labels
+from petals.training.features import Features, apply_head, check_labels
 from petals.training.logistic_head import fit_head, soften
 from petals.training.optimization import compile_model, find_schedule, learning_rates
 
@@ -39,51 +39,27 @@ def train_first_phase(
     resumes from is reused; a new head is saved as a checkpoint.
     """
     checkpoints = training.checkpoints
-    phase = checkpoints.phase if checkpoints else ""
-    if checkpoints and checkpoints.newest and phase == PHASE:
+    phase = checkpoints.newest.phase if checkpoints else ""
+    if checkpoints and phase == PHASE:
         classifier.head.set_weights(checkpoints.newest.arrays)
     if phase or settings["head"] == "none":
         return ""
-    views, seed = settings["views"], settings["seed"]
-    train_features = extract(train, views, settings["augment"])
-    val_features = extract(val, views)
+    train_features = extract(train, settings["views"], settings["augment"])
+    val_features = extract(val, settings["views"])
     if train_features.stored and val_features.stored:
         print("  the features were stored by an earlier run")
+    step, stopped = 1, ""
     if settings["head"] == "logistic":
-        fit_head(classifier, train_features, val_features, training, seed)
-        step, stopped = 1, ""
+        fit_head(classifier, train_features, val_features, training, settings["seed"])
         if settings["fine_tune"] != "none" and settings["label_smoothing"]:
             temperature = soften(classifier, train_features, settings["label_smoothing"])
             print(f"  head: logits divided by {temperature:.2f}, as sure as smoothed labels are")
     else:
-        recipe = HeadRecipe.of(settings)
-        epochs = train_head(classifier, train_features, val_features, recipe, training)
-        step, stopped = epochs.phase.steps * recipe.epochs, epochs.stopped
+        epochs = train_head(classifier, train_features, val_features, settings, training)
+        step, stopped = epochs.phase.steps * epochs.phase.epochs, epochs.stopped
     if checkpoints and not stopped:
         checkpoints.save(PHASE, step, classifier.head.get_weights(), history=training.history)
     return stopped
-
-
-@dataclass(frozen=True)
-class HeadRecipe:
-    """How gradients train a head; `learning_rate`: the peak, 0 = the schedule's own."""
-
-    epochs: int = HEAD_EPOCHS
-    schedule: str = "cosine"
-    learning_rate: float = 0.0
-    weight_decay: float = 0.0
-    label_smoothing: float = 0.0
-    dropout: float = 0.0
-    seed: int = 0
-    keep_best: bool = True  # the weights of the best epoch, not of the last one
-
-    @classmethod
-    def of(cls, settings: Mapping[str, Any]) -> HeadRecipe:
-        """The recipe of a run: before fine-tuning, schedule and rate are the second phase's."""
-        names = ["weight_decay", "label_smoothing", "dropout", "seed"]
-        if settings["fine_tune"] == "none":
-            names += ["schedule", "learning_rate"]
-        return cls(HEAD_EPOCHS, **{name: settings[name] for name in names})
 
 
 @cluster.local_devices_only
@@ -91,62 +67,56 @@ def train_head(
     classifier: Classifier,
     train: Features,
     val: Features,
-    recipe: HeadRecipe,
+    settings: Mapping[str, Any],
     training: Training,
+    keep_best: bool = True,
 ) -> Epochs:
     """Train the softmax head on stored features and put it into the classifier.
 
-    Every view counts as a separate image. Every host does the whole job, and host 0's head is used.
+    `settings`: 02_train's dropout, label_smoothing, weight_decay, seed and fine_tune; if that is
+    "none", also its schedule and learning_rate, which otherwise are the second phase's.
+    `keep_best`: the weights of the best epoch, not of the last one. Every view counts as a separate
+    image. Every host does the whole job, and host 0's head is used.
     """
     check_labels(classifier, train.labels, val.labels)
     values = train.values.reshape(-1, train.values.shape[-1])
     labels = np.repeat(train.labels, train.values.shape[1])
-    num_classes = classifier.head.units
-    head = build_head(values.shape[-1], num_classes, recipe.dropout)
-    batch = head_batch(len(values), keras_backend.replicas(head))
+    classes = classifier.head.units
+    inputs = keras.Input(values.shape[1:])
+    x = keras.layers.Dropout(settings["dropout"])(inputs)
+    x = keras.layers.Dense(classes, activation="softmax", dtype="float32")(x)
+    head = keras.Model(inputs, x)
+    replicas = keras_backend.replicas(head)
+    batch = max(replicas, min(HEAD_BATCH, len(values)) // replicas * replicas)
     steps = max(1, len(values) // batch)
-    peak = recipe.learning_rate or find_schedule(recipe.schedule).head_peak
+    alone = settings["fine_tune"] == "none"
+    schedule = settings["schedule"] if alone else "cosine"
+    peak = (alone and settings["learning_rate"]) or find_schedule(schedule).head_peak
     compile_model(
         head,
-        learning_rates(recipe.schedule, recipe.epochs, steps, learning_rate=peak),
-        weight_decay=recipe.weight_decay,
-        label_smoothing=recipe.label_smoothing,
+        learning_rates(schedule, HEAD_EPOCHS, steps, learning_rate=peak),
+        weight_decay=settings["weight_decay"],
+        label_smoothing=settings["label_smoothing"],
         steps_per_execution=steps,
     )
     watch = Epochs(
-        Phase(PHASE, recipe.epochs, steps, batch, "features"),
-        replace(
-            training, checkpoints=None
-        ),  # training takes seconds, so only the finished head is saved
+        Phase(PHASE, HEAD_EPOCHS, steps, batch, "features"),
+        replace(training, checkpoints=None),  # it takes seconds: only the finished head is saved
         val.labels,
-        lambda: apply_weights(head.get_weights(), val),
+        lambda: apply_head(head, val),
     )
     head.fit(
-        _batches(values, labels, num_classes, batch, recipe.seed),
-        epochs=recipe.epochs,
+        _batches(values, labels, classes, batch, settings["seed"]),
+        epochs=HEAD_EPOCHS,
         steps_per_epoch=steps,
         shuffle=False,
         callbacks=[watch],
         verbose=0,
     )
-    if recipe.keep_best:
+    if keep_best:
         watch.finish(head)
     classifier.head.set_weights([cluster.of_first(values) for values in head.get_weights()])
     return watch
-
-
-def build_head(width: int, num_classes: int, dropout: float = 0.0) -> keras.Model:
-    """The head as a separate model: features (n, width) to float32 (n, classes)."""
-    inputs = keras.Input((width,))
-    x = keras.layers.Dropout(dropout)(inputs)
-    return keras.Model(
-        inputs, keras.layers.Dense(num_classes, activation="softmax", dtype="float32")(x)
-    )
-
-
-def head_batch(count: int, replicas: int) -> int:
-    """The batch size of the head for `count` features, over all replicas."""
-    return max(replicas, min(HEAD_BATCH, count) // replicas * replicas)
 
 
 def _batches(

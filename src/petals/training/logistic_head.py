@@ -63,7 +63,9 @@ def fit_head(
     weights = [kernel.astype(np.float32), bias.astype(np.float32)]
     classifier.head.set_weights([cluster.of_first(array) for array in weights])
     seconds = time.monotonic() - begun
-    fit, scores = (Scores.of(part.labels, apply_head(classifier, part)) for part in (train, val))
+    fit, scores = (
+        Scores.of(part.labels, apply_head(classifier.head, part)) for part in (train, val)
+    )
     training.add_epoch(
         {"phase": "head", "epoch": 1, "loss": fit.loss, "accuracy": fit.accuracy},
         scores,
@@ -71,12 +73,9 @@ def fit_head(
         seconds=seconds,
         images_per_second=None,  # a solver's iterations read no images
     )
-    say = training.say or print
-    tried = "  ".join(f"{c:g}: {loss:.3f}" for c, loss in losses.items()) or "not measured"
-    say(f"  head: held-out log loss by C: {tried}; C {strength:g} is used")
-    say(
-        f"  head: {iterations} iterations, {seconds:.0f} s  loss {fit.loss:.3f}  "
-        f"val loss {scores.loss:.3f}  macro F1 {scores.macro_f1:.4f}"
+    (training.say or print)(
+        f"  head: C {strength:g}, best of {len(losses)}, {iterations} iterations, {seconds:.0f} s  "
+        f"loss {fit.loss:.3f}  val loss {scores.loss:.3f}  macro F1 {scores.macro_f1:.4f}"
     )
     return strength, losses
 
@@ -91,7 +90,7 @@ def soften(classifier: Classifier, train: Features, label_smoothing: float) -> f
     """
     # The logit of a class without photos means nothing.
     present, labels = np.unique(train.labels, return_inverse=True)
-    probabilities = apply_head(classifier, train)[:, present]
+    probabilities = apply_head(classifier.head, train)[:, present]
     temperature = fit_temperature(labels, probabilities, label_smoothing)
     weights = [array / np.float32(temperature) for array in classifier.head.get_weights()]
     classifier.head.set_weights([cluster.of_first(array) for array in weights])
@@ -122,9 +121,9 @@ def _held_out(
             kernel, bias, _ = regression.fit(strength)
             logits = values[held, 0] @ kernel + bias
             logits = logits - logits.max(axis=1, keepdims=True)
-            chosen = logits[np.arange(len(logits)), labels[held]]
-            chosen = chosen - np.log(np.exp(logits).sum(axis=1))
-            loss = float(-np.maximum(chosen, np.log(LEAST)).mean())
+            right = logits[np.arange(len(logits)), labels[held]]
+            right = right - np.log(np.exp(logits).sum(axis=1))
+            loss = float(-np.maximum(right, np.log(LEAST)).mean())
             losses.setdefault(strength, []).append(loss)
             if loss > best * 1.02:
                 break

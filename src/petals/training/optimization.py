@@ -1,39 +1,22 @@
-"""How training computes: the dtype, the seed, the schedule, the optimizer, the loss.
+"""How training computes: the seed, the schedule, the optimizer, the loss.
 
-Whether bfloat16 pays on a CPU depends on the network: on one server with AVX512-BF16, VGG16's
-forward pass ran 2.3 times as fast as in float32, EfficientNetB0's took 1.6 times as long. So it is
-measured for the backbone at hand, and remembered. A schedule is a table with one rate per step, so
+A schedule is a table with one rate per step, so
 that it can be plotted exactly as it will run. A table works in the same way under every Keras: the
 device only looks up the step.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import tensorflow as tf
 from tensorflow import keras
 
-from petals import storage
 from petals.accelerators import keras_backend
-from petals.accelerators.detect import Accelerator
-from petals.errors import SettingError, StorageError
-from petals.kaggle import cache_folder
-from petals.models.build import build
-from petals.training import features
-
-BFLOAT16 = "mixed_bfloat16"
-FLAGS = {"avx512_bf16", "amx_bf16", "bf16"}  # of /proc/cpuinfo, on x86 and Arm
-FASTER = 1.2  # the smallest speedup that counts; a smaller one may be chance
-BATCH = 4  # images
-SECONDS = 2.0  # to measure for, besides a first pass of each kind
+from petals.errors import SettingError
 
 # The tutorial's values: ramp from 1e-5 to 5e-5 per replica in 5 epochs, then x 0.8 per epoch
 # towards 1e-5 (Kaggle, "Create your first submission", 2020).
@@ -93,15 +76,9 @@ def learning_rates(
     """The rate of each step, float32 (epochs * steps_per_epoch,).
 
     `learning_rate` is the peak for one replica, 0 = the schedule's own; it is multiplied by
-    `replicas`, as the global batch is. Raises `SettingError` for an unknown name or values
-    out of range.
+    `replicas`, as the global batch is. Raises `SettingError` for an unknown name.
     """
     schedule = find_schedule(name)
-    if min(epochs, steps_per_epoch, replicas) < 1 or learning_rate < 0:
-        raise SettingError(
-            f"a schedule needs epochs, steps and replicas of at least 1 and a rate of at least 0, "
-            f"not {epochs}, {steps_per_epoch}, {replicas} and {learning_rate}"
-        )
     epoch = np.arange(1, epochs * steps_per_epoch + 1) / steps_per_epoch
     peak = (learning_rate or schedule.peak) * replicas
     return (peak * schedule.shape(epoch, float(epochs))).astype(np.float32)
@@ -125,74 +102,6 @@ class RateTable(keras.optimizers.schedules.LearningRateSchedule):
     def get_config(self) -> dict:
         """What Keras needs to save and rebuild it."""
         return {"values": self.values}
-
-
-def choose_dtype(
-    device: Accelerator, backbone: str, image_size: int, say: Callable[[str], None] = print
-) -> str:
-    """Set the dtype policy for extracting features with a backbone, and return it.
-
-    Call it before the seed is set and the model is built, when the dtype is left to the kit.
-    Anything but a CPU with instructions for bfloat16 keeps the dtype that `detect` chose. So does
-    fine-tuning, because only the forward pass is measured here.
-    """
-    if device.kind != "cpu" or device.hosts > 1 or not supports_bfloat16():  # hosts might disagree
-        return device.dtype
-    ratio = _remembered(device, backbone, image_size)
-    if ratio >= FASTER:
-        keras.mixed_precision.set_global_policy(BFLOAT16)
-        device.dtype = BFLOAT16
-    say(f"{backbone} in bfloat16 is {ratio:.2f} times as fast as in float32: {device.dtype}")
-    return device.dtype
-
-
-def supports_bfloat16() -> bool:
-    """Whether this CPU has instructions for bfloat16."""
-    try:
-        words = Path("/proc/cpuinfo").read_text().split()
-    except OSError:
-        return False
-    return not FLAGS.isdisjoint(words)
-
-
-def speedup(backbone: str, image_size: int) -> float:
-    """The speedup of the forward pass in bfloat16; does not change the policy."""
-    before = keras.mixed_precision.global_policy()
-    try:
-        passes = []
-        for policy in ("float32", BFLOAT16):
-            keras.mixed_precision.set_global_policy(policy)
-            network = build(backbone, image_size, 2, weights="none").features
-            passes.append(features.frozen(network, BATCH))
-    finally:
-        keras.mixed_precision.set_global_policy(before)
-    pixels = np.random.default_rng(0).integers(0, 256, (BATCH, image_size, image_size, 3))
-    batches = tf.data.Dataset.from_tensors(tf.constant(pixels, tf.uint8)).repeat(2)
-    for run in passes:
-        list(run(batches))
-    best = [math.inf] * 2
-    end = time.monotonic() + SECONDS
-    while best[1] == math.inf or time.monotonic() < end:
-        for number, run in enumerate(passes):  # in turn, as other work on the machine varies
-            begun = time.perf_counter()
-            list(run(batches))
-            best[number] = min(best[number], time.perf_counter() - begun)
-    return best[0] / best[1]
-
-
-def _remembered(device: Accelerator, backbone: str, image_size: int) -> float:
-    key = repr((backbone, image_size, device.name, tf.__version__, keras.__name__))
-    name = hashlib.blake2b(key.encode(), digest_size=8).hexdigest()
-    path = cache_folder() / "precision" / f"{name}.json"
-    try:
-        return float(json.loads(path.read_text())["speedup"])
-    except (OSError, ValueError, KeyError, TypeError):
-        ratio = speedup(backbone, image_size)
-    try:
-        storage.write_json(path, {"speedup": ratio, "of": key})
-    except StorageError as error:
-        print(f"  the measurement is not kept: {error}")
-    return ratio
 
 
 def set_seed(seed: int, repeatable: bool = True) -> None:

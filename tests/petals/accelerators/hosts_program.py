@@ -20,6 +20,8 @@ from petals.errors import PetalsError
 sys.path.append(str(Path(__file__).parents[2]))  # of tuning
 
 BATCH, CLASSES, SIZE, EPOCHS = 16, 3, 32, 2
+HEAD = dict.fromkeys(("dropout", "label_smoothing", "weight_decay"), 0.0)
+HEAD |= {"seed": 0, "fine_tune": "all"}
 
 
 def main(dataset: str, out: str, parts: int, dying: int = -1) -> None:
@@ -35,10 +37,11 @@ def main(dataset: str, out: str, parts: int, dying: int = -1) -> None:
     from petals.models import backbones
     from petals.models.build import build, set_trainable
     from petals.run_folder import RunFolder
+    from petals.training import head as heads
     from petals.training.callbacks import Phase, Training
     from petals.training.checkpoints import Checkpoints
     from petals.training.features import FeatureExtractor
-    from petals.training.head import HeadRecipe, train_head
+    from petals.training.head import train_head
     from petals.training.optimization import learning_rates, set_seed
 
     train, val = (Split.find(dataset, SIZE, part) for part in ("train", "val"))
@@ -77,12 +80,13 @@ def main(dataset: str, out: str, parts: int, dying: int = -1) -> None:
     kept = Checkpoints(run.path, {"parts": parts})
     rates = learning_rates("constant", EPOCHS, steps, learning_rate=2e-3)
     phase = Phase("fine-tune", EPOCHS, steps, BATCH)
-    tuned = Training(kept.history, record, kept, deadline=1e12, say=say)
+    tuned = Training(kept.newest.history, record, kept, deadline=1e12, say=say)
     fine_tune(model, batches, (train, val), labels, rates, phase, tuned)
     predicted = predict(model.model, val, BATCH, tta=2)
-    extract = FeatureExtractor.of(model, device, "small")
+    extract = FeatureExtractor(model.features, "small", device)
     features, head = [extract(split) for split in (train, val)], Training(say=say)
-    train_head(model, *features, HeadRecipe(epochs=2), head)
+    heads.HEAD_EPOCHS = 2
+    train_head(model, *features, HEAD, head)
     run.write_history(tuned.history)
     result = {
         "device": device.as_dict(),
@@ -92,7 +96,7 @@ def main(dataset: str, out: str, parts: int, dying: int = -1) -> None:
         "shapes": [list(f.values.shape) for f in features],
         "predicted": predicted.tolist(),
         "run": str(run.path),
-        "resumed": kept.resumed,
+        "resumed": kept.newest.resumed,
     }
     Path(f"{out}-{device.host}.json").write_text(json.dumps(result))
 

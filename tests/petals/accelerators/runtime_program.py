@@ -52,9 +52,10 @@ def main(dataset: str, out: str, name: str, reference: str = "") -> None:
     from petals.evaluation.prediction import predict
     from petals.models import backbones, saved
     from petals.models.build import Classifier, build, set_trainable
+    from petals.training import head as heads
     from petals.training.callbacks import Phase, Training
     from petals.training.features import FeatureExtractor, apply_head
-    from petals.training.head import HeadRecipe, train_head
+    from petals.training.head import train_head
     from petals.training.optimization import learning_rates, set_seed
 
     keep_iterators()
@@ -100,7 +101,7 @@ def main(dataset: str, out: str, name: str, reference: str = "") -> None:
     set_trainable(model, "all", freeze_batch_norm=False)
     result["first"] = tune(model)
 
-    extract = FeatureExtractor.of(model, device, name)
+    extract = FeatureExtractor(model.features, name, device)
     features = [extract(part) for part in (train, val)]
     result["features"] = [list(part.values.shape) for part in features]
     direct = np.asarray(model.features.predict(pipeline.images(val, BATCH), verbose=0))
@@ -108,12 +109,14 @@ def main(dataset: str, out: str, name: str, reference: str = "") -> None:
         np.abs(direct[: val.count] - features[1].values[:, 0]).max() / np.abs(direct).max()
     )
     head = Training(say=lambda line: None)
-    train_head(model, *features, HeadRecipe(epochs=3, dropout=0.1), head)
+    heads.HEAD_EPOCHS = 3
+    plain = {"label_smoothing": 0.0, "weight_decay": 0.0, "seed": 0, "fine_tune": "all"}
+    train_head(model, *features, {"dropout": 0.1, **plain}, head)
     result["head"] = head.history[-1]
 
     predicted = predict(model.model, val, BATCH)
     np.save(Path(out) / "probabilities.npy", predicted)
-    applied = apply_head(model, features[1])
+    applied = apply_head(model.head, features[1])
     result["head_agrees"] = float(np.abs(predicted - applied).max())
     result["tta"] = list(predict(model.model, val, BATCH, tta=3).shape)
     saved.save(model, Path(out) / "trained.h5")

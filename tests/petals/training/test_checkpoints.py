@@ -64,7 +64,7 @@ def tune(splits, run, *, cache=True, say=lambda line: None, deadline=None):
         labels,
         learning_rates("cosine", EPOCHS, STEPS, learning_rate=3e-3),
         Phase("fine-tune", EPOCHS, STEPS, 10),
-        Training(kept.history, checkpoints=kept, deadline=deadline, say=say),
+        Training(kept.newest.history, checkpoints=kept, deadline=deadline, say=say),
         weight_decay=1e-3,
         augment=change,
     )
@@ -147,15 +147,15 @@ def test_the_two_newest_stay(tmp_path):
 def test_a_later_phase_is_further(tmp_path):
     kept = saved(tmp_path, [3])
     kept.save("head", 900, [], history=[])
-    assert Checkpoints(tmp_path, {"a": 1}).phase == "fine-tune"
+    assert Checkpoints(tmp_path, {"a": 1}).newest.phase == "fine-tune"
 
 
 def test_a_run_may_go_on_elsewhere_and_under_another_limit(tmp_path):
     saved(tmp_path, settings={"a": 1, "output": "x", "time_limit": 1.0})
     again = Checkpoints(tmp_path, {"a": 1, "output": "y", "time_limit": 0.0, "resume": "auto"})
-    assert again.newest
-    assert again.resumed == 1
-    assert again.seconds > 0
+    assert again.newest.phase == "fine-tune"
+    assert again.newest.resumed == 1
+    assert again.newest.seconds > 0
 
 
 @pytest.mark.parametrize("harm", ["truncated", "empty", "garbled", "older"])
@@ -179,11 +179,11 @@ def test_a_bad_file_leaves_the_one_before(tmp_path, harm):
 def test_other_settings_are_named_and_left_alone(tmp_path):
     saved(tmp_path)
     message = []
-    assert Checkpoints(tmp_path, {"a": 2, "b": 0}, say=message.append).newest is None
+    assert Checkpoints(tmp_path, {"a": 2, "b": 0}, say=message.append).newest.phase == ""
     assert "a: 1 there, 2 here; b: None there, 0 here" in message[0]
     with pytest.raises(CheckpointError, match="other settings"):
         Checkpoints(tmp_path, {"a": 2}, resume=str(tmp_path))
-    assert Checkpoints(tmp_path, {"a": 1}, resume="never").newest is None
+    assert Checkpoints(tmp_path, {"a": 1}, resume="never").newest.phase == ""
     assert Checkpoints(tmp_path / "b", {"a": 1}, resume=str(tmp_path)).newest.step == 1
     with pytest.raises(CheckpointError, match="no checkpoint at"):
         Checkpoints(tmp_path, {"a": 1}, resume=str(tmp_path / "nowhere"))
@@ -201,7 +201,7 @@ def test_an_attached_output_with_nothing_in_it_is_said(tmp_path, monkeypatch):
     monkeypatch.setenv("KERNELKIT_INPUT_ROOT", str(tmp_path / "inputs"))
     monkeypatch.setenv("KAGGLE_KERNEL_RUN_TYPE", "Batch")
     message = []
-    assert Checkpoints(tmp_path / "working", {"a": 1}, say=message.append).newest is None
+    assert Checkpoints(tmp_path / "working", {"a": 1}, say=message.append).newest.phase == ""
     assert "the attached outputs hold no checkpoint with these settings" in message[0]
 
 

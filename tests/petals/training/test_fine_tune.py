@@ -8,7 +8,7 @@ import tensorflow as tf
 from tuning import fine_tune
 
 from petals.accelerators import keras_backend
-from petals.accelerators.detect import detect
+from petals.accelerators.detect import Accelerator
 from petals.augment.augmentation import augmentation
 from petals.data import pipeline
 from petals.data.folds import divided
@@ -18,9 +18,10 @@ from petals.evaluation.metrics import Scores
 from petals.evaluation.prediction import predict
 from petals.models.build import build, set_trainable
 from petals.training import features
+from petals.training import head as heads
 from petals.training.callbacks import Phase, Training
 from petals.training.features import FeatureExtractor, apply_head
-from petals.training.head import HeadRecipe, train_head
+from petals.training.head import train_head
 from petals.training.optimization import learning_rates, set_seed, suits_xla
 
 
@@ -39,8 +40,11 @@ def classifier(dropout=0.0):
     return build("SmallNet", 32, 3, weights="none", dropout=dropout)
 
 
-def extract(model, split, views=1, level="light", *, key="small", **options):
-    return FeatureExtractor(model.features, key, **options)(split, views, level)
+CPU = Accelerator("cpu", "test")
+
+
+def extract(model, split, views=1, level="light", *, key="small", device=CPU, **options):
+    return FeatureExtractor(model.features, key, device, **options)(split, views, level)
 
 
 def test_features_are_the_models_own_in_order(splits):
@@ -56,7 +60,7 @@ def test_features_are_the_models_own_in_order(splits):
 def test_features_without_freezing_are_the_same(splits):
     model = classifier()
     frozen = extract(model, splits[1]).values
-    plain = extract(model, splits[1], key="other", frozen=False)
+    plain = extract(model, splits[1], key="other", device=Accelerator("cpu", "test", backend="jax"))
     assert np.allclose(frozen, plain.values, atol=1e-4)
     assert not plain.stored
 
@@ -152,7 +156,7 @@ def test_a_store_that_cannot_be_written_stops_nothing(splits, monkeypatch, tmp_p
 @pytest.mark.long
 def test_views_are_the_image_its_mirror_image_and_augmented_images(splits):
     model = classifier()
-    extractor = FeatureExtractor.of(model, detect("cpu"), "small")
+    extractor = FeatureExtractor(model.features, "small", CPU)
     flip, crop = (extractor(splits[1], 3, level).values for level in ("flip", "crop"))
     images = splits[1].sample(splits[1].count).images
     assert np.allclose(crop[:, 0], model.features(images), atol=1e-4)
@@ -167,22 +171,26 @@ def test_the_backbone_is_compiled_once_for_all_splits_that_fill_a_batch(splits, 
     compiled = []
     original = features.frozen
     monkeypatch.setattr(features, "frozen", lambda *a: compiled.append(a) or original(*a))
-    model = classifier()
+    monkeypatch.setattr(features, "CPU_BATCH", 4)
+    extractor = FeatureExtractor(classifier().features, "small", CPU)
     for split in splits:
-        extract(model, split, batch_size=4)
+        extractor(split)
     assert len(compiled) == 1
-    before = extract(model, splits[1], seed=1, batch_size=4).values
-    model.backbone.set_weights([2 * values for values in model.backbone.get_weights()])
-    again = extract(model, splits[1], batch_size=4).values  # other weights, another one
-    assert not np.allclose(before, again)
-    assert len(compiled) == 2
 
 
-def trained_head(splits, **recipe):
+HEAD = dict.fromkeys(("dropout", "label_smoothing", "weight_decay", "learning_rate"), 0.0)
+HEAD |= {"schedule": "cosine", "seed": 0, "fine_tune": "none"}
+
+
+@pytest.fixture(autouse=True)
+def fewer_epochs(monkeypatch):
+    monkeypatch.setattr(heads, "HEAD_EPOCHS", 15)
+
+
+def trained_head(splits, **settings):
     model = classifier()
     train, val = (extract(model, s) for s in splits[:2])
-    recipe = HeadRecipe(**{"epochs": 15, **recipe})
-    return model, train_head(model, train, val, recipe, quiet())
+    return model, train_head(model, train, val, HEAD | settings, quiet())
 
 
 def test_the_head_learns_and_is_put_into_the_model(splits):
@@ -191,7 +199,7 @@ def test_the_head_learns_and_is_put_into_the_model(splits):
     probabilities = predict(model.model, splits[1], 8)
     scores = Scores.of(splits[1].labels_and_ids()[0], probabilities)
     assert np.isclose(scores.macro_f1, watch.best_f1)
-    from_features = apply_head(model, extract(model, splits[1]))
+    from_features = apply_head(model.head, extract(model, splits[1]))
     assert from_features.dtype == np.float32
     assert np.allclose(from_features, probabilities, atol=1e-4)
     assert [row["epoch"] for row in watch.training.history] == list(range(1, 16))
@@ -216,11 +224,11 @@ def test_runs_repeat_to_the_bit(splits):
 
 @pytest.mark.parametrize(("schedule", "peak"), [("exponential", 0.005), ("constant", 0.01)])
 def test_the_heads_rate_is_the_schedules_own(splits, schedule, peak):
-    _, watch = trained_head(splits, schedule=schedule, epochs=4)
-    decay = 0.01 ** (2 / 4) if schedule == "exponential" else 1.0  # one step an epoch: the next one
-    assert np.isclose(watch.training.history[0]["learning_rate"], peak * decay, rtol=0.01)
-    _, watch = trained_head(splits, schedule=schedule, epochs=4, learning_rate=0.03)
-    assert np.isclose(watch.training.history[0]["learning_rate"], 0.03 * decay, rtol=0.01)
+    decay = 0.01 ** (2 / 15) if schedule == "exponential" else 1.0  # of the next step, the second
+    for learning_rate in (0.0, 0.03):
+        _, watch = trained_head(splits, schedule=schedule, learning_rate=learning_rate)
+        expected = (learning_rate or peak) * decay
+        assert np.isclose(watch.training.history[0]["learning_rate"], expected, rtol=0.01)
 
 
 def tune(
@@ -355,4 +363,4 @@ def test_labels_that_the_head_does_not_know(splits):
     model = build("SmallNet", 32, 2, weights="none")
     train, val = (extract(model, s) for s in splits[:2])
     with pytest.raises(DataError, match="labels from 0 to 2, but there are 2 classes"):
-        train_head(model, train, val, HeadRecipe(epochs=1), quiet())
+        train_head(model, train, val, HEAD, quiet())

@@ -7,8 +7,9 @@ import pytest
 
 from petals.training import head
 from petals.training.callbacks import Training
+from petals.training.checkpoints import Checkpoint
 from petals.training.features import Features
-from petals.training.head import HeadRecipe, train_first_phase
+from petals.training.head import train_first_phase
 from petals.training.optimization import set_seed
 
 SETTINGS = {
@@ -40,8 +41,8 @@ class Kept:
     """Checkpoints that hold what they are given."""
 
     def __init__(self, phase="", arrays=()):
-        self.phase, self.saved = phase, []
-        self.newest = SimpleNamespace(arrays=arrays) if phase else None
+        self.saved = []
+        self.newest = Checkpoint(phase, arrays=arrays)
 
     def save(self, phase, step, arrays, **facts):
         self.saved.append((phase, step, len(facts["history"])))
@@ -124,9 +125,8 @@ def test_nothing_is_trained_where_the_head_is_past_or_not_asked_for(run, kept, c
     assert history == extract.calls == []
 
 
-def test_before_fine_tuning_the_head_has_a_schedule_of_its_own():
-    alone = HeadRecipe.of(SETTINGS)
-    first = HeadRecipe.of({**SETTINGS, "fine_tune": "all"})
+@pytest.mark.parametrize(("fine_tune", "rate"), [("none", 0.2), ("all", 0.01)])
+def test_before_fine_tuning_the_head_has_a_schedule_of_its_own(run, fine_tune, rate):
+    _, history, _ = run(Kept(), head="gradient", fine_tune=fine_tune)
 
-    assert (alone.schedule, alone.learning_rate) == ("constant", 0.2)
-    assert (first.schedule, first.learning_rate) == ("cosine", 0.0)
+    assert max(row["learning_rate"] for row in history) == pytest.approx(rate, rel=0.05)
