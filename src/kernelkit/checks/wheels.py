@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import json
-import operator
 import re
-from functools import reduce
 
 from packaging.utils import canonicalize_name
 
@@ -21,7 +19,6 @@ from kernelkit.errors import PreflightError
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.plans.plan import Plan
 from kernelkit.project import Project
-from kernelkit.terminal.events import size_of
 from kernelkit.wheels import pip
 from kernelkit.wheels.find import WheelSet, find_wheels, kaggles_python, this_python
 from kernelkit.workspace.context import DOCTOR, PushContext
@@ -57,7 +54,9 @@ def find(context: PushContext, plan: Plan) -> WheelSet | None:
         raise refusals[0]
     for text in refusals:
         context.events("warning", f"the run fails if Kaggle's machine has this Python: {text}")
-    return reduce(operator.or_, suiting)
+    by_file = {wheel.path.name: wheel for chosen in suiting for wheel in chosen.wheels}
+    wheels = tuple(by_file[name] for name in sorted(by_file))
+    return WheelSet(wheels, " and ".join(chosen.words for chosen in suiting))
 
 
 def attach(
@@ -81,7 +80,7 @@ def attach(
     reference = f"{username}/{project.wheels_name}-{chosen.digest[:8]}"
     context.events(
         "wheels",
-        f"{chosen} for {chosen.words}, {size_of(chosen.bytes)}: attached as {reference}",
+        f"{chosen} for {chosen.words}: attached as {reference}",
         ref=reference,
         packages={wheel.name: wheel.version for wheel in chosen.wheels},
     )

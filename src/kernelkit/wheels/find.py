@@ -179,11 +179,6 @@ class WheelSet:
         return frozenset(module for wheel in self.wheels for module in wheel.modules)
 
     @property
-    def bytes(self) -> int:
-        """Their total size."""
-        return sum(wheel.path.stat().st_size for wheel in self.wheels)
-
-    @property
     def digest(self) -> str:
         """A hash of their names and contents."""
         digest = hashlib.sha256()
@@ -194,12 +189,6 @@ class WheelSet:
 
     def __str__(self) -> str:
         return ", ".join(dict.fromkeys(f"{wheel.name} {wheel.version}" for wheel in self.wheels))
-
-    def __or__(self, other: WheelSet) -> WheelSet:
-        """These wheels and the other's."""
-        by_file = {wheel.path.name: wheel for wheel in (*self.wheels, *other.wheels)}
-        wheels = tuple(by_file[name] for name in sorted(by_file))
-        return WheelSet(wheels, f"{self.words} and {other.words}")
 
 
 def find_wheels(pins: Sequence[str], target: WheelTarget, runs: Path) -> WheelSet:
