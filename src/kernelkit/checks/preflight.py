@@ -179,9 +179,9 @@ def needs(plan: Plan) -> Iterator[Finding]:
     metadata = plan.metadata
     has = {f"{name}={value}" for name, value in plan.values}
     pairs = plan.project.needs.items()
-    wanted = {need: pair for need, own in pairs for pair in own if pair in has}
+    needed = {need: pair for need, own in pairs for pair in own if pair in has}
     attached = any(map(metadata.sources, ("dataset", "model", "kernel")))
-    internet, download = wanted.get("internet"), not attached and wanted.get("download")
+    internet, download = needed.get("internet"), not attached and needed.get("download")
     if metadata.online and (internet or download):
         yield warning("Kaggle ignores enable_internet for accounts without a verified phone")
     elif internet:
@@ -191,12 +191,12 @@ def needs(plan: Plan) -> Iterator[Finding]:
             f"{download} downloads data that is not attached, and the internet is off: set "
             "enable_internet to true, or attach a dataset or model with the data"
         )
-    if "competition" in wanted and not metadata.sources("competition"):
+    if "competition" in needed and not metadata.sources("competition"):
         yield error(
-            f"{wanted['competition']} reads the competition's files: add it to competition_sources"
+            f"{needed['competition']} reads the competition's files: add it to competition_sources"
         )
-    if "desk" in wanted:
-        yield error(f"{wanted['desk']} works only locally: what it needs is not part of a push")
+    if "desk" in needed:
+        yield error(f"{needed['desk']} works only locally: what it needs is not part of a push")
     if not metadata.online:
         yield from contents.downloads(plan)
 

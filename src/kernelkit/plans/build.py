@@ -151,8 +151,8 @@ def _cells(source: Mapping[str, Any], name: str, parameters: Mapping[str, Any]) 
         clean = code(cell_source(cell), metadata) | {"id": f"cell-{number:03d}"}
         if cell["cell_type"] != "code":
             del clean["execution_count"], clean["outputs"]
-        kept = {key: cell[key] for key in ("cell_type", "attachments") if key in cell}
-        cells[f"{name}[cell {number + 1}]"] = clean | kept
+        content = {key: cell[key] for key in ("cell_type", "attachments") if key in cell}
+        cells[f"{name}[cell {number + 1}]"] = clean | content
         if parameters and takes_parameters(cell):
             injected = code(parameters_cell(parameters), {"tags": [INJECTED_TAG]})
             cells[f"{name}[parameters]"] = injected | {"id": INJECTED_TAG}
