@@ -7,6 +7,7 @@ from ways import Arrived, Way
 
 from kernelkit.commands.console import main
 from kernelkit.kaggle_api.client import Kaggle
+from local_kaggle import LocalKaggle
 
 
 def arrive(*_, **__):
@@ -17,12 +18,13 @@ def test_from_a_push_to_its_request(repository, monkeypatch):
     monkeypatch.chdir(repository.root)
     repository.describe(enable_tpu=False, machine_shape=None)
     monkeypatch.setattr(Kaggle, "save", arrive)
-    with Way("kernelkit", without="local_kaggle") as way:  # which stands for Kaggle
-        main(["push", "--local", "-p", "files=1"], standalone_mode=False)
+    kaggle = LocalKaggle(repository.root / "kaggle")
+    with kaggle as server, server.attach(), Way("kernelkit") as way:
+        main(["push", "-p", "files=1"], standalone_mode=False)
         pytest.fail("no request was made")
     assert {"pushes/command", "pushes/send"} <= set(way.modules)
-    assert len(way.modules) <= 30, " ".join(way.modules)
-    assert len(way.rooms) <= 9, " ".join(sorted(way.rooms))
+    assert len(way.modules) <= 23, " ".join(way.modules)
+    assert len(way.rooms) <= 8, " ".join(sorted(way.rooms))
 
 
 STUDY = """\

@@ -11,8 +11,9 @@ import contextlib
 import fnmatch
 import hashlib
 import shutil
+import textwrap
 import threading
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path, PurePosixPath
 
@@ -34,7 +35,7 @@ from kernelkit.workspace.ledger import Push
 WORKERS = 16
 LONGEST_NAME, LONGEST_PATH = 255, 3000  # bytes; Linux takes 255 and 4096 in all
 LINK_RENEWALS = 5
-SHOWN_NAMES = 20  # of files, in a message
+LONGEST_LIST = 500  # characters of the names of files in a message
 
 
 def fetch(
@@ -89,9 +90,9 @@ def _fits(patterns: Sequence[str], name: str) -> bool:
     return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
 
 
-def _listed(names: Collection[str]) -> str:
-    shown = ", ".join(safe_text.one_line(name) for name in [*names][:SHOWN_NAMES])
-    return shown + (f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else "")
+def _listed(names: Iterable[str]) -> str:
+    listed = ", ".join(map(safe_text.one_line, names))
+    return textwrap.shorten(listed, LONGEST_LIST, placeholder=" …")
 
 
 class _Downloads:

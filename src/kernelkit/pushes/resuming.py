@@ -20,6 +20,8 @@ from kernelkit.submissions import submit as submission
 from kernelkit.workspace.context import LAST, CommandOptions, PushContext, in_project
 from kernelkit.workspace.ledger import Push
 
+NOT_THERE = "Kaggle has no {}, or this account cannot see it"
+
 
 def resume_push(
     reference: str = LAST,
@@ -147,12 +149,7 @@ def stored_version(context: PushContext, push: Push) -> Stored:
     """A push's version as Kaggle stores it; raises `ParameterError` if there is none."""
     if stored := context.kaggle.stored(push.name, push.version):
         return stored
-    raise not_there(push)
-
-
-def not_there(push: Push) -> ParameterError:
-    """The error for a push that Kaggle does not show."""
-    return ParameterError(f"Kaggle has no {push.reference}, or this account cannot see it")
+    raise ParameterError(NOT_THERE.format(push.reference))
 
 
 def _run(context: PushContext, push: Push, *, unverified: bool) -> Run:

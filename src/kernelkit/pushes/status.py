@@ -15,7 +15,7 @@ from kernelkit.errors import ParameterError
 from kernelkit.kaggle_api.client import Kaggle, Kernel
 from kernelkit.kaggle_api.retries import Failure
 from kernelkit.project import find_project
-from kernelkit.pushes.resuming import earlier, not_there, stored_version
+from kernelkit.pushes.resuming import NOT_THERE, earlier, stored_version
 from kernelkit.terminal import safe_text
 from kernelkit.workspace import ledger as ledgers
 from kernelkit.workspace.context import LAST, LEDGER, CommandOptions, in_project
@@ -37,7 +37,7 @@ def tell_status(reference: str = LAST, **options: Unpack[CommandOptions]) -> str
         push = earlier(context, reference)
         status = kaggle.status(push.name, push.version)
     if status is None:
-        raise not_there(push)
+        raise ParameterError(NOT_THERE.format(push.reference))
     why = f": {status.message}" if status.message else ""
     context.events(
         "status",

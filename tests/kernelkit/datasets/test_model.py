@@ -7,7 +7,6 @@ import pytest
 
 from kernelkit import errors
 from kernelkit.datasets.folders import push_model
-from kernelkit.kaggle_api.client import Kaggle
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 
 MODEL, VARIATION = "model-metadata.json", "model-instance-metadata.json"
@@ -142,21 +141,6 @@ def test_credentials_do_not_leave_the_desk(folder, push):
         push(folder)
 
 
-def test_other_bytes_than_were_sent_are_not_ready(kaggle, folder, push, monkeypatch):
-    once = Kaggle.once
-
-    def other(self, method, service="kernels", **fields):
-        answer = once(self, method, service, **fields)
-        for file in answer.files if method == "ListModelInstanceVersionFiles" else []:
-            file.size = 17
-        return answer
-
-    monkeypatch.setattr(Kaggle, "once", other)
-    with pytest.raises(errors.RefusedError, match=r"does not hold what was sent.*head\.bin"):
-        push(folder)
-
-
-@pytest.mark.usefixtures("kaggle")
 def test_what_kaggle_cannot_unpack_fails_at_once(folder, push):
     (folder / "broken.zip").write_text("no archive")
     with pytest.raises(errors.RefusedError, match=r"could not make .* usable: it is failed"):
