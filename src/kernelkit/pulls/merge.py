@@ -54,14 +54,14 @@ def as_text(cells: Sequence[OwnCell], like: Any) -> str:
     import jupytext
     import nbformat
 
-    known = {(cell.cell_type, cell.source): cell for cell in like.cells}
+    unedited = {(cell.cell_type, cell.source): cell for cell in like.cells}
     notebook = nbformat.v4.new_notebook(metadata=like.metadata)
     notebook.cells = [] if cells else like.cells
     for cell in cells:
         make = getattr(nbformat.v4, f"new_{cell.kind}_cell")
         metadata = {"tags": list(cell.tags)} if cell.tags else {}
         notebook.cells.append(
-            known.get((cell.kind, cell.source)) or make(cell.source, metadata=metadata)
+            unedited.get((cell.kind, cell.source)) or make(cell.source, metadata=metadata)
         )
     return str(jupytext.writes(notebook, fmt=PERCENT))
 

@@ -76,8 +76,8 @@ def _stored(kaggle: Kaggle, kernel: Kernel, version: int | None) -> tuple[str, i
     """The text of a version, and its number."""
     stored = kaggle.stored(kernel, version)
     if stored is None:
-        wanted = kernel if version is None else f"{kernel}/{version}"
-        raise ParameterError(f"Kaggle has no {wanted}, or not for this account")
+        reference = kernel if version is None else f"{kernel}/{version}"
+        raise ParameterError(f"Kaggle has no {reference}, or not for this account")
     return stored.text, version or stored.version
 
 

@@ -61,14 +61,14 @@ def fetch(
     # Kaggle may omit hidden files.
     shown = [name for name in expected if "/." not in f"/{name}"]
     names = [name for name in dict.fromkeys([*outputs.files, *shown]) if name != MANIFEST]
-    wanted = [name for name in names if _fits(only, name) or not (only or _fits(push.stays, name))]
-    if only and not wanted:
+    chosen = [name for name in names if _fits(only, name) or not (only or _fits(push.stays, name))]
+    if only and not chosen:
         raise OutputsError(
             f"no output file matches {' or '.join(only)}: the run has {_listed(names) or 'none'}"
         )
     until = begun + context.timing.fetch_seconds
     with _Downloads(context, push, folder, outputs.files, until) as downloads:
-        fetched = downloads.all({name: expected.get(name, Expected()) for name in wanted})
+        fetched = downloads.all({name: expected.get(name, Expected()) for name in chosen})
     size = f"{size_of(sum(fetched.values()))} in {duration(clock.wall(clock.now() - begun))}"
     text = f"{len(fetched)} of {len(names)} files, {size}: {from_here(folder)}"
     context.events("fetched", text, files=fetched, folder=str(folder))

@@ -210,7 +210,7 @@ class Run:
             raise ParameterError(f"{push.reference} has no competition among its sources")
         file = submission.output_of(self.folder)
         if not self.unverified:
-            check_verified(file, known=bool(push.number))
+            check_verified(file, in_ledger=bool(push.number))
         earlier = submission.EarlierTry(push.submission, push.submissions_before)
         over = push.score == ledgers.NOT_SCORED or (push.score and message != push.message)
         if over and not once:
@@ -252,12 +252,12 @@ class Run:
             events("warning", f"no report: {why}")
 
 
-def check_verified(file: Path, *, known: bool = True) -> None:
+def check_verified(file: Path, *, in_ledger: bool = True) -> None:
     """Raise `OutputsError` unless a file is proved to be from the session of its folder's push.
 
-    `known`: whether the ledger has the push; a version that was pushed elsewhere proves nothing.
+    `in_ledger`: whether the ledger has the push; a version that was pushed elsewhere proves nothing.
     """
-    if not (known and proof.is_verified(file.parent, file.name)):
+    if not (in_ledger and proof.is_verified(file.parent, file.name)):
         raise OutputsError(
             f"{from_here(file)} is not proved to be an output of that push, so it is not "
             "submitted: check it, and add --unverified to submit it anyway"

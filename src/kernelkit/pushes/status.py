@@ -90,14 +90,14 @@ def tell_quota(**options: Unpack[CommandOptions]) -> dict[str, float]:
     Raises `CredentialsError` or `NetworkError` if Kaggle cannot be reached.
     """
     context = in_project(options)
-    left = {}
+    hours = {}
     with context.connect() as kaggle:
         for kind in COUNTED:
             if quota := kaggle.quota(kind):
                 facts = asdict(quota) | {"left": quota.left}
                 context.events("quota", quota.remaining(kind), kind=kind, **facts)
-                left[kind] = quota.left
-    return left
+                hours[kind] = quota.left
+    return hours
 
 
 def stop(
