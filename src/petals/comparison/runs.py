@@ -146,12 +146,16 @@ def _folders(pattern: str) -> list[Path]:
             f"{escape(str(mounts()))}/**" if on_kaggle() else f"{escape(str(runs_folder()))}/*"
         ]
     matches = (
-        Path(match).resolve()
+        Path(match)
         for part in parts
         for match in glob(part.strip(), recursive=True)  # noqa: PTH207 - takes absolute globs
     )
     return sorted(
-        {folder for folder in matches if any((folder / name).is_file() for name in LEFT_BY_A_RUN)}
+        {
+            folder.resolve()
+            for folder in matches
+            if any((folder / name).is_file() for name in LEFT_BY_A_RUN)
+        }
     )
 
 
