@@ -171,7 +171,7 @@ def test_an_interrupt_leaves_the_run_and_has_its_code(kernel, tmp_path_factory, 
                 if json.loads(line)["event"] == "state":
                     tool.send_signal(signal.SIGINT)
         assert tool.returncode == 130
-    assert "--resume tester/count-petals/1" in message
+    assert "kernelkit resume tester/count-petals/1" in message
     assert key not in message
 
 
