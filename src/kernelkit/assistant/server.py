@@ -19,7 +19,6 @@ from kernelkit.terminal import safe_text
 
 SKILL = Path(__file__).with_name("SKILL.md")
 REFERENCE = re.compile(r"last|[\w-]+/[\w-]+/\d+")
-PARAMETER = re.compile(r"[A-Za-z_]\w*=.*", re.DOTALL)
 UNSENT = (2, 3, 4, 5)  # exit codes of a push that was refused before a session began
 MOST_RUNS = 20
 
@@ -134,9 +133,6 @@ class Tools:
         return await calls.run(self._root, words, minutes)
 
     def _words(self, command: str, notebook: str, parameters: Sequence[str]) -> list[str]:
-        for text in parameters:
-            if not PARAMETER.fullmatch(text):
-                raise ParameterError(f'{text!r} is not "name=value"')
         words = [command, *([str(self._inside(notebook))] if notebook else [])]
         return [*words, *(word for text in parameters for word in ("-p", text))]
 

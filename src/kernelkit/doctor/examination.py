@@ -10,7 +10,6 @@ import datetime
 import inspect
 import json
 from collections.abc import Callable
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
@@ -47,11 +46,9 @@ def examine(
     context = in_project(options)
     with context.ending(), context.connect() as kaggle:
         context.events("account", f"the credentials are {kaggle.username}'s")
-        names = [KERNELS["cpu"]] * run + [KERNELS["tpu"]] * tpu
-        kernels = " and ".join(f"{kaggle.username}/{name}" for name in names)
         hours = f"at most {MINUTES['tpu']} minutes of TPU quota" if tpu else "no quota"
-        leaves = f"private: {kernels}" if names else "nothing behind"
-        context.events("spends", f"{hours}; leaves {leaves}")
+        kernels = " and ".join([KERNELS["cpu"]] * run + [KERNELS["tpu"]] * tpu)
+        context.events("spends", f"{hours}; leaves {kernels or 'nothing'} behind, private")
         examination = Examination(context, kaggle)
         try:
             examination.attempt(examination.account)
@@ -153,7 +150,7 @@ class Examination:
                 raise NetworkError(f"{kernel} is still in the queue: run the doctor again later")
             state = status.state if status else "unknown"
             self.context.events("progress", f"{kernel}: {state}")
-            if state == "running":
+            if state == "running" and "running.log" not in facts:  # it may end in a moment
                 outputs = self.kaggle.outputs(kernel, version)
                 facts["running.log"] = "not empty" if outputs.log.strip("[] \n") else "empty"
                 facts["running.files"] = "some" if outputs.files else "none"
@@ -202,8 +199,8 @@ def _write(context: PushContext, facts: dict[str, str], rows: list[Judgement]) -
     if context.events.rehearsal:  # the checks of a push do not read a rehearsal's facts
         path = path.with_name("rehearsal.json")
     made = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-    content = {"made": made, "facts": facts, "rows": [asdict(row) for row in rows]}
-    files.write_text(path, context.events.clear(json.dumps(content, indent=2)))
+    content = json.dumps({"made": made, "facts": facts}, indent=2)
+    files.write_text(path, context.events.clear(content))
     table = context.events.clear(f"{made}\n\n{markdown(rows)}")
     path = files.write_text(path.with_suffix(".md"), table)
     others = [row for row in rows if row.verdict == OTHER]

@@ -19,7 +19,6 @@ from kernelkit.errors import (
     KernelkitError,
     NetworkError,
     ParameterError,
-    PreflightError,
     StillRunningError,
 )
 from kernelkit.kaggle_api.client import Quota
@@ -152,13 +151,8 @@ def _check_hours(planned: Plan, quota: Quota | None) -> None:
     longest = planned.hours
     if quota is None or quota.left >= longest:
         return
-    kind = planned.metadata.machine.kind.upper()
-    if quota.allowed < longest:
-        raise PreflightError(
-            f"the run may take {longest:.1f} h and a week has {quota.allowed:.1f} {kind} hours: "
-            "limit it with --timeout MINUTES"
-        )
+    remaining = quota.remaining(planned.metadata.machine.kind)
     raise CapacityError(
-        f"{quota.remaining(kind)} and the run may take {longest:.1f}: it waits for Saturday 00:00 "
-        "UTC. A run limited with --timeout MINUTES may fit sooner"
+        f"{remaining} and the run may take {longest:.1f}: it waits for Saturday 00:00 UTC. A run "
+        "limited with --timeout MINUTES may fit sooner"
     )

@@ -78,12 +78,11 @@ class SweepProgress:
 
     def live_page(self, over: bool) -> str:
         """The page as it is now, for a server that ends with `over`."""
-        running = sum(self.folder.record(run).state == records.RUNNING for run in self.runs)
-        text = f"{self.ended} of {self.total} runs ended, {running} running"
-        if over:
+        text = f"{self.ended} of {self.total} runs ended"
+        if over and self.ended < self.total:
+            text = "The sweep was stopped; the same command continues it."
+        elif over:
             text = "The sweep is over."
-            if self.ended < self.total:
-                text = "The sweep was stopped; the same command continues it."
         return self._page({"text": text, "until": self._until or None, "over": over}).html()
 
     def conclude(self) -> None:

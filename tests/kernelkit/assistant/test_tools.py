@@ -42,7 +42,6 @@ def call(repository):
         ("sweep", {"file": "../sweep.yaml"}),
         ("read_log", {"folder": "link"}),
         ("compare", {"folder": ".."}),
-        ("check", {"parameters": ["--metadata=/etc/passwd"]}),
         ("wait", {"reference": "--output=/etc"}),
         ("submit", {"reference": "../../etc", "message": "mine"}),
     ],

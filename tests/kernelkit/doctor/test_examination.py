@@ -54,7 +54,7 @@ def test_the_local_kaggle_is_held_to_the_same_contract(doctor, repository):
     assert not others(rows)
     untried = {key for key, (verdict, _) in rows.items() if verdict == UNTRIED}
     assert untried == {key for key in ASSUMPTIONS if key.startswith(HARDWARE)}
-    assert "leaves private: tester/kernelkit-doctor" in doctor.told
+    assert "no quota; leaves kernelkit-doctor behind" in doctor.told
     table = repository.runs / "doctor" / "rehearsal.md"
     assert "| the working folder | /kaggle/working | /kaggle/working | as assumed |" in (
         table.read_text()

@@ -40,7 +40,7 @@ def test_a_live_page_is_right_after_each_of_twelve_runs(progress):
         part = progress.folder.run_folder(run) / active.PART
         part.write_text(json.dumps({"cells": cells, "metadata": started}))
         data = data_of(progress.live_page(False))
-        assert data["live"]["text"] == f"{ended} of 12 runs ended, 1 running"
+        assert data["live"]["text"] == f"{ended} of 12 runs ended"
         assert (data["live"]["until"] is None) == (ended == 0)
         assert [r["log"] for r in data["runs"] if r["state"] == "running"] == [f"epoch {ended}"]
         tell(progress, run, records.FAILED if ended == 5 else records.DONE)

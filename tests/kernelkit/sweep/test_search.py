@@ -20,7 +20,6 @@ SPACE = "space: {a: {low: 0, high: 1000}, kind: [x, y]}"
         (f"{{trials: many, {SPACE}}}", "trials has the wrong type"),
         (f"{{{SPACE}}}", "needs trials"),
         ("{trials: 3}", "a space"),
-        (f"{{trials: 3, sampler: grid, {SPACE}}}", "must be tpe or random"),
         ("{trials: 3, space: {b: [1]}}", "no parameter 'b'"),
         ("{trials: 3, space: {a: [one]}}", "wrong type"),
         ("{trials: 3, space: {a: {low: 5}}}", "needs a list of choices, or"),
@@ -105,7 +104,7 @@ def test_a_search_goes_on_where_it_was_cut_and_learns(sweeps, instant):
 @pytest.mark.parametrize("lower_is_better", [False, True])
 def test_a_run_that_is_behind_is_given_up(sweeps, instant, lower_is_better):
     minimize = "minimize: true\n" if lower_is_better else ""
-    sweeps.run(f"{minimize}search: {{trials: 30, sampler: random, prune: true, {SPACE}}}")
+    sweeps.run(f"{minimize}search: {{trials: 30, prune: true, {SPACE}}}")
 
     rows = sweeps.rows()
     pruned = [int(row["a"]) for row in rows if row["state"] == "pruned"]
@@ -122,14 +121,14 @@ def test_a_run_that_is_behind_is_given_up(sweeps, instant, lower_is_better):
 
 
 def test_without_a_history_of_the_score_no_run_is_given_up(sweeps, instant):
-    sweeps.run(f"score: f1\nsearch: {{trials: 12, sampler: random, prune: true, {SPACE}}}")
+    sweeps.run(f"score: f1\nsearch: {{trials: 12, prune: true, {SPACE}}}")
 
     assert "12 of 12 runs done\n" in sweeps.message
     assert "no run has the score 'f1'; the measures are: macro_f1" in sweeps.message
 
 
 def test_points_proposed_twice_use_up_no_trial(sweeps, instant):
-    sweeps.run("search: {trials: 6, sampler: random, space: {a: [1, 2, 3], kind: [x, y]}}")
+    sweeps.run("search: {trials: 6, space: {a: [1, 2, 3], kind: [x, y]}}")
 
     assert len({run.id for run in instant.started}) == len(instant.started) == 6
     assert "6 of 6 runs done" in sweeps.message

@@ -53,17 +53,17 @@ def run_on_kaggle(progress: SweepProgress) -> None:
         kernels = [SessionKernel(progress, again, base)]
     else:
         kernels = _kernels(progress, base)
-    failures: list[KernelkitError] = []
+    failure: KernelkitError | None = None
     for kernel in kernels:
         try:
             _session(kernel)
         except KernelkitError as error:
-            failures.append(error)
+            failure = failure or error
             if kernel is not kernels[-1]:
                 message = f"the session{kernel.suffix} failed, the next one begins: {error}"
                 click.echo(message, file=progress.stream)
-    if failures:
-        raise failures[0]
+    if failure:
+        raise failure
 
 
 def _kernels(progress: SweepProgress, base: Metadata) -> list[SessionKernel]:

@@ -79,12 +79,9 @@ class SessionKernel:
         """Write both files into a folder; returns the metadata's path."""
         sweep = self.progress.specification
         text = literal(json.dumps(self.carried, indent=1, sort_keys=True))
-        count = f"a search of {sweep.search['trials']}" if sweep.search else str(len(self.runs))
-        heading = f"# Sweep {sweep.name}\n\n{count} runs of {sweep.notebook.name}"
         notebook = nbformat.v4.new_notebook(metadata={"kernelspec": dict(document.KERNELSPEC)})
         tags = {"tags": [document.PARAMETERS_TAG]}
         notebook.cells = [
-            nbformat.v4.new_markdown_cell(heading, id="title"),
             nbformat.v4.new_code_cell(_PARAMETERS, id="parameters", metadata=tags),
             nbformat.v4.new_code_cell(f"SWEEP = {text}", id="sweep"),
             nbformat.v4.new_code_cell(RUN, id="run"),

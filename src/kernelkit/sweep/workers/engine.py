@@ -5,9 +5,8 @@ from __future__ import annotations
 import subprocess
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import psutil  # type: ignore[import-untyped]
 
@@ -21,16 +20,14 @@ from kernelkit.sweep.workers import launchers
 from kernelkit.sweep.workers.run_process import ERROR, LOG
 
 TIME_LIMIT = "time_limit"  # the parameter with which a run limits its own time
-POLL_SECONDS = 0.1  # between polls of the active runs
-MEMORY_SECONDS = 0.5  # between checks of their memory
+POLL_SECONDS = 0.2  # between looks at the active runs and their memory
 
 
 @dataclass
 class Flight:
-    """An active run: its record and its process."""
+    """An active run and its process."""
 
     run: PlannedRun
-    record: Record
     child: subprocess.Popen[bytes] | launchers.ForkedRun
     begun: float = field(default_factory=time.monotonic)
 
@@ -70,7 +67,7 @@ class Engine:
         log = files.make_folder(folder.path) / ".imports.log"
         self.launcher = launchers.launcher(sweep.warm, log)
         self._flights: dict[str, Flight] = {}
-        self._longest, self._peak, self._measured = 0.0, 0, 0.0
+        self._longest, self._peak = 0.0, 0
         self._closing = False  # the session's time is up for one run, so that no other starts
 
     def work(self, runs: Iterable[PlannedRun]) -> None:
@@ -107,8 +104,7 @@ class Engine:
         place, earlier = self.folder.run_folder(run), self.folder.record(run)
         interrupted = earlier.state in records.UNFINISHED
         self.folder.clear(run, keep=[records.CHECKPOINTS] if interrupted else ())
-        record = Record(records.RUNNING, dict(run.overrides))
-        self._note(run, record)
+        self._note(run, records.RUNNING)
         values = dict(run.overrides)
         if self.accelerator and run.values.get("accelerator") == "auto":
             values["accelerator"] = self.accelerator
@@ -121,9 +117,9 @@ class Engine:
         try:
             message = f"its process was killed, or never began; its output is in {place / LOG}\n"
             files.write_text(place / ERROR, message)  # until it ends by itself
-            self._flights[run.id] = Flight(run, record, self.launcher.start(request))
+            self._flights[run.id] = Flight(run, self.launcher.start(request))
         except BaseException:
-            self._note(run, record, state=records.PENDING)
+            self._note(run, records.PENDING)
             raise
 
     def _look(self) -> None:
@@ -148,21 +144,13 @@ class Engine:
         self._longest = max(self._longest, flight.seconds)
         self._closing = self._closing or state == records.STOPPED
         del self._flights[flight.run.id]
-        record = self._note(
-            flight.run,
-            flight.record,
-            state=state,
-            error=message,
-            seconds=round(flight.seconds, 2),
-        )
+        record = self._note(flight.run, state, round(flight.seconds, 2), message)
         if self._search:
             self._search.ended(flight.run, record)
 
     def _check_memory(self) -> None:
         """Stop the runs that exceed their limit."""
-        if time.monotonic() - self._measured < MEMORY_SECONDS:
-            return
-        self._measured, limit = time.monotonic(), self.sweep.memory
+        limit = self.sweep.memory
         for flight in list(self._flights.values()):
             size, _ = processes.usage(flight.child.pid)
             self._peak = max(self._peak, size)
@@ -175,11 +163,12 @@ class Engine:
         flights, self._flights = list(self._flights.values()), {}
         for flight in flights:
             flight.kill()
-        for flight in flights:
-            self._note(flight.run, flight.record, state=records.PENDING)
+            self._note(flight.run, records.PENDING)
 
-    def _note(self, run: PlannedRun, record: Record, **changes: Any) -> Record:
-        record = self.folder.write(run, replace(record, **changes))
+    def _note(
+        self, run: PlannedRun, state: str, seconds: float | None = None, error: str = ""
+    ) -> Record:
+        record = self.folder.write(run, Record(state, dict(run.overrides), seconds, error))
         self.tell(run, record)
         return record
 
