@@ -214,12 +214,6 @@ class Kaggle:
         answers = self.pages("ListKernelFiles", _name(kernel, version))
         return {file.name: file.size for answer in answers for file in answer.files or []}
 
-    def delete(self, kernel: Kernel) -> None:
-        """Delete a kernel with all its versions, which ends its active sessions."""
-        answer = self.repeated("DeleteKernel", **_name(kernel))
-        if answer.error_message:
-            raise Failure(FailureKind.REFUSED, "DeleteKernel", answer.error_message)
-
     def quota(self, kind: str) -> Quota | None:
         """This week's hours of `tpu` or `gpu`; None if there is no quota (the CPU)."""
         times = getattr(self.repeated("GetAcceleratorQuotaStatistics"), f"{kind}_quota", None)

@@ -112,13 +112,10 @@ class Run:
 
     def _wait(self) -> Ended:
         """Wait for the end of the run, and log how it ended; raises why there are no outputs."""
-        ledger, push = self.context.ledger, self.push
         try:
-            ended = Wait(self.context, replace(push, number=self.number)).run()
+            ended = Wait(self.context, replace(self.push, number=self.number)).run()
         except RefusedError:
-            stored = ledger.find(push.kernel, push.version or 0)
-            if stored is None or stored.state != ledgers.STOPPED:  # by `kernelkit stop`, just now
-                self.note(state=ledgers.LOST)
+            self.note(state=ledgers.LOST)
             raise
         state = ledgers.UNFETCHED if ended.complete else ledgers.FAILED
         self.note(state=state, **ended.minutes)
@@ -255,7 +252,7 @@ class Run:
 def check_verified(file: Path, *, in_ledger: bool = True) -> None:
     """Raise `OutputsError` unless a file is proved to be from the session of its folder's push.
 
-    `in_ledger`: whether the ledger has the push; a version that was pushed elsewhere proves nothing.
+    `in_ledger`: whether the ledger has the push; one that was made elsewhere proves nothing.
     """
     if not (in_ledger and proof.is_verified(file.parent, file.name)):
         raise OutputsError(

@@ -33,7 +33,7 @@ def test_without_credentials_it_says_where_to_get_them(capfd):
     assert capfd.readouterr().out == ""
 
 
-@pytest.mark.parametrize("command", ["status", "stop", "init garden --from a/rose"])
+@pytest.mark.parametrize("command", ["status", "init garden --from a/rose"])
 def test_without_credentials_a_command_names_the_one_that_needs_none(
     tmp_path, monkeypatch, command
 ):

@@ -1,8 +1,7 @@
-"""Commands for an existing push: resume, fetch, submit, status, quota, stop and pull."""
+"""Commands for an existing push: resume, fetch, submit, status, quota and pull."""
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import click
@@ -94,29 +93,6 @@ def quota(**values: Any) -> None:
     from kernelkit.pushes.status import tell_quota
 
     tell_quota(**values)
-
-
-@options.command("stop", ("anna/train/3", "--yes"))
-@pushed
-@click.option("--yes", is_flag=True, help="Delete the kernel without asking.")
-def stop(push: str, *, yes: bool, as_json: bool, quiet: bool) -> None:
-    """Stop a push that is waiting or running, the last one by default.
-
-    Kaggle's API cannot stop a session: it can only delete the kernel, with all its versions and
-    outputs. The command shows what would be lost and asks first. A rehearsal's run ends with the
-    command that rehearses.
-    """
-    from kernelkit.errors import ParameterError
-    from kernelkit.pushes.status import stop
-
-    def confirm(warning: str) -> bool:
-        if yes:
-            return True
-        if as_json or not sys.stdin.isatty():
-            raise ParameterError(f"{warning}. To delete it without confirmation, add --yes")
-        return click.confirm(f"{warning}.\nDelete the kernel?", err=True)
-
-    stop(push, confirm=confirm, as_json=as_json, quiet=quiet)
 
 
 @options.command("pull", ("", "7 --base 5 --dry-run"), local=True)
