@@ -76,16 +76,12 @@ def push_kernel(
     """Push a notebook, wait for its run and download its outputs; returns their folder.
 
     notebook     the notebook, or the folder of a kernel-metadata.json; by default its code_file
-    parameters   `name=value` strings, or a mapping of typed values; a folder among the strings is
-                 the notebook's folder, like the official client's `-p`
+    parameters   `name=value` strings, or a mapping of typed values
     options      `PushOptions`
 
     Returns None if nothing was downloaded (`dry_run`, no `wait`). Raises the errors of
     `kernelkit.errors`, each with its exit code.
     """
-    folders = [p for p in parameters if "=" not in p and Path(p).is_dir()]
-    if folders and notebook is None and not isinstance(parameters, Mapping):
-        notebook, parameters = Path(folders[0]), [p for p in parameters if p != folders[0]]
     if options.get("chain"):
         _push_needed(notebook, parameters, options)
     return _push(notebook, parameters, options)

@@ -208,13 +208,13 @@ class Run:
         file = submission.output_of(self.folder)
         if not self.unverified:
             check_verified(file, in_ledger=bool(push.number))
-        earlier = submission.EarlierTry(push.submission, push.submissions_before)
-        over = push.score == ledgers.NOT_SCORED or (push.score and message != push.message)
-        if over and not once:
-            earlier = submission.EarlierTry()
         result = submission.Result(push.competition, message, file, push.name, push.version or 0)
+        over = push.score == ledgers.NOT_SCORED or (push.score and message != push.message)
+        if once or not over:  # an earlier attempt may have submitted it
+            before = push.submissions_before
+            result = replace(result, submission=push.submission, before=before)
         try:
-            submission.submit(self.context, result, earlier, self.note)
+            submission.submit(self.context, result, self.note)
         except CapacityError:  # today's submissions are used up; there are new ones tomorrow
             raise
         except (RefusedError, OutputsError):

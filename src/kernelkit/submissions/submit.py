@@ -27,7 +27,8 @@ NOTEBOOKS_ONLY = ("notebook", "kernel", "code competition")  # words in Kaggle's
 class Result:
     """What to submit: a file, or the kernel's version if the competition accepts only notebooks.
 
-    `kernel` is None for a run that was not pushed.
+    `kernel` is None for a run that was not pushed. `submission` is that of an earlier attempt, and
+    `before` are those that existed before it.
     """
 
     competition: str
@@ -35,14 +36,8 @@ class Result:
     file: Path
     kernel: Kernel | None = None
     version: int = 0
-
-
-@dataclass(frozen=True)
-class EarlierTry:
-    """The notes of an earlier attempt: its submission, or those that existed before it."""
-
     submission: int | None = None
-    submissions_before: Sequence[int] | None = None
+    before: Sequence[int] | None = None
 
 
 def output_of(folder: Path) -> Path:
@@ -67,22 +62,20 @@ def output_of(folder: Path) -> Path:
 def submit(
     context: PushContext,
     result: Result,
-    earlier: EarlierTry | None = None,
     note: Callable[..., None] = lambda **_: None,
 ) -> str:
     """Submit a result and wait for its public score; returns it as Kaggle formats it.
 
     `note` is called with `submissions_before` and `message` before submitting, with
-    `submission` afterwards, and with `score` at the end. A submission that an `earlier` attempt
+    `submission` afterwards, and with `score` at the end. A submission that an earlier attempt
     made, or may have made, is looked for and not made again.
 
     Raises `CapacityError` when today's submissions are used up, `RefusedError` for a submission
     that Kaggle cannot score, `NetworkError` when no score comes in time.
     """
-    earlier = earlier or EarlierTry()
-    entry = _Entry(context, result, set(earlier.submissions_before or ()))
-    reference = earlier.submission
-    if reference is None and earlier.submissions_before is not None:
+    entry = _Entry(context, result)
+    reference = result.submission
+    if reference is None and result.before is not None:
         reference = entry.look()
     if reference is None:
         reference = entry.submit(note)
@@ -99,11 +92,11 @@ def submit(
 
 
 class _Entry:
-    """A result on its way to a competition; `before` are the submissions that are not its own."""
+    """A result on its way to a competition."""
 
-    def __init__(self, context: PushContext, result: Result, before: set[int]) -> None:
-        self._context, self._kaggle = context, context.kaggle
-        self._result, self._before = result, before
+    def __init__(self, context: PushContext, result: Result) -> None:
+        self._context, self._kaggle, self._result = context, context.kaggle, result
+        self._before = set(result.before or ())  # submissions that are not its own
         self._competition: dict[str, Any] = {"competition_name": result.competition}
 
     def submit(self, note: Callable[..., None]) -> int:

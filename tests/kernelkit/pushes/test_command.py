@@ -845,7 +845,7 @@ def test_a_notebook_is_not_pushed_as_a_script(repository, kaggle):
         repository.push()
 
 
-@pytest.mark.parametrize("given", [["."], ["-p", "."], []])
+@pytest.mark.parametrize("given", [["."], []])
 def test_a_folder_is_checked_without_an_account(repository, monkeypatch, given):
     monkeypatch.setattr(PushContext, "connect", pytest.fail)
     elsewhere = [repository.metadata.parent if word == "." else word for word in given]

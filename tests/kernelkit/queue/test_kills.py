@@ -125,19 +125,19 @@ def test_killed_while_it_is_submitted(server, queue, store, meadow, monkeypatch,
     """Before the submission is out, or once it has arrived and nobody knows."""
     from kernelkit.submissions import submit
 
-    create = submit._create
+    create = submit._Entry._create
 
     def killed(*arguments, **fields):
         if when == "after":
             create(*arguments, **fields)
         raise Killed
 
-    monkeypatch.setattr(submit, "_create", killed)
+    monkeypatch.setattr(submit._Entry, "_create", killed)
     queue.add("files=0", submit="first try")
     with pytest.raises(Killed):
         queue.run()
     assert queue.states() == ["not submitted"]
-    monkeypatch.setattr(submit, "_create", create)
+    monkeypatch.setattr(submit._Entry, "_create", create)
     queue.run()
     assert queue.states() == ["complete"]
     assert meadow.submissions() == ["first try"]

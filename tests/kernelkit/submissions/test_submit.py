@@ -32,7 +32,7 @@ def submit(server, tmp_path, timing):
     context.kaggle = kaggle
     (tmp_path / "submission.csv").write_text("id,label\na,0\nb,1\n")
 
-    def submit(*faults, competition="garden", earlier=None):
+    def submit(*faults, competition="garden", before=None):
         server.faults = FaultSchedule(faults)
         entry = submission.Result(
             competition,
@@ -40,8 +40,9 @@ def submit(server, tmp_path, timing):
             tmp_path / "submission.csv",
             Kernel("tester", "blossom-train"),
             1,
+            before=before,
         )
-        return submission.submit(context, entry, earlier)
+        return submission.submit(context, entry)
 
     submit.number = lambda: len(
         kaggle.repeated("ListSubmissions", "competitions", competition_name="garden").submissions
@@ -165,7 +166,7 @@ def test_a_submission_whose_answer_was_lost_is_taken_up_and_not_made_again(submi
             Fault("CreateSubmission", 1, FaultKind.LOST_ANSWER),
             *(Fault("ListSubmissions", n, FaultKind.ERROR_503) for n in range(2, 99)),
         )
-    assert float(submit(earlier=submission.EarlierTry(None, []))) == 1.0
+    assert float(submit(before=[])) == 1.0
     assert submit.number() == 1
 
 
