@@ -114,7 +114,7 @@ def test_explore_tells_what_is_in_the_data(dataset, tmp_path):
     assert kept["images"] == {"train": 50, "val": 21, "test": 13}
     assert kept["balance"]["smallest"] == 16
     assert kept["problems"] == kept["duplicates"] == []
-    assert min(kept["images_per_second"].values()) > 0
+    assert kept["images_per_second"] > 0
     assert pictures(run.folder) == 2
     assert "nothing is wrong" in printed(run.folder)
 

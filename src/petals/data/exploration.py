@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 
-from petals.augment.augmentation import augmentation
 from petals.data import pipeline
 from petals.data.shards import Split
 from petals.errors import DataError
@@ -68,41 +65,17 @@ def some_of_each(split: Split, labels: np.ndarray, each: int) -> np.ndarray:
     return np.concatenate([np.flatnonzero(labels == label)[:each] for label in np.unique(labels)])
 
 
-def rates(split: Split, batch_size: int, num_classes: int, seconds: float) -> dict[str, float]:
-    """Images per second through each kind of input pipeline, in wall time on this machine.
+def rate(split: Split, batch_size: int, num_classes: int, seconds: float) -> float:
+    """Images per second of wall time that the training pipeline reads from the files here.
 
-    "decoding" only reads and decodes in order. The others are `petals.data.pipeline.Batches`:
-    streamed from the files, with what the device is to change drawn, or the change made by this
-    machine's CPU; and, where the decoded images fit into memory, from memory after one pass. Each
-    is measured for about `seconds`.
+    It is measured for about `seconds`, after three batches to warm up.
     """
-    batch_size, strong = min(batch_size, split.count), augmentation("strong")
-
-    def training(on_device: bool = True, cache: bool = False) -> tf.data.Dataset:
-        return pipeline.Batches(
-            split, batch_size, num_classes, augment=strong, on_device=on_device, cache=cache
-        ).dataset()
-
-    ways = {
-        "decoding": pipeline.images(split, batch_size).repeat(),
-        "training": training(),
-        "training, strong on the CPU": training(on_device=False),
-    }
-    rates = {name: rate(dataset, batch_size, seconds) for name, dataset in ways.items()}
-    if pipeline.fits_in_memory(split):
-        one_pass = -(-split.count // batch_size)
-        from_memory = rate(training(cache=True), batch_size, seconds, skip=one_pass)
-        rates["training from memory"] = from_memory
-    return rates
-
-
-def rate(dataset: tf.data.Dataset, batch_size: int, seconds: float, skip: int = 2) -> float:
-    """Images per second of an endless dataset of batches, after `skip` warm-up batches."""
-    batches = iter(dataset)
-    for _ in itertools.islice(batches, skip + 1):
-        pass
-    begun, done = time.perf_counter(), 0
+    size, done = min(batch_size, split.count), 0
+    batches = iter(pipeline.Batches(split, size, num_classes, cache=False).dataset())
+    for _ in range(3):
+        next(batches)
+    begun = time.perf_counter()
     while time.perf_counter() - begun < seconds:
         next(batches)
-        done += batch_size
+        done += size
     return done / (time.perf_counter() - begun)
