@@ -15,10 +15,8 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from petals.augment.arrays import ArrayOps, of
-from petals.augment.draws import Draws, by_name, drawn
-from petals.augment.levels import LEVELS, MIXES, Strength
-from petals.augment.resampling import COLUMNS, ROWS, Pass, rounded
+from petals.augment.draws import LEVELS, MIXES, Draws, Strength, by_name, drawn
+from petals.augment.resampling import COLUMNS, ROWS, ArrayOps, Pass, of, rounded
 from petals.errors import SettingError
 
 GREY = 128  # of what is erased
@@ -45,18 +43,13 @@ class Augmentation:
     level: str = "none"
     mix: str = "none"
 
-    @property
-    def strength(self) -> Strength | None:
-        """What the level stands for."""
-        return LEVELS[self.level]
-
     def draw(self, key: tf.Tensor, count: int | tf.Tensor, size: int) -> tf.Tensor:
         """Draw on the host how to change each image of a batch: float32 (count, columns).
 
         `key`: int64 (2,), a seed and a step; `count`: the number of images in the batch over all
         devices and hosts; `size`: their side in pixels.
         """
-        return drawn(self.strength, key, count, size)
+        return drawn(LEVELS[self.level], key, count, size)
 
     def apply(
         self, images: Any, changes: Any, *, dense: bool = False, dtype: str = "float32"
@@ -67,7 +60,7 @@ class Augmentation:
         `petals.augment.resampling` that suits a TPU; `dtype`: the type of the pixels in between.
         With a mix, n must be even, because images are changed in pairs.
         """
-        for stage in _stages(self.strength, self.mix, dense, dtype):
+        for stage in self._stages(dense, dtype):
             images = stage(images, changes)
         return images
 
@@ -79,7 +72,7 @@ class Augmentation:
         """
         stages = [
             tf.function(stage, jit_compile=True, autograph=False)
-            for stage in _stages(self.strength, self.mix, dense=False, dtype="float32")
+            for stage in self._stages(dense=False, dtype="float32")
         ]
 
         def apply(images: tf.Tensor, changes: tf.Tensor) -> tf.Tensor:
@@ -88,6 +81,20 @@ class Augmentation:
             return images
 
         return tf.function(apply, autograph=False)
+
+    def _stages(self, dense: bool, dtype: str) -> list[Stage]:
+        """The functions of (uint8 images, rows of draws) that are applied one after another."""
+        strength, stages = LEVELS[self.level], list[Stage]()
+        if strength and strength.scales:
+            move = partial(_moved, strength=strength, dense=dense, dtype=dtype)
+            stages += [partial(move, axis=ROWS), partial(move, axis=COLUMNS)]
+        elif strength:
+            stages.append(_flipped)
+        if strength and (strength.colour or strength.saturation or strength.erasing):
+            stages.append(partial(_recoloured, strength=strength, dtype=dtype))
+        if self.mix != "none":
+            stages.append(partial(_mixed, mix=self.mix, dtype=dtype))
+        return stages
 
     def labels(self, labels: tf.Tensor, changes: tf.Tensor, size: int) -> tf.Tensor:
         """Blend one-hot labels (n, classes) on the host, as `apply` blends the pixels."""
@@ -111,21 +118,6 @@ def augmented(images: np.ndarray, change: Augmentation | None, seed: int) -> lis
         for time in range(3)
     ]
     return [change.apply(tf.constant(images), changes).numpy() for changes in draws]
-
-
-def _stages(strength: Strength | None, mix: str, dense: bool, dtype: str) -> list[Stage]:
-    """The functions of (uint8 images, rows of draws) that are applied one after another."""
-    stages: list[Stage] = []
-    if strength is not None and strength.scales:
-        move = partial(_moved, strength=strength, dense=dense, dtype=dtype)
-        stages = [partial(move, axis=ROWS), partial(move, axis=COLUMNS)]
-    elif strength is not None:
-        stages.append(_flipped)
-    if strength is not None and (strength.colour or strength.saturation or strength.erasing):
-        stages.append(partial(_recoloured, strength=strength, dtype=dtype))
-    if mix != "none":
-        stages.append(partial(_mixed, mix=mix, dtype=dtype))
-    return stages
 
 
 def _flipped(images: Any, changes: Any) -> Any:

@@ -1,39 +1,82 @@
-"""Draw a few numbers on the host for each image of a batch, from a seed and a step."""
+"""Draw a few numbers on the host for each image of a batch, from a seed, a step and a level."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import tensorflow as tf
-
-from petals.augment.levels import SHAPES, Strength, affine
 
 ALPHA = 0.2  # of mixup's Beta distribution, as for ImageNet
 # What is drawn for an image. Slopes, scales and centres are those of `petals.augment.resampling`;
 # rectangles are (top, left, bottom, right) in pixels.
 COLUMNS = (
     "flip",
-    "slope_x",
-    "scale_x",
-    "centre_x",
-    "slope_y",
-    "scale_y",
-    "centre_y",
-    "saturation",
-    "contrast",
-    "brightness",
-    "erase_0",
-    "erase_1",
-    "erase_2",
-    "erase_3",
+    *("slope_x", "scale_x", "centre_x", "slope_y", "scale_y", "centre_y"),
+    *("saturation", "contrast", "brightness"),
+    *(f"erase_{edge}" for edge in range(4)),
     "share",
-    "paste_0",
-    "paste_1",
-    "paste_2",
-    "paste_3",
+    *(f"paste_{edge}" for edge in range(4)),
 )
 Draws = dict[str, Any]  # a column (n,) by name
+
+
+@dataclass(frozen=True)
+class Strength:
+    """The limits of the changes; each image draws its own values within them."""
+
+    rotation: float = 0.0  # degrees, either way
+    shear: float = 0.0  # degrees, either way
+    zoom: float = 0.0  # 0.1 = sizes from 1 / 1.1 to 1.1
+    shift: float = 0.0  # share of the side, either way
+    crop: float = 1.0  # the least share of the area that a crop keeps; 1 = no crops
+    colour: float = 0.0  # 0.1 = brightness and contrast within ± 10 %
+    saturation: float = 0.0  # 0.1 = within ± 10 %
+    erasing: float = 0.0  # probability that a rectangle is blanked
+
+    @property
+    def turns(self) -> bool:
+        """Whether the picture is rotated or sheared."""
+        return bool(self.rotation or self.shear)
+
+    @property
+    def scales(self) -> bool:
+        """Whether the geometry changes beyond a flip."""
+        return self.turns or self.crop < 1 or bool(self.zoom or self.shift)
+
+    @property
+    def stretch(self) -> float:
+        """The natural logarithm of the largest ratio between the scales of height and width."""
+        return 0.25 * math.log1p(self.zoom)
+
+    @property
+    def shapes(self) -> float:
+        """The natural logarithm of the largest ratio between the sides of a crop, 4 / 3."""
+        return 0.288 if self.crop < 1 else 0.0
+
+    def shifted(self, size: int) -> tuple[int, int]:
+        """Bounds in pixels: rows and columns of a picture of this size are shifted by less."""
+        if not self.turns:
+            return 0, 0
+        turn, shear = math.radians(self.rotation), math.tan(math.radians(self.shear))
+        cos, sin = math.cos(turn), math.sin(turn)
+        lowest = math.sqrt(self.crop * math.exp(-self.shapes))  # of crops, as a share of the size
+        rows = (shear * cos + sin) * (1 + self.zoom) / lowest
+        columns = sin * math.exp(self.stretch) / (cos - shear * sin)
+        return math.ceil(rows * size / 2) + 1, math.ceil(columns * size / 2) + 1
+
+
+LEVELS = {
+    "none": None,
+    "flip": Strength(),
+    "crop": Strength(crop=0.6, colour=0.2),
+    "light": Strength(rotation=10, zoom=0.1, shift=0.05, colour=0.1, saturation=0.1),
+    "strong": Strength(
+        rotation=25, shear=8, zoom=0.25, shift=0.12, colour=0.25, saturation=0.25, erasing=0.5
+    ),
+}
+MIXES = ("none", "mixup", "cutmix")
 
 
 def drawn(level: Strength | None, key: tf.Tensor, count: int | tf.Tensor, size: int) -> tf.Tensor:
@@ -88,23 +131,26 @@ def _geometry(draw: Draw, strength: Strength, size: int, flip: tf.Tensor) -> Dra
     most = math.log1p(strength.zoom)
     zoom_x = tf.exp(draw.uniform(-most, most))
     zoom_y = zoom_x * tf.exp(draw.uniform(-strength.stretch, strength.stretch))
-    slope_x, scale_x, slope_y, scale_y = affine(angle, shear, zoom_x, zoom_y, tf)
+    # A pixel (u, v) of the result comes from (a u + b v, c u + d v). The pass along columns, which
+    # comes second, takes row c u + d v = d (v + c/d u) of the first one's; the rest is the first's.
+    cos, sin = tf.cos(angle), tf.sin(angle)
+    c, d = sin * zoom_x, (shear * sin + cos) * zoom_y
     # A crop of a random share of the area and a random shape, as in Szegedy et al., 2014
-    area, shape = draw.uniform(strength.crop, 1), tf.exp(draw.uniform(-SHAPES, SHAPES))
-    height = tf.minimum(tf.sqrt(area / shape), 1) if strength.crop < 1 else tf.ones_like(area)
-    width = tf.minimum(tf.sqrt(area * shape), 1) if strength.crop < 1 else tf.ones_like(area)
+    area = draw.uniform(strength.crop, 1)
+    shape = tf.exp(draw.uniform(-strength.shapes, strength.shapes))
+    height, width = (tf.minimum(tf.sqrt(square), 1) for square in (area / shape, area * shape))
     down, right = (
         size
         * (draw.uniform(-strength.shift, strength.shift) + draw.uniform(-0.5, 0.5) * (1 - side))
         for side in (height, width)
     )
-    slope_x, scale_x = slope_x / height, scale_x * width
+    slope_x, scale_x = (shear * cos - sin) / zoom_x / height, zoom_x * zoom_y / d * width
     return {
         "slope_x": slope_x,
         "scale_x": flip * scale_x,
         "centre_x": flip * (right - slope_x * scale_x * down),
-        "slope_y": slope_y,
-        "scale_y": scale_y * height,
+        "slope_y": c / d,
+        "scale_y": d * height,
         "centre_y": down,
     }
 

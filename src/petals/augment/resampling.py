@@ -14,16 +14,71 @@ result up to rounding:
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
-
-from petals.augment.arrays import ArrayOps, of
+import tensorflow as tf
 
 PARTS = 4  # of a pixel, by which lines are shifted
 RADIX = 4  # choices of a step: each step moves the whole batch, and reads it once per choice
 ROWS, COLUMNS = 2, 1  # the axis along which pixels move
+
+
+Function = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class ArrayOps:
+    """The few functions of TensorFlow or JAX that augmentation needs; dtypes are given by name.
+
+    Arithmetic, comparisons and slices are the same in both libraries.
+    """
+
+    cast: Function
+    reshape: Function
+    where: Function
+    round: Function
+    clip: Function
+    mean: Function  # of each image, which keeps its axes
+    product: Function  # an einsum, float32
+    take: Function  # (n, k, ...) and int32 (n, m): each row's own lines (n, m, ...)
+
+
+TENSORFLOW = ArrayOps(
+    cast=tf.cast,
+    reshape=tf.reshape,
+    where=tf.where,
+    round=tf.round,
+    clip=tf.clip_by_value,
+    mean=lambda x: tf.reduce_mean(x, (1, 2, 3), keepdims=True),
+    product=lambda how, x, y: tf.cast(tf.einsum(how, x, y), tf.float32),
+    take=lambda x, index: tf.gather(x, index, axis=1, batch_dims=1),
+)
+
+
+@cache
+def _of_jax() -> ArrayOps:
+    import jax
+    import jax.numpy as jnp
+
+    return ArrayOps(
+        cast=lambda x, dtype: x.astype(dtype),
+        reshape=jnp.reshape,
+        where=jnp.where,
+        round=jnp.round,
+        clip=jnp.clip,
+        mean=lambda x: jnp.mean(x, (1, 2, 3), keepdims=True),
+        product=lambda how, x, y: jnp.einsum(how, x, y, preferred_element_type=jnp.float32),
+        take=jax.vmap(lambda rows, index: rows.at[index].get(mode="promise_in_bounds")),
+    )
+
+
+def of(array: Any) -> ArrayOps:
+    """The functions for an array of TensorFlow, or else of JAX (tracers too)."""
+    return TENSORFLOW if tf.is_tensor(array) else _of_jax()
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,7 @@ import tensorflow as tf
 
 from petals.augment import resampling
 from petals.augment.augmentation import GREY, augmentation
-from petals.augment.draws import COLUMNS, Draw
-from petals.augment.levels import LEVELS, Strength
+from petals.augment.draws import COLUMNS, LEVELS, Draw, Strength
 from petals.errors import SettingError
 
 KEY = tf.constant([3, 5], tf.int64)
