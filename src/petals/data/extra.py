@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -45,15 +46,15 @@ class Addition:
         """The number of images that it adds."""
         return self.images - len(self.twins)
 
-    def __str__(self) -> str:
-        line = f"{self.source}: {self.added:,} of {self.images:,} photos added"
-        counts = Counter(split for _, split, _ in self.twins)
-        return line + "".join(f"; {n:,} are also in {split}" for split, n in counts.items())
-
-    def summary(self) -> dict[str, object]:
+    def summary(self) -> dict[str, Any]:
         """For metrics.json."""
         twins = Counter(split for _, split, _ in self.twins)
         return {"source": self.source, "images": self.images, "added": self.added, "twins": twins}
+
+    def __str__(self) -> str:
+        counts = self.summary()["twins"].items()
+        line = f"{self.source}: {self.added:,} of {self.images:,} photos added"
+        return line + "".join(f"; {n:,} are also in {split}" for split, n in counts)
 
 
 def more_to_train_on(

@@ -210,11 +210,11 @@ class Split:
 
     def sample(self, which: int | Sequence[int]) -> Sample:
         """The first `which` images, or those at the given positions, in that order."""
-        chosen = list(range(min(which, self.count))) if isinstance(which, int) else list(which)
-        wanted = set(map(int, chosen))
+        chosen = range(min(which, self.count)) if isinstance(which, int) else which
+        wanted = set(chosen)
         numbered = islice(enumerate(self.examples()), max(wanted) + 1)
         examples = {at: example for at, example in numbered if at in wanted}
-        shown = [examples[int(at)] for at in chosen]
+        shown = [examples[at] for at in chosen]
         images = [tf.io.decode_jpeg(example.image, channels=3).numpy() for example in shown]
         labels = [-1 if example.label is None else example.label for example in shown]
         return Sample(np.stack(images), np.array(labels, np.int64), [e.id for e in shown])

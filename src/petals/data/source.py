@@ -33,13 +33,14 @@ class Source:
         path = f"{self.root}/{classes.FILE_NAME}"
         if not tf.io.gfile.exists(path):
             return classes.CLASSES
+        with tf.io.gfile.GFile(path) as file:
+            text = file.read()
         try:
-            with tf.io.gfile.GFile(path) as file:
-                names = json.load(file)
-        except ValueError as error:
-            raise DataError(f"{path} is not JSON ({error}): write a list of class names") from None
-        if not isinstance(names, list) or not names or not all(isinstance(n, str) for n in names):
-            raise DataError(f"{path} must be a list of class names in label order")
+            names = json.loads(text)
+        except ValueError:
+            names = None
+        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+            raise DataError(f"{path} must be a JSON list of class names in label order")
         return tuple(names)
 
     @property

@@ -48,20 +48,15 @@ def draw_leaves(flower: Flower) -> None:
                 leaf.stroke("lance", dark, bright)
 
 
-def _spread(values: np.ndarray, size: int) -> np.ndarray:
-    """A coarse grid of numbers, (n, n), drawn out smoothly to (size, size)."""
-    last = values.shape[0] - 1
-    places = (np.arange(size, dtype=np.float32) + np.float32(0.5)) / np.float32(size) * last
+def _clouds(canvas: Canvas, rng: Rng, cells: int) -> np.ndarray:
+    """Smooth noise in 0..1, float32 (size, size): a coarse grid of random numbers, drawn out."""
+    values, last = rng.random((cells, cells)).astype(np.float32), cells - 1
+    places = canvas.grid * last
     low = np.minimum(np.floor(places), last - 1).astype(np.int64)
     share = places - low.astype(np.float32)
     share = share * share * (3.0 - 2.0 * share)  # no creases where the squares meet
     wide = values[:, low] + share * (values[:, low + 1] - values[:, low])
-    return wide[low] + share[:, None] * (wide[1:] - wide[:-1])[low]
-
-
-def _clouds(canvas: Canvas, rng: Rng, cells: int) -> np.ndarray:
-    """Smooth noise in 0..1, float32 (size, size), from a grid of random numbers."""
-    return _spread(rng.random((cells, cells)).astype(np.float32), canvas.size)
+    return wide[low] + share[:, None] * (wide[low + 1] - wide[low])
 
 
 def draw_background(canvas: Canvas, rng: Rng) -> None:
