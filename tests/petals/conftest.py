@@ -44,7 +44,7 @@ def photos(tmp_path) -> Path:
 def dataset(tmp_path_factory) -> Path:
     """A dataset of three classes: 50 train, 21 val and 13 test images in several shards."""
     from petals import storage
-    from petals.data import classes, shards, tfrecords
+    from petals.data import classes, shards
 
     root = tmp_path_factory.mktemp("dataset")
     seed = 0
@@ -55,10 +55,10 @@ def dataset(tmp_path_factory) -> Path:
                 label = seed % 3
                 image = jpeg(list(COLOURS.values())[label], seed)
                 known = label if split != "test" else None
-                examples.append(tfrecords.Example(image, f"{seed:09x}", known))
+                examples.append(shards.Example(image, f"{seed:09x}", known))
                 seed += 1
             name = shards.shard_name(number, SIZE, count)
-            tfrecords.write_shard(Path(shards.folder(root, SIZE, split)) / name, examples)
+            shards.write_shard(Path(shards.folder(root, SIZE, split)) / name, examples)
     storage.write_json(root / classes.FILE_NAME, list(COLOURS))
     return root
 

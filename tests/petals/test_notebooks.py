@@ -13,7 +13,7 @@ from PIL import Image
 
 from kernelkit.errors import ParameterError
 from kernelkit.running.run_notebook import run_notebook
-from petals.data import shards, tfrecords
+from petals.data import shards
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 
@@ -122,15 +122,13 @@ def test_explore_tells_what_is_in_the_data(dataset, tmp_path):
 def test_explore_finds_twins(dataset, tmp_path):
     root = tmp_path / "data"
     for split in ("train", "val"):
-        examples = [
-            e for p in shards.shard_paths(dataset, 32, split) for e in tfrecords.read_shard(p)
-        ]
+        examples = [e for p in shards.shard_paths(dataset, 32, split) for e in shards.read_shard(p)]
         if split == "train":
             leaked = examples[5]
         else:
-            examples.append(tfrecords.Example(leaked.image, "leaked", leaked.label))
+            examples.append(shards.Example(leaked.image, "leaked", leaked.label))
         name = shards.shard_name(0, 32, len(examples))
-        tfrecords.write_shard(Path(shards.folder(root, 32, split)) / name, examples)
+        shards.write_shard(Path(shards.folder(root, 32, split)) / name, examples)
     (root / "classes.json").write_text('["blue", "red", "yellow"]')
 
     run = execute("01_explore", tmp_path, data=str(root), image_size=32, seconds=0.1)
@@ -191,10 +189,10 @@ def test_compare_names_runs_on_other_photos_and_leaves_them_out(write_run, tmp_p
 
 def test_folds_with_more_data_are_compared_and_submitted_as_one(dataset, splits, tmp_path):
     more, (test,) = tmp_path / "more", shards.shard_paths(dataset, 32, "test")
-    leaked = [tfrecords.Example(e.image, f"x{e.id}", 0) for e in tfrecords.read_shard(test)][:2]
-    new = [tfrecords.Example(jpeg((220, 50, 40), 900 + n), f"new{n}", 1) for n in range(8)]
+    leaked = [shards.Example(e.image, f"x{e.id}", 0) for e in shards.read_shard(test)][:2]
+    new = [shards.Example(jpeg((220, 50, 40), 900 + n), f"new{n}", 1) for n in range(8)]
     folder = Path(shards.folder(more, 32, "train"))
-    tfrecords.write_shard(folder / shards.shard_name(0, 32, 10), [*leaked, *new])
+    shards.write_shard(folder / shards.shard_name(0, 32, 10), [*leaked, *new])
     (more / "classes.json").write_text('["blue", "Red", "yellow"]')
     given = {
         "data": f"{dataset},{more}",

@@ -32,7 +32,7 @@ def jpeg(label: int, seed: int, size: int) -> bytes:
 def competition(tmp_path_factory) -> Path:
     """The competition's folder: three classes, 18 train, 9 val and 6 test images a size."""
     from petals import storage
-    from petals.data import classes, shards, tfrecords
+    from petals.data import classes, shards
 
     root = tmp_path_factory.mktemp("competition")
     ids: list[str] = []
@@ -46,11 +46,11 @@ def competition(tmp_path_factory) -> Path:
                     name = f"{seed:09x}"
                     ids += [name] if label is None and size == SIZES[0] else []
                     image = jpeg(seed % 3, seed, size)
-                    examples.append(tfrecords.Example(image, name, label))
+                    examples.append(shards.Example(image, name, label))
                     seed += 1
                 shard = shards.shard_name(number, size, count)
                 folder = Path(shards.folder(root, size, split))
-                tfrecords.write_shard(folder / shard, examples)
+                shards.write_shard(folder / shard, examples)
     storage.write_json(root / classes.FILE_NAME, ["blue", "red", "yellow"])
     (root / "sample_submission.csv").write_text("id,label\n" + "".join(f"{n},0\n" for n in ids))
     return root

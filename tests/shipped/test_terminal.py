@@ -39,7 +39,7 @@ EPOCH = re.compile(rf"fine-tune (\d)/{EPOCHS}  loss .*?([\d,]+) images/s  (\d+):
 def photos(tmp_path):
     """A folder of noise to train on: 104 drawn flowers would take longer than the run."""
     from petals import storage
-    from petals.data import classes, shards, tfrecords
+    from petals.data import classes, shards
 
     rng, root = np.random.default_rng(0), tmp_path / "photos"
     for split, count in {"train": PHOTOS, "val": 64, "test": 8}.items():
@@ -48,9 +48,9 @@ def photos(tmp_path):
             buffer = io.BytesIO()
             Image.fromarray(rng.integers(0, 256, (32, 32, 3), np.uint8)).save(buffer, "JPEG")
             label = None if split == "test" else number % 3
-            examples.append(tfrecords.Example(buffer.getvalue(), f"{split}{number}", label))
+            examples.append(shards.Example(buffer.getvalue(), f"{split}{number}", label))
         shard = shards.shard_name(0, 32, count)
-        tfrecords.write_shard(Path(shards.folder(root, 32, split)) / shard, examples)
+        shards.write_shard(Path(shards.folder(root, 32, split)) / shard, examples)
     storage.write_json(root / classes.FILE_NAME, ["a", "b", "c"])
     return root
 

@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from kernelkit.errors import KernelkitError, RunFailedError
-from petals.data import shards, tfrecords
+from petals.data import shards
 
 TOOLS = Path(__file__).parents[2] / "tools"
 
@@ -153,9 +153,9 @@ def recipes(runtimes, tmp_path, monkeypatch):
             buffer = io.BytesIO()
             Image.fromarray(pixels.astype(np.uint8)).save(buffer, "JPEG")
             label = None if part == "test" else number % 3
-            examples.append(tfrecords.Example(buffer.getvalue(), f"{part}{number}", label))
+            examples.append(shards.Example(buffer.getvalue(), f"{part}{number}", label))
         name = shards.shard_name(0, 32, count)
-        tfrecords.write_shard(Path(shards.folder(tmp_path, 32, part)) / name, examples)
+        shards.write_shard(Path(shards.folder(tmp_path, 32, part)) / name, examples)
     return found
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import tensorflow as tf
 
 from petals import storage
-from petals.data import tfrecords
+from petals.data import shards
 from petals.data.extra import Addition, more_to_train_on
 from petals.data.folds import TOGETHER, divided
 from petals.data.shards import SPLITS, Split
@@ -95,7 +95,7 @@ def _check_sample(dataset: Dataset) -> None:
         return
     with tf.io.gfile.GFile(sample) as file:
         ids = {row["id"] for row in csv.DictReader(file)}
-    first_ids = {example.id for example in tfrecords.read_shard(test.paths[0])}
+    first_ids = {example.id for example in shards.read_shard(test.paths[0])}
     if len(ids) != test.count or first_ids - ids:
         raise DataError(
             f"{sample} is for another test split: of its {len(ids):,} images "

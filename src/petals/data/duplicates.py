@@ -18,8 +18,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from petals.data.shards import Split
-from petals.data.tfrecords import Example
+from petals.data.shards import Example, Split
 from petals.progress import ShowProgress
 
 BITS = 64

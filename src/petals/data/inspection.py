@@ -9,7 +9,7 @@ from os import cpu_count
 
 import tensorflow as tf
 
-from petals.data import shards, tfrecords
+from petals.data import shards
 from petals.data.shards import Split
 from petals.data.source import Source
 from petals.errors import DataError
@@ -64,12 +64,12 @@ def inspect_split(
     with ThreadPoolExecutor(cpu_count()) as pool:
         for path in split.paths:
             health.megabytes.append(tf.io.gfile.stat(path).length / 1e6)
-            examples: list[tfrecords.Example] = []
+            examples: list[shards.Example] = []
             try:
-                examples.extend(tfrecords.read_shard(path))
+                examples.extend(shards.read_shard(path))
             except DataError as error:
                 health.problems.append(str(error))
-            faults = pool.map(lambda e: tfrecords.fault(e, split.size, num_classes), examples)
+            faults = pool.map(lambda e: shards.fault(e, split.size, num_classes), examples)
             for number, (example, fault) in enumerate(zip(examples, faults, strict=True)):
                 if fault:
                     health.problems.append(f"{path}: record {number} (id {example.id}): {fault}")

@@ -12,6 +12,8 @@ element between stages is paid once per batch;
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
@@ -19,6 +21,7 @@ import numpy as np
 import tensorflow as tf
 
 from petals.augment.augmentation import CHANGES, IMAGE, Augmentation
+from petals.data import shards
 from petals.data.shards import FEATURES, Split
 from petals.errors import DataError
 
@@ -212,3 +215,22 @@ def views(
 
     dataset = images(split, batch_size).enumerate().map(changed, num_parallel_calls=AUTOTUNE)
     return dataset.prefetch(AUTOTUNE)
+
+
+@contextmanager
+def naming_damaged_files(split: Split, num_classes: int = 2**31) -> Iterator[None]:
+    """Turn tf.data's error about a bad record or image into a `DataError` that names the file.
+
+    The files are searched only after such an error.
+    """
+    try:
+        yield
+    except (tf.errors.DataLossError, tf.errors.InvalidArgumentError) as error:
+        for path in split.paths:
+            for number, example in enumerate(shards.read_shard(path)):
+                if fault := shards.fault(example, split.size, num_classes):
+                    raise DataError(
+                        f"{path}: record {number}: {fault}; make the file again, or download it "
+                        "again"
+                    ) from error
+        raise

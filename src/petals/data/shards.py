@@ -2,7 +2,10 @@
 
 A dataset is a folder with `tfrecords-jpeg-SxS/{train,val,test}/NN-SxS-COUNT.tfrec`, as in the
 competition. Training plans its steps from the counts in the names of these *shards*, so it need not
-read the files first. `petals.data.tfrecords` describes the records.
+read the files first.
+
+A record is a `tf.train.Example` with `image` (bytes, RGB JPEG of S x S pixels), `id` (bytes) and,
+except in the test split, `class` (int64).
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ import os
 import re
 import struct
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import accumulate, chain, groupby, islice
 from pathlib import Path
@@ -20,8 +23,7 @@ from pathlib import Path
 import numpy as np
 import tensorflow as tf
 
-from petals.data import tfrecords
-from petals.data.tfrecords import Example
+from petals import storage
 from petals.errors import DataError
 
 SPLITS = ("train", "val", "test")
@@ -37,6 +39,76 @@ _HEADER = struct.Struct("<QI")  # a record: length, its CRC, the data, the data'
 _FOOTER = struct.Struct("<I")
 
 
+@dataclass(frozen=True)
+class Example:
+    """One image: JPEG bytes, the id, and the label if the split has labels."""
+
+    image: bytes
+    id: str
+    label: int | None = None
+
+
+def serialize(example: Example) -> bytes:
+    """The record's bytes."""
+    record = tf.train.Example()
+    feature = record.features.feature
+    feature["image"].bytes_list.value.append(example.image)
+    feature["id"].bytes_list.value.append(example.id.encode())
+    if example.label is not None:
+        feature["class"].int64_list.value.append(int(example.label))
+    return record.SerializeToString(deterministic=True)
+
+
+def deserialize(record: bytes) -> Example:
+    """The inverse of `serialize`; raises `DataError` if the record has another format."""
+    try:
+        feature = tf.train.Example.FromString(record).features.feature
+        labels = feature["class"].int64_list.value
+        return Example(
+            image=feature["image"].bytes_list.value[0],
+            id=feature["id"].bytes_list.value[0].decode(),
+            label=int(labels[0]) if labels else None,
+        )
+    except Exception as error:  # protobuf's DecodeError differs between its implementations
+        raise DataError(f"not a record of image, id and class: {error}") from None
+
+
+def fault(example: Example, size: int, num_classes: int) -> str:
+    """Why an image of `size` pixels cannot be trained on; "" if it can."""
+    if example.label is not None and not 0 <= example.label < num_classes:
+        return f"label {example.label} is not in 0..{num_classes - 1}"
+    try:
+        height, width, _ = tf.io.decode_jpeg(example.image, channels=3).shape
+    except tf.errors.InvalidArgumentError:
+        return "its image does not decode"
+    return "" if height == width == size else f"image of {width} x {height} pixels"
+
+
+def write_shard(path: str | Path, examples: Iterable[Example]) -> None:
+    """Write a shard to `path` atomically; raises `StorageError`, as for a full disk."""
+    try:
+        with storage.replacing(path) as part, tf.io.TFRecordWriter(str(part)) as writer:
+            for example in examples:
+                writer.write(serialize(example))
+    except tf.errors.OpError as error:
+        raise storage.cannot_write(path, error) from error
+
+
+def read_shard(path: str | Path) -> Iterator[Example]:
+    """The examples of a shard in order; raises `DataError` with its name if it is damaged."""
+    number = 0
+    try:
+        for record in tf.data.TFRecordDataset(str(path)).as_numpy_iterator():
+            yield deserialize(record)
+            number += 1
+    except (tf.errors.DataLossError, DataError) as error:
+        why = getattr(error, "message", str(error))
+        raise DataError(
+            f"{path} is damaged after {number} records: {why}; make the file again, or download "
+            "it again"
+        ) from None
+
+
 def folder(root: str | Path, size: int, split: str) -> str:
     """The folder with the shards of one split and image size."""
     return f"{str(root).rstrip('/')}/tfrecords-jpeg-{size}x{size}/{split}"
@@ -47,16 +119,12 @@ def shard_name(number: int, size: int, count: int) -> str:
     return f"{number:02d}-{size}x{size}-{count}.tfrec"
 
 
-def _name(path: str) -> re.Match[str]:
+def shard_count(path: str) -> int:
+    """The number of images that a shard's name declares."""
     match = _SHARD.search(str(path))
     if not match:
         raise DataError(f"{path} is not named NN-SxS-COUNT.tfrec, so its images can't be counted")
-    return match
-
-
-def shard_count(path: str) -> int:
-    """The number of images that a shard's name declares."""
-    return int(_name(path)["count"])
+    return int(match["count"])
 
 
 def write_shards(folder: Path, size: int, total: int, examples: Iterable[Example]) -> None:
@@ -64,7 +132,7 @@ def write_shards(folder: Path, size: int, total: int, examples: Iterable[Example
     rest, files = iter(examples), -(-total // SHARD)
     for number in range(files):
         count = total * (number + 1) // files - total * number // files
-        tfrecords.write_shard(folder / shard_name(number, size, count), islice(rest, count))
+        write_shard(folder / shard_name(number, size, count), islice(rest, count))
 
 
 def sizes(root: str | Path) -> list[int]:
@@ -194,7 +262,7 @@ class Split:
 
     def examples(self) -> Iterator[Example]:
         """The images in the files' order; raises `DataError` that names a damaged file."""
-        examples = chain.from_iterable(map(tfrecords.read_shard, self.paths))
+        examples = chain.from_iterable(map(read_shard, self.paths))
         return islice(examples, self.skip, self.skip + self.count)
 
     def labels_and_ids(self) -> tuple[np.ndarray, np.ndarray]:
@@ -227,23 +295,3 @@ def existing_splits(root: str, size: int, limit: int = 0) -> dict[str, Split]:
         with suppress(DataError):
             splits[name] = Split.find(root, size, name, limit)
     return splits
-
-
-@contextmanager
-def naming_damaged_files(paths: Sequence[str], num_classes: int = 2**31) -> Iterator[None]:
-    """Turn tf.data's error about a bad record or image into a `DataError` that names the file.
-
-    The files are searched only after such an error.
-    """
-    try:
-        yield
-    except (tf.errors.DataLossError, tf.errors.InvalidArgumentError) as error:
-        for path in paths:
-            size = int(_name(path)["size"])
-            for number, example in enumerate(tfrecords.read_shard(path)):
-                if fault := tfrecords.fault(example, size, num_classes):
-                    raise DataError(
-                        f"{path}: record {number}: {fault}; make the file again, or download it "
-                        "again"
-                    ) from error
-        raise

@@ -11,7 +11,7 @@ from tensorflow import keras
 from petals.accelerators import cluster, keras_backend
 from petals.augment.augmentation import Augmentation
 from petals.augment.layer import augmenting, in_step
-from petals.data import pipeline, shards
+from petals.data import pipeline
 from petals.data.shards import Split
 
 
@@ -42,7 +42,7 @@ def predict(
             dataset = pipeline.images(split, batch_size, mirrored=view == 1)
         else:
             dataset = pipeline.views(split, batch_size, view, light, seed, on_device)
-        with shards.naming_damaged_files(split.paths):
+        with pipeline.naming_damaged_files(split):
             rows = (changing if view > 1 else model).predict(dataset, verbose=0)
         total = total + pipeline.cut(np.asarray(rows), split)
     return cluster.gather((total / tta).astype(np.float32))

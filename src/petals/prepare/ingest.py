@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from petals import storage
-from petals.data import classes, photo_files, shards, tfrecords
+from petals.data import classes, photo_files, shards
 from petals.data.photo_files import PhotoError
 from petals.data.shards import SHARD, SPLITS
 from petals.errors import DataError, SettingError
@@ -234,9 +234,9 @@ class _Ingest:
                 good.append((photo, None if shard.split == "test" else photo.label, jpegs))
             self.progress("writing", number, total)
         for place, path in enumerate(self._paths(shard, left_out)):
-            tfrecords.write_shard(
+            shards.write_shard(
                 path,
-                (tfrecords.Example(jpegs[place], photo.id, label) for photo, label, jpegs in good),
+                (shards.Example(jpegs[place], photo.id, label) for photo, label, jpegs in good),
             )
         return left_out
 

@@ -17,7 +17,7 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from petals import storage
-from petals.data import shards, tfrecords
+from petals.data import shards
 from petals.data.classes import CLASSES
 from petals.prepare.flowers.picture import flower_jpeg
 from petals.progress import ShowProgress
@@ -83,10 +83,10 @@ def write_dataset(
         bounds = np.linspace(0, len(pictures), min(_SHARDS[split], len(pictures)) + 1).astype(int)
         for number, (start, stop) in enumerate(pairwise(bounds.tolist())):
             name = shards.shard_name(number, size, stop - start)
-            tfrecords.write_shard(
+            shards.write_shard(
                 Path(shards.folder(root, size, split)) / name,
                 (
-                    tfrecords.Example(next(jpegs), id, None if split == "test" else label)
+                    shards.Example(next(jpegs), id, None if split == "test" else label)
                     for id, label, _ in pictures[start:stop]
                 ),
             )

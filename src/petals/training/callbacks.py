@@ -17,7 +17,7 @@ import numpy as np
 from tensorflow import keras
 
 from petals.accelerators import cluster
-from petals.data import shards
+from petals.data import pipeline
 from petals.data.shards import Split
 from petals.evaluation.metrics import Scores
 from petals.progress import ProgressLine, time_left
@@ -238,7 +238,7 @@ def naming_causes(split: Split, classes: int) -> Iterator[None]:
 
     Raises `DataError` or `HostsError` instead of TensorFlow's or JAX's error.
     """
-    with cluster.naming_lost_hosts(), shards.naming_damaged_files(split.paths, classes):
+    with cluster.naming_lost_hosts(), pipeline.naming_damaged_files(split, classes):
         yield
 
 

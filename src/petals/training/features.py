@@ -29,7 +29,7 @@ from petals.accelerators import cluster
 from petals.accelerators.detect import Accelerator
 from petals.augment.augmentation import augmentation
 from petals.augment.layer import augmenting, in_step
-from petals.data import pipeline, shards
+from petals.data import pipeline
 from petals.data.shards import Split
 from petals.errors import DataError, StorageError
 from petals.kaggle import cache_folder, kept_folder
@@ -156,7 +156,7 @@ class FeatureExtractor:
             def count_batches(batches: int, earlier: int = view * folder.count) -> None:
                 count(earlier + min(batches * size, folder.count))
 
-            with shards.naming_damaged_files(folder.paths):
+            with pipeline.naming_damaged_files(folder):
                 rows = np.concatenate(list(forward(dataset, count_batches)))
             columns.append(pipeline.cut(rows.astype(np.float32), folder))
         return np.stack(columns, axis=1)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from petals.data import dataset as dataset_
-from petals.data import shards, tfrecords
+from petals.data import shards
 from petals.errors import DataError, SettingError
 
 DEFAULTS = {
@@ -55,9 +55,9 @@ def test_a_fold_is_cut_from_both_labelled_splits(find):
 def test_photos_of_another_source_are_counted_and_its_twins_written(find, dataset, tmp_path):
     other = tmp_path / "other"
     labels = ["blue", "red", "yellow"]
-    examples = list(tfrecords.read_shard(shards.shard_paths(dataset, 32, "val")[0]))[:3]
+    examples = list(shards.read_shard(shards.shard_paths(dataset, 32, "val")[0]))[:3]
     folder = Path(shards.folder(other, 32, "train"))
-    tfrecords.write_shard(folder / shards.shard_name(0, 32, 3), examples)
+    shards.write_shard(folder / shards.shard_name(0, 32, 3), examples)
     (other / "classes.json").write_text(json.dumps(labels))
 
     found = find(data=f"{dataset},{other}")
@@ -73,7 +73,7 @@ def test_photos_of_another_source_are_counted_and_its_twins_written(find, datase
 def test_a_sample_of_another_test_split_is_noticed_before_training(find, dataset, tmp_path, wrong):
     sample = dataset / "sample_submission.csv"
     test = find().test
-    ids = [example.id for path in test.paths for example in tfrecords.read_shard(path)]
+    ids = [example.id for path in test.paths for example in shards.read_shard(path)]
     others = [*ids, "zzz"] if wrong == "one more" else ["zzz", *ids[1:]]
     try:
         sample.write_text("\n".join(["id,label", *(f"{id_},0" for id_ in ids)]))

@@ -6,7 +6,7 @@ import pytest
 from PIL import Image
 
 from petals import storage
-from petals.data import classes, duplicates, shards, tfrecords
+from petals.data import classes, duplicates, shards
 from petals.data.shards import Split
 
 
@@ -29,10 +29,10 @@ def written(tmp_path):
         for split, pictures in parts.items():
             examples = []
             for data, label in pictures:
-                examples.append(tfrecords.Example(data, f"{number:09x}", label))
+                examples.append(shards.Example(data, f"{number:09x}", label))
                 number += 1
             folder = Path(shards.folder(tmp_path, 64, split))
-            tfrecords.write_shard(folder / shards.shard_name(0, 64, len(examples)), examples)
+            shards.write_shard(folder / shards.shard_name(0, 64, len(examples)), examples)
             found[split] = Split.find(str(tmp_path), 64, split)
         storage.write_json(tmp_path / classes.FILE_NAME, ["blue", "red", "yellow"])
         return found

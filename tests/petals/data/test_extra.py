@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from petals.data import shards, tfrecords
+from petals.data import shards
 from petals.data.extra import more_to_train_on
 from petals.data.shards import Split
 from petals.data.source import Source, find_sources
@@ -29,10 +29,10 @@ def write(root, names=None, **splits):
     for split, rows in splits.items():
         quality = 90 if names is None else 60  # of another set the same photo has other bytes
         examples = [
-            tfrecords.Example(picture(seed, quality), f"{seed:09x}", label) for seed, label in rows
+            shards.Example(picture(seed, quality), f"{seed:09x}", label) for seed, label in rows
         ]
         path = Path(shards.folder(root, SIZE, split))
-        tfrecords.write_shard(path / shards.shard_name(0, SIZE, len(rows)), examples)
+        shards.write_shard(path / shards.shard_name(0, SIZE, len(rows)), examples)
     (root / "classes.json").write_text(json.dumps(names or NAMES))
     return Source(str(root), "folder")
 

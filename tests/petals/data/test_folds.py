@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from petals.data import duplicates, folds, shards, tfrecords
+from petals.data import duplicates, folds, shards
 from petals.data.shards import Split
 from petals.errors import DataError
 
@@ -95,9 +95,9 @@ def test_images_that_look_alike_stay_together(tmp_path):
         return buffer.getvalue()
 
     def written(part, quality):
-        examples = [tfrecords.Example(picture(n, quality), f"{part}{n}", n % 3) for n in range(30)]
+        examples = [shards.Example(picture(n, quality), f"{part}{n}", n % 3) for n in range(30)]
         name = shards.shard_name(0, SIZE, len(examples))
-        tfrecords.write_shard(Path(shards.folder(tmp_path, SIZE, part)) / name, examples)
+        shards.write_shard(Path(shards.folder(tmp_path, SIZE, part)) / name, examples)
         return Split.find(str(tmp_path), SIZE, part)
 
     given = {"train": written("train", 90), "val": written("val", 60)}

@@ -3,9 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from petals.data import inspection, shards, tfrecords
-from petals.data.shards import Split
-from petals.data.tfrecords import Example
+from petals.data import inspection, shards
+from petals.data.shards import Example, Split
 from petals.errors import DataError
 
 
@@ -26,14 +25,14 @@ def test_inspect_finds_nothing_wrong_in_good_data(dataset):
 
 def test_inspect_finds_what_is_wrong(root):
     paths = [Path(p) for p in shards.shard_paths(root, 32, "train")]
-    examples = list(tfrecords.read_shard(paths[0]))
+    examples = list(shards.read_shard(paths[0]))
     wrong = [
         *examples[:-3],
         Example(examples[-3].image, "a" * 9, 7),
         Example(b"no picture", "b" * 9, 1),
         Example(examples[-1].image, examples[0].id, 1),
     ]
-    tfrecords.write_shard(paths[0], wrong)
+    shards.write_shard(paths[0], wrong)
     paths[1].rename(paths[1].with_name("01-32x32-99.tfrec"))
     data = bytearray(paths[2].read_bytes())
     data[len(data) // 2] ^= 0xFF

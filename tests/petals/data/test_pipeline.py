@@ -7,7 +7,7 @@ import pytest
 import tensorflow as tf
 
 from petals.augment.augmentation import augmentation
-from petals.data import pipeline, shards, tfrecords
+from petals.data import pipeline, shards
 from petals.data.shards import Split
 from petals.errors import DataError
 
@@ -74,9 +74,9 @@ def damaged(dataset, tmp_path, how) -> Split:
     elif how == "cut":
         del data[-100:]
     else:
-        examples = list(tfrecords.read_shard(path))
-        examples[4] = tfrecords.Example(b"\xff\xd8no picture", "bad", 1)
-        tfrecords.write_shard(path, examples)
+        examples = list(shards.read_shard(path))
+        examples[4] = shards.Example(b"\xff\xd8no picture", "bad", 1)
+        shards.write_shard(path, examples)
         return split
     path.write_bytes(data)
     return split
@@ -88,10 +88,10 @@ def test_damage_stops_training_with_the_files_name(dataset, tmp_path, how):
     name = Path(split.paths[1]).name
     with (
         pytest.raises(DataError, match=f"{name}.*make the file again"),
-        shards.naming_damaged_files(split.paths),
+        pipeline.naming_damaged_files(split),
     ):
         take(pipeline.Batches(split, 10, 3).dataset(), 12)
-    with pytest.raises(DataError, match=name), shards.naming_damaged_files(split.paths):
+    with pytest.raises(DataError, match=name), pipeline.naming_damaged_files(split):
         list(pipeline.images(split, 8))
 
 
@@ -100,7 +100,7 @@ def test_a_label_out_of_range_is_named(dataset, tmp_path):
     split = Split.find(str(tmp_path / "copy"), 32, "train")
     with (
         pytest.raises(DataError, match=r"label 2 is not in 0\.\.1"),
-        shards.naming_damaged_files(split.paths, num_classes=2),
+        pipeline.naming_damaged_files(split, num_classes=2),
     ):
         take(pipeline.Batches(split, 10, 2).dataset(), 12)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from petals.data import shards, tfrecords
+from petals.data import shards
 from petals.errors import DataError, SettingError, StorageError
 from petals.prepare import ingest
 from petals.prepare.ingest import Summary, encode, make_tfrecords
@@ -18,7 +18,7 @@ def records(root, split, size=32):
         paths = shards.shard_paths(root, size, split)
     except DataError:
         return {}
-    return {e.id: e for path in paths for e in tfrecords.read_shard(path)}
+    return {e.id: e for path in paths for e in shards.read_shard(path)}
 
 
 def test_every_photo_lands_in_one_split(photos, tmp_path):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from petals.data import shards, tfrecords
+from petals.data import shards
 from petals.data.classes import CLASSES
 from petals.errors import SettingError, StorageError
 from petals.prepare import synthetic
@@ -91,7 +91,7 @@ def dataset(tmp_path_factory):
 def _split(root, split, size=32):
     found = []
     for path in shards.shard_paths(root, size, split):
-        examples = list(tfrecords.read_shard(path))
+        examples = list(shards.read_shard(path))
         assert len(examples) == shards.shard_count(path)
         found += examples
     return found
@@ -166,7 +166,7 @@ def test_a_failure_leaves_no_dataset_behind(tmp_path, monkeypatch):
     def full(path, examples):
         raise StorageError("the disk is full")
 
-    monkeypatch.setattr(tfrecords, "write_shard", full)
+    monkeypatch.setattr(shards, "write_shard", full)
     with pytest.raises(StorageError):
         synthetic.ensure_dataset(tmp_path, 16, ONE)
     assert not [path for path in tmp_path.iterdir() if path.is_dir()]
