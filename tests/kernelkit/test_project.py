@@ -87,6 +87,7 @@ def test_a_setting_that_is_none_is_refused(tmp_path, setting, hint):
         'submission = "model.h5"',
         'needs = {internt = ["a=b"]}',
         'tpu = {before_push = "yes"}',
+        "tpu = {batch = 3}",
         "tpu = {speed = 1}",
         'shown = {sections = [{name = "x"}]}',
     ],

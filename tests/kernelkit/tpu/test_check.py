@@ -109,10 +109,3 @@ def test_a_compiler_that_ran_out_of_memory_is_named(garden):
 def test_a_project_without_the_command_says_where_it_belongs(repository):
     with pytest.raises(errors.PreflightError, match=r"\[tool.kernelkit.tpu\]"):
         check_tpu(repository.notebook)
-
-
-def test_settings_of_the_wrong_kind_are_refused(repository):
-    file = repository.root / "pyproject.toml"
-    file.write_text(file.read_text() + "[tool.kernelkit.tpu]\nbatch = 3\n")
-    with pytest.raises(errors.PreflightError, match="not batch=3"):
-        check_tpu(repository.notebook)
