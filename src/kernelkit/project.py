@@ -134,7 +134,9 @@ class Project:
 
     def package_folder(self, package: str) -> Path:
         """The folder of a package, under `src/` or the root; raises `PreflightError` if there is
-        none."""
+        none. The kit's own is where it is installed."""
+        if package == __package__:
+            return Path(__file__).parent
         for folder in (self.root / "src" / package, self.root / package):
             if (folder / "__init__.py").is_file():
                 return folder

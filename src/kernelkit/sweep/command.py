@@ -52,7 +52,7 @@ def sweep(file: Path, parameters: Iterable[str] = (), options: SweepOptions | No
         return folder.path
     with folder.locked():
         folder.claim(name, specification.notebook.name, specification.varying)
-        if options.force:
+        if options.force and not options.kaggle:  # a session's runs replace those that are here
             for run in specification.runs or [run for run, _ in folder.recorded()]:
                 folder.clear(run)
             (folder.path / search.STORAGE).unlink(missing_ok=True)
@@ -71,8 +71,6 @@ def sweep(file: Path, parameters: Iterable[str] = (), options: SweepOptions | No
 def _check(options: SweepOptions) -> None:
     if options.local and not options.kaggle:
         raise ParameterError("--local rehearses --kaggle: give both")
-    if options.kaggle and options.workers:
-        raise ParameterError("a session runs one after the other: drop --workers")
     if options.dask and options.kaggle:
         raise ParameterError("--dask and --kaggle exclude each other: choose one")
 

@@ -34,6 +34,8 @@ class SweepProgress:
         self.stream = options.stream or sys.stdout
         self.runs = list(specification.runs)
         self.remaining = folder.remaining(self.runs, options.retry_failed)
+        if options.force:
+            self.remaining = self.runs
         self.total = len(self.runs)
         self.ended = self._ended_before = self.total - len(self.remaining)
         self._begun, self._until = time.monotonic(), 0.0

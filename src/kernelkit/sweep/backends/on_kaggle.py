@@ -48,7 +48,7 @@ def run_on_kaggle(progress: SweepProgress) -> None:
         progress.runs[:] = search.points(folder, sweep)
         again = folder.remaining(progress.runs, options.retry_failed)
         progress.take_up_search(len(progress.runs) - len(again))
-        if not again and len(progress.runs) >= sweep.search["trials"]:
+        if not (options.force or again) and len(progress.runs) >= sweep.search["trials"]:
             return
         kernels = [SessionKernel(progress, again, base)]
     else:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import nbformat
 from slugify import slugify
 
-import kernelkit
 from kernelkit import files, project
 from kernelkit.checks import contents, preflight
 from kernelkit.notebooks import document
@@ -110,19 +109,7 @@ def _check(notebook: Path, source: nbformat.NotebookNode) -> None:
     preflight.stop_on_errors(list(contents.not_python(cells, cells=True)))
 
 
-@dataclass(frozen=True)
-class _Carrying(Project):
-    """A project that also bundles part of this package."""
-
-    def package_folder(self, package: str) -> Path:
-        """The folder of a package; for this package, wherever it is installed."""
-        if package == kernelkit.__name__:
-            return Path(kernelkit.__file__).parent
-        return super().package_folder(package)
-
-
 def carrying(notebook: Path) -> Project:
     """The notebook's project, which also bundles this package; imports decide which files."""
     own = project.find_project(notebook)
-    here = {"packages": (*own.packages, kernelkit.__name__), "beside": Path(notebook)}
-    return _Carrying(**vars(own) | here)
+    return replace(own, packages=(*own.packages, "kernelkit"), beside=Path(notebook))
