@@ -374,7 +374,6 @@ if fine_tunes:
 # out what `fit` does, for steps that it does not have.
 
 # %%
-from petals.accelerators import cluster
 from petals.evaluation.prediction import predict
 from petals.training.callbacks import OUT_OF_TIME, Epochs, Phase, naming_causes
 
@@ -388,7 +387,7 @@ if fine_tunes:
     with naming_causes(train, len(names)):  # a damaged file or a lost host
         for step, last_epoch, steps_per_epoch in watch.stretches():
             trained.fit(
-                cluster.feed(batches.dataset(step), batch),
+                batches.dataset(step),
                 initial_epoch=step // steps,
                 epochs=last_epoch,
                 steps_per_epoch=steps_per_epoch,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from petals.accelerators import cluster
 from petals.augment.layer import augmenting
 from petals.evaluation.prediction import predict
 from petals.training.callbacks import Epochs, Training, naming_causes
@@ -33,7 +32,7 @@ def fine_tune(
     with naming_causes(splits[0], classifier.head.units):
         for step, last_epoch, steps in watch.stretches():
             trained.fit(
-                cluster.feed(batches(step), phase.batch_size),
+                batches(step),
                 initial_epoch=step // phase.steps,
                 epochs=last_epoch,
                 steps_per_epoch=steps,

@@ -7,18 +7,16 @@ unchanged. Nothing here imports Keras before it is needed.
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import socket
 import time
 import weakref
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import wraps
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -26,7 +24,6 @@ from petals.accelerators.timeouts import call_with_timeout
 from petals.errors import HostsError, SettingError
 
 if TYPE_CHECKING:
-    import tensorflow as tf
     from tensorflow import keras
 
 P = ParamSpec("P")
@@ -36,23 +33,20 @@ PATIENCE = 50.0  # seconds within which all hosts must join
 HEARTBEAT = 60  # seconds without a sign of life after which JAX ends all hosts
 CHOICE = "PETALS_HOSTS"
 ADDRESS, COUNT, INDEX = "JAX_COORDINATOR_ADDRESS", "JAX_NUM_PROCESSES", "JAX_PROCESS_ID"
-TF_CONFIG = "TF_CONFIG"
-JAX, TENSORFLOW = "jax", "tensorflow"
 
 LOST = (
     "another host of this run has ended or is out of reach: its own output says why. Start all "
     "hosts again with the same command, and the run goes on from its checkpoint"
 )
-_SIGNS_OF_LOSS = ("Gloo", "Collective ops is aborted", "coordination service", "heartbeat")
+_SIGNS_OF_LOSS = ("Gloo", "coordination service", "heartbeat")
 
 
 @dataclass(frozen=True)
 class Hosts:
-    """This host's `index` of `count`; `strategy`: TensorFlow's where the hosts join through it."""
+    """This host's `index` of `count`."""
 
     index: int = 0
     count: int = 1
-    strategy: Any = None
 
     @property
     def first(self) -> bool:
@@ -83,7 +77,6 @@ def naming_lost_hosts() -> Iterator[None]:
 class ClusterSpec:
     """How to join the other hosts. With `address` "" and `index` None, JAX detects them itself."""
 
-    through: str
     address: str = ""
     count: int | None = None
     index: int | None = None
@@ -103,8 +96,8 @@ def read(environ: Mapping[str, str] = os.environ) -> ClusterSpec | None:
         return _of_jax(environ)
     slurm = environ.get("SLURM_STEP_NUM_TASKS", "1") != "1" and "SLURM_STEP_NODELIST" in environ
     if choice == "auto" or slurm or "," in environ.get("TPU_WORKER_HOSTNAMES", ""):
-        return ClusterSpec(JAX)
-    return _of_tensorflow(environ[TF_CONFIG]) if environ.get(TF_CONFIG) else None
+        return ClusterSpec()
+    return None
 
 
 def _of_jax(environ: Mapping[str, str]) -> ClusterSpec | None:
@@ -115,26 +108,11 @@ def _of_jax(environ: Mapping[str, str]) -> ClusterSpec | None:
             f"several hosts need {ADDRESS}, HOST:PORT of host 0, {COUNT}, their number, and "
             f"{INDEX}, which counts them from 0: not {address!r}, {count!r} and {index!r}"
         )
-    return ClusterSpec(JAX, address, int(count), int(index)) if int(count) > 1 else None
-
-
-def _of_tensorflow(text: str) -> ClusterSpec | None:
-    try:
-        config = json.loads(text)
-        workers, index = config["cluster"]["worker"], config["task"]["index"]
-        exists = index in range(len(workers))
-    except (ValueError, KeyError, TypeError):
-        exists = False
-    if not exists:
-        raise SettingError(
-            f'{TF_CONFIG} is not {{"cluster": {{"worker": ["HOST:PORT", ...]}}, "task": '
-            '{"type": "worker", "index": 0}}, with an index that counts the workers from 0'
-        )
-    return ClusterSpec(TENSORFLOW, workers[0], len(workers), index) if workers[1:] else None
+    return ClusterSpec(address, int(count), int(index)) if int(count) > 1 else None
 
 
 def join(spec: ClusterSpec, seconds: float = PATIENCE) -> Hosts:
-    """Join the other hosts; call it before any other use of JAX or TensorFlow.
+    """Join the other hosts through JAX; call it before any other use of JAX.
 
     Raises `HostsError` when not all hosts join within `seconds`.
     """
@@ -146,11 +124,10 @@ def join(spec: ClusterSpec, seconds: float = PATIENCE) -> Hosts:
             f"{name}: nothing answers at {spec.address} within {seconds:.0f} s: start host 0 "
             "there, and see that its port is reachable from here"
         )
-    join_through = _join_through_jax if spec.through == JAX else _join_through_tensorflow
     try:
         # At its own timeout JAX would end the process, so the limit here must be shorter.
         remaining = max(deadline - time.monotonic(), 0.1)
-        _here = call_with_timeout(remaining, lambda: join_through(spec))
+        _here = call_with_timeout(remaining, lambda: _initialize(spec))
     except TimeoutError:
         raise HostsError(
             f"{name} waited {seconds:.0f} s at {spec.address or 'the address JAX found'} and not "
@@ -171,7 +148,7 @@ def _answers(address: str, deadline: float) -> bool:
     return False
 
 
-def _join_through_jax(spec: ClusterSpec) -> Hosts:
+def _initialize(spec: ClusterSpec) -> Hosts:
     import jax
 
     jax.config.update("jax_cpu_collectives_implementation", "gloo")
@@ -188,13 +165,6 @@ def _join_through_jax(spec: ClusterSpec) -> Hosts:
     except (RuntimeError, ValueError) as error:
         raise HostsError(f"could not join the other hosts: {str(error).splitlines()[0]}") from error
     return Hosts(jax.process_index(), jax.process_count())
-
-
-def _join_through_tensorflow(spec: ClusterSpec) -> Hosts:
-    import tensorflow as tf
-
-    strategy = tf.distribute.MultiWorkerMirroredStrategy()
-    return Hosts(spec.index or 0, spec.count or 1, strategy)
 
 
 def gather(rows: np.ndarray) -> np.ndarray:
@@ -237,16 +207,10 @@ def _exchange(data: bytes, hosts: int | None = None) -> list[bytes]:
 
 def _of_all(words: np.ndarray) -> np.ndarray:
     """The int32 (n,) arrays of all hosts as one (hosts, n) array; n is the same on all hosts."""
+    from jax.experimental import multihost_utils
+
     with naming_lost_hosts():
-        if _here.strategy is None:
-            from jax.experimental import multihost_utils
-
-            return np.asarray(multihost_utils.process_allgather(words))
-        import tensorflow as tf
-
-        row = _here.strategy.run(lambda: tf.constant(words[None]))
-        rows = _here.strategy.gather(row, axis=0).numpy()  # from each of a host's replicas
-        return rows[:: len(rows) // _here.count]
+        return np.asarray(multihost_utils.process_allgather(words))
 
 
 _copies: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
@@ -259,10 +223,6 @@ def local_devices_only(function: Callable[P, T]) -> Callable[P, T]:
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> T:
         if _here.count == 1:
             return function(*args, **kwargs)
-        if _here.strategy is not None:
-            # tf_keras calls back inside its strategy's scope; a new thread is outside of the scope.
-            with ThreadPoolExecutor(1) as pool:
-                return pool.submit(function, *args, **kwargs).result()
         import jax
         from tensorflow import keras
 
@@ -282,19 +242,9 @@ def local_copy(model: keras.Model) -> keras.Model:
         return model
     from tensorflow import keras
 
-    weights = model.get_weights()  # under tf.distribute the hosts agree on some of them
     if model not in _copies:
         rng = random.getstate()  # clone_model draws initial weights, which are overwritten below
         _copies[model] = keras.models.clone_model(model)
         random.setstate(rng)
-    _copies[model].set_weights(weights)
+    _copies[model].set_weights(model.get_weights())
     return _copies[model]
-
-
-def feed(dataset: tf.data.Dataset, batch_size: int) -> Any:
-    """The dataset for `fit`: this host's part of batches of `batch_size` images over all hosts."""
-    strategy = _here.strategy
-    if strategy is None:
-        return dataset
-    each = dataset.rebatch(batch_size // strategy.num_replicas_in_sync, drop_remainder=True)
-    return strategy.distribute_datasets_from_function(lambda context: each)

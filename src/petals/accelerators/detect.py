@@ -133,22 +133,13 @@ def keep_freed_memory() -> None:
 
 
 def _of_all_hosts(spec: cluster.ClusterSpec, attempts: dict[str, str]) -> Accelerator:
-    if spec.through == cluster.JAX:
-        here = cluster.join(spec)
-        import jax
+    here = cluster.join(spec)
+    import jax
 
-        device = _on_jax(jax.devices(), rehearsal=_rehearsal()[0] == "tpu")
-        if not device.rehearsal:
-            device.kind = jax.default_backend()
-    else:
-        version = keras_backend.choose(keras_backend.LEGACY)
-        here = cluster.join(spec)
-        import tensorflow as tf
-
-        gpus, count = tf.config.list_physical_devices("GPU"), here.strategy.num_replicas_in_sync
-        kind, name = ("gpu", "GPU") if gpus else ("cpu", _processor())
-        device = Accelerator(kind, name, count, keras=version, strategy=here.strategy)
-    attempts["Hosts"] = f"{here.count} through {spec.through}, this is {here.index}"
+    device = _on_jax(jax.devices(), rehearsal=_rehearsal()[0] == "tpu")
+    if not device.rehearsal:
+        device.kind = jax.default_backend()
+    attempts["Hosts"] = f"{here.count} through JAX, this is {here.index}"
     attempts[f"{device.kind.upper()} of all hosts"] = f"{device.replicas} devices"
     device.host, device.hosts = here.index, here.count
     return device

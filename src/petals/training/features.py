@@ -70,9 +70,7 @@ class FeatureExtractor:
         progress: ShowProgress = lambda step, done, total: None,
     ) -> None:
         self.model, self.key, self.seed, self.progress = model, key, seed, progress
-        # With several hosts, each computes on its own devices.
-        alone = device.strategy is None or device.hosts > 1
-        self.frozen = device.backend == "tensorflow" and alone
+        self.frozen = device.backend == "tensorflow" and device.strategy is None
         self.batch_size = batch_size(device)
         self._programs: dict[int, Forward] = {}  # by batch size
         self._weights = ""  # their digest

@@ -82,10 +82,7 @@ def train_head(
     values = train.values.reshape(-1, train.values.shape[-1])
     labels = np.repeat(train.labels, train.values.shape[1])
     classes = classifier.head.units
-    inputs = keras.Input(values.shape[1:])
-    x = keras.layers.Dropout(settings["dropout"])(inputs)
-    x = keras.layers.Dense(classes, activation="softmax", dtype="float32")(x)
-    head = keras.Model(inputs, x)
+    head = _model(values.shape[-1], classes, settings["dropout"])
     replicas = keras_backend.replicas(head)
     batch = max(replicas, min(HEAD_BATCH, len(values)) // replicas * replicas)
     steps = max(1, len(values) // batch)
@@ -117,6 +114,13 @@ def train_head(
         watch.finish(head)
     classifier.head.set_weights([cluster.of_first(values) for values in head.get_weights()])
     return watch
+
+
+def _model(width: int, classes: int, dropout: float) -> keras.Model:
+    inputs = keras.Input((width,))
+    x = keras.layers.Dropout(dropout)(inputs)
+    x = keras.layers.Dense(classes, activation="softmax", dtype="float32")(x)
+    return keras.Model(inputs, x)
 
 
 def _batches(

@@ -18,7 +18,6 @@ from petals.accelerators.cluster import ClusterSpec, Hosts
 from petals.errors import HostsError
 
 PROGRAM = Path(__file__).with_name("hosts_program.py")
-ALONE = {"jax": ("tpu", 4), "tensorflow": ("tpu-tensorflow:2", 1)}  # as many devices on one host
 
 
 def ports(count):
@@ -38,15 +37,10 @@ def devices(count):
     }
 
 
-def told(through):
+def two_hosts():
     """The variables of two hosts."""
-    addresses = [f"127.0.0.1:{port}" for port in ports(2)]
-    if through == "jax":
-        common = {"JAX_COORDINATOR_ADDRESS": addresses[0], "JAX_NUM_PROCESSES": "2", **devices(2)}
-        return [{**common, "JAX_PROCESS_ID": str(index)} for index in range(2)]
-    config = {"cluster": {"worker": addresses}}
-    tasks = [{**config, "task": {"type": "worker", "index": index}} for index in range(2)]
-    return [{"TF_CONFIG": json.dumps(task)} for task in tasks]
+    common = {"JAX_COORDINATOR_ADDRESS": f"127.0.0.1:{ports(1)[0]}", "JAX_NUM_PROCESSES": "2"}
+    return [{**common, **devices(2), "JAX_PROCESS_ID": str(index)} for index in range(2)]
 
 
 @contextlib.contextmanager
@@ -82,22 +76,15 @@ def start(tmp_path):
 
 @pytest.fixture(scope="module")
 def undisturbed(dataset, tmp_path_factory):
-    """What one host left (one-0.json), and two in its place (two-0.json, ...), once a runtime."""
-    made = {}
-
-    def undisturbed(through):
-        if through not in made:
-            made[through] = folder = tmp_path_factory.mktemp(through)
-            rehearsal, count = ALONE[through]
-            of_one = {"KAGGLE_REHEARSAL": rehearsal, **devices(count)}
-            with starting(folder) as start:
-                all_of_them = [start(of_one, dataset, folder / "one", 2)]
-                all_of_them += [start(given, dataset, folder / "two", 2) for given in told(through)]
-                for number, process in enumerate(all_of_them):
-                    assert process.wait(timeout=600) == 0, message(folder, number)
-        return made[through]
-
-    return undisturbed
+    """What one host left (one-0.json), and two in its place (two-0.json, ...)."""
+    folder = tmp_path_factory.mktemp("hosts")
+    one_host = {"KAGGLE_REHEARSAL": "tpu", **devices(4)}  # as many devices
+    with starting(folder) as start:
+        processes = [start(one_host, dataset, folder / "one", 2)]
+        processes += [start(variables, dataset, folder / "two", 2) for variables in two_hosts()]
+        for number, process in enumerate(processes):
+            assert process.wait(timeout=600) == 0, message(folder, number)
+    return folder
 
 
 def message(tmp_path, number):
@@ -105,9 +92,8 @@ def message(tmp_path, number):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("through", ["jax", "tensorflow"])
-def test_two_hosts_train_as_one_does(through, undisturbed):
-    folder = undisturbed(through)
+def test_two_hosts_train_as_one_does(undisturbed):
+    folder = undisturbed
     one = json.loads((folder / "one-0.json").read_text())
     for index in range(2):
         two = json.loads((folder / f"two-{index}.json").read_text())
@@ -119,24 +105,20 @@ def test_two_hosts_train_as_one_does(through, undisturbed):
         assert two["shapes"] == one["shapes"]
         assert two["features"] == pytest.approx(one["features"], rel=1e-3)
         assert np.allclose(two["predicted"], one["predicted"], atol=1e-3)
-        # the heads' first weights are drawn alike where Keras draws them from Python's dice
-        if through == "jax":
-            assert two["head"][-1]["val_loss"] == pytest.approx(
-                one["head"][-1]["val_loss"], abs=1e-2
-            )
+        assert two["head"][-1]["val_loss"] == pytest.approx(one["head"][-1]["val_loss"], abs=1e-2)
     assert (folder / "two-run" / "history.csv").is_file()
     runs = {json.loads((folder / f"two-{i}.json").read_text())["run"] for i in range(2)}
     assert len(runs) == 2, "the other host writes elsewhere"
 
 
-def assert_the_other_ends_with_a_word(through, dying, pair, folder):
+def assert_the_other_ends_with_a_word(dying, pair, folder):
     """Host `dying` of the pair kills itself; the log files are numbered from 0."""
     assert pair[dying].wait(timeout=600) == -signal.SIGKILL, message(folder, dying)
     begun = time.monotonic()
     code = pair[1 - dying].wait(timeout=cluster.HEARTBEAT + 30)
     assert time.monotonic() - begun < cluster.HEARTBEAT + 30
     words = message(folder, 1 - dying)
-    if dying == 0 and through == "jax" and code == -signal.SIGABRT:
+    if dying == 0 and code == -signal.SIGABRT:
         assert "another task died" in words, "JAX ends the process itself without host 0"
     else:
         assert code == HostsError.exit_code
@@ -146,25 +128,24 @@ def assert_the_other_ends_with_a_word(through, dying, pair, folder):
 
 @pytest.mark.long
 def test_a_host_that_dies_ends_host_0_with_a_word(dataset, tmp_path, start):
-    pair = [start(variables, dataset, tmp_path / "two", 2, 1) for variables in told("jax")]
-    assert_the_other_ends_with_a_word("jax", 1, pair, tmp_path)
+    pair = [start(variables, dataset, tmp_path / "two", 2, 1) for variables in two_hosts()]
+    assert_the_other_ends_with_a_word(1, pair, tmp_path)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("through, dying", [("jax", 0), ("tensorflow", 1)])
-def test_a_host_that_dies_ends_the_other_and_started_again_they_end_as_two_left_alone(
-    through, dying, dataset, undisturbed, tmp_path, start
+def test_when_host_0_dies_the_other_ends_and_started_again_they_end_as_two_left_alone(
+    dataset, undisturbed, tmp_path, start
 ):
     def both(*dying):
-        return [start(given, dataset, tmp_path / "cut", 2, *dying) for given in told(through)]
+        return [start(given, dataset, tmp_path / "cut", 2, *dying) for given in two_hosts()]
 
-    assert_the_other_ends_with_a_word(through, dying, both(dying), tmp_path)
+    assert_the_other_ends_with_a_word(0, both(0), tmp_path)
     for number, process in enumerate(both()):
         assert process.wait(timeout=600) == 0, message(tmp_path, 2 + number)
     for index in range(2):
         whole, cut = (
             json.loads(path.read_text())
-            for path in (undisturbed(through) / f"two-{index}.json", tmp_path / f"cut-{index}.json")
+            for path in (undisturbed / f"two-{index}.json", tmp_path / f"cut-{index}.json")
         )
         assert (whole["resumed"], cut["resumed"]) == (0, 1)
         for ours, theirs in zip(cut["tuned"], whole["tuned"], strict=True):
@@ -176,7 +157,7 @@ def test_a_host_0_that_does_not_answer_is_named_in_time():
     address = f"127.0.0.1:{ports(1)[0]}"
     begun = time.monotonic()
     with pytest.raises(HostsError, match=f"host 1 of 2: nothing answers at {address} within 1 s"):
-        cluster.join(ClusterSpec("jax", address, 2, 1), seconds=1)
+        cluster.join(ClusterSpec(address, 2, 1), seconds=1)
     assert time.monotonic() - begun < 10
     assert cluster.here() == Hosts()
 
@@ -185,7 +166,7 @@ def test_a_host_0_that_does_not_answer_is_named_in_time():
 def test_hosts_that_do_not_come_are_waited_for_in_vain_for_a_while():
     program = (
         "from petals import errors\nfrom petals.accelerators import cluster\n"
-        f"spec = cluster.ClusterSpec('jax', '127.0.0.1:{ports(1)[0]}', 2, 0)\n"
+        f"spec = cluster.ClusterSpec('127.0.0.1:{ports(1)[0]}', 2, 0)\n"
         "try: cluster.join(spec, seconds=10)\n"
         "except errors.HostsError as error: print(error)"
     )
