@@ -258,8 +258,8 @@ print(f"{backbone}: {total:,} parameters, {trainable:,} of them in the head")
 import numpy as np
 from IPython.display import display
 
+from petals.models.backbones import Weights
 from petals.models.build import find_backbone
-from petals.models.weights import Weights
 from petals.training.features import FeatureExtractor
 from petals.training.head import train_first_phase
 

@@ -134,7 +134,7 @@ class RunFolder:
     ) -> ModelCard:
         """Write the model, `classifier.h5`, and its card, `model_card.md`, for use after the run.
 
-        `weights`: from `petals.models.weights.Weights.origin`; `metrics`: from `write_metrics`;
+        `weights`: from `petals.models.backbones.Weights.origin`; `metrics`: from `write_metrics`;
         `whole`: with the backbone; otherwise only the head, with the digest of the backbone's
         unchanged weights.
         """

@@ -90,8 +90,8 @@ class _Measured:
         from petals.data.folds import divided
         from petals.data.shards import Split
         from petals.kaggle import cache_folder
+        from petals.models.backbones import Weights
         from petals.models.build import build, find_backbone
-        from petals.models.weights import Weights
         from petals.training.optimization import set_seed
 
         train, val = (Split.find(str(root), SIZE, part) for part in ("train", "val"))

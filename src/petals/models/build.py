@@ -12,7 +12,6 @@ import tensorflow as tf
 from tensorflow import keras
 
 from petals.errors import SettingError
-from petals.models import depths as features_of
 from petals.models import hub
 from petals.models.backbones import (
     BACKBONES,
@@ -20,10 +19,13 @@ from petals.models.backbones import (
     IMAGENET_MEAN,
     IMAGENET_STD,
     Backbone,
+    Weights,
+    parts,
 )
-from petals.models.weights import Weights
+from petals.models.depths import feature_maps
 
 HEAD = "head"
+POOLED = "pooled"  # the layer whose output the features are
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,7 @@ class Classifier:
     def depths(self) -> bool:
         """Whether the features come from several depths of the backbone."""
         last = self.features.layers[-1]
-        return last.name == features_of.POOLED and isinstance(last, keras.layers.Concatenate)
+        return last.name == POOLED and isinstance(last, keras.layers.Concatenate)
 
 
 def build(
@@ -84,8 +86,9 @@ def build_features(
 ) -> tuple[keras.Model, keras.Model]:
     """(a model from uint8 (n, size, size, 3) to features (n, width), the backbone within it).
 
-    `weights` as in `petals.models.weights.Weights.find`; `depths` as in
-    `petals.models.depths.features`.
+    `weights` as in `petals.models.backbones.Weights.find`. The features are those of the network's
+    last output, with `depths` also of up to four before it: the mean of each channel of a map; of
+    tokens, the class token, if there is one, followed by the mean over the patches.
     `hub_config`: the network of a preset, if it was saved. Raises `SettingError` for an unknown
     name or a size that the backbone cannot take, `WeightsError` for weights.
     """
@@ -99,7 +102,7 @@ def build_features(
     _correct_normalization(network)
     _share_statistics(network)
     images = keras.Input((size, size, 3), dtype="uint8", name="image")
-    pooled = features_of.features(network, preprocess(entry, images), depths)
+    pooled = _pooled_outputs(network, preprocess(entry, images), depths)
     return keras.Model(images, pooled, name="features"), network
 
 
@@ -121,6 +124,27 @@ def preprocess(entry: Backbone, images: Any) -> Any:
     name = "centre" if caffe else "preprocessing"
     pixels = keras.layers.Rescaling(scale, offset=offset, name=name)(images)
     return pixels[..., ::-1] if caffe else pixels  # VGG's weights come from Caffe: blue first
+
+
+def _pooled_outputs(network: keras.Model, pixels: Any, depths: bool) -> Any:
+    if depths:
+        outputs = keras.Model(network.inputs[0], feature_maps(network), name=network.name)(pixels)
+        return keras.layers.Concatenate(name=POOLED)([_pooled(each, network) for each in outputs])
+    named = isinstance(network.input, dict)  # some of keras_hub name their only input
+    output = network(dict.fromkeys(network.input, pixels) if named else pixels)
+    return _pooled(output, network, name=POOLED)
+
+
+def _pooled(output: Any, network: keras.Model, name: str | None = None) -> Any:
+    if len(output.shape) == 4:
+        return keras.layers.GlobalAveragePooling2D(name=name)(output)
+    if len(output.shape) == 2:  # pooled already
+        return output
+    # The shape does not tell: that of SigLIP's tokens has one more than there are.
+    registers = getattr(network, "num_register_tokens", None)
+    others = int(getattr(network, "use_class_token", False)) if registers is None else 1 + registers
+    mean = keras.layers.GlobalAveragePooling1D()(output[:, others:])
+    return keras.layers.Concatenate()([output[:, 0], mean]) if others else mean
 
 
 def _correct_normalization(network: keras.Model) -> None:
@@ -158,7 +182,7 @@ def set_trainable(classifier: Classifier, what: str, *, freeze_batch_norm: bool 
     statistics and scales unless `freeze_batch_norm` is off: batches of a few dozen images of
     one competition estimate them badly. Raises a `SettingError` that lists the blocks.
     """
-    layers = [part for layer in classifier.backbone.layers for part in features_of.parts(layer)]
+    layers = [part for layer in classifier.backbone.layers for part in parts(layer)]
     chosen = _chosen([layer for layer in layers if layer.weights], what)
     classifier.backbone.trainable = True
     for layer in layers:

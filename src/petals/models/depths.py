@@ -1,4 +1,4 @@
-"""Features of a backbone: its last maps or tokens, or those of several depths, averaged.
+"""The feature maps or tokens to average, at several depths of a network.
 
 The last layer of a network trained on ImageNet keeps what distinguishes its thousand classes.
 Earlier layers still contain the textures and shapes that distinguish flowers.
@@ -15,36 +15,11 @@ from typing import Any
 
 from tensorflow import keras
 
-POOLED = "pooled"  # the name of the layer whose output the features are
+from petals.models.backbones import parts
+
 # The share of convolutions before each depth; the last layer is added. In MobileNet these are the
 # ends of the blocks 7, 9, 11 and 12 of 13. Of a transformer, the share of its blocks.
 SHARES = (0.55, 0.7, 0.85, 0.925)
-
-
-def features(network: keras.Model, pixels: Any, depths: bool) -> Any:
-    """Features (batch, width) of a network's last output, with `depths` also of up to four before.
-
-    The mean of each channel of a map (batch, height, width, channels); of tokens (batch, tokens,
-    width), the class token, if there is one, followed by the mean over the patches.
-    """
-    if depths:
-        outputs = keras.Model(network.inputs[0], feature_maps(network), name=network.name)(pixels)
-        return keras.layers.Concatenate(name=POOLED)([_pooled(each, network) for each in outputs])
-    named = isinstance(network.input, dict)  # some of keras_hub name their only input
-    output = network(dict.fromkeys(network.input, pixels) if named else pixels)
-    return _pooled(output, network, name=POOLED)
-
-
-def _pooled(output: Any, network: keras.Model, name: str | None = None) -> Any:
-    if len(output.shape) == 4:
-        return keras.layers.GlobalAveragePooling2D(name=name)(output)
-    if len(output.shape) == 2:  # pooled already
-        return output
-    # The shape does not tell: that of SigLIP's tokens has one more than there are.
-    registers = getattr(network, "num_register_tokens", None)
-    others = int(getattr(network, "use_class_token", False)) if registers is None else 1 + registers
-    mean = keras.layers.GlobalAveragePooling1D()(output[:, others:])
-    return keras.layers.Concatenate()([output[:, 0], mean]) if others else mean
 
 
 def feature_maps(network: keras.Model) -> list[Any]:
@@ -90,14 +65,6 @@ def _bottlenecks(network: keras.Model) -> list[tuple[int, Any]]:
 
 def _list(tensors: Any) -> list[Any]:
     return list(tensors) if isinstance(tensors, list | tuple) else [tensors]
-
-
-def parts(layer: Any) -> list[Any]:
-    """The layers of a block that keras_hub makes one layer of; another layer is its only part."""
-    of_preset = type(layer).__module__.startswith("keras_hub.")
-    compound = of_preset and not layer._trainable_variables  # only its layers have variables
-    inner = layer._flatten_layers(include_self=False, recursive=False) if compound else ()
-    return list(inner) or [layer]
 
 
 def _tokens(network: keras.Model) -> list[Any]:

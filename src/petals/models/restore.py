@@ -7,9 +7,9 @@ from pathlib import Path
 from petals.errors import WeightsError
 from petals.kaggle import find_files, mounts, on_kaggle, runs_folder
 from petals.models import saved
+from petals.models.backbones import find_local_file
 from petals.models.build import Classifier, build
 from petals.models.card import ModelCard
-from petals.models.weights import find_local_file
 
 FILE = "classifier.h5"  # in the folder of a run
 AUTO = "auto"
@@ -54,7 +54,7 @@ def restore(path: str | Path, weights: str = AUTO) -> tuple[Classifier, ModelCar
     """The classifier in a model file, with its card.
 
     `weights`: for a file with only a head, the backbone's weights, as in
-    `petals.models.weights.Weights.find`; "auto" first looks for the file that the run used.
+    `petals.models.backbones.Weights.find`; "auto" first looks for the file that the run used.
     Raises `WeightsError` for a damaged file, and for other weights than the head was trained on.
     """
     card, whole = saved.read_card(path)

@@ -57,7 +57,7 @@ class FeatureExtractor:
     """Computes the features of a split, or reads those that an earlier run stored.
 
     `model` maps uint8 images to features, with the weights that it has at the first call; `key`
-    names them, as `petals.models.weights.Weights.key` does; `progress` gets ("features", images
+    names them, as `petals.models.backbones.Weights.key` does; `progress` gets ("features", images
     done, images in all).
     """
 

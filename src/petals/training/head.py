@@ -74,12 +74,11 @@ def train_head(
     """Train the softmax head on stored features and put it into the classifier.
 
     `settings`: 02_train's dropout, label_smoothing, weight_decay, seed and fine_tune; if that is
-    "none", also its schedule and learning_rate, which otherwise are the second phase's.
-    `keep_best`: the weights of the best epoch, not of the last one. Every view counts as a separate
-    image. Every host does the whole job, and host 0's head is used.
+    "none", also its schedule and learning_rate. `keep_best`: the weights of the best epoch, not of
+    the last. Every host does the whole job, and host 0's head is used.
     """
     check_labels(classifier, train.labels, val.labels)
-    values = train.values.reshape(-1, train.values.shape[-1])
+    values = train.values.reshape(-1, train.values.shape[-1])  # a row for each view
     labels = np.repeat(train.labels, train.values.shape[1])
     classes = classifier.head.units
     head = _model(values.shape[-1], classes, settings["dropout"])

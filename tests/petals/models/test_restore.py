@@ -7,10 +7,10 @@ import pytest
 from petals import storage
 from petals.errors import WeightsError
 from petals.models import saved
+from petals.models.backbones import Weights
 from petals.models.build import build, find_backbone
 from petals.models.card import ModelCard, parse
 from petals.models.restore import find_model, restore
-from petals.models.weights import Weights
 
 NAMES = ("blue", "red", "yellow")
 

@@ -6,8 +6,7 @@ from tensorflow import keras
 from petals.errors import WeightsError
 from petals.models import build as build_module
 from petals.models import saved as saved_module
-from petals.models.backbones import Backbone
-from petals.models.weights import Weights
+from petals.models.backbones import Backbone, Weights
 
 
 def build(name="SmallNet", classes=3):

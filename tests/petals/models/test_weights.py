@@ -2,9 +2,8 @@ import numpy as np
 import pytest
 
 from petals.errors import WeightsError
-from petals.models import weights
-from petals.models.backbones import Backbone
-from petals.models.weights import Weights
+from petals.models import backbones as weights
+from petals.models.backbones import Backbone, Weights
 
 MOBILENET = Backbone("MobileNet-0.25")
 
