@@ -141,6 +141,7 @@ def test_credentials_do_not_leave_the_desk(folder, push):
         push(folder)
 
 
+@pytest.mark.usefixtures("kaggle")
 def test_what_kaggle_cannot_unpack_fails_at_once(folder, push):
     (folder / "broken.zip").write_text("no archive")
     with pytest.raises(errors.RefusedError, match=r"could not make .* usable: it is failed"):
