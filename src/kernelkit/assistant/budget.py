@@ -22,22 +22,22 @@ class Budget:
         self, path: Path, *, hours: float = 0.0, pushes: int = 0, submissions: int = 0
     ) -> None:
         self.path, self._lock = path, path.with_suffix(".lock")  # which other servers hold, too
-        self.given = {"hours": hours, "pushes": pushes, "submissions": submissions}
+        self.limits = {"hours": hours, "pushes": pushes, "submissions": submissions}
 
-    def left(self) -> dict[str, float]:
+    def remaining(self) -> dict[str, float]:
         """What is left of each today; raises `CapacityError` if the file is damaged."""
         spent = self._spent()
-        return {name: max(0, given - spent[name]) for name, given in self.given.items()}
+        return {name: max(0, limit - spent[name]) for name, limit in self.limits.items()}
 
     def spend(self, **sums: float) -> None:
         """Take these sums off; raises `CapacityError` where too little is left."""
         with files.locked(self._lock):
-            left = self.left()
+            remaining = self.remaining()
             for name, value in sums.items():
-                if not 0 <= value <= left[name]:  # NaN is neither
+                if not 0 <= value <= remaining[name]:  # NaN is neither
                     raise CapacityError(
-                        f"today's budget has {left[name]:g} {name} left and this takes {value:g}: "
-                        f"ask the person who started the server (kernelkit mcp --{name})"
+                        f"today's budget has {remaining[name]:g} {name} left and this takes "
+                        f"{value:g}: ask the person who started the server (kernelkit mcp --{name})"
                     )
             self._add(sums, 1)
 
@@ -52,7 +52,7 @@ class Budget:
         files.write_text(self.path, json.dumps({"day": _today(), **spent}) + "\n")
 
     def _spent(self) -> dict[str, float]:
-        nothing = dict.fromkeys(self.given, 0.0)
+        nothing, day = dict.fromkeys(self.limits, 0.0), ""
         try:
             content = json.loads(self.path.read_text(encoding="utf-8"))
             day = datetime.date.fromisoformat(content["day"]).isoformat()
@@ -60,8 +60,8 @@ class Budget:
         except FileNotFoundError:
             return nothing
         except (OSError, ValueError, KeyError, TypeError):
-            day, spent = "", {"": -1.0}
-        if not all(0 <= value < math.inf for value in spent.values()):
+            spent = {}
+        if not spent or not all(0 <= value < math.inf for value in spent.values()):
             raise CapacityError(
                 f"{self.path} should say what was spent today and cannot be read, so that nothing "
                 "may be spent: ask the person who started the server to correct or to delete it"

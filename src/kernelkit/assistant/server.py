@@ -127,7 +127,7 @@ class Tools:
 
     async def budget(self) -> dict[str, float]:
         """The session hours, pushes and submissions that are left today (UTC)."""
-        return self._budget.left()
+        return self._budget.remaining()
 
     async def _run(self, words: Sequence[str], minutes: float) -> Answer:
         return await calls.run(self._root, words, minutes)

@@ -183,8 +183,7 @@ def listing(**options: Unpack[CommandOptions]) -> list[tuple[int, str]]:
         state, push = item.state_in(context), item.push_in(context)
         reference = push.reference if push and push.version else ""
         words = "  ".join(filter(None, [str(item.number), state, reference, item.words]))
-        facts = {"number": item.number, "state": state, "added": item.added, "push": reference}
-        context.events("status", words, **facts)
+        context.events("status", words, number=item.number, state=state, push=reference)
         states.append((item.number, state))
     if not states:
         context.events("status", "the queue is empty")

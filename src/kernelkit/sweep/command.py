@@ -51,7 +51,7 @@ def sweep(file: Path, parameters: Iterable[str] = (), options: SweepOptions | No
             _run(progress)
         return folder.path
     with folder.locked():
-        folder.claim(name, specification.notebook.name, specification.varying)
+        folder.claim(name, specification.varying)
         if options.force and not options.kaggle:  # a session's runs replace those that are here
             for run in specification.runs or [run for run, _ in folder.recorded()]:
                 folder.clear(run)

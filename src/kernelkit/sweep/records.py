@@ -99,13 +99,13 @@ class SweepFolder:
             if path.name not in keep:
                 shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
 
-    def take_over(self, other: SweepFolder, wanted: Container[str] | None) -> list[str]:
-        """Copy the runs with results from another folder, or the `wanted` of them; returns their
-        ids."""
+    def take_over(self, other: SweepFolder, ids: Container[str] | None) -> list[str]:
+        """Copy the runs with results from another folder, or those of these `ids`; returns the ids
+        of the copies."""
         copied = []
         for run, record in other.recorded():
-            wants = wanted is None or run.id in wanted
-            if wants and record.state in WITH_RESULTS and self.record(run) != record:
+            named = ids is None or run.id in ids
+            if named and record.state in WITH_RESULTS and self.record(run) != record:
                 self.clear(run)
                 without = shutil.ignore_patterns(STATE)  # without it, the run counts as not done
                 place = self.run_folder(run)
@@ -114,7 +114,7 @@ class SweepFolder:
                 copied.append(run.id)
         return copied
 
-    def claim(self, name: str, notebook: str, varying: Iterable[str] = ()) -> None:
+    def claim(self, name: str, varying: Iterable[str] = ()) -> None:
         """Mark the folder as this sweep's, whose runs differ in the parameters `varying`.
 
         Raises `ParameterError` if it has another sweep, another version's sweep, or other files.
@@ -129,7 +129,7 @@ class SweepFolder:
                 raise self._not_this_sweeps(f"has the sweep {earlier['name']!r}")
             if earlier["version"] != VERSION:
                 raise self._not_this_sweeps("was written by another version of the kit")
-        content = {"version": VERSION, "name": name, "notebook": notebook, "varying": [*varying]}
+        content = {"version": VERSION, "name": name, "varying": [*varying]}
         files.write_text(marker, json.dumps(content) + "\n")
 
     def _not_this_sweeps(self, reason: str) -> ParameterError:

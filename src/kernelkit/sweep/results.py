@@ -20,8 +20,6 @@ from kernelkit.sweep import records
 from kernelkit.sweep.records import Record, SweepFolder
 from kernelkit.sweep.specification import PlannedRun, Specification
 
-IN_JSON = ("id", "state", "parameters", "metrics", "seconds", "error", "report", "curve")
-
 
 def gather(
     folder: SweepFolder,
@@ -95,7 +93,7 @@ def write(page: RunsPage) -> None:
         "score": page.shown.score,
         "minimize": page.shown.minimize,
         "varying": page.columns,
-        "runs": [{key: getattr(run, key) for key in IN_JSON} for run in page.runs],
+        "runs": [vars(run) for run in page.runs],
     }
     files.write_text(page.folder / trail.RESULTS, json.dumps(content, indent=1) + "\n")
     files.write_text(page.folder / trail.INDEX, page.html(trail.way_back(page.folder)))

@@ -51,7 +51,7 @@ class Search:
             import optuna
         except ImportError:
             raise ParameterError("a search needs Optuna: pip install optuna") from None
-        self.optuna = optuna
+        self.optuna, self._states = optuna, optuna.trial.TrialState
         self.optuna.logging.set_verbosity(self.optuna.logging.WARNING)
         self.sweep, self.folder, self.runs = sweep, folder, runs
         self.trials: int = sweep.search["trials"]
@@ -103,10 +103,6 @@ class Search:
             if trial.should_prune():
                 return f"behind the others after {step + 1} epochs"
         return ""
-
-    @property
-    def _states(self) -> Any:
-        return self.optuna.trial.TrialState
 
     def _waiting(self) -> int:
         """The number of points that are to be run again."""

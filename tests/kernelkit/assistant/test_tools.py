@@ -76,11 +76,11 @@ def test_nothing_is_spent_without_a_budget_for_it(repository):
 def test_a_server_that_starts_again_has_what_is_left_of_the_day(repository, monkeypatch):
     budget(repository, hours=2, pushes=3).spend(hours=0.5, pushes=1)
     again = budget(repository, hours=2, pushes=1)
-    assert again.left() == {"hours": 1.5, "pushes": 0, "submissions": 0}
+    assert again.remaining() == {"hours": 1.5, "pushes": 0, "submissions": 0}
     with pytest.raises(CapacityError, match="0 pushes left"):
         again.spend(pushes=1)
     monkeypatch.setattr("kernelkit.assistant.budget._today", lambda: "9999-01-01")
-    assert again.left()["pushes"] == 1
+    assert again.remaining()["pushes"] == 1
 
 
 @pytest.mark.parametrize(

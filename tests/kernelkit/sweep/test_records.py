@@ -46,7 +46,7 @@ def test_a_folder_of_another_version_is_refused_and_left_alone(sweeps):
     marker = files.write_text(sweeps.runs / records.SWEEP, '{"version": 1, "name": "tiny"}')
 
     with pytest.raises(ParameterError, match="was written by another version of the kit"):
-        SweepFolder(sweeps.runs).claim("tiny", "tiny.py")
+        SweepFolder(sweeps.runs).claim("tiny")
     assert marker.read_text() == '{"version": 1, "name": "tiny"}'
 
 
@@ -55,22 +55,22 @@ def test_a_folder_of_something_else_is_refused(sweeps):
     (sweeps.runs / "thesis.tex").write_text("years of work")
 
     with pytest.raises(ParameterError, match="has files that are not a sweep's"):
-        SweepFolder(sweeps.runs).claim("tiny", "tiny.py")
+        SweepFolder(sweeps.runs).claim("tiny")
 
 
 def test_a_folder_whose_claim_was_killed_is_taken(sweeps):
     files.write_text(sweeps.runs / f".{records.SWEEP}.a1b2c3.part", "{")
 
-    SweepFolder(sweeps.runs).claim("tiny", "tiny.py")
+    SweepFolder(sweeps.runs).claim("tiny")
 
     assert (sweeps.runs / records.SWEEP).is_file()
 
 
 def test_a_folder_of_another_sweep_is_refused(sweeps):
-    SweepFolder(sweeps.runs).claim("tiny", "tiny.py")
+    SweepFolder(sweeps.runs).claim("tiny")
 
     with pytest.raises(ParameterError, match="has the sweep 'tiny'"):
-        SweepFolder(sweeps.runs).claim("other", "tiny.py")
+        SweepFolder(sweeps.runs).claim("other")
 
 
 def test_two_sweeps_on_one_folder_the_second_says_so_and_stops(sweeps):

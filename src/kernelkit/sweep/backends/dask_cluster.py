@@ -51,12 +51,12 @@ def run_on_dask(progress: SweepProgress, address: str) -> None:
         raise NetworkError(f"no Dask scheduler at {address}: {error}") from None
     sweep, report, lost = progress.specification, progress.options.report, 0
     text = nbformat.writes(document.strip(document.read(sweep.notebook)))
-    own = replace(sweep, workers=1, runs=())
+    single = replace(sweep, workers=1, runs=())
     with client:
         if not client.nthreads():
             click.echo(f"no workers at {address} yet: waiting for them", file=progress.stream)
         futures = {
-            client.submit(run_on_worker, own, text, dict(run.overrides), report, pure=False): run
+            client.submit(run_on_worker, single, text, dict(run.overrides), report, pure=False): run
             for run in progress.remaining
         }
         for future in as_completed(futures):

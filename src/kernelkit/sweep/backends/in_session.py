@@ -85,9 +85,9 @@ def _tell(sweep: Specification, folder: SweepFolder, run: PlannedRun, record: Re
 def _take_over(sweep: Specification, folder: SweepFolder, runs: Sequence[PlannedRun]) -> None:
     """Copy from attached outputs of earlier sessions their runs, trials and shared files."""
     copied, inputs = 0, Path(os.environ.get(INPUT_ROOT, "/kaggle/input"))
-    wanted = None if sweep.search else [run.id for run in runs]
+    ids = None if sweep.search else [run.id for run in runs]
     for place in sorted(inputs.rglob(FOLDER)):
-        copied += len(folder.take_over(SweepFolder(place), wanted))
+        copied += len(folder.take_over(SweepFolder(place), ids))
         if (place / KEPT).is_dir():
             shutil.copytree(place / KEPT, folder.path / KEPT, dirs_exist_ok=True)
         if sweep.search and (place / STORAGE).is_file():

@@ -46,11 +46,11 @@ def run_on_kaggle(progress: SweepProgress) -> None:
         base = _on(_kind(search.any_point(sweep)), base)
         _check_search(sweep, base)
         progress.runs[:] = search.points(folder, sweep)
-        again = folder.remaining(progress.runs, options.retry_failed)
-        progress.take_up_search(len(progress.runs) - len(again))
-        if not (options.force or again) and len(progress.runs) >= sweep.search["trials"]:
+        unfinished = folder.remaining(progress.runs, options.retry_failed)
+        progress.take_up_search(len(progress.runs) - len(unfinished))
+        if not (options.force or unfinished) and len(progress.runs) >= sweep.search["trials"]:
             return
-        kernels = [SessionKernel(progress, again, base)]
+        kernels = [SessionKernel(progress, unfinished, base)]
     else:
         kernels = _kernels(progress, base)
     failure: KernelkitError | None = None
@@ -120,8 +120,10 @@ def _session(kernel: SessionKernel) -> None:
             )
         finally:
             _bring_home(kernel, home / in_session.FOLDER)
-    made = [run for run in kernel.runs if progress.folder.record(run).state in records.WITH_RESULTS]
-    if kernel.runs and not made and not options.dry_run:
+    finished = [
+        run for run in kernel.runs if progress.folder.record(run).state in records.WITH_RESULTS
+    ]
+    if kernel.runs and not finished and not options.dry_run:
         raise RunFailedError(
             f"the session made none of its {len(kernel.runs)} runs: its log says why; --timeout "
             "gives it more time"
@@ -132,9 +134,8 @@ def _bring_home(kernel: SessionKernel, output: Path) -> None:
     """Move the runs with results from a session's output, and for a search its trials."""
     progress = kernel.progress
     sweep, folder = progress.specification, progress.folder
-    moved = folder.take_over(
-        SweepFolder(output), None if sweep.search else [run.id for run in kernel.runs]
-    )
+    ids = None if sweep.search else [run.id for run in kernel.runs]
+    moved = folder.take_over(SweepFolder(output), ids)
     if sweep.search:
         progress.runs[:] = search.points(folder, sweep)
         if (trials := output / STORAGE).is_file():

@@ -95,7 +95,7 @@ def test_an_interrupted_run_has_its_checkpoints_and_no_result(folder, run, work,
 
 @pytest.mark.parametrize("force", [True, False])
 def test_force_starts_from_nothing(sweeps, folder, run, monkeypatch, force):
-    folder.claim("tiny", "tiny.py")
+    folder.claim("tiny")
     leave(folder, run, records.PENDING)
     launcher = Launcher()
     monkeypatch.setattr(launchers, "launcher", lambda *_: launcher)
