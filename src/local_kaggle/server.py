@@ -107,7 +107,6 @@ class LocalKaggle(Settings):
                 raise LocalKaggleError(message, CANNOT_WRITE) from None
             opened.callback(state.store.close)
             opened.callback(Serving(build_app(state), listener).start().stop)
-            opened.callback(state.reruns.close)
             opened.callback(state.sessions.close)
             self._state, self._open = state, opened.pop_all()
         return self
@@ -128,7 +127,7 @@ class LocalKaggle(Settings):
 
         `submission` is the number that CreateCodeSubmission answers with. Right without serving.
         """
-        return reruns.read(self.root / reruns.FOLDER / str(submission))
+        return reruns.read(reruns.folder_of(self.root, submission))
 
     def key(self, user: str = DEFAULT_USER) -> str:
         """The legacy key of `user`. Raises LocalKaggleError for a user it does not know."""

@@ -13,7 +13,6 @@ from pathlib import Path
 from urllib.parse import quote
 
 from local_kaggle.catalogue import Catalogue
-from local_kaggle.execution.reruns import Reruns
 from local_kaggle.execution.sessions import Sessions
 from local_kaggle.faults.schedule import FaultSchedule
 from local_kaggle.limits import ServerLimits
@@ -63,7 +62,6 @@ class ServerState:
         self.links: dict[str, tuple[Path, float]] = {}
         """By its token: the file that a link leads to, and when it expires."""
         self.sessions = Sessions(self.root, self.store, self.limits)
-        self.reruns = Reruns(self.root, self.sessions.image)
         shutil.rmtree(self.root / "archives", ignore_errors=True)  # no link leads there any more
 
     @property

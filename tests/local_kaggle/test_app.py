@@ -36,7 +36,7 @@ def test_it_has_every_method_that_the_clients_own_tests_call():
 def test_a_malformed_request_is_refused(context):
     url = f"{context.kaggle.url}/api/v1/kernels.KernelsApiService/GetKernel"
     auth = ("tester", context.kaggle.key())
-    for body in ("{", "[1]", '{"userName": {"a": 1}, "kernelSlug": 3}'):
+    for body in ("{", "[1]"):
         assert requests.post(url, data=body, auth=auth, timeout=5).status_code == 400
 
 

@@ -42,8 +42,7 @@ METRICS: dict[str, tuple[str, dict[str, Any]]] = {
     "log_loss": ("log_loss", {"labels": [0, 1]}),
     "roc_auc": ("roc_auc_score", {}),
 }
-LOWER = ("mae", "rmse", "rmsle")  # better when lower, as are scikit-learn's of these endings:
-LOWER_ENDINGS = ("_error", "_loss", "_deviance")
+LOWER_ENDINGS = ("_error", "_loss", "_deviance")  # of metrics that are better when lower
 
 
 class SubmissionError(Exception):
@@ -77,7 +76,7 @@ def read_rules(file: Path) -> ScoringRules:
 
 def lower_is_better(metric: str) -> bool:
     """Whether the lowest value of this metric is the best one."""
-    return metric in LOWER or metric.endswith(LOWER_ENDINGS)
+    return METRICS.get(metric, (metric, {}))[0].endswith(LOWER_ENDINGS)
 
 
 def score(submission: Path, file: Path, *, hidden: bool = False) -> float:

@@ -23,14 +23,12 @@ from local_kaggle.competitions.scoring import (
     read_rules,
     score,
 )
-from local_kaggle.execution.reruns import read
+from local_kaggle.execution import reruns
 from local_kaggle.files import storage
 from local_kaggle.kernels import kernels, outputs, saving
 from local_kaggle.state import ServerState
 
 DAY = 24 * 3600.0
-# The states of the submissions in each group of a list; here nobody selects any.
-STATES = {"ALL": ("PENDING", "COMPLETE", "ERROR"), "SUCCESSFUL": ("COMPLETE",), "SELECTED": ()}
 HEADER = (
     "Rank",
     "TeamId",
@@ -72,7 +70,7 @@ def submit_code(state: ServerState, request: Message) -> Json:
     plan = saving.rerun_plan(state, version, request.competition_name) if hidden else None
     answer = _enter(state, request, name, path)
     if plan:
-        state.reruns.start(answer["ref"], plan, name)
+        state.sessions.rerun(answer["ref"], plan, name)
     return answer
 
 
@@ -89,10 +87,8 @@ def get(state: ServerState, request: Message) -> Json:
 @answers(types.ApiListSubmissionsRequest)
 def list_submissions(state: ServerState, request: Message) -> Json:
     """The user's own, newest first."""
-    states = STATES[request.group.name.rpartition("_")[2]]
-    rows = [settled(state, row) for row in _of(state, request.competition_name)]
-    entries = [_entry(row) for row in rows if row["status"] in states]
-    return listing(state, request, "submissions", entries)
+    rows = _of(state, request.competition_name)
+    return listing(state, request, "submissions", [_entry(settled(state, row)) for row in rows])
 
 
 @answers(types.ApiGetSubmissionLimitsRequest)
@@ -108,8 +104,8 @@ def settled(state: ServerState, row: sqlite3.Row) -> sqlite3.Row:
     """A submission with its score, which is worked out once it is asked for and is due."""
     if row["status"] != "PENDING" or time.time() < row["created"] + state.limits.score_seconds:
         return row
-    folder = state.reruns.folder(row["id"])
-    rerun = read(folder)
+    folder = reruns.folder_of(state.root, row["id"])
+    rerun = reruns.read(folder)
     if rerun is None and folder.is_dir():  # it runs still
         return row
     status, public, failure = "ERROR", None, None

@@ -62,18 +62,17 @@ def install() -> None:
         mode: str,
         flags: int = 0,
         dont_inherit: bool = False,
-        optimize: int = -1,
-        **more: Any,
+        **options: Any,
     ) -> Any:
         text = source.decode("utf-8", "replace") if isinstance(source, bytes) else source
         installed = "-packages" in str(filename)  # their compiled files outlive the session
-        if installed or not (isinstance(text, str) and ANY in text):
-            return plain(source, filename, mode, flags, dont_inherit, optimize, **more)
+        if installed or not isinstance(text, str) or ANY not in text:
+            return plain(source, filename, mode, flags, dont_inherit, **options)
         # This function's own flags are none: a caller's are in `flags`, or it has none either.
-        tree = plain(source, filename, mode, flags | ast.PyCF_ONLY_AST, True, optimize, **more)
+        tree = plain(source, filename, mode, flags | ast.PyCF_ONLY_AST, True, **options)
         tree = ast.fix_missing_locations(SessionPaths(mounts).visit(tree))
         if flags & ast.PyCF_ONLY_AST:
             return tree
-        return plain(tree, filename, mode, flags, True, optimize, **more)
+        return plain(tree, filename, mode, flags, True, **options)
 
     builtins.compile = moved

@@ -10,7 +10,7 @@ import json
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from local_kaggle.execution import gateways
@@ -35,7 +35,7 @@ OF_GATEWAY = {
     "INVALID_SUBMISSION": "Submission Format Error",
 }
 KAGGLE_ERROR = "Kaggle Error"  # what the host's own code did
-FOLDER, TRUTH = "reruns", "rerun.json"
+TRUTH = "rerun.json"
 
 
 @dataclass(frozen=True)
@@ -51,54 +51,35 @@ class Rerun(Outcome):
     file: str = ""
 
 
-class Reruns:
-    """The reruns of one server, each in a thread. Thread-safe."""
+def folder_of(root: Path, submission: int) -> Path:
+    """Where the rerun of a submission keeps its files, below the root of the server."""
+    return root / "reruns" / str(submission)
 
-    def __init__(self, root: Path, image: Callable[[], Path]) -> None:
-        self._root, self._image = root / FOLDER, image
-        self._threads: dict[int, threading.Thread] = {}
-        self._stop = threading.Event()
 
-    def folder(self, submission: int) -> Path:
-        """Where a submission's rerun keeps its files."""
-        return self._root / str(submission)
-
-    def start(self, submission: int, plan: SessionPlan, file: str) -> None:
-        """Run `plan` again, its sources hidden already, and look for the output `file`."""
-        folder = self.folder(submission)
-        folder.mkdir(parents=True, exist_ok=True)  # from here on the submission waits for its end
-        plan = replace(plan, folder=folder)
-        thread = threading.Thread(target=self._live, args=(plan, file), name=f"rerun-{submission}")
-        self._threads[submission] = thread
-        thread.start()
-
-    def close(self) -> None:
-        """Kill all reruns."""
-        self._stop.set()
-        for thread in list(self._threads.values()):
-            thread.join()
-
-    def _live(self, plan: SessionPlan, file: str) -> None:
-        began = time.monotonic()
-        outcome = run(plan, self._image, self._stop)
-        working = plan.folder / (gateways.FOLDER if plan.gateway else "") / "working"
-        message, why = "", outcome.why
-        if outcome.state != "COMPLETE":
-            message = PAST.get(outcome.limit, EXCEPTION)
-        elif plan.gateway:
-            message, why = _verdict(working)
-        if not message and not (working / file).is_file():
-            message, why = NO_FILE, f"the run left no {file}"
-        truth = asdict(outcome) | {
-            "why": why,
-            "message": message,
-            "seconds": time.monotonic() - began,
-            "folder": str(plan.folder),
-            "file": str(working / file),
-        }
-        part = plan.folder / f"{TRUTH}.part"
-        part.write_text(json.dumps(truth))
-        part.replace(plan.folder / TRUTH)
+def run_again(
+    plan: SessionPlan, image: Callable[[], Path], stop: threading.Event, file: str
+) -> None:
+    """Run a plan, its sources hidden already, and record what came of it and its output `file`."""
+    began = time.monotonic()
+    outcome = run(plan, image, stop)
+    working = plan.folder / (gateways.FOLDER if plan.gateway else "") / "working"
+    message, why = "", outcome.why
+    if outcome.state != "COMPLETE":
+        message = PAST.get(outcome.limit, EXCEPTION)
+    elif plan.gateway:
+        message, why = _verdict(working)
+    if not message and not (working / file).is_file():
+        message, why = NO_FILE, f"the run left no {file}"
+    truth = asdict(outcome) | {
+        "why": why,
+        "message": message,
+        "seconds": time.monotonic() - began,
+        "folder": str(plan.folder),
+        "file": str(working / file),
+    }
+    part = plan.folder / f"{TRUTH}.part"
+    part.write_text(json.dumps(truth))
+    part.replace(plan.folder / TRUTH)
 
 
 def _verdict(working: Path) -> tuple[str, str]:

@@ -5,8 +5,12 @@ from __future__ import annotations
 import shutil
 import threading
 import time
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+from local_kaggle.execution import reruns
 from local_kaggle.execution.image import build_image
 from local_kaggle.execution.running import Outcome, SessionPlan, run
 from local_kaggle.limits import Kind, ServerLimits
@@ -17,12 +21,13 @@ STOPPED = "the local Kaggle was stopped while this ran"
 
 
 class Sessions:
-    """Runs versions, each in a thread and a process of its own. Thread-safe."""
+    """Runs versions and reruns, each in a thread and a process of its own. Thread-safe."""
 
     def __init__(self, root: Path, store: Store, limits: ServerLimits) -> None:
         self._root, self._store, self._limits = root, store, limits
         self.closing = False
         self._python: Path | None = None
+        # By version; a rerun has the number of its submission below zero.
         self._running: dict[int, tuple[threading.Event, threading.Thread]] = {}
         self._building = threading.Lock()
         # When they ended nobody knows: no time is counted for them.
@@ -51,13 +56,23 @@ class Sessions:
         insert = "INSERT INTO sessions VALUES (?, ?, ?, ?, 'QUEUED', NULL, ?, NULL, NULL)"
         self._store.change(insert, version, user, kind, plan.limit_seconds, time.time())
         stop = threading.Event()
-        thread = threading.Thread(
-            target=self._live, args=(version, plan, stop), name=f"session-{version}"
-        )
-        self._running[version] = stop, thread
+        self._start(version, stop, self._live, version, plan, stop)
+
+    def rerun(self, submission: int, plan: SessionPlan, file: str) -> None:
+        """Run a plan again for the score of a submission, which is its output `file`."""
+        plan = replace(plan, folder=reruns.folder_of(self._root, submission))
+        plan.folder.mkdir(parents=True)  # from here on the submission waits for its end
+        stop = threading.Event()
+        self._start(-submission, stop, reruns.run_again, plan, self.image, stop, file)
+
+    def _start(
+        self, number: int, stop: threading.Event, target: Callable[..., None], *arguments: Any
+    ) -> None:
+        thread = threading.Thread(target=target, args=arguments, name=f"session {number}")
+        self._running[number] = stop, thread
         thread.start()
 
-    def stop(self, version: int) -> None:
+    def _stop(self, version: int) -> None:
         """Kill the session of a version, if it is alive, and wait until it is gone."""
         if session := self._running.pop(version, None):
             stop, thread = session
@@ -66,7 +81,7 @@ class Sessions:
 
     def remove(self, version: int) -> None:
         """Stop a session and remove its folders; the time that it took still counts."""
-        self.stop(version)
+        self._stop(version)
         shutil.rmtree(self.folder(version), ignore_errors=True)
 
     def close(self) -> None:
@@ -75,7 +90,7 @@ class Sessions:
         for stop, _ in list(self._running.values()):
             stop.set()
         for version in list(self._running):
-            self.stop(version)
+            self._stop(version)
 
     def _live(self, version: int, plan: SessionPlan, stop: threading.Event) -> None:
         outcome = Outcome("CANCEL_ACKNOWLEDGED")

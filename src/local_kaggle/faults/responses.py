@@ -21,18 +21,19 @@ CHUNK = 64 * 1024
 SHORT_BY = 7  # bytes that WRONG_LENGTH leaves out
 EVENTS_BEFORE_DROP = 3
 FLUSH_SECONDS = 0.05
-
 EXPIRED = (
     "<?xml version='1.0' encoding='UTF-8'?><Error><Code>ExpiredToken</Code>"
     "<Message>Invalid argument.</Message><Details>The provided token has expired.</Details></Error>"
 )
-_PAGES = {
-    FaultKind.THROTTLED: (429, "<html><title>Too many requests</title></html>"),
-    FaultKind.HTML: (200, "<!DOCTYPE html><html><title>Kaggle</title></html>"),
-    FaultKind.ERROR_502: (502, "<html><title>502 Server Error</title></html>"),
+_BACKEND_ERROR = {"message": "Backend error", "status": "INTERNAL"}
+_ANSWERS = {
+    FaultKind.THROTTLED: HTMLResponse("<html><title>Too many requests</title></html>", 429),
+    FaultKind.HTML: HTMLResponse("<!DOCTYPE html><html><title>Kaggle</title></html>"),
+    FaultKind.ERROR_500: JSONResponse({"error": {"code": 500, **_BACKEND_ERROR}}, 500),
+    FaultKind.ERROR_502: HTMLResponse("<html><title>502 Server Error</title></html>", 502),
+    FaultKind.ERROR_503: JSONResponse({"error": {"code": 503, **_BACKEND_ERROR}}, 503),
+    FaultKind.EXPIRED_LINK: Response(EXPIRED, 400, media_type="application/xml"),
 }
-
-
 _fault: ContextVar[Fault | None] = ContextVar("fault", default=None)
 
 
@@ -89,21 +90,14 @@ async def instead(state: ServerState) -> Response | None:
     fault = _fault.get()
     if fault is None:
         return None
-    if fault.kind in _PAGES:
-        status, text = _PAGES[fault.kind]
-        return HTMLResponse(text, status)
     if fault.kind is FaultKind.THROTTLED_RETRY_AFTER:
         answer = {"code": 429, "message": "Too many requests"}
         return JSONResponse(answer, 429, {"Retry-After": f"{max(1, round(fault.seconds))}"})
-    if fault.kind in (FaultKind.ERROR_500, FaultKind.ERROR_503):
-        code = int(fault.kind)
-        error = {"code": code, "message": "Backend error", "status": "INTERNAL"}
-        return JSONResponse({"error": error}, code)
-    if fault.kind is FaultKind.EXPIRED_LINK:
-        return Response(EXPIRED, 400, media_type="application/xml")
     if fault.kind is FaultKind.HANG:
         await silence(fault.seconds, state)
-    return Unanswered() if fault.kind in (FaultKind.HANG, FaultKind.RESET) else None
+    if fault.kind in (FaultKind.HANG, FaultKind.RESET):
+        return Unanswered()
+    return _ANSWERS.get(fault.kind)
 
 
 async def _broken(

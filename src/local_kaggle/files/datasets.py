@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
 from kagglesdk.datasets.types import dataset_api_service as types
-from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from local_kaggle.api.wire import Json, Message, answers, file_entries, listing, masked, moment
@@ -84,20 +81,9 @@ def metadata(state: ServerState, request: Message) -> Json:
 @answers(types.ApiCreateDatasetRequest)
 def create(state: ServerState, request: Message) -> Json:
     """Create a dataset; a name that is taken is refused in `error`."""
-    owner, slug = (request.owner_slug or state.user).lower(), (request.slug or "").lower()
-    if not state.is_user(owner):
-        raise HTTPException(403, "Permission 'datasets.create' was denied")
-    name = f"datasets/{owner}/{slug}"
-    with pages.changing:
-        error = None
-        if not re.fullmatch(r"[a-z0-9][a-z0-9_-]{5,49}", slug):
-            error = "The slug must be between 6 and 50 letters, digits and hyphens."
-        elif pages.taken(state, name):
-            error = f'The requested title "{request.title}" is already in use by a dataset.'
-        if error:
-            return {"status": "error", "error": error}
-        fields = masked(request, FIELDS) | {"keywords": list(request.category_ids)}
-        return _created(state, pages.create(state, name, fields, request))
+    name = f"datasets/{request.owner_slug or state.user}/{request.slug}".lower()
+    fields = masked(request, FIELDS) | {"keywords": list(request.category_ids)}
+    return pages.create(state, name, fields, request)
 
 
 @answers(types.ApiCreateDatasetVersionRequest)
@@ -106,15 +92,8 @@ def create_version(state: ServerState, request: Message) -> Json:
     """Add a version to the dataset of this name or with this id."""
     if isinstance(request, types.ApiCreateDatasetVersionByIdRequest):
         row = state.store.row("SELECT name FROM pages WHERE id = ?", request.id)
-        name = row["name"] if row else "datasets//"
-    else:
-        name = _name(request)
-    with pages.changing:
-        dataset = pages.own(state, name)
-        pages.add_version(state, dataset, request.body)
-        if request.body.delete_old_versions:
-            pages.remove_versions(state, dataset, dataset.versions)
-    return _created(state, dataset)
+        return pages.add_version(state, row["name"] if row else "datasets//", request.body)
+    return pages.add_version(state, _name(request), request.body)
 
 
 @answers(types.ApiUpdateDatasetMetadataRequest)
@@ -124,17 +103,13 @@ def update_metadata(state: ServerState, request: Message) -> Json:
     fields = settings.to_dict() | {"isPrivate": settings.is_private}
     if settings.licenses:
         fields["licenseName"] = settings.licenses[0].name
-    with pages.changing:
-        pages.update(state, pages.own(state, _name(request)), fields)
-    return {}
+    return pages.update(state, _name(request), fields)
 
 
 @answers(types.ApiDeleteDatasetRequest)
 def delete(state: ServerState, request: Message) -> Json:
     """Delete a dataset with all its versions."""
-    with pages.changing:
-        pages.remove(state, pages.own(state, _name(request)))
-    return {}
+    return pages.remove(state, _name(request))
 
 
 def _name(request: Message) -> str:
@@ -158,7 +133,3 @@ def _entry(dataset: Page) -> Json:
         "lastUpdated": moment(newest.created),
         "totalBytes": newest.size,
     }
-
-
-def _created(state: ServerState, dataset: Page) -> Json:
-    return {"ref": dataset.ref, "url": f"{state.url}/datasets/{dataset.ref}", "status": "ok"}

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 from kagglesdk.models.types import model_api_service as types
 from kagglesdk.models.types.model_enums import ModelFramework
-from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from local_kaggle.api.wire import Json, Message, answers, file_entries, listing, masked
@@ -73,59 +70,37 @@ def get_variation(state: ServerState, request: Message) -> Json:
 @answers(types.ApiCreateModelRequest)
 def create(state: ServerState, request: Message) -> Json:
     """Create a model without variations; a name that is taken is refused in `error`."""
-    owner, slug = (request.owner_slug or state.user).lower(), (request.slug or "").lower()
-    name = f"models/{owner}/{slug}"
-    if not state.is_user(owner):
-        raise HTTPException(403, "Permission 'models.create' was denied")
-    with pages.changing:
-        if not re.fullmatch(r"[a-z0-9][a-z0-9_-]{1,49}", slug):
-            return {"error": "The slug must be 2 to 50 letters, digits and hyphens."}
-        if pages.taken(state, name):
-            error = f"The slug '{slug}' is already used by another model."
-            return {"error": error, "errorCode": 409}
-        return _changed(state, pages.create(state, name, masked(request, FIELDS)))
+    name = f"models/{request.owner_slug or state.user}/{request.slug}".lower()
+    return pages.create(state, name, masked(request, FIELDS))
 
 
 @answers(types.ApiUpdateModelRequest)
 @answers(types.ApiUpdateModelInstanceRequest)
 def update(state: ServerState, request: Message) -> Json:
     """Change what the request's mask names."""
-    with pages.changing:
-        page = pages.own(state, name_of(request))
-        pages.update(state, page, masked(request, FIELDS))
-    return _changed(state, page)
+    return pages.update(state, name_of(request), masked(request, FIELDS))
 
 
 @answers(types.ApiDeleteModelRequest)
 @answers(types.ApiDeleteModelInstanceRequest)
 def delete(state: ServerState, request: Message) -> Json:
     """Delete a model with all its variations, or a variation with all its versions."""
-    with pages.changing:
-        pages.remove(state, pages.own(state, name_of(request)))
-    return {}
+    return pages.remove(state, name_of(request))
 
 
 @answers(types.ApiCreateModelInstanceRequest)
 def create_variation(state: ServerState, request: Message) -> Json:
     """Add a variation, with its first version, to a model."""
-    body = request.body
-    with pages.changing:
-        model = pages.own(state, name_of(request))
-        framework = FRAMEWORKS.get(body.framework, "")
-        name = f"{model.name}/{framework}/{(body.instance_slug or '').lower()}"
-        if not re.fullmatch(r"models(/[a-z0-9][a-z0-9._-]{0,49}){4}", name):
-            return {"error": "The framework or the slug of the variation is not valid."}
-        if pages.taken(state, name):
-            return {"error": f"{name} already exists.", "errorCode": 409}
-        return _changed(state, pages.create(state, name, masked(body, FIELDS), body))
+    body, model = request.body, pages.own(state, name_of(request))
+    framework = FRAMEWORKS.get(body.framework, "")
+    name = f"{model.name}/{framework}/{body.instance_slug}".lower()
+    return pages.create(state, name, masked(body, FIELDS), body)
 
 
 @answers(types.ApiCreateModelInstanceVersionRequest)
 def create_version(state: ServerState, request: Message) -> Json:
     """Add a version to a variation."""
-    with pages.changing:
-        page = pages.own(state, name_of(request))
-        return _changed(state, page, f"/{pages.add_version(state, page, request.body)}")
+    return pages.add_version(state, name_of(request), request.body)
 
 
 @answers(types.ApiListModelInstanceVersionsRequest, anonymous=True)
@@ -196,12 +171,4 @@ def _model(state: ServerState, model: Page) -> Json:
         "slug": model.slug,
         "url": f"{state.url}/{model.name}",
         "instances": _variations(state, model),
-    }
-
-
-def _changed(state: ServerState, page: Page, version: str = "") -> Json:
-    return {
-        "id": page.id,
-        "ref": page.ref + version,
-        "url": f"{state.url}/{page.name}{version}",
     }

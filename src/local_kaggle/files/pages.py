@@ -26,6 +26,11 @@ from local_kaggle.state import ServerState
 
 MODEL_DEPTH = 2  # slashes in the name of a model or a dataset; that of a variation has more
 
+NAMES = re.compile(
+    r"datasets/[^/]+/[a-z0-9][a-z0-9_-]{5,49}"
+    r"|models/[^/]+/[a-z0-9][a-z0-9_-]{1,49}(/[a-z0-9]+/[a-z0-9][a-z0-9._-]{0,49})?"
+)
+"""What the pages may be called that users make."""
 changing = threading.Lock()
 """Hold this to look and then change, so that no two versions get one number."""
 
@@ -140,41 +145,71 @@ def below(state: ServerState, above: str) -> list[Page]:
     return pages
 
 
-def taken(state: ServerState, name: str) -> bool:
-    """Whether there is a page of this name, whoever may see it."""
-    kind, _, reference = name.partition("/")
-    row = state.store.row("SELECT 1 FROM pages WHERE name = ?", name)
-    return bool(row or state.catalogue.find(kind, reference))
+def create(state: ServerState, name: str, fields: Json, upload: Message | None = None) -> Json:
+    """Add a page of the user's, with a first version of what was uploaded; the answer.
+
+    A name that is none, or that is taken by a page that nobody else need see, is refused in its
+    `error`. Raises HTTPException 403 for another owner, and 400 for an upload that is not complete.
+    """
+    kind, owner, *_ = name.split("/")
+    if not state.is_user(owner):
+        raise HTTPException(403, f"Permission '{kind}.create' was denied")
+    with changing:
+        error = None
+        if not NAMES.fullmatch(name):
+            error = f"{name} is no valid name: 2 to 50 letters, digits and hyphens, a dataset's 6"
+        elif state.catalogue.find(kind, name.partition("/")[2]) or state.store.row(
+            "SELECT 1 FROM pages WHERE name = ?", name
+        ):
+            error = f"{name} is already in use"
+        if error:
+            return {"status": "error", "error": error, "errorCode": 409}
+        files = list(_uploaded(state, upload)) if upload else None
+        insert = "INSERT INTO pages (name, fields) VALUES (?, ?)"
+        page = Page(state.store.change(insert, name, json.dumps(fields)), name, fields, [])
+        if files is not None:
+            _add(state, page, files)
+    return changed(state, page)
 
 
-def create(state: ServerState, name: str, fields: Json, upload: Message | None = None) -> Page:
-    """Add a page, with a first version of what was uploaded. Raises HTTPException 400."""
-    files = list(_uploaded(state, upload)) if upload else None
-    insert = "INSERT INTO pages (name, fields) VALUES (?, ?)"
-    page = Page(state.store.change(insert, name, json.dumps(fields)), name, fields, [])
-    if files is not None:
-        _add(state, page, files)
-    return page
+def changed(state: ServerState, page: Page, version: str = "") -> Json:
+    """The answer to a change of a page, with what any client reads from it."""
+    url = f"{state.url}/{page.name}{version}"
+    return {"id": page.id, "ref": page.ref + version, "url": url, "status": "ok"}
 
 
-def update(state: ServerState, page: Page, fields: Json) -> None:
-    """Change some of a page's fields."""
-    change = "UPDATE pages SET fields = ? WHERE id = ?"
-    state.store.change(change, json.dumps(page.fields | fields), page.id)
+def update(state: ServerState, name: str, fields: Json) -> Json:
+    """Change some of the fields of a page of the user's; the answer."""
+    with changing:
+        page = own(state, name)
+        change = "UPDATE pages SET fields = ? WHERE id = ?"
+        state.store.change(change, json.dumps(page.fields | fields), page.id)
+    return changed(state, page)
 
 
-def add_version(state: ServerState, page: Page, upload: Message) -> int:
-    """Add a version of what was uploaded; its number. Raises HTTPException 400."""
-    return _add(state, page, list(_uploaded(state, upload)))
+def add_version(state: ServerState, name: str, upload: Message) -> Json:
+    """Add a version of what was uploaded to a page of the user's; the answer.
+
+    Raises HTTPException 400 for an upload that is not complete.
+    """
+    with changing:
+        page = own(state, name)
+        number = _add(state, page, list(_uploaded(state, upload)))
+        if getattr(upload, "delete_old_versions", False):
+            remove_versions(state, page, page.versions)
+    return changed(state, page, "" if name.startswith("datasets") else f"/{number}")
 
 
-def remove(state: ServerState, page: Page) -> None:
-    """Delete a page, and the variations of a model, with all versions."""
-    for row in state.store.rows("SELECT id, name FROM pages"):
-        if f"{row['name']}/".startswith(f"{page.name}/"):
-            state.store.change("DELETE FROM page_versions WHERE page = ?", row["id"])
-            state.store.change("DELETE FROM pages WHERE id = ?", row["id"])
-    shutil.rmtree(state.root / page.name, ignore_errors=True)
+def remove(state: ServerState, name: str) -> Json:
+    """Delete a page of the user's, and the variations of a model, with all versions; the answer."""
+    with changing:
+        name = own(state, name).name
+        for row in state.store.rows("SELECT id, name FROM pages"):
+            if f"{row['name']}/".startswith(f"{name}/"):
+                state.store.change("DELETE FROM page_versions WHERE page = ?", row["id"])
+                state.store.change("DELETE FROM pages WHERE id = ?", row["id"])
+        shutil.rmtree(state.root / name, ignore_errors=True)
+    return {}
 
 
 def remove_versions(state: ServerState, page: Page, versions: Sequence[Version]) -> None:

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import pytest
 import requests
-from kagglesdk.competitions.types.competition_enums import SubmissionGroup
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -45,18 +44,6 @@ def test_without_answers_a_submission_ends_in_an_error_that_says_so(context):
     scored = submit(context, "id,label\na,0\n")
     assert scored["status"] == "ERROR"
     assert "solutions/flowers.toml" in scored["errorDescription"]
-
-
-def test_submissions_are_listed_by_group(context):
-    submit(context, "id,label\na,0\n")
-    with context.kaggle.attach():
-        from kaggle.api.kaggle_api_extended import KaggleApi
-
-        api = KaggleApi()
-        api.authenticate()
-        assert api.competition_submissions("flowers")
-        successful = SubmissionGroup.SUBMISSION_GROUP_SUCCESSFUL
-        assert api.competition_submissions("flowers", group=successful) == []
 
 
 def test_a_days_allowance(context):
