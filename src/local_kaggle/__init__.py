@@ -16,7 +16,7 @@ modules import the Python library, Starlette and kagglesdk's types, never kernel
 
 from local_kaggle.catalogue import fill_catalogue
 from local_kaggle.errors import LocalKaggleError
-from local_kaggle.execution.reruns import Rerun
+from local_kaggle.execution.sessions import Rerun
 from local_kaggle.faults.schedule import A_PUSH, POSSIBLE, Fault, FaultKind, FaultSchedule
 from local_kaggle.limits import ServerLimits
 from local_kaggle.server import LocalKaggle

@@ -17,25 +17,21 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from local_kaggle import topics
-from local_kaggle.api import accounts
-from local_kaggle.api.wire import METHODS, Method, decode, key
-from local_kaggle.competitions import competitions, submissions
+from local_kaggle.competitions import competitions
 from local_kaggle.faults.responses import answered, as_json
 from local_kaggle.files import datasets, models, storage
-from local_kaggle.kernels import kernels, outputs, quota, saving
+from local_kaggle.kernels import kernels, outputs, saving
 from local_kaggle.state import ServerState
+from local_kaggle.wire import METHODS, Method, decode, key, user_of
 
 SERVICES = (
-    accounts,
     competitions,
     datasets,
     kernels,
     models,
     outputs,
-    quota,
     saving,
     storage,
-    submissions,
     topics,
 )
 """The modules whose functions are in `METHODS` once they are imported."""
@@ -49,7 +45,6 @@ log = logging.getLogger(__name__)
 
 def build_app(state: ServerState) -> ASGIApp:
     """The whole application over one server's state."""
-    storage.remove_expired(state)
     endpoints = {
         "GET /api/v1/kernels/logs/stream/{owner}/{slug}": outputs.log_stream,
         "POST /api/v1/kernels.KernelsApiService/GetKernelSessionLogsStream": outputs.log_stream,
@@ -72,7 +67,7 @@ async def call(state: ServerState, request: Request) -> Response:
     try:
         # Before the body is read: nobody else's is kept in memory.
         anonymous = method is not None and method.anonymous
-        user = accounts.user_of(state, request, anonymous=anonymous)
+        user = user_of(state, request, anonymous=anonymous)
         body = await _body(request, LONGEST if user else LONGEST_ANONYMOUS)
     except HTTPException as error:
         refusal = as_json(request, error)

@@ -68,19 +68,15 @@ class Catalogue:
         """What the page of something that is there says."""
         return read_page(self.folder / kind / f"{reference}.toml")
 
-    def references(self, kind: str, search: str | None = None) -> list[str]:
-        """The references of a kind that hold the words of a search, sorted.
+    def references(self, kind: str) -> list[str]:
+        """The references of a kind, sorted.
 
         Those of "models" are models, those of "models/owner/model" its variations.
         """
         base = self.folder / kind
         pages = base.glob("*" if kind == "competitions" else "*/*")
         names = sorted(path.relative_to(base).as_posix() for path in pages if path.is_dir())
-        return [n for n in names if "." not in n and (search or "").lower() in n.lower()]
-
-    def scoring_rules(self, competition: str) -> Path:
-        """The file with a competition's scoring rules, which need not be there."""
-        return self.folder / "solutions" / f"{competition}.toml"
+        return [name for name in names if "." not in name]
 
 
 def read_page(file: Path) -> dict[str, Any]:

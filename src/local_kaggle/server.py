@@ -16,11 +16,10 @@ from filelock import FileLock, Timeout
 
 from local_kaggle.app import build_app
 from local_kaggle.errors import LocalKaggleError
-from local_kaggle.execution import reruns
-from local_kaggle.execution.reruns import Rerun
+from local_kaggle.execution.sessions import Rerun, read_rerun, rerun_folder
 from local_kaggle.faults.schedule import FaultSchedule
 from local_kaggle.limits import ServerLimits
-from local_kaggle.serving import Serving
+from local_kaggle.serving import served
 from local_kaggle.state import DEFAULT_USER, ServerState, Settings
 
 UNSET_FOR_CLIENT = (
@@ -106,7 +105,7 @@ class LocalKaggle(Settings):
                 message = f"cannot write in {self.root}: {error}"
                 raise LocalKaggleError(message, CANNOT_WRITE) from None
             opened.callback(state.store.close)
-            opened.callback(Serving(build_app(state), listener).start().stop)
+            opened.enter_context(served(build_app(state), listener))
             opened.callback(state.sessions.close)
             self._state, self._open = state, opened.pop_all()
         return self
@@ -127,7 +126,7 @@ class LocalKaggle(Settings):
 
         `submission` is the number that CreateCodeSubmission answers with. Right without serving.
         """
-        return reruns.read(reruns.folder_of(self.root, submission))
+        return read_rerun(rerun_folder(self.root, submission))
 
     def key(self, user: str = DEFAULT_USER) -> str:
         """The legacy key of `user`. Raises LocalKaggleError for a user it does not know."""

@@ -8,7 +8,7 @@ import socket
 import struct
 import threading
 import time
-from typing import Self
+from collections.abc import Iterator
 
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -51,38 +51,37 @@ async def reset(scope: Scope) -> None:
     await asyncio.sleep(0.01)
 
 
-class Serving:
-    """A server that runs in a thread until `stop()`."""
+@contextlib.contextmanager
+def served(app: ASGIApp, listener: socket.socket) -> Iterator[None]:
+    """Serve from a thread, for the length of a block, in which requests are answered.
 
-    def __init__(self, app: ASGIApp, listener: socket.socket) -> None:
-        config = uvicorn.Config(
-            app,
-            http=_Breakable,
-            ws="none",
-            lifespan="off",
-            log_config=None,
-            log_level="critical",  # a broken connection is what faults are for
-            access_log=False,
-            proxy_headers=False,
-            server_header=False,
-            timeout_graceful_shutdown=1,
-        )
-        self._server = uvicorn.Server(config)
-        self._thread = threading.Thread(
-            target=self._server.run, args=([listener],), name="local-kaggle", daemon=True
-        )
-
-    def start(self) -> Self:
-        """Serve; returns once requests are answered. Raises LocalKaggleError if that fails."""
-        self._thread.start()
-        deadline = time.monotonic() + START_SECONDS
-        while not self._server.started:
-            if not self._thread.is_alive() or time.monotonic() > deadline:
-                raise LocalKaggleError("the local Kaggle did not start")
-            time.sleep(0.01)
-        return self
-
-    def stop(self) -> None:
-        """Stop serving; requests under way get a second, then their connections are closed."""
-        self._server.should_exit = True
-        self._thread.join()
+    At its end requests under way get a second, then their connections are closed. Raises
+    LocalKaggleError if serving does not begin.
+    """
+    config = uvicorn.Config(
+        app,
+        http=_Breakable,
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        log_level="critical",  # a broken connection is what faults are for
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        timeout_graceful_shutdown=1,
+    )
+    server = uvicorn.Server(config)
+    thread = threading.Thread(
+        target=server.run, args=([listener],), name="local-kaggle", daemon=True
+    )
+    thread.start()
+    deadline = time.monotonic() + START_SECONDS
+    while not server.started:
+        if not thread.is_alive() or time.monotonic() > deadline:
+            raise LocalKaggleError("the local Kaggle did not start")
+        time.sleep(0.01)
+    try:
+        yield
+    finally:
+        server.should_exit = True
+        thread.join()

@@ -6,9 +6,9 @@ from kagglesdk.competitions.types import competition_api_service as of_competiti
 from kagglesdk.discussions.types import discussions_api_service as types
 from starlette.exceptions import HTTPException
 
-from local_kaggle.api.wire import Json, Message, answers, listing
 from local_kaggle.catalogue import read_page
 from local_kaggle.state import ServerState
+from local_kaggle.wire import Json, Message, answers, listing
 
 ENDING = ".topics"
 

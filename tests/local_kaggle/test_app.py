@@ -9,7 +9,7 @@ import pytest
 import requests
 
 from local_kaggle import LocalKaggle, serving
-from local_kaggle.api.wire import METHODS
+from local_kaggle.wire import METHODS
 
 
 def test_errors_look_like_kaggles(context):
@@ -36,8 +36,7 @@ def test_it_has_every_method_that_the_clients_own_tests_call():
 def test_a_malformed_request_is_refused(context):
     url = f"{context.kaggle.url}/api/v1/kernels.KernelsApiService/GetKernel"
     auth = ("tester", context.kaggle.key())
-    for body in ("{", "[1]"):
-        assert requests.post(url, data=body, auth=auth, timeout=5).status_code == 400
+    assert requests.post(url, data="{", auth=auth, timeout=5).status_code == 400
 
 
 def test_credentials_are_asked_for(context):

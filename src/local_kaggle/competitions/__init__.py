@@ -1,4 +1,4 @@
 """Competitions: their files, submissions with their scores, and leaderboards.
 
-Begin with `competitions`. May import `api`, `files`, `kernels` and `state`.
+Begin with `competitions`. May import `files`, `kernels`, `execution`, `state` and `wire`.
 """

@@ -1,17 +1,39 @@
-"""Competitions of the catalogue and their files."""
+"""Competitions: their files, what is submitted and its score, and each user's best."""
 
 from __future__ import annotations
 
+import csv
+import io
+import shutil
+import sqlite3
+import time
+import zipfile
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from kagglesdk.competitions.types import competition_api_service as types
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from local_kaggle.api.wire import Json, Message, answers, file_entries, listing
 from local_kaggle.catalogue import files_below
-from local_kaggle.files.archives import one_or_all
+from local_kaggle.competitions.scoring import SubmissionError, lower_is_better, read_rules, score
+from local_kaggle.execution import sessions
+from local_kaggle.files import storage
+from local_kaggle.kernels import kernels, outputs, saving
 from local_kaggle.state import ServerState
+from local_kaggle.wire import Json, Message, answers, file_entries, listing, moment
+
+DAY = 24 * 3600.0
+HEADER = (
+    "Rank",
+    "TeamId",
+    "TeamName",
+    "LastSubmissionDate",
+    "Score",
+    "SubmissionCount",
+    "TeamMemberUserNames",
+)
 
 
 def folder_of(state: ServerState, competition: str) -> Path:
@@ -71,4 +93,189 @@ def download(state: ServerState, request: Message) -> Response:
     """A redirect to one file, or to an archive of all."""
     folder = entered(state, request.competition_name)
     name = getattr(request, "file_name", None)
-    return one_or_all(state, files_below(folder), name)
+    return storage.one_or_all(state, files_below(folder), name)
+
+
+@answers(types.ApiStartSubmissionUploadRequest)
+def start_upload(state: ServerState, request: Message) -> Json:
+    """A token for a file, and the URL that takes it."""
+    entered(state, request.competition_name)
+    return storage.open_upload(state, request.file_name, request.content_length)
+
+
+@answers(types.ApiCreateSubmissionRequest)
+def submit(state: ServerState, request: Message) -> Json:
+    """Enter an uploaded file; the score comes later."""
+    entered(state, request.competition_name)
+    if state.catalogue.find("hidden", request.competition_name):
+        raise HTTPException(400, "This is a code competition: submit from a notebook")
+    return _enter(state, request, *storage.complete(state, request.blob_file_tokens))
+
+
+@answers(types.ApiCreateCodeSubmissionRequest)
+def submit_code(state: ServerState, request: Message) -> Json:
+    """Enter a file out of a finished version's output."""
+    entered(state, request.competition_name)
+    kernel = kernels.find(state, request.kernel_owner, request.kernel_slug)
+    version = kernels.version_of(state, kernel, str(request.kernel_version or ""))
+    name = request.file_name or "submission.csv"
+    path = dict(outputs.files_of(version)).get(name)
+    if path is None or version["status"] != "COMPLETE":
+        raise HTTPException(400, f"Version {version['number']} has no output {name} to submit")
+    hidden = state.catalogue.find("hidden", request.competition_name)
+    plan = saving.rerun_plan(state, version, request.competition_name) if hidden else None
+    answer = _enter(state, request, name, path)
+    if plan:
+        state.sessions.rerun(answer["ref"], plan, name)
+    return answer
+
+
+@answers(types.ApiGetSubmissionRequest)
+def get_submission(state: ServerState, request: Message) -> Json:
+    """One submission."""
+    query = "SELECT * FROM submissions WHERE id = ? AND user = ?"
+    row = state.store.row(query, request.ref, state.user)
+    if row is None:
+        raise HTTPException(404, f"Submission {request.ref} not found")
+    return _entry(settled(state, row))
+
+
+@answers(types.ApiListSubmissionsRequest)
+def list_submissions(state: ServerState, request: Message) -> Json:
+    """The user's own, newest first."""
+    rows = _of(state, request.competition_name)
+    return listing(state, request, "submissions", [_entry(settled(state, row)) for row in rows])
+
+
+@answers(types.ApiGetSubmissionLimitsRequest)
+def limits(state: ServerState, request: Message) -> Json:
+    """How many submissions today, in all, and still allowed."""
+    rows = _of(state, request.competition_name)
+    today = _today(rows)
+    allowed = max(0, state.limits.submissions_a_day - today)
+    return {"numToday": today, "numTotal": len(rows), "numAllowedNow": allowed}
+
+
+def settled(state: ServerState, row: sqlite3.Row) -> sqlite3.Row:
+    """A submission with its score, which is worked out once it is asked for and is due."""
+    if row["status"] != "PENDING" or time.time() < row["created"] + state.limits.score_seconds:
+        return row
+    folder = sessions.rerun_folder(state.root, row["id"])
+    rerun = sessions.read_rerun(folder)
+    if rerun is None and folder.is_dir():  # it runs still
+        return row
+    status, public, failure = "ERROR", None, None
+    try:
+        if rerun and rerun.message:
+            raise SubmissionError(rerun.message)
+        file = Path(rerun.file) if rerun else _copy(state, row["id"], row["name"])
+        rules = _rules(state, row["competition"])
+        public = f"{score(file, rules, hidden=bool(rerun)):.5f}"
+        status = "COMPLETE"
+    except SubmissionError as error:
+        failure = str(error)
+    change = "UPDATE submissions SET status = ?, score = ?, failure = ? WHERE id = ?"
+    state.store.change(change, status, public, failure, row["id"])
+    return state.store.rows("SELECT * FROM submissions WHERE id = ?", row["id"])[0]
+
+
+def _of(state: ServerState, competition: str) -> list[sqlite3.Row]:
+    folder_of(state, competition)
+    query = "SELECT * FROM submissions WHERE competition = ? AND user = ? ORDER BY id DESC"
+    return state.store.rows(query, competition, state.user)
+
+
+def _today(rows: list[sqlite3.Row]) -> int:
+    midnight = time.time() // DAY * DAY
+    return sum(row["created"] >= midnight for row in rows)
+
+
+def _enter(state: ServerState, request: Message, name: str, path: Path) -> Json:
+    competition, most = request.competition_name, state.limits.submissions_a_day
+    with state.store.lock:
+        if _today(_of(state, competition)) >= most:
+            raise HTTPException(400, f"Your team has used its daily submission allowance ({most})")
+        ref = state.store.change(
+            "INSERT INTO submissions (competition, user, description, name, size, created, "
+            "status) VALUES (?, ?, ?, ?, ?, ?, 'PENDING')",
+            competition,
+            state.user,
+            request.submission_description,
+            name,
+            path.stat().st_size,
+            time.time(),
+        )
+        # A copy, since the kernel that it came from may be deleted before it is scored.
+        copy = _copy(state, ref, name)
+        copy.parent.mkdir(exist_ok=True)
+        shutil.copyfile(path, copy)
+    return {"message": f"Successfully submitted to {competition}", "ref": ref}
+
+
+def _copy(state: ServerState, ref: int, name: str) -> Path:
+    return state.root / "submissions" / f"{ref}-{Path(name).name}"
+
+
+def _entry(row: sqlite3.Row) -> Json:
+    return {
+        "ref": row["id"],
+        "fileName": row["name"],
+        "totalBytes": row["size"],
+        "date": moment(row["created"]),
+        "description": row["description"],
+        "status": row["status"],
+        "publicScore": row["score"],
+        "errorDescription": row["failure"],
+        "submittedBy": row["user"],
+        "teamName": row["user"],
+    }
+
+
+@answers(types.ApiGetLeaderboardRequest)
+def leaderboard(state: ServerState, request: Message) -> Json:
+    """A page of the best scores, the best first; every user is a team of one."""
+    entries = [
+        {"teamId": team, "teamName": user, "submissionDate": date, "score": score}
+        for _, team, user, date, score, *_ in _ranked(state, request.competition_name)
+    ]
+    return listing(state, request, "submissions", entries)
+
+
+@answers(types.ApiDownloadLeaderboardRequest)
+def download_leaderboard(state: ServerState, request: Message) -> Response:
+    """An archive with one CSV file."""
+    name = request.competition_name
+    text, packed = io.StringIO(), io.BytesIO()
+    csv.writer(text).writerows([HEADER, *_ranked(state, name)])
+    with zipfile.ZipFile(packed, "w") as archive:
+        today = datetime.now(UTC)
+        archive.writestr(f"{name}-publicleaderboard-{today:%Y-%m-%d}.csv", text.getvalue())
+    return Response(packed.getvalue(), media_type="application/zip")
+
+
+def _rules(state: ServerState, competition: str) -> Path:
+    return state.catalogue.folder / "solutions" / f"{competition}.toml"
+
+
+def _ranked(state: ServerState, competition: str) -> list[tuple[Any, ...]]:
+    """The values for `HEADER` of each user's best submission, the best first.
+
+    Among equal scores the earlier one leads. A team's id is that of its first submission.
+    """
+    folder_of(state, competition)
+    try:
+        metric = read_rules(_rules(state, competition)).metric
+        sign = 1 if lower_is_better(metric) else -1
+    except SubmissionError:  # the answers went after they had served
+        sign = -1
+    query = "SELECT * FROM submissions WHERE competition = ?"
+    rows = [settled(state, row) for row in state.store.rows(query, competition)]
+    scored = [row for row in rows if row["status"] == "COMPLETE"]
+    by_user: dict[str, list[sqlite3.Row]] = {}
+    for row in sorted(scored, key=lambda row: (sign * float(row["score"]), row["id"])):
+        by_user.setdefault(row["user"], []).append(row)
+    ranked = []
+    for rank, (user, own) in enumerate(by_user.items(), start=1):
+        date, team = moment(own[0]["created"]), min(row["id"] for row in own)
+        ranked.append((rank, team, user, date, own[0]["score"], len(own), user))
+    return ranked

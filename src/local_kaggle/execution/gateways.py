@@ -12,7 +12,7 @@ from pathlib import Path
 
 from local_kaggle.execution import processes, walls
 from local_kaggle.execution.image import SERVES
-from local_kaggle.execution.sandbox import EVALUATION, MountedSource, Peer, Sandbox, link_files
+from local_kaggle.execution.sandbox import EVALUATION, MountedSource, Sandbox, link_files
 
 FOLDER, LOG, RESULT = "gateway", "gateway.log", "result.json"
 HOSTS = "127.0.0.1 localhost inference_server gateway\n"
@@ -47,20 +47,15 @@ def find(competition: str, hidden: Path, public: Path) -> Gateway | None:
 
 
 class Pair:
-    """The sandbox `box` of a gateway, inside the folder of a session, and the session's own.
-
-    `peer` is what the session's sandbox shares with it.
-    """
+    """The sandbox `box` of a gateway, inside the folder of a session."""
 
     def __init__(self, session: Path, image: Path, gateway: Gateway) -> None:
         folder = session / FOLDER
-        hosts, shared = folder / "hosts", folder / "shared"
-        shared.mkdir(parents=True, exist_ok=True)
-        hosts.write_text(HOSTS)
+        (folder / "shared").mkdir(parents=True, exist_ok=True)
+        (folder / "hosts").write_text(HOSTS)
         source = MountedSource("competitions", gateway.competition, gateway.data(folder / "data"))
         self.module = gateway.module
-        self.peer = Peer(hosts, shared, writes=False)
-        self.box = Sandbox(folder, image, [source], peer=Peer(hosts, shared, writes=True))
+        self.box = Sandbox(folder, image, [source], gateway=folder)
         for program in ("mount", "umount"):
             (self.box.source / program).write_text(MOUNT)
             (self.box.source / program).chmod(0o755)

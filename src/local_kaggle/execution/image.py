@@ -17,7 +17,7 @@ import venv
 from pathlib import Path
 
 from local_kaggle.execution import kaggle_paths
-from local_kaggle.execution.walls import PACKAGES
+from local_kaggle.execution.walls import PACKAGES, SITE_FOLDERS
 
 SERVES = "LOCAL_KAGGLE_SERVES"  # set where a notebook serves predictions
 # gRPC logs the traceback of an exception in `predict` to nobody; rehearsals show it.
@@ -28,7 +28,6 @@ SERVER_ERRORS = (
 LEADS_ELSEWHERE = re.compile(
     r".*\.(pth|egg-link)|__editable__.*|(sitecustomize|usercustomize)\.py|__pycache__"
 )
-SITE_FOLDERS = ("site-packages", "dist-packages")
 
 
 def build_image(folder: Path) -> Path:

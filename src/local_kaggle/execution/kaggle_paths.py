@@ -75,4 +75,4 @@ def install() -> None:
             return tree
         return plain(tree, filename, mode, flags, True, **options)
 
-    builtins.compile = moved
+    builtins.compile = moved  # type: ignore[assignment]

@@ -99,7 +99,7 @@ def _run(
         plan.sources,
         runs_on=plan.runs_on,
         internet=bool(request.enable_internet),
-        peer=pair.peer if pair else None,
+        gateway=pair.box.folder if pair else None,
     )
     for sandbox in (box, pair.box) if pair else (box,):
         stack.callback(sandbox.discard)

@@ -29,24 +29,14 @@ NO_INTERNET = {
 """The variables that stand for a closed network where there are no walls."""
 
 
-@dataclass(frozen=True)
-class Peer:
-    """What two sessions share that see each other: a file of host names, and /kaggle/shared.
-
-    One of them `writes` there, the other reads. The network around both is closed already.
-    """
-
-    hosts: Path
-    shared: Path
-    writes: bool
-
-
 class Sandbox:
     """One session's inputs `sources`, its folders below `folder`, and a scratch folder.
 
     `image` is the folder of the Python environment. `builder` names the program that builds walls
     around the session, and is empty where none can: behind walls the folders appear at Kaggle's own
-    paths, without walls at their own.
+    paths, without walls at their own. `gateway` is the folder of a competition's gateway that asks
+    this session, or that this session is: its files `hosts` and `shared` are seen by both, in one
+    network that is closed already.
     """
 
     def __init__(
@@ -57,10 +47,10 @@ class Sandbox:
         *,
         runs_on: Kind = "cpu",
         internet: bool = False,
-        peer: Peer | None = None,
+        gateway: Path | None = None,
     ) -> None:
         self.folder, self.image, self.sources = folder, image, sources
-        self.runs_on, self.internet, self.peer = runs_on, internet, peer
+        self.runs_on, self.internet, self.gateway = runs_on, internet, gateway
         self.builder = walls.builder()
         self.scratch = Path(tempfile.mkdtemp(prefix="kaggle-"))  # a short path, for sockets
         self.home = self.scratch / "home"
@@ -90,20 +80,21 @@ class Sandbox:
 
     def enclosed(self, command: Sequence[str]) -> list[str]:
         """The command line that runs `command` with the inputs, behind walls where they hold."""
+        inputs = mount(self.sources, self.input, walled=bool(self.builder))
         if not self.builder:
-            mount(self.sources, self.input)
             return list(command)
         writable = {place: str(folder) for place, folder in self.places.items()}
         del writable["/kaggle/input"]
         writable |= {walls.HOME: str(self.home), "/tmp": str(self.scratch / "tmp")}  # noqa: S108
         writable[str(self.fonts)] = str(self.fonts)
-        read_only = walls.python_folders(self.image) | bound(self.sources, self.input)
-        if self.peer:
-            (writable if self.peer.writes else read_only)[SHARED] = str(self.peer.shared)
-            read_only["/etc/hosts"] = str(self.peer.hosts)
-        internet = self.internet or self.peer is not None
-        around = walls.Walls(read_only, writable, internet, str(self.scratch / "root"))
-        return walls.enclosed(command, around, "/kaggle/working", self.builder)
+        read_only = walls.python_folders(self.image) | inputs
+        if self.gateway:
+            is_gateway = self.gateway == self.folder
+            (writable if is_gateway else read_only)[SHARED] = f"{self.gateway}/shared"
+            read_only["/etc/hosts"] = f"{self.gateway}/hosts"
+        shared = self.internet or self.gateway is not None
+        around = walls.Walls(read_only, writable, shared, str(self.scratch / "root"))
+        return walls.enclosed(command, around, self.builder)
 
     def environment(self) -> dict[str, str]:
         """The whole environment of the run: Kaggle's variables and nothing of the host's.
@@ -188,32 +179,27 @@ class MountedSource:
             link.symlink_to("/".join((self.kind, *parts)))
 
 
-def mount(sources: Iterable[MountedSource], root: Path) -> None:
-    """Lay the sources out below `root`, read-only, which stops everyone but root."""
-    root.mkdir(parents=True, exist_ok=True)
-    for source in sources:
-        link_files(source.folder, root / source.place)
-        source.lead_from_older_place(root)
-    for folder in _folders(root):
-        folder.chmod(0o555)
+def mount(sources: Iterable[MountedSource], root: Path, *, walled: bool = False) -> dict[str, str]:
+    """Lay the sources out below `root`; folders of the host by the paths at which walls bind them.
 
-
-def bound(sources: Iterable[MountedSource], root: Path) -> dict[str, str]:
-    """What walls bind below /kaggle/input: folders of the host by their paths inside.
-
-    A source with links in it, such as data that lies elsewhere on the host, is laid out below
-    `root`, and the folders that its links lead to appear at their own paths.
+    Without walls every file is a link, and the folders are read-only, which stops everyone but
+    root. Behind them only a source with links in it, such as data that lies elsewhere on the host,
+    is laid out so, and the folders that its links lead to appear at their own paths.
     """
+    root.mkdir(parents=True, exist_ok=True)
     folders = {"/kaggle/input": str(root)}
     for source in sources:
-        if any(path.is_symlink() for path in source.folder.rglob("*")):
-            link_files(source.folder, root / source.place)
+        place = root / source.place
+        if walled and not any(path.is_symlink() for path in source.folder.rglob("*")):
+            place.mkdir(parents=True, exist_ok=True)
+            folders[f"/kaggle/input/{source.place}"] = str(source.folder.resolve())
+        else:
+            link_files(source.folder, place)
             targets = {path.resolve().parent for _, path in files_below(source.folder)}
             folders |= {str(target): str(target) for target in targets}
-        else:
-            (root / source.place).mkdir(parents=True, exist_ok=True)
-            folders[f"/kaggle/input/{source.place}"] = str(source.folder.resolve())
         source.lead_from_older_place(root)
+    for folder in [] if walled else _folders(root):
+        folder.chmod(0o555)
     return folders
 
 

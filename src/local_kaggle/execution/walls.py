@@ -25,7 +25,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -33,9 +33,10 @@ PACKAGES = "packages"  # beside the image: what this machine lacks and Kaggle's 
 # What programs need of a system. Home folders, /run, /srv, /mnt and the like are left out.
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/sys")
 RESOLVERS = ("/run/systemd/resolve", "/run/resolvconf")  # to which /etc/resolv.conf may link
+SITE_FOLDERS = ("site-packages", "dist-packages")
 GPUS = ("nvidia", "dri", "kfd")  # the beginnings of devices' names
 DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
-HOME = "/root"  # a session's, as on Kaggle
+HOME, WORKING = "/root", "/kaggle/working"  # a session's, as on Kaggle
 NOT_HELD = (
     "rehearsal: this machine cannot isolate sessions (neither bubblewrap nor unshare works): paths "
     "below /kaggle are rewritten in the code, and the network and the host's files stay in reach"
@@ -46,10 +47,6 @@ POLL_SECONDS = 0.05
 LAST_WORDS_SECONDS = 1.0  # in which a notebook's log gets the traceback that the gateway ended for
 
 
-def _gpus() -> tuple[str, ...]:
-    return tuple(sorted(str(path) for path in Path("/dev").iterdir() if path.name.startswith(GPUS)))
-
-
 @dataclass(frozen=True)
 class Walls:
     """What a session sees: folders of the host by the path at which they appear inside."""
@@ -58,7 +55,6 @@ class Walls:
     writable: Mapping[str, str]
     internet: bool
     root: str  # a folder that is not there yet, on which the session's own root is mounted
-    devices: tuple[str, ...] = field(default_factory=_gpus)
 
 
 @functools.cache
@@ -71,24 +67,24 @@ def builder() -> str:
         working.mkdir()
         for name in ("bubblewrap", "unshare"):
             root = f"{folder}/{name}"
-            trial = Walls({}, {"/kaggle/working": str(working)}, False, root, devices=())
-            command = enclosed(["/bin/sh", "-c", "echo > trial"], trial, "/kaggle/working", name)
+            trial = Walls({}, {WORKING: str(working)}, False, root)
+            command = enclosed(["/bin/sh", "-c", "echo > trial"], trial, name)
             with contextlib.suppress(OSError, subprocess.SubprocessError):
                 subprocess.run(command, check=True, capture_output=True, timeout=TRIAL_SECONDS)
                 return name
     return ""
 
 
-def enclosed(command: Sequence[str], walls: Walls, cwd: str, by: str) -> list[str]:
-    """The command line that runs `command` in `cwd` (a path inside) behind walls built `by`."""
+def enclosed(command: Sequence[str], walls: Walls, by: str) -> list[str]:
+    """The command line that runs `command` in /kaggle/working behind walls built `by` a program."""
     mounts = _mounts(walls)
     if by == "bubblewrap":
         line = ["bwrap", "--die-with-parent", "--unshare-pid", "--unshare-ipc", "--unshare-uts"]
         line += [] if walls.internet else ["--unshare-net"]
         for how, *words in mounts:
             line += [f"--{how}", *words]
-        return [*line, "--chdir", cwd, *command]
-    spec = {"mounts": mounts, "command": list(command), "cwd": cwd}
+        return [*line, "--chdir", WORKING, *command]
+    spec = {"mounts": mounts, "command": list(command)}
     spec |= {"root": walls.root, "internet": walls.internet}
     network = [] if walls.internet else ["--net"]
     return _unshared("--mount", "--ipc", "--pid", *network, spec=spec)
@@ -117,17 +113,17 @@ def _this_program(spec: Mapping[str, Any]) -> list[str]:
 
 def python_folders(image: Path) -> dict[str, str]:
     """The folders that the image's Python runs from, each at its own path, outside `SYSTEM`."""
-    folders = {image.resolve(), Path(sys.base_prefix).resolve(), Path(sys.base_prefix)}
-    folders |= {Path(sys.executable).resolve().parent.parent}
-    for entry in sys.path:
-        if Path(entry).name in ("site-packages", "dist-packages"):
-            folders |= {Path(entry), Path(entry).resolve()}
-    for folder in (Path(sys.prefix) / "share", image.resolve().with_name(PACKAGES)):
-        folders |= {folder} if folder.is_dir() else set()
+    folders = [
+        *(image, image.with_name(PACKAGES)),
+        *(Path(sys.base_prefix), Path(sys.prefix, "share")),
+        Path(sys.executable).resolve().parent.parent,
+        *(path for path in map(Path, sys.path) if path.name in SITE_FOLDERS),
+    ]
     return {
-        str(folder): str(folder)
-        for folder in sorted(folders)
-        if not any(folder.is_relative_to(system) for system in SYSTEM)
+        str(path): str(path)
+        for folder in folders
+        for path in (folder, folder.resolve())
+        if path.is_dir() and not any(path.is_relative_to(system) for system in SYSTEM)
     }
 
 
@@ -140,7 +136,8 @@ def _mounts(walls: Walls) -> list[tuple[str, ...]]:
         elif folder.exists():
             mounts.append(("ro-bind", str(folder), str(folder)))
     mounts += [("proc", "/proc"), ("dev", "/dev")]
-    mounts += [("dev-bind", device, device) for device in walls.devices]
+    gpus = sorted(str(path) for path in Path("/dev").iterdir() if path.name.startswith(GPUS))
+    mounts += [("dev-bind", gpu, gpu) for gpu in gpus]
     # A folder before those inside it.
     own = [(inside, "ro-bind", folder) for inside, folder in walls.read_only.items()]
     own += [(inside, "bind", folder) for inside, folder in walls.writable.items()]
@@ -158,7 +155,7 @@ def _enter(spec: Mapping[str, Any]) -> None:
     if not spec["internet"]:
         _raise_loopback()
     os.chroot(root)
-    os.chdir(str(spec["cwd"]))
+    os.chdir(WORKING)
     os.execvp(spec["command"][0], spec["command"])  # noqa: S606
 
 

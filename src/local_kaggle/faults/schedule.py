@@ -140,6 +140,3 @@ class FaultSchedule:
                     self.fired.append(fault)
                     return fault
         return None
-
-    def __repr__(self) -> str:
-        return f"FaultSchedule({list(self.faults)})"

@@ -1,4 +1,4 @@
-"""Files behind signed links, uploads that can be resumed, and the datasets and models they make.
+"""Files behind links, uploads that can be resumed, and the datasets and models they make.
 
-Begin with `pages`. May import `api`, `catalogue`, `faults` and `state`.
+Begin with `pages`. May import `catalogue`, `faults`, `state` and `wire`.
 """

@@ -5,12 +5,12 @@ from __future__ import annotations
 from kagglesdk.datasets.types import dataset_api_service as types
 from starlette.responses import Response
 
-from local_kaggle.api.wire import Json, Message, answers, file_entries, listing, masked, moment
 from local_kaggle.catalogue import files_below
 from local_kaggle.files import pages
-from local_kaggle.files.archives import one_or_all
 from local_kaggle.files.pages import Page, Version
+from local_kaggle.files.storage import one_or_all
 from local_kaggle.state import ServerState
+from local_kaggle.wire import Json, Message, answers, file_entries, listing, masked, moment
 
 FIELDS = ("title", "subtitle", "description", "licenseName", "isPrivate")  # what a page takes
 

@@ -6,12 +6,12 @@ from kagglesdk.models.types import model_api_service as types
 from kagglesdk.models.types.model_enums import ModelFramework
 from starlette.responses import Response
 
-from local_kaggle.api.wire import Json, Message, answers, file_entries, listing, masked
 from local_kaggle.catalogue import files_below
 from local_kaggle.files import pages
-from local_kaggle.files.archives import one_or_all
 from local_kaggle.files.pages import Page, Version
+from local_kaggle.files.storage import one_or_all
 from local_kaggle.state import ServerState
+from local_kaggle.wire import Json, Message, answers, file_entries, listing, masked
 
 FIELDS = (
     *("title", "subtitle", "isPrivate", "description", "publishTime", "provenanceSources"),

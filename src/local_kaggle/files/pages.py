@@ -20,9 +20,9 @@ from pathlib import Path
 
 from starlette.exceptions import HTTPException
 
-from local_kaggle.api.wire import Json, Message, matches
 from local_kaggle.files import storage
 from local_kaggle.state import ServerState
+from local_kaggle.wire import Json, Message, matches
 
 MODEL_DEPTH = 2  # slashes in the name of a model or a dataset; that of a variation has more
 

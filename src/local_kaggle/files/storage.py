@@ -1,21 +1,25 @@
-"""`/storage/…` and `/upload/…`, whose links hold a token in place of credentials.
+"""Downloads, alone and in archives, and uploads: `/storage/…` and `/upload/…`.
 
-What has arrived of an upload is in `root/blobs/TOKEN`, until a version takes it.
+Their links hold a token in place of credentials. What has arrived of an upload is in
+`root/blobs/TOKEN`, until a version takes it.
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
 import secrets
+import tarfile
+import threading
 import time
+import zipfile
 from pathlib import Path
 
 from kagglesdk.blobs.types import blob_api_service as types
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import FileResponse, Response
+from starlette.responses import FileResponse, RedirectResponse, Response
 
-from local_kaggle.api.wire import Json, Message, answers
 from local_kaggle.faults.responses import (
     EXPIRED,
     Unanswered,
@@ -27,12 +31,16 @@ from local_kaggle.faults.responses import (
 )
 from local_kaggle.faults.schedule import FaultKind
 from local_kaggle.state import ServerState
+from local_kaggle.wire import Json, Message, answers
 
 DENIED = (
     "<?xml version='1.0' encoding='UTF-8'?><Error><Code>SignatureDoesNotMatch</Code>"
     "<Message>Access denied.</Message></Error>"
 )
-LIFETIME = 7 * 24 * 3600.0  # seconds in which a resumable upload must be completed
+
+
+Files = list[tuple[str, Path]]  # names, and where their bytes are
+_packing = threading.Lock()
 
 
 class _File(FileResponse):
@@ -112,13 +120,6 @@ async def _receive(request: Request, path: Path, start: int, most: int) -> bool:
     return True
 
 
-def remove_expired(state: ServerState) -> None:
-    """Free what uploads take that nobody completes any more."""
-    for blob in _path(state, "").glob("*"):
-        if blob.stat().st_mtime < time.time() - LIFETIME:
-            blob.unlink()
-
-
 @answers(types.ApiStartBlobUploadRequest)
 def start(state: ServerState, request: Message) -> Json:
     """A token for a file, and the URL that takes it."""
@@ -150,3 +151,42 @@ def complete(state: ServerState, token: str) -> tuple[str, Path]:
 
 def _path(state: ServerState, token: str) -> Path:
     return state.root / "blobs" / token
+
+
+def one_or_all(
+    state: ServerState, files: Files, name: str | None, suffix: str = ".zip"
+) -> Response:
+    """A redirect to the file of this name, or without a name to an archive of all `files`.
+
+    Raises HTTPException 404.
+    """
+    path = dict(files).get(name) if name else _archive(state, files, suffix)
+    if path is None:
+        raise HTTPException(404, f"There is no file {name}")
+    return RedirectResponse(state.link(path), 302)
+
+
+def _archive(state: ServerState, files: Files, suffix: str) -> Path:
+    """The archive, made once however many clients ask for it at once.
+
+    Its name is a hash of what goes into it, so that no two owners, versions or states of a folder
+    share one. The next server removes it.
+    """
+    stats = [(name, str(path), path.stat()) for name, path in files]
+    content = [(name, path, stat.st_size, stat.st_ctime_ns) for name, path, stat in stats]
+    digest = hashlib.sha256(repr(content).encode()).hexdigest()
+    packed = state.root / "archives" / f"{digest}{suffix}"
+    packed.parent.mkdir(exist_ok=True)
+    with _packing:
+        if not packed.is_file():
+            part = packed.with_suffix(".part")
+            if suffix == ".zip":
+                with zipfile.ZipFile(part, "w", strict_timestamps=False) as zipped:
+                    for name, path in files:
+                        zipped.write(path, name)
+            else:
+                with tarfile.open(part, "w:gz", compresslevel=0) as tarred:
+                    for name, path in files:
+                        tarred.add(path.resolve(), name)
+            part.replace(packed)
+    return packed

@@ -1,4 +1,4 @@
-"""Kernels and their versions: how they are found, listed, read and deleted, and their machine."""
+"""Kernels and their versions: found, listed, read and deleted; their machines and its quota."""
 
 from __future__ import annotations
 
@@ -6,17 +6,18 @@ import json
 import time
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from kagglesdk.kernels.types import kernels_api_service as types
 from kagglesdk.kernels.types.kernels_enums import KernelsListViewType
 from starlette.exceptions import HTTPException
 
-from local_kaggle.api.wire import Json, Message, answers, listing, matches, moment
 from local_kaggle.faults.responses import shows
 from local_kaggle.faults.schedule import FaultKind
 from local_kaggle.limits import RETIRED, SHAPES, Kind
 from local_kaggle.state import ServerState
+from local_kaggle.wire import Json, Message, answers, listing, matches, moment
 
 Row = dict[str, Any]  # of the store, or what stands for one in the catalogue
 
@@ -28,6 +29,8 @@ CATALOGUED = {
 }
 EARLIER = {"COMPLETE": "RUNNING", "ERROR": "RUNNING", "RUNNING": "QUEUED"}
 SWITCHES = ("enableGpu", "enableTpu", "enableInternet")
+SATURDAY = 5
+WEEK = 7 * 24 * 3600.0
 _KINDS: dict[str, Kind] = {shape.lower(): kind for kind in SHAPES for shape in SHAPES[kind]}
 _RETIRED = {shape.lower(): instead for shape, instead in RETIRED.items()}
 
@@ -211,3 +214,42 @@ def _wants_own_image(request: Message) -> bool:
         return bool(request.docker_image) or "kaggle" in json.loads(request.text)["metadata"]
     except (ValueError, TypeError, KeyError):  # a script, or a broken notebook
         return False
+
+
+def week_begins(now: float) -> float:
+    """The last Saturday, 00:00 UTC, as seconds since the epoch: when quotas were refilled."""
+    today = datetime.fromtimestamp(now, UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    return (today - timedelta(days=(today.weekday() - SATURDAY) % 7)).timestamp()
+
+
+def seconds_of_week(state: ServerState, kind: Kind) -> tuple[float, float]:
+    """What the user has used of this week on `kind`, and what running sessions may still take."""
+    now = time.time()
+    (row,) = state.store.rows(
+        "SELECT coalesce(sum(coalesce(ended, ?1) - started), 0) AS used, "
+        "coalesce(sum(max(started + limit_seconds - ?1, 0)) FILTER (WHERE ended IS NULL), 0) "
+        "AS reserved FROM sessions "
+        "WHERE user = ?2 AND kind = ?3 AND started IS NOT NULL AND coalesce(ended, ?1) >= ?4",
+        now,
+        state.user,
+        kind,
+        week_begins(now),
+    )
+    return row["used"], row["reserved"]
+
+
+@answers(types.ApiGetAcceleratorQuotaStatisticsRequest)
+def statistics(state: ServerState, _request: Message) -> Json:
+    """The week of both accelerators; seconds as the API writes them, such as `72000s`."""
+    answer: Json = {"quotaRefreshTime": moment(week_begins(time.time()) + WEEK)}
+    kinds: tuple[Kind, ...] = "gpu", "tpu"
+    for kind in kinds:
+        used, reserved = seconds_of_week(state, kind)
+        answer[f"{kind}Quota"] = {
+            "timeUsed": f"{used:.0f}s",
+            "timeReserved": f"{reserved:.0f}s",
+            "totalTimeAllowed": f"{state.limits.weekly_seconds.get(kind, 0):.0f}s",
+            "minimumTimeAllowed": "0s",
+            "hasEverRun": used > 0,
+        }
+    return answer

@@ -14,16 +14,15 @@ from starlette.responses import Response, StreamingResponse
 from starlette.types import Scope
 
 from local_kaggle import serving
-from local_kaggle.api.accounts import user_of
-from local_kaggle.api.wire import Json, Message, answers, decode, file_entries, listing
 from local_kaggle.catalogue import files_below
 from local_kaggle.execution.running import log_path, read_events
 from local_kaggle.execution.sessions import ALIVE
 from local_kaggle.faults.responses import EVENTS_BEFORE_DROP, answered, shows
 from local_kaggle.faults.schedule import FaultKind
-from local_kaggle.files.archives import one_or_all
+from local_kaggle.files.storage import one_or_all
 from local_kaggle.kernels.kernels import Row, find, version_of
 from local_kaggle.state import ServerState
+from local_kaggle.wire import Json, Message, answers, decode, file_entries, listing, user_of
 
 POLL_SECONDS = 0.1  # seconds between looks at the log of a session that is alive
 KEEP_ALIVE = 15.0  # seconds of silence after which a comment is sent

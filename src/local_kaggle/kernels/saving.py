@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import time
 from dataclasses import replace
@@ -13,15 +14,14 @@ from kagglesdk.kernels.types.kernels_enums import KernelExecutionType
 from slugify import slugify
 from starlette.exceptions import HTTPException
 
-from local_kaggle.api.wire import Json, Message, answers
 from local_kaggle.execution import gateways
 from local_kaggle.execution.running import SessionPlan
 from local_kaggle.execution.sandbox import MountedSource, SourceKind
 from local_kaggle.files import pages
-from local_kaggle.kernels.kernels import Row, find, place, saved, versions_of
-from local_kaggle.kernels.quota import is_spent
+from local_kaggle.kernels.kernels import Row, find, place, saved, seconds_of_week, versions_of
 from local_kaggle.limits import Kind
 from local_kaggle.state import ServerState
+from local_kaggle.wire import Json, Message, answers
 
 # What `kernels pull -m` writes before a source, and SaveKernel does not take.
 PREFIXES = ("datasets/", "code/", "c/", "competitions/", "models/")
@@ -141,8 +141,10 @@ def _lack_of_capacity(state: ServerState, kind: Kind) -> str | None:
     cap = state.limits.sessions[kind]
     if state.sessions.alive(state.user, kind) >= cap:
         return f"Maximum batch {kind.upper()} session count of {cap} reached."
-    spent = is_spent(state, kind)
-    return f"Maximum weekly {kind.upper()} quota reached." if spent else None
+    used, _ = seconds_of_week(state, kind)
+    if used >= state.limits.weekly_seconds.get(kind, math.inf):
+        return f"Maximum weekly {kind.upper()} quota reached."
+    return None
 
 
 def _plan(

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from local_kaggle.kernels.quota import week_begins
+from local_kaggle.kernels.kernels import week_begins
 from local_kaggle.limits import ServerLimits
 
 
