@@ -5,7 +5,7 @@ hidden/<slug>/…                what a code competition's rerun finds in its pl
                                competition takes notebooks and no files
 datasets/<owner>/<slug>/…      other people's datasets
 kernels/<owner>/<slug>/…       outputs of other people's kernels
-models/<owner>/<model>/<framework>/<variation>/<version>/…
+models/<owner>/<model>/<framework>/<variation>/<version>/…   the framework in lower case
 …/<slug>.versions/<number>/…   earlier versions of the dataset or kernel `<slug>` beside it
 …/<slug>.topics/<number>.toml  a topic about it; a forum's are in forums/<slug>.topics
 …/<slug>.toml                  what its page says: fields of Kaggle's API, such as isPrivate = true
@@ -20,7 +20,6 @@ import shlex
 import subprocess
 import sys
 import tomllib
-from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -46,11 +45,7 @@ class Catalogue:
         depths = {"competitions": (1,), "hidden": (1,), "models": (2, 4)}.get(kind, (2,))
         if len(parts) not in depths or any(part in ("", ".", "..") for part in parts):
             return None
-        if len(parts) == max(depths) == 4:  # "TensorFlow2" in metadata is "tensorflow2" elsewhere
-            frameworks = self.folder.joinpath(kind, *parts[:2]).glob("*")
-            spellings = {path.name.lower(): path.name for path in frameworks}
-            parts[2] = spellings.get(parts[2].lower(), parts[2])
-        folder = self.folder.joinpath(kind, *parts)
+        folder = self.folder / kind / reference
         return folder if folder.is_dir() else None
 
     def versions(self, kind: str, reference: str) -> dict[int, Path]:
@@ -108,7 +103,7 @@ def fill_catalogue(
     words = [word.replace("{catalogue}", str(folder.absolute())) for word in shlex.split(command)]
     if words[:1] in (["python"], ["python3"]):
         words[0] = sys.executable
-    last: deque[str] = deque(maxlen=LAST_LINES)
+    lines = []
     try:
         with subprocess.Popen(
             words,
@@ -119,12 +114,12 @@ def fill_catalogue(
             cwd=where,
         ) as process:
             for line in process.stdout or ():
-                last.append(line.rstrip("\n"))
-                tell(last[-1])
+                lines.append(line.rstrip("\n"))
+                tell(lines[-1])
     except OSError as error:
         raise LocalKaggleError(f"the catalogue could not be filled: {error}") from error
     if process.returncode:
-        output = "\n".join(f"    {line}" for line in last)
+        output = "\n".join(f"    {line}" for line in lines[-LAST_LINES:])
         raise LocalKaggleError(
             f"the catalogue could not be filled: {words[0]} ended with exit code "
             f"{process.returncode}\n{output}".rstrip()

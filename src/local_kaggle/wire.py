@@ -111,7 +111,6 @@ def matches(search: str | None, of: str | None, owner: str, text: str) -> bool:
 
 def file_entries(files: Sequence[tuple[str, Path]]) -> list[Json]:
     """What a list says of files: their names, sizes in bytes, and when they were written."""
-    stats = [(name, path.stat()) for name, path in files]
     return [
         {
             "name": name,
@@ -120,7 +119,8 @@ def file_entries(files: Sequence[tuple[str, Path]]) -> list[Json]:
             "totalBytes": stat.st_size,
             "creationDate": moment(stat.st_mtime),
         }
-        for name, stat in stats
+        for name, path in files
+        for stat in [path.stat()]
     ]
 
 

@@ -113,7 +113,7 @@ def _models() -> Iterable[tuple[str, str]]:
     yield "models/keras/bert.toml", "id = 2819\n"
     private = f"models/{ACCOUNT}/test-private-model"
     yield f"{private}.toml", "isPrivate = true\n"
-    yield f"{private}/pyTorch/b0/1/efficientnet-b0.pth", "weights"
+    yield f"{private}/pytorch/b0/1/efficientnet-b0.pth", "weights"
     many = f"{private}/keras/many-files-with-subdirectories/1"
     for name in ("config.json", "model.keras", *(f"assets/{n}.txt" for n in range(1, 26))):
         yield f"{many}/{name}", "{}"

@@ -37,7 +37,7 @@ def fill(folder: Path, data: Path) -> None:
     spreadsheet = {"my-spreadsheet.xlsx": data / "my-spreadsheet.xlsx"}
     _copy(folder / "datasets/lastplacelarry/fake-dataset", text | shapes | spreadsheet)
     llama = {name: data / name for name in ("config.json", "model.keras")}
-    _copy(folder / "models/metaresearch/llama-2/pyTorch/13b/3", llama)
+    _copy(folder / "models/metaresearch/llama-2/pytorch/13b/3", llama)
     for archive, place in (
         ("archive.tar.gz", "models/testorg/testmodel/jax/too-many-files/1"),
         ("archive.zip", "models/testorg/testmodel/jax/zip/3"),

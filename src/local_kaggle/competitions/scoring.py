@@ -19,7 +19,7 @@ import io
 import math
 import tomllib
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,7 +28,6 @@ from typing import Any
 from zipfile import BadZipFile, ZipFile
 
 Rows = dict[str, dict[str, str]]  # by id and column
-Metric = Callable[[Sequence[float | str], Sequence[float | str]], float]
 
 USAGE = "Usage"
 PUBLIC, IGNORED = "Public", "Ignored"
@@ -87,7 +86,6 @@ def score(submission: Path, file: Path, *, hidden: bool = False) -> float:
     take; where the catalogue is to blame, the message begins with "rehearsal".
     """
     rules = read_rules(file)
-    metric = _metric(rules.metric)
     name = (rules.hidden if hidden else rules.answers).format(slug=file.stem)
     if not (file.parent / name).is_file():
         raise SubmissionError(f"rehearsal: there are no answers, put them in solutions/{name}")
@@ -107,12 +105,13 @@ def score(submission: Path, file: Path, *, hidden: bool = False) -> float:
     scores = []
     for column in columns[1:]:
         truth, predictions = _values(column, answers, rows)
-        scores.append(metric([truth[key] for key in ids], [predictions[key] for key in ids]))
+        pairs = [truth[key] for key in ids], [predictions[key] for key in ids]
+        scores.append(_metric(rules.metric, *pairs))
     return fmean(scores)
 
 
-def _metric(name: str) -> Metric:
-    """A metric of the truth and the predictions; raises SubmissionError, as the metric does."""
+def _metric(name: str, truth: list[float | str], predictions: list[float | str]) -> float:
+    """The value of a metric, finite; raises SubmissionError where it has none."""
     try:
         import sklearn.metrics
     except ImportError:
@@ -126,19 +125,15 @@ def _metric(name: str) -> Metric:
             f"rehearsal: no metric {name!r}: choose {', '.join(METRICS)}, or a function of "
             "sklearn.metrics"
         )
-
-    def metric(truth: Sequence[float | str], predictions: Sequence[float | str]) -> float:
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # they are for the author of a script
-                value = float(function(truth, predictions, **options))
-        except (TypeError, ValueError) as error:
-            raise SubmissionError(f"Submission cannot be scored: {name}: {error}") from None
-        if not math.isfinite(value):
-            raise SubmissionError(f"Submission cannot be scored: {name} is {value}")
-        return value
-
-    return metric
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # they are for the author of a script
+            value = float(function(truth, predictions, **options))
+    except (TypeError, ValueError) as error:
+        raise SubmissionError(f"Submission cannot be scored: {name}: {error}") from None
+    if not math.isfinite(value):
+        raise SubmissionError(f"Submission cannot be scored: {name} is {value}")
+    return value
 
 
 def _read(path: Path, columns: Sequence[str]) -> tuple[Rows, list[str]]:

@@ -108,12 +108,10 @@ def _run(
     (box.source / name).write_bytes(request.text.encode("utf-8", "backslashreplace"))
     log = LogWriter(log_path(plan.folder))
     notes = ["" if box.builder else walls.NOT_HELD, REHEARSAL.get(plan.runs_on), *plan.notes]
-    if request.language != "python":
-        notes.append(f"rehearsal: no {request.language} here, only python")
     for note in filter(None, notes):
         log.write("stderr", f"{note}\n")
     if request.language != "python":
-        return Outcome("ERROR")
+        return Outcome("ERROR", f"rehearsal: no {request.language} here, only python")
     if pair and not box.builder:
         return Outcome("ERROR", NO_GATEWAY)
     words = box.enclosed(command(python, request.kernel_type, box))

@@ -92,9 +92,9 @@ class Sandbox:
             is_gateway = self.gateway == self.folder
             (writable if is_gateway else read_only)[SHARED] = f"{self.gateway}/shared"
             read_only["/etc/hosts"] = f"{self.gateway}/hosts"
-        shared = self.internet or self.gateway is not None
-        around = walls.Walls(read_only, writable, shared, str(self.scratch / "root"))
-        return walls.enclosed(command, around, self.builder)
+        internet = self.internet or self.gateway is not None
+        root = str(self.scratch / "root")
+        return walls.enclosed(command, read_only, writable, root, self.builder, internet=internet)
 
     def environment(self) -> dict[str, str]:
         """The whole environment of the run: Kaggle's variables and nothing of the host's.
@@ -119,8 +119,11 @@ class Sandbox:
             "TF_CPP_MIN_LOG_LEVEL": "2",
         }
         if not self.builder:
-            mounts = {place: str(folder) for place, folder in self.places.items()}
-            variables[kaggle_paths.MOUNTS] = json.dumps(mounts)
+            mounts = {place: self.scratch / Path(place).name for place in self.places}
+            for place, link in mounts.items():  # the root's own path may hold spaces
+                if not link.exists():
+                    link.symlink_to(self.places[place])
+            variables[kaggle_paths.MOUNTS] = json.dumps(mounts, default=str)
             variables |= {} if self.internet else NO_INTERNET
         if "LD_LIBRARY_PATH" in os.environ:
             variables["LD_LIBRARY_PATH"] = os.environ["LD_LIBRARY_PATH"]
@@ -165,10 +168,8 @@ class MountedSource:
 
     @property
     def place(self) -> str:
-        """Where it is mounted below the input root: a model's framework in lower case."""
-        parts = self.reference.split("/")
-        parts[2:3] = [framework.lower() for framework in parts[2:3]]
-        return "/".join((self.kind, *parts))
+        """Where it is mounted below the input root."""
+        return f"{self.kind}/{self.reference}"
 
     def lead_from_older_place(self, root: Path) -> None:
         """Link `<slug>`, where Kaggle mounted it before and notebooks still look, to its place."""

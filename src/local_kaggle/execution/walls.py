@@ -25,7 +25,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -47,16 +46,6 @@ POLL_SECONDS = 0.05
 LAST_WORDS_SECONDS = 1.0  # in which a notebook's log gets the traceback that the gateway ended for
 
 
-@dataclass(frozen=True)
-class Walls:
-    """What a session sees: folders of the host by the path at which they appear inside."""
-
-    read_only: Mapping[str, str]
-    writable: Mapping[str, str]
-    internet: bool
-    root: str  # a folder that is not there yet, on which the session's own root is mounted
-
-
 @functools.cache
 def builder() -> str:
     """ "bubblewrap", "unshare", or "" where neither can build walls; tried once per process."""
@@ -67,26 +56,37 @@ def builder() -> str:
         working.mkdir()
         for name in ("bubblewrap", "unshare"):
             root = f"{folder}/{name}"
-            trial = Walls({}, {WORKING: str(working)}, False, root)
-            command = enclosed(["/bin/sh", "-c", "echo > trial"], trial, name)
+            trial = ["/bin/sh", "-c", "echo > trial"]
+            command = enclosed(trial, {}, {WORKING: str(working)}, root, name, internet=False)
             with contextlib.suppress(OSError, subprocess.SubprocessError):
                 subprocess.run(command, check=True, capture_output=True, timeout=TRIAL_SECONDS)
                 return name
     return ""
 
 
-def enclosed(command: Sequence[str], walls: Walls, by: str) -> list[str]:
-    """The command line that runs `command` in /kaggle/working behind walls built `by` a program."""
-    mounts = _mounts(walls)
+def enclosed(
+    command: Sequence[str],
+    read_only: Mapping[str, str],
+    writable: Mapping[str, str],
+    root: str,
+    by: str,
+    *,
+    internet: bool,
+) -> list[str]:
+    """The command line that runs `command` in /kaggle/working behind walls built `by` a program.
+
+    What a session sees of the host are folders, by the paths at which they appear inside. `root`
+    is a folder that is not there yet, on which the session's own root is mounted.
+    """
+    mounts = _mounts(read_only, writable, RESOLVERS if internet else ())
     if by == "bubblewrap":
         line = ["bwrap", "--die-with-parent", "--unshare-pid", "--unshare-ipc", "--unshare-uts"]
-        line += [] if walls.internet else ["--unshare-net"]
+        line += [] if internet else ["--unshare-net"]
         for how, *words in mounts:
             line += [f"--{how}", *words]
         return [*line, "--chdir", WORKING, *command]
-    spec = {"mounts": mounts, "command": list(command)}
-    spec |= {"root": walls.root, "internet": walls.internet}
-    network = [] if walls.internet else ["--net"]
+    spec = {"mounts": mounts, "command": list(command), "root": root, "internet": internet}
+    network = [] if internet else ["--net"]
     return _unshared("--mount", "--ipc", "--pid", *network, spec=spec)
 
 
@@ -127,10 +127,12 @@ def python_folders(image: Path) -> dict[str, str]:
     }
 
 
-def _mounts(walls: Walls) -> list[tuple[str, ...]]:
+def _mounts(
+    read_only: Mapping[str, str], writable: Mapping[str, str], resolvers: Sequence[str]
+) -> list[tuple[str, ...]]:
     """What is mounted, in order, as options of bubblewrap: how, what of the host, where inside."""
     mounts: list[tuple[str, ...]] = []
-    for folder in map(Path, (*SYSTEM, *(RESOLVERS if walls.internet else ()))):
+    for folder in map(Path, (*SYSTEM, *resolvers)):
         if folder.is_symlink():
             mounts.append(("symlink", str(folder.readlink()), str(folder)))
         elif folder.exists():
@@ -139,8 +141,8 @@ def _mounts(walls: Walls) -> list[tuple[str, ...]]:
     gpus = sorted(str(path) for path in Path("/dev").iterdir() if path.name.startswith(GPUS))
     mounts += [("dev-bind", gpu, gpu) for gpu in gpus]
     # A folder before those inside it.
-    own = [(inside, "ro-bind", folder) for inside, folder in walls.read_only.items()]
-    own += [(inside, "bind", folder) for inside, folder in walls.writable.items()]
+    own = [(inside, "ro-bind", folder) for inside, folder in read_only.items()]
+    own += [(inside, "bind", folder) for inside, folder in writable.items()]
     return [*mounts, *((how, folder, inside) for inside, how, folder in sorted(own))]
 
 

@@ -39,12 +39,11 @@ def list_datasets(state: ServerState, request: Message) -> Json:
     """The datasets that the user may see, filtered as asked for."""
     group = request.group.name.partition("_GROUP_")[2]
     owner = state.user if group.startswith("MY") else request.user
-    excluded = {"PUBLIC": True, "MY_PUBLIC": True, "MY_PRIVATE": False}.get(group)  # isPrivate
     datasets = [
         _entry(dataset)
         for dataset in pages.below(state, "datasets")
         if dataset.matches(request.search, owner)
-        and bool(dataset.fields.get("isPrivate")) is not excluded
+        and not (group == "PUBLIC" and dataset.fields.get("isPrivate"))
     ]
     return listing(state, request, "datasets", datasets)
 

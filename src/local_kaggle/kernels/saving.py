@@ -6,6 +6,7 @@ import json
 import math
 import re
 import time
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -169,44 +170,49 @@ def _sources(
     """The inputs of a version, and those that it names and this Kaggle does not have, by field."""
     sources: list[MountedSource] = []
     invalid: dict[str, list[str]] = {}
-    for field, (kind, depth) in SOURCES.items():
+    for field in SOURCES:
         for name in getattr(request, f"{field}_data_sources"):
-            parts = name.split("/")
-            reference, number = "/".join(parts[:depth]), "/".join(parts[depth:])
-            names = [] if name.startswith(PREFIXES) else _names(state, reference)
-            folders = [f for each in names if (f := _source(state, kind, each, number))]
-            if folders:
-                mounted = f"{names[-1]}/{number}" if kind == "models" else names[-1]
-                sources.append(MountedSource(kind, mounted, folders[0]))
+            if source := _source(state, field, name):
+                sources.append(source)
             else:
                 invalid.setdefault(f"invalid{field.title()}Sources", []).append(name)
     return sources, invalid
 
 
-def _names(state: ServerState, name: str) -> list[str]:
-    """The names under which a source is looked for; it is mounted under the last."""
-    own = [each for each in (state.user, state.limits.also_named) if each]
-    owner, slash, rest = name.partition("/")
-    is_own = slash and owner.lower() in (each.lower() for each in own)
-    return [f"{each}/{rest}" for each in own] if is_own else [name]
+def _source(state: ServerState, field: str, name: str) -> MountedSource | None:
+    """An input by the name that a version has for it; None for one that is not there.
 
-
-def _source(state: ServerState, kind: SourceKind, name: str, number: str) -> Path | None:
-    """The files of a source, in the version that is pinned if one is; None where there are none."""
-    if name in state.limits.rules_pending or not re.fullmatch(r"\d*", number):
+    What the user owns is looked for under both names of the user, and mounted under the last.
+    """
+    kind, depth = SOURCES[field]
+    owner, *parts = name.split("/")
+    if name.startswith(PREFIXES) or name in state.limits.rules_pending:
         return None
     if kind == "competitions":
-        return None if number else state.catalogue.find(kind, name)
-    pinned = int(number or (-1 if kind == "models" else 0))  # a model's version must be named
-    try:
-        if kind != "notebooks":
-            return pages.version_of(state, f"{kind}/{name}", pinned).folder
-        owner, _, slug = name.partition("/")
-        versions = versions_of(state, find(state, owner, slug))
-    except HTTPException:
+        folder = state.catalogue.find(kind, name)
+        return MountedSource(kind, name, folder) if folder else None
+    parts[1:2] = map(str.lower, parts[1:2])  # a model's framework, such as TensorFlow2
+    slug, number = "/".join(parts[: depth - 1]), "/".join(parts[depth - 1 :])
+    if not number.isdecimal() and (number or kind == "models"):
         return None
-    complete = (v for v in versions if v["status"] == "COMPLETE")
-    return next((v["outputs"] for v in complete if pinned in (0, v["number"])), None)
+    own = [user for user in (state.user, state.limits.also_named) if user]
+    owners = own if owner.lower() in map(str.lower, own) else [owner]
+    for each in owners:
+        if folder := _folder(state, kind, f"{each}/{slug}", int(number or 0)):
+            place = f"{owners[-1]}/{slug}/{number}" if kind == "models" else f"{owners[-1]}/{slug}"
+            return MountedSource(kind, place, folder)
+    return None
+
+
+def _folder(state: ServerState, kind: SourceKind, reference: str, number: int) -> Path | None:
+    """The files of a version, or of the newest for number 0; None where there are none yet."""
+    with suppress(HTTPException):
+        if kind != "notebooks":
+            return pages.version_of(state, f"{kind}/{reference}", number).folder
+        for version in versions_of(state, find(state, *reference.split("/"))):
+            if version["status"] == "COMPLETE" and number in (0, version["number"]):
+                return Path(version["outputs"])
+    return None
 
 
 def _check(request: Message) -> None:

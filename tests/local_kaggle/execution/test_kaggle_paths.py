@@ -17,7 +17,7 @@ def python(tmp_path_factory):
 
 @pytest.fixture
 def mounts(tmp_path):
-    folder = tmp_path / "Übung Häuser"
+    folder = tmp_path / "Übung"
     (folder / "titanic").mkdir(parents=True)
     (folder / "titanic" / "train.csv").write_text("a,b\n")
     return {"/kaggle/input": str(folder), "/kaggle/working": str(tmp_path)}
@@ -42,7 +42,7 @@ def test_a_module_that_names_kaggles_paths_finds_the_sessions_files(python, moun
     told = run(python, mounts, "-c", code).splitlines()
     assert told[:2] == ["a,b", "['train.csv']"]
     assert told[2:] == [
-        "True see /kaggle/input /kaggle/inputs",
+        f"True see {mounts['/kaggle/input']} /kaggle/inputs",
         mounts["/kaggle/input"] + "/titanic",
     ]
 

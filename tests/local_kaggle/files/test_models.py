@@ -174,8 +174,8 @@ def test_nobody_reads_or_changes_anothers_private_model(api, context, create):
 def test_a_model_of_the_catalogue_is_read_like_any_other(api, context, tmp_path):
     folder = context.kaggle.catalogue / "models" / "keras" / "bert"
     for version in (1, 2):
-        (folder / "Keras" / "tiny" / str(version)).mkdir(parents=True)
-        (folder / "Keras" / "tiny" / str(version) / "config.json").write_text("{}" * version)
+        (folder / "keras" / "tiny" / str(version)).mkdir(parents=True)
+        (folder / "keras" / "tiny" / str(version) / "config.json").write_text("{}" * version)
     folder.with_suffix(".toml").write_text('id = 2819\ntitle = "BERT"\n')
     model = api.model_get("keras/bert")
     assert (model.id, model.title) == (2819, "BERT")

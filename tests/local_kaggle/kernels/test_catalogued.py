@@ -141,7 +141,7 @@ print(*sorted(path.read_text() for path in root.glob("*/tester/*/v.txt")), sep="
 
 
 def test_a_model_is_mounted_with_its_framework_in_lower_case(api, context, tmp_path):
-    folder = context.kaggle.catalogue / "models/me/net/TensorFlow2/b0/1"
+    folder = context.kaggle.catalogue / "models/me/net/tensorflow2/b0/1"
     folder.mkdir(parents=True)
     (folder / "a.txt").write_text("weights")
     text = """
