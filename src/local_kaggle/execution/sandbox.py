@@ -83,18 +83,18 @@ class Sandbox:
         inputs = mount(self.sources, self.input, walled=bool(self.builder))
         if not self.builder:
             return list(command)
-        writable = {place: str(folder) for place, folder in self.places.items()}
-        del writable["/kaggle/input"]
-        writable |= {walls.HOME: str(self.home), "/tmp": str(self.scratch / "tmp")}  # noqa: S108
-        writable[str(self.fonts)] = str(self.fonts)
-        read_only = walls.python_folders(self.image) | inputs
+        mounts: walls.Mounts = {place: ("bind", folder) for place, folder in self.places.items()}
+        mounts |= {walls.HOME: ("bind", self.home), "/tmp": ("bind", self.scratch / "tmp")}  # noqa: S108
+        read_only = {str(folder): folder for folder in walls.python_folders(self.image)} | inputs
+        mounts |= {place: ("ro-bind", folder) for place, folder in read_only.items()}
+        mounts[str(self.fonts)] = "bind", self.fonts
         if self.gateway:
-            is_gateway = self.gateway == self.folder
-            (writable if is_gateway else read_only)[SHARED] = f"{self.gateway}/shared"
-            read_only["/etc/hosts"] = f"{self.gateway}/hosts"
+            how = "bind" if self.gateway == self.folder else "ro-bind"
+            mounts[SHARED] = how, self.gateway / "shared"
+            mounts["/etc/hosts"] = "ro-bind", self.gateway / "hosts"
         internet = self.internet or self.gateway is not None
-        root = str(self.scratch / "root")
-        return walls.enclosed(command, read_only, writable, root, self.builder, internet=internet)
+        root = self.scratch / "root"
+        return walls.enclosed(command, mounts, root, self.builder, internet=internet)
 
     def environment(self) -> dict[str, str]:
         """The whole environment of the run: Kaggle's variables and nothing of the host's.
@@ -180,7 +180,7 @@ class MountedSource:
             link.symlink_to("/".join((self.kind, *parts)))
 
 
-def mount(sources: Iterable[MountedSource], root: Path, *, walled: bool = False) -> dict[str, str]:
+def mount(sources: Iterable[MountedSource], root: Path, *, walled: bool = False) -> dict[str, Path]:
     """Lay the sources out below `root`; folders of the host by the paths at which walls bind them.
 
     Without walls every file is a link, and the folders are read-only, which stops everyone but
@@ -188,16 +188,16 @@ def mount(sources: Iterable[MountedSource], root: Path, *, walled: bool = False)
     is laid out so, and the folders that its links lead to appear at their own paths.
     """
     root.mkdir(parents=True, exist_ok=True)
-    folders = {"/kaggle/input": str(root)}
+    folders = {"/kaggle/input": root}
     for source in sources:
         place = root / source.place
         if walled and not any(path.is_symlink() for path in source.folder.rglob("*")):
             place.mkdir(parents=True, exist_ok=True)
-            folders[f"/kaggle/input/{source.place}"] = str(source.folder.resolve())
+            folders[f"/kaggle/input/{source.place}"] = source.folder.resolve()
         else:
             link_files(source.folder, place)
             targets = {path.resolve().parent for _, path in files_below(source.folder)}
-            folders |= {str(target): str(target) for target in targets}
+            folders |= {str(target): target for target in targets}
         source.lead_from_older_place(root)
     for folder in [] if walled else _folders(root):
         folder.chmod(0o555)

@@ -46,6 +46,10 @@ POLL_SECONDS = 0.05
 LAST_WORDS_SECONDS = 1.0  # in which a notebook's log gets the traceback that the gateway ended for
 
 
+Mounts = dict[str, tuple[str, Path]]
+"""By the path inside: how it is mounted ("bind" or "ro-bind"), and the folder of the host."""
+
+
 @functools.cache
 def builder() -> str:
     """ "bubblewrap", "unshare", or "" where neither can build walls; tried once per process."""
@@ -55,9 +59,9 @@ def builder() -> str:
         working = Path(folder, "working")
         working.mkdir()
         for name in ("bubblewrap", "unshare"):
-            root = f"{folder}/{name}"
-            trial = ["/bin/sh", "-c", "echo > trial"]
-            command = enclosed(trial, {}, {WORKING: str(working)}, root, name, internet=False)
+            root = Path(folder, name)
+            trial, mounts = ["/bin/sh", "-c", "echo > trial"], {WORKING: ("bind", working)}
+            command = enclosed(trial, mounts, root, name, internet=False)
             with contextlib.suppress(OSError, subprocess.SubprocessError):
                 subprocess.run(command, check=True, capture_output=True, timeout=TRIAL_SECONDS)
                 return name
@@ -65,27 +69,20 @@ def builder() -> str:
 
 
 def enclosed(
-    command: Sequence[str],
-    read_only: Mapping[str, str],
-    writable: Mapping[str, str],
-    root: str,
-    by: str,
-    *,
-    internet: bool,
+    command: Sequence[str], mounts: Mounts, root: Path, by: str, *, internet: bool
 ) -> list[str]:
     """The command line that runs `command` in /kaggle/working behind walls built `by` a program.
 
-    What a session sees of the host are folders, by the paths at which they appear inside. `root`
-    is a folder that is not there yet, on which the session's own root is mounted.
+    `root` is a folder that is not there yet, on which the session's own root is mounted.
     """
-    mounts = _mounts(read_only, writable, RESOLVERS if internet else ())
+    options = _options(mounts, RESOLVERS if internet else ())
     if by == "bubblewrap":
         line = ["bwrap", "--die-with-parent", "--unshare-pid", "--unshare-ipc", "--unshare-uts"]
         line += [] if internet else ["--unshare-net"]
-        for how, *words in mounts:
+        for how, *words in options:
             line += [f"--{how}", *words]
         return [*line, "--chdir", WORKING, *command]
-    spec = {"mounts": mounts, "command": list(command), "root": root, "internet": internet}
+    spec = {"mounts": options, "command": list(command), "root": str(root), "internet": internet}
     network = [] if internet else ["--net"]
     return _unshared("--mount", "--ipc", "--pid", *network, spec=spec)
 
@@ -111,39 +108,35 @@ def _this_program(spec: Mapping[str, Any]) -> list[str]:
     return [str(Path(sys.executable).resolve()), "-I", __file__, json.dumps(spec)]
 
 
-def python_folders(image: Path) -> dict[str, str]:
-    """The folders that the image's Python runs from, each at its own path, outside `SYSTEM`."""
+def python_folders(image: Path) -> list[Path]:
+    """The folders that the image's Python runs from, outside `SYSTEM`."""
     folders = [
         *(image, image.with_name(PACKAGES)),
         *(Path(sys.base_prefix), Path(sys.prefix, "share")),
         Path(sys.executable).resolve().parent.parent,
         *(path for path in map(Path, sys.path) if path.name in SITE_FOLDERS),
     ]
-    return {
-        str(path): str(path)
+    return [
+        path
         for folder in folders
         for path in (folder, folder.resolve())
         if path.is_dir() and not any(path.is_relative_to(system) for system in SYSTEM)
-    }
+    ]
 
 
-def _mounts(
-    read_only: Mapping[str, str], writable: Mapping[str, str], resolvers: Sequence[str]
-) -> list[tuple[str, ...]]:
+def _options(mounts: Mounts, resolvers: Sequence[str]) -> list[tuple[str, ...]]:
     """What is mounted, in order, as options of bubblewrap: how, what of the host, where inside."""
-    mounts: list[tuple[str, ...]] = []
+    options: list[tuple[str, ...]] = []
     for folder in map(Path, (*SYSTEM, *resolvers)):
         if folder.is_symlink():
-            mounts.append(("symlink", str(folder.readlink()), str(folder)))
+            options.append(("symlink", str(folder.readlink()), str(folder)))
         elif folder.exists():
-            mounts.append(("ro-bind", str(folder), str(folder)))
-    mounts += [("proc", "/proc"), ("dev", "/dev")]
+            options.append(("ro-bind", str(folder), str(folder)))
+    options += [("proc", "/proc"), ("dev", "/dev")]
     gpus = sorted(str(path) for path in Path("/dev").iterdir() if path.name.startswith(GPUS))
-    mounts += [("dev-bind", gpu, gpu) for gpu in gpus]
+    options += [("dev-bind", gpu, gpu) for gpu in gpus]
     # A folder before those inside it.
-    own = [(inside, "ro-bind", folder) for inside, folder in read_only.items()]
-    own += [(inside, "bind", folder) for inside, folder in writable.items()]
-    return [*mounts, *((how, folder, inside) for inside, how, folder in sorted(own))]
+    return options + [(how, str(folder), place) for place, (how, folder) in sorted(mounts.items())]
 
 
 def _enter(spec: Mapping[str, Any]) -> None:
