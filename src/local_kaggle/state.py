@@ -54,7 +54,7 @@ class ServerState:
         self.catalogue = Catalogue(settings.catalogue)
         self.catalogue.folder.mkdir(parents=True, exist_ok=True)
         self.accounts = {
-            user: key or self.store.secret("key" if user == DEFAULT_USER else f"key of {user}")
+            user: key or self.store.secret(f"key of {user}")
             for user, key in (settings.accounts or {DEFAULT_USER: ""}).items()
         }
         self.tokens = settings.tokens

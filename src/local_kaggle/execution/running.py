@@ -38,7 +38,6 @@ class SessionPlan:
 
     `rerun`: for a competition's score, with the variable that says so. Its log and outputs are kept
     past a limit too: Kaggle shows them to nobody. `gateway`: what asks it for predictions then.
-    `notes`: lines to begin the log with.
     """
 
     folder: Path
@@ -49,7 +48,6 @@ class SessionPlan:
     memory_bytes: float
     working_bytes: float
     rerun: bool = False
-    notes: Sequence[str] = ()
     gateway: Gateway | None = None
 
 
@@ -107,9 +105,9 @@ def _run(
     # A lone surrogate, which JSON may contain, is written as its escape.
     (box.source / name).write_bytes(request.text.encode("utf-8", "backslashreplace"))
     log = LogWriter(log_path(plan.folder))
-    notes = ["" if box.builder else walls.NOT_HELD, REHEARSAL.get(plan.runs_on), *plan.notes]
-    for note in filter(None, notes):
-        log.write("stderr", f"{note}\n")
+    for note in ("" if box.builder else walls.NOT_HELD, REHEARSAL.get(plan.runs_on)):
+        if note:
+            log.write("stderr", f"{note}\n")
     if request.language != "python":
         return Outcome("ERROR", f"rehearsal: no {request.language} here, only python")
     if pair and not box.builder:

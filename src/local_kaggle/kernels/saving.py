@@ -81,10 +81,7 @@ def _save(state: ServerState, request: Message) -> Json:
     )
     sources, invalid = _sources(state, request)
     if runs:
-        # The client prints the other sources that were refused.
-        models = invalid.get("invalidModelSources", ())
-        notes = [f"rehearsal: there is no model {m}: the run goes on without it" for m in models]
-        plan = replace(_plan(state, version, request, sources), notes=notes)
+        plan = _plan(state, version, request, sources)
         state.sessions.submit(version, kind, plan, state.user)
     ref = f"/code/{kernel['owner']}/{kernel['slug']}"
     names = {"ref": ref, "url": state.url + ref, "kernelId": kernel["id"]}
