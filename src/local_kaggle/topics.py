@@ -36,7 +36,7 @@ def list_topics(state: ServerState, request: Message) -> Json:
     topics = [
         topic
         for topic in _topics(state)
-        if (topic["place"] == place or (place == "forums/" and topic["place"].startswith(place)))
+        if place in (topic["place"], f"{topic['place'].rpartition('/')[0]}/")  # of all forums
         and search in topic["title"].lower()
     ]
     return listing(state, request, "topics", topics) | {"totalCount": len(topics)}
