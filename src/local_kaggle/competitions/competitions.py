@@ -54,11 +54,17 @@ def entered(state: ServerState, competition: str) -> Path:
 
 @answers(types.ApiListCompetitionsRequest)
 def list_competitions(state: ServerState, request: Message) -> Json:
-    """The competitions of the catalogue whose names hold the words of a search."""
+    """The competitions of the catalogue, of one category and with the words of a search."""
     search = (request.search or "").lower()
-    names = state.catalogue.references("competitions")
-    found = [_about(state, name) for name in names if search in name.lower()]
-    return listing(state, request, "competitions", found)
+    segment = getattr(request.category, "name", "").removeprefix("HOST_SEGMENT_")
+    category = segment.replace("_", " ").lower()
+    names = [name for name in state.catalogue.references("competitions") if search in name.lower()]
+    entries = [
+        entry
+        for entry in (_about(state, name) for name in names)
+        if category in ("", "unspecified", entry.get("category", "").lower())
+    ]
+    return listing(state, request, "competitions", entries)
 
 
 @answers(types.ApiGetCompetitionRequest)

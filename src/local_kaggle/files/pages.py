@@ -31,6 +31,8 @@ NAMES = re.compile(
     r"|models/[^/]+/[a-z0-9][a-z0-9_-]{1,49}(/[a-z0-9]+/[a-z0-9][a-z0-9._-]{0,49})?"
 )
 """What the pages may be called that users make."""
+TAKEN = {"datasets": "is already in use", "models": "is already used by another model"}
+"""What is said of a name that a page has; the clients know the words."""
 changing = threading.Lock()
 """Hold this to look and then change, so that no two versions get one number."""
 
@@ -161,7 +163,8 @@ def create(state: ServerState, name: str, fields: Json, upload: Message | None =
         elif state.catalogue.find(kind, name.partition("/")[2]) or state.store.row(
             "SELECT 1 FROM pages WHERE name = ?", name
         ):
-            error = f"{name} is already in use"
+            is_variation = name.count("/") > MODEL_DEPTH
+            error = f"{name} {'already exists' if is_variation else TAKEN[kind]}"
         if error:
             return {"status": "error", "error": error, "errorCode": 409}
         files = list(_uploaded(state, upload)) if upload else None

@@ -49,6 +49,15 @@ def test_a_page_of_the_catalogue_says_what_is_listed(api, stocked):
     page.unlink()
 
 
+def test_competitions_keep_to_their_category(api, stocked):
+    page = stocked.kaggle.catalogue / "competitions/harvest.toml"
+    page.write_text('category = "Getting Started"\n')
+    for category, titles in (("gettingStarted", ["harvest"]), ("featured", [])):
+        competitions = api.competitions_list(category=category).competitions
+        assert [entry.title for entry in competitions] == titles
+    page.unlink()
+
+
 def test_metadata_are_changed_by_their_owner_and_read_back(api, stocked, tmp_path):
     (tmp_path / "a.csv").write_text("a")
     metadata = {"id": "tester/renamed", "title": "Before", "licenses": [{"name": "CC0-1.0"}]}

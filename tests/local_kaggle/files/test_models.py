@@ -123,10 +123,10 @@ def test_an_update_changes_what_the_metadata_name_and_nothing_else(api, create, 
 
 def test_a_name_is_taken_once(api, create):
     source = create("taken-once")
-    assert "already in use" in api.model_create_new(source).error
+    assert "already used" in api.model_create_new(source).error
     again = api.model_instance_create(source, quiet=True)
     assert again.error_code == 409
-    assert "already in use" in again.error
+    assert "already exists" in again.error
 
 
 def test_what_is_deleted_is_gone_and_its_bytes_are_freed(api, context, create, folder):
