@@ -21,7 +21,7 @@ from local_kaggle.store import Store
 DEFAULT_USER = "tester"
 
 
-@dataclass
+@dataclass(eq=False, repr=False)  # it holds keys
 class Settings:
     """What a server is made with; its faults may be replaced while it serves."""
 

@@ -17,7 +17,13 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from local_kaggle.catalogue import files_below
-from local_kaggle.competitions.scoring import SubmissionError, lower_is_better, read_rules, score
+from local_kaggle.competitions.scoring import (
+    SubmissionError,
+    lower_is_better,
+    prepare,
+    read_rules,
+    score,
+)
 from local_kaggle.execution import sessions
 from local_kaggle.files import storage
 from local_kaggle.kernels import kernels, outputs, saving
@@ -106,6 +112,7 @@ def download(state: ServerState, request: Message) -> Response:
 def start_upload(state: ServerState, request: Message) -> Json:
     """A token for a file, and the URL that takes it."""
     entered(state, request.competition_name)
+    prepare()
     return storage.open_upload(state, request.file_name, request.content_length)
 
 
@@ -122,6 +129,7 @@ def submit(state: ServerState, request: Message) -> Json:
 def submit_code(state: ServerState, request: Message) -> Json:
     """Enter a file out of a finished version's output."""
     entered(state, request.competition_name)
+    prepare()
     kernel = kernels.find(state, request.kernel_owner, request.kernel_slug)
     version = kernels.version_of(state, kernel, str(request.kernel_version or ""))
     name = request.file_name or "submission.csv"

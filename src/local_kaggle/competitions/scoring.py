@@ -15,8 +15,10 @@ of several predicted columns is the mean of theirs. The metrics are scikit-learn
 from __future__ import annotations
 
 import csv
+import importlib
 import io
 import math
+import threading
 import tomllib
 import warnings
 from collections.abc import Sequence
@@ -59,6 +61,16 @@ class ScoringRules:
     columns: tuple[str, ...] = ()
     answers: str = "{slug}.csv"
     hidden: str = "{slug}.hidden.csv"
+
+
+def prepare() -> None:
+    """Import scikit-learn beside what else goes on: no request should wait the seconds it takes."""
+
+    def load() -> None:
+        with suppress(ImportError):  # which the score will tell
+            importlib.import_module("sklearn.metrics")
+
+    threading.Thread(target=load, daemon=True).start()
 
 
 def read_rules(file: Path) -> ScoringRules:
