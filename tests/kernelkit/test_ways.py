@@ -50,5 +50,5 @@ def test_from_a_sweep_to_the_process_that_runs_it(tmp_path, monkeypatch):
         main(["sweep", "study.yaml"], standalone_mode=False)
         pytest.fail("no process was started")
     assert {"sweep/command", "sweep/workers/engine"} <= set(way.modules)
-    assert len(way.modules) <= 15, " ".join(way.modules)
+    assert len(way.modules) <= 14, " ".join(way.modules)
     assert len(way.rooms) <= 7, " ".join(sorted(way.rooms))
