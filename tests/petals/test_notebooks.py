@@ -137,7 +137,7 @@ def test_explore_finds_twins(dataset, tmp_path):
     assert [(row["splits"], row["same bytes"]) for row in kept["duplicates"]] == [
         ("train and val", 1)
     ]
-    assert "no test split" in printed(run.folder)
+    assert "3 classes; train, val\n" in printed(run.folder)
 
 
 def test_compare_many_runs_with_pictures(write_run, dataset, splits, tmp_path):
