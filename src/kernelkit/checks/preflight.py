@@ -99,7 +99,8 @@ def code(plan: Plan) -> Iterator[Finding]:
     values = plan.metadata.values
     language, kind = values.get("language"), values.get("kernel_type")
     if language != "python":
-        yield error(f'language is {language!r}: kernelkit pushes only "python"')
+        name = plan.metadata.code_file.name
+        yield error(f'language is {language!r}, and {name} is Python: write "language": "python"')
     if kind not in ("notebook", "script"):
         yield error(f'kernel_type is {kind!r}: kernelkit pushes a "notebook" or a "script"')
     if values.get("is_private") is False:

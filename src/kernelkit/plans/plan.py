@@ -182,12 +182,24 @@ def _kernel(notebook: Path | None, metadata_file: Path | None) -> Metadata:
             kernel, own = kernel.with_values(code_file=str(notebook)), notebook
     if not own.is_file():
         raise NotebookError(f"no notebook at {own}: correct code_file in {file}")
+    if _is_r(own):
+        raise NotebookError(
+            f"{own.name} is R, and kernelkit pushes only Python: use `kaggle kernels push`"
+        )
     if kernel.is_script and own.suffix != ".py":
         raise NotebookError(
             f"kernel_type is script, but {own.name} is not a script: name a .py as code_file, or "
             "set kernel_type to notebook"
         )
     return kernel
+
+
+def _is_r(file: Path) -> bool:
+    """Whether a code file is R, by its suffix or by the kernel that its notebook names."""
+    if file.suffix != ".ipynb":
+        return file.suffix.lower() in (".r", ".rmd")
+    about = json.dumps(read_json(file).get("metadata"))
+    return bool(re.search('"(?:name|language)": "(?:ir|R)"', about))
 
 
 def _check_notebook(kernel: Metadata, notebook: Path, *, explicit: bool) -> None:

@@ -46,7 +46,7 @@ def test_a_key_of_another_tool_is_a_warning(repository):
         ({"id": "INSERT_USERNAME/abc", "title": "abc d"}, "shorter than Kaggle's five"),
         ({"title": "abc"}, "title 'abc' is shorter"),
         ({"title": "Blossom training"}, "gives 'blossom-training', not 'blossom-train'"),
-        ({"language": "r"}, 'kernelkit pushes only "python"'),
+        ({"language": "r"}, 'train.ipynb is Python: write "language": "python"'),
         ({"kernel_type": "rmarkdown"}, 'kernelkit pushes a "notebook" or a "script"'),
         ({"dataset_sources": ["data"]}, "'data' is not owner/slug"),
         ({"model_sources": ["google/efficientnet"]}, "owner/model/framework"),
@@ -270,6 +270,25 @@ def test_a_file_of_this_machine_is_an_error(repository, notebook_code):
     for other in ("/kaggle/input/w.h5", "a/" * 3000, "~nobody-of-this-name/w.h5", "a/\0"):
         assert not errors_of(repository, f"weights={other}")
     assert not errors_of(repository, f"output={repository.root}")
+
+
+@pytest.mark.parametrize(
+    ("code_file", "kernel_type", "notebook"),
+    [
+        ("train.R", "notebook", {}),
+        ("train.Rmd", "script", {}),
+        ("train.ipynb", "notebook", {"kernelspec": {"name": "ir", "display_name": "R 4"}}),
+        ("train.ipynb", "notebook", {"language_info": {"name": "R"}}),
+    ],
+)
+def test_r_is_refused_by_what_the_file_is(
+    repository, notebook_code, code_file, kernel_type, notebook
+):
+    repository.cells(notebook_code("x <- 1"), **notebook)
+    (repository.notebook.parent / code_file).touch()
+    repository.describe(code_file=f"notebooks/{code_file}", kernel_type=kernel_type)
+    with pytest.raises(errors.NotebookError, match=r"is R, and kernelkit pushes only Python"):
+        findings(repository)
 
 
 SOURCES = {
