@@ -82,6 +82,7 @@ def report(paths: tuple[Path, ...], index: bool, as_json: bool, quiet: bool) -> 
     pages = report(paths, index, lambda line: events("left out", line))
     for page in pages:
         events("report", from_here(page), path=str(page))
+    events.end()
 
 
 @options.command("watch", ("", "runs"))

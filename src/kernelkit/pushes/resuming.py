@@ -121,7 +121,7 @@ def submit_result(
     file = submission.output_of(path) if path.is_dir() else path
     if claims.was_pushed(file.parent) and not unverified:
         check_verified(file)
-    with context.connect():
+    with context.ending(), context.connect():
         submission.submit(context, submission.Result(competition, message, file))
 
 

@@ -1,7 +1,8 @@
 """The events of a running command, for people or for programs.
 
-A terminal gets one line per event, and one live line with times and steps that is overwritten in
-place; a CI log gets the same lines, and the live one at most once a minute. With `--json`, each
+A terminal gets one line per event, a box around the result, and one live line with times and steps
+that is overwritten in place; a CI log gets the same lines, and the live one at most once a minute.
+With `--json`, each
 event is one JSON object on its own line, including steps and libraries' notes; with `--quiet`,
 only the events in `RESULTS` are written. Known secrets are removed, and each line of a rehearsal is
 marked.
@@ -51,6 +52,8 @@ RESULTS = frozenset(
         "largest",
     }
 )
+# A terminal shows these in a box, when the command moves on or ends, with the `next` commands.
+IN_THE_BOX = ("metrics", "report", "score")
 # The colours of events' names in a terminal; all others are dim.
 COLOURS = dict.fromkeys(("warning", "retrying", "stopped", "set aside"), "yellow")
 COLOURS |= dict.fromkeys(("error", "failure"), "red")
@@ -161,6 +164,7 @@ class Events:
         self._state = self._step = ""  # the run's state, and the last step in its log
         plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
         self._coloured = self.stream.isatty() and not plain
+        self._box: list[tuple[str, str]] = []  # names and texts
 
     def __call__(self, event: str, text: str = "", **facts: Any) -> None:
         """Write one event. The live line shows `progress` and the steps in a `log`.
@@ -178,8 +182,33 @@ class Events:
             os.dup2(os.open(os.devnull, os.O_WRONLY), self.stream.fileno())
 
     def end(self) -> None:
-        """Erase the live line, so that other output appears below the events."""
+        """Write the box and erase the live line, so that other output appears below the events."""
+        self._close_box()
         self._line.erase()
+
+    def _close_box(self) -> None:
+        rows, self._box = self._box, []
+        if not rows:
+            return
+        from rich.console import Console
+        from rich.panel import Panel
+        from rich.table import Table
+        from rich.text import Text
+
+        grid = Table.grid(padding=(0, 1))
+        grid.add_column(style="dim")
+        grid.add_column(overflow="fold")
+        for name, text in rows:
+            grid.add_row(name, Text(self.clear(text)))
+        console = Console(
+            file=self.stream,
+            width=shutil.get_terminal_size().columns,
+            color_system="auto" if self._coloured else None,
+        )
+        with console.capture() as drawn:
+            title = "rehearsal" if self.rehearsal else None
+            console.print(Panel.fit(grid, title=title, border_style="green"))
+        self._line.stay(*drawn.get().splitlines())
 
     def keep_secret(self, secrets: Iterable[str]) -> None:
         """Remove these from everything that is printed from now on."""
@@ -201,6 +230,11 @@ class Events:
         self.stream.flush()
 
     def _show(self, event: str, text: str) -> None:
+        boxed = event in IN_THE_BOX or (event == "next" and self._box)
+        if boxed and self.stream.isatty():
+            self._box.append((event, text))
+            return
+        self._close_box()
         if event == "progress":
             self._state = safe_text.one_line(text)
             self._move()
