@@ -149,7 +149,7 @@ class Wait:
         now, push = self._clock.now(), self._push
         self._over_since = now if self._over_since is None else self._over_since
         until = min(self._deadline(), now + self._patience.silence)
-        version = f"{self._version} ended in {status.state}, and its outputs"
+        over = f"{self._version} ended in {status.state}, and"
         problem: KernelkitError | None = None
         self._unsettled += 1
         try:
@@ -162,14 +162,16 @@ class Wait:
             self._hold_off(failure)
             doubt = f"{MANIFEST}: {failure.message}"
             if failure.method != transfers.DOWNLOAD:
-                problem = NetworkError(f"{version} cannot be listed: {failure}. {self._resume}")
+                problem = NetworkError(
+                    f"{over} its outputs cannot be listed: {failure}. {self._resume}"
+                )
         else:
             if not doubt:
                 settled = outputs.log or self._unsettled >= self._patience.confirmations
                 return self._over(status, outputs, proved.manifest) if settled else None
         problem = problem or OutputsError(
-            f"{version} are not verified: {doubt}. Nothing was fetched. {self._resume}, or with "
-            "--unverified to download what Kaggle lists"
+            f"{over} its outputs are not verified: {doubt}. Nothing was fetched. {self._resume}, "
+            "or with --unverified to download what Kaggle lists"
         )
         waited = self._clock.now() - self._over_since
         return self._over(status, problem=problem) if waited >= self._patience.unproved else None
