@@ -42,6 +42,7 @@ FETCHES = re.compile(
     r"(?:^|[;&|]\s*)(?:sudo\s+)?(?:wget|curl|gdown|aria2c|huggingface-cli|hf|git\s+(?:lfs\s+)?"
     r"(?:clone|pull)|apt(?:-get)?(?:\s+-\S+)*\s+(?:install|update)|kaggle\s+\w+\s+download)\b"
 )
+F_STRING = re.compile(r"\b(?:[rR]?[fF]|[fF][rR])[\"']")
 # Code after which more modules may be there than the image has.
 BRINGS = re.compile(
     r"\b(?:pip[\d.]*|conda|mamba)[\"',\s]+install\b|%%writefile\s+\S+\.py\b"
@@ -131,15 +132,33 @@ def bundle(plan: Plan) -> Iterator[Finding]:
 def not_python(sources: Iterable[tuple[str, str]], *, cells: bool = False) -> Iterator[Finding]:
     """An error for each of these (name, source) pairs that is not Python, with its line.
 
-    A notebook's `cells` may also call magics and run shell lines.
+    A notebook's `cells` may also call magics and run shell lines. It is a warning where Kaggle's
+    newer Python may know the syntax.
     """
+    here = sys.version_info[:2]
     for place, source in sources:
         message = _syntax_error(place, source)
         if message and cells:
-            magic = AUTOMAGIC.fullmatch(source)
-            message = "" if magic else _syntax_error(place, _python(source))
-        if message:
+            source = "" if AUTOMAGIC.fullmatch(source) else _python(source)
+            message = _syntax_error(place, source)
+        if not message:
+            continue
+        if here < max(machines.PYTHONS) and not _syntax_error(place, _simplified(source)):
+            version = ".".join(map(str, here))
+            yield warning(f"{message} (for Python {version}; Kaggle's newer Python may accept it)")
+        else:
             yield error(message)
+
+
+def _simplified(source: str) -> str:
+    """The source without what Python 3.12 and 3.13 added: type aliases, type parameters, and any
+    expression in the braces of an f-string."""
+    source = re.sub(r"(?m)^(\s*)type (?=\w+\s*[\[=])", r"\1", source)
+    source = re.sub(r"\b((?:def|class)\s+\w+)\[.*?\](?=\s*[(:])", r"\1", source)
+    count: int = sys.version_info < (3, 12) and bool(F_STRING.search(source))
+    while count:
+        source, count = re.subn(r"\{[^{}]*\}", "0", source)
+    return source
 
 
 def _syntax_error(place: str, source: str) -> str:
@@ -149,10 +168,7 @@ def _syntax_error(place: str, source: str) -> str:
             compile(source, place, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
     except SyntaxError as error:
         line = (error.text or "").strip().partition("\n")[0]
-        version = ".".join(map(str, sys.version_info[:2]))
-        older = sys.version_info[:2] < min(machines.PYTHONS)
-        note = f" (for Python {version}, which is older than Kaggle's)" if older else ""
-        return f"{place}, line {error.lineno}: {error.msg}{note}: {line[:80]}"
+        return f"{place}, line {error.lineno}: {error.msg}: {line[:80]}"
     except UNREADABLE as error:
         return f"{place}: {error}"
     return ""

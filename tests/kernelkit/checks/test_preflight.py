@@ -1,6 +1,7 @@
 """Each trap of Kaggle's metadata is found before anything is sent."""
 
 import json
+import sys
 
 import pytest
 
@@ -476,6 +477,7 @@ def test_a_carried_file_is_read_for_its_imports(repository):
         ("%matplotlib inline\nfiles = !ls\nx = = 1", 3),
         ("return 3", 1),
         ('print(f"{x}")    print(1)', 1),
+        ('print(f"{x["a"]}")\nx = = 1', 1 if sys.version_info < (3, 12) else 2),
         ("x = 1\npip install numpy", 2),  # IPython takes it in a cell of one line only
         ("for x in y:\nprint(x)", 2),
         ("print 'hello'", 1),
@@ -487,6 +489,27 @@ def test_a_cell_that_is_not_python_is_an_error(repository, notebook_code, source
     for given in ((), ("files=4",)):  # which puts a cell in between
         (message,) = errors_of(repository, *given)
         assert message.startswith(f"notebooks/train.ipynb[cell 3], line {line}: ")
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        'print(f"{x["a"]}")',
+        'print(f"{x["1a"]} {x[")"]}")',
+        '%matplotlib inline\nprint(f"{x["a"]:>{w["b"]}}")',
+        "x = f'{'\\n'.join(y)}'",
+        "x = f'{\n1}'",
+        "def f[T: list[int]](x: T): ...",
+        "class A[T = int]:\n    pass",
+        "type X[T] = list[T]",
+    ],
+)
+def test_what_only_a_newer_python_reads_is_no_error(repository, notebook_code, source):
+    repository.cells(notebook_code(source))
+    assert errors_of(repository) == []
+    if sys.version_info < (3, 12):
+        (message,) = warnings_of(repository)
+        assert message.endswith("(for Python 3.11; Kaggle's newer Python may accept it)")
 
 
 @pytest.mark.parametrize(
