@@ -2,6 +2,7 @@
 
 import io
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -75,13 +76,14 @@ def test_views_of_a_split_go_on_with_one_clock(splits, clock, monkeypatch, tmp_p
             tell(number)
             yield np.zeros((len(batch), 2))
 
-    monkeypatch.setattr(features, "_program", lambda model, batch_size: run)
+    monkeypatch.setattr(features, "frozen", lambda model, batch_size: run)
+    monkeypatch.setattr(features, "batch_size", lambda device: 10)
     stream = io.StringIO()
     watch = Progress(5.0, stream)
     extract = features.FeatureExtractor(
         model,
         key="k",
-        batch_size=10,
+        device=SimpleNamespace(backend="tensorflow", strategy=None),
         progress=lambda *step: (told.append(step), watch(*step)),
     )
     for split in splits[:2]:
