@@ -116,9 +116,14 @@ def pair(plan: Plan) -> Iterator[Finding]:
 def sources(plan: Plan) -> Iterator[Finding]:
     """Sources in a form that Kaggle drops or refuses."""
     for kind, (pattern, form) in SHAPES.items():
+        listed = plan.metadata.values.get(f"{kind}_sources")
+        if isinstance(listed, list) and "" in listed:
+            yield warning(f"{kind}_sources contains '', which names nothing and is not sent")
         for source in plan.metadata.sources(kind):
             if not re.fullmatch(pattern, source):
-                yield error(f"{kind}_sources: {source!r} is not {form}")
+                once = re.sub(r"(?i)^([^/]+/)(?=\1)", "", source)  # without a second owner
+                hint = f": write {once!r}" if re.fullmatch(pattern, once) else ""
+                yield error(f"{kind}_sources: {source!r} is not {form}{hint}")
 
 
 def machine(plan: Plan) -> Iterator[Finding]:

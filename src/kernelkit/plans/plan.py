@@ -181,7 +181,11 @@ def _kernel(notebook: Path | None, metadata_file: Path | None) -> Metadata:
             _check_notebook(kernel, notebook, explicit=metadata_file is not None)
             kernel, own = kernel.with_values(code_file=str(notebook)), notebook
     if not own.is_file():
-        raise NotebookError(f"no notebook at {own}: correct code_file in {file}")
+        there = [path for path in own.parent.glob("*.*") if path.suffix in (".ipynb", ".py")]
+        names = [path.name for path in there if path.stem.lower() == own.stem.lower()]
+        near = min(names, key=lambda name: name.lower() != own.name.lower(), default="")
+        hint = f", but {near} is there" if near else ""
+        raise NotebookError(f"no notebook at {own}{hint}: correct code_file in {file}")
     if _is_r(own):
         raise NotebookError(
             f"{own.name} is R, and kernelkit pushes only Python: use `kaggle kernels push`"

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -42,7 +43,7 @@ def test_a_key_of_another_tool_is_a_warning(repository):
         ({"enable_internet": "no"}, "enable_internet must be a JSON bool"),
         ({"id": None}, "id '' is not OWNER/SLUG"),
         ({"id": "me/me/blossom-train"}, "is not OWNER/SLUG"),
-        ({"dataset_sources": ["me/Me/data"]}, "'me/Me/data' is not owner/slug"),
+        ({"dataset_sources": ["me/Me/data"]}, "is not owner/slug: write 'Me/data'"),
         ({"id": "blossom-train"}, "is not OWNER/SLUG"),
         ({"id": "INSERT_USERNAME/abc", "title": "abc d"}, "shorter than Kaggle's five"),
         ({"title": "abc"}, "title 'abc' is shorter"),
@@ -71,6 +72,7 @@ def test_a_trap_is_an_error(repository, changes, message):
     ("changes", "message"),
     [
         ({"is_private": False}, "will be public"),
+        ({"dataset_sources": [""]}, "dataset_sources contains '', which names nothing"),
         ({"machine_shape": "TpuV6E8"}, "listed for some accounts only"),
         ({"enable_tpu": False, "machine_shape": None, "docker_image": "x"}, "newer packages"),
     ],
@@ -84,7 +86,7 @@ def test_a_doubt_is_a_warning(repository, changes, message):
 @pytest.mark.parametrize(
     ("kind", "written", "sent"),
     [
-        ("dataset", ["datasets/me/data", "me/data", ""], ["me/data"]),
+        ("dataset", ["datasets/me/data", "me/data"], ["me/data"]),
         ("kernel", ["code/me/kernel"], ["me/kernel"]),
         ("competition", ["c/garden"], ["garden"]),
         ("competition", ["competitions/garden"], ["garden"]),
@@ -271,6 +273,20 @@ def test_a_file_of_this_machine_is_an_error(repository, notebook_code):
     for other in ("/kaggle/input/w.h5", "a/" * 3000, "~nobody-of-this-name/w.h5", "a/\0"):
         assert not errors_of(repository, f"weights={other}")
     assert not errors_of(repository, f"output={repository.root}")
+
+
+@pytest.mark.parametrize(
+    ("written", "there"),
+    [("Train.ipynb", "train.ipynb"), ("sub/train.ipynb", "sub/train.py"), ("t.py", "T.ipynb")],
+)
+def test_a_code_file_of_another_case_or_kind_is_named(tmp_path, written, there):
+    (tmp_path / there).parent.mkdir(exist_ok=True)
+    (tmp_path / there).touch()
+    values = {"id": "me/train", "title": "train", "code_file": written}
+    (tmp_path / "kernel-metadata.json").write_text(json.dumps(values))
+    message = rf"{written}, but {Path(there).name} is there: correct code_file in"
+    with pytest.raises(errors.NotebookError, match=message):
+        plan.make(None, (), tmp_path / "kernel-metadata.json", None, None)
 
 
 @pytest.mark.parametrize(
