@@ -123,18 +123,30 @@ def test_past_the_deadline_no_strength_is_tried():
     assert head.weights[0].shape == (8, 3)
 
 
-def test_many_features_are_judged_by_one_fold(monkeypatch):
-    monkeypatch.setattr(logistic_head, "LARGE", 1)
-    tried = []
+@pytest.mark.parametrize(("enough", "folds"), [(12, 1), (13, 2), (1000, 5)])
+def test_as_many_folds_as_hold_out_enough_images(monkeypatch, enough, folds):
+    monkeypatch.setattr(logistic_head, "ENOUGH", enough)
+    images = []
     original = logistic_head._Regression.__init__
 
-    def counting(self, values, labels, classes):
-        tried.append(len(labels))
-        original(self, values, labels, classes)
+    def counting(self, values, *arguments):
+        images.append(len(values))
+        original(self, values, *arguments)
 
     monkeypatch.setattr(logistic_head._Regression, "__init__", counting)
     fitted(clouds())
-    assert tried == [48, 60]
+    assert images == [60, *[48] * folds]
+
+
+def test_a_fit_that_starts_from_another_ends_at_the_same_optimum():
+    train = clouds(spread=1.5)
+    values = (train.values - train.values.mean(axis=0)) / train.values.std(axis=0)
+    first, other = (logistic_head._Regression(values, train.labels, 3, 1e-4) for _ in "ab")
+    kernel, bias, iterations = first.fit(0.1)
+    other.start = first
+    again, again_bias, fewer = other.fit(0.1)
+    assert fewer < iterations
+    assert np.allclose(again, kernel, atol=1e-2) and np.allclose(again_bias, bias, atol=1e-2)
 
 
 def test_labels_that_the_head_does_not_know():
