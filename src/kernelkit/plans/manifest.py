@@ -12,22 +12,34 @@ def write_manifest(folder: str, push: str, complete: bool, modules: "list[str]")
     """Write name, size and SHA-256 of each file in `folder` to its `MANIFEST`, atomically.
 
     `push` is the random number of this push, `complete` whether the notebook reached its end,
-    `modules` what the image can import; later pushes choose wheels by its Python version.
+    `modules` what the image can import; later pushes choose wheels by its Python version. Small
+    files come first; `sha256` is null for those that no time is left to hash.
     """
     import hashlib
     import json
     import platform
+    import time
     from pathlib import Path
 
+    # After an error, the kernel is shut down, and Jupyter kills it five seconds later.
+    until = time.monotonic() + (900 if complete else 3)
+
+    def sha256(path: Path) -> "str | None":
+        digest = hashlib.sha256()
+        with path.open("rb") as file:
+            while chunk := file.read(1 << 20):
+                if time.monotonic() > until:
+                    return None
+                digest.update(chunk)
+        return digest.hexdigest()
+
     root = Path(folder)
-    named = {path.relative_to(root).as_posix(): path for path in root.rglob("*")}
+    paths = [path for path in root.rglob("*") if path.is_file() and not path.is_symlink()]
     files = []
-    for name, path in sorted(named.items()):
-        own = name == MANIFEST or name.startswith(KAGGLES_OWN)
-        if path.is_file() and not path.is_symlink() and not own:
-            with path.open("rb") as file:
-                sha256 = hashlib.file_digest(file, "sha256").hexdigest()
-            files.append({"name": name, "size": path.stat().st_size, "sha256": sha256})
+    for size, path in sorted((path.stat().st_size, path) for path in paths):
+        name = path.relative_to(root).as_posix()
+        if name != MANIFEST and not name.startswith(KAGGLES_OWN):
+            files.append({"name": name, "size": size, "sha256": sha256(path)})
     session = {"python": platform.python_version(), "modules": modules}
     content = {"push": push, "complete": complete, **session, "files": files}
     part = root / f"{MANIFEST}.part"

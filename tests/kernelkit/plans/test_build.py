@@ -1,6 +1,7 @@
 """A bundle needs nothing but itself, says what it is, and is the same each time."""
 
 import hashlib
+import itertools
 import json
 import os
 import platform
@@ -324,3 +325,16 @@ def test_a_bundle_that_was_not_pushed_and_a_hidden_rerun_leave_no_manifest(repos
         build_module.stamped(bundle.text, PUSH), tmp_path / "rerun", KAGGLE_IS_COMPETITION_RERUN="1"
     )
     assert not [*tmp_path.glob(f"*/{MANIFEST}")]
+
+
+def test_files_that_no_time_is_left_to_hash_are_listed_without_a_hash(tmp_path, monkeypatch):
+    for name, size in (("a.bin", 3), ("b.bin", 1), ("c.bin", 2)):
+        (tmp_path / name).write_bytes(bytes(size))
+    monkeypatch.setattr(time, "monotonic", itertools.count(step=2).__next__)
+    manifest.write_manifest(str(tmp_path), PUSH, False, [])
+    files = json.loads((tmp_path / MANIFEST).read_text())["files"]
+    assert [(file["size"], file["sha256"] is None) for file in files] == [
+        (1, False),
+        (2, True),
+        (3, True),
+    ]
