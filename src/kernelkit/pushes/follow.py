@@ -214,12 +214,16 @@ class Run:
             before = push.submissions_before
             result = replace(result, submission=push.submission, before=before)
         try:
-            submission.submit(self.context, result, self.note)
+            score = submission.submit(self.context, result, self.note)
         except CapacityError:  # today's submissions are used up; there are new ones tomorrow
             raise
         except (RefusedError, OutputsError):
             self.note(score=push.score or ledgers.NOT_SCORED)
             raise
+        if score:
+            from kernelkit.reports import pushed
+
+            pushed.keep_score(self.folder, push.competition, score, self.context.events)
 
     def _suggest(self) -> None:
         """Tell the commands to type after a complete run."""

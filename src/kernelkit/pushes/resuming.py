@@ -14,7 +14,7 @@ from kernelkit.plans.manifest import MANIFEST
 from kernelkit.pushes import proof
 from kernelkit.pushes.follow import Run, check_verified
 from kernelkit.pushes.send import look_after_cut_off
-from kernelkit.reports import markdown
+from kernelkit.reports import markdown, pushed
 from kernelkit.run_folders import claims
 from kernelkit.submissions import submit as submission
 from kernelkit.workspace.context import LAST, CommandOptions, PushContext, in_project
@@ -122,7 +122,9 @@ def submit_result(
     if claims.was_pushed(file.parent) and not unverified:
         check_verified(file)
     with context.ending(), context.connect():
-        submission.submit(context, submission.Result(competition, message, file))
+        score = submission.submit(context, submission.Result(competition, message, file))
+    if score:
+        pushed.keep_score(file.parent, competition, score, context.events)
 
 
 def earlier(context: PushContext, reference: str) -> Push:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import html
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -13,11 +14,12 @@ import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from kernelkit import files
-from kernelkit.errors import of_traceback
+from kernelkit.errors import NotebookError, of_traceback
 from kernelkit.notebooks.document import KERNELSPEC, SCRIPT_BEGINS, has_tag
 from kernelkit.reports.report_page import write_report
 from kernelkit.run_folders import kit_folder, run_folder
 from kernelkit.run_folders import log as logs
+from kernelkit.terminal.events import Events
 
 CAPTIONS = "figures.json"  # {a figure's file: {"caption", "text" for who cannot see it}}
 FIGURES = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg"}
@@ -39,6 +41,17 @@ def report_or_why(
         raise
     except Exception as error:  # nbconvert and jinja raise a dozen kinds
         return None, f"{type(error).__name__}: {error}"
+
+
+def keep_score(folder: Path, competition: str, score: str, events: Events) -> None:
+    """Keep the score of a run's submission beside it, and write its report again, if it has one."""
+    where = f"{competition} (rehearsal)" if events.rehearsal else competition
+    note = json.dumps({"competition": where, "score": score})
+    files.write_text(kit_folder.path(folder, kit_folder.SCORE), note + "\n")
+    notebook, page = run_folder.executed(folder), run_folder.report_place(folder)
+    if notebook and page.is_file():
+        with contextlib.suppress(NotebookError):
+            write_report(notebook, page, folder, events.clear)
 
 
 def assemble(folder: Path, title: str) -> Path:

@@ -54,7 +54,6 @@ def render(
     `folder`: the run's; `ended`: seconds since 1970; `back`: the pages above. Nothing that the
     notebook, its outputs or the run's files bring runs in the page, or is loaded from elsewhere.
     """
-    texts = shown.texts(metrics)
     curves = _curves(history.read(folder), shown)
     parts = [part for s in shown.sections if (part := sections.filled(s, folder))]
     resources = history.read(folder, RESOURCES)
@@ -70,14 +69,14 @@ def render(
         facts=(date, run_folder.data_name(metrics), run_folder.device_name(metrics)),
         failure=failure,
         origin=_origin(folder, metrics),
-        cards=[texts[name] for name in sorted(texts, key=lambda n: n != shown.score)][:CARDS],
+        cards=_cards(metrics, shown, folder),
         curves=curves,
         resources=resources,
         everything=bool(values or metrics),
         changed=_texts(changed),
         same=_texts({n: v for n, v in values.items() if n not in changed}),
         tables={
-            "Measures": list(texts.values()),
+            "Measures": list(shown.texts(metrics).values()),
             "Machine": _texts(run_folder.part(metrics, "device")),
             "Versions": _texts(run_folder.part(metrics, "versions")),
         },
@@ -91,6 +90,15 @@ def render(
         "resources": {name: history.numbers(texts) for name, texts in resources.items()},
     }
     return shell.page(name, body, (shell.CHART, SCRIPT), data, back)
+
+
+def _cards(metrics: Mapping[str, Any], shown: Shown, folder: Path) -> list[tuple[str, str]]:
+    """(label, text) of the first measures, and of the score of the run's submission."""
+    texts = shown.texts(metrics)
+    cards = [texts[name] for name in sorted(texts, key=lambda name: name != shown.score)][:CARDS]
+    if score := kit_folder.read_json(folder, kit_folder.SCORE):
+        cards.append((f"score in {score['competition']}", score["score"]))
+    return cards
 
 
 def _origin(folder: Path, metrics: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -125,7 +125,8 @@ def check(notebook: Path, overrides: Mapping[str, Any] | Iterable[str]) -> Check
 
 def _begin(folder: Path) -> None:
     files.make_folder(folder)
-    kit_folder.path(folder, REPORT).unlink(missing_ok=True)
+    for name in (REPORT, kit_folder.SCORE):
+        kit_folder.path(folder, name).unlink(missing_ok=True)
     for name in (EXECUTED, REPORT, run_folder.METRICS):
         # An earlier run's file must not be mistaken for this run's result.
         (folder / name).unlink(missing_ok=True)

@@ -700,6 +700,8 @@ def test_a_submission_gets_its_score(repository, kaggle, open_competition):
     (push,) = Ledger(repository.runs / "pushes.jsonl").pushes()
     assert float(push.score) == 1.0
     assert "1.0" in repository.message
+    note = json.loads((Path(push.folder) / ".kernelkit" / "score.json").read_text())
+    assert note == {"competition": "garden (rehearsal)", "score": push.score}  # for the report
 
 
 def test_json_gives_one_object_a_line(repository, kaggle):

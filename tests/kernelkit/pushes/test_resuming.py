@@ -139,6 +139,8 @@ def test_the_file_of_any_run_is_entered(server, repository, told, tmp_path):
     for result in (file, file.parent):
         _, events = told(submit_result, str(result), "by hand", competition="garden")
         assert float(events[-1]["score"]) == 1.0
+    score = json.loads((tmp_path / "run/.kernelkit/score.json").read_text())
+    assert float(score["score"]) == 1.0
     repository.describe(competition_sources=["garden"])
     _, events = told(submit_result, str(file), "the project's own")
     assert float(events[-1]["score"]) == 1.0

@@ -9,6 +9,7 @@ import pytest
 from kernelkit import project
 from kernelkit.reports import index_page, pushed
 from kernelkit.run_folders import kit_folder, run_folder
+from kernelkit.terminal.events import Events
 
 PIXEL = bytes.fromhex(
     "89504e470d0a1a0a0000000d4948445200000001000000010802000000907753de0000000c49444154789c63f8"
@@ -61,6 +62,15 @@ def test_a_run_that_failed_says_so_in_its_report_and_on_the_page_of_all_runs(tmp
     page = index_page.write(index_page.runs_under([tmp_path]), tmp_path / "index.html")
     notes = re.findall('"name": "([a-z]+)".*?"note": "([^"]*)"', page.read_text())
     assert notes == [("ended", ""), ("failed", "did not reach its end")]
+
+
+def test_the_score_of_a_submission_comes_into_the_report(tmp_path):
+    page = report(fetched(tmp_path, metrics_json='{"macro_f1": 0.5}'), "a run")
+    assert "garden" not in page.read_text()
+    pushed.keep_score(tmp_path, "garden", "0.94321", Events(rehearsal=True))
+    card = "<b>0.94321</b><span>score in garden (rehearsal)</span>"
+    assert card in page.read_text()
+    assert card in report(tmp_path, "a run").read_text()  # made anew, as after `fetch`
 
 
 def test_figures_come_home_with_their_captions(tmp_path):
