@@ -62,6 +62,8 @@ def begin(folder: str, push: str) -> None:
     from importlib import metadata
 
     began = time.time()
+    # With names of its own, since the notebook may delete or overwrite those of this cell.
+    write = types.FunctionType(write_manifest.__code__, dict(globals()))
 
     def image() -> "list[str]":
         owners = metadata.packages_distributions()
@@ -71,7 +73,7 @@ def begin(folder: str, push: str) -> None:
 
     def end(complete: bool = True) -> None:
         try:
-            write_manifest(folder, push, complete, image())
+            write(folder, push, complete, image())
         except OSError as error:  # a full disk, or a file deleted in the meantime
             print(f"manifest: not written, so the outputs cannot be verified: {error}")
 

@@ -305,8 +305,9 @@ def test_a_session_leaves_a_manifest_of_its_files(
     repository, tmp_path, notebook_code, last, complete
 ):
     leave = notebook_code("import pathlib\nfiles = pathlib.Path('deep')\nfiles.mkdir()")
-    write = notebook_code("(files / 'a.bin').write_bytes(b'petals')\nglobals().pop('hashlib')")
-    repository.cells(leave, write, notebook_code(last))
+    write = notebook_code("(files / 'a.bin').write_bytes(b'petals')\nMANIFEST = 'my own'")
+    reset = notebook_code("del hashlib, write_manifest, begin")  # as %reset does
+    repository.cells(leave, write, reset, notebook_code(last))
     run(build_module.stamped(build(repository).text, PUSH), tmp_path / "session")
     left = json.loads((tmp_path / "session" / MANIFEST).read_text())
     files = {file["name"]: file for file in left["files"]}
