@@ -15,7 +15,7 @@ from kernelkit import files
 from kernelkit.errors import ParameterError, RunFailedError
 from kernelkit.reports import report
 from kernelkit.sweep import records
-from kernelkit.sweep.workers import launchers
+from kernelkit.sweep.workers import engine, launchers
 
 
 @pytest.mark.long
@@ -108,6 +108,17 @@ def test_runs_that_hang_or_eat_memory_are_stopped_with_their_kernels(sweeps):
     assert rows[0]["error"] == "stopped after 0.1 minutes, its time limit"
     assert "of memory, more than its limit of 0.5 GB" in rows[1]["error"]
     assert not children()
+
+
+@pytest.mark.long
+def test_memory_that_is_too_small_for_two_runs_is_left_to_one(sweeps, monkeypatch):
+    monkeypatch.setattr(engine, "machine_bytes", lambda: 700_000_000)
+    monkeypatch.setattr(engine, "SPARE", 0)
+
+    with pytest.raises(RunFailedError, match="GB of memory, more than this machine has available"):
+        sweeps.run("runs: [{does: slow}, {does: eat}, {a: 3}]")
+
+    assert sweeps.states() == ["done", "failed", "done"]
 
 
 @pytest.mark.long

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 import time
 from collections.abc import Callable, Iterable
@@ -21,6 +22,8 @@ from kernelkit.sweep.workers.run_process import ERROR, LOG
 
 TIME_LIMIT = "time_limit"  # the parameter with which a run limits its own time
 POLL_SECONDS = 0.2  # between looks at the active runs and their memory
+FULL = 0.85  # share of the machine's memory that all runs may use together
+SPARE = 0.04  # share of it that must stay free, whichever process uses the rest
 
 
 @dataclass
@@ -66,7 +69,9 @@ class Engine:
         self.accelerator, self.stop_at = accelerator, stop_at
         log = files.make_folder(folder.path) / ".imports.log"
         self.launcher = launchers.launcher(sweep.warm, log)
+        self.workers = sweep.workers
         self._flights: dict[str, Flight] = {}
+        self._again: list[PlannedRun] = []  # runs to repeat, before any other starts
         self._longest, self._peak = 0.0, 0
         self._closing = False  # the session's time is up for one run, so that no other starts
 
@@ -79,7 +84,9 @@ class Engine:
         source = iter(runs)
         try:
             while True:
-                while self._has_room() and (run := next(source, None)):
+                while self._has_room() and (
+                    run := self._again.pop() if self._again else next(source, None)
+                ):
                     self._start(run)
                 if not self._flights:
                     return
@@ -94,7 +101,7 @@ class Engine:
         if self._closing or self._is_late(self._longest):
             return False
         free = psutil.virtual_memory().available > 1.1 * self._peak
-        return not self._flights or (free and len(self._flights) < self.sweep.workers)
+        return not self._flights or (free and len(self._flights) < self.workers)
 
     def _is_late(self, seconds: float = 0.0) -> bool:
         """Whether all runs must have ended in so many seconds."""
@@ -149,14 +156,33 @@ class Engine:
             self._search.ended(flight.run, record)
 
     def _check_memory(self) -> None:
-        """Stop the runs that exceed their limit."""
-        limit = self.sweep.memory
-        for flight in list(self._flights.values()):
-            size, _ = processes.usage(flight.child.pid)
-            self._peak = max(self._peak, size)
-            if limit and size > 1e9 * limit:
-                sizes = f"{size / 1e9:.1f} GB of memory, more than its limit of {limit:g} GB"
-                self._stop(flight, records.FAILED, f"stopped at {sizes}")
+        """Stop the run with the most memory if it exceeds its limit or the machine's memory."""
+        if not self._flights:
+            return
+        sizes = {id: processes.usage(flight.child.pid)[0] for id, flight in self._flights.items()}
+        flight = self._flights[max(sizes, key=sizes.__getitem__)]
+        size, limit, machine = max(sizes.values()), self.sweep.memory, machine_bytes()
+        available = psutil.virtual_memory().available
+        self._peak = max(self._peak, size)
+        if limit and size > 1e9 * limit:
+            bound = f"its limit of {limit:g} GB"
+        elif sum(sizes.values()) <= FULL * machine and available >= SPARE * machine:
+            return
+        elif len(sizes) > 1:
+            self.workers = 1  # the memory may be too small for two, but large enough for one
+            self._put_back(flight)
+            return
+        else:
+            bound = "this machine has available"
+        message = f"stopped at {size / 1e9:.1f} GB of memory, more than {bound}"
+        self._stop(flight, records.FAILED, message)
+
+    def _put_back(self, flight: Flight) -> None:
+        """Repeat a run later in this sweep."""
+        flight.kill()
+        del self._flights[flight.run.id]
+        self._note(flight.run, records.PENDING)
+        self._again.append(flight.run)
 
     def _stop_all(self) -> None:
         """End the active runs, which will be repeated."""
@@ -185,3 +211,11 @@ def _outcome(folder: Path, run: PlannedRun) -> tuple[str, str]:
         message = "ended early with the scores it had, before the end of its session"
         return records.STOPPED, message
     return records.DONE, ""
+
+
+def machine_bytes() -> int:
+    """The usable memory in bytes: the machine's, or a container's limit if that is lower."""
+    total = int(psutil.virtual_memory().total)
+    with contextlib.suppress(OSError, ValueError):
+        total = min(total, int(Path("/sys/fs/cgroup/memory.max").read_text()))
+    return total

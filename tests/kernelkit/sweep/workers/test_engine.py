@@ -8,7 +8,7 @@ import pytest
 
 from kernelkit.sweep import records, specification
 from kernelkit.sweep.records import Record, SweepFolder
-from kernelkit.sweep.workers import launchers
+from kernelkit.sweep.workers import engine, launchers
 from kernelkit.sweep.workers.engine import Engine
 from kernelkit.sweep.workers.run_process import ERROR
 
@@ -117,6 +117,25 @@ def test_a_process_that_cannot_be_killed_does_not_hold_the_sweep(run, work, monk
     monkeypatch.setattr(launchers, "KILL_SECONDS", 0.05)
 
     assert work(Launcher(lambda: Child(None)), run, time_limit=0.001) == [records.TIMEOUT]
+
+
+def test_a_run_is_repeated_alone_when_memory_runs_out(sweeps, work, monkeypatch):
+    class Slow(Child):
+        polls = 0
+
+        def poll(self):
+            self.polls += 1
+            return 0 if self.polls > 2 else None
+
+    monkeypatch.setattr(engine.processes, "usage", lambda _: (5e9, 0.0))
+    monkeypatch.setattr(engine, "machine_bytes", lambda: 6e9)
+    monkeypatch.setattr(engine, "SPARE", 0)
+    runs = specification.read(sweeps.write("grid: {a: [1, 2]}")).runs
+    launcher = Launcher(Slow)
+
+    assert work(launcher, *runs, workers=2) == [records.DONE, records.DONE]
+
+    assert len(launcher.folders) == 3
 
 
 def test_a_start_that_is_interrupted_leaves_no_run_running(folder, run, work):
