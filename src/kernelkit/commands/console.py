@@ -12,7 +12,7 @@ GROUPS = {
     "Run": {"run": "run", "tpu": "run", "rehearse": "kaggle.push", "rerun": "kaggle.push"},
     "Kaggle": {
         **dict.fromkeys(("check", "push"), "kaggle.push"),
-        **dict.fromkeys(("resume", "fetch", "submit", "status", "quota"), "kaggle.pushed"),
+        **dict.fromkeys(("resume", "fetch", "submit", "status", "quota", "stop"), "kaggle.pushed"),
         "queue": "kaggle.queue",
         "pull": "kaggle.pushed",
         **dict.fromkeys(("dataset", "model"), "kaggle.dataset"),

@@ -1,16 +1,21 @@
-"""The state of a push, the list of all pushes, this week's quota."""
+"""The state of a push, the list of all pushes, this week's quota; the end of a push.
+
+Kaggle's API can stop a queued or running push only by deleting the kernel.
+"""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Unpack
 
-from kernelkit.errors import ParameterError
+from kernelkit.errors import ParameterError, RefusedError
 from kernelkit.project import find_project
 from kernelkit.pushes.resuming import NOT_THERE, earlier
 from kernelkit.terminal import safe_text
+from kernelkit.workspace import ledger as ledgers
 from kernelkit.workspace.context import LAST, LEDGER, CommandOptions, in_project
 from kernelkit.workspace.ledger import Ledger, Push
 
@@ -90,3 +95,38 @@ def tell_quota(**options: Unpack[CommandOptions]) -> dict[str, float]:
                 context.events("quota", quota.remaining(kind), kind=kind, **facts)
                 hours[kind] = quota.left
     return hours
+
+
+def stop_push(
+    reference: str = LAST, *, confirm: Callable[[str], bool], **options: Unpack[CommandOptions]
+) -> None:
+    """End the session of a push by deleting its kernel, if `confirm`, told the loss, agrees.
+
+    Nothing is deleted if the session is over. Raises `ParameterError` if the kernel is another
+    user's, and `RefusedError` or `NetworkError` if Kaggle did not delete it.
+    """
+    context = in_project(options)
+    with context.connect(reference) as kaggle:
+        push = earlier(context, reference)
+        page = f"https://www.kaggle.com/code/{push.kernel}"
+        if push.name.owner.lower() != kaggle.username.lower():
+            raise ParameterError(f"only its owner can stop {push.kernel}, not {kaggle.username}")
+        status = kaggle.status(push.name, push.version)
+        if not (status and status.alive):
+            context.events("status", f"{push.reference} is not running: nothing was deleted")
+            return
+        loss = (
+            f"{push.reference} is {status.state}. Kaggle's API cannot stop a session, only delete "
+            f"the whole kernel {push.kernel}: all its versions and comments, and all outputs that "
+            f"are not downloaded. To stop the run and keep the rest, cancel it on {page}"
+        )
+        if not confirm(loss):
+            context.events("left", f"{push.reference} continues: nothing was deleted")
+            return
+        kaggle.if_there("DeleteKernel", user_name=push.name.owner, kernel_slug=push.name.slug)
+        if kaggle.stored(push.name):
+            raise RefusedError(f"Kaggle still has {push.kernel}: see on {page} whether it runs")
+        for other in context.ledger.of(push.kernel):
+            if other.state in (ledgers.SENDING, ledgers.QUEUED, ledgers.RUNNING):
+                context.ledger.update(other, state=ledgers.STOPPED)
+        context.events("stopped", f"{push.kernel} is deleted, and its session ends with it")

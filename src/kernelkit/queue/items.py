@@ -29,7 +29,7 @@ FOLDER = ".queue"
 VERSION = 1  # the format of the files
 WAITING = "waiting"
 UNSUBMITTED = "not submitted"  # complete, but its result is not submitted or scored yet
-OVER = (ledgers.COMPLETE, ledgers.FAILED, ledgers.REFUSED, ledgers.LOST)
+OVER = (ledgers.COMPLETE, ledgers.FAILED, ledgers.STOPPED, ledgers.REFUSED, ledgers.LOST)
 
 
 @dataclass(frozen=True)

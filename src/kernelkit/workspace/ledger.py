@@ -28,6 +28,7 @@ RUNNING = "running"
 UNFETCHED = "not fetched"  # the run is complete, but not all outputs are downloaded
 COMPLETE = "complete"
 FAILED = "failed"
+STOPPED = "stopped"  # its kernel was deleted while it ran
 NOT_SCORED = "not scored"  # instead of a score: there was nothing to submit, or Kaggle refused it
 LOST = "lost"  # it is unknown whether it arrived, or where its session is
 

@@ -1,7 +1,8 @@
-"""Commands for an existing push: resume, fetch, submit, status, quota and pull."""
+"""Commands for an existing push: resume, fetch, submit, status, quota, stop and pull."""
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import click
@@ -93,6 +94,26 @@ def quota(**values: Any) -> None:
     from kernelkit.pushes.status import tell_quota
 
     tell_quota(**values)
+
+
+@options.command("stop", ("anna/train/3", "--yes"))
+@pushed
+@click.option("--yes", is_flag=True, help="Delete the kernel without asking.")
+def stop(push: str, *, yes: bool, **values: Any) -> None:
+    """Stop a push that is waiting or running, the last one by default.
+
+    Kaggle's API cannot stop a session: it can only delete the kernel, with all its versions and
+    outputs. The command shows what would be lost and asks first.
+    """
+    from kernelkit.errors import ParameterError
+    from kernelkit.pushes.status import stop_push
+
+    def confirm(loss: str) -> bool:
+        if not (yes or sys.stdin.isatty()):
+            raise ParameterError(f"{loss}. To delete it without confirmation, add --yes")
+        return yes or click.confirm(f"{loss}.\nDelete the kernel?", err=True)
+
+    stop_push(push, confirm=confirm, **values)
 
 
 @options.command("pull", ("", "7 --base 5 --dry-run"), local=True)

@@ -1,0 +1,73 @@
+"""`kernelkit stop` deletes the kernel of a push, after it has asked."""
+
+import pytest
+from click.testing import CliRunner
+
+from kernelkit import errors
+from kernelkit.commands.kaggle.pushed import stop as stop_command
+from kernelkit.kaggle_api.client import Kaggle, Kernel
+from kernelkit.kaggle_api.connection import open_connection
+from kernelkit.pushes.status import stop_push
+from kernelkit.workspace import ledger as ledgers
+from kernelkit.workspace.ledger import Ledger
+from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
+from local_kaggle.limits import ServerLimits
+from local_kaggle.server import LocalKaggle
+
+pytestmark = pytest.mark.usefixtures("quick_sessions")
+
+
+@pytest.fixture
+def server(tmp_path, repository, monkeypatch):
+    monkeypatch.chdir(repository.root)
+    limits = ServerLimits(queue_seconds=60)
+    with LocalKaggle(tmp_path / "kaggle", limits=limits) as server, server.attach():
+        yield server
+
+
+@pytest.fixture
+def outcome(repository, timing):
+    """Whether the kernel still exists, and the states in the ledger."""
+
+    def outcome():
+        kaggle = Kaggle(open_connection(timing.timeouts), timing.retries)
+        exists = kaggle.stored(Kernel("tester", "blossom-train")) is not None
+        return exists, [push.state for push in Ledger(repository.runs / "pushes.jsonl").pushes()]
+
+    return outcome
+
+
+def test_it_asks_before_it_deletes(server, repository, timing, outcome):
+    repository.push(wait=False)
+    losses = []
+    stop_push(confirm=losses.append, timing=timing)
+    assert outcome() == (True, [ledgers.QUEUED])
+    assert "cannot stop a session" in losses[0]
+    refused = CliRunner().invoke(stop_command, [])  # not in a terminal
+    assert refused.exit_code == 2
+    assert "add --yes" in refused.output
+    assert outcome() == (True, [ledgers.QUEUED])
+    done = CliRunner().invoke(stop_command, ["--yes"])
+    assert done.exit_code == 0, done.output
+    assert outcome() == (False, [ledgers.STOPPED])
+
+
+def test_only_a_deletion_that_kaggle_made_counts(server, repository, timing, outcome):
+    repository.push(wait=False)
+    server.faults = FaultSchedule([Fault("DeleteKernel", 0, FaultKind.ERROR_500)])
+    with pytest.raises(errors.NetworkError):
+        stop_push(confirm=bool, timing=timing)
+    server.faults = FaultSchedule([Fault("DeleteKernel", 1, FaultKind.LOST_ANSWER)])
+    assert outcome() == (True, [ledgers.QUEUED])
+    stop_push(confirm=bool, timing=timing)
+    assert server.faults.fired
+    assert outcome() == (False, [ledgers.STOPPED])
+
+
+def test_a_run_that_is_over_and_anothers_kernel_stay(repository, tmp_path, monkeypatch, timing):
+    monkeypatch.chdir(repository.root)
+    with LocalKaggle(tmp_path / "kaggle") as server, server.attach():
+        repository.push("files=0")
+        stop_push(confirm=pytest.fail, timing=timing)
+        with pytest.raises(errors.ParameterError, match="only its owner"):
+            stop_push("somebody/blossom-train/1", confirm=pytest.fail, timing=timing)
