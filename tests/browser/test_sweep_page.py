@@ -188,7 +188,7 @@ def test_curves_by_time_on_log_axes_smoothed_and_kept_in_the_address(search):
     assert search.get_attribute("#curves .curve", "points") == changed
 
 
-def test_two_runs_side_by_side_differ_in_settings_and_classes(search):
+def test_two_runs_side_by_side_differ_in_settings_classes_and_photos(search):
     names = search.locator("#differences tbody th").all_inner_texts()
     same = search.evaluate(
         """() => { const [a, b] = beside();
@@ -199,6 +199,17 @@ def test_two_runs_side_by_side_differ_in_settings_and_classes(search):
     assert "macro F1" in names
     assert "Of 104 classes" in search.inner_text("#classes-words")
     assert search.locator("#classes tbody tr").count() > 16
+    words = search.inner_text("#photos-words")
+    apart, a, b, neither = map(
+        int,
+        re.search(
+            r"on (\d+) of 1,000.* on (\d+), B alone on (\d+), neither on (\d+)", words
+        ).groups(),
+    )
+    assert apart == a + b + neither > 0
+    pictures = search.locator("#photos img")
+    assert pictures.count() > 0
+    assert pictures.first.evaluate("image => image.naturalWidth") > 0
     first = search.inner_text("#differences")
     search.locator("#compare-choices select").nth(1).select_option(index=7)
     assert search.inner_text("#differences") != first
@@ -278,6 +289,7 @@ def test_words_of_a_run_are_no_markup_anywhere(opened, tmp_path):
         run["name"] = run["setting"] = f"{odd} {n // 2}"
         data["notes"][run["id"]] = {"tags": [odd], "note": [odd]}
     data["classes"] = [name + odd for name in data["classes"]]
+    data["photos"]["names"] = data["classes"]
     path = tmp_path / "odd.html"
     content = json.dumps(data).replace("<", "\\u003c")
     path.write_text(text[: match.start(2)] + content + text[match.end(2) :])

@@ -12,10 +12,12 @@ from urllib.parse import unquote
 
 import yaml
 
-from kernelkit.reports import shell
+from kernelkit.reports import sections, shell
 from kernelkit.run_folders import history
 from kernelkit.shown import Shown
 
+GUESSED = 12  # runs, the best, whose guesses at every photo are on the page
+MOST_PICTURES = 150  # of photos on which those runs disagree, about 8 kB each
 NOTES = "notes.yaml"  # beside the page: {id of a run: {tags: [...], note: "..."}}
 PARTS = "data table effects parallel importance curves compare notes export live page"
 SCRIPTS = (shell.CHART, *(f"runs/{part}.js" for part in PARTS.split()))
@@ -88,6 +90,7 @@ class RunsPage:
             "labels": self.shown.measures,
             "minimize": self.shown.minimize,
             "classes": classes,
+            "photos": self._photos(),
             "notes": notes,
             "damage": damage,
             "runs": [
@@ -113,6 +116,34 @@ class RunsPage:
         except (OSError, ValueError, csv.Error):
             return {}
 
+    def _photos(self) -> dict[str, Any]:
+        """The guesses of the best runs by their ids, with what shows the photos they are of.
+
+        Runs that were validated on something else than the best of them are left out.
+        """
+        score = self.shown.score
+        best = [run for run in self.runs if score in run.metrics]
+        best.sort(key=lambda run: run.metrics[score], reverse=not self.shown.minimize)
+        truths: list[tuple[str, int]] = []
+        guesses: dict[str, list[int]] = {}
+        names: list[str] = []
+        pictures: dict[str, str] = {}
+        for run in best[:GUESSED]:
+            folder = self.folder / unquote(run.id)
+            own, guessed = _predictions(folder)
+            truths = truths or own
+            if not own or own != truths:
+                continue
+            guesses[run.id] = guessed
+            for content in filter(None, (sections.filled(s, folder) for s in self.shown.sections)):
+                names = names or content.get("matrix", {}).get("names", [])
+                for photo in content.get("photos", ()):
+                    pictures.setdefault(photo["texts"].get("id"), photo["picture"])
+        rows = zip(truths, *guesses.values(), strict=False)
+        apart = {truth[0] for truth, *taken in rows if len({*taken}) > 1}
+        shown = [photo for photo in pictures.items() if photo[0] in apart][:MOST_PICTURES]
+        return {"truths": truths, "guesses": guesses, "names": names, "pictures": dict(shown)}
+
     def _notes(self) -> tuple[object, str]:
         """What `notes.yaml` beside the page holds, as JSON can say it, and what is wrong there."""
         try:
@@ -124,3 +155,16 @@ class RunsPage:
             return {}, ""
         except (OSError, ValueError, TypeError, AttributeError, RecursionError, yaml.YAMLError):
             return {}, "is not YAML of the form {id of a run: {tags: [...], note: ...}}"
+
+
+def _predictions(folder: Path) -> tuple[list[tuple[str, int]], list[int]]:
+    """The id and class of each photo, and what the run took it for; empty if unreadable."""
+    try:
+        import numpy as np  # there where a run left such a file
+
+        with np.load(folder / "val_predictions.npz") as arrays:
+            ids, labels = arrays["ids"].astype(str).tolist(), arrays["labels"].tolist()
+            guesses = arrays["probabilities"].argmax(axis=1).tolist()
+            return list(zip(ids, labels, strict=True)), guesses
+    except Exception:  # a damaged file can have any shape
+        return [], []

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from kernelkit import project
@@ -29,6 +30,14 @@ SECTIONS = """
 title = "By class"
 file = "scores.csv"
 kind = "bars"
+[[tool.kernelkit.shown.sections]]
+title = "Matrix"
+file = "confusion.csv"
+kind = "matrix"
+[[tool.kernelkit.shown.sections]]
+title = "Mistakes"
+file = "mistakes.json"
+kind = "photos"
 """
 
 
@@ -210,6 +219,33 @@ def test_the_page_has_what_the_runs_left_of_classes_and_time(sweeps, tmp_path, m
     assert [run["classes"] for run in data["runs"]] == [[".0", ".5"], [".1", ".5"]]
     assert data["runs"][0]["along"] == {"step": [5.0, 9.0], "seconds": [2.0, 5.0]}
     assert data["notebook"] == "a b.ipynb"
+
+
+def test_the_page_has_the_photos_on_which_its_best_runs_disagree(sweeps, tmp_path, monkeypatch):
+    monkeypatch.delenv(project.SHOWN, raising=False)
+    (tmp_path / "pyproject.toml").write_text(SECTIONS)
+    runs = specification.read(sweeps.write("grid: {a: [1, 2, 3]}")).runs
+    for number, run in enumerate(runs):
+        place = tmp_path / run.id
+        place.mkdir()
+        (place / "confusion.csv").write_text("true,rose,tulip\nrose,1,0\ntulip,0,1\n")
+        photos = [{"photo": "data:image/png;base64,AAAA", "id": id} for id in "yx"]
+        (place / "mistakes.json").write_text(json.dumps(photos))
+        arrays = {"ids": ["x", "y" if number < 2 else "z"], "labels": [0, 1]}
+        np.savez(place / "val_predictions.npz", probabilities=np.eye(2)[[0, number % 2]], **arrays)
+
+    def photos():
+        return data_of(page_of(tmp_path, runs, lambda a: 1 / a))["photos"]
+
+    first, second = (run.id for run in runs[:2])
+    assert photos() == {
+        "truths": [["x", 0], ["y", 1]],
+        "guesses": {first: [0, 0], second: [0, 1]},  # the third was validated on other photos
+        "names": ["rose", "tulip"],
+        "pictures": {"y": "data:image/png;base64,AAAA"},  # both runs guess the same of x
+    }
+    (tmp_path / first / "val_predictions.npz").write_bytes(b"cut short")
+    assert photos()["guesses"] == {second: [0, 1]}
 
 
 @pytest.mark.parametrize(

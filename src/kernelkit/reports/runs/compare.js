@@ -1,8 +1,9 @@
 "use strict";
-// Two or more runs side by side: only what differs, of settings, measures and classes.
+// Two or more runs side by side: only what differs, of settings, measures, classes and photos.
 const MOST_BESIDE = 6;
 const MOST_OFFERED = 200; // rows to choose from, the best that pass the filter
 const FIRST_CLASSES = 8; // that gained, and that lost, before the rest is folded
+const FIRST_PHOTOS = 8; // that A alone, B alone, or neither has right
 
 const beside = () => {
   const rows = new Map(made[view.rows].flatMap((row) => row.runs.map((run) => [run.id, row])));
@@ -36,6 +37,7 @@ function sideBySide() {
   byId("compare-fewer").onclick = () => choose(rows.slice(0, -1));
   differences(rows);
   classesBeside(rows);
+  photosBeside(rows);
   byId("each-run").replaceChildren(...rows.map(eachRun));
 }
 
@@ -69,7 +71,7 @@ function noise([a, b]) {
   return `A and B differ by ${Math.abs(a.score - b.score).toFixed(4)}, ${times.toFixed(1)} standard errors of their seeds: ${times < 2 ? "this may well be chance" : "more than chance explains"}.`;
 }
 
-// ---- classes ----------------------------------------------------------------------------
+// ---- classes and photos -----------------------------------------------------------------
 
 // Means over a row's seeds; null where no run has them.
 function classesOf(row) {
@@ -98,6 +100,35 @@ function classesBeside([a, b]) {
   });
   const part = (text, rows) => make("div", {}, make("table", { className: "bars", ariaLabel: text }, head(text), make("tbody", {}, ...lines(rows.slice(0, FIRST_CLASSES)))), rows.length > FIRST_CLASSES ? make("details", {}, make("summary", {}, `the other ${rows.length - FIRST_CLASSES}`), make("table", { className: "bars" }, head(text), make("tbody", {}, ...lines(rows.slice(FIRST_CLASSES))))) : null);
   byId("classes").replaceChildren(...[["A is better", better], ["B is better", worse]].filter(([, rows]) => rows.length).map(([text, rows]) => part(text, rows)));
+}
+
+// The chance that heads and tails divide as unevenly as this, or more (a sign test, by the normal curve).
+function unevenly(heads, tails) {
+  const z = Math.max(0, Math.abs(heads - tails) - 1) / Math.sqrt(heads + tails || 1);
+  const t = 1 / (1 + 0.3275911 * (z / Math.SQRT2));
+  return ((((1.061405429 * t - 1.453152027) * t + 1.421413741) * t - 0.284496736) * t + 0.254829592) * t * Math.exp((-z * z) / 2);
+}
+
+const chanceText = (share) => (share < 0.01 ? "less than 0.01" : share.toFixed(2));
+
+function photosBeside([a, b]) {
+  const { truths, guesses, names, pictures } = data.photos;
+  const [left, right] = [a, b].map((row) => row.runs.find((run) => guesses[run.id]));
+  byId("photos-part").hidden = !left || !right;
+  if (!left || !right) return;
+  const nameOf = (n) => names[n] ?? `class ${n}`;
+  const apart = truths.map(([id, truth], n) => ({ id, truth, a: guesses[left.id][n], b: guesses[right.id][n] })).filter((photo) => photo.a !== photo.b);
+  const [onlyA, onlyB] = [apart.filter((photo) => photo.a === photo.truth), apart.filter((photo) => photo.b === photo.truth)];
+  const neither = apart.filter((photo) => photo.a !== photo.truth && photo.b !== photo.truth);
+  const seeds = [a, b].some((row) => row.runs.length > 1) ? ` (seed ${show(left.parameters[SEED])} and seed ${show(right.parameters[SEED])})` : "";
+  byId("photos-words").textContent = `A and B${seeds} disagree on ${apart.length} of ${truths.length.toLocaleString("en")} photos: A alone is right on ${onlyA.length}, B alone on ${onlyB.length}, neither on ${neither.length}.${apart.length ? ` Two equally good models would differ as much or more with a probability of ${chanceText(unevenly(onlyA.length, onlyB.length))}.` : ""}`;
+  byId("photos").hidden = !apart.length;
+  const line = (photo) => make("tr", {}, make("td", {}, ...(pictures[photo.id] ? [make("img", { src: pictures[photo.id], alt: "", width: 80, height: 80 }), " "] : []), photo.id), make("td", {}, nameOf(photo.truth)), ...[photo.a, photo.b].map((guess) => make("td", { className: guess === photo.truth ? "done" : "" }, nameOf(guess) + (guess === photo.truth ? " ✓" : ""))));
+  const all = [...onlyA, ...onlyB, ...neither];
+  const first = [...onlyA.slice(0, FIRST_PHOTOS), ...onlyB.slice(0, FIRST_PHOTOS), ...neither.slice(0, FIRST_PHOTOS)];
+  const body = byId("photos").tBodies[0];
+  const rest = button(`Show all ${all.length.toLocaleString("en")}`, () => body.replaceChildren(...all.map(line)));
+  body.replaceChildren(...first.map(line), ...(first.length < all.length ? [make("tr", { className: "nothing" }, make("td", { colSpan: 4 }, rest))] : []));
 }
 
 // ---- a run's settings, its command, its notes -------------------------------------------
