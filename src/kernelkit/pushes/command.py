@@ -13,7 +13,9 @@ from typing import Any, Unpack, cast
 
 from kernelkit.checks import account, preflight, tpu, wheels
 from kernelkit.errors import (
+    CapacityError,
     CredentialsError,
+    KernelBusyError,
     KernelkitError,
     NetworkError,
     ParameterError,
@@ -197,6 +199,8 @@ def _dry_run(context: PushContext, plan: Plan, options: PushOptions) -> None:
                     raise
                 context.events("warning", f"for now, before the chain has run: {error}")
             _check_account(context, plan, options)
+    except (KernelBusyError, CapacityError) as error:  # may be over by the time of the push
+        context.events("warning", f"a push would be refused for now: {error}")
     except (CredentialsError, NetworkError) as error:
         context.events("warning", f"the online checks were skipped: {error}")
         plan = wheels.attach(context, plan, plan.metadata.owner or PLACEHOLDERS[0])

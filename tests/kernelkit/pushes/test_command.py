@@ -662,6 +662,20 @@ def test_a_dry_run_sends_nothing(repository, kaggle):
     assert not (repository.runs / "pushes.jsonl").exists()
 
 
+def test_a_dry_run_beside_a_live_session_only_warns(repository, tmp_path):
+    limits = ServerLimits(queue_seconds=60.0)
+    with LocalKaggle(tmp_path / "kaggle", limits=limits) as server, server.attach():
+        repository.push(wait=False)
+        repository.push("files=1", dry_run=True)
+        assert "refused for now: tester/blossom-train is still queued" in repository.message
+        assert "nothing was sent" in repository.message
+        with pytest.raises(errors.KernelBusyError):
+            repository.push("files=1")
+        repository.describe(title="Something else")
+        with pytest.raises(errors.PreflightError, match="something-else"):
+            repository.push(dry_run=True)
+
+
 def test_a_file_that_is_no_notebook_is_said_to_be_none(repository):
     with pytest.raises(errors.NotebookError, match=r"pyproject\.toml is not a notebook"):
         push_kernel(repository.root / "pyproject.toml", dry_run=True, local=True)
