@@ -78,12 +78,16 @@ def push_kernel(
     """Push a notebook, wait for its run and download its outputs; returns their folder.
 
     notebook     the notebook, or the folder of a kernel-metadata.json; by default its code_file
-    parameters   `name=value` strings, or a mapping of typed values
+    parameters   `name=value` strings, or a mapping of typed values; a folder among the strings is
+                 the notebook's folder, as with the official client's `-p`
     options      `PushOptions`
 
     Returns None if nothing was downloaded (`dry_run`, no `wait`). Raises the errors of
     `kernelkit.errors`, each with its exit code.
     """
+    folders = [value for value in parameters if "=" not in value and Path(value).is_dir()]
+    if folders and notebook is None and not isinstance(parameters, Mapping):
+        notebook, parameters = Path(folders[0]), [p for p in parameters if p != folders[0]]
     if options.get("chain"):
         _push_needed(notebook, parameters, options)
     return _push(notebook, parameters, options)

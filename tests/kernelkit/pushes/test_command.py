@@ -676,6 +676,13 @@ def test_a_dry_run_beside_a_live_session_only_warns(repository, tmp_path):
             repository.push(dry_run=True)
 
 
+def test_a_folder_is_named_as_for_the_official_client(repository, kaggle, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    push_kernel(parameters=[str(repository.root), "files=1"], dry_run=True, offline=True)
+    with pytest.raises(errors.ParameterError, match="nowhere"):
+        push_kernel(repository.root, ["nowhere"], dry_run=True, offline=True)
+
+
 def test_a_file_that_is_no_notebook_is_said_to_be_none(repository):
     with pytest.raises(errors.NotebookError, match=r"pyproject\.toml is not a notebook"):
         push_kernel(repository.root / "pyproject.toml", dry_run=True, local=True)
