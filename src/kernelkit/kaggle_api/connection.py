@@ -28,6 +28,7 @@ T = TypeVar("T")
 
 CREDENTIALS = "checking the credentials"
 PRODUCTION = "https://api.kaggle.com/v1"
+LONGEST = 500_000_000  # bytes of an answer, which may contain a session's log
 
 NO_CREDENTIALS = (
     "no Kaggle credentials, or Kaggle does not accept them: make a token at "
@@ -248,12 +249,21 @@ def within(seconds: float, call: Callable[[], T]) -> T:
 
 
 def _whole(send: Callable[[], requests.Response], seconds: float) -> requests.Response:
-    """The response of `send`, with its body read, within this many seconds."""
+    """The response of `send`, with its body read, within this many seconds.
+
+    Raises `requests.ConnectionError` for a body of more than `LONGEST` bytes.
+    """
     begun: list[requests.Response] = []
 
     def read() -> requests.Response:
         begun.append(send())
-        _ = begun[0].content  # where requests stores the body
+        body = bytearray()
+        for chunk in begun[0].iter_content(1 << 20):
+            body += chunk
+            if len(body) > LONGEST:
+                begun[0].close()
+                raise requests.exceptions.ConnectionError(f"more than {LONGEST:,} bytes arrived")
+        begun[0]._content = bytes(body)  # where requests stores it
         return begun[0]
 
     try:

@@ -10,7 +10,7 @@ import pytest
 import requests
 
 from kernelkit.errors import OutputsError
-from kernelkit.kaggle_api import transfers
+from kernelkit.kaggle_api import connection, transfers
 from kernelkit.kaggle_api.client import Kaggle, Kernel, Outputs
 from kernelkit.kaggle_api.connection import Timeouts, open_connection, within
 from kernelkit.kaggle_api.retries import Failure, FailureKind, Retries
@@ -77,6 +77,14 @@ def test_a_call_whose_answer_drips_is_given_up(dripping, kaggle, text):
         kaggle.status(Kernel("me", "blossom"), 1)
     assert caught.value.kind is FailureKind.NETWORK
     assert time.monotonic() - began < 3
+
+
+def test_a_call_whose_answer_has_no_end_is_given_up(dripping, kaggle, monkeypatch):
+    monkeypatch.setattr(connection, "LONGEST", 50_000)
+    dripping.text = (HEAD.replace(b"Content-Length: 100000\r\n", b"\r\n"), b" " * 2_000_000)
+    with pytest.raises(Failure, match="the connection broke") as caught:
+        kaggle.status(Kernel("me", "blossom"), 1)
+    assert "more than 50,000 bytes" in str(caught.value.__cause__)
 
 
 def test_a_download_that_drips_is_given_up(dripping, kaggle, tmp_path):
