@@ -26,11 +26,16 @@ def run_name(folder: Path) -> tuple[str, str]:
     """
     settings: Values = {}
     if varying := trail.varying(folder):
-        values = kit_folder.read_json(folder, kit_folder.STATE).get("parameters", {})
-        # Kaggle hands out no hidden folders.
-        values = values or run_folder.part(run_folder.metrics(folder) or {}, "parameters")
+        values = parameters(folder)
         settings = {name: values[name] for name in varying if name in values}
     return texts(settings, folder.resolve().name)
+
+
+def parameters(folder: Path) -> Values:
+    """All parameters of a run; empty if they are unknown."""
+    values: Values = kit_folder.read_json(folder, kit_folder.STATE).get("parameters", {})
+    # Kaggle hands out no hidden folders.
+    return values or run_folder.part(run_folder.metrics(folder) or {}, "parameters")
 
 
 def texts(settings: Values, otherwise: str) -> tuple[str, str]:

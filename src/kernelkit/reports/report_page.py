@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -21,6 +22,7 @@ from kernelkit.terminal import safe_text
 SCRIPT = "report.js"
 RESOURCES = "resources.csv"  # what the run took of its machine, if it recorded that
 CARDS = 4  # measures that stand first
+MOST_CHANGED = 10  # bars that differ from the last run's
 
 
 def write_report(
@@ -68,8 +70,9 @@ def render(
         title=title,
         facts=(date, run_folder.data_name(metrics), run_folder.device_name(metrics)),
         failure=failure,
-        origin=_origin(folder, metrics),
+        origin=_origin(folder, metrics, changed),
         cards=_cards(metrics, shown, folder),
+        since=_since_last(folder, shown),
         curves=curves,
         resources=resources,
         everything=bool(values or metrics),
@@ -101,8 +104,53 @@ def _cards(metrics: Mapping[str, Any], shown: Shown, folder: Path) -> list[tuple
     return cards
 
 
-def _origin(folder: Path, metrics: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """(text, address if any) of the kernel on Kaggle, the commit, and the logs."""
+def _since_last(folder: Path, shown: Shown) -> dict[str, Any]:
+    """What changed since the last run of the notebook, as tables of (name, before, now)."""
+    if not (last := _last_run(folder)):
+        return {}
+    measures, settings, bars = (
+        [(name, old[name], text) for name, text in new.items() if old.get(name, text) != text]
+        for old, new in zip(_compared(last, shown), _compared(folder, shown), strict=True)
+    )
+    bars.sort(key=lambda row: abs(float(row[2]) - float(row[1])), reverse=True)
+    tables = {"Measures": measures, "Settings": settings, "Changed most": bars[:MOST_CHANGED]}
+    link = trail.link(run_folder.report_place(last), folder)
+    return {"name": last.name, "link": link, "tables": tables}
+
+
+def _compared(folder: Path, shown: Shown) -> tuple[dict[str, str], ...]:
+    """{name: text} of a run's measures, of its settings, and of its first bars."""
+    settings = {n: v for n, v in naming.parameters(folder).items() if n not in naming.IGNORED}
+    parts = (sections.filled(s, folder) for s in shown.sections if s.kind == "bars")
+    bars = (next(parts, None) or {}).get("bars", ())
+    return (
+        dict(shown.texts(run_folder.metrics(folder) or {}).values()),
+        dict(_texts(settings)),
+        {bar["name"]: bar["text"] for bar in bars},
+    )
+
+
+def _last_run(folder: Path) -> Path | None:
+    """The folder beside this one with the same notebook's run before it, outside a sweep."""
+
+    def notebook(run: Path) -> list[object]:
+        noted = (kit_folder.read_json(run, n) for n in (kit_folder.STATE, kit_folder.MARKER))
+        return [n.get(key) for n in noted for key in ("notebook", "kernel", "rehearsal")]
+
+    this, own = notebook(folder), folder.resolve() / run_folder.METRICS
+    written = own.parent.parent.glob(f"*/{run_folder.METRICS}")
+    places = sorted(written, key=lambda place: place.stat().st_mtime)
+    if not any(this) or own not in places or trail.sweep_of(folder):
+        return None
+    earlier = reversed(places[: places.index(own)])
+    return next((place.parent for place in earlier if notebook(place.parent) == this), None)
+
+
+def _origin(
+    folder: Path, metrics: Mapping[str, Any], changed: Mapping[str, Any]
+) -> list[tuple[str, str]]:
+    """(text, address if any) of the kernel on Kaggle, the commit, the command that repeats a run
+    at home, and the logs."""
     origin = []
     push = kit_folder.read_json(folder, kit_folder.MARKER)
     if push.get("rehearsal") is False:
@@ -112,6 +160,10 @@ def _origin(folder: Path, metrics: Mapping[str, Any]) -> list[tuple[str, str]]:
     if git.get("sha"):
         changes = " with changes" if git.get("dirty") else ""
         origin.append((f"commit {str(git['sha'])[:12]}{changes}", ""))
+    if notebook := kit_folder.read_json(folder, kit_folder.STATE).get("notebook"):
+        given = [word for name, value in changed.items() for word in ("-p", f"{name}={value}")]
+        path = project.find_project(Path(notebook)).name(notebook)
+        origin.append((shlex.join(["kernelkit", "run", path, *given]), ""))
     session, own = kit_folder.path(folder, kit_folder.LOG_TEXT), folder / "log.txt"
     for text, log in (("the session's log", session), ("the run's own log", own)):
         if log.is_file():

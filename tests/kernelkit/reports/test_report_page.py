@@ -1,6 +1,7 @@
 """What a report shows first, and what it is called."""
 
 import json
+import os
 import re
 
 import nbformat
@@ -117,6 +118,39 @@ def test_links_lead_to_where_a_push_comes_from(notebook, folder, rehearsal):
     assert (f'<a href="{address}">me/blossom version 3 on Kaggle</a>' in head) is not rehearsal
     assert "commit 000000000000 with changes" in head
     assert '<a href=".kernelkit/log.txt">' in head
+
+
+def test_a_run_at_home_shows_the_command_that_repeats_it(notebook, folder, tmp_path):
+    (tmp_path / "pyproject.toml").touch()
+    kit_folder.path(folder, "").mkdir()
+    run = {"notebook": str(tmp_path / "notebooks" / "02_train.py"), "parameters": {}}
+    kit_folder.path(folder, kit_folder.STATE).write_text(json.dumps(run))
+    head = report_page.render(notebook, {}, SHOWN, folder, 0.0, {}).partition("<main")[0]
+    assert "kernelkit run notebooks/02_train.py -p model=b -p dropout=0.5" in head
+
+
+def test_a_run_is_compared_with_the_last_one_of_its_notebook(notebook, folder):
+    runs = [("now", "a", 0.5), ("other", "b", 0.1), ("last", "a", 0.3), ("first", "a", 0.2)]
+    for age, (name, book, dropout) in enumerate(runs):
+        run = folder.parent / name
+        kit_folder.path(run, "").mkdir(parents=True)
+        state = {"notebook": f"/{book}.py", "parameters": {"dropout": dropout, "output": name}}
+        kit_folder.path(run, kit_folder.STATE).write_text(json.dumps(state))
+        (run / "metrics.json").write_text(json.dumps({"f1": dropout, "accuracy": 0.5}))
+        (run / "f.csv").write_text(f"class,F1\nrose,{dropout}\niris,{1.05 - dropout / 2}\nfern,1\n")
+        os.utime(run / "metrics.json", (10**9 - age, 10**9 - age))
+
+    def tables_in(name):
+        page = report_page.render(notebook, METRICS, SHOWN, folder.parent / name, 0.0, {})
+        since = page.partition('<section id="since">')[2].partition("</section>")[0]
+        return " ".join(re.sub("<.*?>", " ", since).partition(": ")[2].split())
+
+    assert tables_in("now") == (
+        "last. Measures F1 0.3000 → 0.5000 Settings dropout 0.3 → 0.5 "
+        "Changed most rose 0.300 → 0.500 iris 0.900 → 0.800"
+    )
+    assert tables_in("last").startswith("first.")
+    assert not tables_in("first")
 
 
 def test_what_a_run_says_of_a_file_stands_above_it(notebook, folder):
