@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import subprocess
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +23,7 @@ from kernelkit.sweep.workers.run_process import ERROR, LOG
 
 TIME_LIMIT = "time_limit"  # the parameter with which a run limits its own time
 POLL_SECONDS = 0.2  # between looks at the active runs and their memory
+ATTEMPTS = 3  # for a run that ends because its fork server ended
 FULL = 0.85  # share of the machine's memory that all runs may use together
 SPARE = 0.04  # share of it that must stay free, whichever process uses the rest
 
@@ -72,6 +74,7 @@ class Engine:
         self.workers = sweep.workers
         self._flights: dict[str, Flight] = {}
         self._again: list[PlannedRun] = []  # runs to repeat, before any other starts
+        self._attempts: Counter[str] = Counter()  # by the ids of the runs
         self._longest, self._peak = 0.0, 0
         self._closing = False  # the session's time is up for one run, so that no other starts
 
@@ -112,6 +115,7 @@ class Engine:
         interrupted = earlier.state in records.UNFINISHED
         self.folder.clear(run, keep=[records.CHECKPOINTS] if interrupted else ())
         self._note(run, records.RUNNING)
+        self._attempts[run.id] += 1
         values = dict(run.overrides)
         if self.accelerator and run.values.get("accelerator") == "auto":
             values["accelerator"] = self.accelerator
@@ -133,7 +137,12 @@ class Engine:
         minutes = self.sweep.time_limit
         for flight in list(self._flights.values()):
             if flight.child.poll() is not None:
-                self._end(flight, *_outcome(self.folder.run_folder(flight.run), flight.run))
+                state, message = _outcome(self.folder.run_folder(flight.run), flight.run)
+                lost = state == records.FAILED and getattr(flight.child, "lost", False)
+                if lost and self._attempts[flight.run.id] < ATTEMPTS:
+                    self._put_back(flight)
+                else:
+                    self._end(flight, state, message)
             elif minutes and flight.seconds > 60 * minutes:
                 message = f"stopped after {minutes:g} minutes, its time limit"
                 self._stop(flight, records.TIMEOUT, message)

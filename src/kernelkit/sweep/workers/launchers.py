@@ -66,11 +66,11 @@ class ForkServer:
         try:
             stdin.write(json.dumps(request).encode() + b"\n")
             if select.select([stdout], [], [], BEGIN_SECONDS)[0]:
-                return ForkedRun(int(stdout.readline()))
+                return ForkedRun(int(stdout.readline()), server)
         except (BrokenPipeError, ValueError):  # of int: the line is empty, the server has died
             pass
         self.close()
-        return ForkedRun(-1)
+        return ForkedRun(-1, server)
 
     def close(self) -> None:
         """End the server, and so all its runs."""
@@ -84,11 +84,16 @@ class ForkServer:
 class ForkedRun:
     """A run that the fork server forked; the process -1 is that of a run that never began."""
 
-    def __init__(self, pid: int) -> None:
-        self.pid = pid
+    def __init__(self, pid: int, server: subprocess.Popen[bytes]) -> None:
+        self.pid, self.server = pid, server
         self._process = None
         with contextlib.suppress(psutil.Error, ValueError):
             self._process = psutil.Process(pid)
+
+    @property
+    def lost(self) -> bool:
+        """Whether its server has ended, with which it ends."""
+        return self.server.poll() is not None
 
     def poll(self) -> int | None:
         """0 if it has ended, None while it runs."""

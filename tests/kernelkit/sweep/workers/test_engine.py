@@ -9,17 +9,20 @@ import pytest
 from kernelkit.sweep import records, specification
 from kernelkit.sweep.records import Record, SweepFolder
 from kernelkit.sweep.workers import engine, launchers
-from kernelkit.sweep.workers.engine import Engine
+from kernelkit.sweep.workers.engine import ATTEMPTS, Engine
 from kernelkit.sweep.workers.run_process import ERROR
 
 
 class Child:
-    """A process that ended with a result or without, or never (`code` is None then)."""
+    """A process that ended with a result or without, or never (`code` is None then).
+
+    `lost`: with the process that started it.
+    """
 
     pid = -1
 
-    def __init__(self, code=0, succeeds=True):
-        self.code, self.succeeds = code, succeeds
+    def __init__(self, code=0, succeeds=True, lost=False):
+        self.code, self.succeeds, self.lost = code, succeeds, lost
 
     def poll(self):
         return self.code
@@ -111,6 +114,16 @@ def test_a_run_that_never_begins_fails(folder, run, work):
     assert work(launcher, run) == [records.FAILED]
 
     assert "was killed, or never began; its output is in" in folder.record(run).error
+
+
+@pytest.mark.parametrize("times", [2, 3])
+def test_a_run_that_is_lost_with_its_fork_server_is_repeated_twice(folder, run, work, times):
+    lost = [Child(succeeds=False, lost=True) for _ in range(times)]
+    launcher = Launcher(lambda: lost.pop() if lost else Child(lost=True))
+
+    assert work(launcher, run) == [records.DONE if times < ATTEMPTS else records.FAILED]
+
+    assert len(launcher.folders) == ATTEMPTS
 
 
 def test_a_process_that_cannot_be_killed_does_not_hold_the_sweep(run, work, monkeypatch):

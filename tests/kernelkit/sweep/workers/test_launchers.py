@@ -24,9 +24,11 @@ def test_its_runs_end_with_it_and_the_next_one_has_a_new_server(tmp_path):
     server = fork_server._server
     server.kill()
     wait(run)
+    assert run.lost
     other = fork_server.start(request | {"notebook": "none.py"})
     wait(other)
     assert fork_server._server is not server
+    assert not other.lost
     fork_server.close()
 
 
