@@ -92,11 +92,13 @@ ROOMS = {
             "sweep.workers": f"{_tools} run_folders running sweep",
             "sweep.backends": f"{_tools} notebooks plans checks pushes run_folders sweep "
             "sweep.workers",
-            "commands.options": "terminal",
+            "commands.completion": f"{_tools} notebooks workspace plans checks",
+            "commands.options": "terminal commands.completion",
             "assistant": f"{_tools} run_folders reports",
             "commands.start": f"{_tools} commands.options start doctor assistant",
             "commands.run": f"{_tools} commands.options running tpu",
-            "commands.kaggle": f"{_tools} commands.options pushes pulls submissions datasets queue",
+            "commands.kaggle": f"{_tools} commands.options commands.completion pushes pulls "
+            "submissions datasets queue",
             "commands.compare": f"{_tools} commands.options reports sweep sweep.command live",
             "commands": f"{_tools} commands.options commands.start "
             "commands.run commands.kaggle commands.compare",

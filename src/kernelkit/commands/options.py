@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from kernelkit.commands import completion
 from kernelkit.terminal.cli import exits_with_code
 
 FILE = click.Path(path_type=Path)
@@ -15,6 +16,7 @@ FILE = click.Path(path_type=Path)
 accelerator = click.option(
     "--accelerator",
     metavar="KIND",
+    shell_complete=completion.machines,
     help="The machine: tpu, gpu, cpu or one of Kaggle's machine shapes.",
 )
 AS_JSON = click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON object per event.")
@@ -31,6 +33,7 @@ continues = click.option(
 ignore = click.option(
     "--ignore",
     metavar="CHECK",
+    shell_complete=completion.checks,
     multiple=True,
     help="Push even if this check fails; may be repeated.",
 )
@@ -55,6 +58,7 @@ parameters = click.option(
     "-p",
     "parameters",
     metavar="NAME=VALUE",
+    shell_complete=completion.parameters,
     multiple=True,
     help="Set a parameter; may be repeated.",
 )

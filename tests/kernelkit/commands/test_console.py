@@ -15,6 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from kernelkit.commands.console import COMMANDS, main
+from kernelkit.workspace.ledger import Ledger, Push
 
 ROOT = Path(__file__).parents[3]
 HEAVY = ("kaggle", "nbformat", "papermill", "requests", "rich", "starlette", "yaml")
@@ -236,3 +237,41 @@ def test_a_dataset_is_rehearsed_and_stays_for_the_next_rehearsal(tmp_path):
     (event,) = map(json.loads, done.stdout.splitlines())
     assert (event["ref"], event["rehearsal"]) == ("tester/own-seeds", True)
     assert (tmp_path / "runs" / "local_kaggle").is_dir()
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("push --accelerator t", ["tpu"]),
+        ("push --accelerator Tpu", ["TpuV5E8", "TpuV6E8"]),
+        ("push --ignore iden", ["identity"]),
+        ("push -p f", ["files=", "fail="]),
+        ("run notebooks/train.ipynb -p acc", ["accelerator="]),
+        ("resume la", ["last"]),
+        ("resume t", ["tester/blossom-train/2", "tester/blossom-train/1"]),
+        ("fetch x", []),
+    ],
+)
+def test_values_are_completed_from_what_is_here(repository, monkeypatch, typed, offered):
+    monkeypatch.chdir(repository.root)
+    ledger = Ledger(repository.runs / "pushes.jsonl")
+    for version in (1, 2):
+        push = Push("tester/blossom-train", "content", "git", "tpu", version=version)
+        ledger.update(ledger.begin(push), version=version)
+    assert completed(typed) == offered
+
+
+def test_completion_says_nothing_where_there_is_no_project(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert completed("push -p f") == []
+
+
+def completed(typed):
+    words = typed.split(" ")
+    environment = {
+        "_KERNELKIT_COMPLETE": "bash_complete",
+        "COMP_WORDS": f"kernelkit {typed}",
+        "COMP_CWORD": str(len(words)),
+    }
+    answer = CliRunner().invoke(main, prog_name="kernelkit", env=environment)
+    return [line.removeprefix("plain,") for line in answer.output.split()]

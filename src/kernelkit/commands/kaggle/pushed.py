@@ -7,9 +7,11 @@ from typing import Any
 
 import click
 
-from kernelkit.commands import options
+from kernelkit.commands import completion, options
 
-pushed = click.argument("push", metavar="[OWNER/SLUG/N]", default="last")
+pushed = click.argument(
+    "push", metavar="[OWNER/SLUG/N]", default="last", shell_complete=completion.pushes
+)
 
 
 @options.command("resume", ("", "anna/train/3 --submit 'twelve epochs'"), local=True)
