@@ -24,9 +24,14 @@ from kernelkit.commands import options
     metavar="DIR",
     help="The sweep's folder (default: runs/NAME in the project).",
 )
-@click.option("--dry-run", is_flag=True, help="List the runs and their states; run nothing.")
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help="List the runs, their states and the expected time; run nothing.",
+)
 @click.option("--retry-failed", is_flag=True, help="Repeat runs that failed or took too long.")
 @click.option("--force", is_flag=True, help="Repeat all runs.")
+@click.option("--yes", is_flag=True, help="Accept a grid of more than 1,000 runs.")
 @options.report
 @click.option("--open", is_flag=True, help="Open a page in a browser that follows the runs.")
 @click.option(

@@ -33,7 +33,7 @@ def sweep(file: Path, parameters: Iterable[str] = (), options: SweepOptions | No
     """
     options = options or SweepOptions()
     _check(options)
-    specification = read(file, parameters, kaggle=options.kaggle)
+    specification = read(file, parameters, kaggle=options.kaggle, many=options.yes)
     workers = options.workers or specification.workers or max(1, (os.cpu_count() or 2) // 2)
     limit = specification.time_limit if options.time_limit is None else options.time_limit
     specification = replace(specification, workers=workers, time_limit=limit)

@@ -18,6 +18,7 @@ class SweepOptions:
                   run nothing
     retry_failed  repeat the runs that failed or took too long
     force         run everything again
+    yes           accept a grid of more than 1,000 runs
     report        a report.html for every run
     open          serve a page that follows the runs, and open it in a browser
     time_limit    minutes that a run may take, instead of the file's
@@ -34,6 +35,7 @@ class SweepOptions:
     dry_run: bool = False
     retry_failed: bool = False
     force: bool = False
+    yes: bool = False
     report: bool = True
     open: bool = False
     time_limit: float | None = None

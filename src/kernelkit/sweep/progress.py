@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import statistics
 import sys
 import time
 from collections import Counter
@@ -115,11 +117,16 @@ class SweepProgress:
             raise RunFailedError("\n".join(lines))
 
     def preview(self) -> str:
-        """What would run: the runs with their states, and how many of them are done."""
+        """What would run: the runs with their states, and the time expected for the rest."""
         if search := self.specification.search:
             axes = ", ".join(search["space"])
             return f"a search over {axes}: {search['trials']} runs, chosen as it goes"
         runs = self._page().runs
         lines = [f"{run.id}  {run.state:8}  {run.name}" for run in runs]
-        done = sum(run.state == records.DONE for run in runs)
-        return "\n".join([*lines, f"{len(runs)} runs, {done} done, {len(self.remaining)} to run"])
+        done = [run.seconds or 0.0 for run in runs if run.state == records.DONE]
+        lines.append(f"{len(runs)} runs, {len(done)} done, {len(self.remaining)} to run")
+        if done and self.remaining:
+            workers = 1 if self.options.kaggle else self.specification.workers
+            seconds = statistics.fmean(done) * math.ceil(len(self.remaining) / workers)
+            lines[-1] += f": about {duration(seconds)} with {workers} at a time"
+        return "\n".join(lines)

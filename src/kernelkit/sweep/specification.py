@@ -61,6 +61,7 @@ KEYS: Types = {
 }
 LIMITS = ("workers", "time_limit", "memory")
 OUTPUT, SEED = "output", "seed"
+MANY = 1000  # runs: more have to be confirmed
 LENGTH = 12  # hexadecimal digits of a run's id: 48 bits, for thousands of runs
 
 
@@ -123,12 +124,14 @@ class Specification:
         return PlannedRun(hashlib.sha256(message.encode()).hexdigest()[:LENGTH], checked, values)
 
 
-def read(path: Path, pairs: Iterable[str] = (), *, kaggle: bool = False) -> Specification:
+def read(
+    path: Path, pairs: Iterable[str] = (), *, kaggle: bool = False, many: bool = False
+) -> Specification:
     """Read the sweep in a YAML file.
 
     `pairs`: `name=value` strings that replace base values and axes; `kaggle`: apply the `kaggle:`
-    block. Raises a one-line `ParameterError` or `NotebookError` for anything that no run could
-    accept.
+    block; `many`: accept more than `MANY` runs. Raises a one-line `ParameterError` or
+    `NotebookError` for anything that no run could accept.
     """
     path = Path(path)
     content = sweep_file.load(path)
@@ -137,7 +140,7 @@ def read(path: Path, pairs: Iterable[str] = (), *, kaggle: bool = False) -> Spec
         block = content.pop("kaggle", None) or {}
         check_keys(block, KEYS, "kaggle")
         content = _with_kaggle_block(content, block) if kaggle else content
-        return _checked(path, content, pairs)
+        return _checked(path, content, pairs, many)
     except ParameterError as error:
         raise ParameterError(f"{path.name}: {error}") from None
 
@@ -156,7 +159,7 @@ def _with_kaggle_block(content: Values, block: Values) -> Values:
     return {**content, **block, **merged}
 
 
-def _checked(path: Path, content: Values, pairs: Iterable[str]) -> Specification:
+def _checked(path: Path, content: Values, pairs: Iterable[str], many: bool) -> Specification:
     if not content.get("notebook"):
         raise ParameterError("no notebook: write `notebook: PATH`, relative to this file")
     if not any(content.get(key) for key in ("grid", "runs", "search", "seeds")):
@@ -185,7 +188,7 @@ def _checked(path: Path, content: Values, pairs: Iterable[str]) -> Specification
         keep_best=checked_keep_best(home.keep_best if keep_best is None else keep_best),
     )
     if not sweep.search:
-        return replace(sweep, runs=tuple(_runs(sweep, content, fixed)))
+        return replace(sweep, runs=tuple(_runs(sweep, content, fixed, many)))
     if content.get("grid") or content.get("runs"):
         raise ParameterError("search replaces grid and runs: keep one of them")
     if not sweep.score:
@@ -201,7 +204,7 @@ def _without(axes: Values | None, fixed: Values) -> Values:
     return {name: axis for name, axis in (axes or {}).items() if name not in fixed}
 
 
-def _runs(sweep: Specification, content: Values, fixed: Values) -> list[PlannedRun]:
+def _runs(sweep: Specification, content: Values, fixed: Values, many: bool) -> list[PlannedRun]:
     """The runs of the grid and those listed, once for each seed; equal runs are one."""
     grid, seeds = _without(content.get("grid"), fixed), content.get("seeds")
     for name, values in grid.items():
@@ -214,6 +217,9 @@ def _runs(sweep: Specification, content: Values, fixed: Values) -> list[PlannedR
     seeded: list[Values] = [{SEED: seed} for seed in seeds or ()]
     if not seeded or SEED in fixed or SEED in grid:
         seeded = [{}]
+    count = math.prod(map(len, grid.values())) * len(seeded)
+    if count > MANY and not many:
+        raise ParameterError(f"{count:,} runs: reduce them, or add --yes")
     rows = itertools.product(*grid.values()) if grid else ()
     points = [
         *(dict(zip(grid, row, strict=True)) for row in rows),

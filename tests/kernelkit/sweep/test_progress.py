@@ -66,3 +66,13 @@ def test_the_end_of_a_sweep_that_was_stopped_is_told_from_that_of_a_whole_one(pr
         "The sweep was stopped; the same command continues it.",
         True,
     )
+
+
+def test_a_dry_run_expects_the_time_of_earlier_runs(sweeps, progress):
+    for run in progress.runs[:5]:
+        tell(progress, run, records.DONE)
+
+    sweeps.run(f"score: macro_f1\ngrid: {{a: {list(range(12))}}}", dry_run=True)
+
+    line = "12 runs, 5 done, 7 to run: about 36 s with 2 at a time"
+    assert sweeps.message.splitlines()[-1] == line

@@ -30,6 +30,16 @@ def test_excluded_combinations_are_left_out(sweeps):
     assert values == [(1, "x"), (1, "y"), (2, "x")]
 
 
+def test_more_than_a_thousand_runs_have_to_be_confirmed(sweeps):
+    text = f"grid: {{a: {list(range(501))}}}\nseeds: 2"
+
+    with pytest.raises(ParameterError, match="1,002 runs: reduce them, or add --yes"):
+        sweeps.run(text, dry_run=True)
+
+    sweeps.run(text, dry_run=True, yes=True)
+    assert "1002 runs, 0 done, 1002 to run" in sweeps.message
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -37,7 +37,7 @@ def test_a_sweep_leaves_a_table_and_skips_what_is_done(sweeps):
     sweeps.run("grid: {a: [1, 2], kind: [x, y]}\nseeds: 2", dry_run=True)
     assert re.search("8 runs, 8 done, 0 to run", sweeps.message)
     sweeps.run("grid: {a: [1, 2, 3], kind: [x, y]}\nseeds: 2", dry_run=True)
-    assert re.search("12 runs, 8 done, 4 to run", sweeps.message)
+    assert re.search("12 runs, 8 done, 4 to run: about [0-9.]+ s with 2 at a time", sweeps.message)
     sweeps.run("grid: {a: [1, 2], kind: [x, y]}\nseeds: 2")
     assert {p: p.stat().st_mtime_ns for p in sweeps.runs.glob("*/run.ipynb")} == before
 
