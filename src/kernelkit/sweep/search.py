@@ -2,6 +2,7 @@
 
     search:
       trials: 20
+      sampler: tpe                 # tpe | random
       prune: true                  # stop runs that are behind the median at the same epoch
       seed: 0
       space:
@@ -28,7 +29,7 @@ from kernelkit.sweep import records, specification
 from kernelkit.sweep.records import Record, SweepFolder
 from kernelkit.sweep.specification import PlannedRun, Specification
 
-KEYS = {"trials": int, "prune": bool, "seed": int, "space": dict}
+KEYS = {"trials": int, "sampler": str, "prune": bool, "seed": int, "space": dict}
 STORAGE = "search.db"
 AXIS = ("low", "high", "log", "step")
 REPEATS = 4  # proposals per trial that may repeat points: a small space runs out of new ones
@@ -130,7 +131,9 @@ class Search:
         )
         # The number of trials is part of the seed: a resumed search must not draw the same points.
         seed = settings.get("seed", 0) + len(study.trials)
-        study.sampler = optuna.samplers.TPESampler(seed=seed)
+        random = settings.get("sampler") == "random"
+        sampler = optuna.samplers.RandomSampler if random else optuna.samplers.TPESampler
+        study.sampler = sampler(seed=seed)
         return study
 
     def _distribution(self, name: str, axis: Any) -> Any:
@@ -194,6 +197,8 @@ def check(sweep: Specification) -> None:
     specification.check_keys(settings, KEYS, "search")
     if (settings.get("trials") or 0) < 1 or not settings.get("space"):
         raise ParameterError("search needs trials (at least 1) and a space")
+    if settings.get("sampler") not in (None, "tpe", "random"):
+        raise ParameterError(f"search: sampler {settings['sampler']!r} must be tpe or random")
     for name, axis in settings["space"].items():
         is_range = isinstance(axis, dict) and {"low", "high"} <= set(axis) <= set(AXIS)
         if not is_range and not (isinstance(axis, list) and axis):

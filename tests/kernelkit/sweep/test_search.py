@@ -20,6 +20,7 @@ SPACE = "space: {a: {low: 0, high: 1000}, kind: [x, y]}"
         (f"{{trials: many, {SPACE}}}", "trials has the wrong type"),
         (f"{{{SPACE}}}", "needs trials"),
         ("{trials: 3}", "a space"),
+        (f"{{trials: 3, sampler: grid, {SPACE}}}", "sampler 'grid' must be tpe or random"),
         ("{trials: 3, space: {b: [1]}}", "no parameter 'b'"),
         ("{trials: 3, space: {a: [one]}}", "wrong type"),
         ("{trials: 3, space: {a: {low: 5}}}", "needs a list of choices, or"),
@@ -76,6 +77,17 @@ def instant(monkeypatch):
     monkeypatch.setattr(Instant, "started", [])
     monkeypatch.setattr(Instant, "crash_at", 0)
     return Instant
+
+
+@pytest.mark.parametrize(("sampler", "expected"), [("tpe", "TPE"), ("random", "Random")])
+def test_the_sampler_is_that_of_the_file(sweeps, instant, monkeypatch, sampler, expected):
+    samplers = []
+    work = lambda _, source: samplers.append(type(source.study.sampler).__name__)  # noqa: E731
+    monkeypatch.setattr(instant, "work", work)
+
+    sweeps.run(f"search: {{trials: 3, sampler: {sampler}, {SPACE}}}")
+
+    assert samplers == [f"{expected}Sampler"]
 
 
 @pytest.mark.long
