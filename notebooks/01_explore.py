@@ -60,6 +60,7 @@ from petals.progress import Progress
 from petals.run_folder import RunFolder
 from petals.tables import Table
 
+# %%
 run = RunFolder(output)
 source = find_source(data, image_size)
 names = source.class_names

@@ -71,6 +71,7 @@ from petals.plots.photos import gallery
 from petals.run_folder import RunFolder
 from petals.tables import Table
 
+# %%
 folder = RunFolder(output)
 finished, skipped = comparison.read(runs)
 count = f"{len(finished)} run{'s' * (len(finished) > 1)}"
