@@ -8,7 +8,7 @@ from starlette.exceptions import HTTPException
 
 from local_kaggle.catalogue import read_page
 from local_kaggle.state import ServerState
-from local_kaggle.wire import Json, Message, answers, listing
+from local_kaggle.wire import Filters, Json, Message, answers, filtered, listing
 
 ENDING = ".topics"
 
@@ -32,13 +32,17 @@ def list_topics(state: ServerState, request: Message) -> Json:
     names = [f.field_name for f in request._fields if f.field_name.endswith(("_slug", "_name"))]
     kind = names[-1].partition("_")[0]  # "forum", "dataset" …
     place = "/".join([f"{kind}s", *(getattr(request, name) or "" for name in names)])
-    search = (getattr(request, "search_query", None) or "").lower()
-    topics = [
+    found = [
         topic
         for topic in _topics(state)
         if place in (topic["place"], f"{topic['place'].rpartition('/')[0]}/")  # of all forums
-        and search in topic["title"].lower()
     ]
+    filters: Filters = {
+        "searchQuery": lambda topic, words: words in topic["title"].lower(),
+        "forumSlug": lambda *_: True,  # it is in `place`
+        "category=forums": lambda *_: True,
+    }
+    topics = filtered(request, found, filters)
     return listing(state, request, "topics", topics) | {"totalCount": len(topics)}
 
 

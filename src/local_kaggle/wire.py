@@ -5,12 +5,14 @@ from __future__ import annotations
 import base64
 import hmac
 import json
-from collections.abc import Callable, Collection, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from kagglesdk.security.types import oauth_service as types
 from starlette.exceptions import HTTPException
@@ -21,9 +23,12 @@ from local_kaggle.faults.responses import shows
 from local_kaggle.faults.schedule import FaultKind
 from local_kaggle.state import ServerState
 
+T = TypeVar("T")
 Message = Any  # a request class of kagglesdk.*.types, which ships no types
 Json = dict[str, Any]  # what an answer holds, by Kaggle's names; None stands for what it leaves out
 Answer = Callable[[ServerState, Message], Json | Response]
+Filters = dict[str, Callable[[Any, str], bool]]
+"""By a parameter, or `parameter=value`: whether an entry passes, given the value in lower case."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +40,27 @@ class Method:
     anonymous: bool
 
 
+ANY = ("", "all", "unspecified", "everyone", "everything", "general")  # filters that pass all
+ORDERS = {
+    "_VOTES": "voteCount",
+    "BY_VOTE_COUNT": "voteCount",
+    "VOTE_COUNT": "totalVotes",
+    "DOWNLOAD_COUNT": "downloadCount",
+    "NOTEBOOK_COUNT": "kernelCount",
+    "_UPDATED": "lastUpdated",
+    "_PUBLISHED": "id",
+    "DATE_CREATED": "id",
+    "CREATE_TIME": "id",
+    "DATE_RUN": "lastRunTime",
+    "_PRIZE": "reward",
+    "_DEADLINE": "deadline",
+    "_TEAMS": "teamCount",
+    "_TOP": "votes",
+    "_NEW": "postDate",
+}
+"""What a list is sorted by, the highest first, by how the order's name ends."""
+AS_LISTED = re.compile("UNSPECIFIED|HOT|BEST|BY_DATE$")
+"""The orders that are a list's own, since nothing here is liked or hated."""
 METHODS: dict[str, Method] = {}
 """By `key`; filled as the services are imported."""
 
@@ -98,15 +124,60 @@ def listing(state: ServerState, request: Message, name: str, entries: Sequence[J
     if not token.isdigit():
         raise HTTPException(400, f"Invalid page token: {token}")
     start = int(token)
+    entries = _sorted(request, entries)
     following = str(start + size) if start + size < len(entries) else None
     if shows(FaultKind.REPEATED_PAGE):
         start, following = max(start - size, 0), token if entries else None
     return {name: entries[start : start + size], "nextPageToken": following}
 
 
-def matches(search: str | None, of: str | None, owner: str, text: str) -> bool:
-    """Whether a list by the words of a search, and of one owner, has what is called `text`."""
-    return (search or "").lower() in text.lower() and (of or owner).lower() == owner.lower()
+def filtered(request: Message, entries: Iterable[T], filters: Filters) -> list[T]:
+    """The entries that pass the filters of a request.
+
+    Raises HTTPException 501 for a parameter that would have no effect.
+    """
+    entries = list(entries)
+    for field in request._fields:
+        name, value = field.json_name, getattr(request, field.field_name)
+        text = _text(value)
+        passes = filters.get(f"{name}={text}") or filters.get(name)
+        if text in ANY:
+            continue
+        if passes:
+            entries = [entry for entry in entries if passes(entry, text)]
+        elif (
+            (field.optional or isinstance(value, Enum))
+            and value != field.default_value
+            and not name.startswith(("page", "sortBy"))
+        ):
+            raise HTTPException(501, f"{name}={text} is not rehearsed by the local Kaggle")
+    return entries
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, Enum):  # without what all names of its kind begin with
+        value = re.sub(".*_(GROUP|TAB|SEGMENT|CATEGORY|TYPE)_", "", value.name)
+    return str(value or "").lower()
+
+
+def _sorted(request: Message, entries: Sequence[Json]) -> Sequence[Json]:
+    """The entries in the order of a request, those without a value last.
+
+    Raises HTTPException 501 for an order that is not known here.
+    """
+    order = getattr(getattr(request, "sort_by", None), "name", "UNSPECIFIED")
+    field = next((ORDERS[ending] for ending in ORDERS if order.endswith(ending)), None)
+    if AS_LISTED.search(order):
+        return entries
+    if field is None:
+        raise HTTPException(501, f"sortBy={order.lower()} is not rehearsed by the local Kaggle")
+    rising = "EARLIEST" in order
+
+    def rank(entry: Json) -> str:
+        value = str(entry.get(field, "~" if rising else "")).replace(",", "")
+        return re.sub(r"\d+", lambda digits: digits[0].zfill(20), value)  # $5,000 is above $900
+
+    return sorted(entries, key=rank, reverse=not rising)
 
 
 def file_entries(files: Sequence[tuple[str, Path]]) -> list[Json]:

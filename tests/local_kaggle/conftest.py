@@ -132,6 +132,7 @@ SERVICES = {
         "GetDatasetMetadata",
     },
     "competitions.CompetitionApiService": {
+        "ListCompetitions",
         "ListDataFiles",
         "DownloadDataFile",
         "DownloadDataFiles",
@@ -145,6 +146,8 @@ SERVICES = {
         "DownloadLeaderboard",
     },
     "security.OAuthService": {"IntrospectToken"},
+    "models.ModelApiService": {"ListModels"},
+    "discussions.DiscussionsApiService": {"ListTopics"},
 }
 
 

@@ -32,6 +32,8 @@ def test_forums_and_their_topics_are_listed(api):
     assert [forum.name for forum in api.forums_list().forums] == ["getting-started", "product"]
     assert api.forums_list_topics().total_count == 3
     assert titles(api.forums_list_topics("getting-started")) == ["Welcome", "Rules"]
+    assert titles(api.forums_list_topics("getting-started", sort_by="top")) == ["Rules", "Welcome"]
+    assert titles(api.forums_list_topics("getting-started", sort_by="new")) == ["Welcome", "Rules"]
     assert titles(api.forums_list_topics(search="new")) == ["News"]
 
 

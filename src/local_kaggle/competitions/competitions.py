@@ -28,17 +28,29 @@ from local_kaggle.execution import sessions
 from local_kaggle.files import storage
 from local_kaggle.kernels import kernels, outputs, saving
 from local_kaggle.state import ServerState
-from local_kaggle.wire import Json, Message, answers, file_entries, listing, moment
+from local_kaggle.wire import (
+    Filters,
+    Json,
+    Message,
+    answers,
+    file_entries,
+    filtered,
+    listing,
+    moment,
+)
 
 DAY = 24 * 3600.0
+FILTERS: Filters = {
+    "search": lambda entry, words: words in f"{entry['title']} {Path(entry['ref']).name}".lower(),
+    "category": lambda entry, kind: entry.get("category", "").lower().replace(" ", "_") == kind,
+    "group=entered": lambda entry, _: bool(entry["userHasEntered"]),
+    "group=hosted": lambda *_: False,
+    "group=successful": lambda entry, _: entry["status"] == "COMPLETE",
+    "group=selected": lambda *_: False,  # nobody selects submissions here
+}
 HEADER = (
-    "Rank",
-    "TeamId",
-    "TeamName",
-    "LastSubmissionDate",
-    "Score",
-    "SubmissionCount",
-    "TeamMemberUserNames",
+    *("Rank", "TeamId", "TeamName", "LastSubmissionDate"),
+    *("Score", "SubmissionCount", "TeamMemberUserNames"),
 )
 
 
@@ -60,17 +72,9 @@ def entered(state: ServerState, competition: str) -> Path:
 
 @answers(types.ApiListCompetitionsRequest)
 def list_competitions(state: ServerState, request: Message) -> Json:
-    """The competitions of the catalogue, of one category and with the words of a search."""
-    search = (request.search or "").lower()
-    segment = getattr(request.category, "name", "").removeprefix("HOST_SEGMENT_")
-    category = segment.replace("_", " ").lower()
-    names = [name for name in state.catalogue.references("competitions") if search in name.lower()]
-    entries = [
-        entry
-        for entry in (_about(state, name) for name in names)
-        if category in ("", "unspecified", entry.get("category", "").lower())
-    ]
-    return listing(state, request, "competitions", entries)
+    """The competitions of the catalogue, filtered as asked for."""
+    entries = [_about(state, name) for name in state.catalogue.references("competitions")]
+    return listing(state, request, "competitions", filtered(request, entries, FILTERS))
 
 
 @answers(types.ApiGetCompetitionRequest)
@@ -158,7 +162,8 @@ def get_submission(state: ServerState, request: Message) -> Json:
 def list_submissions(state: ServerState, request: Message) -> Json:
     """The user's own, newest first."""
     rows = _of(state, request.competition_name)
-    return listing(state, request, "submissions", [_entry(settled(state, row)) for row in rows])
+    entries = [_entry(settled(state, row)) for row in rows]
+    return listing(state, request, "submissions", filtered(request, entries, FILTERS))
 
 
 @answers(types.ApiGetSubmissionLimitsRequest)

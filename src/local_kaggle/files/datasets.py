@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from kagglesdk.datasets.types import dataset_api_service as types
 from starlette.responses import Response
 
@@ -10,9 +12,42 @@ from local_kaggle.files import pages
 from local_kaggle.files.pages import Page, Version
 from local_kaggle.files.storage import one_or_all
 from local_kaggle.state import ServerState
-from local_kaggle.wire import Json, Message, answers, file_entries, listing, masked, moment
+from local_kaggle.wire import (
+    Filters,
+    Json,
+    Message,
+    answers,
+    file_entries,
+    filtered,
+    listing,
+    masked,
+    moment,
+)
 
 FIELDS = ("title", "subtitle", "description", "licenseName", "isPrivate")  # what a page takes
+FILTERS: Filters = {
+    **pages.FILTERS,
+    "group=public": lambda dataset, _: not dataset.fields.get("isPrivate"),
+    "group=my_private": lambda dataset, _: bool(dataset.fields.get("isPrivate")),
+    "group=user": lambda *_: True,  # that of the parameter `user`
+    "fileType": lambda dataset, kind: any(
+        name.lower().endswith(f".{kind.replace('_', '')}")
+        for name, _ in files_below(dataset.versions[0].folder)
+    ),
+    "license": lambda dataset, kind: (
+        (
+            re.findall("^(?:cc|gpl|odb)|$", dataset.fields.get("licenseName", "").lower())[0]
+            or "other"
+        )
+        == kind
+    ),
+    "tagIds": lambda dataset, tags: (
+        {tag.strip() for tag in tags.split(",")}
+        <= {tag.lower() for tag in dataset.fields.get("keywords", ())}
+    ),
+    "minSize": lambda dataset, size: dataset.versions[0].size >= int(size),
+    "maxSize": lambda dataset, size: dataset.versions[0].size <= int(size),
+}
 
 
 def find(state: ServerState, request: Message) -> Page:
@@ -37,15 +72,12 @@ def get(state: ServerState, request: Message) -> Json:
 @answers(types.ApiListDatasetsRequest)
 def list_datasets(state: ServerState, request: Message) -> Json:
     """The datasets that the user may see, filtered as asked for."""
-    group = request.group.name.partition("_GROUP_")[2]
-    owner = state.user if group.startswith("MY") else request.user
-    datasets = [
-        _entry(dataset)
-        for dataset in pages.below(state, "datasets")
-        if dataset.matches(request.search, owner)
-        and not (group == "PUBLIC" and dataset.fields.get("isPrivate"))
-    ]
-    return listing(state, request, "datasets", datasets)
+    datasets = filtered(
+        request,
+        pages.below(state, "datasets"),
+        FILTERS | {"group=my": lambda dataset, _: state.is_user(dataset.owner)},
+    )
+    return listing(state, request, "datasets", [_entry(dataset) for dataset in datasets])
 
 
 @answers(types.ApiListDatasetFilesRequest, anonymous=True)

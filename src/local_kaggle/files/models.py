@@ -11,7 +11,7 @@ from local_kaggle.files import pages
 from local_kaggle.files.pages import Page, Version
 from local_kaggle.files.storage import one_or_all
 from local_kaggle.state import ServerState
-from local_kaggle.wire import Json, Message, answers, file_entries, listing, masked
+from local_kaggle.wire import Json, Message, answers, file_entries, filtered, listing, masked
 
 FIELDS = (
     *("title", "subtitle", "isPrivate", "description", "publishTime", "provenanceSources"),
@@ -39,11 +39,8 @@ def name_of(request: Message) -> str:
 @answers(types.ApiListModelsRequest, anonymous=True)
 def list_models(state: ServerState, request: Message) -> Json:
     """The models that the user may see, filtered as asked for."""
-    models = [
-        _model(state, model)
-        for model in pages.below(state, "models")
-        if model.matches(request.search, request.owner)
-    ]
+    found = filtered(request, pages.below(state, "models"), pages.FILTERS)
+    models = [_model(state, model) for model in found]
     return listing(state, request, "models", models) | {"totalResults": len(models)}
 
 

@@ -22,7 +22,7 @@ from starlette.exceptions import HTTPException
 
 from local_kaggle.files import storage
 from local_kaggle.state import ServerState
-from local_kaggle.wire import Json, Message, matches
+from local_kaggle.wire import Filters, Json, Message
 
 MODEL_DEPTH = 2  # slashes in the name of a model or a dataset; that of a variation has more
 
@@ -78,10 +78,6 @@ class Page:
     def slug(self) -> str:
         return self.name.rpartition("/")[2]
 
-    def matches(self, search: str | None, owner: str | None) -> bool:
-        """Whether a list by these words and of this owner has it."""
-        return matches(search, owner, self.owner, f"{self.ref} {self.fields.get('title', '')}")
-
     def version(self, number: int | None) -> Version:
         """The version of this number, or the newest that is ready. Raises HTTPException 404."""
         for version in self.versions:
@@ -89,6 +85,14 @@ class Page:
                 return version
         what = "Dataset" if self.name.startswith("datasets") else "Model"
         raise HTTPException(404, f"{what} version {number or ''} not found")
+
+
+FILTERS: Filters = {
+    "search": lambda page, words: words in f"{page.ref} {page.fields.get('title', '')}".lower(),
+    "user": lambda page, owner: page.owner.lower() == owner,
+    "owner": lambda page, owner: page.owner.lower() == owner,
+}
+"""The filters that the lists of all pages have."""
 
 
 def find(state: ServerState, name: str) -> Page:

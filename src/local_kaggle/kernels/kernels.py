@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from kagglesdk.kernels.types import kernels_api_service as types
-from kagglesdk.kernels.types.kernels_enums import KernelsListViewType
 from starlette.exceptions import HTTPException
 
+from local_kaggle.catalogue import files_below
 from local_kaggle.faults.responses import shows
 from local_kaggle.faults.schedule import FaultKind
 from local_kaggle.limits import RETIRED, SHAPES, Kind
 from local_kaggle.state import ServerState
-from local_kaggle.wire import Json, Message, answers, listing, matches, moment
+from local_kaggle.wire import Filters, Json, Message, answers, filtered, listing, moment
 
 Row = dict[str, Any]  # of the store, or what stands for one in the catalogue
 
@@ -28,11 +29,29 @@ CATALOGUED = {
     "text": "# The catalogue has the output alone.\n",
 }
 EARLIER = {"COMPLETE": "RUNNING", "ERROR": "RUNNING", "RUNNING": "QUEUED"}
+DRAWN = (".html", ".jpeg", ".jpg", ".png", ".svg")
 SWITCHES = ("enableGpu", "enableTpu", "enableInternet")
 SATURDAY = 5
 WEEK = 7 * 24 * 3600.0
 _KINDS: dict[str, Kind] = {shape.lower(): kind for kind in SHAPES for shape in SHAPES[kind]}
 _RETIRED = {shape.lower(): instead for shape, instead in RETIRED.items()}
+
+
+def _of_source(field: str) -> Callable[[Json, str], bool]:
+    return lambda entry, source: any(
+        f"{each.lower()}/".startswith(f"{source}/") for each in entry.get(field, ())
+    )
+
+
+FILTERS: Filters = {
+    "search": lambda entry, words: words in f"{entry['title']} {entry['ref']}".lower(),
+    "user": lambda entry, owner: entry["author"].lower() == owner,
+    "language": lambda entry, language: entry.get("language") == language,
+    "kernelType": lambda entry, kind: entry.get("kernelType") == kind,
+    "dataset": _of_source("datasetDataSources"),
+    "competition": _of_source("competitionDataSources"),
+    "parentKernel": _of_source("kernelDataSources"),
+}
 
 
 def find(state: ServerState, owner: str, slug: str) -> Row:
@@ -136,15 +155,23 @@ def list_kernels(state: ServerState, request: Message) -> Json:
     """The caller's kernels, or all that the caller may see; the last run comes first."""
     rows = state.store.rows("SELECT owner, slug FROM kernels")
     names = {f"{row['owner']}/{row['slug']}" for row in rows}
-    owner = state.user if request.group == KernelsListViewType.PROFILE else request.user
-    listed = []
+    outputs, listed = {}, []
     for name in sorted(names.union(state.catalogue.references("kernels"))):
         with suppress(HTTPException):  # it may not be seen, or has no version
             kernel = find(state, *name.split("/"))
-            if matches(request.search, owner, kernel["owner"], f"{kernel['title']} {name}"):
-                listed.append(_metadata(kernel, versions_of(state, kernel)[0]))
+            newest = versions_of(state, kernel)[0]
+            listed.append(_metadata(kernel, newest))
+            outputs[listed[-1]["ref"]] = newest["outputs"]
+
+    filters: Filters = {
+        "group=profile": lambda entry, _: state.is_user(entry["author"]),
+        "outputType=data": lambda entry, _: bool(files_below(outputs[entry["ref"]])),
+        "outputType=visualization": lambda entry, _: any(
+            name.endswith(DRAWN) for name, _ in files_below(outputs[entry["ref"]])
+        ),
+    }
     listed.sort(key=lambda metadata: metadata["lastRunTime"], reverse=True)
-    return listing(state, request, "kernels", listed)
+    return listing(state, request, "kernels", filtered(request, listed, FILTERS | filters))
 
 
 @answers(types.ApiDeleteKernelRequest)

@@ -41,6 +41,65 @@ def test_lists_are_searched(api):
     assert refs(api.model_list(owner="meadow")) == ["meadow/roots"]
 
 
+def test_lists_keep_to_their_filters(api, tmp_path):
+    (tmp_path / "b.json").write_text("{}" * 100)
+    metadata = {"id": "tester/licensed", "title": "Licensed", "licenses": [{"name": "GPL-2.0"}]}
+    (tmp_path / "dataset-metadata.json").write_text(json.dumps(metadata))
+    api.dataset_create_new(str(tmp_path), public=True, quiet=True)
+    assert refs(api.dataset_list(file_type="json")) == ["tester/licensed"]
+    assert refs(api.dataset_list(file_type="csv")) == ["meadow/soil", "other/rain"]
+    assert refs(api.dataset_list(min_size="100")) == ["tester/licensed"]
+    assert refs(api.dataset_list(max_size="100")) == ["meadow/soil", "other/rain"]
+    assert refs(api.dataset_list(license_name="gpl")) == ["tester/licensed"]
+    assert refs(api.dataset_list(license_name="other")) == ["meadow/soil", "other/rain"]
+    assert api.dataset_list(license_name="cc") == api.dataset_list(tag_ids="soil") == []
+    for group, titles in (("entered", ["harvest"]), ("hosted", [])):
+        competitions = api.competitions_list(group=group).competitions
+        assert [entry.title for entry in competitions] == titles
+
+
+def test_lists_keep_to_their_order_and_their_tags(api, stocked):
+    catalogue = stocked.kaggle.catalogue
+    (catalogue / "competitions/orchard").mkdir(exist_ok=True)
+    pages = {
+        "datasets/meadow/soil": 'voteCount = 2\nkeywords = ["earth", "garden"]\n',
+        "datasets/other/rain": 'voteCount = 10\nkeywords = ["water", "garden"]\n',
+        "competitions/harvest": 'reward = "$900"\ndeadline = 2026-05-01T00:00:00Z\n',
+        "competitions/orchard": 'reward = "$5,000"\n',
+    }
+    for name, text in pages.items():
+        catalogue.joinpath(f"{name}.toml").write_text(text)
+    ordered = [ref for ref in refs(api.dataset_list(sort_by="votes")) if "tester" not in ref]
+    assert ordered == ["other/rain", "meadow/soil"]
+    assert refs(api.dataset_list(tag_ids="garden,earth")) == ["meadow/soil"]
+    for order, first in (("prize", "orchard"), ("earliestDeadline", "harvest")):
+        assert api.competitions_list(sort_by=order).competitions[0].title == first
+    for name in pages:
+        catalogue.joinpath(f"{name}.toml").unlink()
+    (catalogue / "competitions/orchard").rmdir()
+
+
+@pytest.mark.parametrize(
+    ("method", "fields"),
+    [
+        ("ListDatasets", {"viewed": "VIEWED"}),
+        ("ListDatasets", {"size": "SMALL"}),
+        ("ListDatasets", {"group": "UPVOTED"}),
+        ("ListDatasets", {"sortBy": "DATASET_SORT_BY_USABILITY"}),
+        ("ListCompetitions", {"group": "COMMUNITY"}),
+        ("ListKernels", {"sortBy": "VIEW_COUNT"}),
+        ("ListKernels", {"group": "BOOKMARKED"}),
+        ("ListModels", {"onlyVertexModels": True}),
+        ("ListSubmissions", {"competitionName": "harvest", "sortBy": "SUBMISSION_SORT_BY_NAME"}),
+        ("ListTopics", {"group": "UPVOTED"}),
+    ],
+)
+def test_a_parameter_is_named_that_would_have_no_effect(stocked, method, fields):
+    answer = stocked.post(method, **fields)
+    assert answer.status_code == 501
+    assert answer.json()["message"].startswith(f"{list(fields)[-1]}=")
+
+
 def test_a_page_of_the_catalogue_says_what_is_listed(api, stocked):
     page = stocked.kaggle.catalogue / "datasets/meadow/soil.toml"
     page.write_text('voteCount = 2\nkeywords = ["earth", "garden"]\n')

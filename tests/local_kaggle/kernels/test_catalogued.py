@@ -95,6 +95,12 @@ def test_lists_keep_to_their_filters(api, context, tmp_path):
     context.finish("soil-study")
     context.finish("soil-child")
     assert listed(api) >= {"meadow/herbarium", "tester/soil-study", "tester/soil-child"}
+    assert listed(api, dataset="meadow/soil") == {"tester/soil-study"}
+    assert listed(api, competition="harvest") == {"tester/soil-study"}
+    assert listed(api, parent_kernel="meadow/herbarium") == {"tester/soil-child"}
+    assert listed(api, kernel_type="notebook") == listed(api, language="r") == set()
+    assert listed(api, output_type="visualization") == {"meadow/herbarium"}
+    assert api.kernels_list(sort_by="dateCreated")[0].ref == "tester/soil-child"
     assert listed(api, user="meadow") == {"meadow/herbarium"}
     assert listed(api, search="Soil-s") == {"tester/soil-study"}
     assert "meadow/herbarium" not in listed(api, mine=True)
