@@ -99,7 +99,7 @@ def _upload(context: PushContext, kaggle: Kaggle, chosen: WheelSet, reference: s
         version, dataset = 0, Dataset(reference)
         if dataset.state(kaggle) in MISSING:
             version = dataset.upload(context, paths, f"wheels for {chosen.words}")
-        dataset.await_ready(context, version)
+        dataset.await_ready(context, version, paths if version else ())
 
 
 def _installed(project: Project) -> set[str]:

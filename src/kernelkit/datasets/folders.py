@@ -131,7 +131,7 @@ def upload(
         _refuse_leaks(folder, kaggle.connection.secrets)
         target = prepare(kaggle)
         version = target.upload(context, entries, notes)
-        target.await_ready(context, version)
+        target.await_ready(context, version, entries)
     source = target.source(version)
     kind = target.service.removesuffix("s")
     text = f'{target.reference} is ready: "{kind}_sources": ["{source}"]'

@@ -6,10 +6,10 @@ from __future__ import annotations
 import tempfile
 import zipfile
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, ClassVar
 
 from kernelkit.errors import NetworkError, RefusedError
@@ -24,7 +24,9 @@ WORKERS = 4
 READY_SECONDS = 3600.0  # for Kaggle to make uploaded files usable
 LOOK_SECONDS = 10.0  # from a lost answer to the look for the version
 LICENCE = "other"
+ARCHIVES = (".zip", ".tar", ".gz", ".tgz", ".7z")  # which Kaggle unpacks
 NONE = "not there"  # the state of a dataset that does not exist
+SHOWN = 5  # names of files, in an error
 UNUSABLE = ("failed", "deleted")  # the states of what no kernel will ever get
 
 Request = tuple[str, dict[str, Any]]  # a method and its fields
@@ -36,6 +38,8 @@ class Target(ABC):
 
     reference: str
     service: ClassVar[str]  # Kaggle's
+    files: ClassVar[str]  # the field of a list that has the files, and that of a file's length
+    length: ClassVar[str]
 
     @abstractmethod
     def source(self, version: int) -> str:
@@ -51,6 +55,10 @@ class Target(ABC):
 
         `until`: when to give up asking. Raises `Failure`.
         """
+
+    @abstractmethod
+    def listing(self, version: int) -> Request:
+        """What lists the files of a version."""
 
     @abstractmethod
     def creation(self, files: list[Any], notes: str | None) -> Request:
@@ -69,11 +77,17 @@ class Target(ABC):
         context.events("uploaded", f"{self.reference} version {version}", version=version)
         return version
 
-    def await_ready(self, context: PushContext, version: int = 0) -> None:
+    def await_ready(
+        self, context: PushContext, version: int = 0, entries: Collection[Path] = ()
+    ) -> None:
         """Wait until kernels can use this version, or any: Kaggle unpacks after the upload.
 
-        Raises `Failure`, `RefusedError` where Kaggle could not, `NetworkError` past the time.
+        `entries`: the files and folders that were sent, whose names and lengths Kaggle must list.
+        Raises `Failure`, `RefusedError` where Kaggle could not or lists others, `NetworkError` past
+        the time.
         """
+        paths = (p for e in entries for p in ([e] if e.is_file() else files_below(e)))
+        sent = [(p.name, p.stat().st_size) for p in paths if p.suffix not in ARCHIVES]
         clock = context.kaggle.retries.clock
         end = clock.now() + READY_SECONDS
         while clock.now() < end:
@@ -83,12 +97,31 @@ class Target(ABC):
             if state == "ready":
                 served = self.latest(context.kaggle) or 0 if version else 0
                 if served >= version:
-                    return
+                    return self._check(context, version, sent, end)
                 state = f"version {served} is still served"
             context.events("progress", f"{self.reference}: {state.replace('_', ' ')}")
             clock.sleep(context.timing.patience.poll)
         page = f"https://www.kaggle.com/{self.service}/{self.reference}"
         raise NetworkError(f"{self.reference} is not ready yet: see {page}")
+
+    def _check(
+        self, context: PushContext, version: int, sent: list[tuple[str, int]], until: float
+    ) -> None:
+        """Raise `RefusedError` if Kaggle lists other files than were sent."""
+        if not sent:
+            return
+        method, fields = self.listing(version)
+        pages = context.kaggle.pages(method, fields, until, self.service, self.files)
+        files = [file for page in pages for file in getattr(page, self.files) or []]
+        # Kaggle may list a file with or without its folder.
+        listed = {(PurePosixPath(file.name).name, getattr(file, self.length)) for file in files}
+        if not listed:
+            context.events("warning", f"Kaggle lists no file of {self.reference}: not verified")
+        elif wrong := [name for name, size in sent if (name, size) not in listed]:
+            raise RefusedError(
+                f"{self.reference} version {version} does not hold what was sent: missing or of "
+                f"another length: {', '.join(wrong[:SHOWN])}. Upload it again"
+            )
 
     def _send(self, context: PushContext, entry: Path, scratch: Path) -> str:
         """Upload one file, or a folder as an archive; the token that names it to Kaggle."""
@@ -137,7 +170,7 @@ class Target(ABC):
 class Dataset(Target):
     """A dataset, "owner/slug"."""
 
-    service = "datasets"
+    service, files, length = "datasets", "dataset_files", "total_bytes"
 
     def source(self, version: int) -> str:
         """What a kernel's metadata names."""
@@ -152,6 +185,10 @@ class Dataset(Target):
         """The state of the newest version. Raises `Failure`."""
         answer = kaggle.if_there("GetDatasetStatus", self.service, until, **self._name())
         return str(answer.status.name).lower() if answer else NONE
+
+    def listing(self, version: int) -> Request:
+        """What lists the files of a version."""
+        return "ListDatasetFiles", {**self._name(), "dataset_version_number": version}
 
     def creation(self, files: list[Any], notes: str | None) -> Request:
         """What makes the dataset, or with `notes` another version of it."""
@@ -176,7 +213,7 @@ class Variation(Target):
     """A variation of a model, "owner/model/framework/variation", and its file of metadata."""
 
     settings: Mapping[str, Any]
-    service = "models"
+    service, files, length = "models", "files", "size"
 
     def source(self, version: int) -> str:
         """What a kernel's metadata names."""
@@ -189,17 +226,20 @@ class Variation(Target):
 
     def state(self, kaggle: Kaggle, until: float | None = None, version: int = 0) -> str:
         """ "ready" once the files of the version are listed, "failed" or "processing" before."""
-        name = self._name()
-        answer = kaggle.if_there(
-            "ListModelInstanceVersionFiles", self.service, until, **name, version_number=version
-        )
+        method, fields = self.listing(version)
+        answer = kaggle.if_there(method, self.service, until, **fields)
         if answer and answer.files:
             return "ready"
+        name = self._name()
         own = name.pop("instance_slug"), name.pop("framework")
         answer = kaggle.if_there("ListModelInstances", self.service, until, **name)
         variations = answer.instances if answer else ()
         states = {(each.slug, each.framework): each.status.name for each in variations}
         return "failed" if states.get(own) == "FAILED" else "processing"
+
+    def listing(self, version: int) -> Request:
+        """What lists the files of a version."""
+        return "ListModelInstanceVersionFiles", {**self._name(), "version_number": version}
 
     def creation(self, files: list[Any], notes: str | None) -> Request:
         """What makes the variation, or with `notes` another version of it."""

@@ -7,6 +7,7 @@ import pytest
 
 from kernelkit import errors
 from kernelkit.datasets.folders import push_model
+from kernelkit.kaggle_api.client import Kaggle
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 
 MODEL, VARIATION = "model-metadata.json", "model-instance-metadata.json"
@@ -159,3 +160,17 @@ def test_it_is_found_among_a_kernels_inputs(kaggle, folder, push, repository, no
         )
     )
     assert (repository.push() / "head.bin").read_bytes() == b"head" * 1000
+
+
+def test_other_bytes_than_were_sent_are_not_ready(kaggle, folder, push, monkeypatch):
+    once = Kaggle.once
+
+    def other(self, method, service="kernels", **fields):
+        answer = once(self, method, service, **fields)
+        for file in answer.files if method == "ListModelInstanceVersionFiles" else []:
+            file.size = 17
+        return answer
+
+    monkeypatch.setattr(Kaggle, "once", other)
+    with pytest.raises(errors.RefusedError, match=r"does not hold what was sent.*head\.bin"):
+        push(folder)
