@@ -16,11 +16,11 @@ from kernelkit.notebooks import document
 from kernelkit.reports import naming, notebook_html, sections, shell, trail
 from kernelkit.reports.sections import written
 from kernelkit.run_folders import history, kit_folder, run_folder
+from kernelkit.run_folders.kit_folder import RESOURCES
 from kernelkit.shown import Shown
 from kernelkit.terminal import safe_text
 
 SCRIPT = "report.js"
-RESOURCES = "resources.csv"  # what the run took of its machine, if it recorded that
 CARDS = 4  # measures that stand first
 MOST_CHANGED = 10  # bars that differ from the last run's
 
@@ -58,7 +58,7 @@ def render(
     """
     curves = _curves(history.read(folder), shown)
     parts = [part for s in shown.sections if (part := sections.filled(s, folder))]
-    resources = history.read(folder, RESOURCES)
+    resources = history.read(kit_folder.path(folder), RESOURCES) or history.read(folder, RESOURCES)
     values = notebook_html.parameters_of(notebook)
     changed = naming.changed(values, notebook_html.declared(notebook, document.PARAMETERS_TAG))
     title, failure = notebook_html.title(notebook), notebook_html.failure(notebook)

@@ -7,6 +7,7 @@
     .kernelkit/log.json, log.txt    the session's log, as Kaggle stores it and as readable text
     .kernelkit/manifest.json        the session's list of its files; see `pushes.proof`
     .kernelkit/pushed.ipynb         the notebook that ran, or pushed.py, the script
+    .kernelkit/resources.csv        memory and CPU over time, of a run at home
     .kernelkit/score.json           the score of its submission, and the competition's name
     .kernelkit/parts/               files that are being downloaded
     .kernelkit/outputs/             files of the run whose names collide with this folder
@@ -29,7 +30,7 @@ NAME = ".kernelkit"
 MARKER, RECORD, STATE, LOCK = "push.json", "fetched.jsonl", "run.json", "run.lock"
 LOG, LOG_TEXT, PUSHED = "log.json", "log.txt", "pushed.ipynb"
 MANIFEST, PUSHED_SCRIPT, SCORE = "manifest.json", "pushed.py", "score.json"
-REPORT = "report.html"
+REPORT, RESOURCES = "report.html", "resources.csv"
 PARTS, OUTPUTS = "parts", "outputs"
 
 

@@ -21,6 +21,7 @@ from kernelkit.notebooks import document, parameters
 from kernelkit.reports import report_page
 from kernelkit.run_folders import active, kit_folder, run_folder
 from kernelkit.run_folders.kit_folder import REPORT
+from kernelkit.running import resources
 from kernelkit.running.chosen_folder import chosen_folder, own_folder
 from kernelkit.shown import duration
 from kernelkit.terminal import safe_text
@@ -99,7 +100,7 @@ def run_notebook(
         # C++ libraries bypass Jupyter and write straight to the terminal.
         os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
         try:
-            with project.importable(notebook):
+            with project.importable(notebook), resources.recorded(folder):
                 _execute(checked.content, folder, values, quiet)
         finally:
             if report and (folder / EXECUTED).is_file():

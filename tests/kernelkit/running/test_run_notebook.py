@@ -22,6 +22,8 @@ from kernelkit.errors import (
 )
 from kernelkit.notebooks import document
 from kernelkit.reports import notebook_html
+from kernelkit.run_folders import history
+from kernelkit.running import resources
 from kernelkit.running import run_notebook as run_notebook_module
 from kernelkit.running.run_notebook import run_notebook
 from kernelkit.terminal.events import Events
@@ -138,6 +140,18 @@ def test_a_failing_notebook_leaves_what_it_did_and_says_where(notebook, capsys):
     names = {p.name for p in folder.iterdir()} - {".kernelkit"}
     assert names == {"report.html", "run.ipynb"}
     assert "The run did not reach its end" in (folder / "report.html").read_text()
+
+
+def test_what_a_run_uses_of_the_machine_is_in_its_report(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(resources, "SECONDS", 0.05)
+    (tmp_path / "busy.py").write_text("# %%\nb = bytes(10**8)\nsum(range(5 * 10**6))\n")
+    page = run_notebook(tmp_path / "busy.py", output=tmp_path / "run", quiet=True).report
+    columns = history.read(tmp_path / "run/.kernelkit", "resources.csv")
+    assert list(columns) == ["seconds", "memory", "cpu_seconds"]
+    assert max(map(int, columns["memory"])) > 10**8
+    assert max(map(float, columns["cpu_seconds"])) > 0.2
+    assert 'id="machine-charts"' in page.read_text()
 
 
 def test_no_report_when_none_is_wanted(notebook):
