@@ -117,7 +117,7 @@ function photosBeside([a, b]) {
   byId("photos-part").hidden = !left || !right;
   if (!left || !right) return;
   const nameOf = (n) => names[n] ?? `class ${n}`;
-  const apart = truths.map(([id, truth], n) => ({ id, truth, a: guesses[left.id][n], b: guesses[right.id][n] })).filter((photo) => photo.a !== photo.b);
+  const apart = truths.map(([id, truth], n) => ({ id, truth, a: guesses[left.id][n], b: guesses[right.id][n] })).filter((photo) => photo.a !== photo.b).sort((x, y) => (y.id in pictures) - (x.id in pictures));
   const [onlyA, onlyB] = [apart.filter((photo) => photo.a === photo.truth), apart.filter((photo) => photo.b === photo.truth)];
   const neither = apart.filter((photo) => photo.a !== photo.truth && photo.b !== photo.truth);
   const seeds = [a, b].some((row) => row.runs.length > 1) ? ` (seed ${show(left.parameters[SEED])} and seed ${show(right.parameters[SEED])})` : "";
