@@ -82,7 +82,7 @@ def _bars(path: Path) -> Content:
             "text": f"{value:.3f}",
             "width": round(100 * max(value, 0) / longest, 1),
             "below": value < mean,
-            "others": [safe_text.plain(written(_number(cell))) for cell in others],
+            "others": [safe_text.plain(_alike(cell)) for cell in others],
         }
         for (name, _, *others), value in zip(rows, values, strict=True)
     ]
@@ -137,6 +137,12 @@ def _number(text: str) -> int | float | str:
         except ValueError:
             continue
     return text
+
+
+def _alike(cell: str) -> str:
+    """A cell as people write it; fractions have three digits, as the scores beside them."""
+    value = _number(cell)
+    return f"{value:,.3f}" if isinstance(value, float) else written(value)
 
 
 def _cell(value: object) -> Content:

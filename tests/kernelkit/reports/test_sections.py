@@ -13,14 +13,16 @@ PIXEL = "data:image/png;base64,iVBORw0KGgo="
 
 
 def test_bars_come_worst_first_and_say_who_is_below_the_mean(tmp_path):
-    (tmp_path / "f.csv").write_text("class,F1,images\nrose,0.9,5\niris,0.25,1234\n")
+    (tmp_path / "f.csv").write_text(
+        "class,F1,recall,images\nrose,0.9,1.0,5\niris,0.25,0.16667,1234\n"
+    )
     part = sections.filled(Section("Scores", "f.csv", "bars"), tmp_path)
     assert [(bar["name"], bar["below"]) for bar in part["bars"]] == [
         ("iris", True),
         ("rose", False),
     ]
     assert part["bars"][0]["width"] == 25.0
-    assert part["bars"][0]["others"] == ["1,234"]
+    assert [bar["others"] for bar in part["bars"]] == [["0.167", "1,234"], ["1.000", "5"]]
     assert part["mean"] == "0.575"
 
 
