@@ -62,7 +62,8 @@ _KEYS = {
         "internet|download|competition|desk",
     ),
     "shown": (
-        "score, minimize, parameters, measures, and sections with title, file, kind, caption",
+        "score, minimize, parameters, measures, and sections with title, file, caption and a kind: "
+        "figure, table, bars, matrix or photos",
         "",
     ),
     "submission": (
