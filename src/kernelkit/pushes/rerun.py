@@ -12,13 +12,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Unpack
 
+from kernelkit import machines
 from kernelkit.errors import ParameterError, RefusedError
 from kernelkit.plans import metadata
 from kernelkit.pushes.command import push_kernel
+from kernelkit.run_folders import kit_folder
 from kernelkit.run_folders import log as logs
 from kernelkit.shown import duration
 from kernelkit.terminal.events import size_of
 from kernelkit.workspace.context import CommandOptions, PushContext, in_project
+from kernelkit.workspace.ledger import Push
 from kernelkit.workspace.rehearsal import rerun_of
 
 CATALOGUE = "catalogue"  # the subfolder of the local Kaggle's folder
@@ -38,7 +41,8 @@ class RerunResult:
     """What Kaggle would show (a score, or a message instead), and what it would hide.
 
     `seconds`, `memory` and `working` (peak, in bytes) are the rerun's, `why` is the local Kaggle's
-    own reason for ending it, and `folder` has its log and outputs.
+    own reason for ending it, and `folder` has its log and outputs; `hours` is the projected time
+    for the given number of test rows, or None.
     """
 
     score: str
@@ -48,6 +52,7 @@ class RerunResult:
     working: float
     why: str
     folder: str
+    hours: float | None = None
 
 
 def rerun(
@@ -56,6 +61,7 @@ def rerun(
     *,
     metadata_file: Path | None = None,
     hidden: Path | None = None,
+    rows: int | None = None,
     ignore: Sequence[str] = (),
     **options: Unpack[CommandOptions],
 ) -> RerunResult:
@@ -65,6 +71,7 @@ def rerun(
     parameters  `name=value` strings, or a mapping of typed values
     hidden      the folder that replaces the competition's in the second run; by default
                 `hidden/SLUG` of the catalogue, which the project's catalogue command may write
+    rows        the size of the real hidden test set, to project the time that it would take
     ignore      the names of checks that may fail
 
     Raises `ParameterError` without a competition or hidden data, `RefusedError` if Kaggle would
@@ -85,10 +92,12 @@ def rerun(
         push_kernel(notebook, parameters, **options, **own)
     except RefusedError as error:
         refusal = str(error)
-    return _second_run(context, local, slug, refusal)
+    return _second_run(context, local, slug, refusal, rows)
 
 
-def _second_run(context: PushContext, local: Path, slug: str, refusal: str) -> RerunResult:
+def _second_run(
+    context: PushContext, local: Path, slug: str, refusal: str, rows: int | None
+) -> RerunResult:
     """Show and return the result of the second run; `refusal` is the submission's error, if any."""
     push = context.ledger.last()
     truth = rerun_of(local, push.submission) if push and push.submission else None
@@ -97,6 +106,7 @@ def _second_run(context: PushContext, local: Path, slug: str, refusal: str) -> R
     if refusal and not truth.message:
         context.events("warning", refusal.removeprefix("[rehearsal] "))
     unscored = not truth.message and NO_ANSWERS in refusal
+    public, private = (_rows(local / CATALOGUE / kind / slug / SAMPLE) for kind in FOLDERS)
     result = RerunResult(
         score="" if refusal else push.score or "",
         message=truth.message or (SCORING if refusal and not unscored else ""),
@@ -105,10 +115,10 @@ def _second_run(context: PushContext, local: Path, slug: str, refusal: str) -> R
         working=truth.working,
         why=truth.why,
         folder=truth.folder,
+        hours=_project(context, push, truth.seconds, (public, private), rows) if rows else None,
     )
-    public, private = (_rows(local / CATALOGUE / kind / slug / SAMPLE) for kind in FOLDERS)
-    rows = f" on {private:,} rows (public: {public:,})" if public and private else ""
-    _report(context, result, rows)
+    lengths = f" on {private:,} rows (public: {public:,})" if public and private else ""
+    _report(context, result, lengths)
     if result.message:
         raise RefusedError(f"Kaggle would only show: {result.message}")
     return result
@@ -133,7 +143,26 @@ def _rows(sample: Path) -> int:
         return max(0, sum(1 for _ in csv.reader(file)) - 1)
 
 
-def _report(context: PushContext, result: RerunResult, rows: str) -> None:
+def _project(
+    context: PushContext, push: Push, seconds: float, lengths: tuple[int, int], rows: int
+) -> float | None:
+    """Show and return the hours for this many rows, on the line through the two runs."""
+    public, hidden = lengths
+    log = kit_folder.path(Path(push.folder or ""), kit_folder.LOG)
+    if not public or not hidden or public == hidden or not log.is_file():
+        words = f"the time for {rows:,} rows cannot be projected: both folders need a {SAMPLE}"
+        context.events("warning", f"{words}, of different lengths")
+        return None
+    first = max((entry.seconds for entry in logs.decode(log.read_text("utf-8"))), default=0.0)
+    each = max(0.0, (seconds - first) / (hidden - public))
+    hours = (seconds + each * (rows - hidden)) / 3600
+    limit = machines.LIMITS[machines.named(push.accelerator or "cpu").kind].hours_per_session
+    words = f"{duration(3600 * hours)} for {rows:,} rows, of the {limit:.0f} h allowed"
+    context.events("warning" if hours > limit else "projected", words)
+    return hours
+
+
+def _report(context: PushContext, result: RerunResult, lengths: str) -> None:
     """Show what Kaggle would hide: the failing cell, and the rerun's time, memory and output."""
     events, folder = context.events, Path(result.folder)
     lines = (folder / "log.jsonl").read_text(encoding="utf-8", errors="replace").splitlines()
@@ -143,7 +172,7 @@ def _report(context: PushContext, result: RerunResult, rows: str) -> None:
     why = f" ({result.why})" if result.why else ""
     events(
         "rerun",
-        f"{result.message or outcome}{why}; {duration(result.seconds)}{rows}, "
+        f"{result.message or outcome}{why}; {duration(result.seconds)}{lengths}, "
         f"{size_of(int(result.memory))} of memory, {size_of(int(result.working))} of output",
         **vars(result),
     )

@@ -93,7 +93,7 @@ def test_twenty_times_the_rows_past_the_time_limit(run_again):
     limits = ServerLimits(score_seconds=0, session_seconds={"tpu": 3, "gpu": 3, "cpu": 3})
     with pytest.raises(errors.RefusedError, match="Notebook Timeout"):
         run_again("import time; time.sleep(len(test) / 50)", limits=limits)
-    assert "ran past 3 seconds" in run_again.message
+    assert "ran 3 seconds, past its limit" in run_again.message
 
 
 def test_memory_past_the_ceiling(run_again):
@@ -108,6 +108,15 @@ def test_a_file_that_is_not_there_after_the_second_run(run_again):
     with pytest.raises(errors.RefusedError, match="Submission File Not Found"):
         run_again("import os\nif len(test) > 20: os.makedirs('out'); os.chdir('out')")
     assert "left no submission.csv" in run_again.message
+
+
+def test_the_hours_for_more_rows_are_projected(run_again, code_competition):
+    code = "import time; time.sleep(len(test) / 400)"
+    assert 0.1 < run_again(code, rows=400_000).hours < 1.5
+    assert "for 400,000 rows, of the 12 h allowed" in run_again.message
+    (code_competition / "hidden" / "garden" / "sample_submission.csv").unlink()
+    assert run_again("pass", rows=400_000).hours is None
+    assert "time for 400,000 rows cannot be projected" in run_again.message
 
 
 def test_without_hidden_data_it_says_where_to_put_it(

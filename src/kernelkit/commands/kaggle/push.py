@@ -81,7 +81,7 @@ def rehearse(notebook: Path | None, **values: Any) -> None:
     push_kernel(notebook, local=True, **values)
 
 
-@options.command("rerun", ("notebooks/submit.ipynb", "--hidden hidden/leaves"))
+@options.command("rerun", ("notebooks/submit.ipynb", "--hidden hidden/leaves --rows 20000"))
 @options.notebook
 @options.parameters
 @options.ignore
@@ -91,6 +91,9 @@ def rehearse(notebook: Path | None, **values: Any) -> None:
     type=options.FILE,
     metavar="FOLDER",
     help="The competition's folder in the second run; default hidden/SLUG of the catalogue.",
+)
+@click.option(
+    "--rows", type=click.IntRange(1), help="Rows of the real test set: project the time for them."
 )
 def rerun(notebook: Path | None, metadata: Path | None, **values: Any) -> None:
     """Rehearse a code competition: run the notebook, then again on hidden data.
