@@ -73,6 +73,8 @@ def _check(options: SweepOptions) -> None:
         raise ParameterError("--local rehearses --kaggle: give both")
     if options.dask and options.kaggle:
         raise ParameterError("--dask and --kaggle exclude each other: choose one")
+    if options.workers and options.kaggle:
+        raise ParameterError("a session runs one after the other: drop --workers")
 
 
 def _check_rules(specification: Specification) -> None:

@@ -226,11 +226,13 @@ def _runs(sweep: Specification, content: Values, fixed: Values, many: bool) -> l
         *(content.get("runs") or ()),
     ] or [{}]
     rules = [parameters.resolve(sweep.declared, rule) for rule in content.get("exclude") or ()]
-    runs = {}
-    for point, seed in itertools.product(points, seeded):
-        run = sweep.run({**point, **seed, **fixed})
-        if not any(rule.items() <= run.values.items() for rule in rules):
-            runs[run.id] = run
+    every = [sweep.run({**p, **seed, **fixed}) for p, seed in itertools.product(points, seeded)]
+    runs = {run.id: run for run in every}
+    for rule in rules:
+        if not (excluded := [run.id for run in every if rule.items() <= run.values.items()]):
+            raise ParameterError(f"exclude: no run has {rule}")
+        for identifier in excluded:
+            runs.pop(identifier, None)
     if not runs:
         raise ParameterError("nothing to run: exclude removes every run")
     return list(runs.values())

@@ -61,6 +61,7 @@ def test_more_than_a_thousand_runs_have_to_be_confirmed(sweeps):
         ("seeds: true", "seeds has the wrong type"),
         ("grid: {a: [1]}\nexclude: [{a: 1}]", "removes every run"),
         ("grid: {a: [1]}\nexclude: [a]", "exclude takes a list of {name: value}"),
+        ("grid: {a: [1]}\nexclude: [{a: 2}]", "exclude: no run has {'a': 2}"),
         ("runs: [a]", "runs takes a list of {name: value}"),
         ("grid: {a: [1]}\nexclude: [{b: 7}]", "no parameter 'b'"),
         ("grid: {a: [1]}\nbase: {output: here}", "output is set to each run's own"),
