@@ -87,6 +87,14 @@ def test_a_scheduler_that_is_not_there_is_reported(sweeps, monkeypatch):
         sweeps.run("grid: {a: [1]}", dask="tcp://127.0.0.1:9")
 
 
-def test_two_places_at_once_are_refused(sweeps):
-    with pytest.raises(ParameterError, match="choose one"):
-        sweeps.run("grid: {a: [1]}", dask="tcp://127.0.0.1:9", kaggle=True)
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"dask": "tcp://127.0.0.1:9", "kaggle": True}, "choose one"),
+        ({"kaggle": True, "workers": 2}, "drop --workers"),
+        ({"local": True}, "give both"),
+    ],
+)
+def test_options_that_exclude_each_other_are_refused(sweeps, options, message):
+    with pytest.raises(ParameterError, match=message):
+        sweeps.run("grid: {a: [1]}", **options)
