@@ -150,7 +150,8 @@ def _cell(value: object) -> Content:
     if isinstance(value, str) and _PICTURE.fullmatch(value):
         return {"picture": value, "text": "", "number": False}
     number = isinstance(value, int | float) and not isinstance(value, bool)
-    return {"picture": "", "text": safe_text.plain(written(value)), "number": number}
+    text = safe_text.plain(written(value))
+    return {"picture": "", "text": text, "number": number or text.endswith(" %")}
 
 
 def written(value: object) -> str:

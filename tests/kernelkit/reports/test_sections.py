@@ -42,10 +42,11 @@ def test_photos_have_captions_and_alternative_texts(tmp_path):
     ]
 
 
-def test_a_table_shows_numbers_and_pictures(tmp_path):
-    (tmp_path / "t.csv").write_text(f"name,count,photo\nrose,1234,{PIXEL.replace(',', ';')}\n")
+def test_a_table_tells_numbers_from_texts(tmp_path):
+    (tmp_path / "t.csv").write_text("name,count,share,photo\nrose,1234,60 %,\n")
     part = sections.filled(Section("Table", "t.csv"), tmp_path)
-    assert [cell["text"] for cell in part["rows"][0]][:2] == ["rose", "1,234"]
+    assert [cell["text"] for cell in part["rows"][0]] == ["rose", "1,234", "60 %", ""]
+    assert [cell["number"] for cell in part["rows"][0]] == [False, True, True, False]
 
 
 @pytest.mark.parametrize("text", ["true,a,b\na,1\n", "true,a,b\na,x,y\nb,1,2\n", "", "a,b\n"])
