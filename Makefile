@@ -72,8 +72,8 @@ BROWSER := .venv-browser/bin/python
 # A sweep of six short runs, two of which fail, with its pages.
 shapes: .venv/installed
 	$(BIN)/python tools/sweep.py tests/browser/shapes.yaml --output runs/browser/shapes --quiet || test $$? = 6
-	$(BIN)/python tools/report.py runs/browser/shapes/[0-9a-f]*/
 	$(BIN)/python tools/report.py runs/browser --index
+	$(BIN)/python tools/report.py runs/browser/shapes/[0-9a-f]*/
 	$(BIN)/python tests/browser/made_sweep.py runs/browser/made/search 1000
 
 test-browser: shapes .venv-browser/installed ## the pages in Chromium, the notebooks in JupyterLab; pictures of both in runs/browser/pictures

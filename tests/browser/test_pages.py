@@ -258,16 +258,19 @@ def test_from_the_index_to_a_report_and_back(opened):
     page.locator("#rows a").first.click()
     assert page.inner_text("h1").startswith("weights=none augment=")
     page.click(".trail a:text('shapes')")
+    assert page.inner_text("h1") == "shapes"
+    page.go_back()
     page.click(".trail a:text('all runs')")
     assert page.inner_text("h1") == "Runs"
 
 
-def test_a_failed_run_leads_to_its_log(opened):
+def test_a_failed_run_leads_to_its_cell_and_to_its_log(opened):
     page = opened("failed")
+    assert "nowhere" in page.inner_text(".failure")
     page.click(".failure a:text('cell that failed')")
     assert page.is_visible("#failed")
-    page.click(".failure a:text('its error')")
-    assert "nowhere" in page.inner_text("body")
+    page.click("header a:text('own log')")
+    assert page.url.endswith("/log.txt")
 
 
 def test_a_report_is_small():
