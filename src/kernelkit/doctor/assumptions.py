@@ -17,6 +17,8 @@ ASSUMPTIONS = {
     "quota.gpu": ("GPU hours a week", "30"),
     "missing": ("a kernel of one's own that is not there", "refused or not found"),
     "competition.entered": ("the project's competition is entered", "yes"),
+    "save.slug": ("the slug of a kernel saved with another title", "the title's"),
+    "save.version": ("the version of a second save", "one more"),
     "save.text": ("the stored text", "as saved"),
     "save.internet": ("the internet switch (off: verify your phone)", "kept"),
     "save.sources": ("the project's inputs", "all taken"),

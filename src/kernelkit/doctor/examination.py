@@ -27,6 +27,7 @@ from kernelkit.terminal.events import from_here
 from kernelkit.workspace.context import DOCTOR, CommandOptions, PushContext, in_project
 
 KERNELS = {"cpu": "kernelkit-doctor", "tpu": "kernelkit-doctor-tpu"}
+SAVED = "kernelkit-doctor-names"  # saved and not run
 MINUTES = {"cpu": 5, "tpu": 10}
 PLACES = {"dataset": "datasets", "competition": "competitions", "kernel": "notebooks"}
 
@@ -36,7 +37,7 @@ def examine(
 ) -> list[Judgement]:
     """Compare Kaggle with what the kit assumes about it; returns the table.
 
-    run  run a private CPU notebook of two minutes, which costs no quota
+    run  save two private kernels and run a CPU notebook of two minutes, which costs no quota
     tpu  run it on a TPU, for at most ten minutes of the week's hours
 
     The table is written to runs/doctor/doctor.md, and the observed facts to
@@ -47,12 +48,13 @@ def examine(
     with context.ending(), context.connect() as kaggle:
         context.events("account", f"the credentials are {kaggle.username}'s")
         hours = f"at most {MINUTES['tpu']} minutes of TPU quota" if tpu else "no quota"
-        kernels = " and ".join([KERNELS["cpu"]] * run + [KERNELS["tpu"]] * tpu)
+        kernels = " and ".join([SAVED, KERNELS["cpu"]] * run + [KERNELS["tpu"]] * tpu)
         context.events("spends", f"{hours}; leaves {kernels or 'nothing'} behind, private")
         examination = Examination(context, kaggle)
         try:
             examination.attempt(examination.account)
             if run:
+                examination.attempt(examination.save)
                 examination.attempt(partial(examination.session, "cpu"))
             if tpu:
                 examination.attempt(partial(examination.session, "tpu"))
@@ -100,38 +102,47 @@ class Examination:
             if not about.user_has_entered:
                 self.context.events("next", accept_rules(slug))
 
+    def save(self) -> None:
+        """Save a kernel twice without running it, first under another slug than its title's, and
+        read back what Kaggle stored."""
+        from kagglesdk.kernels.types.kernels_enums import KernelExecutionType
+
+        kernel = Kernel(self.kaggle.username, SAVED)
+        fields = self._fields(SAVED, "pass") | {"enable_internet": True}
+        fields["kernel_execution_type"] = KernelExecutionType.QUICK_SAVE
+        other = {} if self.kaggle.stored(kernel) else {"slug": f"{kernel.owner}/kernelkit-slug"}
+        first = self.kaggle.save(fields | other)
+        refused = ", ".join(first.refused_sources)
+        self.facts["save.sources"] = f"refused: {refused}" if refused else "all taken"
+        kernel = Kernel(*first.ref.split("/")[-2:])
+        self.facts["save.slug"] = "the title's" if kernel.slug == SAVED else str(kernel)
+        version = self.kaggle.save(fields | {"slug": str(kernel)}).version
+        more = version - first.version
+        self.facts["save.version"] = "one more" if more == 1 else f"{more} more"
+        if stored := self.kaggle.stored(kernel, version):
+            same = source_of(stored.text) == source_of(fields["text"])
+            self.facts["save.text"] = "as saved" if same else "changed"
+            self.facts["save.internet"] = "kept" if stored.internet else "switched off"
+            if not stored.internet:
+                self.context.events("next", "verify your phone: https://www.kaggle.com/settings")
+
     def session(self, kind: machines.Kind) -> None:
-        """Run a notebook that inspects one kind of machine; check what Kaggle stores of it, and
-        the lists before and after its end."""
+        """Run a notebook that inspects one kind of machine, and check the lists before and after
+        its end."""
         name, timing = KERNELS[kind], self.context.timing
         kernel = Kernel(self.kaggle.username, name)
         if (now := self.kaggle.status(kernel, None)) and now.alive:
             raise PreflightError(f"{kernel} is still {now.state}: wait for it")
         stays = max(1.0, timing.clock.wall(2.5 * timing.patience.poll))  # to be observed running
-        text = _notebook(f"{inspect.getsource(session.look)}\n\nlook({session.MARK!r}, {stays})")
-        fields = {
-            "slug": str(kernel),
-            "new_title": name.replace("-", " "),
-            "text": text,
-            "language": "python",
-            "kernel_type": "notebook",
-            "is_private": True,
-            "enable_internet": True,
+        code = f"{inspect.getsource(session.look)}\n\nlook({session.MARK!r}, {stays})"
+        fields = self._fields(name, code) | {
+            "enable_internet": False,
             "session_timeout_seconds": 60 * MINUTES[kind],
-            **{f"{source}_data_sources": names for source, names in self.sources.items()},
         }
         if kind == "tpu":
             fields |= {"enable_tpu": True, "machine_shape": machines.TODAY[kind]}
-        saved = self.kaggle.save(fields)
-        version, refused = saved.version, ", ".join(saved.refused_sources)
+        version = self.kaggle.save(fields).version
         self.context.events("runs", f"{kernel} version {version}, private")
-        self.facts["save.sources"] = f"refused: {refused}" if refused else "all taken"
-        if stored := self.kaggle.stored(kernel, version):
-            same = source_of(stored.text) == source_of(text)
-            self.facts["save.text"] = "as saved" if same else "changed"
-            self.facts["save.internet"] = "kept" if stored.internet else "switched off"
-            if not stored.internet:
-                self.context.events("next", "verify your phone: https://www.kaggle.com/settings")
         self._wait(kernel, version)
         seen = self._printed(kernel, version)
         packages, inputs = seen.pop("packages"), seen.pop("inputs")
@@ -140,6 +151,18 @@ class Examination:
         self.facts[f"packages.{kind}"] = json.dumps(packages)
         if kind == "cpu":
             self._note_mounts(set(inputs))
+
+    def _fields(self, name: str, code: str) -> dict[str, Any]:
+        """What to save as a private notebook with this code and the project's inputs."""
+        return {
+            "slug": f"{self.kaggle.username}/{name}",
+            "new_title": name.replace("-", " "),
+            "text": _notebook(code),
+            "language": "python",
+            "kernel_type": "notebook",
+            "is_private": True,
+            **{f"{source}_data_sources": names for source, names in self.sources.items()},
+        }
 
     def _wait(self, kernel: Kernel, version: int) -> None:
         """Wait for the end; unlike for a push, lists and log are also read while it runs."""

@@ -54,8 +54,10 @@ def test_the_local_kaggle_is_held_to_the_same_contract(doctor, repository):
     assert not others(rows)
     untried = {key for key, (verdict, _) in rows.items() if verdict == UNTRIED}
     assert untried == {key for key in ASSUMPTIONS if key.startswith(HARDWARE)}
-    assert "no quota; leaves kernelkit-doctor behind" in doctor.told
+    assert "no quota; leaves kernelkit-doctor-names and kernelkit-doctor behind" in doctor.told
     table = repository.runs / "doctor" / "rehearsal.md"
+    assert rows["save.slug"] == (SAME, "the title's")
+    assert rows["save.version"] == (SAME, "one more")
     assert "| the working folder | /kaggle/working | /kaggle/working | as assumed |" in (
         table.read_text()
     )
@@ -106,10 +108,23 @@ def test_inputs_that_are_mounted_elsewhere_are_named(doctor, monkeypatch):
     assert others(doctor(run=True)) == {"inputs.now": "garden"}
 
 
+def test_a_slug_that_is_not_the_titles_and_versions_that_jump_are_named(doctor, monkeypatch):
+    saved = Kaggle.save
+
+    def save(kaggle, fields):
+        answer = saved(kaggle, fields | {"slug": "tester/kernelkit-doctor-names"})
+        return replace(answer, ref="/code/tester/kernelkit-slug", version=2 * answer.version)
+
+    monkeypatch.setattr(Kaggle, "save", save)
+    monkeypatch.setattr(examination.Examination, "session", lambda *_: None)
+    rows = doctor(run=True)
+    assert others(rows) == {"save.slug": "tester/kernelkit-slug", "save.version": "2 more"}
+
+
 def test_a_probe_that_fails_stops_no_other(doctor):
     full = ServerLimits(sessions={"tpu": 1, "gpu": 2, "cpu": 0})
     rows = doctor(full, run=True)
-    assert rows["quota.tpu"][0] == SAME
+    assert rows["save.slug"][0] == SAME
     assert rows["cpu.folder"] == (UNTRIED, "")
     assert "a probe did not finish: SaveKernel: Maximum batch CPU session" in doctor.told
 
