@@ -14,6 +14,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, TypeVar
 
+from kagglesdk.kaggle_object import ListSerializer
 from kagglesdk.security.types import oauth_service as types
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -88,10 +89,44 @@ def key(name: str) -> str:
 def decode(request: type[Message], body: bytes) -> Message:
     """A request message from a JSON body. Raises HTTPException 400 for anything else."""
     try:
-        return request.from_dict(json.loads(body or b"{}"))
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        values = json.loads(body or b"{}")
+        _check(request, values)
+        return request.from_dict(values)
+    except (
+        ValueError,
+        TypeError,
+        KeyError,
+        AttributeError,
+        OverflowError,
+        RecursionError,
+    ) as error:
         message = f"Malformed request: {type(error).__name__}: {error}"
         raise HTTPException(400, message) from error
+
+
+def _check(message: type[Message], values: Any) -> None:
+    """Hold the types of JSON against a message's, which its reader does not. Raises TypeError."""
+    if not isinstance(values, dict):
+        raise TypeError(f"{message.__name__} must be an object")
+    for field in message._fields:
+        name, value, kind = field.json_name, values.get(field.json_name), field.field_type
+        is_message = hasattr(kind, "_fields")
+        if value is None and (field.default_value is not None or field.optional or not is_message):
+            continue
+        if isinstance(field.serializer, ListSerializer):
+            if not isinstance(value, list):
+                raise TypeError(f"{name} must be a list")
+        else:
+            value = [value]
+        for each in value:
+            if is_message:
+                _check(kind, each)
+            elif type(each) is not (kind if kind in (int, bool) else str):
+                raise TypeError(f"{name} must be {kind.__name__}")
+            elif isinstance(each, int):
+                each.to_bytes(8, "big", signed=True)  # as SQLite has them
+            else:
+                each.encode()
 
 
 def masked(request: Message, names: Collection[str]) -> Json:
