@@ -90,10 +90,10 @@ def test_what_only_the_hidden_data_shows(run_again, code, truth):
 
 
 def test_twenty_times_the_rows_past_the_time_limit(run_again):
-    limits = ServerLimits(score_seconds=0, session_seconds={"tpu": 3, "gpu": 3, "cpu": 3})
+    limits = ServerLimits(score_seconds=0, session_seconds={"tpu": 6, "gpu": 6, "cpu": 6})
     with pytest.raises(errors.RefusedError, match="Notebook Timeout"):
-        run_again("import time; time.sleep(len(test) / 50)", limits=limits)
-    assert "ran 3 seconds, past its limit" in run_again.message
+        run_again("import time; time.sleep(len(test) / 40)", limits=limits)
+    assert "ran 6 seconds, past its limit" in run_again.message
 
 
 def test_memory_past_the_ceiling(run_again):
