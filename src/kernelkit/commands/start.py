@@ -72,6 +72,11 @@ def local(others: tuple[str, ...], as_json: bool, quiet: bool) -> None:
 @options.command("doctor", ("", "--run --tpu"), local=True)
 @click.option("--run", is_flag=True, help="Also save two private kernels and run one on a CPU.")
 @click.option("--tpu", is_flag=True, help="Also run one on a TPU (ten minutes of quota at most).")
+@click.option(
+    "--submit",
+    metavar="MESSAGE",
+    help="Do what --run does, and submit the sample submission to the code competition.",
+)
 def doctor(**values: Any) -> None:
     """Check your account, and compare Kaggle with what the kit assumes about it.
 

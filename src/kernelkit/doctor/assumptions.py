@@ -39,6 +39,8 @@ ASSUMPTIONS = {
     "tpu.memory": ("GB of memory of a TPU session", "405 or 406"),
     "tpu.libtpu": ("libtpu of the TPU image", "0.0.17"),
     "tpu.jax": ("jax of the TPU image", "0.10.2"),
+    "submission.result": ("what a code submission ends with", "a score"),
+    "submission.hours": ("hours until then", OR.join(map(str, range(1, 16)))),
 }
 # A rehearsal shows the local machine's values of these, which prove nothing.
 HARDWARE = ("cpu.python", "cpu.memory", "cpu.cores", "tpu.")

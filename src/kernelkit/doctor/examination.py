@@ -19,10 +19,12 @@ import nbformat.v4
 from kernelkit import files, machines
 from kernelkit.doctor import session
 from kernelkit.doctor.assumptions import OTHER, UNTRIED, Judgement, judged, markdown
-from kernelkit.errors import KernelkitError, NetworkError, PreflightError
+from kernelkit.errors import KernelkitError, NetworkError, PreflightError, RefusedError
 from kernelkit.kaggle_api.client import Kaggle, Kernel, accept_rules
 from kernelkit.plans import metadata
 from kernelkit.run_folders.claims import source_of
+from kernelkit.submissions import submit as submissions
+from kernelkit.submissions.submit import Result
 from kernelkit.terminal.events import from_here
 from kernelkit.workspace.context import DOCTOR, CommandOptions, PushContext, in_project
 
@@ -33,23 +35,30 @@ PLACES = {"dataset": "datasets", "competition": "competitions", "kernel": "noteb
 
 
 def examine(
-    *, run: bool = False, tpu: bool = False, **options: Unpack[CommandOptions]
+    *,
+    run: bool = False,
+    tpu: bool = False,
+    submit: str | None = None,
+    **options: Unpack[CommandOptions],
 ) -> list[Judgement]:
     """Compare Kaggle with what the kit assumes about it; returns the table.
 
-    run  save two private kernels and run a CPU notebook of two minutes, which costs no quota
-    tpu  run it on a TPU, for at most ten minutes of the week's hours
+    run     save two private kernels and run a CPU notebook of two minutes, which costs no quota
+    tpu     run it on a TPU, for at most ten minutes of the week's hours
+    submit  a message: do what `run` does, and submit the sample submission that its notebook leaves
+            to the project's code competition
 
     The table is written to runs/doctor/doctor.md, and the observed facts to
     runs/doctor/doctor.json, which later checks read. Raises `CredentialsError` without a valid
     token, `NetworkError` if Kaggle does not answer.
     """
-    context = in_project(options)
+    context, run = in_project(options), run or submit is not None
     with context.ending(), context.connect() as kaggle:
         context.events("account", f"the credentials are {kaggle.username}'s")
         hours = f"at most {MINUTES['tpu']} minutes of TPU quota" if tpu else "no quota"
         kernels = " and ".join([SAVED, KERNELS["cpu"]] * run + [KERNELS["tpu"]] * tpu)
-        context.events("spends", f"{hours}; leaves {kernels or 'nothing'} behind, private")
+        entry = "" if submit is None else "one submission of today, "
+        context.events("spends", f"{entry}{hours}; leaves {kernels or 'nothing'} behind, private")
         examination = Examination(context, kaggle)
         try:
             examination.attempt(examination.account)
@@ -58,6 +67,8 @@ def examine(
                 examination.attempt(partial(examination.session, "cpu"))
             if tpu:
                 examination.attempt(partial(examination.session, "tpu"))
+            if submit is not None:
+                examination.attempt(partial(examination.submit, submit))
         finally:  # also after Ctrl-C
             rows = judged(examination.facts, rehearsal=context.events.rehearsal)
             if examination.facts:
@@ -71,6 +82,7 @@ class Examination:
     def __init__(self, context: PushContext, kaggle: Kaggle) -> None:
         self.context, self.kaggle = context, kaggle
         self.facts: dict[str, str] = {}
+        self.samples: list[tuple[Path, Kernel, int]] = []  # sample submissions among the outputs
         self.sources: dict[str, list[str]] = {}  # the project's inputs by kind, without models
         try:
             project = metadata.load(metadata.locate(context.root or Path.cwd()))
@@ -183,6 +195,8 @@ class Examination:
     def _printed(self, kernel: Kernel, version: int) -> dict[str, Any]:
         """The facts that the session printed, from the log that Kaggle lists."""
         outputs, sizes = self.kaggle.outputs(kernel, version), self.kaggle.sizes(kernel, version)
+        names = [name for name in outputs.files if name.startswith("submission.")]
+        self.samples += [(Path(name), kernel, version) for name in names]
         listed = set(outputs.files) <= set(sizes)
         self.facts["ended.files"] = "listed" if listed else "without sizes"
         try:
@@ -198,6 +212,21 @@ class Examination:
                 seen: dict[str, Any] = json.loads(line.removeprefix(session.MARK))
                 return seen
         raise NetworkError(f"the log of {kernel} version {version} does not have what it printed")
+
+    def submit(self, message: str) -> None:
+        """Submit the sample submission that the CPU session left, and wait for its result."""
+        competitions = self.sources.get("competition")
+        if not (competitions and self.samples):
+            raise PreflightError("competition_sources has no competition with a sample submission")
+        clock, facts = self.context.timing.clock, self.facts
+        begun = clock.now()
+        entry = Result(competitions[0], message, *self.samples[0], notebook_only=True)
+        try:
+            score = submissions.submit(self.context, entry)
+            facts["submission.result"] = "a score" if score else "no score"
+        except RefusedError as error:
+            facts["submission.result"] = str(error)
+        facts["submission.hours"] = str(1 + int((clock.now() - begun) / 3600))
 
     def _note_mounts(self, inputs: set[str]) -> None:
         """Where the inputs, if the project has any, were found below /kaggle/input."""

@@ -28,7 +28,7 @@ class Result:
     """What to submit: a file, or the kernel's version if the competition accepts only notebooks.
 
     `kernel` is None for a run that was not pushed. `submission` is that of an earlier attempt, and
-    `before` are those that existed before it.
+    `before` are those that existed before it. `notebook_only`: do not try a file first.
     """
 
     competition: str
@@ -38,6 +38,7 @@ class Result:
     version: int = 0
     submission: int | None = None
     before: Sequence[int] | None = None
+    notebook_only: bool = False
 
 
 def output_of(folder: Path) -> Path:
@@ -102,6 +103,7 @@ class _Entry:
     def submit(self, note: Callable[..., None]) -> int:
         """Submit the file, or the kernel's version if Kaggle refuses a file; returns the number."""
         result, name = self._result, self._result.competition
+        kernel = result.kernel
         limits = self._kaggle.repeated("GetSubmissionLimits", SERVICE, **self._competition)
         if limits.num_total and not limits.num_allowed_now:
             raise CapacityError(f"{name} accepts no more submissions today: submit tomorrow")
@@ -109,23 +111,24 @@ class _Entry:
         before = sorted(self._before)
         note(submissions_before=before, submission=None, message=result.message, score=None)
         fields = self._competition | {"file_name": result.file.name}
-        try:
-            token = transfers.upload(
-                self._kaggle, result.file, "StartSubmissionUpload", SERVICE, **fields
-            )
-            return self._create("CreateSubmission", blob_file_tokens=token)
-        except Failure as failure:
-            refused = failure.kind is FailureKind.REFUSED
-            only_notebooks = any(word in failure.message.lower() for word in NOTEBOOKS_ONLY)
-            if result.kernel is None or not (refused and only_notebooks):
-                raise
-            return self._create(
-                "CreateCodeSubmission",
-                file_name=result.file.name,
-                kernel_owner=result.kernel.owner,
-                kernel_slug=result.kernel.slug,
-                kernel_version=result.version,
-            )
+        if kernel is None or not result.notebook_only:
+            try:
+                token = transfers.upload(
+                    self._kaggle, result.file, "StartSubmissionUpload", SERVICE, **fields
+                )
+                return self._create("CreateSubmission", blob_file_tokens=token)
+            except Failure as failure:
+                refused = failure.kind is FailureKind.REFUSED
+                only_notebooks = any(word in failure.message.lower() for word in NOTEBOOKS_ONLY)
+                if kernel is None or not (refused and only_notebooks):
+                    raise
+        return self._create(
+            "CreateCodeSubmission",
+            file_name=result.file.name,
+            kernel_owner=kernel.owner,
+            kernel_slug=kernel.slug,
+            kernel_version=result.version,
+        )
 
     def _create(self, method: str, **fields: Any) -> int:
         """Make exactly one submission, even if Kaggle's answer is lost or is about an older one.

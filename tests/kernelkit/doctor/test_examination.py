@@ -53,7 +53,7 @@ def test_the_local_kaggle_is_held_to_the_same_contract(doctor, repository):
     rows = doctor(run=True)
     assert not others(rows)
     untried = {key for key, (verdict, _) in rows.items() if verdict == UNTRIED}
-    assert untried == {key for key in ASSUMPTIONS if key.startswith(HARDWARE)}
+    assert untried == {key for key in ASSUMPTIONS if key.startswith((*HARDWARE, "submission."))}
     assert "no quota; leaves kernelkit-doctor-names and kernelkit-doctor behind" in doctor.told
     table = repository.runs / "doctor" / "rehearsal.md"
     assert rows["save.slug"] == (SAME, "the title's")
@@ -62,6 +62,23 @@ def test_the_local_kaggle_is_held_to_the_same_contract(doctor, repository):
         table.read_text()
     )
     assert not others(doctor(run=True)), "its kernels are there already"
+
+
+@pytest.mark.long
+def test_a_sample_submission_is_submitted_on_request(doctor, repository):
+    doctor(submit="a try")
+    assert "has no competition with a sample submission" in doctor.told
+    catalogue = repository.runs / "local_kaggle" / "catalogue"
+    (catalogue / "competitions/garden/sample_submission.csv").write_text("id,label\n1,a\n2,a\n")
+    rows = doctor(submit="a try")
+    assert "does not say how to score this" in others(rows)["submission.result"]
+    (catalogue / "solutions").mkdir()
+    (catalogue / "solutions/garden.csv").write_text("id,label\n1,a\n2,b\n")
+    (catalogue / "solutions/garden.toml").write_text('metric = "accuracy"\n')
+    rows = doctor(submit="a try")
+    assert not others(rows)
+    assert rows["submission.hours"] == (SAME, "1")
+    assert "one submission of today, no quota" in doctor.told
 
 
 def test_after_ctrl_c_the_table_holds_what_was_seen_by_then(doctor, repository, monkeypatch):
