@@ -16,7 +16,7 @@ FILE = click.Path(path_type=Path)
 accelerator = click.option(
     "--accelerator",
     metavar="KIND",
-    shell_complete=completion.machines,
+    shell_complete=completion.offered,
     help="The machine: tpu, gpu, cpu or one of Kaggle's machine shapes.",
 )
 AS_JSON = click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON object per event.")
@@ -33,7 +33,7 @@ continues = click.option(
 ignore = click.option(
     "--ignore",
     metavar="CHECK",
-    shell_complete=completion.checks,
+    shell_complete=completion.offered,
     multiple=True,
     help="Push even if this check fails; may be repeated.",
 )
@@ -58,7 +58,7 @@ parameters = click.option(
     "-p",
     "parameters",
     metavar="NAME=VALUE",
-    shell_complete=completion.parameters,
+    shell_complete=completion.offered,
     multiple=True,
     help="Set a parameter; may be repeated.",
 )

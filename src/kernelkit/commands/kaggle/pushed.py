@@ -10,7 +10,7 @@ import click
 from kernelkit.commands import completion, options
 
 pushed = click.argument(
-    "push", metavar="[OWNER/SLUG/N]", default="last", shell_complete=completion.pushes
+    "push", metavar="[OWNER/SLUG/N]", default="last", shell_complete=completion.offered
 )
 
 
