@@ -229,7 +229,8 @@ def _runs(sweep: Specification, content: Values, fixed: Values, many: bool) -> l
     every = [sweep.run({**p, **seed, **fixed}) for p, seed in itertools.product(points, seeded)]
     runs = {run.id: run for run in every}
     for rule in rules:
-        if not (excluded := [run.id for run in every if rule.items() <= run.values.items()]):
+        excluded = [run.id for run in every if rule.items() <= run.values.items()]
+        if not (excluded or rule.keys() & fixed.keys()):  # an axis that is fixed may not fit it
             raise ParameterError(f"exclude: no run has {rule}")
         for identifier in excluded:
             runs.pop(identifier, None)
