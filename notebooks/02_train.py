@@ -131,7 +131,7 @@ from petals.accelerators import compilation
 from petals.run_folder import RunFolder
 from petals.training.optimization import set_seed
 
-run = RunFolder(output)
+run = RunFolder(output, with_resources=True)
 deadline = kaggle.deadline(time_limit, device.kind)
 set_seed(seed, repeatable=device.on_cpu)
 if device.backend == "jax":

@@ -45,17 +45,18 @@ class RunFolder:
 
     `output` "" means the working directory on Kaggle, and locally the repository's `runs/latest`,
     whatever folder the notebook was started in. With several hosts, only the first writes there;
-    the files of the others are deleted when they end.
+    the files of the others are deleted when they end. `with_resources`: on Kaggle, record memory
+    and CPU in `resources.csv` until the metrics are written.
     """
 
-    def __init__(self, output: str = "") -> None:
+    def __init__(self, output: str = "", *, with_resources: bool = False) -> None:
         default = Path() if on_kaggle() else runs_folder() / "latest"
         self.path = Path(output) if output else default
         if not cluster.here().first:
             self._elsewhere = tempfile.TemporaryDirectory(prefix="petals-")
             self.path = Path(self._elsewhere.name)
         self.begun, self.seconds_before = time.monotonic(), 0.0
-        if on_kaggle():
+        if with_resources and on_kaggle():
             resources.record(self.path)
         self._words: dict[str, dict[str, str]] = {}
 
@@ -202,6 +203,7 @@ class RunFolder:
             **extra,
         }
         storage.write_json(self.path / "metrics.json", metrics)
+        resources.stop(self.path)
         return metrics
 
 

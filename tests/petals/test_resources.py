@@ -13,7 +13,7 @@ from petals.run_folder import RunFolder
 @pytest.fixture
 def quick(monkeypatch):
     monkeypatch.setattr(resources, "SECONDS", 0.05)
-    monkeypatch.setattr(resources, "_recorded", set())
+    monkeypatch.setattr(resources, "_over", {})
 
 
 def lines_of(file, count):
@@ -31,18 +31,24 @@ def test_a_run_on_kaggle_records_memory_and_cpu(tmp_path, monkeypatch):
     monkeypatch.setenv("KAGGLE_KERNEL_RUN_TYPE", "Batch")
     before = threading.active_count()
     for _ in range(2):
-        RunFolder(str(tmp_path))
+        RunFolder(str(tmp_path), with_resources=True)
     assert threading.active_count() == before + 1
     first, second = lines_of(tmp_path / resources.FILE, 2)
     assert float(first["seconds"]) <= float(second["seconds"])
     assert int(first["memory"]) > 10_000_000
     assert 0 < float(first["cpu_seconds"]) <= float(second["cpu_seconds"])
     assert set(first) == {"seconds", "memory", "cpu_seconds", "device_mib"}
+    resources.stop(tmp_path)
+    while threading.active_count() > before:
+        time.sleep(0.01)
+    size = (tmp_path / resources.FILE).stat().st_size
+    time.sleep(0.2)
+    assert (tmp_path / resources.FILE).stat().st_size == size
 
 
 @pytest.mark.usefixtures("quick")
 def test_at_home_nothing_is_recorded(tmp_path, monkeypatch):
     monkeypatch.delenv("KAGGLE_KERNEL_RUN_TYPE", raising=False)
     before = threading.active_count()
-    RunFolder(str(tmp_path))
+    RunFolder(str(tmp_path), with_resources=True)
     assert threading.active_count() == before
