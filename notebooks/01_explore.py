@@ -54,7 +54,6 @@ from IPython.display import display
 from petals import storage
 from petals.data import duplicates, exploration, inspection
 from petals.data.shards import existing_splits
-from petals.plots import photos as pictures
 from petals.plots import run as plots
 from petals.progress import Progress
 from petals.run_folder import RunFolder
@@ -99,7 +98,7 @@ each = 8 if len(names) <= 13 else 1
 chosen = exploration.some_of_each(splits["train"], labels["train"], each)
 photos = splits["train"].sample(chosen)
 captions = [names[label] for label in photos.labels]
-run.figure(pictures.gallery(photos.images, captions), "gallery")
+run.figure(plots.gallery(photos.images, captions), "gallery")
 
 # %% [markdown]
 # ## How many photos each class has
@@ -141,7 +140,7 @@ Table(duplicates.summary(pairs)) if pairs else None
 # %%
 twins = sorted(pairs, key=lambda pair: (not pair.disagree, not pair.across))
 if twins:
-    display(run.figure(pictures.twins(prints, twins, splits, names), "twins"))
+    display(run.figure(plots.twins(prints, twins, splits, names), "twins"))
 
 # %% [markdown]
 # ## Can this machine feed an accelerator?

@@ -146,12 +146,11 @@ train, val, test, names = photos.train, photos.val, photos.test, photos.names
 print(photos)
 
 # %%
-from petals.plots import photos as pictures
 from petals.plots import run as plots
 
 sample = train.sample(24)
 captions = [names[label] for label in sample.labels]
-run.figure(pictures.gallery(sample.images, captions), "gallery")
+run.figure(plots.gallery(sample.images, captions), "gallery")
 
 # %% [markdown]
 # In the competition the rarest class has 18 photos to train on and the commonest 782.
@@ -310,7 +309,7 @@ fine_tunes, on_device = fine_tune != "none" and not stopped, in_step(model)
 if fine_tunes:
     change = augmentation(augment, mix)
     changed = augmented(sample.images[:8], change, seed)
-    display(run.figure(pictures.augmentations(sample.images[:8], changed), "augmentation"))
+    display(run.figure(plots.augmentations(sample.images[:8], changed), "augmentation"))
 
 # %% [markdown]
 # ### The learning rate over time
@@ -475,7 +474,7 @@ run.figure(plots.mistakes(val_labels, probabilities, names), "confusion")
 chosen = instructive(val_labels, probabilities, most=24)
 shown = val.sample(chosen)
 run.figure(
-    pictures.predictions(shown.images, shown.labels, probabilities[chosen], names),
+    plots.predictions(shown.images, shown.labels, probabilities[chosen], names),
     "predictions",
 )
 

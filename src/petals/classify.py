@@ -26,8 +26,7 @@ from petals.kaggle import mounts
 from petals.models.build import Classifier
 from petals.models.card import ModelCard
 from petals.models.restore import AUTO, find_model, restore
-from petals.plots.photos import gallery
-from petals.plots.run import save
+from petals.plots.run import gallery, save
 from petals.tables import Table
 
 SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff")

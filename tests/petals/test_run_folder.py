@@ -13,7 +13,6 @@ from petals.evaluation.metrics import Scores
 from petals.models.build import build
 from petals.models.restore import find_model, restore
 from petals.plots import run as plots
-from petals.plots.photos import gallery
 from petals.run_folder import RunFolder
 
 HISTORY = [
@@ -170,7 +169,7 @@ def test_a_figure_in_a_notebook_has_a_caption_and_a_text_for_those_who_cannot_se
 
 def test_photos_are_described_by_the_first_of_their_names(tmp_path):
     photos = np.zeros((30, 8, 8, 3), np.uint8)
-    figure = gallery(photos, [f"a <flower> {n}" for n in range(30)])
+    figure = plots.gallery(photos, [f"a <flower> {n}" for n in range(30)])
     html = RunFolder(str(tmp_path)).figure(figure, "gallery").data
 
     assert (tmp_path / "gallery.jpg").is_file()

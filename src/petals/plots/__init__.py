@@ -1,4 +1,4 @@
-"""Figures of a run (`run`) and of photos (`photos`), and what a report lays out itself (`records`).
+"""Figures of a run and of photos (`run`), and what a report lays out itself (`records`).
 
 Begin with `run`, which also has the colours and axes. Imports `petals.data` and
 `petals.evaluation`.

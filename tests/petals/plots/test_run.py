@@ -5,7 +5,7 @@ from matplotlib.figure import Figure
 from petals.data import duplicates
 from petals.data.classes import CLASSES
 from petals.evaluation.metrics import per_class
-from petals.plots import photos, run
+from petals.plots import run
 from petals.training.optimization import learning_rates
 
 DICE = np.random.default_rng(0)
@@ -28,15 +28,15 @@ HISTORY = [
 @pytest.mark.parametrize(
     "draw",
     [
-        lambda: photos.gallery(IMAGES, ["a rose"] * 10),
+        lambda: run.gallery(IMAGES, ["a rose"] * 10),
         lambda: run.class_balance({"train": LABELS, "val": LABELS[:50]}, CLASSES),
-        lambda: photos.augmentations(IMAGES[:4], [IMAGES[4:8], IMAGES[5:9]]),
+        lambda: run.augmentations(IMAGES[:4], [IMAGES[4:8], IMAGES[5:9]]),
         lambda: run.schedule(learning_rates("ramp", 12, 10), 10),
         lambda: run.curves(HISTORY),
         lambda: run.mistakes(LABELS, PROBABILITIES, CLASSES),
         lambda: run.mistakes(LABELS, np.eye(104)[LABELS], CLASSES),
         lambda: run.class_scores(per_class(LABELS, PROBABILITIES, CLASSES)),
-        lambda: photos.predictions(IMAGES, LABELS[:10], PROBABILITIES[:10], CLASSES),
+        lambda: run.predictions(IMAGES, LABELS[:10], PROBABILITIES[:10], CLASSES),
     ],
 )
 def test_every_figure_draws_and_saves(draw, tmp_path):
@@ -49,7 +49,7 @@ def test_every_figure_draws_and_saves(draw, tmp_path):
 
 
 def test_photos_are_saved_as_jpeg_and_other_figures_as_png(tmp_path):
-    assert run.save(photos.gallery(IMAGES, ["a rose"] * 10), tmp_path, "a").name == "a.jpg"
+    assert run.save(run.gallery(IMAGES, ["a rose"] * 10), tmp_path, "a").name == "a.jpg"
     assert run.save(run.class_scores([]), tmp_path, "b").name == "b.png"
 
 
@@ -121,11 +121,11 @@ def test_curves_mark_where_fine_tuning_begins():
 
 def test_mistakes_are_captioned_with_the_truth():
     sure = np.eye(104)[[3, 4]]
-    figure = photos.predictions(IMAGES[:2], np.array([3, 5]), sure, CLASSES)
+    figure = run.predictions(IMAGES[:2], np.array([3, 5]), sure, CLASSES)
     titles = [axes.get_title() for axes in figure.axes[:2]]
     assert titles[0].split() == f"right: {CLASSES[3]} 100 %".split()
     assert titles[1].split() == f"true {CLASSES[5]} guessed {CLASSES[4]} 100 %".split()
-    assert all(len(line) <= photos.ACROSS for line in titles[1].splitlines())
+    assert all(len(line) <= run.ACROSS for line in titles[1].splitlines())
     assert not any(line.strip() == "%" for title in titles for line in title.splitlines())
 
 
@@ -133,6 +133,6 @@ def test_twins_are_side_by_side_and_red_where_their_labels_differ(splits):
     both = {"train": splits[0], "val": splits[1]}
     prints = duplicates.Fingerprints.of(both)
     pair = duplicates.Pair(0, 55, ("train", "val"), same_bytes=False, disagree=True)
-    axes = photos.twins(prints, [pair], both, ("blue", "red", "yellow")).axes[:2]
+    axes = run.twins(prints, [pair], both, ("blue", "red", "yellow")).axes[:2]
     assert [one.get_title() for one in axes] == ["train\nblue", "val\nred"]
     assert {one.title.get_color() for one in axes} == {run.BAD}
