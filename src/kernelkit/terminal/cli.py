@@ -128,7 +128,7 @@ def unwinding() -> Iterator[None]:
 
     So servers and the processes that they started are closed on the way out. Signals that are
     already ignored (`nohup`) or handled stay so, and outside the main thread nothing changes. A
-    second signal during the shutdown is ignored.
+    second signal during the shutdown is ignored. Ctrl-C is not lost in a finalizer either.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -141,12 +141,15 @@ def unwinding() -> Iterator[None]:
         raise EndedBySignal(number)
 
     def again(unraisable: sys.UnraisableHookArgs) -> None:
-        if not isinstance(unraisable.exc_value, EndedBySignal):
+        # Python drops exceptions raised inside a finalizer: raise it again afterwards.
+        if isinstance(unraisable.exc_value, KeyboardInterrupt):
+            number: int = signal.SIGINT
+        elif isinstance(unraisable.exc_value, EndedBySignal):
+            number = unraisable.exc_value.number
+            signal.signal(number, end)
+        else:
             hook(unraisable)
             return
-        # Python drops exceptions raised inside a finalizer: raise it again afterwards.
-        number = unraisable.exc_value.number
-        signal.signal(number, end)
         threading.Timer(AGAIN_SECONDS, _thread.interrupt_main, (number,)).start()
 
     hook, sys.unraisablehook = sys.unraisablehook, again

@@ -30,6 +30,25 @@ def test_open_resources_are_closed_at_a_signal(number):
         signal.signal(number, before)
 
 
+class InterruptedFinalizer:
+    """As JAX's callback of the garbage collector when Ctrl-C comes at that moment."""
+
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.01)
+
+
+def test_ctrl_c_in_a_finalizer_is_not_lost():
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a job's may be ignored
+    try:
+        with pytest.raises(KeyboardInterrupt), cli.unwinding():
+            resource = InterruptedFinalizer()
+            del resource
+            time.sleep(5)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def test_signals_with_a_handler_are_left_to_it():
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup does
     try:
