@@ -25,8 +25,6 @@ a push: `SettingError` 2, `AcceleratorError` 10, `DataError`, `WeightsError`, `C
 `WheelsError` 11, `StorageError` 12. Any other exception gives code 6.
 """
 
-from __future__ import annotations
-
 import difflib
 import re
 from collections.abc import Collection, Iterable, Mapping

@@ -4,8 +4,6 @@ A file is written under a temporary name in the same folder, then renamed. The o
 releases a lock when the process that holds it is killed.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import subprocess

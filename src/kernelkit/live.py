@@ -5,8 +5,6 @@ is new each time; it writes no log, since addresses are in there. A page on disk
 connects to nothing: only as served may a page ask its own address again.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import hmac

@@ -3,8 +3,6 @@
 The facts are in `kaggle.toml`.
 """
 
-from __future__ import annotations
-
 import sys
 import tomllib
 from dataclasses import dataclass

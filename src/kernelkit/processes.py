@@ -3,8 +3,6 @@
 `python -m kernelkit.processes PARENT COMMAND…` runs a command that ends with the process PARENT.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -28,8 +28,6 @@ parameters = ["model", "image_size"]
 measures = { f1 = "F1", accuracy = "accuracy", seconds = "seconds" }
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

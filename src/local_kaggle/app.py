@@ -1,7 +1,5 @@
 """The routes: which request reaches which part of the local Kaggle."""
 
-from __future__ import annotations
-
 import asyncio
 import functools
 import logging

@@ -13,8 +13,6 @@ solutions/<slug>.toml          how submissions are scored (`competitions/scoring
 solutions/<slug>.csv           the answers that they are scored against, which no session sees
 """
 
-from __future__ import annotations
-
 import json
 import shlex
 import subprocess

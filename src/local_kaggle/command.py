@@ -4,8 +4,6 @@ Prints the shell lines that point the official client at it. Running sessions ar
 the next server with the same root continues from there.
 """
 
-from __future__ import annotations
-
 import json
 import shlex
 import signal

@@ -1,7 +1,5 @@
 """What the local Kaggle raises on purpose."""
 
-from __future__ import annotations
-
 
 class LocalKaggleError(Exception):
     """One line that says what to do; a command ends with `exit_code`."""

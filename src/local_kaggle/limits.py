@@ -1,7 +1,5 @@
 """Kaggle's machines and limits, and what a rehearsal allows; each value can be changed."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from typing import Literal

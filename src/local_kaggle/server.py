@@ -1,7 +1,5 @@
 """The face of the local Kaggle: start it, point a client at it, stop it."""
 
-from __future__ import annotations
-
 import os
 import socket
 import sqlite3

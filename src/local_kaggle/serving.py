@@ -1,7 +1,5 @@
 """The HTTP server in its thread, and its connections, which faults may break."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import socket

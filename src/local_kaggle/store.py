@@ -1,7 +1,5 @@
 """The state of the local Kaggle: one SQLite file, which any thread may use."""
 
-from __future__ import annotations
-
 import secrets
 import sqlite3
 import threading

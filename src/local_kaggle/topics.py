@@ -1,7 +1,5 @@
 """Topics: each is a file of the catalogue in a folder `….topics` beside what it is about."""
 
-from __future__ import annotations
-
 from kagglesdk.competitions.types import competition_api_service as of_competitions
 from kagglesdk.discussions.types import discussions_api_service as types
 from starlette.exceptions import HTTPException

@@ -1,7 +1,5 @@
 """Requests as the SDK's messages, answers in JSON, pages of a list, and who asks."""
 
-from __future__ import annotations
-
 import base64
 import hmac
 import json

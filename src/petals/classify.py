@@ -3,8 +3,6 @@
 Begin with `classify`, which `tools/predict.py` calls; the notebook 04_predict calls what it does.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Errors that a user can fix: each message says what is wrong and what to do next."""
 
-from __future__ import annotations
-
 
 class PetalsError(Exception):
     """Base class of all errors that `petals` raises on purpose.

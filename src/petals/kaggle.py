@@ -3,8 +3,6 @@
 Kaggle ends a session at its limit without warning, so `deadline` leaves a reserve.
 """
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Iterator

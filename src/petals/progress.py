@@ -1,7 +1,5 @@
 """Lines that show the progress of a long step, at a readable pace."""
 
-from __future__ import annotations
-
 import os
 import sys
 import time

@@ -1,7 +1,5 @@
 """Memory and CPU over time of a run in a Kaggle session, for its report."""
 
-from __future__ import annotations
-
 import os
 import threading
 import time

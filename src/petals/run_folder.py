@@ -1,7 +1,5 @@
 """The output of every run: scores, history, predictions, a submission."""
 
-from __future__ import annotations
-
 import base64
 import tempfile
 import time

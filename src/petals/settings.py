@@ -5,8 +5,6 @@ before anything runs. A default is always accepted, because nothing shows whethe
 left it. `check` applies the same rules locally, before a push.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any

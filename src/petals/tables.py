@@ -3,8 +3,6 @@
 # Why not pandas: a DataFrame shows a missing value as NaN, the counts of such a column as
 # fractions, six digits of each float, and at most 60 rows and 50 characters of a cell.
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

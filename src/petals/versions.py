@@ -1,7 +1,5 @@
 """The versions and the commit of the code, on which a result depends besides its parameters."""
 
-from __future__ import annotations
-
 import os
 import platform
 import subprocess

@@ -1,7 +1,5 @@
 """What an assistant may spend a day, given when its server starts."""
 
-from __future__ import annotations
-
 import datetime
 import json
 import math

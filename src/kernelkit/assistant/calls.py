@@ -1,7 +1,5 @@
 """Run one of the kit's commands for an assistant, and shorten what it says to a typed answer."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json

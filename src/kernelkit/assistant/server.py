@@ -1,7 +1,5 @@
 """The server of an assistant's tools, on standard input and output."""
 
-from __future__ import annotations
-
 import functools
 import re
 from collections.abc import Awaitable, Callable, Sequence

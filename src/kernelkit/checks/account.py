@@ -3,8 +3,6 @@
 Once the account is known, the plan is also checked for the account's secrets.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from kernelkit import machines

@@ -1,7 +1,5 @@
 """The checks of a push's contents: parameters, code, size, modules and credentials."""
 
-from __future__ import annotations
-
 import ast
 import json
 import re

@@ -5,8 +5,6 @@ longer exists, an image that pins a TPU run to the CPU. These checks find each o
 of the kernel's settings are here; those of a push's contents are in `contents`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace

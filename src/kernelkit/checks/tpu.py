@@ -1,7 +1,5 @@
 """Check a push with the TPU's compiler before it uses quota, or show the last such check."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from kernelkit.checks.findings import Finding, warning

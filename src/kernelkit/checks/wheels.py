@@ -4,8 +4,6 @@ The name of the dataset ends in a hash of its files. So the same wheels are uplo
 pushes and machines, and the dataset that a push attached never changes.
 """
 
-from __future__ import annotations
-
 import importlib.metadata
 import json
 import re

@@ -1,7 +1,5 @@
 """Commands for many runs: `sweep` starts them, `report` and `watch` show them."""
 
-from __future__ import annotations
-
 import io
 import json
 from pathlib import Path

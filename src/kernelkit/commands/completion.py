@@ -3,8 +3,6 @@
 Nothing is asked of Kaggle. What cannot be read offers nothing: a shell has no place for errors.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`kernelkit`: one command for each thing that you do with a notebook and Kaggle."""
 
-from __future__ import annotations
-
 import click
 
 from kernelkit.terminal.cli import LazyGroup

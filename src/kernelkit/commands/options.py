@@ -1,7 +1,5 @@
 """What the commands share: their common options, and how a command is defined."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

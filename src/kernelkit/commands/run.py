@@ -1,7 +1,5 @@
 """Commands that run a notebook locally, or compile it for a TPU."""
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Commands to start with: create a repository, check the account, serve Kaggle or the commands."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import re

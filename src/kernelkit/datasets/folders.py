@@ -4,8 +4,6 @@ A folder inside it travels as one archive, which Kaggle unpacks to a folder of t
 pages of a model and its variation say is written when they are made, and never changed here.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence

@@ -1,8 +1,6 @@
 """What has versions at Kaggle, datasets and variations of models: upload one, wait until it is
 ready."""
 
-from __future__ import annotations
-
 import tempfile
 import zipfile
 from abc import ABC, abstractmethod

@@ -1,7 +1,5 @@
 """The kit's assumptions about Kaggle, as worded in the doctor's table."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

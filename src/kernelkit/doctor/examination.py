@@ -4,8 +4,6 @@ Kaggle cannot be tested without an account, so the kit's assumptions about it ar
 probe tests one thing; a probe that fails gets its own line and does not stop the others.
 """
 
-from __future__ import annotations
-
 import datetime
 import inspect
 import json

@@ -5,8 +5,6 @@ only here, when first needed. A complete answer has a time limit, because a sock
 restarts with every byte.
 """
 
-from __future__ import annotations
-
 import base64
 import contextlib
 import io

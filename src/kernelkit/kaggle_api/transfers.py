@@ -1,7 +1,5 @@
 """Files from a signed link, checked against their known lengths and hashes, and files to a URL."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import time

@@ -16,8 +16,6 @@ source is read without importing it. Papermill only warns about an unknown name;
 before anything runs.
 """
 
-from __future__ import annotations
-
 import ast
 import io
 import math

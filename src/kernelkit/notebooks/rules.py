@@ -8,8 +8,6 @@ with such a text. Its module must import quickly. It runs in a child process wit
 Python, once for all runs of a sweep.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

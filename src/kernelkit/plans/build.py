@@ -6,8 +6,6 @@ session's outputs. The same input gives the same bytes; traces of the machine wh
 was written are removed.
 """
 
-from __future__ import annotations
-
 import base64
 import contextlib
 import hashlib

@@ -4,8 +4,6 @@ A pushed bundle is read back from its text, without running any of it: the files
 and the notebook's own cells.
 """
 
-from __future__ import annotations
-
 import ast
 import json
 import pprint

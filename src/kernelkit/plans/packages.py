@@ -5,8 +5,6 @@ files are refused. Code is never run here: imports are read from its syntax tree
 magics and shell lines.
 """
 
-from __future__ import annotations
-
 import ast
 import contextlib
 import fnmatch

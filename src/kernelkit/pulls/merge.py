@@ -6,8 +6,6 @@ Git calls it with three files, the ancestor's, ours and theirs, and takes what i
     git config merge.notebook.driver 'python -m kernelkit.pulls.merge %O %A %B'
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import tempfile

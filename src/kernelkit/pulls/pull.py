@@ -1,7 +1,5 @@
 """Pull what was edited on Kaggle: find the version that was pushed, merge, show, keep copies."""
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Iterator
 from dataclasses import dataclass

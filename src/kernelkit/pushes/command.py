@@ -4,8 +4,6 @@ check → push → wait → fetch → check → report, then the submission on r
 the ledger before the next begins, so that the push can be resumed after any interruption.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path

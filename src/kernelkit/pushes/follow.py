@@ -1,7 +1,5 @@
 """The second half of a push: wait for the run, fetch its outputs, and check them."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Sequence

@@ -5,8 +5,6 @@ replays from the start at every connection, so entries are counted, and those th
 are skipped.
 """
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Callable, Iterator

@@ -4,8 +4,6 @@ Each push gets a random number when its line in the ledger is written. The numbe
 bundle's first cell, printed in the session's log, and written into the manifest of its outputs.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -4,8 +4,6 @@ The notebook is pushed to the local Kaggle and submitted there as a notebook; th
 it again on the competition's hidden folder and scores its output.
 """
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Resume an earlier push: find it in the ledger or on Kaggle, and download its results."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path

@@ -6,8 +6,6 @@ whether it arrived, the versions on Kaggle are searched for this push's number; 
 again only if none shows it after a while.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path

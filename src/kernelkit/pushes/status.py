@@ -3,8 +3,6 @@
 Kaggle's API can stop a queued or running push only by deleting the kernel.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import asdict

@@ -4,8 +4,6 @@ The run continues on Kaggle whatever happens here; unless it has ended, every wa
 return to it.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from kernelkit import machines

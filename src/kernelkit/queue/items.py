@@ -4,8 +4,6 @@ Changing the sources later does not change a queued push. A file never changes: 
 push is in the ledger, whose lines refer to the item by its `added`.
 """
 
-from __future__ import annotations
-
 import datetime
 import json
 from collections.abc import Mapping, Sequence

@@ -5,8 +5,6 @@ a submission is sent again, it is looked for on Kaggle; a push that arrived is w
 fetched.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Unpack
 

@@ -1,7 +1,5 @@
 """A page over all runs: one HTML file, sortable and filterable, that needs no network."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path

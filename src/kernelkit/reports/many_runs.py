@@ -1,7 +1,5 @@
 """The page of many runs: of a sweep, or of a folder of runs. Table, filters, curves, pictures."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Mapping, Sequence

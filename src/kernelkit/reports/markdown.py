@@ -1,7 +1,5 @@
 """A run's measures as a Markdown table, for the summary of a CI job."""
 
-from __future__ import annotations
-
 from html import escape
 from pathlib import Path
 

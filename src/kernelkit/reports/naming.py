@@ -4,8 +4,6 @@ Every page calls a run by `run_name`, which depends on the run and its sweep alo
 the runs that another one shows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """An executed notebook as HTML for a report: code folded away, nothing in it that runs."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

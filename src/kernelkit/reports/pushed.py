@@ -1,7 +1,5 @@
 """The report of a push: Kaggle hands out files and a log, not the executed notebook."""
 
-from __future__ import annotations
-
 import base64
 import contextlib
 import html

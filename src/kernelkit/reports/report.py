@@ -1,7 +1,5 @@
 """HTML pages of executed notebooks and run folders, and one page over all runs."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """A run's report: one HTML file that opens anywhere, with what the run left laid out."""
 
-from __future__ import annotations
-
 import math
 import shlex
 import time

@@ -3,8 +3,6 @@
 A run's output is not to be trusted. Tables, pictures and text styles stay.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Any

@@ -4,8 +4,6 @@
 damaged is left out.
 """
 
-from __future__ import annotations
-
 import base64
 import csv
 import json

@@ -1,7 +1,5 @@
 """Links between pages: from a report to its sweep and to the page over all runs, and to files."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

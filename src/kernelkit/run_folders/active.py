@@ -4,8 +4,6 @@ Papermill saves the notebook beside `run.ipynb` while it runs, and the command t
 lock in the folder, which a kill releases.
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from datetime import datetime

@@ -5,8 +5,6 @@ numbering starts again. The cells are, because each push has a number of its own
 folder of another push with the same version is set aside as a whole.
 """
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 import json

@@ -1,7 +1,5 @@
 """A run's `history.csv`: one row per epoch, with numbers and the name of the phase."""
 
-from __future__ import annotations
-
 import csv
 import itertools
 import math

@@ -16,8 +16,6 @@
 with these names.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import threading

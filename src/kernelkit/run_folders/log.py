@@ -3,8 +3,6 @@
 An entry is `{"stream_name": "stdout" | "stderr", "time": seconds, "data": text}`.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -1,7 +1,5 @@
 """The contents of a run's folder: its notebook, its measures, its machine, its log."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable, Mapping

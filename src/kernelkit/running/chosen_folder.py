@@ -7,8 +7,6 @@ A command without a name finds its folder by notebook and parameters, and never 
 run is over. Two commands never run in the same folder: the second gets its own.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import time

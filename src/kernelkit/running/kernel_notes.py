@@ -4,8 +4,6 @@ C++ libraries bypass Jupyter and write straight to the terminal that started the
 write some lines at every logging level.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import threading

@@ -1,7 +1,5 @@
 """What a notebook's processes use of the machine while they run; the report draws it over time."""
 
-from __future__ import annotations
-
 import os
 import threading
 import time

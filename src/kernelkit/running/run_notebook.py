@@ -1,7 +1,5 @@
 """Run a notebook locally: strict parameters, a run folder, a report."""
 
-from __future__ import annotations
-
 import logging
 import os
 import shlex

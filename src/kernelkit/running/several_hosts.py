@@ -4,8 +4,6 @@ On separate machines, or in a TPU slice, start `kernelkit run` on each, with the
 variables set: JAX_COORDINATOR_ADDRESS, JAX_NUM_PROCESSES and JAX_PROCESS_ID, or TF_CONFIG.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import os

@@ -7,8 +7,6 @@ checked, and only the sources and tags of its cells are kept, so that neither ou
 `metadata.kaggle`, which pins an image, reach the new repository.
 """
 
-from __future__ import annotations
-
 import contextlib
 import importlib.util
 import json

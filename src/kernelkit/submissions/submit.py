@@ -1,7 +1,5 @@
 """Submit a result to its competition and wait for the score."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The sweep command: read a sweep, make its remaining runs, write a table and a page."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable
 from contextlib import ExitStack

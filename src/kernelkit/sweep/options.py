@@ -1,7 +1,5 @@
 """The options of a sweep, as on the command line."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO

@@ -1,7 +1,5 @@
 """The progress of a sweep: its state before the runs, a line for each, and the summary."""
 
-from __future__ import annotations
-
 import math
 import statistics
 import sys

@@ -1,7 +1,5 @@
 """The results of a sweep so far: their page, `results.csv` and `results.json`."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

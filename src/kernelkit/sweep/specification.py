@@ -17,8 +17,6 @@ warm: [tensorflow]                  # imported once, before runs are forked
 kaggle: {base: {…}, grid: {…}, …}   # what is different in a Kaggle session
 """
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 import json

@@ -1,7 +1,5 @@
 """Read a sweep's YAML file: 1e-3 is a number, and a duplicate key is an error."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -8,8 +8,6 @@ only the events in `RESULTS` are written. Known secrets are removed, and each li
 marked.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import os

@@ -4,8 +4,6 @@ A terminal obeys control sequences: they can set its title, fill the clipboard, 
 send input as if typed. These functions remove the sequences and keep tabs and line ends.
 """
 
-from __future__ import annotations
-
 import re
 from typing import TextIO
 

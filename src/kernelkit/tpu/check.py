@@ -1,7 +1,5 @@
 """One command: does this run fit a TPU, and how fast can it be at best?"""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import time

@@ -3,8 +3,6 @@
 Figures are Google's, of one device: a chip, or of v3 a core (cloud.google.com/tpu/docs).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -6,8 +6,6 @@ line: {"event": "environment" | "compiling" | "program" | "error", …}; a "prog
 `kernelkit.tpu.figures`, an "error" a `kind` and a `text`.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import select

@@ -3,8 +3,6 @@
 It stands apart from the desk's own, which stays light and whose versions need not be Kaggle's.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import platform

@@ -1,7 +1,5 @@
 """What the compiler said of a program, and what follows from it: memory, bounds, findings."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any

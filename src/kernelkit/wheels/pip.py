@@ -1,7 +1,5 @@
 """Download or install with pip, from the package index that the local pip is configured for."""
 
-from __future__ import annotations
-
 import importlib.machinery
 import importlib.util
 import os

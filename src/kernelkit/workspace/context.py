@@ -1,7 +1,5 @@
 """The context of a command: the folder of runs, the ledger, the events, the time limits."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import os

@@ -6,8 +6,6 @@ A line is written before anything is sent, and replaced as the push proceeds, so
 state survives a crash of this machine.
 """
 
-from __future__ import annotations
-
 import datetime
 import json
 import secrets

@@ -1,7 +1,5 @@
 """The time limits of a push. Tests shorten them; users leave them alone."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from kernelkit.kaggle_api.connection import Timeouts

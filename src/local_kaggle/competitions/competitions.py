@@ -1,7 +1,5 @@
 """Competitions: their files, what is submitted and its score, and each user's best."""
 
-from __future__ import annotations
-
 import csv
 import io
 import shutil

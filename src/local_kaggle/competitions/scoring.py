@@ -12,8 +12,6 @@ The answers hold the same columns, and where wanted `Usage`: Public, Private, or
 of several predicted columns is the mean of theirs. The metrics are scikit-learn's.
 """
 
-from __future__ import annotations
-
 import csv
 import importlib
 import io

@@ -5,8 +5,6 @@ run in sandboxes of their own and meet in one closed network, where the gateway 
 under the host name `inference_server`. What it shows to the notebook lies in /kaggle/shared.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

@@ -5,8 +5,6 @@ the host: `.pth` files and finders of editable installs, this package and what d
 So a bundle that lacks a module fails here as it would on Kaggle, in subprocesses too.
 """
 
-from __future__ import annotations
-
 import functools
 import importlib.metadata
 import json

@@ -6,8 +6,6 @@ this file alone, waits for the end of a pipe that the command holds open, and th
 closes however the command ends.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

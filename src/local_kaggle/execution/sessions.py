@@ -5,8 +5,6 @@ one of the messages below; the folder `reruns/<submission>` contains everything 
 outputs and `rerun.json`.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 import threading

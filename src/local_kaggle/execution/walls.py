@@ -10,8 +10,6 @@ only the standard library, and mounts before it starts the session's command. It
 competition's gateway and the notebook that it asks, in the network that the two share.
 """
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import functools

@@ -1,7 +1,5 @@
 """How each fault is shown on the wire."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable

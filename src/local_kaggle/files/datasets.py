@@ -1,7 +1,5 @@
 """Datasets: lists, status, files and downloads, and what users upload, usable a while later."""
 
-from __future__ import annotations
-
 import re
 
 from kagglesdk.datasets.types import dataset_api_service as types

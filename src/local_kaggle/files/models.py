@@ -1,7 +1,5 @@
 """Models and their variations: their pages and lists, versions, files and downloads."""
 
-from __future__ import annotations
-
 from kagglesdk.models.types import model_api_service as types
 from kagglesdk.models.types.model_enums import ModelFramework
 from starlette.responses import Response

@@ -4,8 +4,6 @@ A page is named by its path: `datasets/owner/slug`, `models/owner/model`, which 
 own, or `models/owner/model/framework/variation`.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -4,8 +4,6 @@ Their links hold a token in place of credentials. What has arrived of an upload 
 `root/blobs/TOKEN`, until a version takes it.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 import secrets

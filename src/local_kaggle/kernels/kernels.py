@@ -1,7 +1,5 @@
 """Kernels and their versions: found, listed, read and deleted; their machines and its quota."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """What a run leaves: its files in pages, behind signed links, and its log, also while it runs."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path

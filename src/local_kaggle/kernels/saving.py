@@ -1,7 +1,5 @@
 """SaveKernel: the fields that it accepts, refuses, and drops with or without a word."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

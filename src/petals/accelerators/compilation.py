@@ -1,7 +1,5 @@
 """Programs that JAX compiles: how long that takes, and how they are kept for later runs."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from pathlib import Path

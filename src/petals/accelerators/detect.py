@@ -6,8 +6,6 @@ Keras on TensorFlow everywhere else. The `Accelerator` lists every attempt and i
 `detect` raises an error when the device that the user asked for is missing.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 import platform

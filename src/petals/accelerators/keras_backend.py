@@ -3,8 +3,6 @@
 TensorFlow and Keras read the choice from environment variables, once, at their first import.
 """
 
-from __future__ import annotations
-
 import importlib.metadata
 import importlib.util
 import os

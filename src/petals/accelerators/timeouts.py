@@ -1,7 +1,5 @@
 """Call a function that may never return, with a time limit."""
 
-from __future__ import annotations
-
 import atexit
 import queue
 import sys

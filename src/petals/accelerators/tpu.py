@@ -3,8 +3,6 @@
 JAX sees the TPU of its own machine, and TensorFlow does where `tensorflow-tpu` is installed.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import textwrap

@@ -5,8 +5,6 @@ prefetches into it like arrays in the HBM: five times the HBM's traffic for Mobi
 the traffic is counted here, by the memory space that stands in each array's layout.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections import defaultdict

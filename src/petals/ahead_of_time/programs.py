@@ -4,8 +4,6 @@ The models are those that the notebook builds and compiles, which a test compare
 downloaded: a program is the same for all values of the weights.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial

@@ -1,7 +1,5 @@
 """Draw a few numbers on the host for each image of a batch, from a seed, a step and a level."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any

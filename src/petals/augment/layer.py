@@ -1,7 +1,5 @@
 """Augmentation as the first layer of a model, in its compiled step on the device."""
 
-from __future__ import annotations
-
 from contextlib import nullcontext
 from typing import Any
 

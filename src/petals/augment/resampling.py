@@ -11,8 +11,6 @@ result up to rounding:
   few steps with four choices each. Looking up single pixels would be slow on a TPU.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ On the images that the weights were fitted on, the score is too good; the gain i
 on other images.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The photos of one run: the source, its three splits, and photos from other sources."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

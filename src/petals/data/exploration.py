@@ -1,7 +1,5 @@
 """The contents of a dataset, and the speed at which this machine reads it."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any

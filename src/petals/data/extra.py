@@ -4,8 +4,6 @@ Public datasets that people add to a competition often contain its test photos. 
 says nothing about new photos, so they are found by fingerprint, counted, and left out.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections import Counter

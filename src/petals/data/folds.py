@@ -5,8 +5,6 @@ same way at any image size, and the out-of-fold predictions of K runs cover each
 images stay together: a fold does not validate on a photo whose twin is in its training set.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable
 from functools import partial

@@ -1,7 +1,5 @@
 """Check a dataset: read every record, decode every image and list the problems."""
 
-from __future__ import annotations
-
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field

@@ -3,8 +3,6 @@
 `petals.prepare` makes records of them, and `petals.classify` shows them to a model.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -9,8 +9,6 @@ element between stages is paid once per batch;
 * the device augments; the host only draws the random changes for each image.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Where the data is: on Kaggle, in a bucket, in a local folder, or drawn on the spot."""
 
-from __future__ import annotations
-
 import json
 import os
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Class probabilities of a split, over all devices and hosts, with test-time augmentation."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

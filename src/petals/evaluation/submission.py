@@ -1,7 +1,5 @@
 """The file that a competition scores."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A classifier: a backbone with its preprocessing, pooling, dropout and a softmax head."""
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass

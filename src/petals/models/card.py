@@ -1,7 +1,5 @@
 """The card in a model file: everything needed to rebuild the model and to judge it."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Mapping, Sequence

@@ -8,8 +8,6 @@ into patches and give a vector, a token, for each. Some put further tokens befor
 token, which stands for the whole image, then registers.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any
 

@@ -5,8 +5,6 @@ name that keras_hub downloads. Only layers of Keras and keras_hub are built from
 configuration, in Keras's safe mode.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Rebuild a trained model from a run's file, wherever that file is now."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from petals.errors import WeightsError

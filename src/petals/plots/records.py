@@ -1,7 +1,5 @@
 """Files that a report lays out itself, in place of figures: CSV of scores, JSON of photos."""
 
-from __future__ import annotations
-
 import base64
 import io
 from collections.abc import Iterable, Sequence

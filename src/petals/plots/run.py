@@ -4,8 +4,6 @@ Every function returns a matplotlib Figure; `save` writes it to a folder. Colour
 colour-blind people too; series differ in dash and marker besides.
 """
 
-from __future__ import annotations
-
 import math
 import textwrap
 from collections.abc import Callable, Mapping, Sequence

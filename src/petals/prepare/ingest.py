@@ -1,7 +1,5 @@
 """Convert photos with their classes to a dataset in the competition's format."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

@@ -3,8 +3,6 @@
 python -m petals.prepare.rehearsal_data FOLDER [SIZE ...]
 """
 
-from __future__ import annotations
-
 import shutil
 import sys
 from collections.abc import Iterable

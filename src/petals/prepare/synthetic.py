@@ -3,8 +3,6 @@
 `petals.prepare.flowers` draws the pictures; this module makes splits and files, and caches them.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Iterator, Mapping, Sequence

@@ -4,8 +4,6 @@
 that Keras's `fit` calls; `_Lines` prints its progress.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping

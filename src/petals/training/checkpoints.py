@@ -7,8 +7,6 @@ so a new checkpoint never overwrites the only one. Runs with different settings 
 folders, so a trial with other settings in the same run folder destroys no checkpoint.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import io

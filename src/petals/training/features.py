@@ -10,8 +10,6 @@ the head is trained on its output.
           predicting      the pass on everything else
 """
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """The first phase: train the head that the settings name on stored features."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any

@@ -5,8 +5,6 @@ that it can be plotted exactly as it will run. A table works in the same way und
 device only looks up the step.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Upload a folder as a private dataset, or as a version of a model."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

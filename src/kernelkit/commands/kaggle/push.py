@@ -1,7 +1,5 @@
 """Push a notebook to Kaggle, or rehearse it on this machine, and download the results."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Commands for an existing push: resume, fetch, submit, status, quota, stop and pull."""
 
-from __future__ import annotations
-
 import sys
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Queue pushes until a session and enough of the week's hours are free."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

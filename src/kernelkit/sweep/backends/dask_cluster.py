@@ -4,8 +4,6 @@ Workers need this package and what the notebook imports, but no local files: the
 text. If a worker dies, Dask gives its run to another.
 """
 
-from __future__ import annotations
-
 import io
 import logging
 import shutil

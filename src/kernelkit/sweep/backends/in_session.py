@@ -9,8 +9,6 @@ ends early with the scores it has; the next session continues it.
     sweep/search.db    the trials of a search
 """
 
-from __future__ import annotations
-
 import functools
 import json
 import os

@@ -1,7 +1,5 @@
 """A sweep in Kaggle sessions: push a kernel for each machine, and download its runs."""
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The kernel for a sweep: its notebook, its metadata, and the bundled packages."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

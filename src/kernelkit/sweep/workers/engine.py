@@ -1,7 +1,5 @@
 """Execute runs: as many at a time as requested, as far as memory allows."""
 
-from __future__ import annotations
-
 import contextlib
 import subprocess
 import time

@@ -4,8 +4,6 @@ The fork happens while the parent has a single thread and no sockets. The child 
 command that would have started a kernel, and becomes that kernel.
 """
 
-from __future__ import annotations
-
 import contextlib
 import importlib.metadata
 import json

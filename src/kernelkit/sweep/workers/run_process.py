@@ -17,8 +17,6 @@ succeeds, or else says why it failed.
 # continue when the sweep is killed; it forks even if a preload started threads; and a process has
 # only one fork server, which cannot be closed or given other modules for the next sweep.
 
-from __future__ import annotations
-
 import contextlib
 import gc
 import importlib

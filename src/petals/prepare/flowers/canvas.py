@@ -9,8 +9,6 @@ Places and directions are complex numbers, x + y i: 1 points right and 1j down, 
 downwards. The canvas is 1 wide and 1 high with 0 at its upper left, whatever its size in pixels.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace

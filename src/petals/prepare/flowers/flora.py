@@ -1,7 +1,5 @@
 """What each of the 104 flowers looks like: one row per class, in label order."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from petals.prepare.flowers.canvas import Colour, colour

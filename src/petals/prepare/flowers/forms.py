@@ -1,7 +1,5 @@
 """The forms of flowers: seen from the front, then from the side on their stalk."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 

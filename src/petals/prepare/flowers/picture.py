@@ -1,7 +1,5 @@
 """A whole picture of a flower: one or two plants of a class, somewhere, in some light."""
 
-from __future__ import annotations
-
 import io
 
 import numpy as np

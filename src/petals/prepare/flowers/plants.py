@@ -1,7 +1,5 @@
 """What flowers are put together from: a plant's own colours, petals, filaments, hearts."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Where a flower stands and in which light: backgrounds, leaves, exposure."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from petals.prepare.flowers.canvas import Canvas, Colour, Frame, Rng, blend, clip, colour, direction
