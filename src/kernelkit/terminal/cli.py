@@ -3,6 +3,8 @@
 Errors become one message and an exit code, signals become an exit.
 """
 
+from __future__ import annotations
+
 import _thread
 import contextlib
 import errno
