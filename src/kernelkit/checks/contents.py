@@ -23,6 +23,9 @@ from kernelkit.workspace.ledger import Ledger
 OUTPUT = "output"  # the parameter with the folder that a run writes to
 WARN_SHARE = 0.8  # of the largest size
 OLD_MOUNT = re.compile(r"(?m)^\s*#.*|(?:/kaggle|\.\.)/input/([\w.-]+)")  # or a comment
+# A call such as pd.read_csv("data/train.csv"), but not open("log.txt", "w").
+READS = re.compile(r"(?:read|load|open)\w*\(\s*[\"']([^\"'\n]+)[\"'](?!\s*,\s*[\"'][wax])")
+MOUNTS = ("competitions", "datasets", "models", "notebooks")  # the folders below /kaggle/input
 READS_SECRETS = re.compile(r"(?m)^\s*(?:from|import)\s+kaggle_secrets\b")
 # The line magics and shell aliases that IPython accepts without % in a one-line cell.
 AUTOMAGIC = re.compile(
@@ -74,7 +77,7 @@ def _shell_lines(source: str) -> list[str]:
 
 
 def paths(plan: Plan) -> Iterator[Finding]:
-    """Paths of files and folders that exist only on this machine."""
+    """Parameters and reads of code that name what exists only on this machine."""
     values = {(name, value) for name, value in plan.values if isinstance(value, str)}
     for name, value in sorted(values):
         if "/" in value and name != OUTPUT and _is_here(value):
@@ -83,6 +86,21 @@ def paths(plan: Plan) -> Iterator[Finding]:
                 "(kernelkit dataset FOLDER) and name it as the notebook finds it "
                 "there"
             )
+    yield from _local_reads(plan)
+
+
+def _local_reads(plan: Plan) -> Iterator[Finding]:
+    """Files beside the notebook that cells read, unless the code writes them or knows Kaggle."""
+    text = "\n".join(source for _, source in plan.bundle.code)
+    reads = READS.findall(text)
+    for place, source in () if "kaggle" in text.lower() else plan.bundle.code:
+        for name in dict.fromkeys(READS.findall(source)):
+            here = _is_here(str(plan.metadata.code_file.parent / name))
+            if here and reads.count(name) == text.count(name):
+                yield warning(
+                    f"{place} reads {name}, which stays here: attach it, or the competition that "
+                    "has it, and read it from /kaggle/input"
+                )
 
 
 def _is_here(path: str) -> bool:
@@ -93,19 +111,27 @@ def _is_here(path: str) -> bool:
 
 
 def mounts(plan: Plan) -> Iterator[Finding]:
-    """Inputs that the code looks for only at Kaggle's former mount points."""
+    """Inputs that code looks for at Kaggle's former mount points, or that are not attached."""
     code = [*plan.bundle.code, *plan.bundle.modules]
-    for kind in ("competition", "dataset", "model"):
+    attached = set(MOUNTS)
+    for kind in SOURCES:
         for source in plan.metadata.sources(kind):
             parts = source.split("/")[:2]
+            attached |= set(parts)
             place = next((p for p, text in code if parts[-1] in OLD_MOUNT.findall(text)), None)
             knows = re.compile(rf"\b{kind}s[/'\"]").search
-            if place and not any(knows(text) for _, text in code):  # else it may try both
+            if place and kind != "kernel" and not any(knows(text) for _, text in code):
                 today = "/".join(["/kaggle/input", f"{kind}s", *parts])
                 yield warning(
                     f"{place} reads /kaggle/input/{parts[-1]}, an older mount that some machines "
                     f"no longer have: Kaggle mounts it at {today}"
                 )
+    for place, text in plan.bundle.code:
+        for name in sorted({*filter(None, OLD_MOUNT.findall(text))} - attached):
+            yield warning(
+                f"{place} reads /kaggle/input/{name}, but no source of that name is attached: add "
+                "it to the sources in kernel-metadata.json"
+            )
 
 
 def size(plan: Plan) -> Iterator[Finding]:

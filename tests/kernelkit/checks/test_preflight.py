@@ -308,6 +308,28 @@ def test_r_is_refused_by_what_the_file_is(
         findings(repository)
 
 
+def test_a_file_that_code_reads_beside_the_notebook_is_named(repository, notebook_code):
+    (repository.notebook.parent / "train.csv").touch()
+    (repository.notebook.parent / "log.txt").touch()
+    code = "read_csv('train.csv', sep=';')\nopen('log.txt', 'w')\nload('absent.csv')"
+    repository.cells(notebook_code(code))
+    (text,) = warnings_of(repository)
+    assert text.startswith("notebooks/train.ipynb[cell 1] reads train.csv, which stays here:")
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "to_csv('train.csv')\nread_csv('train.csv')",
+        "read_csv('train.csv')\nread_csv('/kaggle/input/competitions/leaves/train.csv')",
+    ],
+)
+def test_a_file_that_code_writes_or_finds_on_kaggle_is_no_trap(repository, notebook_code, code):
+    (repository.notebook.parent / "train.csv").touch()
+    repository.cells(notebook_code(code))
+    assert not warnings_of(repository)
+
+
 SOURCES = {
     "competition_sources": ["leaves"],
     "dataset_sources": ["anna/seeds/3"],
@@ -337,7 +359,6 @@ def test_an_input_at_its_older_place_is_named(repository, notebook_code, path, t
     [
         "open('/kaggle/input/competitions/leaves/train.csv')",
         "root = '/kaggle/input'",
-        "open('/kaggle/input/another/train.csv')",
         "# open('/kaggle/input/leaves/train.csv')",
         "for p in ('/kaggle/input/competitions/leaves', '/kaggle/input/leaves'): print(p)",
         "root = Path('/kaggle/input') / 'competitions' or '/kaggle/input/leaves'",
@@ -347,6 +368,13 @@ def test_code_that_knows_todays_places_is_left_in_peace(repository, notebook_cod
     repository.describe(**SOURCES)
     repository.cells(notebook_code(code))
     assert warnings_of(repository) == []
+
+
+def test_an_input_that_is_not_attached_is_named(repository, notebook_code):
+    repository.describe(**SOURCES)
+    repository.cells(notebook_code("open('/kaggle/input/another/train.csv')"))
+    (text,) = warnings_of(repository)
+    assert "/kaggle/input/another, but no source of that name is attached" in text
 
 
 def test_the_size_is_warned_of_and_refused(repository):
