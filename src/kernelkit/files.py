@@ -1,15 +1,17 @@
-"""Atomic file writes, and lock files that admit one process at a time.
+"""Atomic file writes, objects in JSON files, and lock files that admit one process at a time.
 
 A file is written under a temporary name in the same folder, then renamed. The operating system
 releases a lock when the process that holds it is killed.
 """
 
 import contextlib
+import json
 import os
 import subprocess
 import tempfile
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
+from typing import Any
 
 from kernelkit.errors import StorageError
 
@@ -29,6 +31,14 @@ def make_folder(path: Path) -> Path:
             f"cannot make the folder {path} ({error.strerror}): choose another folder with --output"
         ) from None
     return path
+
+
+def read_object(path: Path) -> dict[str, Any]:
+    """The object in a JSON file; {} where there is none to read."""
+    try:
+        return dict(json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError, RecursionError):
+        return {}
 
 
 def check_folder(path: Path) -> None:

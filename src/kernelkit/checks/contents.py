@@ -1,7 +1,6 @@
 """The checks of a push's contents: parameters, code, size, modules and credentials."""
 
 import ast
-import json
 import re
 import sys
 import warnings
@@ -9,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from kernelkit import machines
+from kernelkit import files, machines
 from kernelkit.checks.findings import Finding, error, warning
 from kernelkit.kaggle_api.client import SOURCES
 from kernelkit.machines import Kind
@@ -22,7 +21,8 @@ from kernelkit.workspace.ledger import Ledger
 
 OUTPUT = "output"  # the parameter with the folder that a run writes to
 WARN_SHARE = 0.8  # of the largest size
-OLD_MOUNT = re.compile(r"(?m)^\s*#.*|(?:/kaggle|\.\.)/input/([\w.-]+)")  # or a comment
+# Matches comments too, without a name; a name that goes on in braces is none.
+OLD_MOUNT = re.compile(r"(?m)^\s*#.*|(?:/kaggle|\.\.)/input/([\w.-]*+(?<=\w))(?![{%])")
 # A call such as pd.read_csv("data/train.csv"), but not open("log.txt", "w").
 READS = re.compile(r"(?:read|load|open)\w*\(\s*[\"']([^\"'\n]+)[\"'](?!\s*,\s*[\"'][wax])")
 MOUNTS = ("competitions", "datasets", "models", "notebooks")  # the folders below /kaggle/input
@@ -294,16 +294,7 @@ def _reported(runs: Path, kind: Kind) -> Iterator[tuple[Any, Any]]:
     for push in reversed(Ledger(runs / LEDGER).of()):
         if push.accelerator == kind:
             folder = Path(push.folder or runs / f"{push.kernel.rpartition('/')[2]}-v{push.version}")
-            manifest = read_object(kit_folder.path(folder, kit_folder.MANIFEST))
+            manifest = kit_folder.read_json(folder, kit_folder.MANIFEST)
             yield manifest.get("python"), manifest.get("modules")
-    facts = read_object(runs / DOCTOR).get("facts") or {}
+    facts = files.read_object(runs / DOCTOR).get("facts") or {}
     yield facts.get(f"{kind}.python"), str(facts.get(f"{kind}.modules") or "").split()
-
-
-def read_object(path: Path) -> dict[str, Any]:
-    """A JSON object; empty if the file is missing or is not one."""
-    try:
-        values = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return values if isinstance(values, dict) else {}

@@ -10,8 +10,8 @@ import re
 
 from packaging.utils import canonicalize_name
 
-from kernelkit import machines
-from kernelkit.checks.contents import lacking, python_seen, read_object
+from kernelkit import files, machines
+from kernelkit.checks.contents import lacking, python_seen
 from kernelkit.datasets.targets import NONE, UNUSABLE, Dataset
 from kernelkit.errors import PreflightError
 from kernelkit.kaggle_api.client import Kaggle
@@ -119,7 +119,7 @@ def for_rehearsal(context: PushContext, plan: Plan) -> None:
     if missing := pip.missing_here(imports, plan.kind, folder):
         names = ", ".join(missing)
         context.events("installs", f"{names}, for this and later rehearsals (once, maybe minutes)")
-        facts = read_object(context.runs / DOCTOR).get("facts") or {}
+        facts = files.read_object(context.runs / DOCTOR).get("facts") or {}
         seen = json.loads(facts.get(f"packages.{plan.kind}") or "{}")
         requirements = pip.install(missing, seen, folder)
         context.events("installed", ", ".join(requirements), folder=str(folder))

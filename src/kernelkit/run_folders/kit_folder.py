@@ -53,10 +53,7 @@ def left_by_run(folder: Path) -> frozenset[str] | None:
 
 def read_json(folder: Path, name: str) -> dict[str, Any]:
     """The object in one of the kit's own JSON files; {} where there is none to read."""
-    try:
-        return dict(json.loads(path(folder, name).read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError, RecursionError):
-        return {}
+    return files.read_object(path(folder, name))
 
 
 class FetchedFiles:
