@@ -67,7 +67,9 @@ def test_views_of_a_split_go_on_with_one_clock(splits, clock, monkeypatch, tmp_p
     monkeypatch.setenv("PETALS_CACHE", str(tmp_path))
     told = []
     model = type(
-        "Model", (), {"compute_dtype": "float32", "layers": [None], "get_weights": lambda self: []}
+        "Model",
+        (),
+        {"compute_dtype": "float32", "output_shape": (None, 2), "get_weights": lambda self: []},
     )()
 
     def run(dataset, tell):

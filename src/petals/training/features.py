@@ -105,8 +105,7 @@ class FeatureExtractor:
         need the same file at the same time, one computes it and the others wait.
         """
         key = [VERSION, self.key, self._weights, folder.fingerprint(), folder.size, views]
-        key += [model.compute_dtype, *(["mirror"] if views > 1 else [])]
-        key += ["depths"] if isinstance(model.layers[-1], keras.layers.Concatenate) else []
+        key += [model.compute_dtype, model.output_shape[-1]]  # the last layer's or several depths'
         key += [level, self.seed, VIEWS_VERSION] if views > 2 else []
         name = hashlib.blake2b(repr(key).encode(), digest_size=12).hexdigest()
         path = kept_folder() / "features" / f"{name}.npy"

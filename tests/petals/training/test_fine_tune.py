@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tensorflow as tf
+from tensorflow import keras
 from tuning import fine_tune
 
 from petals.accelerators import keras_backend
@@ -90,14 +91,16 @@ def test_features_are_stored_by_what_they_depend_on(splits, monkeypatch, tmp_pat
         assert not extract(model, **({"split": splits[1]} | change)).stored
 
 
-def test_features_of_several_depths_are_not_those_of_the_last_layer(splits):
-    last = classifier()
-    depths = build("SmallNet", 32, 3, weights="none", depths=True)
-    depths.backbone.set_weights(last.backbone.get_weights())
-    extracted = [extract(model, splits[1]) for model in (last, depths, last, depths)]
-    assert [each.stored for each in extracted] == [False, False, True, True]
-    widths = [model.features.output_shape[-1] for model in (last, depths)]
-    assert [each.values.shape[-1] for each in extracted] == widths * 2
+def test_features_of_other_layers_of_the_same_weights_are_stored_apart(splits):
+    last = classifier().features
+    joined = keras.layers.Concatenate()
+    twice = keras.Model(last.input, joined([last.output, last.output]))  # as of a class token
+    thrice = keras.Model(last.input, joined([last.output, last.output, last.output]))
+    extracted = [
+        FeatureExtractor(model, "small", CPU)(splits[1]) for model in [last, twice, thrice] * 2
+    ]
+    assert [each.stored for each in extracted] == [False] * 3 + [True] * 3
+    assert [each.values.shape[-1] for each in extracted] == [256, 512, 768] * 2
 
 
 def test_folds_share_the_features_of_their_parts(splits, tmp_path, monkeypatch):
