@@ -23,24 +23,25 @@ def versions() -> dict[str, str]:
     JAX's, and its TPU compiler's (libtpu), where the run has imported JAX; on Kaggle the commit of
     its image.
     """
-    keras_version = keras.version() if hasattr(keras, "version") else metadata.version("tf_keras")
+    keras_version = keras.version() if hasattr(keras, "version") else installed("tf_keras")
     compilers = [name for name in ("jax", "libtpu") if "jax" in sys.modules and find_spec(name)]
     return {
-        "petals": version(),
+        # A session has no kit installed: the bundle records its version.
+        "petals": os.environ.get("KERNELKIT_PROJECT_VERSION") or installed(DISTRIBUTION),
         "tensorflow": tf.__version__,
         "keras": keras_version,
         "numpy": np.__version__,
         "python": platform.python_version(),
-        **{name: metadata.version(name) for name in compilers},
+        **{name: installed(name) for name in compilers},
         **({"image": IMAGE.read_text().strip()} if IMAGE.is_file() else {}),
     }
 
 
-def version() -> str:
-    """The kit's version: the bundle's record comes first, as no kit is installed in a session."""
+def installed(distribution: str) -> str:
+    """The version of a distribution, "unknown" if none of that name is installed."""
     try:
-        return os.environ.get("KERNELKIT_PROJECT_VERSION") or metadata.version(DISTRIBUTION)
-    except metadata.PackageNotFoundError:  # it runs from its sources
+        return metadata.version(distribution)
+    except metadata.PackageNotFoundError:
         return "unknown"
 
 
