@@ -102,7 +102,18 @@ def foreign(folder):
     (folder / "metrics.json").write_text(json.dumps({"score": 3}))
 
 
-@pytest.mark.parametrize("damage", [no_file, cut_short, half_json, no_numbers, foreign])
+def listed(folder):
+    (folder / "metrics.json").write_text("[]")
+
+
+def unparametrised(folder):
+    metrics = json.loads((folder / "metrics.json").read_text()) | {"parameters": []}
+    (folder / "metrics.json").write_text(json.dumps(metrics))
+
+
+@pytest.mark.parametrize(
+    "damage", [no_file, cut_short, half_json, no_numbers, foreign, listed, unparametrised]
+)
 def test_damaged_runs_are_left_out_by_name(write_run, glob, damage):
     write_run("good")
     damage(write_run("bad"))
