@@ -65,7 +65,7 @@ class Answers:
         """The first photos with their likeliest classes."""
         captions = [
             "\n".join(f"{class_} {100 * probability:.0f} %" for class_, probability in likeliest)
-            for _, likeliest in self._likeliest(top)
+            for _, (_, likeliest) in zip(self.images, self._likeliest(top), strict=False)
         ]
         return gallery(self.images, captions, overall="Photos, each below its likeliest classes.")
 

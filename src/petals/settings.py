@@ -83,10 +83,7 @@ def _problems(values: Mapping[str, Any]) -> Iterator[str]:
         )
     if fine_tune != "none":
         if not values["epochs"]:
-            yield (
-                f"fine_tune={fine_tune} with epochs=0 fine-tunes nothing: set epochs to 1 or more, "
-                "or fine_tune=none"
-            )
+            yield f"fine_tune={fine_tune} with epochs=0 fine-tunes nothing: set epochs to 1 or more"
         if values["mix"] != "none" and values["batch_size"] % 2:
             yield (
                 f"mix={values['mix']} with batch_size={values['batch_size']}: images are mixed in "

@@ -26,15 +26,17 @@ def model(tmp_path_factory):
     return path
 
 
-def test_a_table_of_answers_has_whole_percents():
+def test_answers_have_whole_percents():
     answers = Answers(
-        np.array(["a/b.jpg"]),
+        np.array(["a/b.jpg", "c.jpg"]),
         ("rose", "iris", "lily"),
-        np.array([[0.2, 0.7, 0.1]]),
+        np.array([[0.2, 0.7, 0.1], [0.8, 0.1, 0.1]]),
         np.zeros((1, 8, 8, 3), np.uint8),
     )
     line = str(answers.table(3)).splitlines()[1]
     assert line == "b.jpg  iris 70 %  rose 20 %, lily 10 %"
+    (photo, *_) = answers.picture(1).axes
+    assert photo.get_title() == "iris 70\u00a0%"
 
 
 def test_a_table_and_a_picture_of_new_photos(model, photos, tmp_path):

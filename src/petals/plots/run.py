@@ -117,8 +117,9 @@ def class_balance(labels: Mapping[str, np.ndarray], names: Sequence[str]) -> Fig
     order = np.argsort(-counts[0], kind="stable")
     for axes, split, count, (colour, *_) in zip(panels.flat, labels, counts, SERIES, strict=False):
         axes.bar(range(len(names)), count[order], width=0.85, color=colour)
-        numbers = f"{count.min():,} to {count.max():,}"
-        plain_axis(axes, f"{split}: {len(names)} classes of {numbers} images", y="images")
+        smallest, largest = f"{count.min():,}", f"{count.max():,}"
+        images = smallest if smallest == largest else f"{smallest} to {largest}"
+        plain_axis(axes, f"{split}: {len(names)} classes of {images} images", y="images")
     name_bars(panels[-1, 0], [names[i] for i in order])
     return figure
 

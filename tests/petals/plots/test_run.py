@@ -102,6 +102,8 @@ def few_classes():
 def test_training_and_validation_are_beside_and_not_on_each_other():
     train, val = few_classes().axes
     assert train.get_title(loc="left").startswith("train: 5 classes of ")
+    (even,) = run.class_balance({"val": np.arange(15) % 5}, CLASSES[:5]).axes
+    assert even.get_title(loc="left") == "val: 5 classes of 3 images"
     assert len(train.patches) == len(val.patches) == 5
 
 
