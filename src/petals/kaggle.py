@@ -3,6 +3,7 @@
 Kaggle ends a session at its limit without warning, so `deadline` leaves a reserve.
 """
 
+import math
 import os
 import time
 from collections.abc import Iterator
@@ -20,8 +21,8 @@ RESERVE = 15.0  # minutes for the session's start, the last scores and the uploa
 RESERVE_SHARE = 0.2  # of a short session
 
 
-def deadline(time_limit: float, kind: str) -> float | None:
-    """The `time.monotonic()` at which training has to stop, None for never.
+def deadline(time_limit: float, kind: str) -> float:
+    """The `time.monotonic()` at which training has to stop, infinite for never.
 
     `time_limit`: minutes from now, 0 = none; `kind` of the accelerator: Kaggle's cap for it applies
     unless a bundle names the session's length. Setting the system's clock changes nothing.
@@ -31,7 +32,7 @@ def deadline(time_limit: float, kind: str) -> float | None:
     if minutes:
         began = float(os.environ.setdefault(BEGAN, str(time.monotonic())))
         ends.append(began + 60 * (minutes - min(RESERVE, RESERVE_SHARE * minutes)))
-    return min(ends, default=None)
+    return min(ends, default=math.inf)
 
 
 def on_kaggle() -> bool:
@@ -71,20 +72,10 @@ def cache_folder() -> Path:
     return Path(os.environ.get(CACHE, base / "petals"))
 
 
-def find_file(name: str) -> Path | None:
-    """A file of that name in any attached dataset, model or notebook output."""
-    return next(iter(find_files(name)), None)
-
-
-def find_files(name: str) -> list[Path]:
-    """The files of that name in attached datasets, models and notebook outputs, nearest first."""
-    folders = folders_below(mounts(), SEARCH_DEPTH + 2)
-    return [folder / name for folder in folders if (folder / name).is_file()]
-
-
-def find_folders(name: str) -> list[Path]:
-    """The folders of that name in attached datasets and notebook outputs, nearest first."""
-    return [f for f in folders_below(mounts(), SEARCH_DEPTH + 2) if f.name == name]
+def attached(name: str) -> list[Path]:
+    """Files and folders of that name in attached datasets, models and outputs, nearest first."""
+    places = (folder / name for folder in folders_below(mounts(), SEARCH_DEPTH + 2))
+    return [place for place in places if place.exists()]
 
 
 def folders_below(root: Path, depth: int) -> Iterator[Path]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from petals.accelerators import cluster
-from petals.kaggle import KEPT, find_folders, kept_folder
+from petals.kaggle import KEPT, attached, kept_folder
 
 FOLDER = "compiled"
 PHASES = {
@@ -64,7 +64,7 @@ def keep(run: str | Path) -> int:
     alone = cluster.here().count == 1 and not os.environ.get(KEPT)
     folder = (Path(run) if alone else kept_folder()) / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
-    for place in find_folders(FOLDER):
+    for place in attached(FOLDER):
         for program in place.iterdir():
             if program.is_file() and not (folder / program.name).exists():
                 shutil.copyfile(program, folder / program.name)

@@ -17,7 +17,7 @@ from tensorflow import keras
 
 from petals import storage
 from petals.errors import WeightsError
-from petals.kaggle import find_file, mounts, on_kaggle
+from petals.kaggle import attached, mounts, on_kaggle
 from petals.models import saved
 
 IMAGENET_MEAN = (0.485, 0.456, 0.406)
@@ -197,8 +197,8 @@ class Weights:
         """
         if weights not in NOT_FILES:
             path = Path(weights).expanduser()
-            attached = find_file(weights) if path.name == weights and not path.is_file() else None
-            return cls(backbone, "file", attached or path)
+            inputs = attached(weights) if path.name == weights and not path.is_file() else []
+            return cls(backbone, "file", next(iter(inputs), path))
         names = backbone.weights_files(size)
         if not names and not backbone.preset and weights != "none":
             if weights == "imagenet":
@@ -260,7 +260,7 @@ def find_local_file(name: str) -> Path | None:
     if not name or Path(name).name != name:
         return None
     local = (Path(folder).expanduser() / name for folder in LOCAL_FOLDERS)
-    return next((path for path in local if path.is_file()), None) or find_file(name)
+    return next((path for path in (*local, *attached(name)) if path.is_file()), None)
 
 
 def load_file(network: keras.Model, path: Path, name: str) -> None:

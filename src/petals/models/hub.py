@@ -16,7 +16,7 @@ import numpy as np
 from tensorflow import keras
 
 from petals.errors import SettingError, WeightsError
-from petals.kaggle import find_folders, mounts
+from petals.kaggle import attached, mounts
 from petals.models.backbones import HUB, Backbone
 
 CONFIG = "config.json"  # the file that identifies a preset's folder
@@ -109,7 +109,9 @@ def folder_of(preset: str) -> Path | None:
     for place in (Path(preset).expanduser(), mounts() / "models" / preset):
         if (place / CONFIG).is_file():
             return place
-    return next((p for p in find_folders(Path(preset).name) if (p / CONFIG).is_file()), None)
+    return next(
+        (place for place in attached(Path(preset).name) if (place / CONFIG).is_file()), None
+    )
 
 
 def _package() -> Any:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from petals.errors import WeightsError
-from petals.kaggle import find_files, mounts, on_kaggle, runs_folder
+from petals.kaggle import attached, mounts, on_kaggle, runs_folder
 from petals.models import saved
 from petals.models.backbones import find_local_file
 from petals.models.build import Classifier, build
@@ -29,7 +29,7 @@ def find_model(model: str = AUTO) -> Path:
         return path
     here = [path for depth in HOME for path in sorted(runs_folder().glob(f"{depth}/{FILE}"))]
     scored = []
-    for path in find_files(FILE) if on_kaggle() else here:
+    for path in attached(FILE) if on_kaggle() else here:
         try:
             scored.append((saved.read_card(path)[0].score, path))
         except WeightsError as error:

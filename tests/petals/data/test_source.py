@@ -7,7 +7,7 @@ import pytest
 from petals.data import shards
 from petals.data.source import Source, find_source
 from petals.errors import DataError
-from petals.kaggle import find_file
+from petals.kaggle import attached
 from petals.prepare import synthetic
 
 
@@ -172,5 +172,5 @@ def test_files_are_found_deep_in_attached_models(mounts):
     place = mounts / "models" / "owner" / "model" / "keras" / "default" / "2"
     place.mkdir(parents=True)
     (place / "vgg16.h5").write_text("")
-    assert find_file("vgg16.h5") == place / "vgg16.h5"
-    assert find_file("vgg19.h5") is None
+    assert attached("vgg16.h5") == [place / "vgg16.h5"]
+    assert attached("vgg19.h5") == []
