@@ -56,18 +56,15 @@ def build(
     size: int,
     num_classes: int,
     *,
-    weights: str = "auto",
     dropout: float = 0.0,
-    depths: bool = False,
-    hub_config: Mapping[str, Any] | None = None,
+    **options: Any,
 ) -> Classifier:
-    """A classifier on a backbone, as 02_train builds it; the arguments of `build_features`.
+    """A classifier on a backbone, as 02_train builds it.
 
-    `dropout` in [0, 1) is applied to the features. The softmax is float32 under every dtype policy.
+    `dropout` in [0, 1) is applied to the features; `options`: of `build_features`. The softmax is
+    float32 under every dtype policy.
     """
-    features, backbone = build_features(
-        name, size, weights=weights, depths=depths, hub_config=hub_config
-    )
+    features, backbone = build_features(name, size, **options)
     x = keras.layers.Dropout(dropout, name="dropout")(features.output)
     outputs = keras.layers.Dense(num_classes, activation="softmax", dtype="float32", name=HEAD)(x)
     model = keras.Model(features.input, outputs, name="classifier")

@@ -1,6 +1,6 @@
 """A trained classifier as a file that every Keras reads: weights by layer, not by position.
 
-HDF5: attributes `format`, `version`, `model`, `classes`; datasets `backbone/<layer>/<n>` and
+HDF5: attributes `format`, `version`, `model`; datasets `backbone/<layer>/<n>` and
 `head/<n>`, float32, and `card`, JSON. The key of a layer is the name that keras.applications gives
 it. Keras numbers the other layers continuously across models, so their key is their position among
 the layers of their kind. A head that was trained alone is stored without its backbone, whose
@@ -44,10 +44,7 @@ def save(
     A file without `card` is enough for `load`, but cannot be used by itself.
     """
     with storage.replacing(path) as part, h5py.File(part, "w") as file:
-        classes = classifier.head.units
-        file.attrs.update(
-            {"format": FORMAT, "version": VERSION, "model": classifier.name, "classes": classes}
-        )
+        file.attrs.update({"format": FORMAT, "version": VERSION, "model": classifier.name})
         if card:
             file[CARD] = card.as_json()
         network = classifier.backbone if backbone else None
@@ -62,12 +59,6 @@ def load(classifier: Classifier, path: str | Path) -> None:
     one of another version.
     """
     with _opened(Path(path)) as file:
-        classes = int(file.attrs["classes"])
-        if classes != classifier.head.units:
-            raise WeightsError(
-                f"{path} knows {classes} classes, this classifier {classifier.head.units}: give "
-                "the file as weights=FILE to load its backbone only"
-            )
         network = classifier.backbone if "backbone" in file else None
         _fill(file, path, classifier.name, _variables(network, classifier.head))
 
