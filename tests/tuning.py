@@ -24,7 +24,7 @@ def fine_tune(
 
     `splits`: train and val; `labels`: of val; `batches`, `rates`, `phase`: as in the notebook.
     """
-    model, training = classifier.model, training or Training(say=lambda line: None)
+    model, training = classifier.model, training or Training()
     trained = model if augment is None else augmenting(model, augment)
     compile_model(trained, rates, **compiling)
     watch = Epochs(phase, training, labels, lambda: predict(model, splits[1], phase.batch_size))

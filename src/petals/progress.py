@@ -9,28 +9,6 @@ from typing import TextIO
 ShowProgress = Callable[[str, int, int], None]  # what is done, units done, units in all
 
 
-class ProgressLine:
-    """Lines that stay, and a live line: overwritten if a person watches, otherwise a new line."""
-
-    def __init__(self, stream: TextIO | None = None) -> None:
-        self.stream = stream or sys.stdout
-        self.in_place = self.stream.isatty() or (stream is None and in_open_notebook())
-        self._width = 0  # characters of the line on the screen
-
-    def move(self, line: str) -> None:
-        """Show the line until the next one replaces it."""
-        # Jupyter returns to the start of the line without erasing it: blanks cover the old one.
-        self.stream.write(f"\r{line:<{self._width}}" if self.in_place else f"{line}\n")
-        self.stream.flush()
-        self._width = len(line) if self.in_place else 0
-
-    def stay(self, line: str) -> None:
-        """Show the line permanently, instead of the live one."""
-        self.stream.write(f"\r{line:<{self._width}}\n" if self._width else f"{line}\n")
-        self.stream.flush()
-        self._width = 0
-
-
 class Progress:
     """Shows the progress of a step and its remaining time: call it with (what, done, total).
 
@@ -40,10 +18,12 @@ class Progress:
     """
 
     def __init__(self, every: float = 5.0, stream: TextIO | None = None) -> None:
-        self._line = ProgressLine(stream)
-        self.every = 0.2 if self._line.in_place else every
+        self.stream = stream or sys.stdout
+        self.in_place = self.stream.isatty() or (stream is None and in_open_notebook())
+        self.every = 0.2 if self.in_place else every
         self._what, self._done, self._total = "", 0, 0
         self._begun, self._first, self._written = 0.0, 0, 0.0
+        self._width = 0  # characters of the line that will be overwritten
 
     def __call__(self, what: str, done: int, total: int) -> None:
         """`done` of the `total` units of `what` are finished.
@@ -59,20 +39,36 @@ class Progress:
         self._done = done
         if done < total and now - self._written < self.every:
             return
-        line, elapsed = f"  {what} {done:,} of {total:,}", now - self._begun
-        if done > self._first and elapsed:
-            rate = (done - self._first) / elapsed
-            line += f"  {rate:,.0f} a second  {time_left((total - done) / rate)}"
-        if done < total:
-            self._line.move(line)
-        elif self._line.in_place or self._written > self._begun:
-            self._line.stay(line)
+        rate = self._rate(done)
+        line = f"  {what} {done:,} of {total:,}{f'  {rate:,.0f} a second' if rate else ''}"
+        line += self.time_left(done)
+        if done == total and (self.in_place or self._written > self._begun):
+            self.stay(line)
+        elif done < total:
+            # Jupyter returns to the start of the line without erasing it: blanks cover the old one.
+            self._write(f"\r{line:<{self._width}}" if self.in_place else f"{line}\n")
+            self._width = len(line) if self.in_place else 0
         self._written = now
 
+    def stay(self, line: str) -> None:
+        """Print a line that is not overwritten, in place of the one that would be."""
+        self._write(f"\r{line:<{self._width}}\n" if self._width else f"{line}\n")
+        self._width = 0
 
-def time_left(seconds: float) -> str:
-    """Seconds as `1:05 left`."""
-    return f"{int(seconds // 60)}:{int(seconds % 60):02d} left"
+    def time_left(self, done: int) -> str:
+        """`  1:05 left` at the pace of the step so far; "" while that is unknown."""
+        rate = self._rate(done)
+        seconds = int((self._total - done) / rate) if rate else 0
+        return f"  {seconds // 60}:{seconds % 60:02d} left" if rate else ""
+
+    def _rate(self, done: int) -> float:
+        """Units a second since the step's first call, 0 while that is unknown."""
+        elapsed = time.monotonic() - self._begun
+        return (done - self._first) / elapsed if self._total and elapsed else 0.0
+
+    def _write(self, text: str) -> None:
+        self.stream.write(text)
+        self.stream.flush()
 
 
 def in_open_notebook() -> bool:

@@ -101,7 +101,7 @@ def _trained(
         on_device=on_device,
         deterministic=device.on_cpu,
     ).dataset()
-    training = Training(say=lambda line: None)
+    training = Training()
     phase, labels = Phase("fine-tune", epochs, steps, batch), held.labels_and_ids()[0]
     watch = Epochs(phase, training, labels, lambda: predict(model, held, batch))
     trained.fit(

@@ -213,7 +213,7 @@ class _Measured:
         held = self.folds[fold]
         train, val = part(~held), part(held)
         set_seed(0)
-        begun, training = time.process_time(), Training(say=lambda line: None)
+        begun, training = time.process_time(), Training()
         if head == "logistic":
             fit_head(classifier, train, val, training)
         else:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from sklearn.utils.extmath import softmax
 
 BINS = 15  # equally wide bins of the confidence, as in Guo et al.
 RANGE = (0.05, 20.0)  # the range of temperatures
@@ -75,23 +76,18 @@ def fit_temperature(
     low, high = 1 / RANGE[1], 1 / RANGE[0]
     for _ in range(_STEPS):
         scale = (low + high) / 2
-        expected = (_softmax(scale * logits) * logits).sum(axis=1).mean()
+        expected = (softmax(scale * logits) * logits).sum(axis=1).mean()
         low, high = (low, scale) if expected > aim else (scale, high)
     return float(2 / (low + high))
 
 
 def calibrated(probabilities: np.ndarray, temperature: float) -> np.ndarray:
     """float32 (n, classes) probabilities whose logits are divided by the temperature."""
-    return _softmax(_logits(probabilities) / temperature).astype(np.float32)
+    return softmax(_logits(probabilities) / temperature).astype(np.float32)
 
 
 def _logits(probabilities: np.ndarray) -> np.ndarray:
     return np.log(np.clip(probabilities.astype(np.float64), _TINY, 1))
-
-
-def _softmax(logits: np.ndarray) -> np.ndarray:
-    exponents = np.exp(logits - logits.max(axis=1, keepdims=True))
-    return exponents / exponents.sum(axis=1, keepdims=True)
 
 
 @dataclass(frozen=True)

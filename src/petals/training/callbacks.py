@@ -1,7 +1,7 @@
 """The work around the steps of an epoch: scores, the best weights, checkpoints, the deadline.
 
 `Phase` describes a phase, `Training` has what the phases of a run share. `Epochs` is the callback
-that Keras's `fit` calls; `_Lines` prints its progress.
+that Keras's `fit` calls.
 """
 
 import math
@@ -18,7 +18,7 @@ from petals.accelerators import cluster
 from petals.data import pipeline
 from petals.data.shards import Split
 from petals.evaluation.metrics import Scores
-from petals.progress import ProgressLine, time_left
+from petals.progress import Progress
 from petals.training import checkpoints
 from petals.training.checkpoints import Checkpoints
 
@@ -34,16 +34,13 @@ class Training:
     """What the phases of a run share: its history, its checkpoints and its deadline.
 
     `history` holds the rows of `history.csv`; `record` gets all of them after each epoch.
-    `deadline`: a `time.monotonic()` after which no further step begins. `say` gets every line;
-    without it they are printed, and if a person watches, a line within an epoch overwrites the
-    previous one.
+    `deadline`: a `time.monotonic()` after which no further step begins.
     """
 
     history: list[dict[str, Any]] = field(default_factory=list)
     record: Callable[[list[dict[str, Any]]], None] = lambda rows: None
     checkpoints: Checkpoints | None = None
-    deadline: float | None = None
-    say: Callable[[str], None] | None = None
+    deadline: float = math.inf
 
     def add_epoch(self, before: Mapping[str, Any], val: Scores, **after: Any) -> dict[str, Any]:
         """Append a row to the history, record it and return it.
@@ -89,13 +86,11 @@ class Epochs(keras.callbacks.Callback):
         self.phase, self.training, self.labels, self.predict = phase, training, labels, predict
         self.best_f1, self.stopped = -1.0, ""
         self.begin = 0  # the first step of the phase in this process
-        self._partial: Mapping[
-            str, float
-        ] = {}  # means over the steps of an earlier process's epoch
+        # Means over the steps that an earlier process took of the epoch.
+        self._partial: Mapping[str, float] = {}
         self._best: list[np.ndarray] = []
-        self._lines = _Lines(phase, training.say)
-        end = training.deadline
-        self._deadline = math.inf if end is None else cluster.broadcast_scalar(end)
+        self._progress = Progress(LOG_EVERY)
+        self._deadline = cluster.broadcast_scalar(training.deadline)
         self._saved, self._saving = _now(), 0.0  # when, and how many seconds it took
 
     def resume(self, model: keras.Model) -> None:
@@ -119,11 +114,11 @@ class Epochs(keras.callbacks.Callback):
         if step < self.phase.epochs * steps and not self.stopped:  # in the stretch before
             yield step, self.phase.epochs, steps
 
-    def on_epoch_begin(self, epoch: int, logs: dict | None = None) -> None:
+    def on_epoch_begin(self, epoch: int, logs: Mapping[str, Any] | None = None) -> None:
         self._epoch, self._epoch_begun, self._done = epoch, _now(), 0
         self._before = max(self.begin - epoch * self.phase.steps, 0)  # by an earlier process
 
-    def on_train_batch_end(self, batch: int, logs: dict | None = None) -> None:
+    def on_train_batch_end(self, batch: int, logs: Mapping[str, Any]) -> None:
         self._done = batch + 1
         step, last = self._before + self._done, self.phase.steps
         if self._done % (AGREE_EVERY if cluster.here().count > 1 else 1) and step < last:
@@ -134,9 +129,11 @@ class Epochs(keras.callbacks.Callback):
             self.stopped, self.model.stop_training = OUT_OF_TIME, True
         if step < last and (late or now - self._saved > SAVE_EVERY):
             self._save(step, self._means(logs))
-        self._lines.step(self._epoch, step, now)
+        done, images = self._epoch * last + step, self.phase.batch_size
+        if done < (steps := self.phase.epochs * last):
+            self._progress(f"{self.phase.name}: {self.phase.reads}", done * images, steps * images)
 
-    def on_epoch_end(self, epoch: int, logs: dict | None = None) -> None:
+    def on_epoch_end(self, epoch: int, logs: Mapping[str, Any]) -> None:
         trained = _now() - self._epoch_begun
         scores = Scores.of(self.labels, self.predict())
         rate = self.model.optimizer.learning_rate
@@ -150,7 +147,7 @@ class Epochs(keras.callbacks.Callback):
         )
         if scores.macro_f1 > self.best_f1:
             self.best_f1, self._best = scores.macro_f1, self.model.get_weights()
-        self._lines.end(row, speed)
+        self._print(row, speed)
         self._partial = {}
         if self._before + self._done < self.phase.steps:
             return  # the epoch was interrupted: its checkpoint was saved at that step
@@ -163,16 +160,25 @@ class Epochs(keras.callbacks.Callback):
         if self._best:
             model.set_weights(self._best)
         if self.stopped:
-            self._lines.stay(f"  {self.phase.name}: stopped early ({self.stopped})")
+            self._progress.stay(f"  {self.phase.name}: stopped early ({self.stopped})")
 
-    def _means(self, logs: Mapping[str, Any] | None) -> dict[str, float]:
+    def _print(self, row: Mapping[str, Any], speed: float) -> None:
+        done, epochs = row["epoch"], self.phase.epochs
+        if epochs > 20 and done % 5 and done != epochs and row["seconds"] < 1:
+            return  # if there are many short epochs, every fifth gets a line
+        left = self._progress.time_left(done * self.phase.steps * self.phase.batch_size)
+        self._progress.stay(
+            f"  {self.phase.name} {done}/{epochs}  loss {row['loss']:.3f}  "
+            f"val loss {row['val_loss']:.3f}  macro F1 {row['val_macro_f1']:.4f}  "
+            f"{speed:,.0f} {self.phase.reads}/s{left}"
+        )
+
+    def _means(self, logs: Mapping[str, Any]) -> dict[str, float]:
         """Loss and accuracy over the epoch so far, including an earlier process's part of it."""
         means = {}
         for name in ("loss", "accuracy"):
-            own = float((logs or {}).get(name, math.nan))
-            earlier = self._partial.get(name, 0.0)
-            total = own * self._done + earlier * self._before
-            means[name] = total / max(self._before + self._done, 1)
+            total = float(logs[name]) * self._done + self._partial.get(name, 0.0) * self._before
+            means[name] = total / (self._before + self._done)
         return means
 
     def _save(self, step: int, partial: dict[str, float]) -> None:
@@ -189,45 +195,6 @@ class Epochs(keras.callbacks.Callback):
         )
         self._saved = _now()
         self._saving = self._saved - begun
-
-
-class _Lines:
-    """The lines that a phase prints: one for each epoch, and a live line within it."""
-
-    def __init__(self, phase: Phase, say: Callable[[str], None] | None) -> None:
-        line = ProgressLine()
-        self.phase, self.stay, self._move = phase, say or line.stay, say or line.move
-        self._every = 0.5 if line.in_place else LOG_EVERY
-        self._printed, self._first_step = _now(), 0
-
-    def step(self, epoch: int, step: int, now: float) -> None:
-        """Print the remaining time of the phase, if a line is due."""
-        steps = self.phase.steps
-        if not self._first_step:  # what came before it includes compiling
-            self._first_step, self._first_ended = epoch * steps + step, now
-        if now - self._printed > self._every and step < steps:
-            self._printed = now
-            left = self._left(epoch * steps + step)
-            self._move(
-                f"  {self.phase.name} {epoch + 1}/{self.phase.epochs}: step {step} of {steps}{left}"
-            )
-
-    def end(self, row: Mapping[str, Any], speed: float) -> None:
-        """Print an epoch's scores."""
-        done, epochs = row["epoch"], self.phase.epochs
-        if epochs > 20 and done % 5 and done != epochs and row["seconds"] < 1:
-            return  # if there are many short epochs, every fifth gets a line
-        self._printed = _now()
-        self.stay(
-            f"  {self.phase.name} {done}/{epochs}  loss {row['loss']:.3f}  "
-            f"val loss {row['val_loss']:.3f}  macro F1 {row['val_macro_f1']:.4f}  "
-            f"{speed:,.0f} {self.phase.reads}/s{self._left(done * self.phase.steps)}"
-        )
-
-    def _left(self, step: int) -> str:
-        """The remaining time, by the pace since the first step, which includes the scoring."""
-        done, remaining = step - self._first_step, self.phase.epochs * self.phase.steps - step
-        return f"  {time_left((_now() - self._first_ended) / done * remaining)}" if done else ""
 
 
 @contextmanager

@@ -14,7 +14,7 @@ import json
 import shutil
 import time
 import zipfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -25,7 +25,7 @@ from tensorflow import keras
 from petals import storage
 from petals.accelerators import cluster, keras_backend
 from petals.errors import CheckpointError, StorageError
-from petals.kaggle import find_folders, mounts
+from petals.kaggle import attached, mounts
 
 FOLDER = "checkpoints"
 SETTINGS = "settings.json"
@@ -58,29 +58,21 @@ class Checkpoint:
 class Checkpoints:
     """The checkpoints of one run, which resumes from `newest`."""
 
-    def __init__(
-        self,
-        run: str | Path,
-        settings: Mapping[str, Any],
-        resume: str = "auto",
-        say: Callable[[str], None] = print,
-    ) -> None:
+    def __init__(self, run: str | Path, settings: Mapping[str, Any], resume: str = "auto") -> None:
         """`settings`: JSON values; a run resumes only from a checkpoint with the same settings.
 
-        `resume`: "auto" searches the run's folder, then attached outputs; "never" does not search;
-        a path must have a checkpoint with the same settings, or `CheckpointError` is raised.
+        `resume`: "auto" searches the run's folder and attached outputs; "never" does not search; a
+        path must have a checkpoint with the same settings, or `CheckpointError` is raised.
         """
         self.settings = {name: value for name, value in settings.items() if name not in FREE}
         text = json.dumps(self.settings, sort_keys=True)
         self.digest = hashlib.blake2b(text.encode(), digest_size=6).hexdigest()
         self.folder = Path(run) / FOLDER / self.digest
-        self.say, self._begun = say, time.monotonic()
-        self.newest = Checkpoint()
+        self._begun, self.newest = time.monotonic(), Checkpoint()
         for part in self.folder.glob(".*.part.npz"):  # left by a process that was killed
             part.unlink(missing_ok=True)
         if resume != "never" and cluster.here().first:
-            automatic = resume == "auto"
-            self.newest = self._search() if automatic else self._explicit(Path(resume).expanduser())
+            self.newest = self._find(resume)
         if cluster.here().count > 1:  # the hosts need not share a disk
             file = io.BytesIO()
             _write(file, self.newest)
@@ -102,7 +94,7 @@ class Checkpoints:
             with storage.replacing(path) as part:
                 _write(part, Checkpoint(phase, step, arrays, **facts))
         except StorageError as error:
-            self.say(f"  no checkpoint of step {step} is kept, an earlier one stays: {error}")
+            print(f"  no checkpoint of step {step} is kept, an earlier one stays: {error}")
             return
         for old in sorted(self.folder.glob("[0-9]*.npz"))[:-KEPT]:
             old.unlink(missing_ok=True)
@@ -113,42 +105,38 @@ class Checkpoints:
         if self.folder.parent.is_dir() and not any(self.folder.parent.iterdir()):
             self.folder.parent.rmdir()
 
-    def _search(self) -> Checkpoint:
-        places = [self.folder.parent, *find_folders(FOLDER)]
-        files = [path for place in places for path in place.glob(f"{self.digest}/[0-9]*.npz")]
+    def _find(self, resume: str) -> Checkpoint:
+        """The newest checkpoint of the same settings that can be read."""
+        automatic = resume == "auto"
+        own = [self.folder.parent, *attached(FOLDER)]
+        files: list[Path] = []
+        for place in own if automatic else [Path(resume).expanduser()]:
+            files += [place] if place.is_file() else place.rglob("[0-9]*.npz")
+        problems = []
         for path in sorted(files, key=lambda path: path.name, reverse=True):
+            if path.parent.name != self.digest:
+                continue
             try:
                 checkpoint = _read(path)
             except CheckpointError as error:
-                self.say(f"{error}: trying an earlier checkpoint")
+                problems.append(str(error))
             else:
-                self.say(f"resuming from {path}: {checkpoint.phase}, step {checkpoint.step}")
+                newest = f"resuming from {path}: {checkpoint.phase}, step {checkpoint.step}"
+                print(*problems, newest, sep="\n")
                 return checkpoint
-        for file in (file for place in places for file in sorted(place.glob(f"*/{SETTINGS}"))):
-            if file.parent.name != self.digest:
-                self.say(
-                    f"{file.parent} belongs to a run with other settings "
-                    f"({self._difference(file.parent)}): the folder is left as it is, and training "
-                    "starts anew"
-                )
-        if (mounts() / "notebooks").is_dir() and not files:
-            self.say(
-                "the attached outputs hold no checkpoint with these settings: training starts anew"
-            )
+        for folder in sorted({path.parent for path in files}):
+            if folder.name != self.digest and (folder / SETTINGS).is_file():
+                why = self._difference(folder)
+                problems.append(f"{folder} belongs to a run with other settings ({why})")
+        if not problems and (not automatic or (mounts() / "notebooks").is_dir()):
+            searched = "the attached outputs" if automatic else resume
+            problems.append(f"no checkpoint in {searched}")
+        if not automatic:
+            remedy = "give a checkpoint of the same settings, or resume='never'"
+            raise CheckpointError(f"resume: {'; '.join(problems)}: {remedy}")
+        for problem in problems:
+            print(f"{problem}: training starts anew")
         return Checkpoint()
-
-    def _explicit(self, path: Path) -> Checkpoint:
-        files = [path] if path.is_file() else sorted(path.rglob("*.npz"), key=lambda p: p.name)
-        files = [file for file in files if (file.parent / SETTINGS).is_file()]
-        if not files:
-            raise CheckpointError(f"resume: no checkpoint at {path}")
-        fitting = [file for file in files if file.parent.name == self.digest]
-        if not fitting:
-            raise CheckpointError(
-                f"resume: {path} belongs to a run with other settings "
-                f"({self._difference(files[-1].parent)}): give the same settings, or resume='never'"
-            )
-        return _read(fitting[-1])
 
     def _difference(self, folder: Path) -> str:
         try:

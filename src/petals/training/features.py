@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 from filelock import FileLock
+from sklearn.utils.extmath import softmax
 from tensorflow import keras
 
 from petals import storage
@@ -219,9 +220,5 @@ def apply_head(head: Any, features: Features) -> np.ndarray:
     `head`: a layer or a model whose weights are a kernel and a bias.
     """
     kernel, bias = head.get_weights()
-    views = []
-    for values in np.moveaxis(features.values, 1, 0):
-        logits = values @ kernel + bias
-        exponents = np.exp(logits - logits.max(axis=1, keepdims=True))
-        views.append(exponents / exponents.sum(axis=1, keepdims=True))
+    views = [softmax(values @ kernel + bias) for values in np.moveaxis(features.values, 1, 0)]
     return np.asarray(np.mean(views, axis=0, dtype=np.float32))

@@ -14,6 +14,7 @@ import warnings
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
+from sklearn.utils.extmath import softmax
 from threadpoolctl import threadpool_limits
 
 from petals.accelerators import cluster
@@ -35,7 +36,6 @@ LARGE = 1e9
 CHOOSING, FITTING = 1e-3, 1e-4
 ITERATIONS = 300
 ABSENT = -30.0  # the logit of a class without training photos
-LEAST = 1e-7  # smaller probabilities are clipped, because log loss is unbounded
 
 
 @cluster.local_devices_only
@@ -78,7 +78,7 @@ def fit_head(
         seconds=seconds,
         images_per_second=None,  # a solver's iterations read no images
     )
-    (training.say or print)(
+    print(
         f"  head: C {strength:g}, best of {len(losses)}, {iterations} iterations, {seconds:.0f} s  "
         f"loss {fit.loss:.3f}  val loss {scores.loss:.3f}  macro F1 {scores.macro_f1:.4f}"
     )
@@ -103,7 +103,7 @@ def soften(classifier: Classifier, train: Features, label_smoothing: float) -> f
 
 
 def _held_out(
-    whole: _Regression, values: np.ndarray, labels: np.ndarray, seed: int, deadline: float | None
+    whole: _Regression, values: np.ndarray, labels: np.ndarray, seed: int, deadline: float
 ) -> dict[float, float]:
     """{C: mean held-out log loss} for each C that was tried in every fold.
 
@@ -115,24 +115,18 @@ def _held_out(
     for held in folds:
         if held.all() or not held.any():
             continue
-        best, regression = (
-            np.inf,
-            _Regression(values[~held], labels[~held], whole.classes, CHOOSING),
-        )
+        regression = _Regression(values[~held], labels[~held], whole.classes, CHOOSING)
+        best = np.inf
         for strength in STRENGTHS:
-            if deadline is not None and time.monotonic() > deadline:
+            if time.monotonic() > deadline:
                 break
             kernel, bias, _ = regression.fit(strength)
-            whole.start = regression
-            logits = values[held, 0] @ kernel + bias
-            logits = logits - logits.max(axis=1, keepdims=True)
-            right = logits[np.arange(len(logits)), labels[held]]
-            right = right - np.log(np.exp(logits).sum(axis=1))
-            loss = float(-np.maximum(right, np.log(LEAST)).mean())
+            loss = Scores.of(labels[held], softmax(values[held, 0] @ kernel + bias)).loss
             losses.setdefault(strength, []).append(loss)
             if loss > best * 1.02:
                 break
             best = min(best, loss)
+        whole.start_from(regression)
     tries = max(map(len, losses.values()), default=0)
     return {c: float(np.mean(each)) for c, each in losses.items() if len(each) == tries}
 
@@ -147,10 +141,7 @@ def stratified_folds(labels: np.ndarray, seed: int) -> list[np.ndarray]:
 
 
 class _Regression:
-    """The regression on features (images, views, width).
-
-    A fit starts from the previous solution, the first one from that of `start`.
-    """
+    """The regression on features (images, views, width); a fit starts from the solution before."""
 
     def __init__(
         self, values: np.ndarray, labels: np.ndarray, classes: int, tolerance: float
@@ -159,7 +150,11 @@ class _Regression:
         self.labels = np.repeat(labels, values.shape[1])
         self.views, self.classes, self.present = values.shape[1], classes, np.unique(labels)
         self.solver = LogisticRegression(max_iter=ITERATIONS, tol=tolerance, warm_start=True)
-        self.start: _Regression | None = None
+
+    def start_from(self, other: _Regression) -> None:
+        """Begin the next fit where another one ended, if it had the same classes."""
+        if np.array_equal(self.present, other.present) and hasattr(other.solver, "coef_"):
+            self.solver.coef_, self.solver.intercept_ = other.solver.coef_, other.solver.intercept_
 
     def fit(self, strength: float) -> tuple[np.ndarray, np.ndarray, int]:
         """(kernel (width, classes), bias (classes,), iterations) of the optimum for this C."""
@@ -168,22 +163,14 @@ class _Regression:
         if len(self.present) == 1:
             bias[self.present] = 0.0
             return kernel, bias, 0
-        if self.start and np.array_equal(self.start.present, self.present):
-            self.solver.coef_, self.solver.intercept_ = self.start.solution
-            self.start = None
         self.solver.set_params(C=strength / self.views)
         threads = None if self.rows.size * self.classes > LARGE else 1
         with warnings.catch_warnings(), threadpool_limits(threads):
             warnings.simplefilter("ignore", ConvergenceWarning)  # the rest would change nothing
             self.solver.fit(self.rows, self.labels)
-        weights, intercepts = self.solution
+        weights, intercepts = self.solver.coef_, self.solver.intercept_
         if len(self.present) == 2:  # of two classes scikit-learn gives the difference
             weights = np.concatenate([-weights, weights]) / 2
             intercepts = np.concatenate([-intercepts, intercepts]) / 2
         kernel[:, self.present], bias[self.present] = weights.T, intercepts
         return kernel, bias, int(np.max(self.solver.n_iter_))
-
-    @property
-    def solution(self) -> tuple[np.ndarray, np.ndarray]:
-        """The solver's own coefficients and intercepts."""
-        return self.solver.coef_, self.solver.intercept_

@@ -66,9 +66,6 @@ def main(dataset: str, out: str, parts: int, dying: int = -1) -> None:
         both = tf.data.Dataset.zip(tuple(part(index, step) for index in range(parts)))
         return both.map(lambda *rows: tuple(tf.concat(part, 0) for part in zip(*rows)))  # noqa: B905
 
-    def say(line: str) -> None:
-        print(line, flush=True)
-
     set_trainable(model, "all", freeze_batch_norm=False)
     steps = train.count // BATCH
 
@@ -80,11 +77,11 @@ def main(dataset: str, out: str, parts: int, dying: int = -1) -> None:
     kept = Checkpoints(run.path, {"parts": parts})
     rates = learning_rates("constant", EPOCHS, steps, learning_rate=2e-3)
     phase = Phase("fine-tune", EPOCHS, steps, BATCH)
-    tuned = Training(kept.newest.history, record, kept, deadline=1e12, say=say)
+    tuned = Training(kept.newest.history, record, kept, deadline=1e12)
     fine_tune(model, batches, (train, val), labels, rates, phase, tuned)
     predicted = predict(model.model, val, BATCH, tta=2)
     extract = FeatureExtractor(model.features, "small", device)
-    features, head = [extract(split) for split in (train, val)], Training(say=say)
+    features, head = [extract(split) for split in (train, val)], Training()
     heads.HEAD_EPOCHS = 2
     train_head(model, *features, HEAD, head)
     run.write_history(tuned.history)

@@ -86,7 +86,7 @@ def main(dataset: str, out: str, name: str, reference: str = "") -> None:
             ).dataset(step)
 
         rates = learning_rates("constant", 1, steps, learning_rate=2e-3)
-        phase, training = Phase("fine-tune", 1, steps, BATCH), Training(say=lambda line: None)
+        phase, training = Phase("fine-tune", 1, steps, BATCH), Training()
         in_it = change if on_device else None
         fine_tune(
             model, batches, (train, val), labels, rates, phase, training, augment=in_it, **settings
@@ -108,7 +108,7 @@ def main(dataset: str, out: str, name: str, reference: str = "") -> None:
     result["features_agree"] = float(
         np.abs(direct[: val.count] - features[1].values[:, 0]).max() / np.abs(direct).max()
     )
-    head = Training(say=lambda line: None)
+    head = Training()
     heads.HEAD_EPOCHS = 3
     plain = {"label_smoothing": 0.0, "weight_decay": 0.0, "seed": 0, "fine_tune": "all"}
     train_head(model, *features, {"dropout": 0.1, **plain}, head)

@@ -1,6 +1,7 @@
 """Cut off and gone on: the same numbers to the bit, and nothing lost to a bad file."""
 
 import json
+import math
 import shutil
 import time
 
@@ -47,12 +48,12 @@ def saved_at_each_step(monkeypatch):
     monkeypatch.setattr(callbacks, "SAVE_EVERY", 0.0)
 
 
-def tune(splits, run, *, cache=True, say=lambda line: None, deadline=None):
+def tune(splits, run, *, cache=True, deadline=math.inf):
     """Fine-tune from the checkpoint there is; returns (history, weights)."""
     set_seed(0)
     model = build("SmallNet", 32, 3, weights="none", dropout=0.3)
     set_trainable(model, "all", freeze_batch_norm=False)
-    kept = Checkpoints(run, {"seed": 0}, say=say)
+    kept = Checkpoints(run, {"seed": 0})
     labels, _ = splits[1].labels_and_ids()
     change = augmentation("light")
     watch = fine_tune(
@@ -64,7 +65,7 @@ def tune(splits, run, *, cache=True, say=lambda line: None, deadline=None):
         labels,
         learning_rates("cosine", EPOCHS, STEPS, learning_rate=3e-3),
         Phase("fine-tune", EPOCHS, STEPS, 10),
-        Training(kept.newest.history, checkpoints=kept, deadline=deadline, say=say),
+        Training(kept.newest.history, checkpoints=kept, deadline=deadline),
         weight_decay=1e-3,
         augment=change,
     )
@@ -82,7 +83,7 @@ def assert_same(one, other):
 
 @pytest.mark.long
 @pytest.mark.parametrize("cache", [True, False])
-def test_cut_off_twice_it_ends_as_one_left_alone(splits, tmp_path, cut_at, cache):
+def test_cut_off_twice_it_ends_as_one_left_alone(splits, tmp_path, cut_at, capsys, cache):
     cut_at(None)
     alone = tune(splits, tmp_path / "alone", cache=cache)
     for step in (3, 10):  # within an epoch, and after the last step of one
@@ -90,9 +91,11 @@ def test_cut_off_twice_it_ends_as_one_left_alone(splits, tmp_path, cut_at, cache
         with pytest.raises(CutOff):
             tune(splits, tmp_path / "cut", cache=cache)
     cut_at(None)
-    message = []
-    assert_same(tune(splits, tmp_path / "cut", say=message.append, cache=cache), alone)
-    assert "fine-tune, step 9" in message[0]  # the tenth was being saved with its epoch's scores
+    capsys.readouterr()
+    assert_same(tune(splits, tmp_path / "cut", cache=cache), alone)
+    assert (
+        "fine-tune, step 9" in capsys.readouterr().out
+    )  # the tenth was being saved with its epoch's scores
 
 
 @pytest.mark.long
@@ -124,8 +127,8 @@ def test_a_finished_training_is_only_scored_again(splits, tmp_path):
     assert_same(tune(splits, tmp_path, deadline=time.monotonic()), first)
 
 
-def saved(folder, steps=(1,), settings=None, say=print, **facts):
-    kept = Checkpoints(folder, settings or {"a": 1}, resume="never", say=say)
+def saved(folder, steps=(1,), settings=None, **facts):
+    kept = Checkpoints(folder, settings or {"a": 1}, resume="never")
     for step in steps:
         kept.save("fine-tune", step, [np.full(3, step), np.zeros(())], history=[], **facts)
     return kept
@@ -159,7 +162,7 @@ def test_a_run_may_go_on_elsewhere_and_under_another_limit(tmp_path):
 
 
 @pytest.mark.parametrize("harm", ["truncated", "empty", "garbled", "older"])
-def test_a_bad_file_leaves_the_one_before(tmp_path, harm):
+def test_a_bad_file_leaves_the_one_before(tmp_path, capsys, harm):
     kept = saved(tmp_path, [1, 2])
     path = kept.folder / "1-000000002.npz"
     whole = path.read_bytes()
@@ -169,23 +172,23 @@ def test_a_bad_file_leaves_the_one_before(tmp_path, harm):
     else:
         cut = {"truncated": whole[:-40], "empty": b"", "garbled": whole.replace(b"\2", b"\3")}
         path.write_bytes(cut[harm])
-    message = []
-    assert Checkpoints(tmp_path, {"a": 1}, say=message.append).newest.step == 1
-    assert ("another version" if harm == "older" else "is damaged") in message[0]
-    with pytest.raises(CheckpointError, match="another version" if harm == "older" else "damaged"):
+    assert Checkpoints(tmp_path, {"a": 1}).newest.step == 1
+    problem = "another version" if harm == "older" else "is damaged"
+    assert problem in capsys.readouterr().out
+    with pytest.raises(CheckpointError, match=problem):
         Checkpoints(tmp_path, {"a": 1}, resume=str(path))
 
 
-def test_other_settings_are_named_and_left_alone(tmp_path):
+def test_other_settings_are_named_and_left_alone(tmp_path, capsys):
     saved(tmp_path)
-    message = []
-    assert Checkpoints(tmp_path, {"a": 2, "b": 0}, say=message.append).newest.phase == ""
-    assert "a: 1 there, 2 here; b: None there, 0 here" in message[0]
+    assert Checkpoints(tmp_path, {"a": 2, "b": 0}).newest.phase == ""
+    told = capsys.readouterr().out
+    assert "a: 1 there, 2 here; b: None there, 0 here): training starts anew" in told
     with pytest.raises(CheckpointError, match="other settings"):
         Checkpoints(tmp_path, {"a": 2}, resume=str(tmp_path))
     assert Checkpoints(tmp_path, {"a": 1}, resume="never").newest.phase == ""
     assert Checkpoints(tmp_path / "b", {"a": 1}, resume=str(tmp_path)).newest.step == 1
-    with pytest.raises(CheckpointError, match="no checkpoint at"):
+    with pytest.raises(CheckpointError, match="no checkpoint in .*nowhere: give"):
         Checkpoints(tmp_path, {"a": 1}, resume=str(tmp_path / "nowhere"))
 
 
@@ -196,27 +199,24 @@ def test_it_is_found_in_an_attached_output(tmp_path, monkeypatch):
     assert Checkpoints(tmp_path / "working", {"a": 1}).newest.step == 7
 
 
-def test_an_attached_output_with_nothing_in_it_is_said(tmp_path, monkeypatch):
+def test_an_attached_output_with_nothing_in_it_is_said(tmp_path, monkeypatch, capsys):
     (tmp_path / "inputs/notebooks/me/mine").mkdir(parents=True)
     monkeypatch.setenv("KERNELKIT_INPUT_ROOT", str(tmp_path / "inputs"))
-    monkeypatch.setenv("KAGGLE_KERNEL_RUN_TYPE", "Batch")
-    message = []
-    assert Checkpoints(tmp_path / "working", {"a": 1}, say=message.append).newest.phase == ""
-    assert "the attached outputs hold no checkpoint with these settings" in message[0]
+    assert Checkpoints(tmp_path / "working", {"a": 1}).newest.phase == ""
+    assert "no checkpoint in the attached outputs: training starts anew" in capsys.readouterr().out
 
 
-def test_without_space_training_goes_on(tmp_path, monkeypatch):
+def test_without_space_training_goes_on(tmp_path, monkeypatch, capsys):
     kept = saved(tmp_path, [1])
 
     def full(path):
         raise StorageError(f"cannot write {path}: No space left on device")
 
     monkeypatch.setattr(storage, "replacing", full)
-    message = []
-    kept.say = message.append
     kept.save("fine-tune", 2, [], history=[])
-    assert "no checkpoint of step 2 is kept, an earlier one stays" in message[0]
-    assert "No space left" in message[0]
+    told = capsys.readouterr().out
+    assert "no checkpoint of step 2 is kept, an earlier one stays" in told
+    assert "No space left" in told
     monkeypatch.undo()
     assert Checkpoints(tmp_path, {"a": 1}).newest.step == 1
 

@@ -64,7 +64,7 @@ def run(monkeypatch):
 
     def run(kept, **changed):
         classifier, history = SimpleNamespace(head=Head()), []
-        training = Training(history, checkpoints=kept, say=lambda line: None)
+        training = Training(history, checkpoints=kept)
         settings = {**SETTINGS, **changed}
         stopped = train_first_phase(classifier, extract, "train", "val", settings, training)
         return classifier.head, history, stopped

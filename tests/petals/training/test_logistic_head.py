@@ -46,8 +46,7 @@ class Head:
 
 def fitted(train, val=None, classes=3, **options):
     head = Head(classes)
-    training = Training(**{"say": lambda line: None, **options})
-    return head, fit_head(head, train, val or train, training)
+    return head, fit_head(head, train, val or train, Training(**options))
 
 
 @pytest.mark.parametrize("views", [1, 2])
@@ -115,11 +114,10 @@ def test_the_iterations_of_a_solver_are_no_rate_of_images():
     assert [row["images_per_second"] for row in history] == [None]
 
 
-def test_past_the_deadline_no_strength_is_tried():
-    message = []
-    head, (_, losses) = fitted(clouds(), deadline=time.monotonic() - 1, say=message.append)
+def test_past_the_deadline_no_strength_is_tried(capsys):
+    head, (_, losses) = fitted(clouds(), deadline=time.monotonic() - 1)
     assert losses == {}
-    assert "best of 0" in message[0]
+    assert "best of 0" in capsys.readouterr().out
     assert head.weights[0].shape == (8, 3)
 
 
@@ -143,7 +141,7 @@ def test_a_fit_that_starts_from_another_ends_at_the_same_optimum():
     values = (train.values - train.values.mean(axis=0)) / train.values.std(axis=0)
     first, other = (logistic_head._Regression(values, train.labels, 3, 1e-4) for _ in "ab")
     kernel, bias, iterations = first.fit(0.1)
-    other.start = first
+    other.start_from(first)
     again, again_bias, fewer = other.fit(0.1)
     assert fewer < iterations
     assert np.allclose(again, kernel, atol=1e-2) and np.allclose(again_bias, bias, atol=1e-2)
