@@ -40,7 +40,7 @@ def test_its_backbone_serves_other_classes(saved):
     ("name", "classes", "says"),
     [
         ("MobileNet-0.25", 3, "is a trained SmallNet, not MobileNet-0.25"),
-        ("SmallNet", 5, r"knows 3 classes, this classifier 5: give the file as weights=FILE"),
+        ("SmallNet", 5, r"head/0 has the shape \(256, 3\), and \(256, 5\) in SmallNet"),
     ],
 )
 def test_another_model_is_refused(saved, name, classes, says):

@@ -188,7 +188,7 @@ def test_other_settings_are_named_and_left_alone(tmp_path, capsys):
         Checkpoints(tmp_path, {"a": 2}, resume=str(tmp_path))
     assert Checkpoints(tmp_path, {"a": 1}, resume="never").newest.phase == ""
     assert Checkpoints(tmp_path / "b", {"a": 1}, resume=str(tmp_path)).newest.step == 1
-    with pytest.raises(CheckpointError, match="no checkpoint in .*nowhere: give"):
+    with pytest.raises(CheckpointError, match=r"no checkpoint in .*nowhere: give"):
         Checkpoints(tmp_path, {"a": 1}, resume=str(tmp_path / "nowhere"))
 
 
