@@ -93,9 +93,8 @@ def test_cut_off_twice_it_ends_as_one_left_alone(splits, tmp_path, cut_at, capsy
     cut_at(None)
     capsys.readouterr()
     assert_same(tune(splits, tmp_path / "cut", cache=cache), alone)
-    assert (
-        "fine-tune, step 9" in capsys.readouterr().out
-    )  # the tenth was being saved with its epoch's scores
+    # The tenth was being saved with its epoch's scores.
+    assert "fine-tune, step 9" in capsys.readouterr().out
 
 
 @pytest.mark.long
