@@ -78,7 +78,9 @@ def identity(plan: Plan) -> Iterator[Finding]:
     metadata = plan.metadata
     name = str(metadata.values.get("id") or "")
     if not re.fullmatch(r"[\w-]+/[\w-]+", name):
-        yield error(f'id {name!r} is not OWNER/SLUG: write "INSERT_USERNAME/slug-of-the-title"')
+        owner = name.partition("/")[0] if "/" in name else "INSERT_USERNAME"
+        suggestion = f"{owner}/{slugify(metadata.title)}"
+        yield error(f'id {name!r} is not OWNER/SLUG: write "{suggestion}"')
         return
     for kind, text in (("slug", metadata.slug), ("title", metadata.title)):
         if len(text) < 5:
