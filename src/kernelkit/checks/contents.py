@@ -35,7 +35,8 @@ AUTOMAGIC = re.compile(
 # What runs in a shell whenever its cell does: lines that are not indented, and whole cells.
 SHELL = re.compile(r"^[%!]{1,2}\s*((?:[^\n]*\\\n)*[^\n]*)$", re.MULTILINE)
 SHELL_CELL = re.compile(r"\s*(?:%%(?:bash|sh|script)|!!)")
-INSTALLS = re.compile(r"\b(?:pip[\d.]*|conda|mamba)\s+install\s+(.*)")
+# Its arguments, up to a redirection such as `> /dev/null`, or another command.
+INSTALLS = re.compile(r"\b(?:pip[\d.]*|conda|mamba)\s+install\s+((?:(?!\s\d?>)[^;&|])*)")
 FROM_FILES = re.compile(
     r"--no-index|--find-links|requirements|(?:^|\s)(?:-[fr]\s|[\"']?(?:[./${]|file:))|\.whl\b"
 )

@@ -65,11 +65,15 @@ class Parameter:
             return value
         hint = f"it takes {self.rule}"
         if bounds := _bounds(self.rule):
-            allowed = all(_COMPARE[sign](value, float(limit)) for sign, limit in bounds)
+            is_number = isinstance(value, int | float)  # a parameter may be a text, or None
+            allowed = is_number and all(
+                _COMPARE[sign](value, float(limit)) for sign, limit in bounds
+            )
         else:
-            words = [word for word in self.rule.split(" | ") if not _CONSTANT.fullmatch(word)]
+            words = [word.strip() for word in self.rule.split("|")]
+            words = [word for word in words if not _CONSTANT.fullmatch(word)]
             text = str(value).lower() if self.type is bool else str(value)
-            allowed = value in self.members or any(_fits(word.strip(), text) for word in words)
+            allowed = value in self.members or any(_fits(word, text) for word in words)
             hint = nearest(value, [*self.members, *words]) if self.members else hint
         if not allowed:
             raise ParameterError(f"{self.name}={value!r} is not allowed: {hint}")
@@ -119,7 +123,7 @@ def declared(cell_source: str, project: Project | None = None) -> dict[str, Para
         name, expression = _assigned(statement)
         try:
             default = ast.literal_eval(expression)
-        except ValueError:
+        except (ValueError, TypeError):  # a TypeError for a dict with a list as key
             raise NotebookError(
                 f"line {statement.lineno} of the parameters cell is not `name = literal`"
             ) from None
@@ -189,8 +193,8 @@ def _members(project: Project | None, name: str) -> tuple[Value, ...] | None:
     package, *path, constant = name.split(".")
     place = project.package_folder(package).joinpath(*path)
     for file in (place / "__init__.py", place.with_suffix(".py")):
-        text = file.read_text(encoding="utf-8") if file.is_file() else ""
         try:
+            text = file.read_text(encoding="utf-8") if file.is_file() else ""
             assigned = dict(map(_assigned, ast.parse(text).body))  # the last one counts
             expression: Any = assigned.get(constant)
             elements = getattr(expression, "keys", None) or getattr(expression, "elts", ())

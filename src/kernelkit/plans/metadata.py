@@ -149,8 +149,8 @@ class Metadata:
         """The value of its sources with `username` for these owners, which are in upper case."""
         parts = [source.partition("/") for source in self.sources(kind)]
         names = [
-            f"{username}/{name}" if owner.upper() in owners else f"{owner}/{name}"
-            for owner, _, name in parts
+            (username if owner.upper() in owners else owner) + slash + name
+            for owner, slash, name in parts
         ]
         return {f"{kind}_sources": names} if names else {}
 

@@ -28,7 +28,6 @@ _SKIPPED = {"__pycache__", ".ipynb_checkpoints", ".mypy_cache", ".ruff_cache", "
 _SKIPPED_SUFFIXES = {".pyc", ".pyo", ".part", ".swp"}
 _MISSING = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"}
 _MAGIC = re.compile(r"^(\s*)[%!?].*$", re.MULTILINE)
-_IMPORT = re.compile(r"(?:import|from)\s[\w., *]+")
 _CREDENTIALS = re.compile(
     r"(?:^|/)(?:\.env(?:\.\w+)?|kaggle\.json|access_token(?:\.txt)?|credentials\.json|\.netrc"
     r"|id_(?:rsa|ed25519))$"
@@ -217,13 +216,19 @@ def needed(sources: Iterable[tuple[str, str]]) -> dict[str, str]:
 
 def _parsed(source: str) -> ast.Module:
     """The source's syntax tree; for a cell that is not Python, the tree of its import lines."""
+    if tree := _tree(source) or _tree(_MAGIC.sub(r"\1pass", source)):
+        return tree
     lines = [line.strip() for line in source.splitlines()]
-    imports = "\n".join(line if _IMPORT.fullmatch(line) else "" for line in lines)
-    for text in (source, _MAGIC.sub(r"\1pass", source), imports):
-        with contextlib.suppress(*UNREADABLE), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return ast.parse(text)
-    return ast.Module([], [])
+    imports = [line if re.match(r"(?:import|from)\s", line) else "" for line in lines]
+    # Each line alone, because prose may begin with "from", too.
+    return ast.parse("\n".join(line if _tree(line) else "" for line in imports))
+
+
+def _tree(source: str) -> ast.Module | None:
+    with contextlib.suppress(*UNREADABLE), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(source)
+    return None
 
 
 def _names(node: ast.AST, home: str) -> Iterator[str]:

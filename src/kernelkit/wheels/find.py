@@ -126,7 +126,11 @@ class WheelFile:
         try:
             with zipfile.ZipFile(path) as archive:
                 paths = list(map(Path, archive.namelist()))
-                (place,) = (p for p in paths if p.match("*.dist-info/METADATA"))
+                (place,) = (
+                    path
+                    for path in paths  # a package may carry others, with their own metadata
+                    if len(path.parts) == 2 and path.match("*.dist-info/METADATA")
+                )
                 metadata, _ = parse_email(archive.read(place.as_posix()))
         except (OSError, zipfile.BadZipFile, ValueError):
             raise DataError(f"{path} is not a complete wheel: delete it and push again") from None

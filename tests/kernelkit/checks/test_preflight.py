@@ -105,12 +105,15 @@ def test_sources_are_sent_once_and_in_the_form_that_kaggle_accepts(repository, k
     [
         ("!pip install some-thing", "pip install some-thing"),
         ("pip install some-thing==1", "pip install some-thing==1"),
+        ("!pip install -q some-thing > /dev/null", "pip install -q some-thing"),
+        ("!pip install some-thing 2>&1 && ls ./x", "pip install some-thing"),
         ("!wget https://example.org/x", "wget https"),
         ("!git clone https://example.org/x", "git clone"),
         ("!pip install numpy==1.0", "pip install numpy==1.0"),
         ("!pip install --no-index --find-links=/kaggle/input/w some-thing", ""),
         ("!pip install /kaggle/input/w/some_thing-1.0-py3-none-any.whl", ""),
         ("!pip install -q ../input/w/some.tar.gz --no-deps > /dev/null", ""),
+        ("!pip install 'some>=2' -f /kaggle/input/w", ""),
         ("if online:\n    !pip install some-thing", ""),
         ("# !pip install some-thing", ""),
     ],
@@ -458,7 +461,7 @@ def test_a_push_may_attach_models_that_the_metadata_do_not_name(repository):
 def test_the_account_stands_in_for_placeholders_in_sources_too(repository):
     repository.describe(
         kernel_sources=["INSERT_USERNAME/blossom-sweep", "other/kernel"],
-        dataset_sources=["your_username/weights"],
+        dataset_sources=["your_username/weights", "bare"],
         model_sources=["INSERT_USERNAME/m/keras/base/1"],
     )
     planned = plan.make(None, (), repository.metadata, None, None)
@@ -467,11 +470,11 @@ def test_the_account_stands_in_for_placeholders_in_sources_too(repository):
 
     assert request["slug"] == "me/blossom-train"
     assert request["kernel_data_sources"] == ["me/blossom-sweep", "other/kernel"]
-    assert request["dataset_data_sources"] == ["me/weights"]
+    assert request["dataset_data_sources"] == ["me/weights", "bare"]
     assert request["model_data_sources"] == ["me/m/keras/base/1"]
     rehearsed = planned.owned_by("me").owned_by("tester", anyone=True).save_fields
     assert rehearsed["kernel_data_sources"] == ["tester/blossom-sweep", "other/kernel"]
-    assert rehearsed["dataset_data_sources"] == ["me/weights"]
+    assert rehearsed["dataset_data_sources"] == ["me/weights", "bare"]
 
 
 def test_a_module_that_the_image_lacks_is_a_warning(repository, notebook_code):

@@ -28,6 +28,7 @@ def garden(tmp_path):
     (tmp_path / "src" / "garden" / "plants.py").write_text(SOURCE)
     (tmp_path / "src" / "garden" / "beds" / "__init__.py").write_text("NAMES = ['b']")
     (tmp_path / "src" / "garden" / "broken.py").write_text("NAMES = (")
+    (tmp_path / "src" / "garden" / "latin.py").write_bytes("NAMES = ['blüte']".encode("latin-1"))
     return Project(tmp_path, packages=("garden",))
 
 
@@ -51,7 +52,8 @@ def test_members_are_read_and_nothing_is_imported(garden, name, members):
 
 
 @pytest.mark.parametrize(
-    "name", ["plans.NAMES", "plants.NAME", "plants.TABLE", "plants.MERGED", "plants.MIXED"]
+    "name",
+    ["latin.NAMES", "plans.NAMES", "plants.NAME", "plants.TABLE", "plants.MERGED", "plants.MIXED"],
 )
 def test_a_constant_that_is_no_literal_is_an_error_in_one_line(garden, name):
     with pytest.raises(NotebookError, match=f"{name}: its module does not assign it") as caught:

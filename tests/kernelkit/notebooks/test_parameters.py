@@ -15,6 +15,8 @@ plain = True
 sizes = [1, 2]  # any list
 note = "a | b"  # text: a | b is no rule after a colon
 anything = None
+tight = "a"  # a | b|c
+word = "x"  # > 3
 """
 KNOWN = declared(CELL)
 
@@ -43,6 +45,7 @@ def test_defaults_and_types_come_from_the_cell():
         ("weights=a/b.h5", "a/b.h5"),
         ("anything=4", 4),
         ("anything=word", "word"),
+        ("tight=c", "c"),
     ],
 )
 def test_values_on_a_command_line(text, value):
@@ -69,6 +72,7 @@ def test_values_on_a_command_line(text, value):
         ("part=block:", "not allowed"),
         ("loud=maybe", "true or false"),
         ("epochs", "write it as name=value"),
+        ("word=y", "word='y' is not allowed: it takes > 3"),
     ],
 )
 def test_a_value_that_does_not_fit_is_one_clear_line(text, message):
@@ -97,6 +101,7 @@ def test_typed_values_are_checked_like_texts():
         ("a = open('x')", "line 1 of the parameters cell is not"),
         ("a = 1\na = 2", "assigns a twice"),
         ("a = (", "not Python"),
+        ("a = {[1]: 2}", "line 1 of the parameters cell is not"),
     ],
 )
 def test_a_cell_that_is_no_interface(cell, message):

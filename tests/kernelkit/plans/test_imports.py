@@ -19,6 +19,7 @@ from kernelkit.plans.packages import imported, needed
         "%matplotlib inline\n  \nimport numpy",
         "for x in y:\n    !ls\nimport numpy",
         "!ls /kaggle/input\nthis is no Python\nimport numpy, numpy.linalg",
+        "files = !ls\nimport numpy as np  # arrays\ntext = '''\nfrom the start of it\n'''",
     ],
 )
 def test_what_code_cannot_do_without_is_needed(source):

@@ -2,6 +2,7 @@
 
 import sys
 import threading
+import zipfile
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
@@ -117,6 +118,13 @@ def test_nothing_that_suits_is_said_in_a_line(index, tmp_path, tag):
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
     assert not [path for path in (tmp_path / ".wheels").iterdir() if path.is_dir()]
+
+
+def test_a_package_may_carry_others_with_their_metadata(index, tmp_path):
+    with zipfile.ZipFile(index.add("bloom"), "a") as archive:
+        archive.writestr("bloom/vendored/stem-9.dist-info/METADATA", "Name: stem\nVersion: 9\n")
+    wheels = find_wheels(["bloom==1.0"], kaggles_python((3, 12)), tmp_path)
+    assert found(wheels) == {"bloom": "1.0"}
 
 
 def test_a_file_that_is_no_wheel_is_named(index, tmp_path):
