@@ -151,7 +151,7 @@ def _refuse_leaks(folder: Path, secrets: Sequence[str] = ()) -> None:
         small = path.stat().st_size <= LARGEST_TEXT
         text = path.read_bytes().decode("utf-8", "replace") if small else ""
         texts.append((path.relative_to(folder).as_posix(), text))
-    if leaks := [str(leak) for leak in find_secrets(texts, secrets)]:
+    if leaks := list(find_secrets(texts, secrets)):
         listed = "\n".join(f"  - {leak}" for leak in leaks)
         raise PreflightError(f"refusing to upload credentials:\n{listed}")
 

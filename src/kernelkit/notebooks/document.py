@@ -24,6 +24,8 @@ INJECTED_TAG = "injected-parameters"  # the tag of the cell that papermill adds
 SCRIPT_BEGINS = "# The bundled files end here; the script itself begins."
 SCRIPT_MARK = '#%%tags=["parameters"]'  # without its spaces
 KINDS = ("code", "markdown", "raw")
+# Characters besides "\n" at which Python or Jupyter would break or change a line.
+_NOT_PLAIN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\x85\u2028\u2029]")
 KERNELSPEC = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 
 
@@ -142,6 +144,22 @@ def cell_source(cell: Mapping[str, Any]) -> str:
     """The cell's text; in a file it may be a list of lines."""
     source = cell.get("source", "")
     return source if isinstance(source, str) else "".join(source)
+
+
+def literal(text: str) -> str:
+    """A readable Python expression over several lines whose value is `text`.
+
+    It is a raw string if that is exact, and otherwise one with only the necessary escapes.
+    """
+    for quotes in ("'''", '"""'):
+        if _NOT_PLAIN.search(text) or quotes in text or text.endswith(("\\", quotes[0])):
+            continue
+        return f"r{quotes}\n{text}{quotes}[1:]"
+    escaped = text.replace("\\", "\\\\").replace("'''", "\\'\\'\\'")
+    escaped = _NOT_PLAIN.sub(lambda match: f"\\u{ord(match[0]):04x}", escaped)
+    if escaped.endswith("'"):
+        escaped = escaped[:-1] + "\\'"
+    return f"'''\n{escaped}'''[1:]"
 
 
 def strip(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:

@@ -36,6 +36,7 @@ _INTERVAL = re.compile(rf"([\[(])\s*({_NUMBER})\s*,\s*({_NUMBER})\s*([\])])")
 _BOUND = re.compile(rf"(>=?|<=?)\s*({_NUMBER})")
 _CONSTANT = re.compile(r"in\s+(\w+(?:\.\w+)+)")
 _COMPARE = {">=": operator.ge, ">": operator.gt, "<=": operator.le, "<": operator.lt}
+INFINITE = (math.inf, -math.inf)  # `repr` does not write them as Python code
 _TYPES = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
 
 
@@ -158,6 +159,15 @@ def resolve(
             raise ParameterError(f"{parameter.name} is given twice")
         values[parameter.name] = parameter.parse(text)
     return values
+
+
+def assignments(values: Mapping[str, Value]) -> str:
+    """The source of the cell that papermill would inject for these values."""
+    lines = [
+        f"{name} = float('{value}')" if value in INFINITE else f"{name} = {value!r}"
+        for name, value in values.items()
+    ]
+    return "\n".join(["# Parameters", *lines])
 
 
 def _named(parameters: Mapping[str, Parameter], name: str) -> Parameter:

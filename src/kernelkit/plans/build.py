@@ -1,43 +1,37 @@
 """Build a notebook that needs only Kaggle's image, with the packages it imports inside.
 
-Before the notebook's own cells come a cell with the bundle's facts, a folded cell for each folder
-of files, and one cell that checks and imports the files; after them comes one that lists the
-session's outputs. The same input gives the same bytes; traces of the machine where the notebook
-was written are removed.
+Before the notebook's own cells come one with the bundle's facts, and folded ones: for the manifest,
+the wheels, each folder of files, and their check and import; after them comes one that ends the
+manifest. The same input gives the same bytes; traces of the machine where the notebook was written
+are removed. `pushed` reads all of it back.
 """
 
-import base64
-import contextlib
 import hashlib
 import json
-import math
+import pprint
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kernelkit.errors import NotebookError
 from kernelkit.files import git
-from kernelkit.notebooks.document import (
-    INJECTED_TAG,
-    cell_source,
-    has_tag,
-    read_json,
-    read_script,
-    tags,
-    takes_parameters,
-)
-from kernelkit.plans import packages
-from kernelkit.plans.cells import Cell, as_json, before, code
-from kernelkit.plans.cells import notebook as as_notebook
-from kernelkit.plans.cells import script as as_script
+from kernelkit.notebooks import document
+from kernelkit.notebooks.document import cell_source, tags
+from kernelkit.notebooks.parameters import INFINITE, assignments
+from kernelkit.plans import manifest, packages
 from kernelkit.plans.packages import File
 from kernelkit.project import Project
+from kernelkit.wheels import session
 
 MAX_BYTES = 1_000_000  # Kaggle: "must be less than 1 megabytes" of notebook JSON
+FIRST = "# Pushed by kernelkit."  # the beginning of the first cell
 NUMBER = re.compile(r'^PUSH = "([0-9a-f]{16})?"', re.MULTILINE)  # in the first cell
+FOLDED_TAG = "bundle"  # of the other cells that a push adds
+FOLDED = {"_kg_hide-input": True, "jupyter": {"source_hidden": True}, "tags": [FOLDED_TAG]}
+FUTURE = re.compile(r"^from __future__ import [\w, ]+$", re.MULTILINE)
 
+Cell = dict[str, Any]
 Texts = tuple[tuple[str, str], ...]  # texts by file or cell, such as "train.ipynb[cell 2]"
 
 
@@ -100,118 +94,148 @@ def build(
 
     `session_minutes`: how long its session may last; the first cell stores it in the environment
     variable `KERNELKIT_SESSION_MINUTES`. `script`: the cells become one file. Raises
-    `NotebookError` for a notebook that cannot be read or takes no parameters, and `PreflightError`
-    for an unreadable package.
+    `NotebookError` for a notebook that cannot be read, and `PreflightError` for an unreadable
+    package.
     """
     name = project.name(notebook)
-    cells = _cells((read_script if script else read_json)(notebook), name, parameters)
-    sources = tuple((place, c["source"]) for place, c in cells.items() if c["cell_type"] == "code")
-    files, paths, stays = _files(notebook, project, [text for _, text in sources])
-    names = tuple(dict.fromkeys(re.split(r"/|\.py$", file.path)[0] for file in files))
-    own = map(json.dumps, [project.wheels, *cells.values()])
-    content = _hash([*(f"{file.path}\0{file.text}" for file in files), *own])
+    source = document.read_script(notebook) if script else document.read_json(notebook)
+    own = _own_cells(source["cells"], name, parameters)
+    sources = tuple((place, c["source"]) for place, c in own.items() if c["cell_type"] == "code")
+    files, paths, stays = packages.carried(notebook, project, [text for _, text in sources])
+    names = tuple(dict.fromkeys(file.module.partition(".")[0] for file in files))
+    executed = json.dumps([files, project.wheels, list(own.values())])
+    content = hashlib.sha256(executed.encode()).hexdigest()
     sha = git(project.root, "rev-parse", "HEAD") or ""
-    changed = sha and git(
-        project.root, "status", "--porcelain", "--", *map(str, [notebook, *paths])
-    )
-    commit = Commit(sha.strip(), dirty=not sha or changed is None or bool(changed.strip()))
+    changes = sha and git(project.root, "status", "--porcelain", "--", *map(str, paths))
+    commit = Commit(sha.strip(), dirty=not sha or changes != "")
     facts = {
         "notebook": name,
         "packages": list(names),
         "version": project.version,
         "git": {"commit": commit.sha, "dirty": commit.dirty},
         "content": f"sha256:{content}",
-        "parameters": {n: v if _is_plain(v) else str(v) for n, v in parameters.items()},
+        "parameters": {n: str(v) if v in INFINITE else v for n, v in parameters.items()},
         "session_minutes": session_minutes,
     }
     return Bundle(
-        text=(as_script if script else as_notebook)(before(facts, files, project), cells.values()),
+        text=(_script if script else _notebook)(_added_cells(facts, files, project), own.values()),
         content=content,
         commit=commit,
         packages=names,
         parameters=dict(parameters),
-        texts=(*((file.path, file.text) for file in files), *_texts(cells)),
+        texts=(*files, *packages.texts_of(own)),
         code=sources,
         stays=stays,
     )
 
 
-def _cells(source: Mapping[str, Any], name: str, parameters: Mapping[str, Any]) -> dict[str, Cell]:
+def _own_cells(
+    source: Iterable[Mapping[str, Any]], name: str, parameters: Mapping[str, Any]
+) -> dict[str, Cell]:
     """The notebook's cells by place, such as "train.ipynb[cell 2]", with the parameters injected.
 
     They are numbered as in the local notebook, without cells that papermill injected earlier. Only
     their sources, tags and attachments are kept, and their ids are reproducible.
     """
     cells: dict[str, Cell] = {}
-    own = (cell for cell in source["cells"] if not has_tag(cell, INJECTED_TAG))
+    own = (cell for cell in source if document.INJECTED_TAG not in tags(cell))
     for number, cell in enumerate(own):
-        metadata = {"tags": tags(cell)} if tags(cell) else {}
-        clean = code(cell_source(cell), metadata) | {"id": f"cell-{number:03d}"}
+        clean = _code(cell_source(cell), {"tags": tags(cell)} if tags(cell) else {})
         if cell["cell_type"] != "code":
             del clean["execution_count"], clean["outputs"]
         content = {key: cell[key] for key in ("cell_type", "attachments") if key in cell}
-        cells[f"{name}[cell {number + 1}]"] = clean | content
-        if parameters and takes_parameters(cell):
-            injected = code(parameters_cell(parameters), {"tags": [INJECTED_TAG]})
-            cells[f"{name}[parameters]"] = injected | {"id": INJECTED_TAG}
-    if parameters and f"{name}[parameters]" not in cells:
-        raise NotebookError(f"{name} has no cell tagged 'parameters', so it takes none")
+        cells[f"{name}[cell {number + 1}]"] = clean | content | {"id": f"cell-{number:03d}"}
+        if parameters and document.takes_parameters(cell):
+            injected = _code(assignments(parameters), {"tags": [document.INJECTED_TAG]})
+            cells[f"{name}[parameters]"] = injected | {"id": document.INJECTED_TAG}
     return cells
 
 
-def _files(
-    notebook: Path, project: Project, sources: Sequence[str]
-) -> tuple[list[File], list[Path], dict[str, str]]:
-    """The files to bundle, the paths of all of them, and the modules beside the notebook that
-    cannot be bundled, with the reasons."""
-    carried: list[File] = []
-    folders = [project.package_folder(package) for package in project.packages]
-    for folder in folders:
-        files = packages.files(folder, project.leave_out)
-        carried += packages.reached(sources, files, folder.name)
-    texts = [file.text for file in carried if file.path.endswith(".py")]
-    if project.beside:  # this notebook carries the one that runs
-        cells = read_json(project.beside)["cells"]
-        sources = [cell_source(cell) for cell in cells if cell["cell_type"] == "code"]
-    origin = (project.beside or notebook).parent
-    near, stays = packages.beside(origin, [*sources, *texts], project.packages)
-    return [*carried, *near], [*folders, *(origin / file.path for file in near)], stays
+def _code(source: str, metadata: Mapping[str, Any] = FOLDED) -> Cell:
+    """A code cell without outputs."""
+    return {
+        "cell_type": "code",
+        "execution_count": None,
+        "metadata": dict(metadata),
+        "outputs": [],
+        "source": source,
+    }
 
 
-def _texts(cells: Mapping[str, Cell]) -> Iterator[tuple[str, str]]:
-    """The sources of cells, and their tags and decoded attachments, each with its place."""
-    for place, cell in cells.items():
-        yield place, cell["source"]
-        besides = json.dumps([cell["metadata"], cell.get("attachments")], indent=0)
-        yield f"{place} tags and attachments", besides
-        for data in re.findall(r"[A-Za-z0-9+/]{16,}", besides):
-            with contextlib.suppress(ValueError):
-                decoded = base64.b64decode(f"{data}==").decode("utf-8", "replace")
-                yield f"{place} attachment", decoded
+def _added_cells(
+    facts: Mapping[str, Any], files: Sequence[File], project: Project
+) -> Iterator[Cell]:
+    """The cells that come before the notebook's own; `facts` are what BUNDLE will be.
+
+    The first one puts the version, the commit, the minutes of the session and the time when it
+    began (time.monotonic(), which all processes of a machine share) into the environment.
+    """
+    commit = facts["git"]["commit"]
+    environment = {
+        "KERNELKIT_SESSION_MINUTES": facts["session_minutes"],
+        "KERNELKIT_PROJECT_VERSION": facts["version"],
+        "KERNELKIT_GIT_SHA": commit,
+        "KERNELKIT_GIT_DIRTY": commit and str(facts["git"]["dirty"]).lower(),
+    }
+    variables = {name: str(value) for name, value in environment.items() if value}
+    literals = (pprint.pformat(part, width=96, sort_dicts=False) for part in (facts, variables))
+    yield _code(_HEAD.format(FIRST, *literals), {})
+    yield _packed(manifest, "begin(os.getcwd(), PUSH)")
+    if project.wheels:
+        arguments = json.dumps([list(project.wheels), f"*/{project.wheels_name}-*"])
+        call = f"_added = install_wheels(*{arguments})"
+        words = 'print("wheels:", *(_added or ["all installed already"]))'
+        yield _packed(session, f"{call}\n{words}")
+    # Papermill writes the whole notebook before and after each cell: with one cell per file of a
+    # sweep's bundle, a session started ten seconds later.
+    folders: dict[str, list[str]] = {}
+    for file in files:
+        path = json.dumps(file.path, ensure_ascii=False)  # a JSON string is also a Python string
+        call = f'_carry(\n    {path},\n    "{file.sha256}",\n    {document.literal(file.text)},\n)'
+        folders.setdefault(path[1:].rpartition("/")[0], []).append(call)
+    for folder, calls in folders.items():
+        yield _code("\n\n".join([f"# {folder}", *calls]))
+    if files:
+        yield _code(_CHECK.format(names=json.dumps(facts["packages"])))
 
 
-def parameters_cell(parameters: Mapping[str, Any]) -> str:
-    """The source of the cell that papermill would inject for these values."""
-    lines = [
-        f"{name} = {value!r}" if _is_plain(value) else f"{name} = float({str(value)!r})"
-        for name, value in parameters.items()
-    ]
-    return "\n".join(["# Parameters", *lines])
+def _packed(module: Any, call: str) -> Cell:
+    """A folded cell with the source of a module, and a call of it."""
+    source = Path(module.__file__).read_text(encoding="utf-8").rstrip("\n")
+    return _code(f"{source}\n\n\n{call}")
 
 
-def _is_plain(value: Any) -> bool:
-    """Whether `repr` gives Python code: it does not for infinity."""
-    return not isinstance(value, float) or math.isfinite(value)
+def _notebook(added: Iterable[Cell], own: Iterable[Cell]) -> str:
+    """All cells as a notebook's JSON, with the one that ends the session's manifest."""
+    cells = [cell | {"id": f"bundle-{number:03d}"} for number, cell in enumerate(added)]
+    cells += [*own, _code(_LAST) | {"id": "bundle-end"}]
+    metadata = {"kernelspec": document.KERNELSPEC, "language_info": {"name": "python"}}
+    return _as_json({"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5})
+
+
+def _script(added: Iterable[Cell], own: Iterable[Cell]) -> str:
+    """All cells as one file, with `from __future__` imports first, as Python requires.
+
+    The process writes the manifest when it exits, so that no last cell is needed.
+    """
+    ridden = "\n\n".join(cell["source"] for cell in added)
+    text = "\n".join(cell["source"].rstrip("\n") for cell in own)
+    futures = dict.fromkeys(FUTURE.findall(text))  # not those inside the bundled files
+    return "\n".join([*futures, ridden, document.SCRIPT_BEGINS, FUTURE.sub("", text)]) + "\n"
+
+
+def _as_json(notebook: Mapping[str, Any]) -> str:
+    return json.dumps(notebook, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
 def stamped(text: str, number: str) -> str:
-    """The bundle's notebook JSON with the push's number in its first cell."""
-    if not text.startswith("{"):  # a script
+    """A bundle, or the source of its first cell, with the push's number in it."""
+    if not text.startswith("{"):  # a script, or the cell
         return NUMBER.sub(f'PUSH = "{number}"', text, count=1)
     notebook = json.loads(text)
     first = notebook["cells"][0]
-    first["source"] = NUMBER.sub(f'PUSH = "{number}"', first["source"], count=1)
-    return as_json(notebook)
+    first["source"] = stamped(first["source"], number)
+    return _as_json(notebook)
 
 
 def number_of(text: str) -> str:
@@ -224,8 +248,46 @@ def number_of(text: str) -> str:
     return (stated and stated[1]) or ""
 
 
-def _hash(parts: Iterable[str]) -> str:
-    digest = hashlib.sha256()
-    for part in parts:
-        digest.update(part.encode() + b"\0\0")
-    return digest.hexdigest()
+_HEAD = """\
+{} The folded cells below contain the packages that this notebook
+# imports, as text; they are written to a temporary folder and imported from there.
+BUNDLE = {}
+
+PUSH = ""  # the number of this push, also in its log and in the manifest of its files
+
+import hashlib, importlib, os, pathlib, sys, tempfile, time
+
+print("bundle:", BUNDLE["notebook"], *BUNDLE["packages"], BUNDLE["content"][:19])
+print("push:", PUSH)
+os.environ.update({})
+os.environ["KERNELKIT_SESSION_BEGAN"] = str(time.monotonic())
+
+_carried = pathlib.Path(tempfile.mkdtemp(prefix="carried-"))
+
+
+def _carry(path, sha256, text):
+    data = text.encode()
+    if hashlib.sha256(data).hexdigest() != sha256:
+        raise RuntimeError(f"{{path}} is not what was pushed: its cell was edited")
+    target = _carried / path
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_bytes(data)
+"""
+
+_LAST = """\
+# Write name, size and SHA-256 of each output file, so that the download can be verified.
+import kernelkit_session
+
+kernelkit_session.end()"""
+
+_CHECK = """\
+# The packages must come from this notebook.
+sys.path.insert(0, str(_carried))
+os.environ["PYTHONPATH"] = os.pathsep.join(
+    [str(_carried), *filter(None, [os.environ.get("PYTHONPATH")])]
+)
+importlib.invalidate_caches()
+for _name in {names}:
+    _module = importlib.import_module(_name)
+    if not str(pathlib.Path(_module.__file__).resolve()).startswith(str(_carried.resolve())):
+        raise RuntimeError(f"{{_name}} came from {{_module.__file__}}, not from this notebook")"""

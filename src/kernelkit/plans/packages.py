@@ -6,42 +6,40 @@ magics and shell lines.
 """
 
 import ast
+import base64
 import contextlib
 import fnmatch
 import hashlib
 import importlib.util
+import json
 import os
 import re
 import sys
 import tomllib
 import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from kernelkit.errors import PreflightError
+from kernelkit.notebooks import document
+from kernelkit.project import Project
 from kernelkit.terminal.events import SHORTEST_SECRET
 
 UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)  # a NUL is a ValueError
-OWN = "your own Kaggle key or token"
 _SKIPPED = {"__pycache__", ".ipynb_checkpoints", ".mypy_cache", ".ruff_cache", ".DS_Store"}
-_SKIPPED_SUFFIXES = {".pyc", ".pyo", ".part", ".swp"}
+_SKIPPED |= {".pyc", ".pyo", ".part", ".swp"}
 _MISSING = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"}
 _MAGIC = re.compile(r"^(\s*)[%!?].*$", re.MULTILINE)
 _CREDENTIALS = re.compile(
     r"(?:^|/)(?:\.env(?:\.\w+)?|kaggle\.json|access_token(?:\.txt)?|credentials\.json|\.netrc"
     r"|id_(?:rsa|ed25519))$"
 )
-_PATTERNS = {
-    kind: re.compile(pattern)
-    for kind, pattern in tomllib.loads(
-        Path(__file__).with_name("secrets.toml").read_text(encoding="utf-8")
-    ).items()
-}
+_SHAPES = Path(__file__).with_name("secrets.toml").read_text(encoding="utf-8")
+_PATTERNS = {kind: re.compile(shape) for kind, shape in tomllib.loads(_SHAPES).items()}
 
 
-@dataclass(frozen=True)
-class File:
+class File(NamedTuple):
     """One file of a package: its path from the package's parent, with `/`, and its text."""
 
     path: str
@@ -57,17 +55,32 @@ class File:
         """The dotted name under which it is imported, if it is Python."""
         return self.path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
 
+    @property
+    def home(self) -> str:
+        """The dotted name of its folder, from which its relative imports start."""
+        return self.path.rpartition("/")[0].replace("/", ".")
 
-@dataclass(frozen=True)
-class Leak:
-    """The location of a text that looks like a credential, and the kind of credential."""
 
-    file: str
-    line: int
-    kind: str
+def carried(
+    notebook: Path, project: Project, sources: Sequence[str]
+) -> tuple[list[File], list[Path], dict[str, str]]:
+    """The files to bundle with a notebook whose cells have these `sources`.
 
-    def __str__(self) -> str:
-        return f"{self.file}:{self.line} looks like {self.kind}"
+    Also the paths whose commit is that of the bundle, and the modules beside the notebook that
+    cannot be bundled, with the reasons. Raises `PreflightError` for an unreadable package.
+    """
+    carried: list[File] = []
+    folders = [project.package_folder(package) for package in project.packages]
+    for folder in folders:
+        carried += reached(sources, files(folder, project.leave_out), folder.name)
+    if project.beside:  # this notebook carries the one that runs
+        cells = document.read_json(project.beside)["cells"]
+        sources = [document.cell_source(cell) for cell in cells if cell["cell_type"] == "code"]
+    origin = (project.beside or notebook).parent
+    texts = [file.text for file in carried if file.path.endswith(".py")]
+    near, stays = beside(origin, [*sources, *texts], project.packages)
+    paths = [notebook, *folders, *(origin / file.path for file in near)]
+    return [*carried, *near], paths, stays
 
 
 def files(folder: Path, leave_out: Sequence[str] = ()) -> list[File]:
@@ -78,19 +91,17 @@ def files(folder: Path, leave_out: Sequence[str] = ()) -> list[File]:
     for broken or circular links.
     """
 
-    def name_of(path: Path) -> str:
-        return f"{folder.name}/{path.relative_to(folder).as_posix()}"
-
     def skip(path: Path) -> bool:
-        # A folder matches by its own name, and by a pattern for all its contents.
-        names = (name_of(path), f"{name_of(path)}/")
-        return (
-            path.name in _SKIPPED
-            or path.suffix in _SKIPPED_SUFFIXES
-            or any(fnmatch.fnmatchcase(name, pattern) for name in names for pattern in leave_out)
+        name = path.relative_to(folder.parent).as_posix()
+        names = (name, f"{name}/")  # of a folder, or in a pattern for all its contents
+        return not _SKIPPED.isdisjoint((path.name, path.suffix)) or any(
+            fnmatch.fnmatchcase(each, pattern) for each in names for pattern in leave_out
         )
 
-    return [File(name_of(path), _text(path)) for path in files_below(folder, skip)]
+    return [
+        File(path.relative_to(folder.parent).as_posix(), _text(path))
+        for path in files_below(folder, skip)
+    ]
 
 
 def _text(path: Path) -> str:
@@ -153,12 +164,11 @@ def reached(sources: Iterable[str], files: Sequence[File], package: str) -> list
             file = by_module.get(module)
             if file is not None and module not in modules:
                 modules.add(module)
-                waiting += imported(file.text, file.path.rpartition("/")[0].replace("/", "."))
+                waiting += imported(file.text, file.home)
 
     def holder(file: File) -> str:
         """The module that a file is, or the nearest package above it."""
-        folder = file.path.rpartition("/")[0].replace("/", ".")
-        name = file.module if file.path.endswith(".py") else folder
+        name = file.module if file.path.endswith(".py") else file.home
         while name and name not in by_module:
             name = name.rpartition(".")[0]
         return name
@@ -242,15 +252,14 @@ def _names(node: ast.AST, home: str) -> Iterator[str]:
 
 def _unguarded(node: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
     """The imports below a node that its code cannot continue without."""
-    if isinstance(node, ast.Import | ast.ImportFrom):
-        yield node
     guards: list[str] = []
-    if isinstance(node, ast.Try):
-        caught = [handler.type for handler in node.handlers]
-        guards = ["Exception" if kind is None else ast.unparse(kind) for kind in caught]
-    elif isinstance(node, ast.With):
-        contexts = [ast.unparse(item.context_expr) for item in node.items]
-        guards = [text for text in contexts if "suppress" in text]
+    match node:
+        case ast.Import() | ast.ImportFrom():
+            yield node
+        case ast.Try(handlers=handlers):
+            guards = [ast.unparse(each.type) if each.type else "Exception" for each in handlers]
+        case ast.With(items=items):
+            guards = [text for text in map(ast.unparse, items) if "suppress" in text]
     words = set(re.findall(r"\w+", " ".join(guards)))
     typing = isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
     optional = node.body if typing or words & _MISSING else []  # type: ignore[attr-defined]
@@ -259,8 +268,20 @@ def _unguarded(node: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
             yield from _unguarded(child)
 
 
-def find_secrets(texts: Iterable[tuple[str, str]], secrets: Sequence[str] = ()) -> Iterator[Leak]:
-    """What is or looks like a credential in (file name, text) pairs, at most once per line.
+def texts_of(cells: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
+    """The sources of cells, and their tags and decoded attachments, each with its place."""
+    for place, cell in cells.items():
+        yield place, cell["source"]
+        besides = json.dumps([cell["metadata"], cell.get("attachments")], indent=0)
+        yield f"{place} tags and attachments", besides
+        for data in re.findall(r"[A-Za-z0-9+/]{16,}", besides):
+            with contextlib.suppress(ValueError):
+                decoded = base64.b64decode(f"{data}==").decode("utf-8", "replace")
+                yield f"{place} attachment", decoded
+
+
+def find_secrets(texts: Iterable[tuple[str, str]], secrets: Sequence[str] = ()) -> Iterator[str]:
+    """What is or looks like a credential in (file name, text) pairs, as "FILE:LINE looks like …".
 
     A file with the name of a credentials file always counts. `secrets` are the client's own, which
     are found whatever they look like. A finding never repeats the secret.
@@ -268,10 +289,10 @@ def find_secrets(texts: Iterable[tuple[str, str]], secrets: Sequence[str] = ()) 
     secrets = [secret for secret in secrets if len(secret) >= SHORTEST_SECRET]
     for file, text in texts:
         if _CREDENTIALS.search(file):
-            yield Leak(file, 1, "a credentials file")
+            yield f"{file}:1 looks like a credentials file"
             continue
         for number, line in enumerate(text.split("\n"), start=1):
             kinds = (kind for kind, pattern in _PATTERNS.items() if pattern.search(line))
             own = any(secret in line for secret in secrets)
-            if kind := OWN if own else next(kinds, None):
-                yield Leak(file, number, kind)
+            if kind := "your own Kaggle key or token" if own else next(kinds, ""):
+                yield f"{file}:{number} looks like {kind}"

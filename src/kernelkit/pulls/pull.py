@@ -10,9 +10,9 @@ from kernelkit import files
 from kernelkit.errors import NotebookError, ParameterError, PreflightError
 from kernelkit.kaggle_api.client import Kaggle, Kernel
 from kernelkit.notebooks import document
-from kernelkit.plans import cells
 from kernelkit.plans import plan as plans
 from kernelkit.plans.plan import Plan
+from kernelkit.plans.pushed import carried, own_cells, own_script
 from kernelkit.pulls import merge
 from kernelkit.terminal import safe_text
 from kernelkit.terminal.events import from_here
@@ -92,7 +92,7 @@ def _pushed_before(context: PushContext, kernel: Kernel, newest: int) -> int:
 
 def _changes(plan: Plan, pushed: str, edited: str) -> Iterator[tuple[Path, str, str, str]]:
     """Each file that was edited on Kaggle: its path, and its text here, as pushed and as edited."""
-    before, after = cells.carried(pushed), cells.carried(edited)
+    before, after = carried(pushed), carried(edited)
     for name, text in after.items():
         if text != before.get(name):
             path = _place(plan, name)
@@ -100,11 +100,11 @@ def _changes(plan: Plan, pushed: str, edited: str) -> Iterator[tuple[Path, str, 
             yield path, here, before.get(name, ""), text
     code_file = plan.metadata.code_file
     if plan.metadata.is_script:
-        own = cells.own_script(pushed), cells.own_script(edited)
+        own = own_script(pushed), own_script(edited)
         if own[0] != own[1]:
             yield code_file, code_file.read_text("utf-8"), *own
         return
-    sources = cells.own_cells(pushed), cells.own_cells(edited)
+    sources = own_cells(pushed), own_cells(edited)
     if sources[0] != sources[1]:
         half = document.text_half(code_file) or code_file
         notebook = document.read(half)

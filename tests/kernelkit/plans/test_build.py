@@ -13,6 +13,7 @@ from dataclasses import replace
 import pytest
 
 from kernelkit import errors, project
+from kernelkit.notebooks import parameters
 from kernelkit.plans import build as build_module
 from kernelkit.plans import manifest
 from kernelkit.plans.packages import find_secrets
@@ -203,7 +204,7 @@ def test_parameters_stand_right_after_theirs_as_papermill_would_put_them(reposit
 
 
 def test_what_is_not_finite_can_be_a_parameter(repository):
-    assert "float('inf')" in build_module.parameters_cell({"patience": float("inf")})
+    assert "float('inf')" in parameters.assignments({"patience": float("inf")})
     assert build(repository, patience=float("inf"))
 
 
@@ -233,12 +234,6 @@ def test_it_is_a_valid_notebook(repository):
     nbformat.validate(nbformat.reads(build(repository, files=1).text, as_version=4))
 
 
-def test_parameters_without_a_cell_for_them_are_an_error(repository, notebook_code):
-    repository.cells(notebook_code("print(1)"))
-    with pytest.raises(errors.NotebookError, match="no cell tagged"):
-        build(repository, files=1)
-
-
 @pytest.mark.parametrize("text", ["not json", '{"cells": 3, "nbformat": 4}', '{"nbformat": 3}'])
 def test_what_is_no_notebook_is_named(repository, text):
     repository.notebook.write_text(text)
@@ -250,7 +245,7 @@ def test_a_secret_is_found_by_file_and_line_and_not_repeated(repository):
     secret = "KGAT_" + hashlib.sha256(b"sentinel").hexdigest()[:32]
     (repository.package / "petals.py").write_text(f"F1 = 1\nTOKEN = '{secret}'\n")
     found = list(find_secrets(build(repository).texts))
-    assert [str(leak) for leak in found] == ["blossom/petals.py:2 looks like a Kaggle API token"]
+    assert found == ["blossom/petals.py:2 looks like a Kaggle API token"]
     assert secret not in str(found)
 
 

@@ -5,8 +5,8 @@ import random
 import pytest
 
 from kernelkit.errors import PreflightError
+from kernelkit.notebooks.document import literal
 from kernelkit.plans import packages
-from kernelkit.plans.cells import literal
 
 NASTY = [
     "",

@@ -12,7 +12,7 @@ import pytest
 from kernelkit import errors
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.connection import open_connection
-from kernelkit.plans import cells
+from kernelkit.plans.pushed import own_cells, own_script
 from kernelkit.pulls.pull import pull_edits
 from local_kaggle.limits import ServerLimits
 from local_kaggle.server import LocalKaggle
@@ -159,6 +159,6 @@ def test_a_script_comes_back_without_what_was_carried(repository, kaggle, timing
 
 @pytest.mark.parametrize("text", ["print(1)", '{"cells": [1]}', "{", "[]"])
 def test_a_text_that_no_push_made_is_refused_in_a_line(text):
-    read = cells.own_cells if text.startswith("{") else cells.own_script
+    read = own_cells if text.startswith("{") else own_script
     with pytest.raises(errors.NotebookError, match="that version"):
         read(text)

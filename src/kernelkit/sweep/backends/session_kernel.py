@@ -13,7 +13,6 @@ from kernelkit import files, project
 from kernelkit.checks import contents, preflight
 from kernelkit.notebooks import document
 from kernelkit.plans import metadata as kernel_metadata
-from kernelkit.plans.cells import literal
 from kernelkit.project import Project
 from kernelkit.sweep.progress import SweepProgress
 from kernelkit.sweep.specification import PlannedRun
@@ -75,7 +74,7 @@ class SessionKernel:
     def write(self, place: Path) -> Path:
         """Write both files into a folder; returns the metadata's path."""
         sweep = self.progress.specification
-        text = literal(json.dumps(self.carried, indent=1, sort_keys=True))
+        text = document.literal(json.dumps(self.carried, indent=1, sort_keys=True))
         notebook = nbformat.v4.new_notebook(metadata={"kernelspec": dict(document.KERNELSPEC)})
         tags = {"tags": [document.PARAMETERS_TAG]}
         notebook.cells = [
