@@ -1,19 +1,19 @@
 """The checks of a push's contents: parameters, code, size, modules and credentials."""
 
-import ast
 import re
 import sys
-import warnings
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from kernelkit import files, machines
 from kernelkit.checks.findings import Finding, error, warning
+from kernelkit.errors import NotebookError
 from kernelkit.kaggle_api.client import SOURCES
 from kernelkit.machines import Kind
+from kernelkit.notebooks import document, rules
 from kernelkit.plans.build import MAX_BYTES
-from kernelkit.plans.packages import UNREADABLE, find_secrets
+from kernelkit.plans.packages import find_secrets
 from kernelkit.plans.plan import Plan
 from kernelkit.run_folders import kit_folder
 from kernelkit.workspace.context import DOCTOR, LEDGER
@@ -27,11 +27,6 @@ OLD_MOUNT = re.compile(r"(?m)^\s*#.*|(?:/kaggle|\.\.)/input/([\w.-]*+(?<=\w))(?!
 READS = re.compile(r"(?:read|load|open)\w*\(\s*[\"']([^\"'\n]+)[\"'](?!\s*,\s*[\"'][wax])")
 MOUNTS = ("competitions", "datasets", "models", "notebooks")  # the folders below /kaggle/input
 READS_SECRETS = re.compile(r"(?m)^\s*(?:from|import)\s+kaggle_secrets\b")
-# The line magics and shell aliases that IPython accepts without % in a one-line cell.
-AUTOMAGIC = re.compile(
-    r"\s*(?:autoreload|cat|cd|conda|cp|env|ldir|ll|load_ext|ls|mamba|man|matplotlib|mkdir|more|mv|"
-    r"pip|pwd|reload_ext|reset|rm|rmdir|run|time|timeit|uv|who|whos)\b(?!\s*=)[^\n]*\n?"
-)
 # What runs in a shell whenever its cell does: lines that are not indented, and whole cells.
 SHELL = re.compile(r"^[%!]{1,2}\s*((?:[^\n]*\\\n)*[^\n]*)$", re.MULTILINE)
 SHELL_CELL = re.compile(r"\s*(?:%%(?:bash|sh|script)|!!)")
@@ -44,13 +39,55 @@ FETCHES = re.compile(
     r"(?:^|[;&|]\s*)(?:sudo\s+)?(?:wget|curl|gdown|aria2c|huggingface-cli|hf|git\s+(?:lfs\s+)?"
     r"(?:clone|pull)|apt(?:-get)?(?:\s+-\S+)*\s+(?:install|update)|kaggle\s+\w+\s+download)\b"
 )
-F_STRING = re.compile(r"\b(?:[rR]?[fF]|[fF][rR])[\"']")
 # Code after which more modules may be there than the image has.
 BRINGS = re.compile(
     r"\b(?:pip[\d.]*|conda|mamba)[\"',\s]+install\b|%%writefile\s+\S+\.py\b"
     r"|\bsys\.path\b|\baddsitedir\(|PYTHONPATH|\b(?:unzip|tar|git\s+clone|cp\s+-\w*r\w*)\s"
     r"|\bextractall\(|\bunpack_archive\(|\bcopytree\("
 )
+
+
+def parameters(plan: Plan) -> Iterator[Finding]:
+    """Violations of the project's own rules by the parameters of each run."""
+    if not plan.project.check:
+        return
+    attached = {kind: plan.metadata.sources(kind) for kind in SOURCES}
+    notebook = plan.project.beside or plan.metadata.code_file
+    try:
+        answers = rules.problems(
+            plan.project, notebook, plan.starts or (plan.parameters,), attached
+        )
+    except NotebookError as raised:
+        yield error(str(raised))
+        return
+    yield from (error(text) for text in dict.fromkeys(text for lines in answers for text in lines))
+
+
+def needs(plan: Plan) -> Iterator[Finding]:
+    """Check that the metadata enables the internet, files and data that the parameters need."""
+    metadata = plan.metadata
+    has = {f"{name}={value}" for name, value in plan.values}
+    pairs = plan.project.needs.items()
+    needed = {need: pair for need, own in pairs for pair in own if pair in has}
+    attached = any(map(metadata.sources, ("dataset", "model", "kernel")))
+    internet, download = needed.get("internet"), not attached and needed.get("download")
+    if metadata.online and (internet or download):
+        yield warning("Kaggle ignores enable_internet for accounts without a verified phone")
+    elif internet:
+        yield error(f"{internet} needs the internet, which is off: set enable_internet to true")
+    elif download:
+        yield error(
+            f"{download} downloads data that is not attached, and the internet is off: set "
+            "enable_internet to true, or attach a dataset or model with the data"
+        )
+    if "competition" in needed and not metadata.sources("competition"):
+        yield error(
+            f"{needed['competition']} reads the competition's files: add it to competition_sources"
+        )
+    if "desk" in needed:
+        yield error(f"{needed['desk']} works only locally: what it needs is not part of a push")
+    if not metadata.online:
+        yield from downloads(plan)
 
 
 def downloads(plan: Plan) -> Iterator[Finding]:
@@ -72,9 +109,15 @@ def downloads(plan: Plan) -> Iterator[Finding]:
 def _shell_lines(source: str) -> list[str]:
     if SHELL_CELL.match(source):
         return source.splitlines()[1:]
-    if AUTOMAGIC.fullmatch(source):
+    if document.AUTOMAGIC.fullmatch(source):
         return [source.strip()]
     return [line.replace("\\\n", " ") for line in SHELL.findall(source)]
+
+
+def pair(plan: Plan) -> Iterator[Finding]:
+    """A notebook that differs from its paired `.py`."""
+    if difference := document.difference(plan.metadata.code_file):
+        yield error(difference)
 
 
 def paths(plan: Plan) -> Iterator[Finding]:
@@ -155,61 +198,15 @@ def bundle(plan: Plan) -> Iterator[Finding]:
 
 
 def not_python(sources: Iterable[tuple[str, str]], *, cells: bool = False) -> Iterator[Finding]:
-    """An error for each of these (name, source) pairs that is not Python, with its line.
+    """A finding for each of these (name, source) pairs that is not Python, with its line.
 
     A notebook's `cells` may also call magics and run shell lines. It is a warning where Kaggle's
     newer Python may know the syntax.
     """
-    here = sys.version_info[:2]
     for place, source in sources:
-        message = _syntax_error(place, source)
-        if message and cells:
-            source = "" if AUTOMAGIC.fullmatch(source) else _python(source)
-            message = _syntax_error(place, source)
-        if not message:
-            continue
-        if here < max(machines.PYTHONS) and not _syntax_error(place, _simplified(source)):
-            version = ".".join(map(str, here))
-            yield warning(f"{message} (for Python {version}; Kaggle's newer Python may accept it)")
-        else:
-            yield error(message)
-
-
-def _simplified(source: str) -> str:
-    """The source without what Python 3.12 and 3.13 added: type aliases, type parameters, and any
-    expression in the braces of an f-string."""
-    source = re.sub(r"(?m)^(\s*)type (?=\w+\s*[\[=])", r"\1", source)
-    source = re.sub(r"\b((?:def|class)\s+\w+)\[.*?\](?=\s*[(:])", r"\1", source)
-    count: int = sys.version_info < (3, 12) and bool(F_STRING.search(source))
-    while count:
-        source, count = re.subn(r"\{[^{}]*\}", "0", source)
-    return source
-
-
-def _syntax_error(place: str, source: str) -> str:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # an invalid escape is no error
-            compile(source, place, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
-    except SyntaxError as error:
-        line = (error.text or "").strip().partition("\n")[0]
-        return f"{place}, line {error.lineno}: {error.msg}: {line[:80]}"
-    except UNREADABLE as error:
-        return f"{place}: {error}"
-    return ""
-
-
-def _python(cell: str) -> str:
-    """The Python that IPython runs for a cell, with the same numbers of lines."""
-    # Importing IPython takes a third of a second, and most cells are plain Python.
-    from IPython.core.inputtransformer2 import TransformerManager
-
-    leading = len(cell) - len(cell.lstrip("\n"))  # lines that IPython removes
-    try:
-        transformed: str = TransformerManager().transform_cell(cell)  # type: ignore[no-untyped-call]
-    except SyntaxError:
-        return cell
-    return "\n" * leading + transformed
+        message, newer = document.syntax_error(place, source, cell=cells)
+        if message:
+            yield (warning if newer else error)(message)
 
 
 def _brings_modules(plan: Plan) -> bool:

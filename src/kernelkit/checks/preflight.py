@@ -1,4 +1,5 @@
-"""The checks that need no network, each under the name that `--ignore` accepts.
+"""The checks before a push: those without a network, by the names that `--ignore` accepts, and then
+those of the account.
 
 Kaggle silently accepts many mistakes: a misspelt key, a source with a prefix, a machine that no
 longer exists, an image that pins a TPU run to the CPU. These checks find each of them. The checks
@@ -11,17 +12,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from kernelkit import machines
+from kernelkit import errors, machines
 from kernelkit.checks import contents
 from kernelkit.checks.findings import Finding, error, warning
-from kernelkit.errors import NotebookError, ParameterError, PreflightError, choice_of, nearest
-from kernelkit.kaggle_api.client import SOURCES
-from kernelkit.notebooks import document, rules
+from kernelkit.checks.options import PlanOptions, of_submission
+from kernelkit.kaggle_api.client import Kaggle, Kernel, Quota
 from kernelkit.plans import plan as plans
 from kernelkit.plans.metadata import KEYS, SHAPES, Metadata
 from kernelkit.plans.plan import Plan
-from kernelkit.workspace.context import CommandOptions
+from kernelkit.terminal.events import secrets_of_environment
+from kernelkit.workspace.context import PushContext
 
+LEAST_HOURS = 0.05  # starting a session uses up less quota than this
 NOT_READ = {
     "session_timeout": "give the time with --timeout MINUTES",
     "session_timeout_seconds": "give the time with --timeout MINUTES",
@@ -30,40 +32,13 @@ NOT_READ = {
 }
 
 
-class PlanOptions(CommandOptions, total=False):
-    """The keyword arguments that define a push, in addition to those of every command.
-
-    metadata     the kernel-metadata.json to use, instead of the notebook's own or the nearest
-    accelerator  tpu, gpu, cpu or a machine shape, instead of the metadata's
-    timeout      minutes that the session may take
-    model        models to attach besides the metadata's, "owner/model/framework/variation/version"
-    output       the folder for the outputs; default runs/SLUG-vN
-    continues    attach the outputs of the kernel's last version, so that the notebook can resume
-    force        push even if nothing changed or a run is active
-    once         resume an identical earlier push instead of pushing again
-    ignore       the names of checks whose errors become warnings: see `CHECKS`
-    submit       a message: submit the result to the competition and wait for its score
-    """
-
-    metadata: Path | None
-    accelerator: str | None
-    timeout: float | None
-    model: Sequence[str]
-    output: Path | None
-    continues: bool
-    force: bool
-    once: bool
-    ignore: Sequence[str]
-    submit: str | None
-
-
 def keys(plan: Plan) -> Iterator[Finding]:
     """Keys that Kaggle's client would ignore, and values of the wrong type."""
     for key, value in plan.metadata.values.items():
         if key in NOT_READ:
             yield error(f"Kaggle ignores the key {key!r}: {NOT_READ[key]}")
         elif key not in KEYS:
-            hint = nearest(key, KEYS)
+            hint = errors.nearest(key, KEYS)
             near = hint.startswith("did you mean")
             ignored = f"Kaggle ignores the unknown key {key!r}"
             yield error(f"{ignored}: {hint}") if near else warning(ignored)
@@ -105,12 +80,6 @@ def code(plan: Plan) -> Iterator[Finding]:
         yield error(f'kernel_type is {kind!r}: kernelkit pushes a "notebook" or a "script"')
     if values.get("is_private") is False:
         yield warning("is_private is false: the notebook and its outputs will be public")
-
-
-def pair(plan: Plan) -> Iterator[Finding]:
-    """A notebook that differs from its paired `.py`."""
-    if difference := document.difference(plan.metadata.code_file):
-        yield error(difference)
 
 
 def sources(plan: Plan) -> Iterator[Finding]:
@@ -164,59 +133,16 @@ def image(plan: Plan) -> Iterator[Finding]:
         yield warning("docker_image pins the image: newer packages will not reach this kernel")
 
 
-def parameters(plan: Plan) -> Iterator[Finding]:
-    """Violations of the project's own rules by the parameters of each run."""
-    if not plan.project.check:
-        return
-    attached = {kind: plan.metadata.sources(kind) for kind in SOURCES}
-    notebook = plan.project.beside or plan.metadata.code_file
-    try:
-        answers = rules.problems(
-            plan.project, notebook, plan.starts or (plan.parameters,), attached
-        )
-    except NotebookError as raised:
-        yield error(str(raised))
-        return
-    yield from (error(text) for text in dict.fromkeys(text for lines in answers for text in lines))
-
-
-def needs(plan: Plan) -> Iterator[Finding]:
-    """Check that the metadata enables the internet, files and data that the parameters need."""
-    metadata = plan.metadata
-    has = {f"{name}={value}" for name, value in plan.values}
-    pairs = plan.project.needs.items()
-    needed = {need: pair for need, own in pairs for pair in own if pair in has}
-    attached = any(map(metadata.sources, ("dataset", "model", "kernel")))
-    internet, download = needed.get("internet"), not attached and needed.get("download")
-    if metadata.online and (internet or download):
-        yield warning("Kaggle ignores enable_internet for accounts without a verified phone")
-    elif internet:
-        yield error(f"{internet} needs the internet, which is off: set enable_internet to true")
-    elif download:
-        yield error(
-            f"{download} downloads data that is not attached, and the internet is off: set "
-            "enable_internet to true, or attach a dataset or model with the data"
-        )
-    if "competition" in needed and not metadata.sources("competition"):
-        yield error(
-            f"{needed['competition']} reads the competition's files: add it to competition_sources"
-        )
-    if "desk" in needed:
-        yield error(f"{needed['desk']} works only locally: what it needs is not part of a push")
-    if not metadata.online:
-        yield from contents.downloads(plan)
-
-
 CHECKS: dict[str, Callable[[Plan], Iterable[Finding]]] = {
     "keys": keys,
     "identity": identity,
     "code": code,
-    "pair": pair,
+    "pair": contents.pair,
     "sources": sources,
     "machine": machine,
     "image": image,
-    "parameters": parameters,
-    "needs": needs,
+    "parameters": contents.parameters,
+    "needs": contents.needs,
     "paths": contents.paths,
     "mounts": contents.mounts,
     "bundle": contents.bundle,
@@ -237,7 +163,7 @@ def run_checks(plan: Plan, ignored: Collection[str] = ()) -> list[Finding]:
     optional = [name for name in CHECKS if name not in FINAL]
     for name in ignored:
         if name not in optional:
-            raise ParameterError(f"--ignore {name}: it takes {choice_of(optional)}")
+            raise errors.ParameterError(f"--ignore {name}: it takes {errors.choice_of(optional)}")
     findings = [
         replace(finding, check=name, level="warning" if name in ignored else finding.level)
         for name, check in CHECKS.items()
@@ -260,8 +186,8 @@ def plan_and_check(
         notebook,
         parameters,
         options.get("metadata"),
-        accelerator=options.get("accelerator"),
-        timeout_minutes=options.get("timeout"),
+        options.get("accelerator"),
+        options.get("timeout"),
         **more,
     )
     if models := options.get("model"):
@@ -271,18 +197,104 @@ def plan_and_check(
 
 def stop_on_errors(findings: Sequence[Finding]) -> None:
     """Raise one `PreflightError` that lists every error among the findings."""
-    errors = [finding for finding in findings if finding.level == "error"]
-    if not errors:
-        return
-    lines = [f"  - {finding.text}" for finding in errors]
-    if names := sorted({f.check for f in errors} - {*FINAL, ""}):
+    wrong = [finding for finding in findings if finding.level == "error"]
+    lines = [f"the preflight found {len(wrong)} to correct:", *(f"  - {f.text}" for f in wrong)]
+    if names := sorted({finding.check for finding in wrong} - {*FINAL, ""}):
         lines.append(f"To push anyway: {' '.join(f'--ignore {name}' for name in names)}")
-    raise PreflightError("\n".join([f"the preflight found {len(errors)} to correct:", *lines]))
+    if wrong:
+        raise errors.PreflightError("\n".join(lines))
 
 
 def check_submission(metadata: Metadata, submit: str | None) -> None:
     """Raise `PreflightError` if a result is to be submitted, but no competition is attached."""
     if submit is not None and not metadata.sources("competition"):
-        raise PreflightError(
+        raise errors.PreflightError(
             f"--submit needs a competition: add it to competition_sources in {metadata.path.name}"
         )
+
+
+def with_account(context: PushContext, plan: Plan, kaggle: Kaggle) -> tuple[Plan, list[Finding]]:
+    """The plan under the account's name, and a finding for each of its secrets in the plan.
+
+    In a rehearsal, any owner is replaced by the local Kaggle's user.
+    """
+    context.events.keep_secret(kaggle.connection.secrets)
+    context.events.rehearsal = context.events.rehearsal or kaggle.connection.rehearses
+    plan = plan.owned_by(kaggle.username, anyone=kaggle.connection.rehearses)
+    secrets = [*kaggle.connection.secrets, *secrets_of_environment()]
+    return plan, contents.leaking(plan, secrets)
+
+
+def check_account(
+    context: PushContext, plan: Plan, kaggle: Kaggle, *, force: bool = False, submits: bool = False
+) -> Quota | None:
+    """Check whether Kaggle would refuse this plan, or run it beside another active run.
+
+    With `submits`, also check whether it would refuse the submission after the run. Reports doubts
+    and the requested machine; returns the quota of its kind, None for the CPU.
+
+    Raises `CredentialsError`, `PreflightError` for another user's kernel or one that still runs,
+    `CapacityError` if no quota or no session is left, and `NetworkError` when Kaggle cannot be
+    reached. `force` allows the last two cases, except a quota of zero.
+    """
+    kernel, machine = plan.kernel, plan.metadata.machine
+    if kernel.owner.lower() != kaggle.username.lower():
+        raise errors.PreflightError(
+            f"the id names {kernel.owner}'s kernel, but the credentials are {kaggle.username}'s: "
+            f'write "id": "{kaggle.username}/{kernel.slug}", or INSERT_USERNAME as the owner'
+        )
+    # Without a version, Kaggle may still report the one before the ledger's last.
+    last = context.ledger.last(str(kernel))
+    doubts = [_active(kaggle, kernel, last.version if last else None, force)]
+    doubts += of_submission(kaggle, plan) if submits else []
+    doubts.append(_sessions(kaggle, kernel, machine.kind, force))
+    quota = kaggle.quota(machine.kind) if machine.kind != "cpu" else None
+    doubts.append(_quota(quota, plan) if quota else "")
+    for text in filter(None, doubts):
+        context.events("warning", text)
+    remaining = f", {quota.left:.1f} h of quota left" if quota else ""
+    time = f"{plan.hours:.1f} h" if plan.hours >= 1 else f"{60 * plan.hours:.3g} min"
+    words = f"{machine.words} for at most {time}{remaining}"
+    context.events("machine", words, shape=machine.shape)
+    return quota
+
+
+def _active(kaggle: Kaggle, kernel: Kernel, last: int | None, force: bool) -> str:
+    """Whether the kernel still runs."""
+    statuses = (kaggle.status(kernel, version) for version in dict.fromkeys((None, last)))
+    status = next((s for s in statuses if s and s.alive), None)
+    if status is None:
+        return ""
+    message = f"{kernel} is still {status.state}, and a second session would run at the same time"
+    if not force:
+        stored = kaggle.stored(kernel)
+        reference = f"{kernel}/{stored.version}" if stored else f"{kernel}/N"
+        raise errors.KernelBusyError(
+            f"{message}, using quota twice: wait for it (kernelkit resume "
+            f"{reference}), or push anyway (--force)"
+        )
+    return message
+
+
+def _sessions(kaggle: Kaggle, kernel: Kernel, kind: machines.Kind, force: bool) -> str:
+    """Whether other kernels of the account use all its sessions of this kind."""
+    cap = machines.LIMITS[kind].sessions
+    others = [other for other in kaggle.recent(kind) if str(other) != str(kernel)]
+    statuses = {str(other): kaggle.status(other, None) for other in others}
+    alive = [name for name, status in statuses.items() if status and status.alive]
+    if len(alive) < cap:
+        return ""
+    message = f"Kaggle runs {cap} {kind.upper()} session(s) at once; now {', '.join(alive)}"
+    if not force:
+        raise errors.CapacityError(f"{message}: push again when it has ended")
+    return message
+
+
+def _quota(quota: Quota, plan: Plan) -> str:
+    """Whether the week's hours may end before the run."""
+    left = quota.remaining(plan.kind)
+    if quota.left < LEAST_HOURS:
+        raise errors.CapacityError(f"{left}: push again after Saturday 00:00 UTC, when they renew")
+    shorter = f"limit it with --timeout {quota.left * 60:.0f}"
+    short = quota.left < plan.hours
+    return f"{left} and the run may take {plan.hours:.1f}: {shorter}" if short else ""

@@ -1,4 +1,5 @@
-"""Notebook files: read and compare the halves of a Jupytext pair, find the parameters cell.
+"""Notebook files: read and compare the halves of a Jupytext pair, find the parameters cell, and
+what is not Python.
 
 The `.py` (py:percent) is the source of truth; the `.ipynb` is what Kaggle and Jupyter open.
 Everything here accepts either.
@@ -6,14 +7,18 @@ Everything here accepts either.
 
 from __future__ import annotations
 
+import ast
 import itertools
 import json
 import re
 import shlex
+import sys
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kernelkit import machines
 from kernelkit.errors import NotebookError
 
 if TYPE_CHECKING:  # importing it takes most of a second, too long for --help
@@ -24,6 +29,13 @@ INJECTED_TAG = "injected-parameters"  # the tag of the cell that papermill adds
 SCRIPT_BEGINS = "# The bundled files end here; the script itself begins."
 SCRIPT_MARK = '#%%tags=["parameters"]'  # without its spaces
 KINDS = ("code", "markdown", "raw")
+# The line magics and shell aliases that IPython accepts without % in a one-line cell.
+AUTOMAGIC = re.compile(
+    r"\s*(?:autoreload|cat|cd|conda|cp|env|ldir|ll|load_ext|ls|mamba|man|matplotlib|mkdir|more|mv|"
+    r"pip|pwd|reload_ext|reset|rm|rmdir|run|time|timeit|uv|who|whos)\b(?!\s*=)[^\n]*\n?"
+)
+F_STRING = re.compile(r"\b(?:[rR]?[fF]|[fF][rR])[\"']")
+UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)  # a NUL is a ValueError
 # Characters besides "\n" at which Python or Jupyter would break or change a line.
 _NOT_PLAIN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\x85\u2028\u2029]")
 KERNELSPEC = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
@@ -215,3 +227,56 @@ def _content(cell: Any) -> tuple[str, str, bool] | None:
         return None
     lines = [line.rstrip() for line in cell_source(cell).rstrip().splitlines()]
     return str(cell["cell_type"]), "\n".join(lines), has_tag(cell, PARAMETERS_TAG)
+
+
+def syntax_error(place: str, source: str, *, cell: bool = False) -> tuple[str, bool]:
+    """Where a source is not Python (empty if it is), and whether only this Python is too old.
+
+    A notebook's `cell` may also call magics and run shell lines.
+    """
+    message = _compile_error(place, source)
+    if message and cell:
+        source = "" if AUTOMAGIC.fullmatch(source) else _python(source)
+        message = _compile_error(place, source)
+    here = sys.version_info[:2]
+    if message and here < max(machines.PYTHONS) and not _compile_error(place, _simplified(source)):
+        version = ".".join(map(str, here))
+        return f"{message} (for Python {version}; Kaggle's newer Python may accept it)", True
+    return message, False
+
+
+def _simplified(source: str) -> str:
+    """The source without what Python 3.12 and 3.13 added: type aliases, type parameters, and any
+    expression in the braces of an f-string."""
+    source = re.sub(r"(?m)^(\s*)type (?=\w+\s*[\[=])", r"\1", source)
+    source = re.sub(r"\b((?:def|class)\s+\w+)\[.*?\](?=\s*[(:])", r"\1", source)
+    count: int = sys.version_info < (3, 12) and bool(F_STRING.search(source))
+    while count:
+        source, count = re.subn(r"\{[^{}]*\}", "0", source)
+    return source
+
+
+def _compile_error(place: str, source: str) -> str:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # an invalid escape is no error
+            compile(source, place, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+    except SyntaxError as error:
+        line = (error.text or "").strip().partition("\n")[0]
+        return f"{place}, line {error.lineno}: {error.msg}: {line[:80]}"
+    except UNREADABLE as error:
+        return f"{place}: {error}"
+    return ""
+
+
+def _python(cell: str) -> str:
+    """The Python that IPython runs for a cell, with the same numbers of lines."""
+    # Importing IPython takes a third of a second, and most cells are plain Python.
+    from IPython.core.inputtransformer2 import TransformerManager
+
+    leading = len(cell) - len(cell.lstrip("\n"))  # lines that IPython removes
+    try:
+        transformed: str = TransformerManager().transform_cell(cell)  # type: ignore[no-untyped-call]
+    except SyntaxError:
+        return cell
+    return "\n" * leading + transformed

@@ -26,7 +26,6 @@ from kernelkit.notebooks import document
 from kernelkit.project import Project
 from kernelkit.terminal.events import SHORTEST_SECRET
 
-UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)  # a NUL is a ValueError
 _SKIPPED = {"__pycache__", ".ipynb_checkpoints", ".mypy_cache", ".ruff_cache", ".DS_Store"}
 _SKIPPED |= {".pyc", ".pyo", ".part", ".swp"}
 _MISSING = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"}
@@ -235,7 +234,7 @@ def _parsed(source: str) -> ast.Module:
 
 
 def _tree(source: str) -> ast.Module | None:
-    with contextlib.suppress(*UNREADABLE), warnings.catch_warnings():
+    with contextlib.suppress(*document.UNREADABLE), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return ast.parse(source)
     return None

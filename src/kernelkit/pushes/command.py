@@ -9,7 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack, cast
 
-from kernelkit.checks import account, preflight, tpu, wheels
+from kernelkit.checks import preflight, tpu, wheels
+from kernelkit.checks.options import PlanOptions
 from kernelkit.errors import (
     CapacityError,
     CredentialsError,
@@ -40,7 +41,7 @@ from kernelkit.workspace.context import CommandOptions, PushContext, in_project
 from kernelkit.workspace.ledger import COMPLETE
 
 
-class PushOptions(preflight.PlanOptions, total=False):
+class PushOptions(PlanOptions, total=False):
     """The keyword arguments of `push_kernel`, in addition to those of its plan.
 
     dry_run      run the checks and show what would be sent, without sending it
@@ -214,7 +215,7 @@ def _dry_run(context: PushContext, plan: Plan, options: PushOptions) -> None:
 def _check_account(context: PushContext, plan: Plan, options: PushOptions) -> None:
     """Check the account and tell its state; raises what would stop the push."""
     force, submits = options.get("force", False), options.get("submit") is not None
-    account.check_account(context, plan, context.kaggle, force=force, submits=submits)
+    preflight.check_account(context, plan, context.kaggle, force=force, submits=submits)
 
 
 def _send_and_follow(

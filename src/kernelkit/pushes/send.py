@@ -11,7 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from kernelkit.checks import account, preflight, tpu, wheels
+from kernelkit.checks import preflight, tpu, wheels
+from kernelkit.checks.options import continuing, own_sources
 from kernelkit.errors import KernelkitError, PreflightError
 from kernelkit.kaggle_api.client import Kaggle, Kernel, Saved, Stored
 from kernelkit.kaggle_api.retries import Failure, FailureKind
@@ -30,18 +31,18 @@ MOST_SENDS = 3
 def prepare(context: PushContext, plan: Plan, *, continues: bool, upload: bool = True) -> Plan:
     """The plan under the account's name, checked for secrets, with everything attached, and
     uploaded unless `upload` is false."""
-    plan, leaks = account.with_account(context, plan, context.kaggle)
+    plan, leaks = preflight.with_account(context, plan, context.kaggle)
     preflight.stop_on_errors(leaks)
     if continues:
-        plan = account.continuing(context, plan, context.kaggle)
+        plan = continuing(context, plan, context.kaggle)
     if not plan.project.wheels:
         return plan
     return wheels.attach(context, plan, context.kaggle.username, context.kaggle if upload else None)
 
 
 def draft(context: PushContext, plan: Plan) -> Push:
-    """The ledger's line for a push before it is sent; raises what `account.own_sources` raises."""
-    bundle, kind = plan.bundle, plan.metadata.machine.kind
+    """The ledger's line for a push before it is sent; raises what `own_sources` raises."""
+    bundle, kind, reads = plan.bundle, plan.kind, plan.metadata.sources("kernel")
     return Push(
         kernel=str(plan.kernel),
         content=plan.content,
@@ -52,7 +53,7 @@ def draft(context: PushContext, plan: Plan) -> Push:
         competition=next(iter(plan.metadata.sources("competition")), None),
         rehearsal=context.events.rehearsal,
         bundle=bundle.content,
-        inputs=account.own_sources(context, plan, context.kaggle),
+        inputs=own_sources(context, plan, context.kaggle) if reads else {},
         estimate=tpu.estimate(plan) if kind == "tpu" else {},
     )
 

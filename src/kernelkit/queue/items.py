@@ -13,6 +13,7 @@ from typing import Any, Unpack
 
 from kernelkit import files
 from kernelkit.checks import preflight, wheels
+from kernelkit.checks.options import PlanOptions
 from kernelkit.errors import ParameterError, PreflightError
 from kernelkit.plans.build import Bundle, Commit
 from kernelkit.plans.metadata import Metadata
@@ -131,7 +132,7 @@ def _read(item: dict[str, Any]) -> QueuedPush:
 def add(
     notebook: Path | None = None,
     parameters: Sequence[str] | Mapping[str, Any] = (),
-    **options: Unpack[preflight.PlanOptions],
+    **options: Unpack[PlanOptions],
 ) -> int:
     """Run the offline checks of a push, freeze it and append it to the queue.
 
@@ -140,7 +141,7 @@ def add(
     and `PreflightError`.
     """
     output, submit = options.get("output"), options.get("submit")
-    context = in_project(options, options.get("metadata") or notebook, preflight.PlanOptions)
+    context = in_project(options, options.get("metadata") or notebook, PlanOptions)
     if output:
         claims.check_free(output)
     plan, findings = preflight.plan_and_check(notebook, parameters, options)

@@ -8,7 +8,7 @@ fetched.
 from dataclasses import dataclass, replace
 from typing import Unpack
 
-from kernelkit.checks import account
+from kernelkit.checks.preflight import check_account
 from kernelkit.errors import (
     CapacityError,
     CredentialsError,
@@ -137,9 +137,7 @@ class Turn:
             if push and push.version:
                 return push
             submits = item.submit is not None
-            _check_hours(
-                planned, account.check_account(context, planned, context.kaggle, submits=submits)
-            )
+            _check_hours(planned, check_account(context, planned, context.kaggle, submits=submits))
             push = replace(draft(context, planned), queued=item.added)
             return send(context, planned, push, force=item.force)
 
