@@ -39,6 +39,13 @@ FETCHES = re.compile(
     r"(?:^|[;&|]\s*)(?:sudo\s+)?(?:wget|curl|gdown|aria2c|huggingface-cli|hf|git\s+(?:lfs\s+)?"
     r"(?:clone|pull)|apt(?:-get)?(?:\s+-\S+)*\s+(?:install|update)|kaggle\s+\w+\s+download)\b"
 )
+OWN_MODULE = (
+    "it stays here: make it a package under src/, and add its name to packages in [tool.kernelkit]"
+)
+OTHER_MODULE = (
+    'add "PACKAGE==VERSION" to wheels in [tool.kernelkit], which is attached and installed, or put '
+    "its source under src/ and name it in packages there"
+)
 # Code after which more modules may be there than the image has.
 BRINGS = re.compile(
     r"\b(?:pip[\d.]*|conda|mamba)[\"',\s]+install\b|%%writefile\s+\S+\.py\b"
@@ -53,14 +60,12 @@ def parameters(plan: Plan) -> Iterator[Finding]:
         return
     attached = {kind: plan.metadata.sources(kind) for kind in SOURCES}
     notebook = plan.project.beside or plan.metadata.code_file
+    runs = plan.starts or (plan.parameters,)
     try:
-        answers = rules.problems(
-            plan.project, notebook, plan.starts or (plan.parameters,), attached
-        )
+        answers = rules.problems(plan.project, notebook, runs, attached)
     except NotebookError as raised:
-        yield error(str(raised))
-        return
-    yield from (error(text) for text in dict.fromkeys(text for lines in answers for text in lines))
+        answers = [[str(raised)]]
+    yield from map(error, dict.fromkeys(text for lines in answers for text in lines))
 
 
 def needs(plan: Plan) -> Iterator[Finding]:
@@ -94,16 +99,17 @@ def downloads(plan: Plan) -> Iterator[Finding]:
     """Shell lines that use the network, in a session without internet."""
     for place, source in plan.bundle.code:
         for line in _shell_lines(source):
-            install = INSTALLS.search(line)
-            if FROM_FILES.search(install[1]) if install else not FETCHES.search(line):
-                continue
-            instead = "attach what it downloads as a dataset"
-            if install:
+            if install := INSTALLS.search(line):
+                online = not FROM_FILES.search(install[1])
                 instead = 'add "PACKAGE==VERSION" to wheels in [tool.kernelkit]'
-            yield warning(
-                f"{place} runs `{line[:80]}` and the internet is off: {instead}, or set "
-                "enable_internet to true"
-            )
+            else:
+                online = bool(FETCHES.search(line))
+                instead = "attach what it downloads as a dataset"
+            if online:
+                yield warning(
+                    f"{place} runs `{line[:80]}` and the internet is off: {instead}, or set "
+                    "enable_internet to true"
+                )
 
 
 def _shell_lines(source: str) -> list[str]:
@@ -126,9 +132,8 @@ def paths(plan: Plan) -> Iterator[Finding]:
     for name, value in sorted(values):
         if "/" in value and name != OUTPUT and _is_here(value):
             yield error(
-                f"{name}={value} is on this machine only: attach its contents "
-                "(kernelkit dataset FOLDER) and name it as the notebook finds it "
-                "there"
+                f"{name}={value} is on this machine only: attach its contents (kernelkit dataset "
+                "FOLDER) and name it as the notebook finds it there"
             )
     yield from _local_reads(plan)
 
@@ -156,7 +161,7 @@ def _is_here(path: str) -> bool:
 
 def mounts(plan: Plan) -> Iterator[Finding]:
     """Inputs that code looks for at Kaggle's former mount points, or that are not attached."""
-    code = [*plan.bundle.code, *plan.bundle.modules]
+    code = plan.bundle.sources
     attached = set(MOUNTS)
     for kind in SOURCES:
         for source in plan.metadata.sources(kind):
@@ -210,7 +215,7 @@ def not_python(sources: Iterable[tuple[str, str]], *, cells: bool = False) -> It
 
 
 def _brings_modules(plan: Plan) -> bool:
-    return any(BRINGS.search(text) for _, text in (*plan.bundle.code, *plan.bundle.modules))
+    return any(BRINGS.search(text) for _, text in plan.bundle.sources)
 
 
 def modules(plan: Plan) -> Iterator[Finding]:
@@ -224,32 +229,25 @@ def lacking(plan: Plan, brought: Collection[str] = ()) -> Iterator[Finding]:
     there = {*plan.bundle.packages, *brought, *(name.partition(".")[0] for name in brought)}
     if plan.metadata.sources("competition"):  # its files may provide this module
         there.add("kaggle_evaluation")
-    places, brings = plan.bundle.imports, _brings_modules(plan)
-    attached = plan.metadata.online or any(map(plan.metadata.sources, SOURCES))
+    places = plan.bundle.imports
     needs = [module for module in places if module not in there]
-    instead = (
-        'add "PACKAGE==VERSION" to wheels in [tool.kernelkit], which is attached and installed, or '
-        "put its source under src/ and name it in packages there"
-    )
+    attached = plan.metadata.online or any(map(plan.metadata.sources, SOURCES))
+    brings = _brings_modules(plan)
     for module in not_held(plan.project.runs, needs, plan.kind):
-        stays = _stays_here(module, plan)
-        if not brings or (stays and not attached):
+        own = _is_own(module, plan)
+        if not brings or (own and not attached):
             yield warning(
                 f"the image of {plan.kind.upper()} sessions does not have {module} "
-                f"({places[module]}): {stays or instead}"
+                f"({places[module]}): {OWN_MODULE if own else OTHER_MODULE}"
             )
 
 
-def _stays_here(module: str, plan: Plan) -> str:
-    """What to do about a module of the project; empty for any other module."""
+def _is_own(module: str, plan: Plan) -> bool:
+    """Whether the project has the module, though it is not bundled."""
     root = plan.project.root
-    for folder in (root / "src", root, plan.metadata.code_file.parent):
-        if (folder / module / "__init__.py").is_file() or (folder / f"{module}.py").is_file():
-            return (
-                "it stays here: make it a package under src/, and add its name to packages in "
-                "[tool.kernelkit]"
-            )
-    return ""
+    folders = (root / "src", root, plan.metadata.code_file.parent)
+    names = (f"{module}/__init__.py", f"{module}.py")
+    return any((folder / name).is_file() for folder in folders for name in names)
 
 
 def account_secrets(plan: Plan) -> Iterator[Finding]:
@@ -272,27 +270,20 @@ def leaking(plan: Plan, secrets: Sequence[str] = ()) -> list[Finding]:
     return [Finding("error", f"{leak}: remove it before you push", "secrets") for leak in leaks]
 
 
-def python_seen(runs: Path, kind: Kind) -> tuple[int, int] | None:
-    """The Python version of the last session on this kind of machine that reported it."""
-    for python, _ in _reported(runs, kind):
-        if parts := re.match(r"(\d+)\.(\d+)", str(python or "")):
-            return int(parts[1]), int(parts[2])
-    return None
-
-
 def not_held(runs: Path, names: Iterable[str], kind: Kind) -> list[str]:
     """The modules among `names` that sessions on this kind of machine cannot import, in order."""
-    reported = (modules for _, modules in _reported(runs, kind) if isinstance(modules, list))
-    held: Collection[str] = next(filter(None, reported), []) or machines.MODULES[kind]
+    lists = (session.get("modules") for session in reported(runs, kind))
+    seen = (modules for modules in lists if modules and isinstance(modules, list))
+    held = next(seen, machines.MODULES[kind])
     return [name for name in names if name not in held and name not in sys.stdlib_module_names]
 
 
-def _reported(runs: Path, kind: Kind) -> Iterator[tuple[Any, Any]]:
-    """The Python version and modules of each session on such a machine, latest first."""
+def reported(runs: Path, kind: Kind) -> Iterator[dict[str, Any]]:
+    """What each session on such a machine reported, latest first: its `python` and `modules`."""
     for push in reversed(Ledger(runs / LEDGER).of()):
         if push.accelerator == kind:
             folder = Path(push.folder or runs / f"{push.kernel.rpartition('/')[2]}-v{push.version}")
-            manifest = kit_folder.read_json(folder, kit_folder.MANIFEST)
-            yield manifest.get("python"), manifest.get("modules")
+            yield kit_folder.read_json(folder, kit_folder.MANIFEST)
     facts = files.read_object(runs / DOCTOR).get("facts") or {}
-    yield facts.get(f"{kind}.python"), str(facts.get(f"{kind}.modules") or "").split()
+    modules = str(facts.get(f"{kind}.modules") or "").split()
+    yield {"python": facts.get(f"{kind}.python"), "modules": modules}

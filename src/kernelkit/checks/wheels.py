@@ -7,11 +7,12 @@ pushes and machines, and the dataset that a push attached never changes.
 import importlib.metadata
 import json
 import re
+from pathlib import Path
 
 from packaging.utils import canonicalize_name
 
 from kernelkit import files, machines
-from kernelkit.checks.contents import lacking, python_seen
+from kernelkit.checks.contents import lacking, reported
 from kernelkit.datasets.targets import NONE, UNUSABLE, Dataset
 from kernelkit.errors import PreflightError
 from kernelkit.kaggle_api.client import Kaggle
@@ -55,6 +56,14 @@ def find(context: PushContext, plan: Plan) -> WheelSet | None:
     by_file = {wheel.path.name: wheel for chosen in suiting for wheel in chosen.wheels}
     wheels = tuple(by_file[name] for name in sorted(by_file))
     return WheelSet(wheels, " and ".join(chosen.words for chosen in suiting))
+
+
+def python_seen(runs: Path, kind: machines.Kind) -> tuple[int, int] | None:
+    """The Python version of the last session on this kind of machine that reported it."""
+    for session in reported(runs, kind):
+        if parts := re.match(r"(\d+)\.(\d+)", str(session.get("python"))):
+            return int(parts[1]), int(parts[2])
+    return None
 
 
 def attach(

@@ -77,9 +77,14 @@ class Bundle:
         return tuple((place, text) for place, text in self.texts if place.endswith(".py"))
 
     @property
+    def sources(self) -> Texts:
+        """All its Python: the notebook's own code cells, and the bundled files."""
+        return (*self.code, *self.modules)
+
+    @property
     def imports(self) -> dict[str, str]:
         """The modules that it needs, and where each is first imported."""
-        return packages.needed((*self.code, *self.modules))
+        return packages.needed(self.sources)
 
 
 def build(

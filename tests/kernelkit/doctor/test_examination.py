@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from kernelkit import errors
-from kernelkit.checks import contents
+from kernelkit.checks import contents, wheels
 from kernelkit.doctor import examination
 from kernelkit.doctor.assumptions import (
     ASSUMPTIONS,
@@ -162,10 +162,10 @@ def test_without_credentials_it_says_how_to_get_them(repository, timing, monkeyp
 
 
 def test_the_checks_know_an_image_by_what_it_saw(repository, doctor):
-    assert contents.python_seen(repository.runs, "tpu") is None
+    assert wheels.python_seen(repository.runs, "tpu") is None
     assert contents.not_held(repository.runs, ["os", "keras", "soils"], "tpu") == ["soils"]
     (repository.runs / "doctor").mkdir(parents=True)
     facts = {"facts": {"tpu.python": "3.13", "tpu.modules": "soils jax"}}
     (repository.runs / "doctor" / "doctor.json").write_text(json.dumps(facts))
-    assert contents.python_seen(repository.runs, "tpu") == (3, 13)
+    assert wheels.python_seen(repository.runs, "tpu") == (3, 13)
     assert contents.not_held(repository.runs, ["os", "keras", "soils"], "tpu") == ["keras"]
