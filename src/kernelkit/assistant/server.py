@@ -46,9 +46,13 @@ class Tools:
         """
         return await self._run(self._words("rehearse", notebook, parameters), minutes)
 
-    async def rerun(self, notebook: str = "", minutes: float = 60) -> Answer:
-        """Run it as a code competition does: again, on hidden data, without internet."""
-        return await self._run(self._words("rerun", notebook, ()), minutes)
+    async def rerun(self, notebook: str = "", rows: int = 0, minutes: float = 60) -> Answer:
+        """Run it as a code competition does: again, on hidden data, without internet.
+
+        `rows` is the size of the real test set: the answer projects the time for it.
+        """
+        words = [*self._words("rerun", notebook, ()), *([f"--rows={rows}"] if rows else [])]
+        return await self._run(words, minutes)
 
     async def push(
         self,
@@ -109,18 +113,23 @@ class Tools:
         return {"untrusted": last, "details": str(place.relative_to(self._root))}
 
     async def compare(self, folder: str = "runs") -> list[dict[str, Any]]:
-        """The best runs in a folder of runs, or one run: folder, metrics, parameters; at most
-        twenty."""
+        """The runs in a folder of runs, or one run, at most twenty: the best score first."""
         place = self._inside(folder)
         shown = project.shown(place)
         rows: list[dict[str, Any]] = []
         for path in index_page.runs_under([place]):
             values = run_folder.metrics(self._inside(f"{path}/{run_folder.METRICS}").parent) or {}
-            metrics, parameters = run_folder.numbers(values), run_folder.part(values, "parameters")
-            if shown.score in metrics:
-                folder = str(path.relative_to(self._root))
-                rows.append({"folder": folder, "metrics": metrics, "parameters": parameters})
-        rows.sort(key=lambda row: row["metrics"][shown.score], reverse=not shown.minimize)
+            metrics = run_folder.numbers(values)
+            rows.append(
+                {
+                    "folder": str(path.relative_to(self._root)),
+                    "score": metrics.get(shown.score),
+                    "metrics": metrics,
+                    "parameters": run_folder.part(values, "parameters"),
+                }
+            )
+        sign = 1 if shown.minimize else -1
+        rows.sort(key=lambda row: (row["score"] is None, sign * (row["score"] or 0)))
         return rows[:MOST_RUNS]
 
     async def budget(self) -> dict[str, float]:
@@ -131,6 +140,9 @@ class Tools:
         return await calls.run(self._root, words, minutes)
 
     def _words(self, command: str, notebook: str, parameters: Sequence[str]) -> list[str]:
+        for text in parameters:
+            if "=" not in text:  # to `push -p` it may be a folder, of any project
+                raise ParameterError(f'{safe_text.plain(text)} is not "name=value"')
         words = [command, *([str(self._inside(notebook))] if notebook else [])]
         return [*words, *(word for text in parameters for word in ("-p", text))]
 

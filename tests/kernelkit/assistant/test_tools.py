@@ -39,6 +39,7 @@ def call(repository):
         ("check", {"notebook": "/etc/passwd"}),
         ("rehearse", {"notebook": "../other/train.ipynb"}),
         ("push", {"notebook": "link/train.ipynb"}),
+        ("push", {"parameters": ["link"]}),
         ("sweep", {"file": "../sweep.yaml"}),
         ("read_log", {"folder": "link"}),
         ("compare", {"folder": ".."}),
@@ -138,13 +139,23 @@ def test_a_command_past_its_time_is_interrupted(call, repository, monkeypatch):
     assert answer.problems == ["error: left"]
 
 
-def test_compared_runs_are_ranked_by_the_score(call, repository):
-    for number, score in enumerate((0.5, 0.75, None)):
+def test_compared_runs_are_ranked_by_the_score_and_those_without_come_last(call, repository):
+    for number, score in enumerate((0.5, None, 0.75)):
         run = repository.runs / f"train-v{number}"
         run.mkdir(parents=True)
         (run / "metrics.json").write_text(json.dumps({"macro_f1": score, "seconds": 1}))
     rows = call("compare")
-    assert [row["folder"] for row in rows] == ["runs/train-v1", "runs/train-v0"]
+    assert [row["folder"] for row in rows] == ["runs/train-v2", "runs/train-v0", "runs/train-v1"]
+    assert rows[2]["metrics"] == {"seconds": 1}
+
+
+def test_a_rerun_projects_the_time_for_the_rows_of_the_real_test_set(call, monkeypatch):
+    async def run(_root, words, _minutes):
+        return words
+
+    monkeypatch.setattr(calls, "run", run)
+    assert call("rerun", rows=20_000) == ["rerun", "--rows=20000"]
+    assert call("rerun") == ["rerun"]
 
 
 def test_the_skill_is_printed_for_assistants():
