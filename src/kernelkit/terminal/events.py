@@ -2,10 +2,9 @@
 
 A terminal gets one line per event, a box around the result, and one live line with times and steps
 that is overwritten in place; a CI log gets the same lines, and the live one at most once a minute.
-With `--json`, each
-event is one JSON object on its own line, including steps and libraries' notes; with `--quiet`,
-only the events in `RESULTS` are written. Known secrets are removed, and each line of a rehearsal is
-marked.
+With `--json`, each event is one JSON object on its own line, including steps and libraries' notes;
+with `--quiet`, only the events in `RESULTS` are written. Known secrets are removed, and each line
+of a rehearsal is marked.
 """
 
 import io
@@ -162,7 +161,7 @@ class Events:
         self._state = self._step = ""  # the run's state, and the last step in its log
         plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
         self._coloured = self.stream.isatty() and not plain
-        self._box: list[tuple[str, str]] = []  # names and texts
+        self._box: list[str] = []  # the events that belong in it
 
     def __call__(self, event: str, text: str = "", **facts: Any) -> None:
         """Write one event. The live line shows `progress` and the steps in a `log`.
@@ -185,28 +184,13 @@ class Events:
         self._line.erase()
 
     def _close_box(self) -> None:
-        rows, self._box = self._box, []
-        if not rows:
-            return
-        from rich.console import Console
-        from rich.panel import Panel
-        from rich.table import Table
-        from rich.text import Text
-
-        grid = Table.grid(padding=(0, 1))
-        grid.add_column(style="dim")
-        grid.add_column(overflow="fold")
-        for name, text in rows:
-            grid.add_row(name, Text(self.clear(text)))
-        console = Console(
-            file=self.stream,
-            width=shutil.get_terminal_size().columns,
-            color_system="auto" if self._coloured else None,
-        )
-        with console.capture() as drawn:
-            title = "rehearsal" if self.rehearsal else None
-            console.print(Panel.fit(grid, title=title, border_style="green"))
-        self._line.stay(*drawn.get().splitlines())
+        """Write the box: without a right border or line breaks, so that a path can be copied."""
+        if self._box:
+            title = "rehearsal" if self.rehearsal else ""
+            rows = "\n".join(self._box).split("\n")
+            self._box = []
+            lines = (f"╭── {title}", *(f"│ {row}" for row in rows), "╰──")
+            self._line.stay(*map(self.clear, lines))
 
     def keep_secret(self, secrets: Iterable[str]) -> None:
         """Remove these from everything that is printed from now on."""
@@ -230,7 +214,7 @@ class Events:
     def _show(self, event: str, text: str) -> None:
         boxed = event in IN_THE_BOX or (event == "next" and self._box)
         if boxed and self.stream.isatty():
-            self._box.append((event, text))
+            self._box.append(self._named(event, text))
             return
         self._close_box()
         if event == "progress":
@@ -240,10 +224,14 @@ class Events:
             self._show_log(text)
         else:
             self._state = self._step = ""
-            name = f"{event:<{NAME_WIDTH}}"
-            if self._coloured:
-                name = click.style(name, fg=COLOURS.get(event), dim=event not in COLOURS or None)
-            self._stay(f"{name} {text}".replace("\n", f"\n{NO_NAME} "))
+            self._stay(self._named(event, text))
+
+    def _named(self, event: str, text: str) -> str:
+        """The text, indented, behind the event's name."""
+        name = f"{event:<{NAME_WIDTH}}"
+        if self._coloured:
+            name = click.style(name, fg=COLOURS.get(event), dim=event not in COLOURS or None)
+        return f"{name} {text}".replace("\n", f"\n{NO_NAME} ")
 
     def _show_log(self, text: str) -> None:
         for line in text.split("\n"):

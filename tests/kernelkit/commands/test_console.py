@@ -18,7 +18,7 @@ from kernelkit.commands.console import COMMANDS, main
 from kernelkit.workspace.ledger import Ledger, Push
 
 ROOT = Path(__file__).parents[3]
-HEAVY = ("kaggle", "nbformat", "papermill", "requests", "rich", "starlette", "yaml")
+HEAVY = ("kaggle", "nbformat", "papermill", "requests", "starlette", "yaml")
 
 
 def run(*arguments, **environment):
