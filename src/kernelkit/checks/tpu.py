@@ -30,9 +30,7 @@ def before_push(
         return
     if compile_now or project.tpu.before_push:
         stop_on_errors(findings)
-        result = run.compiled(context.events)
-        check.tell(result, context.events)
-        check.stop_where_it_does_not_fit(result)
+        check.tell(run.compiled(context.events), context.events)
     elif not context.local:  # a rehearsal uses no quota
         findings += _last_check(context, run)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from kernelkit import files
-from kernelkit.errors import DoesNotFitError, KernelkitError, NotebookError, PreflightError
+from kernelkit.errors import DoesNotFitError, NotebookError, PreflightError
 from kernelkit.notebooks import parameters as declarations
 from kernelkit.notebooks.document import parameters_source, read_json
 from kernelkit.project import Project, find_project
@@ -37,8 +37,8 @@ class TpuCheck:
 
     programs: tuple[CompiledProgram, ...]
     when: float
-    libtpu: str = ""
-    current: bool = True
+    libtpu: str
+    current: bool
 
     @property
     def refused(self) -> tuple[CompiledProgram, ...]:
@@ -62,9 +62,9 @@ def check_tpu(
 ) -> TpuCheck:
     """Compile the programs of a notebook's run for a TPU, and tell what the compiler says.
 
-    `largest_batch` searches for the largest batch a replica as well. `libtpu`: the version of
-    another compiler than the environment's. Raises `DoesNotFitError`
-    where a program of the run does not fit, and `NoCompilerError` where there is no compiler.
+    `largest_batch` searches for the largest batch of a replica instead. `libtpu`: the version of
+    another compiler than the environment's. Raises `DoesNotFitError` if a program of the run does
+    not fit, and `NoCompilerError` if there is no compiler.
     """
     events = Events(**output)
     try:
@@ -74,13 +74,7 @@ def check_tpu(
             return _search(run, events, libtpu)
         check = run.compiled(events, libtpu)
         tell(check, events)
-        stop_where_it_does_not_fit(check)
         return check
-    except KernelkitError as error:
-        if events.as_json:
-            events("error", str(error), exit_code=error.exit_code)
-            error.announced = True
-        raise
     finally:
         events.end()
 
@@ -130,27 +124,29 @@ class TpuRun:
             "chips": self.machine.request(),
             "programs": self.programs,
         }
+        sources = self._sources()  # they may be edited while they are compiled
         facts = compile_programs(self.project, python, request, events, other)
-        when = time.time()
-        content = {"when": when, "libtpu": libtpu, "sources": self._sources(), "programs": facts}
+        content = {"when": time.time(), "libtpu": libtpu, "sources": sources, "programs": facts}
         files.write_text(self._path, json.dumps(content, indent=1) + "\n")
-        return TpuCheck(tuple(CompiledProgram(fact, self.machine) for fact in facts), when, libtpu)
+        return self._check(content)
 
     def last_check(self) -> TpuCheck | None:
         """The last check of it; None if there is none that can be read."""
         try:
-            content = json.loads(self._path.read_text(encoding="utf-8"))
-            programs = tuple(CompiledProgram(fact, self.machine) for fact in content["programs"])
-            current = content["sources"] == self._sources()
-            return TpuCheck(programs, float(content["when"]), content["libtpu"], current)
+            return self._check(json.loads(self._path.read_text(encoding="utf-8")))
         except (OSError, ValueError, KeyError, TypeError):
             return None
+
+    def _check(self, content: Mapping[str, Any]) -> TpuCheck:
+        programs = tuple(CompiledProgram(facts, self.machine) for facts in content["programs"])
+        current = content["sources"] == self._sources()
+        return TpuCheck(programs, float(content["when"]), content["libtpu"], current)
 
     @property
     def _parameters(self) -> dict[str, Any]:
         """The parameters as a push to a TPU has them, which names the machine it asks for."""
         auto = self.values.get("accelerator") == "auto"
-        return {**self.values, **({"accelerator": "tpu"} if auto else {})}
+        return {**self.values, "accelerator": "tpu"} if auto else dict(self.values)
 
     @property
     def _path(self) -> Path:
@@ -173,7 +169,10 @@ class TpuRun:
 
 
 def tell(check: TpuCheck, events: Events) -> None:
-    """Report every program's figures as an event, then what is worth a second look."""
+    """Report every program's figures as an event, then what is worth a second look.
+
+    Raises `DoesNotFitError`, which names the programs that the compiler refused.
+    """
     for program in check.programs:
         event, computed = "refused", {}
         if program.fits:
@@ -187,10 +186,6 @@ def tell(check: TpuCheck, events: Events) -> None:
     for program in check.programs:
         for text in program.warnings():
             events("warning", text)
-
-
-def stop_where_it_does_not_fit(check: TpuCheck) -> None:
-    """Raise `DoesNotFitError` that names the programs the compiler refused."""
     if check.refused:
         names = ", ".join(program.name for program in check.refused)
         raise DoesNotFitError(
@@ -226,9 +221,9 @@ def _search(run: TpuRun, events: Events, libtpu: str) -> TpuCheck:
         return program.facts["peak_bytes"], program.fixed_bytes
 
     good, bad = largest(int(run.values[name]), memory, run.machine.hbm)
-    tell(results[good or bad], events)
     if not good:
         raise DoesNotFitError(f"not even {name}={bad} fits a {run.machine.name}")
+    tell(results[good], events)
     text = f"{name}={good} fits" + (f"; {name}={bad} does not fit" if bad in results else "")
     fastest = max(rates, key=lambda batch: (rates[batch], batch))
     if rates[fastest] > NOTABLE * rates[good]:
@@ -251,7 +246,7 @@ def largest(
     two largest batches that fit.
     """
     good, bad, tries = 0, MOST + STEP, 0
-    batch = min(-(-begin // STEP) * STEP, MOST)
+    batch = min(max(-(-begin // STEP), 1) * STEP, MOST)
     peaks: dict[int, int] = {}
     while bad - good > STEP:
         tries += 1

@@ -37,8 +37,11 @@ class TpuMachine:
 
     def request(self) -> dict[str, Any]:
         """What the project's command needs to know of it."""
-        names = ("topology", "bounds", "accelerator_type")
-        return {name: getattr(self, name) for name in names}
+        return {
+            "topology": self.topology,
+            "bounds": self.bounds,
+            "accelerator_type": self.accelerator_type,
+        }
 
 
 _GIB = 2**30

@@ -99,11 +99,12 @@ class CompiledProgram:
 
     def lines(self) -> Iterator[str]:
         """The figures for people, the first line whether it fits."""
-        facts, bound, estimate = self.facts, self.bound if self.fits else 0.0, self.estimate
+        facts, estimate = self.facts, self.estimate
         if not self.fits:
             yield f"{self.verdict}. The compiler says:\n{facts['message']}"
             return
         yield self.verdict
+        bound = self.bound
         sizes = {name: facts.get(key, 0) for name, key in PARTS.items()}
         yield "  " + ", ".join(f"{name} {_size(size)}" for name, size in sizes.items() if size)
         yield (
@@ -120,7 +121,7 @@ class CompiledProgram:
             epoch = f"  an epoch of {steps:,} steps: at best {_time(steps * bound)}"
             yield f"{epoch}, as estimated {_time(steps * estimate)}" if estimate else epoch
         if exchanges := facts.get("collectives"):
-            texts = (f"{one['kind']} of {one['cause']} {_size(one['bytes'])}" for one in exchanges)
+            texts = (f"{e['kind']} of {e['cause']} {_size(e['bytes'])}" for e in exchanges)
             yield "  " + ", ".join(texts)
         yield f"compiled in {duration(facts['seconds'])}"
 

@@ -47,5 +47,9 @@ def test_nothing_fits():
     assert search(lambda batch: 2 * ROOM, begin=30) == ((0, 8), [32, 16, 8])
 
 
+def test_a_batch_of_0_begins_with_the_smallest():
+    assert search(lambda batch: batch * ROOM // 16, begin=0) == ((16, 24), [8, 16, 24])
+
+
 def test_all_that_is_tried_fits():
     assert search(lambda batch: 0, begin=8) == ((MOST, MOST + STEP), [8, MOST])
