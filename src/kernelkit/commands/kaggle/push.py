@@ -30,8 +30,8 @@ from kernelkit.commands import options
 def push(notebook: Path | None, no_wait: bool, **values: Any) -> None:
     """Check, push, wait, fetch and report, in one command.
 
-    NOTEBOOK defaults to the code_file of kernel-metadata.json; -p FOLDER names the metadata's
-    folder, as with Kaggle's own client.
+    NOTEBOOK defaults to code_file in kernel-metadata.json; -p FOLDER names the metadata's folder,
+    as with Kaggle's own client.
     """
     from kernelkit.pushes.command import push_kernel
 
