@@ -170,7 +170,7 @@ PIN = uv pip compile --universal --generate-hashes --no-emit-index-url --no-emit
 
 lock: ## pin pyproject's dependencies and the versions of Kaggle's images again (needs uv)
 	$(PIN) --extra rehearse --extra sweep --extra scoring --no-emit-package local-kaggle --group petals --group jax --group dev -o requirements.lock
-	$(PIN) --extra rehearse --extra mcp --no-emit-package local-kaggle --group mcp -o requirements-mcp.lock
+	$(PIN) --extra rehearse --extra mcp --extra scoring --no-emit-package local-kaggle --group mcp -o requirements-mcp.lock
 	$(subst pyproject.toml,,$(PIN)) --group browser -o requirements-browser.lock
 	$(subst pyproject.toml,,$(PIN)) --group docs -o requirements-docs.lock
 	$(PIN) --group kaggle --no-emit-package tensorflow -o requirements-kaggle.lock

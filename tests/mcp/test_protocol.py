@@ -101,7 +101,8 @@ def test_a_scripted_client_goes_through_the_whole_loop(project, kaggle):
             pushed = await call("push", minutes=30)
             waited = await call("wait", reference=pushed["reference"])
             assert waited["metrics"] == {"rows": 2}
-            assert (await call("submit", message="mine"))["score"] == "1.00000"
+            submitted = await call("submit", message="mine")
+            assert submitted["score"] == "1.00000", submitted
             assert "0 pushes left" in await refused("push", minutes=10)
             assert await call("budget") == {"hours": 0.5, "pushes": 0, "submissions": 0}
             rows = (await call("compare"))["result"]

@@ -119,15 +119,15 @@ class Tools:
         rows: list[dict[str, Any]] = []
         for path in index_page.runs_under([place]):
             values = run_folder.metrics(self._inside(f"{path}/{run_folder.METRICS}").parent) or {}
-            metrics = run_folder.numbers(values)
-            rows.append(
-                {
-                    "folder": str(path.relative_to(self._root)),
-                    "score": metrics.get(shown.score),
-                    "metrics": metrics,
-                    "parameters": run_folder.part(values, "parameters"),
-                }
-            )
+            if metrics := run_folder.numbers(values):
+                rows.append(
+                    {
+                        "folder": str(path.relative_to(self._root)),
+                        "score": metrics.get(shown.score),
+                        "metrics": metrics,
+                        "parameters": run_folder.part(values, "parameters"),
+                    }
+                )
         sign = 1 if shown.minimize else -1
         rows.sort(key=lambda row: (row["score"] is None, sign * (row["score"] or 0)))
         return rows[:MOST_RUNS]
