@@ -86,7 +86,7 @@ ROOMS = {
             "pulls": f"{_tools} notebooks kaggle_api workspace plans",
             "queue": f"{_tools} notebooks kaggle_api run_folders workspace plans checks pushes",
             "start": f"{_tools} notebooks kaggle_api plans",
-            "doctor": f"{_tools} kaggle_api run_folders plans workspace submissions",
+            "doctor": f"{_tools} notebooks kaggle_api run_folders plans workspace submissions",
             "sweep": f"{_tools} notebooks plans run_folders reports",
             "live": f"{_tools} run_folders reports",
             "sweep.workers": f"{_tools} run_folders running sweep",

@@ -4,6 +4,7 @@ Kaggle cannot be tested without an account, so the kit's assumptions about it ar
 probe tests one thing; a probe that fails gets its own line and does not stop the others.
 """
 
+import contextlib
 import datetime
 import inspect
 import json
@@ -19,6 +20,7 @@ from kernelkit.doctor import session
 from kernelkit.doctor.assumptions import OTHER, UNTRIED, Judgement, judged, markdown
 from kernelkit.errors import KernelkitError, NetworkError, PreflightError, RefusedError
 from kernelkit.kaggle_api.client import Kaggle, Kernel, accept_rules
+from kernelkit.notebooks.document import KERNELSPEC
 from kernelkit.plans import metadata
 from kernelkit.run_folders.claims import source_of
 from kernelkit.submissions import submit as submissions
@@ -58,15 +60,16 @@ def examine(
         entry = "" if submit is None else "one submission of today, "
         context.events("spends", f"{entry}{hours}; leaves {kernels or 'nothing'} behind, private")
         examination = Examination(context, kaggle)
+        probes: list[Callable[[], None]] = [examination.account]
+        if run:
+            probes += [examination.save, partial(examination.session, "cpu")]
+        if tpu:
+            probes.append(partial(examination.session, "tpu"))
+        if submit is not None:
+            probes.append(partial(examination.submit, submit))
         try:
-            examination.attempt(examination.account)
-            if run:
-                examination.attempt(examination.save)
-                examination.attempt(partial(examination.session, "cpu"))
-            if tpu:
-                examination.attempt(partial(examination.session, "tpu"))
-            if submit is not None:
-                examination.attempt(partial(examination.submit, submit))
+            for probe in probes:
+                examination.attempt(probe)
         finally:  # also after Ctrl-C
             rows = judged(examination.facts, rehearsal=context.events.rehearsal)
             if examination.facts:
@@ -82,11 +85,9 @@ class Examination:
         self.facts: dict[str, str] = {}
         self.samples: list[tuple[Path, Kernel, int]] = []  # sample submissions among the outputs
         self.sources: dict[str, list[str]] = {}  # the project's inputs by kind, without models
-        try:
+        with contextlib.suppress(KernelkitError):  # there is no project
             project = metadata.load(metadata.locate(context.root or Path.cwd()))
             self.sources = {kind: project.sources(kind) for kind in PLACES}
-        except KernelkitError:  # there is no project
-            pass
 
     def attempt(self, probe: Callable[[], None]) -> None:
         """Run a probe; a failure gets its own line, unless Kaggle answers nothing at all."""
@@ -164,10 +165,12 @@ class Examination:
 
     def _fields(self, name: str, code: str) -> dict[str, Any]:
         """What to save as a private notebook with this code and the project's inputs."""
+        cells = [nbformat.v4.new_code_cell(code, id="look")]
+        notebook = nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": dict(KERNELSPEC)})
         return {
             "slug": f"{self.kaggle.username}/{name}",
             "new_title": name.replace("-", " "),
-            "text": _notebook(code),
+            "text": json.dumps(notebook),
             "language": "python",
             "kernel_type": "notebook",
             "is_private": True,
@@ -197,14 +200,11 @@ class Examination:
         self.samples += [(Path(name), kernel, version) for name in names]
         listed = set(outputs.files) <= set(sizes)
         self.facts["ended.files"] = "listed" if listed else "without sizes"
-        try:
-            text = "".join(str(entry["data"]) for entry in json.loads(outputs.log))
+        text = outputs.log
+        self.facts["ended.log"] = "something else" if text else "empty"
+        with contextlib.suppress(ValueError, TypeError, KeyError):
+            text = "".join(str(entry["data"]) for entry in json.loads(text))
             self.facts["ended.log"] = "a JSON array"
-        except (ValueError, TypeError, KeyError):
-            self.facts["ended.log"], text = (
-                "something else" if outputs.log else "empty",
-                outputs.log,
-            )
         for line in text.splitlines():
             if line.startswith(session.MARK):
                 seen: dict[str, Any] = json.loads(line.removeprefix(session.MARK))
@@ -216,15 +216,15 @@ class Examination:
         competitions = self.sources.get("competition")
         if not (competitions and self.samples):
             raise PreflightError("competition_sources has no competition with a sample submission")
-        clock, facts = self.context.timing.clock, self.facts
+        clock = self.context.timing.clock
         begun = clock.now()
         entry = Result(competitions[0], message, *self.samples[0], notebook_only=True)
         try:
-            score = submissions.submit(self.context, entry)
-            facts["submission.result"] = "a score" if score else "no score"
+            result = "a score" if submissions.submit(self.context, entry) else "no score"
         except RefusedError as error:
-            facts["submission.result"] = str(error)
-        facts["submission.hours"] = str(1 + int((clock.now() - begun) / 3600))
+            result = str(error)
+        hours = str(1 + int((clock.now() - begun) / 3600))
+        self.facts |= {"submission.result": result, "submission.hours": hours}
 
     def _note_mounts(self, inputs: set[str]) -> None:
         """Where the inputs, if the project has any, were found below /kaggle/input."""
@@ -235,13 +235,6 @@ class Examination:
             places = ", ".join(sorted(inputs)[:8]) or "nowhere"
             self.facts["inputs.now"] = "competitions/, datasets/ …" if today else places
             self.facts["inputs.older"] = "there too" if older else "not there"
-
-
-def _notebook(code: str) -> str:
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code, id="look")])
-    names = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    notebook.metadata["kernelspec"] = names
-    return json.dumps(notebook)
 
 
 def _write(context: PushContext, facts: dict[str, str], rows: list[Judgement]) -> None:

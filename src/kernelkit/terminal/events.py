@@ -151,12 +151,11 @@ class Events:
         as_json: bool = False,
         quiet: bool = False,
         rehearsal: bool = False,
-        secrets: Iterable[str] = (),
     ) -> None:
         self.stream = stream or sys.stdout
         self.as_json, self.quiet, self.rehearsal = as_json, quiet, rehearsal
         self._secrets: list[str] = []
-        self.keep_secret(secrets)
+        self.keep_secret(secrets_of_environment())
         self._line = LiveLine(self.stream)
         self._state = self._step = ""  # the run's state, and the last step in its log
         plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"

@@ -18,7 +18,7 @@ from kernelkit.kaggle_api.retries import Failure
 from kernelkit.project import LOCAL_KAGGLE, LOCKS, Project, find_project
 from kernelkit.shown import duration
 from kernelkit.terminal import safe_text
-from kernelkit.terminal.events import Events, secrets_of_environment
+from kernelkit.terminal.events import Events
 from kernelkit.workspace.ledger import Ledger, Push
 from kernelkit.workspace.rehearsal import attached
 from kernelkit.workspace.timing import KAGGLE, REHEARSAL, Timing
@@ -190,7 +190,6 @@ def in_project(
         as_json=options.get("as_json", False),
         quiet=options.get("quiet", False),
         rehearsal=rehearsal,
-        secrets=secrets_of_environment(),
     )
     runs = options.get("runs")
     server = runs / LOCAL_KAGGLE if runs else project.local_kaggle

@@ -102,9 +102,10 @@ def test_every_line_of_a_rehearsal_says_so():
 
 
 @pytest.mark.parametrize("as_json", [True, False])
-def test_secrets_are_replaced_wherever_they_stand(as_json):
+def test_secrets_are_replaced_wherever_they_stand(monkeypatch, as_json):
     stream = io.StringIO()
-    events = Events(stream, as_json=as_json, secrets=["sentinel-0123"])
+    monkeypatch.setenv("KAGGLE_API_TOKEN", "sentinel-0123")
+    events = Events(stream, as_json=as_json)
     events.keep_secret(["another-secret", "short"])
     events("log", "the key is sentinel-0123, short", deep={"list": ["another-secret"]})
     assert "sentinel" not in stream.getvalue()
@@ -130,7 +131,9 @@ def test_no_control_sequence_reaches_the_terminal(as_json, event):
 
 def test_a_secret_that_is_coloured_in_two_halves_is_found():
     stream = io.StringIO()
-    Events(stream, secrets=["sentinel-0123"])("log", "sentinel\x1b[0m-0123")
+    events = Events(stream)
+    events.keep_secret(["sentinel-0123"])
+    events("log", "sentinel\x1b[0m-0123")
     assert "sentinel" not in stream.getvalue()
 
 
@@ -165,7 +168,8 @@ def test_a_quiet_report_tells_what_came_of_it_and_what_is_wrong(as_json):
 
 def test_a_terminal_boxes_the_result_with_the_next_commands():
     stream = Terminal()
-    events = Events(stream, rehearsal=True, secrets=["a-secret-of-mine"])
+    events = Events(stream, rehearsal=True)
+    events.keep_secret(["a-secret-of-mine"])
     events("state", "complete")
     events("metrics", "macro F1 0.9")
     events("report", "runs/a-secret-of-mine/report.html")
