@@ -136,19 +136,6 @@ class StorageError(KernelkitError):
     exit_code = 12
 
 
-class NoLocalKaggleError(KernelkitError):
-    """A rehearsal needs local_kaggle, which is not installed."""
-
-    exit_code = 2
-
-    def __init__(
-        self,
-        message: str = "a rehearsal needs local_kaggle, which is a separate wheel: "
-        "pip install local_kaggle-*.whl",
-    ) -> None:
-        super().__init__(message)
-
-
 class DoesNotFitError(KernelkitError):
     """The TPU's compiler rejects a program, usually because it needs more memory than a chip
     has."""
@@ -163,6 +150,9 @@ class NoCompilerError(KernelkitError):
     exit_code = 15
 
 
+NO_LOCAL_KAGGLE = (
+    "a rehearsal needs local_kaggle, which is a separate wheel: pip install local_kaggle-*.whl"
+)
 OF_NOTEBOOKS: Mapping[str, type[KernelkitError]] = {
     "AcceleratorError": AcceleratorMismatchError,
     "CheckpointError": DataError,

@@ -155,10 +155,9 @@ class Project:
 
     def name(self, path: Path) -> str:
         """`path` relative to the root, with forward slashes."""
-        path = Path(path).resolve()
-        return (
-            path.relative_to(self.root).as_posix() if path.is_relative_to(self.root) else path.name
-        )
+        path = path.resolve()
+        inside = path.is_relative_to(self.root)
+        return path.relative_to(self.root).as_posix() if inside else path.name
 
 
 @contextlib.contextmanager
@@ -168,16 +167,14 @@ def importable(notebook: Path) -> Iterator[None]:
     Its packages need not be installed, and take precedence over installed ones; so do modules
     beside the notebook.
     """
-    before = os.environ.get(PATH)
-    folder = Path(notebook).resolve().parent  # as for a notebook in Jupyter
-    paths = [str(path) for path in [*find_project(notebook).import_paths(), folder]]
-    os.environ[PATH] = os.pathsep.join([*paths, *([before] if before else [])])
+    before = os.environ.get(PATH, "")
+    folder = notebook.resolve().parent  # as for a notebook in Jupyter
+    paths = [*find_project(notebook).import_paths(), folder, *filter(None, [before])]
+    os.environ[PATH] = os.pathsep.join(map(str, paths))
     try:
         yield
     finally:
-        del os.environ[PATH]
-        if before is not None:
-            os.environ[PATH] = before
+        os.environ[PATH] = before
 
 
 def find_project(start: Path) -> Project:

@@ -70,7 +70,7 @@ def sweep(
 @click.option(
     "--index", is_flag=True, help="Write a page over all runs in PATH..., and their reports."
 )
-def report(paths: tuple[Path, ...], index: bool, as_json: bool, quiet: bool) -> None:
+def report(paths: tuple[Path, ...], index: bool, **output: Any) -> None:
     """Write HTML reports of executed notebooks and run folders.
 
     PATH is an executed notebook, a run folder, or the folder of a sweep, which stands for its runs.
@@ -81,16 +81,15 @@ def report(paths: tuple[Path, ...], index: bool, as_json: bool, quiet: bool) -> 
     from kernelkit.reports.report import report
     from kernelkit.terminal.events import Events, from_here
 
-    events = Events(as_json=as_json, quiet=quiet)
-    pages = report(paths, index, lambda line: events("left out", line))
-    for page in pages:
+    events = Events(**output)
+    for page in report(paths, index, lambda line: events("left out", line)):
         events("report", from_here(page), path=str(page))
     events.end()
 
 
 @options.command("watch", ("", "runs"))
 @click.argument("folder", required=False, type=options.FILE)
-def watch(folder: Path | None, as_json: bool, quiet: bool) -> None:
+def watch(folder: Path | None, **output: Any) -> None:
     """Open a page over all runs here that follows them, until Ctrl-C.
 
     FOLDER is the folder of the runs (default: the project's runs/). The page is served to this
@@ -99,5 +98,5 @@ def watch(folder: Path | None, as_json: bool, quiet: bool) -> None:
     from kernelkit.live import watch
     from kernelkit.terminal.events import Events
 
-    events = Events(as_json=as_json, quiet=quiet)
+    events = Events(**output)
     watch(folder, lambda address: events("live", f"{address}  Ctrl-C ends it", address=address))

@@ -12,7 +12,7 @@ import click
 
 from kernelkit import project
 from kernelkit.commands import options
-from kernelkit.errors import NoLocalKaggleError, ParameterError
+from kernelkit.errors import NO_LOCAL_KAGGLE, ParameterError
 
 
 @options.command("init", ("leaves --competition leaf-classification", "leaves --from anna/leaves"))
@@ -21,9 +21,7 @@ from kernelkit.errors import NoLocalKaggleError, ParameterError
     "--competition", metavar="SLUG", help="Read this competition's files and write a submission."
 )
 @click.option("--from", "source", metavar="OWNER/SLUG", help="Start from a notebook on Kaggle.")
-def init(
-    folder: Path, competition: str | None, source: str | None, as_json: bool, quiet: bool
-) -> None:
+def init(folder: Path, competition: str | None, source: str | None, **output: Any) -> None:
     """Create a repository that can rehearse and push, in a new folder NAME.
 
     The notebook of --from is not run; settings that would move a TPU run to another image are
@@ -32,7 +30,7 @@ def init(
     from kernelkit.start.new_repository import init
     from kernelkit.terminal.events import Events
 
-    events = Events(as_json=as_json, quiet=quiet)
+    events = Events(**output)
     written = [str(path) for path in init(folder, competition, source)]
     events("init", "\n".join(written), folder=str(folder), files=written)
     events("next", f"cd {shlex.quote(str(folder))} && kernelkit rehearse")
@@ -53,7 +51,7 @@ def local(others: tuple[str, ...], as_json: bool, quiet: bool) -> None:
     empty.
     """
     if importlib.util.find_spec("local_kaggle") is None:
-        raise NoLocalKaggleError
+        raise ParameterError(NO_LOCAL_KAGGLE)
     own = project.find_project(Path.cwd())
     inputs = own.local_kaggle / "catalogue"
     words = [f"--root={own.local_kaggle}"]

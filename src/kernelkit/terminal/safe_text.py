@@ -38,10 +38,9 @@ def plain(text: str, *, colours: bool = False) -> str:
     A progress bar returns to the start of the line and overwrites it; the last state is kept. With
     `colours`, the sequences that set colours and weight are kept.
     """
-    if colours:
-        text = _SEQUENCE.sub(lambda match: match[0] if _COLOUR.fullmatch(match[0]) else "", text)
-    else:
-        text = _SEQUENCE.sub("", text)
+    text = _SEQUENCE.sub(
+        lambda match: match[0] if colours and _COLOUR.fullmatch(match[0]) else "", text
+    )
     return _REWRITTEN.sub("", _RETURN.sub("", text)) if "\r" in text else text
 
 

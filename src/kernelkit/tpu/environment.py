@@ -16,7 +16,7 @@ from pathlib import Path
 
 from kernelkit import files
 from kernelkit.errors import NoCompilerError, ParameterError, PreflightError
-from kernelkit.project import RUNS, Project
+from kernelkit.project import LOCKS, Project
 
 FOLDER = ".venv-tpu"
 MADE = "installed"  # in the folder, with the hash of the requirements it was made of
@@ -48,7 +48,7 @@ def python_of(project: Project, tell: Tell) -> Path:
     python, marker = folder / "bin" / "python", folder / MADE
     digest = hashlib.sha256(requirements.read_bytes()).hexdigest()
     busy = "another command makes the environment of the TPU's compiler: waiting for it"
-    lock = project.root / RUNS / ".locks" / "venv-tpu.lock"
+    lock = project.runs / LOCKS / "venv-tpu.lock"
     with files.locked(lock, lambda: tell("waiting", busy)):
         if not marker.is_file() or marker.read_text(encoding="utf-8").strip() != digest:
             what = f"making {folder.name} of {requirements.name}, once, in a few minutes"

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernelkit import files
-from kernelkit.errors import NoLocalKaggleError
+from kernelkit.errors import NO_LOCAL_KAGGLE, ParameterError
 from kernelkit.terminal.cli import unwinding
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def attached(
     except ModuleNotFoundError as error:
         if error.name != "local_kaggle":
             raise
-        raise NoLocalKaggleError from None
+        raise ParameterError(NO_LOCAL_KAGGLE) from None
 
     kaggle = LocalKaggle(local)
     kaggle.limits = replace(kaggle.limits, also_named=owner)
