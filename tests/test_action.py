@@ -23,6 +23,10 @@ STEPS = ACTION["runs"]["steps"]
 TOKEN = "KGAT_0123456789abcdef0123456789abcdef"
 EXPRESSION = re.compile(r"(inputs)\.([\w-]+)|steps\.(\w+)\.outputs\.(\w+)")
 NOTEBOOK = """\
+# %% tags=["parameters"]
+trees = 5  # >= 1: how many
+
+# %%
 import json, os, pathlib, time
 time.sleep({seconds})
 pathlib.Path("submission.csv").write_text("id,label\\na,0\\nb,1\\n")
@@ -30,7 +34,7 @@ print(f"made {{time.time()}}", "with a token" if "KAGGLE_API_TOKEN" in os.enviro
 pathlib.Path("metrics.json").write_text(json.dumps({{"rmse": {rmse}, "rows": 1200}}))
 """
 MARK = re.compile(r"made [\d.]+.*")
-SWEEP = "notebook: count.ipynb\ngrid: {trees: [5, 6]}\n"
+SWEEP = "notebook: count.py\ngrid: {trees: [5, 6]}\n"
 
 
 class Runner:
@@ -44,37 +48,18 @@ class Runner:
 
     def write(self, *, rmse=0.25, seconds=3, **metadata):
         """The repository in a new checkout: nothing but the files that are committed."""
-        cell = {
-            "cell_type": "code",
-            "id": "a",
-            "metadata": {},
-            "outputs": [],
-            "execution_count": None,
-            "source": NOTEBOOK.format(rmse=rmse, seconds=seconds),
-        }
-        parameters = cell | {
-            "id": "p",
-            "metadata": {"tags": ["parameters"]},
-            "source": "trees = 5  # >= 1: how many",
-        }
-        notebook = {
-            "cells": [parameters, cell],
-            "nbformat": 4,
-            "nbformat_minor": 5,
-            "metadata": {"kernelspec": {"name": "python3", "display_name": "Python 3"}},
-        }
         values = {
             "id": "INSERT_USERNAME/count-rows",
             "title": "Count rows",
             "language": "python",
             "kernel_type": "notebook",
-            "code_file": "count.ipynb",
+            "code_file": "count.py",
             "enable_internet": False,
         }
         self.checkout = self.folder / f"checkout-{time.monotonic_ns()}"
         self.checkout.mkdir()
         (self.checkout / "pyproject.toml").write_text("[tool.kernelkit]\n")
-        (self.checkout / "count.ipynb").write_text(json.dumps(notebook))
+        (self.checkout / "count.py").write_text(NOTEBOOK.format(rmse=rmse, seconds=seconds))
         (self.checkout / "trees.yaml").write_text(SWEEP)
         (self.checkout / "kernel-metadata.json").write_text(json.dumps(values | metadata))
 

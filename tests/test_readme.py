@@ -275,11 +275,3 @@ def test_options_it_names_by_themselves_exist(known):
     named = {code.split()[0] for code in code_of(TEXT) if code.startswith("--")}
     assert {"--local", "--continue", "--dask"} <= named
     assert named - set.union(*known.values()) == set()
-
-
-def test_an_option_that_a_tool_lacks_is_seen(known):
-    text = "`tools/push_dataset.py FOLDER --nmae x`\n"
-    text += "```\npython tools/sweep.py \\\n  a --wrkers 2\n```\n"
-    shown = options_by_tool(text)
-    assert shown["push_dataset"] - known["push_dataset"] == {"--nmae"}
-    assert shown["sweep"] - known["sweep"] == {"--wrkers"}

@@ -65,41 +65,13 @@ def test_help_lists_the_commands_and_imports_nothing_heavy():
     assert loaded.stdout.splitlines()[-1] == "[]"
 
 
-def test_the_version_is_the_distributions():
-    assert run("--version").stdout.startswith("kernelkit 0.")
-
-
-def test_a_shell_can_complete_the_names():
-    found = CliRunner().invoke(
-        main,
-        prog_name="kernelkit",
-        env={
-            "_KERNELKIT_COMPLETE": "bash_complete",
-            "COMP_WORDS": "kernelkit re",
-            "COMP_CWORD": "1",
-        },
-    )
-    assert [line.partition(",")[2] for line in found.output.splitlines()] == [
-        "rehearse",
-        "rerun",
-        "resume",
-        "report",
-    ]
-
-
-def test_a_command_that_is_not_there_is_one_line_and_2():
-    done = run("psuh")
-    assert done.returncode == 2
-    assert done.stderr.splitlines()[-1] == "Error: No such command 'psuh'. Did you mean 'push'?"
-
-
 @pytest.mark.parametrize(
     ("words", "near"), [("push --dry-rum", "--dry-run"), ("psuh", "push"), ("queue ad", "add")]
 )
 def test_a_mistyped_word_is_refused_with_the_nearest_one(words, near):
     shown = CliRunner().invoke(main, words.split())
     assert shown.exit_code == 2
-    assert f"Did you mean '{near}'?" in shown.output
+    assert shown.output.splitlines()[-1].endswith(f"Did you mean '{near}'?")
 
 
 def test_help_lists_the_commands_in_groups_and_names_the_page_of_exit_codes():
@@ -152,20 +124,6 @@ def test_the_help_of_every_command_says_all(name, tmp_path, monkeypatch):
         assert len(example) < 70 and example.startswith(f"kernelkit {name}")
         words = shlex.split(example)[1 + len(name.split()) :]
         command.make_context(name, words)
-
-
-@pytest.mark.parametrize("name", commands())
-def test_every_command_completes_its_options(name):
-    found = CliRunner().invoke(
-        main,
-        prog_name="kernelkit",
-        env={
-            "_KERNELKIT_COMPLETE": "bash_complete",
-            "COMP_WORDS": f"kernelkit {name} --hel",
-            "COMP_CWORD": str(1 + len(name.split())),
-        },
-    )
-    assert found.output.splitlines() == ["plain,--help"]
 
 
 def test_an_option_means_the_same_in_every_command():
@@ -241,6 +199,8 @@ def test_a_dataset_is_rehearsed_and_stays_for_the_next_rehearsal(tmp_path):
 @pytest.mark.parametrize(
     ("typed", "offered"),
     [
+        ("re", ["rehearse", "rerun", "resume", "report"]),
+        ("queue add --hel", ["--help"]),
         ("push --accelerator t", ["tpu"]),
         ("push --accelerator Tpu", ["TpuV5E8", "TpuV6E8"]),
         ("push --ignore iden", ["identity"]),
@@ -251,7 +211,7 @@ def test_a_dataset_is_rehearsed_and_stays_for_the_next_rehearsal(tmp_path):
         ("fetch x", []),
     ],
 )
-def test_values_are_completed_from_what_is_here(repository, monkeypatch, typed, offered):
+def test_a_shell_completes_names_and_values(repository, monkeypatch, typed, offered):
     monkeypatch.chdir(repository.root)
     ledger = Ledger(repository.runs / "pushes.jsonl")
     for version in (1, 2):
@@ -273,4 +233,4 @@ def completed(typed):
         "COMP_CWORD": str(len(words)),
     }
     answer = CliRunner().invoke(main, prog_name="kernelkit", env=environment)
-    return [line.removeprefix("plain,") for line in answer.output.split()]
+    return [line.partition(",")[2] for line in answer.output.split()]

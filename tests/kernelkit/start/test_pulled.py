@@ -62,15 +62,19 @@ class Answering:
         return self.answer
 
 
-def text(*cells):
-    return json.dumps({"cells": list(cells), "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
+@pytest.fixture
+def pulled(tmp_path):
+    """Makes a repository of what a server stores; returns its folder, and the metadata in it."""
+
+    def pulled(stored, source="them/wheat"):
+        folder = tmp_path / "wheat"
+        init(folder, source=source, kaggle=Answering(stored))
+        return folder, json.loads((folder / "kernel-metadata.json").read_text())
+
+    return pulled
 
 
-def code(source, *tags):
-    return {"cell_type": "code", "source": source, "metadata": {"tags": list(tags)}}
-
-
-def test_nothing_but_sources_and_tags_comes_along(tmp_path):
+def test_nothing_but_sources_and_tags_comes_along(pulled):
     stored = Stored(
         3,
         json.dumps(HOSTILE),
@@ -88,17 +92,16 @@ def test_nothing_but_sources_and_tags_comes_along(tmp_path):
         "tpu",
         internet=True,
     )
-    init(tmp_path / "wheat", source="them/wheat", kaggle=Answering(stored))
-    written = {p: p.read_text() for p in (tmp_path / "wheat").rglob("*") if p.is_file()}
+    folder, metadata = pulled(stored)
+    written = {p: p.read_text() for p in folder.rglob("*") if p.is_file()}
     for word in ("docker", "30186", "script>", "papermill", "AAAA", "outputs_hidden", "etc"):
         assert not [path for path, content in written.items() if word in content], word
-    metadata = json.loads((tmp_path / "wheat/kernel-metadata.json").read_text())
     assert metadata["dataset_sources"] == ["them/wheat"]
     assert metadata["competition_sources"] == ["wheat-harvest"]
     assert metadata["kernel_sources"] == []
     assert (metadata["machine_shape"], metadata["enable_tpu"]) == ("TpuV5E8", True)
     assert metadata["enable_internet"] is True
-    notebook = json.loads((tmp_path / "wheat/notebooks/notebook.ipynb").read_text())
+    notebook = json.loads((folder / "notebooks/notebook.ipynb").read_text())
     assert "kaggle" not in notebook["metadata"]
     assert notebook["metadata"]["kernelspec"]["name"] == "python3"
     assert [cell["metadata"] for cell in notebook["cells"]] == [
@@ -106,18 +109,18 @@ def test_nothing_but_sources_and_tags_comes_along(tmp_path):
         {"tags": ["remove-input", "parameters"]},
         {},
     ]
-    assert "# touch /tmp/pulled-and-run" in (tmp_path / "wheat/notebooks/notebook.py").read_text()
+    assert "# touch /tmp/pulled-and-run" in (folder / "notebooks/notebook.py").read_text()
 
 
-def test_a_script_becomes_one_cell(tmp_path):
+def test_a_script_becomes_one_cell(pulled):
     stored = Stored(
         1, "print(1)\n# %% [markdown]\nprint(2)\n", language="python", kernel_type="script"
     )
-    init(tmp_path / "scripted", source="them/scripted", kaggle=Answering(stored))
-    notebook = json.loads((tmp_path / "scripted/notebooks/notebook.ipynb").read_text())
+    folder, _ = pulled(stored)
+    notebook = json.loads((folder / "notebooks/notebook.ipynb").read_text())
     assert len(notebook["cells"]) == 1
-    readme = (tmp_path / "scripted/README.md").read_text()
-    has_script = (tmp_path / "scripted/notebooks/notebook.py").exists()
+    readme = (folder / "README.md").read_text()
+    has_script = (folder / "notebooks/notebook.py").exists()
     assert ("jupytext --sync" in readme) == has_script
 
 
@@ -133,23 +136,21 @@ def test_a_script_becomes_one_cell(tmp_path):
     ],
 )
 def test_a_source_that_is_no_notebook_is_refused_and_nothing_written(
-    tmp_path, stored, error, words
+    tmp_path, pulled, stored, error, words
 ):
     with pytest.raises(error, match=words):
-        init(tmp_path / "wheat", source="them/wheat", kaggle=Answering(stored))
+        pulled(stored)
     assert not (tmp_path / "wheat").exists()
 
 
 @pytest.mark.parametrize("source", ["wheat", "them/../wheat", "a/b/c", "them/wheat\n"])
-def test_a_source_is_owner_and_slug(tmp_path, source):
+def test_a_source_is_owner_and_slug(pulled, source):
     with pytest.raises(ParameterError, match="write OWNER/SLUG"):
-        init(tmp_path / "wheat", source=source, kaggle=Answering(None))
+        pulled(None, source)
 
 
-def test_a_machine_that_is_no_more_becomes_the_cpu(tmp_path):
-    stored = Stored(1, text(), machine_shape="Tpu1VmV38")
-    init(tmp_path / "wheat", source="them/old", kaggle=Answering(stored))
-    metadata = json.loads((tmp_path / "wheat/kernel-metadata.json").read_text())
+def test_a_machine_that_is_no_more_becomes_the_cpu(pulled):
+    _, metadata = pulled(Stored(1, '{"cells": []}', machine_shape="Tpu1VmV38"))
     assert (metadata["enable_tpu"], metadata["enable_gpu"]) == (False, False)
 
 
@@ -157,7 +158,8 @@ def test_a_machine_that_is_no_more_becomes_the_cpu(tmp_path):
 def test_a_kernel_of_a_server_is_pulled_and_rehearsed(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     ran = tmp_path / "ran"
-    cells = [code(f"import os\n\nopen({str(ran)!r}, 'a').write('x')"), *HOSTILE["cells"][2:]]
+    source = f"import os\n\nopen({str(ran)!r}, 'a').write('x')"
+    cells = [{"cell_type": "code", "source": source, "metadata": {}}, *HOSTILE["cells"][2:]]
     hostile = json.dumps(HOSTILE | {"cells": cells})
     with LocalKaggle(tmp_path / "kaggle") as server, server.attach():
         kaggle = Kaggle(open_connection())

@@ -9,20 +9,7 @@ import pytest
 
 from kernelkit import errors
 from kernelkit.project import find_project
-from kernelkit.tpu import environment
-
-
-@pytest.fixture
-def garden(repository):
-    """A project that names its requirements."""
-    file = repository.root / "pyproject.toml"
-    file.write_text(
-        file.read_text()
-        + '[tool.kernelkit.tpu]\ncommand = "python -m blossom.compile"\n'
-        + 'requirements = "tpu.lock"\nnote = "3 GB under terms of their own"\n'
-    )
-    (repository.root / "tpu.lock").write_text("jax==1\n")
-    return repository
+from kernelkit.tpu.environment import libtpu_folder, python_of  # before it is patched
 
 
 @pytest.fixture
@@ -47,16 +34,14 @@ def commands(monkeypatch):
 
 def made(repository):
     told = []
-    python = environment.python_of(
-        find_project(repository.root), lambda event, text: told.append(text)
-    )
+    python = python_of(find_project(repository.root), lambda event, text: told.append(text))
     return python, told
 
 
 def test_it_is_made_once_of_pinned_and_hashed_requirements(garden, commands):
     python, told = made(garden)
     assert python == garden.root / ".venv-tpu" / "bin" / "python"
-    assert "3 GB under terms of their own" in told[0]
+    assert "3 GB of somebody's compiler" in told[0]
     (pip,) = [command for command in commands.run if "pip" in command]
     assert "--require-hashes" in pip
     before = len(commands.run)
@@ -70,16 +55,16 @@ def test_it_is_made_once_of_pinned_and_hashed_requirements(garden, commands):
 def test_another_libtpu_is_installed_beside_the_first_once(garden, commands):
     python, told = made(garden)
     python.parent.mkdir(parents=True, exist_ok=True)
-    folder = environment.libtpu_folder(python, "0.0.42.1", lambda *event: told.append(event))
+    folder = libtpu_folder(python, "0.0.42.1", lambda *event: told.append(event))
     assert folder == garden.root / ".venv-tpu" / "libtpu-0.0.42.1"
     assert commands.run[-1][-1] == "libtpu==0.0.42.1"
-    assert environment.libtpu_folder(python, "0.0.42.1", commands.run.append) == folder
+    assert libtpu_folder(python, "0.0.42.1", commands.run.append) == folder
     assert told[-1] == ("environment", "installing libtpu 0.0.42.1, once")
     commands.ended.update({"code": 1, "stderr": "ERROR: No matching distribution for libtpu==9"})
     with pytest.raises(errors.NoCompilerError, match="No matching distribution for libtpu==9"):
-        environment.libtpu_folder(python, "9", lambda *_: None)
+        libtpu_folder(python, "9", lambda *_: None)
     with pytest.raises(errors.ParameterError, match="a version such as"):
-        environment.libtpu_folder(python, "--pre", lambda *_: None)
+        libtpu_folder(python, "--pre", lambda *_: None)
 
 
 def test_one_that_could_not_be_made_is_not_taken_for_one(garden, commands):
