@@ -54,7 +54,7 @@ def dataset(tmp_path_factory) -> Path:
             for _ in range(count):
                 label = seed % 3
                 image = jpeg(list(COLOURS.values())[label], seed)
-                known = label if split != "test" else None
+                known = label if split != "test" else shards.UNLABELLED
                 examples.append(shards.Example(image, f"{seed:09x}", known))
                 seed += 1
             name = shards.shard_name(number, SIZE, count)

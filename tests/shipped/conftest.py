@@ -42,9 +42,9 @@ def competition(tmp_path_factory) -> Path:
             for number, count in enumerate(counts):
                 examples = []
                 for _ in range(count):
-                    label = None if split == "test" else seed % 3
+                    label = -1 if split == "test" else seed % 3
                     name = f"{seed:09x}"
-                    ids += [name] if label is None and size == SIZES[0] else []
+                    ids += [name] if split == "test" and size == SIZES[0] else []
                     image = jpeg(seed % 3, seed, size)
                     examples.append(shards.Example(image, name, label))
                     seed += 1

@@ -47,7 +47,7 @@ def photos(tmp_path):
         for number in range(count):
             buffer = io.BytesIO()
             Image.fromarray(rng.integers(0, 256, (32, 32, 3), np.uint8)).save(buffer, "JPEG")
-            label = None if split == "test" else number % 3
+            label = -1 if split == "test" else number % 3
             examples.append(shards.Example(buffer.getvalue(), f"{split}{number}", label))
         shard = shards.shard_name(0, 32, count)
         shards.write_shard(Path(shards.folder(root, 32, split)) / shard, examples)

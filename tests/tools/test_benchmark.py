@@ -152,7 +152,7 @@ def recipes(runtimes, tmp_path, monkeypatch):
             pixels = rng.integers(0, 120, (32, 32, 3)) + 120 * np.eye(3, dtype=int)[number % 3]
             buffer = io.BytesIO()
             Image.fromarray(pixels.astype(np.uint8)).save(buffer, "JPEG")
-            label = None if part == "test" else number % 3
+            label = -1 if part == "test" else number % 3
             examples.append(shards.Example(buffer.getvalue(), f"{part}{number}", label))
         name = shards.shard_name(0, 32, count)
         shards.write_shard(Path(shards.folder(tmp_path, 32, part)) / name, examples)

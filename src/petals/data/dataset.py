@@ -96,6 +96,7 @@ def _check_sample(dataset: Dataset) -> None:
     first_ids = {example.id for example in shards.read_shard(test.paths[0])}
     if len(ids) != test.count or first_ids - ids:
         raise DataError(
-            f"{sample} is for another test split: of its {len(ids):,} images "
-            f"{len(first_ids & ids):,} are among the first {len(first_ids):,} of {test.count:,}"
+            f"{sample} is for another test split: it lists {len(ids):,} images of {test.count:,}, "
+            f"and {len(first_ids & ids):,} of the first {len(first_ids):,}. Put the list of these "
+            "photos there, or remove it"
         )

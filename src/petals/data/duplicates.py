@@ -85,8 +85,7 @@ class Pair:
 
 def _row(split: str, position: int, example: Example) -> tuple:
     digest = hashlib.blake2b(example.image, digest_size=12).hexdigest()
-    label = -1 if example.label is None else example.label
-    return split, position, example.id, label, digest, _thumbnail(example.image)
+    return split, position, example.id, example.label, digest, _thumbnail(example.image)
 
 
 def _thumbnail(jpeg: bytes) -> np.ndarray:

@@ -71,7 +71,7 @@ def inspect_split(
             for number, (example, fault) in enumerate(zip(examples, faults, strict=True)):
                 if fault:
                     health.problems.append(f"{path}: record {number} (id {example.id}): {fault}")
-                elif example.label is not None:
+                elif example.label != shards.UNLABELLED:
                     health.labels[example.label] += 1
             health.images += len(examples)
             ids.update(example.id for example in examples)
@@ -82,5 +82,5 @@ def inspect_split(
             if progress:
                 progress(f"inspecting {name}", len(health.megabytes), len(split.paths))
     if twice := [id_ for id_, count in ids.items() if count > 1]:
-        health.problems.append(f"ids that occur more than once: {', '.join(sorted(twice))}")
+        health.problems.append(f"{len(twice):,} ids occur more than once, such as {min(twice)}")
     return health

@@ -14,11 +14,13 @@ import hashlib
 import os
 import re
 import struct
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import accumulate, chain, groupby, islice
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -27,10 +29,11 @@ from petals import storage
 from petals.errors import DataError
 
 SPLITS = ("train", "val", "test")
+UNLABELLED = -1  # the label of an image whose class is unknown
 FEATURES = {
     "image": tf.io.FixedLenFeature([], tf.string),
     "id": tf.io.FixedLenFeature([], tf.string),
-    "class": tf.io.FixedLenFeature([], tf.int64, default_value=-1),
+    "class": tf.io.FixedLenFeature([], tf.int64, default_value=UNLABELLED),
 }
 SHARD = 800  # images per file, about as many as in the competition
 _SHARD = re.compile(r"(?P<number>\d+)-(?P<size>\d+)x(?P=size)-(?P<count>\d+)\.tfrec$")
@@ -41,11 +44,11 @@ _FOOTER = struct.Struct("<I")
 
 @dataclass(frozen=True)
 class Example:
-    """One image: JPEG bytes, the id, and the label if the split has labels."""
+    """One image: JPEG bytes, the id, and the label; the test split is unlabelled."""
 
     image: bytes
     id: str
-    label: int | None = None
+    label: int = UNLABELLED
 
 
 def serialize(example: Example) -> bytes:
@@ -54,8 +57,8 @@ def serialize(example: Example) -> bytes:
     feature = record.features.feature
     feature["image"].bytes_list.value.append(example.image)
     feature["id"].bytes_list.value.append(example.id.encode())
-    if example.label is not None:
-        feature["class"].int64_list.value.append(int(example.label))
+    if example.label != UNLABELLED:
+        feature["class"].int64_list.value.append(example.label)
     return record.SerializeToString(deterministic=True)
 
 
@@ -67,7 +70,7 @@ def deserialize(record: bytes) -> Example:
         return Example(
             image=feature["image"].bytes_list.value[0],
             id=feature["id"].bytes_list.value[0].decode(),
-            label=int(labels[0]) if labels else None,
+            label=labels[0] if labels else UNLABELLED,
         )
     except Exception as error:  # protobuf's DecodeError differs between its implementations
         raise DataError(f"not a record of image, id and class: {error}") from None
@@ -75,7 +78,7 @@ def deserialize(record: bytes) -> Example:
 
 def fault(example: Example, size: int, num_classes: int) -> str:
     """Why an image of `size` pixels cannot be trained on; "" if it can."""
-    if example.label is not None and not 0 <= example.label < num_classes:
+    if not UNLABELLED <= example.label < num_classes:
         return f"label {example.label} is not in 0..{num_classes - 1}"
     try:
         height, width, _ = tf.io.decode_jpeg(example.image, channels=3).shape
@@ -154,13 +157,11 @@ def shard_paths(root: str | Path, size: int, split: str) -> list[str]:
     raise DataError(f"{root} has no images of size {size}; the sizes there: {there}")
 
 
-@dataclass(frozen=True)
-class Sample:
-    """A few images to look at: uint8 (n, size, size, 3), int64 labels (n,) and their ids."""
+class Sample(NamedTuple):
+    """A few images to look at: uint8 (n, size, size, 3), and int64 labels (n,)."""
 
     images: np.ndarray
     labels: np.ndarray
-    ids: list[str]
 
 
 @dataclass(frozen=True)
@@ -273,19 +274,25 @@ class Split:
                 f"{self.paths[0]} and its siblings hold {len(rows)} images where their names say "
                 f"{self.count}: see tools/make_tfrecords.py inspect"
             )
-        labels = [-1 if label is None else label for label, _ in rows]
-        return np.array(labels, np.int64), np.array([id_ for _, id_ in rows])
+        labels, ids = map(np.array, zip(*rows, strict=True))
+        return labels, ids
 
     def sample(self, which: int | Sequence[int]) -> Sample:
         """The first `which` images, or those at the given positions, in that order."""
-        chosen = range(min(which, self.count)) if isinstance(which, int) else which
-        wanted = set(chosen)
-        numbered = islice(enumerate(self.examples()), max(wanted) + 1)
-        examples = {at: example for at, example in numbered if at in wanted}
-        shown = [examples[at] for at in chosen]
-        images = [tf.io.decode_jpeg(example.image, channels=3).numpy() for example in shown]
-        labels = [-1 if example.label is None else example.label for example in shown]
-        return Sample(np.stack(images), np.array(labels, np.int64), [e.id for e in shown])
+        positions = range(min(which, self.count)) if isinstance(which, int) else which
+        images, labels = {}, {}
+        for at, example in enumerate(islice(self.examples(), max(positions) + 1)):
+            if at in positions:
+                if problem := fault(example, self.size, sys.maxsize):
+                    raise DataError(
+                        f"{Path(self.paths[0]).parent}: the image with id {example.id} cannot be "
+                        f"shown: {problem}; make its file again, or download it again"
+                    )
+                images[at] = tf.io.decode_jpeg(example.image, channels=3).numpy()
+                labels[at] = example.label
+        return Sample(
+            np.stack([images[at] for at in positions]), np.array([labels[at] for at in positions])
+        )
 
 
 def existing_splits(root: str, size: int, limit: int = 0) -> dict[str, Split]:

@@ -31,13 +31,12 @@ class Source:
         path = f"{self.root}/{classes.FILE_NAME}"
         if not tf.io.gfile.exists(path):
             return classes.CLASSES
-        with tf.io.gfile.GFile(path) as file:
-            text = file.read()
         try:
-            names = json.loads(text)
+            with tf.io.gfile.GFile(path) as file:
+                names = json.loads(file.read())
         except ValueError:
             names = None
-        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        if not (names and isinstance(names, list) and all(isinstance(n, str) for n in names)):
             raise DataError(f"{path} must be a JSON list of class names in label order")
         return tuple(names)
 

@@ -14,10 +14,10 @@ from typing import Any
 from petals import storage
 from petals.data import classes, photo_files, shards
 from petals.data.photo_files import PhotoError
-from petals.data.shards import SHARD, SPLITS
+from petals.data.shards import SHARD, SPLITS, UNLABELLED
 from petals.errors import DataError, SettingError
 from petals.prepare import photos
-from petals.prepare.photos import UNLABELLED, Photo
+from petals.prepare.photos import Photo
 from petals.progress import ShowProgress
 
 SHARDS = 16  # files per split, as the competition has; more for large datasets
@@ -152,11 +152,15 @@ class _Ingest:
     progress: ShowProgress
 
     def read(self, files: photos.Labelled) -> list[Photo]:
-        """The photos in all files."""
-        photos_read: list[Photo] = []
-        for photo in self.pool.map(lambda file: Photo.read(*file), files):
-            photos_read.append(photo)
-            self.progress("reading", len(photos_read), len(files))
+        """The photos in all files that can be read."""
+        photos_read = []
+        jobs = [self.pool.submit(Photo.read, *file) for file in files]
+        for number, ((path, _), job) in enumerate(zip(files, jobs, strict=True), 1):
+            try:
+                photos_read.append(job.result())
+            except PhotoError as error:
+                self.summary.left_out[str(path)] = str(error)
+            self.progress("reading", number, len(files))
         return photos_read
 
     def _plan(self, photos_read: Sequence[Photo]) -> list[_Shard]:
@@ -192,9 +196,11 @@ class _Ingest:
                 summary.shards_written += len(self._paths(shard, left_out))
             done += len(shard.photos)
             self.progress("writing", done, total)
-            summary.left_out.update(left_out)
-            labels = [photo.label for photo in shard.photos if str(photo.path) not in left_out]
-            summary.images[shard.split].update(labels)
+            for photo in shard.photos:
+                if photo.digest in left_out:
+                    summary.left_out[str(photo.path)] = left_out[photo.digest]
+                else:
+                    summary.images[shard.split][photo.label] += 1
             after[key] = left_out
             current.update(self._paths(shard, left_out))
             if current:
@@ -219,30 +225,22 @@ class _Ingest:
         ]
 
     def _write_shard(self, shard: _Shard, done: int, total: int) -> dict[str, str]:
-        """Write a shard in each size; returns why photos are left out.
+        """Write a shard in each size; returns why photos are left out, by their digests.
 
         The photos are decoded, resized and encoded on all cores.
         """
-        good, left_out = [], {}
-        results = zip(shard.photos, self.pool.map(self._jpegs, shard.photos), strict=True)
-        for number, (photo, jpegs) in enumerate(results, done + 1):
-            if isinstance(jpegs, PhotoError):
-                left_out[str(photo.path)] = str(jpegs)
-            else:
-                good.append((photo, None if shard.split == "test" else photo.label, jpegs))
+        good, left_out, in_test = [], {}, shard.split == "test"
+        jobs = [self.pool.submit(encode, photo.path, self.settings.sizes) for photo in shard.photos]
+        for number, (photo, job) in enumerate(zip(shard.photos, jobs, strict=True), done + 1):
+            try:
+                good.append((photo.id, UNLABELLED if in_test else photo.label, job.result()))
+            except PhotoError as error:
+                left_out[photo.digest] = str(error)
             self.progress("writing", number, total)
         for place, path in enumerate(self._paths(shard, left_out)):
-            shards.write_shard(
-                path,
-                (shards.Example(jpegs[place], photo.id, label) for photo, label, jpegs in good),
-            )
+            examples = (shards.Example(jpegs[place], id_, label) for id_, label, jpegs in good)
+            shards.write_shard(path, examples)
         return left_out
-
-    def _jpegs(self, photo: Photo) -> list[bytes] | PhotoError:
-        try:
-            return encode(photo.path, self.settings.sizes)
-        except PhotoError as error:
-            return error
 
 
 def encode(path: Path, sizes: Sequence[int]) -> list[bytes]:

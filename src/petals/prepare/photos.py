@@ -9,9 +9,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from petals.data.photo_files import PhotoError
+from petals.data.shards import UNLABELLED
 from petals.errors import DataError
 
-UNLABELLED = -1  # the label of a photo whose class is unknown
 MOST_SHOWN = 20  # bad rows of a CSV
 Labelled = list[tuple[Path, int]]  # files, and the positions of their classes
 
@@ -26,11 +27,11 @@ class Photo:
 
     @classmethod
     def read(cls, path: Path, label: int) -> Photo:
-        """Read and hash a file; raises `DataError`."""
+        """Read and hash a file; raises `PhotoError`."""
         try:
             digest = hashlib.blake2b(path.read_bytes(), digest_size=16)
         except OSError as error:
-            raise DataError(f"cannot read {path}: {error.strerror}") from None
+            raise PhotoError(f"cannot be read ({error.strerror})") from None
         return cls(path, label, digest.hexdigest())
 
     @property

@@ -84,7 +84,7 @@ def write_dataset(
             shards.write_shard(
                 Path(shards.folder(root, size, split)) / name,
                 (
-                    shards.Example(next(jpegs), id, None if split == "test" else label)
+                    shards.Example(next(jpegs), id, shards.UNLABELLED if split == "test" else label)
                     for id, label, _ in pictures[start:stop]
                 ),
             )

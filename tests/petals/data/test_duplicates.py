@@ -44,7 +44,7 @@ def test_twins_are_found_across_splits_and_labels(written):
     splits = written(
         train=[(picture(n), n % 3) for n in range(8)],
         val=[(picture(2), 2), (picture(3, quality=60), 1), (picture(20), 0)],
-        test=[(picture(4, brighter=6), None), (picture(21), None)],
+        test=[(picture(4, brighter=6), -1), (picture(21), -1)],
     )
     prints = duplicates.Fingerprints.of(splits)
     pairs = duplicates.find_pairs(prints)

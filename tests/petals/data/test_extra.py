@@ -43,7 +43,7 @@ def main(tmp_path):
         tmp_path / "main",
         train=[(n, n % 3) for n in range(12)],
         val=[(n, n % 3) for n in range(12, 18)],
-        test=[(n, None) for n in range(18, 24)],
+        test=[(n, -1) for n in range(18, 24)],
     )
     return {part: Split.find(source.root, SIZE, part) for part in ("train", "val", "test")}
 

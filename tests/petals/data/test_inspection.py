@@ -42,7 +42,7 @@ def test_inspect_finds_what_is_wrong(root):
     for what in (
         "label 7 is not in 0..2",
         "does not decode",
-        f"ids that occur more than once: {examples[0].id}",
+        f"1 ids occur more than once, such as {examples[0].id}",
         "17 records, its name says 99",
         "damaged after",
     ):

@@ -26,7 +26,7 @@ def flip_byte(path: Path, at: int) -> None:
 
 
 def test_written_records_are_read_back(tmp_path):
-    examples = [Example(b"jpeg", "0123456789"[:9], 3), Example(b"other", "x", None)]
+    examples = [Example(b"jpeg", "0123456789"[:9], 3), Example(b"other", "x")]
     path = tmp_path / shards.shard_name(0, 32, 2)
     shards.write_shard(path, examples)
     assert list(shards.read_shard(path)) == examples
@@ -121,6 +121,13 @@ def test_a_sample_is_of_the_positions_asked_for(splits):
     assert sample.images.shape == (3, 32, 32, 3)
     assert sample.labels.tolist() == labels[[20, 3, 11]].tolist()
     assert len(splits[1].sample(100).labels) == 21
+
+
+def test_a_sample_names_an_image_that_does_not_decode(dataset, tmp_path):
+    path = first_shard(copied(dataset, tmp_path))
+    shards.write_shard(path, [Example(b"no picture", "bad", 1), *list(shards.read_shard(path))[1:]])
+    with pytest.raises(DataError, match="train: the image with id bad cannot be shown: its"):
+        Split.find(str(tmp_path / "copy"), 32, "train").sample(3)
 
 
 def test_an_empty_shard_does_not_pass_for_a_full_one(dataset, tmp_path):

@@ -162,6 +162,13 @@ def test_a_bucket_that_kaggle_does_not_give_is_said(mounts, tpu_node):
         find_source("someone/withdrawn", 32)
 
 
+@pytest.mark.parametrize("text", ["[]", "{}", "[1]", "names", '["ros\u00e9"]'])
+def test_a_list_of_classes_that_is_none_is_an_error(tmp_path, text):
+    (tmp_path / "classes.json").write_bytes(text.encode("latin-1"))
+    with pytest.raises(DataError, match=r"classes\.json must be a JSON list of class names"):
+        _ = Source(str(tmp_path), "folder").class_names
+
+
 def test_an_explicit_bucket_must_hold_records(monkeypatch):
     monkeypatch.setattr(shards, "sizes", lambda root: [])
     with pytest.raises(DataError, match="gs://nothing holds no"):

@@ -1,6 +1,7 @@
 import io
 import json
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -27,7 +28,7 @@ def test_every_photo_lands_in_one_split(photos, tmp_path):
     assert all(splits_read.values())
     assert sum(map(len, splits_read.values())) == len(set().union(*splits_read.values())) == 60
     assert all(e.label in (0, 1, 2) for e in splits_read["train"].values())
-    assert all(e.label is None for e in splits_read["test"].values())
+    assert all(e.label == shards.UNLABELLED for e in splits_read["test"].values())
     assert {s: sum(c.values()) for s, c in summary.images.items()} == {
         s: len(r) for s, r in splits_read.items()
     }
@@ -104,6 +105,26 @@ def test_odd_photos_are_handled_and_the_rest_named(odd, tmp_path):
     assert "ANOTHER class" in why["yellow/wrong.jpg"]
     assert all(name in str(summary) for name in why)
     assert sum(map(len, (records(tmp_path / "out", s) for s in shards.SPLITS))) == 65
+
+    moved = make_tfrecords(odd.rename(tmp_path / "moved"), tmp_path / "out", sizes=(32,))
+    assert (moved.shards_written, moved.images) == (0, summary.images)
+    assert moved.left_out.keys() == {
+        p.replace(str(odd), f"{tmp_path}/moved") for p in summary.left_out
+    }
+
+
+def test_a_photo_that_may_not_be_read_is_left_out(photos, tmp_path, monkeypatch):
+    read = Path.read_bytes
+
+    def refused(path):
+        if path.name == "00.jpg":
+            raise PermissionError(13, "Permission denied")
+        return read(path)
+
+    monkeypatch.setattr(Path, "read_bytes", refused)
+    summary = make_tfrecords(photos, tmp_path / "out", sizes=(32,))
+    assert set(summary.left_out.values()) == {"cannot be read (Permission denied)"}
+    assert sum(counts.total() for counts in summary.images.values()) == 57
 
 
 def test_exif_rotation_is_undone(tmp_path):
@@ -345,7 +366,7 @@ def test_test_photos_of_ones_own(photos, tmp_path):
     assert {split: len(examples) for split, examples in splits_read.items() if split == "test"} == {
         "test": 3
     }
-    assert all(example.label is None for example in splits_read["test"].values())
+    assert all(example.label == shards.UNLABELLED for example in splits_read["test"].values())
     # All other photos are there to learn from: none that is in the test, and no share goes there.
     assert len(splits_read["train"]) + len(splits_read["val"]) == 59
     left = str(photos / "red" / "00.jpg")

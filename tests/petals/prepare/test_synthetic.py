@@ -107,7 +107,7 @@ def test_the_dataset_has_the_competitions_format(dataset):
     ids = [example.id for examples in splits.values() for example in examples]
     assert len(set(ids)) == len(ids)
     assert all(len(name) == 9 and int(name, 16) >= 0 for name in ids)
-    assert all(example.label is None for example in splits["test"])
+    assert all(example.label == shards.UNLABELLED for example in splits["test"])
     assert seen == [(k + 1, len(ids)) for k in range(len(ids))]
     with Image.open(io.BytesIO(splits["val"][0].image)) as image:
         assert (image.format, image.mode, image.size) == ("JPEG", "RGB", (32, 32))
