@@ -199,19 +199,12 @@ class Frame:
             paint = paint + MARKS[mark](u, v, inside) * (accent - paint)
         self._lay(pixels, paint * shade, inside)
 
-    def ball(
-        self,
-        radius: float,
-        middle: Colour,
-        rim: Colour,
-        texture: str = "smooth",
-        at: complex = 0j,
-    ) -> None:
-        """Paint a ball at a place in the frame, `middle` to `rim`: smooth, ruffled or of seeds."""
-        self.turned(0.0, radius, at=at).disc(middle, rim, texture)
+    def ball(self, radius: float, middle: Colour, rim: Colour, texture: str = "smooth") -> None:
+        """Paint a `disc` of another radius in the middle of the frame."""
+        self.turned(0.0, radius).disc(middle, rim, texture)
 
     def disc(self, middle: Colour, rim: Colour, texture: str = "smooth") -> None:
-        """Paint the disc of radius 1 in the frame, `middle` to `rim`, with a texture of `ball`."""
+        """Paint the disc of radius 1, `middle` to `rim`: smooth, ruffled or of seeds."""
         u, v, pixels = self._patch(-1.0)
         square = u * u + v * v
         radius = np.sqrt(square)

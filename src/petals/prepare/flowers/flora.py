@@ -1,6 +1,6 @@
 """What each of the 104 flowers looks like: one row per class, in label order."""
 
-from dataclasses import dataclass
+from typing import NamedTuple, get_type_hints
 
 from petals.prepare.flowers.canvas import Colour, colour
 
@@ -33,8 +33,7 @@ COLOURS: dict[str, Colour] = {
 }
 
 
-@dataclass(frozen=True)
-class Traits:
+class Traits(NamedTuple):
     """How a class of flowers is built; `petals.prepare.flowers` says what each form makes of it."""
 
     form: str
@@ -163,10 +162,8 @@ open     5 1 heart   .56 pink            white   plain  pink    stamens  gold   
 
 
 def _traits(row: str) -> Traits:
-    form, petals, layers, outline, width, *looks = row.split(maxsplit=13)
-    tip, base, mark, accent, centre, heart, radius, leaf, name = looks
-    shape = form, int(petals), int(layers), outline, float(width)
-    return Traits(*shape, tip, base, mark, accent, centre, heart, float(radius), leaf, name)
+    values = zip(get_type_hints(Traits).values(), row.split(maxsplit=13), strict=True)
+    return Traits(*(type_(text) for type_, text in values))
 
 
-FLORA: tuple[Traits, ...] = tuple(map(_traits, _ROWS.strip().splitlines()))
+FLORA = tuple(map(_traits, _ROWS.strip().splitlines()))

@@ -119,16 +119,16 @@ def draw_spathe(flower: Flower) -> None:
 def draw_spike(flower: Flower) -> None:
     """Florets along a stem, smaller towards its tip."""
     traits, count, layers = flower.traits, flower.traits.petals, flower.traits.layers
+    sides, largest = ((-1.0, 1.0, 0.0), 1.5) if count > 10 else ((-0.7, 0.7), 1.9)
+    turn = 90.0 if layers < 5 else 288.0
     flower.stem(UP, 2.3, 0.05, 1.3j)
     for k in range(count):
-        rise = k / (count - 1)
-        side = (-1.0, 1.0, 0.0)[k % 3] if count > 10 else (-0.7, 0.7)[k % 2]
-        size = (1.5 if count > 10 else 1.9) * (1.0 - 0.6 * rise) / math.sqrt(count)
+        rise, side = k / (count - 1), sides[k % len(sides)]
+        size = largest * (1.0 - 0.6 * rise) / math.sqrt(count)
         at = complex(0.55 * size * side, 0.85 - 1.75 * rise)
         angle = UP + 48.0 * side + flower.rng.between(-8.0, 8.0)
         floret = flower.turned(angle, 1.15 * size, at=at)
         floret.shadow(0.9, 0.3)
-        turn = 90.0 if layers < 5 else 288.0
         for j in range(layers):
             lean = turn * (j / (layers - 1) - 0.5) if layers > 1 else 0.0
             floret.turned(lean, 1.0, traits.width).petal()
@@ -197,20 +197,22 @@ def draw_cup(flower: Flower) -> None:
         flower.turned(UP + lean + between(-3.0, 3.0), length, traits.width, low).petal()
 
 
-# By how many degrees a flower is turned: any angle, unless it grows upwards.
-ANY, NEARLY, UPRIGHT = (0.0, 360.0), (-40.0, 40.0), (-24.0, 24.0)
-FORMS: dict[str, tuple[Callable[[Flower], None], tuple[float, float]]] = {
-    "open": (draw_open, ANY),
-    "cluster": (draw_cluster, ANY),
-    "globe": (draw_globe, ANY),
-    "orchid": (draw_orchid, NEARLY),
-    "pansy": (draw_pansy, NEARLY),
-    "iris": (draw_iris, NEARLY),
-    "half": (draw_half, NEARLY),
-    "spathe": (draw_spathe, UPRIGHT),
-    "spike": (draw_spike, UPRIGHT),
-    "bell": (draw_bell, UPRIGHT),
-    "cone": (draw_cone, UPRIGHT),
-    "plume": (draw_plume, UPRIGHT),
-    "cup": (draw_cup, UPRIGHT),
+FORMS: dict[str, Callable[[Flower], None]] = {
+    "open": draw_open,
+    "cluster": draw_cluster,
+    "globe": draw_globe,
+    "orchid": draw_orchid,
+    "pansy": draw_pansy,
+    "iris": draw_iris,
+    "half": draw_half,
+    "spathe": draw_spathe,
+    "spike": draw_spike,
+    "bell": draw_bell,
+    "cone": draw_cone,
+    "plume": draw_plume,
+    "cup": draw_cup,
 }
+# By how many degrees a flower is turned: any angle, unless it has a lower side or grows upwards.
+TURNS = dict.fromkeys(FORMS, (-24.0, 24.0))
+TURNS |= dict.fromkeys(("orchid", "pansy", "iris", "half"), (-40.0, 40.0))
+TURNS |= dict.fromkeys(("open", "cluster", "globe"), (0.0, 360.0))

@@ -8,7 +8,7 @@ from PIL import Image
 from petals.errors import SettingError
 from petals.prepare.flowers.canvas import Canvas, Rng, clip, colour, direction
 from petals.prepare.flowers.flora import FLORA
-from petals.prepare.flowers.forms import FORMS
+from petals.prepare.flowers.forms import FORMS, TURNS
 from petals.prepare.flowers.plants import Flower, grow
 from petals.prepare.flowers.scenery import draw_background, draw_leaves, draw_light
 
@@ -41,8 +41,7 @@ def draw_flower(label: int, index: int, size: int) -> np.ndarray:
     if rng.between(0.0, 1.0) < 0.3:
         angle = rng.between(0.0, 360.0)
         _draw_plant(flower, rng.between(0.12, 0.2), 0.38 * direction(angle))
-    radius = rng.between(0.31, 0.45)
-    _draw_plant(flower, radius, 0.07 * direction(rng.between(0.0, 360.0)))
+    _draw_plant(flower, rng.between(0.31, 0.45), 0.07 * direction(rng.between(0.0, 360.0)))
     draw_light(canvas, rng)
     pixels = np.floor(clip(canvas.pixels) * np.float32(255.0) + np.float32(0.5))
     return np.ascontiguousarray(pixels.astype(np.uint8).transpose(1, 2, 0))
@@ -57,12 +56,11 @@ def flower_jpeg(label: int, index: int, size: int) -> bytes:
 
 def _draw_plant(flower: Flower, radius: float, offset: complex) -> None:
     """A plant beside the middle of the canvas: shadow, leaves and flower, tilted a little."""
-    between, middle = flower.rng.between, 0.5 + 0.5j + offset
-    draw, turns = FORMS[flower.traits.form]
-    turn, tilt = between(*turns), between(0.0, 180.0)
+    between, middle, form = flower.rng.between, 0.5 + 0.5j + offset, flower.traits.form
+    turn, tilt = between(*TURNS[form]), between(0.0, 180.0)
     tilted = flower.turned(tilt, radius, radius * between(0.72, 1.0), middle)
     below = middle - 0.08 * flower.canvas.light
     flower.turned(0.0, radius * 1.35, at=below).glow(colour(0.02, 0.03, 0.03), 0.55)
     placed = tilted.turned(turn - tilt)
     draw_leaves(placed)
-    draw(placed)
+    FORMS[form](placed)

@@ -41,7 +41,7 @@ class Flower(Frame):
 
     def dot(self, radius: float, paint: Colour, at: complex = 0j) -> None:
         """A small ball of one colour."""
-        self.ball(radius, paint, 0.75 * paint, at=at)
+        self.turned(0.0, radius, at=at).disc(paint, 0.75 * paint)
 
     def rays(
         self,
@@ -49,8 +49,7 @@ class Flower(Frame):
         length: float,
         width: float,
         paint: Colour,
-        *,
-        dots: float = 0.0,
+        dots: float,
         spread: float = 360.0,
         towards: float = 0.0,
     ) -> None:
@@ -62,8 +61,7 @@ class Flower(Frame):
             angle = towards + spread * (k / count - 0.5) + self.rng.between(-6.0, 6.0)
             ray = self.turned(angle, length * self.rng.between(0.85, 1.0), width)
             ray.stroke("strap", blend(paint, WHITE, 0.35), paint)
-            if dots:
-                replace(self, origin=ray.point(0.95, 0.0)).dot(dots, paint)
+            replace(self, origin=ray.point(0.95, 0.0)).dot(dots, paint)
 
     def centre(self) -> None:
         """Draw the centre; one that is not known here, such as an orchid's lip, is the form's."""

@@ -6,13 +6,14 @@ from petals.prepare.flowers.canvas import Canvas, Colour, Frame, Rng, blend, cli
 from petals.prepare.flowers.flora import COLOURS
 from petals.prepare.flowers.plants import UP, Flower
 
-# Leaves in a ring: outline, number, degrees apart and degrees they sway, length, width, where each
+# Outline, number, degrees apart and degrees they sway, length, width, how far from the middle each
 # starts.
 _LEAVES = {
     "oval": ("oval", 4, 90.0, 20, 1.3, 0.34, 0.0),
     "narrow": ("lance", 7, 51.0, 15, 1.45, 0.1, 0.0),
     "heart": ("broad", 3, 120.0, 20, 1.4, 0.62, 0.0),
     "round": ("fan", 4, 90.0, 20, 0.75, 0.4, 0.5),
+    "sword": ("lance", 4, 32.0, 8, 2.4, 0.13, 0.0),
 }
 _SCENES = {  # the colours above and below
     "meadow": (colour(0.62, 0.78, 0.42), colour(0.2, 0.44, 0.14)),
@@ -25,18 +26,16 @@ _SCENES = {  # the colours above and below
 def draw_leaves(flower: Flower) -> None:
     """The leaves that show behind a flower: their shape is part of what tells a class."""
     kind, between = flower.traits.leaf, flower.rng.between
-    green, dark, bright = flower.green, 0.6 * flower.green, 1.2 * flower.green
-    first = between(0.0, 360.0)
+    dark, bright = 0.6 * flower.green, 1.2 * flower.green
+    first, middle = between(0.0, 360.0), 0j
+    if kind == "sword":  # grows upwards from below the flower, the others in a ring around it
+        first, middle = UP - 48.0, 1.2j
     if kind in _LEAVES:
         outline, count, step, sway, length, width, start = _LEAVES[kind]
         for k in range(count):
             angle = first + step * k + between(-sway, sway)
-            leaf = flower.turned(angle, length, width, start=start)
-            leaf.stroke(outline, dark, bright, "veins", 0.8 * green)
-    elif kind == "sword":
-        for k in range(4):
-            leaf = flower.turned(UP + 32.0 * (k - 1.5) + between(-8, 8), 2.4, 0.13, 1.2j)
-            leaf.stroke("lance", dark, bright, "veins", 0.8 * green)
+            leaf = flower.turned(angle, length, width, middle, start)
+            leaf.stroke(outline, dark, bright, "veins", 0.8 * flower.green)
     elif kind == "fern":
         for k in range(4):
             frond = flower.turned(first + 90.0 * k + between(-20, 20), 1.5)
@@ -59,7 +58,7 @@ def _clouds(canvas: Canvas, rng: Rng, cells: int) -> np.ndarray:
 
 def draw_background(canvas: Canvas, rng: Rng) -> None:
     """Fill the canvas with a meadow, sky, soil, foliage or a blur, none of which tells a class."""
-    kind = rng.pick(("meadow", "sky", "soil", "foliage", "blur", "blur"))
+    kind = rng.pick((*_SCENES, "blur", "blur"))
     blur = _any_colour(rng, 0.75), _any_colour(rng, 0.5)
     upper, lower = _SCENES.get(kind, blur)
     down = _clouds(canvas, rng, 5) * 0.6 + canvas.grid[:, None] - 0.3
@@ -100,7 +99,7 @@ def _draw_things(whole: Frame, kind: str, rng: Rng) -> None:
 
 def _any_colour(rng: Rng, brightness: float) -> Colour:
     """A colour of other flowers, out of focus: it keeps colours from telling the class."""
-    shade = COLOURS[rng.pick(tuple(COLOURS))]
+    shade = rng.pick([*COLOURS.values()])
     return brightness * blend(shade, colour(0.35, 0.55, 0.3), rng.between(0.0, 0.5))
 
 
