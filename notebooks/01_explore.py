@@ -95,7 +95,7 @@ print("make these files again" if problems else "nothing is wrong")
 # %%
 labels = exploration.labels(splits, len(names))
 each = 8 if len(names) <= 13 else 1
-chosen = exploration.some_of_each(splits["train"], labels["train"], each)
+chosen = exploration.some_of_each(labels["train"], each)
 photos = splits["train"].sample(chosen)
 captions = [names[label] for label in photos.labels]
 run.figure(plots.gallery(photos.images, captions), "gallery")

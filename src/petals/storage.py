@@ -43,9 +43,10 @@ def replacing(path: str | Path) -> Iterator[Path]:
 
 
 def write_text(path: str | Path, text: str) -> None:
-    """Write a text file atomically."""
+    """Write a text file atomically, in UTF-8."""
     with replacing(path) as part:
-        part.write_text(text, encoding="utf-8")
+        # The name of a file may hold bytes that are not text.
+        part.write_text(text, encoding="utf-8", errors="backslashreplace")
 
 
 def write_json(path: str | Path, value: Any) -> None:

@@ -102,8 +102,9 @@ def read(environ: Mapping[str, str] = os.environ) -> ClusterSpec | None:
 
 def _of_jax(environ: Mapping[str, str]) -> ClusterSpec | None:
     address, count, index = (environ.get(name, "") for name in (ADDRESS, COUNT, INDEX))
-    has_port = address.rpartition(":")[2].isdigit() and ":" in address
-    if not (has_port and count.isdigit() and index.isdigit() and int(index) < int(count)):
+    host, _, port = address.rpartition(":")
+    numbers = [text.isdecimal() for text in (port, count, index)]
+    if not (host and all(numbers) and int(index) < int(count)):
         raise SettingError(
             f"several hosts need {ADDRESS}, HOST:PORT of host 0, {COUNT}, their number, and "
             f"{INDEX}, which counts them from 0: not {address!r}, {count!r} and {index!r}"
@@ -186,7 +187,7 @@ def broadcast(data: bytes) -> bytes:
 
 def broadcast_scalar(value: float) -> float:
     """Host 0's number, on every host, so that all hosts decide alike."""
-    return value if _here.count == 1 else float(of_first(np.asarray(value, np.float64)))
+    return float(of_first(np.asarray(value, np.float64)))
 
 
 def of_first(array: np.ndarray) -> np.ndarray:

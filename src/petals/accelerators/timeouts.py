@@ -1,10 +1,10 @@
 """Call a function that may never return, with a time limit."""
 
 import atexit
-import queue
 import sys
 import threading
 from collections.abc import Callable
+from concurrent.futures import Future
 from typing import TypeVar
 
 Answer = TypeVar("Answer")
@@ -16,23 +16,21 @@ def call_with_timeout(seconds: float, ask: Callable[[], Answer]) -> Answer:
     `ask` runs in a thread. After a timeout the thread is left running, and the process no longer
     waits at its end for JAX, in which the thread may be stuck.
     """
-    answers: queue.SimpleQueue = queue.SimpleQueue()
+    answer: Future[Answer] = Future()
 
     def run() -> None:
         try:
-            answers.put((ask(), None))
+            answer.set_result(ask())
         except Exception as error:  # JAX and TensorFlow raise many kinds
-            answers.put((None, error))
+            answer.set_exception(error)
 
+    # A daemon: an executor's threads would be waited for at the end of the process.
     threading.Thread(target=run, daemon=True, name="petals.accelerators.timeouts").start()
     try:
-        value, error = answers.get(timeout=seconds)
-    except queue.Empty:
+        return answer.result(seconds)
+    except TimeoutError:
         _leave_without_jax()
-        raise TimeoutError from None
-    if error is not None:
-        raise error
-    return value
+        raise
 
 
 def _leave_without_jax() -> None:

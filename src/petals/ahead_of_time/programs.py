@@ -6,7 +6,6 @@ downloaded: a program is the same for all values of the weights.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -87,19 +86,15 @@ def of_run(
     )
     set_trainable(classifier, settings["fine_tune"])  # refuses layers that are not there
     set_trainable(classifier, "none")
-    batch = settings["batch_size"] * device.replicas
-    makers: dict[str, Callable[[], Program]] = {}
-    if settings["fine_tune"] != "none":  # a head alone is applied to stored features
-        makers[TRAINING] = partial(
-            _training, settings, classifier, num_classes, device.replicas, max(1, images // batch)
-        )
-        makers[PREDICTION] = partial(_predicting, PREDICTION, classifier.model, batch)
-    if settings["head"] != NONE:
-        size = features.batch_size(device)
-        makers[FEATURES] = partial(_predicting, FEATURES, classifier.features, size)
-    for name, make in makers.items():
-        if not only or name in only:
-            yield make()
+    only = only or (TRAINING, PREDICTION, FEATURES)
+    tuned = settings["fine_tune"] != "none"  # a head alone is applied to stored features
+    if tuned and TRAINING in only:
+        yield _training(settings, classifier, num_classes, images, device.replicas)
+    if tuned and PREDICTION in only:
+        batch = settings["batch_size"] * device.replicas
+        yield _predicting(PREDICTION, classifier.model, batch)
+    if settings["head"] != NONE and FEATURES in only:
+        yield _predicting(FEATURES, classifier.features, features.batch_size(device))
 
 
 def _data(settings: Mapping[str, Any]) -> tuple[int, int]:
@@ -123,11 +118,12 @@ def _training(
     settings: Mapping[str, Any],
     classifier: Classifier,
     num_classes: int,
+    train_images: int,
     replicas: int,
-    steps: int,
 ) -> Program:
     """The step that Keras's `fit` compiles, of the model that the notebook compiles."""
     size, batch = settings["image_size"], settings["batch_size"] * replicas
+    steps = max(1, train_images // batch)
     set_trainable(
         classifier, settings["fine_tune"], freeze_batch_norm=settings["weights"] != "none"
     )

@@ -85,12 +85,12 @@ class Augmentation:
     def _stages(self, dense: bool, dtype: str) -> list[Stage]:
         """The functions of (uint8 images, rows of draws) that are applied one after another."""
         strength, stages = LEVELS[self.level], list[Stage]()
-        if strength and strength.scales:
+        if strength.scales:
             move = partial(_moved, strength=strength, dense=dense, dtype=dtype)
             stages += [partial(move, axis=ROWS), partial(move, axis=COLUMNS)]
-        elif strength:
+        elif strength.flip:
             stages.append(_flipped)
-        if strength and (strength.colour or strength.saturation or strength.erasing):
+        if strength.colour or strength.saturation or strength.erasing:
             stages.append(partial(_recoloured, strength=strength, dtype=dtype))
         if self.mix != "none":
             stages.append(partial(_mixed, mix=self.mix, dtype=dtype))

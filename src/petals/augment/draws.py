@@ -1,5 +1,6 @@
 """Draw a few numbers on the host for each image of a batch, from a seed, a step and a level."""
 
+import itertools
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -24,6 +25,7 @@ Draws = dict[str, Any]  # a column (n,) by name
 class Strength:
     """The limits of the changes; each image draws its own values within them."""
 
+    flip: float = 0.5  # probability of the mirror image
     rotation: float = 0.0  # degrees, either way
     shear: float = 0.0  # degrees, either way
     zoom: float = 0.0  # 0.1 = sizes from 1 / 1.1 to 1.1
@@ -66,7 +68,7 @@ class Strength:
 
 
 LEVELS = {
-    "none": None,
+    "none": Strength(flip=0.0),
     "flip": Strength(),
     "crop": Strength(crop=0.6, colour=0.2),
     "light": Strength(rotation=10, zoom=0.1, shift=0.05, colour=0.1, saturation=0.1),
@@ -77,13 +79,10 @@ LEVELS = {
 MIXES = ("none", "mixup", "cutmix")
 
 
-def drawn(level: Strength | None, key: tf.Tensor, count: int | tf.Tensor, size: int) -> tf.Tensor:
-    """How to change each image, within the strength of the level: float32 (count, columns)."""
+def drawn(strength: Strength, key: tf.Tensor, count: int | tf.Tensor, size: int) -> tf.Tensor:
+    """How to change each image, within the strength of a level: float32 (count, columns)."""
     draw = Draw(key, count)
-    strength = level or Strength()
-    columns = {"flip": tf.cast(draw.uniform(0, 1) < 0.5, tf.float32)}
-    if level is None:
-        columns["flip"] = tf.zeros_like(columns["flip"])
+    columns = {"flip": tf.cast(draw.uniform(0, 1) < strength.flip, tf.float32)}
     columns |= _geometry(draw, strength, size, 1 - 2 * columns["flip"])
     for name in ("saturation", "contrast", "brightness"):
         amount = strength.saturation if name == "saturation" else strength.colour
@@ -104,18 +103,15 @@ class Draw:
     """Random numbers for the images of a batch, from one key."""
 
     def __init__(self, key: tf.Tensor, count: int | tf.Tensor) -> None:
-        self.key, self.count, self._salt = key, count, 0
-
-    def _next(self) -> tf.Tensor:
-        self._salt += 1
-        return self.key + tf.constant([0, self._salt], self.key.dtype) * 1_000_003
+        self.count = count
+        self._keys = (key + tf.constant([0, k], key.dtype) * 1_000_003 for k in itertools.count(1))
 
     def uniform(self, low: float, high: float) -> tf.Tensor:
-        return tf.random.stateless_uniform([self.count], self._next(), low, high, alg="philox")
+        return tf.random.stateless_uniform([self.count], next(self._keys), low, high, alg="philox")
 
     def beta(self, alpha: float) -> tf.Tensor:
         """From Beta(alpha, alpha), the larger of x and 1 - x."""
-        x, y = (tf.random.stateless_gamma([self.count], self._next(), alpha) for _ in range(2))
+        x, y = (tf.random.stateless_gamma([self.count], next(self._keys), alpha) for _ in range(2))
         # Gamma(0.2) draws underflow to zero in pairs about once in a million
         share = tf.math.divide_no_nan(x, x + y)
         return tf.maximum(share, 1 - share)

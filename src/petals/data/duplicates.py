@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from petals.data.shards import Example, Split
+from petals.data.shards import UNLABELLED, Example, Split
 from petals.progress import ShowProgress
 
 BITS = 64
@@ -115,24 +115,24 @@ def find_pairs(prints: Fingerprints) -> list[Pair]:
 
 
 def _pairs(prints: Fingerprints) -> Iterator[Pair]:
-    splits, labels, thumbnails = prints.splits.tolist(), prints.labels, prints.thumbnails
+    splits, labels = prints.splits.tolist(), prints.labels.tolist()
+    thumbnails = prints.thumbnails
     for first, close in enumerate(_near(prints.hashes, prints.hashes)):
         for second in close[close > first].tolist():
-            same = bool(prints.digests[first] == prints.digests[second])
-            if same or _alike(thumbnails[first], thumbnails[second]):
-                labelled = min(labels[first], labels[second]) >= 0
-                disagree = bool(labelled and labels[first] != labels[second])
+            if _alike(thumbnails[first], thumbnails[second]):  # as with the same bytes
+                same = bool(prints.digests[first] == prints.digests[second])
+                low, high = sorted((labels[first], labels[second]))
+                disagree = UNLABELLED < low < high
                 yield Pair(first, second, (splits[first], splits[second]), same, disagree)
 
 
 def twins_of(prints: Fingerprints, others: Fingerprints) -> np.ndarray:
     """int64 (n,): for each image the position of its nearest twin among the others, -1 for none.
 
-    A twin has the same bytes, or a hash that differs in at most `NEAR` bits and a similar
+    A twin has a hash that differs in at most `NEAR` bits and a similar
     thumbnail, mirrored or not. Unlike `find_pairs`, this has no limit on the number of twins.
     """
-    same = {digest: place for place, digest in enumerate(others.digests.tolist())}
-    twins = np.array([same.get(digest, -1) for digest in prints.digests.tolist()], np.int64)
+    twins = np.full(len(prints), -1)
     for thumbnails in (prints.thumbnails, prints.thumbnails[:, :, ::-1]):  # and its mirror image
         rest = np.flatnonzero(twins < 0)
         places = _near(_hashes(thumbnails[rest]), others.hashes)

@@ -57,9 +57,8 @@ def balance(labels: Mapping[str, np.ndarray], names: Sequence[str]) -> dict[str,
     return balance
 
 
-def some_of_each(split: Split, labels: np.ndarray, each: int) -> np.ndarray:
+def some_of_each(labels: np.ndarray, each: int) -> np.ndarray:
     """Positions of the first `each` images of every class that occurs, grouped by class."""
-    labels = labels[: split.count]
     return np.concatenate([np.flatnonzero(labels == label)[:each] for label in np.unique(labels)])
 
 

@@ -108,7 +108,9 @@ def _write(
     folder: Path,
 ) -> None:
     """The images of a source that have no twin, and `addition.json`; labels as in `labels`."""
-    photos, main = Fingerprints.of(own, progress), Fingerprints.of(splits, progress)
+    # In the order of what matters: of several twins the first one counts.
+    main = Fingerprints.of(dict(reversed(splits.items())), progress)
+    photos = Fingerprints.of(own, progress)
     twin = twins_of(photos, main)
     twins = [
         (str(photos.ids[i]), str(main.splits[twin[i]]), str(main.ids[twin[i]]))

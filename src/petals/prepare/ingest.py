@@ -69,10 +69,8 @@ class Summary:
         lines = [f"{head}; {self.shards_written} new shards"]
         lines += [f"left out: {path}: {why}" for path, why in sorted(self.left_out.items())]
         for split in ("train", "val"):
-            absent = [
-                n for label, n in enumerate(self.class_names) if not self.images[split][label]
-            ]
-            if absent:
+            present = self.images[split]
+            if absent := [n for i, n in enumerate(self.class_names) if not present[i]]:
                 lines.append(f"no photo in {split}, so add some: {', '.join(absent)}")
         return "\n".join(lines)
 
@@ -133,8 +131,8 @@ class _Shard:
     photos: tuple[Photo, ...]
 
     def key(self, settings: IngestSettings) -> str:
-        parts = [JPEG_QUALITY, settings.sizes, self.split, self.number]
-        parts += [f"{photo.digest}{photo.label}" for photo in self.photos]
+        contents = [f"{photo.digest}{photo.label}" for photo in self.photos]
+        parts = [JPEG_QUALITY, settings.sizes, self.split, self.number, *contents]
         return hashlib.blake2b(repr(parts).encode(), digest_size=16).hexdigest()
 
 
@@ -264,7 +262,5 @@ def _write_test_ids(folder: Path, photos_read: list[Photo], summary: Summary) ->
     """Write the id of each test photo in a submission to `output/test_photos.csv`."""
     own = [photo for photo in photos_read if photo.label == UNLABELLED]
     used = {photo.digest for photo in own if str(photo.path) not in summary.left_out}
-    files = [(p.id, p.path.relative_to(folder).as_posix()) for p in own if p.digest in used]
-    # A name may hold bytes that are not text.
-    rows = [(id, name.encode(errors="backslashreplace").decode()) for id, name in files]
+    rows = [(p.id, p.path.relative_to(folder).as_posix()) for p in own if p.digest in used]
     storage.write_csv(summary.output / TEST_IDS, ("id", "file"), rows)

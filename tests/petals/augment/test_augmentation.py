@@ -165,7 +165,7 @@ def test_a_crop_is_a_part_of_the_picture_at_full_size(monkeypatch):
     assert np.std(out[:, 32, 32, 0].astype(float)) > 2  # not always the middle
 
 
-@pytest.mark.parametrize("strength", [s for s in LEVELS.values() if s and s.scales])
+@pytest.mark.parametrize("strength", [s for s in LEVELS.values() if s.scales])
 def test_no_draw_shifts_further_than_was_allowed_for(strength, monkeypatch):
     monkeypatch.setitem(LEVELS, "test", strength)
     size = 96

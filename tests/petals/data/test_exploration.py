@@ -21,7 +21,7 @@ def test_balance_finds_what_is_uneven():
 
 def test_some_of_each_class_in_label_order(splits):
     labels, _ = splits[0].labels_and_ids()
-    chosen = exploration.some_of_each(splits[0], labels, 2)
+    chosen = exploration.some_of_each(labels, 2)
     assert labels[chosen].tolist() == [0, 0, 1, 1, 2, 2]
 
 

@@ -71,6 +71,13 @@ def test_classes_are_matched_by_name_and_twins_left_out(main, tmp_path):
     assert label_of[f"{101:09x}"] == 1
 
 
+def test_a_photo_of_test_that_is_in_train_too_counts_as_one_of_test(main, tmp_path):
+    both = write(tmp_path / "main", train=[(18, 0), (1, 1)], test=[(n, -1) for n in range(18, 24)])
+    splits = {part: Split.find(both.root, SIZE, part) for part in ("train", "test")}
+    (added,) = add(splits, tmp_path)
+    assert added.summary()["twins"] == {"test": 2, "train": 1}
+
+
 def test_a_source_that_is_the_test_set_is_refused(main, tmp_path):
     rows = [(n, 0) for n in (*range(18, 24), 100, 101, 102)]
     with pytest.raises(DataError, match="is the test set: 6 of its 9 photos") as error:
