@@ -109,7 +109,7 @@ def _write(
 ) -> None:
     """The images of a source that have no twin, and `addition.json`; labels as in `labels`."""
     # In the order of what matters: of several twins the first one counts.
-    main = Fingerprints.of(dict(reversed(splits.items())), progress)
+    main = Fingerprints.of(dict(reversed([*splits.items()])), progress)
     photos = Fingerprints.of(own, progress)
     twin = twins_of(photos, main)
     twins = [

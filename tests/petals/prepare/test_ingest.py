@@ -13,45 +13,64 @@ from petals.prepare import ingest
 from petals.prepare.ingest import Summary, encode, make_tfrecords
 from petals.prepare.photos import Photo
 
-
-def records(root, split, size=32):
-    try:
-        paths = shards.shard_paths(root, size, split)
-    except DataError:
-        return {}
-    return {e.id: e for path in paths for e in shards.read_shard(path)}
+QUARTER_TURN = Image.Exif()
+QUARTER_TURN[0x0112] = 6  # how the camera was held
 
 
-def test_every_photo_lands_in_one_split(photos, tmp_path):
-    summary = make_tfrecords(photos, tmp_path / "out", sizes=(32, 16))
-    splits_read = {split: records(tmp_path / "out", split) for split in shards.SPLITS}
-    assert all(splits_read.values())
-    assert sum(map(len, splits_read.values())) == len(set().union(*splits_read.values())) == 60
-    assert all(e.label in (0, 1, 2) for e in splits_read["train"].values())
-    assert all(e.label == shards.UNLABELLED for e in splits_read["test"].values())
-    assert {s: sum(c.values()) for s, c in summary.images.items()} == {
-        s: len(r) for s, r in splits_read.items()
-    }
+@pytest.fixture
+def make(photos, tmp_path):
+    """Makes `out` from the class folders, or from another folder."""
+
+    def make(folder=photos, output="out", **options):
+        return make_tfrecords(folder, tmp_path / output, **{"sizes": (32,)} | options)
+
+    return make
+
+
+@pytest.fixture
+def written(tmp_path):
+    """The examples of each split by their ids."""
+
+    def written(output="out", size=32):
+        splits = {}
+        for split in shards.SPLITS:
+            paths = Path(shards.folder(tmp_path / output, size, split)).glob("*.tfrec")
+            splits[split] = {e.id: e for path in paths for e in shards.read_shard(path)}
+        return splits
+
+    return written
+
+
+def count(splits):
+    return sum(map(len, splits.values()))
+
+
+def test_every_photo_lands_in_one_split(make, written, tmp_path):
+    summary = make(sizes=(32, 16))
+    splits = written()
+    assert all(splits.values())
+    assert count(splits) == len(set().union(*splits.values())) == 60
+    assert all(e.label in (0, 1, 2) for e in splits["train"].values())
+    assert all(e.label == shards.UNLABELLED for e in splits["test"].values())
+    assert {s: n.total() for s, n in summary.images.items()} == {s: len(splits[s]) for s in splits}
     assert json.loads((tmp_path / "out/classes.json").read_text()) == ["blue", "red", "yellow"]
-    for split in shards.SPLITS:
-        assert set(records(tmp_path / "out", split, 16)) == set(splits_read[split])
-    image = Image.open(io.BytesIO(next(iter(splits_read["train"].values())).image))
+    assert {s: set(e) for s, e in written(size=16).items()} == {s: set(splits[s]) for s in splits}
+    image = Image.open(io.BytesIO(next(iter(splits["train"].values())).image))
     assert (image.size, image.mode, image.format) == ((32, 32), "RGB", "JPEG")
 
 
-def test_a_photo_never_changes_sides(photos, tmp_path):
-    make_tfrecords(photos, tmp_path / "before", sizes=(32,))
-    for number, path in enumerate(sorted(photos.glob("*/*.jpg"))):
-        if number % 3 == 0:
-            path.unlink()
+def test_a_photo_never_changes_sides(make, written, photos):
+    make(output="before")
+    for path in sorted(photos.glob("*/*.jpg"))[::3]:
+        path.unlink()
     (photos / "red").rename(photos / "crimson")
-    make_tfrecords(photos, tmp_path / "after", sizes=(32,))
-    sides = [
-        {id_: split for split in shards.SPLITS for id_ in records(tmp_path / when, split)}
-        for when in ("before", "after")
-    ]
-    assert [len(side) for side in sides] == [60, 40]
-    assert sides[1].items() <= sides[0].items()
+    make(output="after")
+    before, after = (
+        {id_: split for split, examples in written(output).items() for id_ in examples}
+        for output in ("before", "after")
+    )
+    assert (len(before), len(after)) == (60, 40)
+    assert after.items() <= before.items()
 
 
 def test_each_class_is_divided_by_the_shares(tmp_path):
@@ -79,41 +98,31 @@ def odd(photos):
     shutil.copy(folder / "03.jpg", photos / "yellow" / "wrong.jpg")
     rgb.convert("L").save(folder / "grey.png")
     rgb.convert("CMYK").save(folder / "print.jpg")
-    Image.fromarray(np.linspace(0, 65535, 48 * 48).reshape(48, 48).astype(np.uint16)).save(
-        folder / "deep.png"
-    )
+    deep = np.linspace(0, 65535, 48 * 48).reshape(48, 48).astype(np.uint16)
+    Image.fromarray(deep).save(folder / "deep.png")
     rgb.convert("RGBA").save(folder / "clear.png")
-    turned = Image.Exif()
-    turned[0x0112] = 6
-    Image.fromarray(np.zeros((60, 30, 3), np.uint8) + 90).save(folder / "turned.jpg", exif=turned)
+    turned = Image.fromarray(np.zeros((60, 30, 3), np.uint8) + 90)
+    turned.save(folder / "turned.jpg", exif=QUARTER_TURN)
     return photos
 
 
-def test_odd_photos_are_handled_and_the_rest_named(odd, tmp_path):
-    summary = make_tfrecords(odd, tmp_path / "out", sizes=(32,))
+def test_odd_photos_are_handled_and_the_rest_named(make, written, odd, tmp_path):
+    summary = make()
     why = {"/".join(path.split("/")[-2:]): reason for path, reason in summary.left_out.items()}
-    assert why.keys() == {
-        "red/empty.jpg",
-        "red/notes.jpg",
-        "red/cut.jpg",
-        "red/again.jpg",
-        "yellow/wrong.jpg",
-    }
     for name in ("empty", "notes", "cut"):
-        assert "not a whole image" in why[f"red/{name}.jpg"]
-    assert "same bytes as" in why["red/again.jpg"]
-    assert "ANOTHER class" in why["yellow/wrong.jpg"]
-    assert all(name in str(summary) for name in why)
-    assert sum(map(len, (records(tmp_path / "out", s) for s in shards.SPLITS))) == 65
+        assert "not a whole image" in why.pop(f"red/{name}.jpg")
+    assert "same bytes as" in why.pop("red/again.jpg")
+    assert "ANOTHER class" in why.pop("yellow/wrong.jpg")
+    assert why == {}
+    assert all(path in str(summary) for path in summary.left_out)
+    assert count(written()) == 65
 
-    moved = make_tfrecords(odd.rename(tmp_path / "moved"), tmp_path / "out", sizes=(32,))
+    moved = make(odd.rename(tmp_path / "moved"))
     assert (moved.shards_written, moved.images) == (0, summary.images)
-    assert moved.left_out.keys() == {
-        p.replace(str(odd), f"{tmp_path}/moved") for p in summary.left_out
-    }
+    assert {path.replace("/moved/", "/photos/") for path in moved.left_out} == set(summary.left_out)
 
 
-def test_a_photo_that_may_not_be_read_is_left_out(photos, tmp_path, monkeypatch):
+def test_a_photo_that_may_not_be_read_is_left_out(make, monkeypatch):
     read = Path.read_bytes
 
     def refused(path):
@@ -122,35 +131,35 @@ def test_a_photo_that_may_not_be_read_is_left_out(photos, tmp_path, monkeypatch)
         return read(path)
 
     monkeypatch.setattr(Path, "read_bytes", refused)
-    summary = make_tfrecords(photos, tmp_path / "out", sizes=(32,))
+    summary = make()
     assert set(summary.left_out.values()) == {"cannot be read (Permission denied)"}
-    assert sum(counts.total() for counts in summary.images.values()) == 57
+    assert sum(labels.total() for labels in summary.images.values()) == 57
+
+
+def encoded(path, pixels, size, **options):
+    """A picture's grey values after it was saved and made a square."""
+    Image.fromarray(pixels).save(path / "a.png", **options)
+    (jpeg,) = encode(path / "a.png", [size])
+    return np.asarray(Image.open(io.BytesIO(jpeg)).convert("L"))
 
 
 def test_exif_rotation_is_undone(tmp_path):
-    turned = Image.Exif()
-    turned[0x0112] = 6  # the camera was held a quarter turn
     pixels = np.zeros((40, 40, 3), np.uint8)
     pixels[:20] = 255
-    Image.fromarray(pixels).save(tmp_path / "a.png", exif=turned)
-    (encoded,) = encode(tmp_path / "a.png", [40])
-    image = np.asarray(Image.open(io.BytesIO(encoded))).mean(axis=2)
+    image = encoded(tmp_path, pixels, 40, exif=QUARTER_TURN)
     assert image[:, 30:].mean() > 240  # what was on top is on the right
     assert image[:, :10].mean() < 15
 
 
 def test_sixteen_bits_keep_their_brightness(tmp_path):
-    Image.fromarray(np.full((8, 8), 32768, np.uint16)).save(tmp_path / "a.png")
-    (encoded,) = encode(tmp_path / "a.png", [8])
-    assert abs(int(np.asarray(Image.open(io.BytesIO(encoded))).mean()) - 127) <= 2
+    image = encoded(tmp_path, np.full((8, 8), 32768, np.uint16), 8)
+    assert abs(image.mean() - 127) <= 2
 
 
 def test_the_middle_square_is_kept(tmp_path):
     pixels = np.zeros((20, 40, 3), np.uint8)
     pixels[:, :10] = 255
-    Image.fromarray(pixels).save(tmp_path / "a.png")
-    (jpeg,) = encode(tmp_path / "a.png", [20])
-    assert np.asarray(Image.open(io.BytesIO(jpeg))).mean() < 10
+    assert encoded(tmp_path, pixels, 20).mean() < 10
 
 
 @pytest.fixture
@@ -159,45 +168,41 @@ def small_shards(monkeypatch):
 
 
 def test_a_second_call_writes_nothing_and_a_third_only_what_is_missing(
-    photos, tmp_path, small_shards
+    make, tmp_path, small_shards
 ):
-    first = make_tfrecords(photos, tmp_path / "out", sizes=(32,))
-    again = make_tfrecords(photos, tmp_path / "out", sizes=(32,))
+    first, again = make(), make()
     assert first.shards_written > 6
     assert again.shards_written == 0
     assert again.images == first.images
     next((tmp_path / "out").glob("*/train/*.tfrec")).unlink()
-    assert make_tfrecords(photos, tmp_path / "out", sizes=(32,)).shards_written == 1
+    assert make().shards_written == 1
 
 
-def test_shards_of_photos_that_are_gone_go_too(photos, tmp_path):
-    make_tfrecords(photos, tmp_path / "out", sizes=(32,))
+def test_shards_of_photos_that_are_gone_go_too(make, written, photos):
+    make()
     shutil.rmtree(photos / "red")
-    summary = make_tfrecords(photos, tmp_path / "out", sizes=(32,))
-    assert sum(len(records(tmp_path / "out", s)) for s in shards.SPLITS) == 40
-    assert summary.class_names == ["blue", "yellow"]
+    assert make().class_names == ["blue", "yellow"]
+    assert count(written()) == 40
 
 
-def test_interrupted_it_keeps_whole_shards_and_goes_on(photos, tmp_path, small_shards):
+def test_interrupted_it_keeps_whole_shards_and_goes_on(make, tmp_path, small_shards):
     def stop(what, done, total):
         if what == "writing" and done > total // 2:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        make_tfrecords(photos, tmp_path / "out", sizes=(32,), progress=stop)
-    shards_left = list((tmp_path / "out").rglob("*.tfrec"))
-    assert shards_left
+        make(progress=stop)
+    before = len(list((tmp_path / "out").rglob("*.tfrec")))
+    assert before
     assert not any("part" in path.name for path in (tmp_path / "out").rglob("*"))
-    summary = make_tfrecords(photos, tmp_path / "out", sizes=(32,))
-    every = list((tmp_path / "out").rglob("*.tfrec"))
-    assert summary.shards_written == len(every) - len(shards_left)
+    summary = make()
+    assert summary.shards_written == len(list((tmp_path / "out").rglob("*.tfrec"))) - before
 
 
-def test_it_says_which_classes_lack_photos(photos, tmp_path):
+def test_it_says_which_classes_lack_photos(make, photos):
     for path in sorted((photos / "red").iterdir())[1:]:
         path.unlink()
-    summary = make_tfrecords(photos, tmp_path / "out", sizes=(32,))
-    assert "so add some: red" in str(summary)
+    assert "so add some: red" in str(make())
 
 
 @pytest.mark.parametrize(
@@ -209,34 +214,38 @@ def test_it_says_which_classes_lack_photos(photos, tmp_path):
         ({"val": 0.9}, "val 0.9 and test 0.2"),
     ],
 )
-def test_settings_out_of_range(photos, tmp_path, settings, message):
+def test_settings_out_of_range(make, tmp_path, settings, message):
     with pytest.raises(SettingError, match=message):
-        make_tfrecords(photos, tmp_path / "out", **settings)
+        make(**settings)
     assert not (tmp_path / "out").exists()
 
 
-def test_folders_without_photos(photos, tmp_path):
-    with pytest.raises(DataError, match="no such folder"):
-        make_tfrecords(tmp_path / "none", tmp_path / "out")
+@pytest.mark.parametrize(
+    ("folder", "message"),
+    [
+        ("none", "no such folder: .*none"),
+        ("empty", "no class folders"),
+        ("text", "no usable photo"),
+    ],
+)
+def test_folders_without_photos(make, tmp_path, folder, message):
     (tmp_path / "empty").mkdir()
-    with pytest.raises(DataError, match="no class folders"):
-        make_tfrecords(tmp_path / "empty", tmp_path / "out")
     (tmp_path / "text" / "a").mkdir(parents=True)
     (tmp_path / "text" / "a" / "a.txt").write_text("")
-    with pytest.raises(DataError, match="no usable photo"):
-        make_tfrecords(tmp_path / "text", tmp_path / "out")
+    with pytest.raises(DataError, match=message):
+        make(tmp_path / folder)
     assert not (tmp_path / "out").exists()
 
 
-def test_an_output_that_cannot_be_written(photos, tmp_path):
+def test_an_output_that_cannot_be_written(make, tmp_path):
     (tmp_path / "out").write_text("a file, no folder")
     with pytest.raises(StorageError, match="cannot write"):
-        make_tfrecords(photos, tmp_path / "out", sizes=(32,))
+        make()
 
 
 @pytest.fixture
-def labelled(photos, tmp_path):
-    """The photos in one folder, and a CSV of their labels."""
+def table(photos, tmp_path):
+    """A CSV of the labels of the photos, which are in the folder `flat`."""
     rows = ["file,label"]
     (tmp_path / "flat" / "more").mkdir(parents=True)
     for number, path in enumerate(sorted(photos.glob("*/*.jpg"))):
@@ -244,52 +253,44 @@ def labelled(photos, tmp_path):
         shutil.copy(path, tmp_path / "flat" / name)
         rows.append(f"{name},{path.parent.name}")
     (tmp_path / "labels.csv").write_text("\n".join(rows) + "\n")
-    return tmp_path / "flat", tmp_path / "labels.csv"
+    return tmp_path / "labels.csv"
 
 
-def test_a_csv_of_labels_gives_what_class_folders_give(photos, labelled, tmp_path):
-    folder, table = labelled
-    make_tfrecords(photos, tmp_path / "a", sizes=(32,))
-    summary = make_tfrecords(folder, tmp_path / "b", sizes=(32,), labels=table)
-    assert summary.class_names == ["blue", "red", "yellow"]
-    for split in shards.SPLITS:
-        assert records(tmp_path / "a", split) == records(tmp_path / "b", split)
+@pytest.fixture
+def make_labelled(make, table, tmp_path):
+    return lambda **options: make(tmp_path / "flat", **{"labels": table} | options)
 
 
-def test_a_csv_as_people_save_them(labelled, tmp_path):
-    folder, table = labelled
-    rows = table.read_text().replace("file,label", "id,label,file").splitlines()
-    quoted = [
-        rows[0],
-        *(
-            f'{n},"{row.split(",")[1]}, dark", {row.split(",")[0]}'
-            for n, row in enumerate(rows[1:])
-        ),
-    ]
-    table.write_bytes(b"\xef\xbb\xbf" + "\r\n".join(quoted).encode())
-    summary = make_tfrecords(folder, tmp_path / "out", sizes=(32,), labels=table)
-    assert summary.class_names == ["blue, dark", "red, dark", "yellow, dark"]
-    assert sum(map(len, (records(tmp_path / "out", s) for s in shards.SPLITS))) == 60
+def test_a_csv_of_labels_gives_what_class_folders_give(make, make_labelled, written):
+    make(output="a")
+    assert make_labelled().class_names == ["blue", "red", "yellow"]
+    assert written("a") == written()
 
 
-def test_labels_that_are_numbers_keep_their_order(labelled, tmp_path):
-    folder, table = labelled
+def test_a_csv_as_people_save_them(make_labelled, written, table):
+    _, *rows = [line.split(",") for line in table.read_text().splitlines()]
+    quoted = [f'{n},"{label}, dark", {name}' for n, (name, label) in enumerate(rows)]
+    table.write_bytes(b"\xef\xbb\xbf" + "\r\n".join(["id,label,file", *quoted]).encode())
+    assert make_labelled().class_names == ["blue, dark", "red, dark", "yellow, dark"]
+    assert count(written()) == 60
+
+
+def test_labels_that_are_numbers_keep_their_order(make_labelled, table):
     text = table.read_text()
     for name, number in (("blue", "10"), ("red", "2"), ("yellow", "0")):
         text = text.replace(f",{name}", f",{number}")
     table.write_text(text)
-    summary = make_tfrecords(folder, tmp_path / "out", sizes=(32,), labels=table)
-    assert summary.class_names == ["0", "2", "10"]
+    assert make_labelled().class_names == ["0", "2", "10"]
 
 
-def test_bad_rows_of_a_csv_are_named_and_nothing_is_written(labelled, tmp_path):
-    folder, table = labelled
+def test_bad_rows_of_a_csv_are_named_and_nothing_is_written(make_labelled, table, tmp_path):
+    folder = tmp_path / "flat"
     table.write_text(
         "file,label\n0.jpg,blue\nnone.jpg,red\n2.jpg,\n,red\n0.jpg,red\n"
         "more/1.jpg,\x1b[2Jred\n\n" + "n" * 300 + ".jpg,red\n6.jpg\n"
     )
     with pytest.raises(DataError) as raised:
-        make_tfrecords(folder, tmp_path / "out", sizes=(32,), labels=table)
+        make_labelled()
     head, *lines = str(raised.value).splitlines()
     assert head == f"{table}: 7 bad of 8 rows; nothing was written"
     assert lines[:5] == [
@@ -304,11 +305,10 @@ def test_bad_rows_of_a_csv_are_named_and_nothing_is_written(labelled, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-def test_only_the_first_bad_rows_are_shown(labelled, tmp_path):
-    folder, table = labelled
+def test_only_the_first_bad_rows_are_shown(make_labelled, table):
     table.write_text("file,label\n" + "".join(f"x{n}.jpg,red\n" for n in range(500)))
     with pytest.raises(DataError, match="500 bad of 500 rows") as raised:
-        make_tfrecords(folder, tmp_path / "out", labels=table)
+        make_labelled()
     assert len(str(raised.value).splitlines()) == 21
 
 
@@ -324,75 +324,65 @@ def test_only_the_first_bad_rows_are_shown(labelled, tmp_path):
         (b"file,label\n0.jpg,red,dark\n", "'0.jpg' has the label 'red' and more"),
     ],
 )
-def test_files_that_are_no_csv_of_labels(labelled, tmp_path, content, message):
-    folder, table = labelled
+def test_files_that_are_no_csv_of_labels(make_labelled, table, tmp_path, content, message):
     table.write_bytes(content)
     with pytest.raises(DataError, match=message):
-        make_tfrecords(folder, tmp_path / "out", labels=table)
+        make_labelled()
     assert not (tmp_path / "out").exists()
 
 
-def test_places_that_are_not_there(labelled, tmp_path):
-    folder, table = labelled
+@pytest.mark.parametrize(
+    ("option", "place", "message"),
+    [
+        ("labels", "none.csv", r"cannot read .*none\.csv"),
+        ("labels", "flat", "cannot read .*flat"),
+        ("test_photos", "none", "no such folder: .*none"),
+        ("test_photos", "empty", "no files without a label in .*empty"),
+    ],
+)
+def test_places_that_are_not_there(make_labelled, tmp_path, option, place, message):
     (tmp_path / "empty").mkdir()
-    for options, message in (
-        ({"labels": tmp_path / "none.csv"}, r"cannot read .*none\.csv"),
-        ({"labels": folder}, "cannot read .*flat"),
-        ({"labels": table, "test_photos": tmp_path / "none"}, "no such folder: .*none"),
-        (
-            {"labels": table, "test_photos": tmp_path / "empty"},
-            "no files without a label in .*empty",
-        ),
-    ):
-        with pytest.raises(DataError, match=message):
-            make_tfrecords(folder, tmp_path / "out", **options)
-    with pytest.raises(DataError, match=r"no such folder: .*nowhere"):
-        make_tfrecords(tmp_path / "nowhere", tmp_path / "out", labels=table)
+    with pytest.raises(DataError, match=message):
+        make_labelled(**{option: tmp_path / place})
     assert not (tmp_path / "out").exists()
 
 
-def test_test_photos_of_ones_own(photos, tmp_path):
+def test_test_photos_of_ones_own(make, written, photos, tmp_path):
     own = photos / "unknown"  # beside the class folders, of which it is none
     (own / "more").mkdir(parents=True)
-    fresh = [own / "a.png", own / "more" / "b.png", own / "again.png"]
-    for number, path in enumerate(fresh):
-        Image.fromarray(np.full((40, 40, 3), 20 + min(number, 1), np.uint8)).save(path)
+    for shade, name in enumerate(("\udce9.png", "more/b.png")):  # the first in Latin-1
+        Image.fromarray(np.full((40, 40, 3), 20 + shade, np.uint8)).save(own / name)
+    shutil.copy(own / "more/b.png", own / "again.png")
     (own / "notes.txt").write_text("no photo")
     shutil.copy(photos / "red" / "00.jpg", own / "seen.jpg")
-    (own / "a.png").rename(own / "\udce9.png")  # a name in Latin-1
-    summary = make_tfrecords(photos, tmp_path / "out", sizes=(32,), test_photos=own)
+    summary = make(test_photos=own)
     assert summary.class_names == ["blue", "red", "yellow"]
-    splits_read = {split: records(tmp_path / "out", split) for split in shards.SPLITS}
-    assert {split: len(examples) for split, examples in splits_read.items() if split == "test"} == {
-        "test": 3
-    }
-    assert all(example.label == shards.UNLABELLED for example in splits_read["test"].values())
+    splits = written()
+    assert len(splits["test"]) == 3
+    assert all(example.label == shards.UNLABELLED for example in splits["test"].values())
     # All other photos are there to learn from: none that is in the test, and no share goes there.
-    assert len(splits_read["train"]) + len(splits_read["val"]) == 59
+    assert len(splits["train"]) + len(splits["val"]) == 59
     left = str(photos / "red" / "00.jpg")
     assert summary.left_out[left] == f"same bytes as {own / 'seen.jpg'}"
     # Each file's row of a submission can be told.
-    lines = (tmp_path / "out" / "test_photos.csv").read_text().splitlines()
-    rows = dict(line.split(",")[::-1] for line in lines[1:])
-    assert lines[0] == "id,file"
+    head, *lines = (tmp_path / "out" / "test_photos.csv").read_text().splitlines()
+    rows = dict(line.split(",")[::-1] for line in lines)
+    assert head == "id,file"
     assert sorted(rows) == ["\\udce9.png", "again.png", "more/b.png", "seen.jpg"]
-    assert set(rows.values()) == set(splits_read["test"])
+    assert set(rows.values()) == set(splits["test"])
     assert rows["again.png"] == rows["more/b.png"]
 
-    make_tfrecords(photos, tmp_path / "out", sizes=(32,), test_photos=own)
     shutil.rmtree(own)
-    make_tfrecords(photos, tmp_path / "out", sizes=(32,))
+    make()
     assert not (tmp_path / "out" / "test_photos.csv").exists()
 
 
-def test_the_rest_of_a_folder_can_be_the_test_photos(labelled, tmp_path):
-    folder, table = labelled
-    rows = table.read_text().splitlines()
-    table.write_text("\n".join(rows[:-5]) + "\n")
-    make_tfrecords(folder, tmp_path / "out", sizes=(32,), labels=table, test_photos=folder)
-    splits_read = {split: records(tmp_path / "out", split) for split in shards.SPLITS}
-    assert len(splits_read["test"]) == 5
-    assert len(splits_read["train"]) + len(splits_read["val"]) == 55
+def test_the_rest_of_a_folder_can_be_the_test_photos(make_labelled, written, table, tmp_path):
+    text = table.read_text()
+    table.write_text("".join(text.splitlines(keepends=True)[:-5]))
+    make_labelled(test_photos=tmp_path / "flat")
+    assert len(written()["test"]) == 5
+    assert count(written()) == 60
+    table.write_text(text)
     with pytest.raises(DataError, match="no files without a label"):
-        table.write_text("\n".join(rows) + "\n")
-        make_tfrecords(folder, tmp_path / "none", labels=table, test_photos=folder)
+        make_labelled(test_photos=tmp_path / "flat")
