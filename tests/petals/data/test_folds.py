@@ -1,11 +1,7 @@
-import io
-from pathlib import Path
-
 import numpy as np
 import pytest
-from PIL import Image
 
-from petals.data import duplicates, folds, shards
+from petals.data import duplicates, folds
 from petals.data.shards import Split
 from petals.errors import DataError
 
@@ -86,19 +82,10 @@ def test_an_image_in_both_splits_is_refused(splits, tmp_path):
         folds.divided(splits[1], splits[1], 2, 0, tmp_path)
 
 
-def test_images_that_look_alike_stay_together(tmp_path):
-    def picture(seed, quality):
-        coarse = np.random.default_rng(seed).integers(30, 200, (6, 6, 3)).astype(np.uint8)
-        buffer = io.BytesIO()
-        image = Image.fromarray(coarse).resize((SIZE, SIZE), Image.Resampling.BICUBIC)
-        image.save(buffer, "JPEG", quality=quality)
-        return buffer.getvalue()
-
+def test_images_that_look_alike_stay_together(picture, write_split, tmp_path):
     def written(part, quality):
-        examples = [shards.Example(picture(n, quality), f"{part}{n}", n % 3) for n in range(30)]
-        name = shards.shard_name(0, SIZE, len(examples))
-        shards.write_shard(Path(shards.folder(tmp_path, SIZE, part)) / name, examples)
-        return Split.find(str(tmp_path), SIZE, part)
+        rows = [(picture(n, quality, size=SIZE), f"{part}{n}", n % 3) for n in range(30)]
+        return write_split(tmp_path, part, rows, SIZE)
 
     given = {"train": written("train", 90), "val": written("val", 60)}
     prints = duplicates.Fingerprints.of(given)

@@ -1,0 +1,38 @@
+"""Pictures that look like photos, and splits of them."""
+
+import io
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+
+@pytest.fixture
+def picture():
+    """Makes a smooth picture of its own from a seed, as a JPEG: coarse noise, scaled up."""
+
+    def picture(seed, quality=90, brighter=0, size=64, mirrored=False):
+        coarse = np.random.default_rng(seed).integers(30, 200, (6, 6, 3)).astype(np.uint8)
+        image = Image.fromarray(coarse).resize((size, size), Image.Resampling.BICUBIC)
+        pixels = (np.asarray(image).astype(int) + brighter).clip(0, 255).astype(np.uint8)
+        buffer = io.BytesIO()
+        image = Image.fromarray(pixels[:, ::-1] if mirrored else pixels)
+        image.save(buffer, "JPEG", quality=quality)
+        return buffer.getvalue()
+
+    return picture
+
+
+@pytest.fixture
+def write_split():
+    """Writes a split of one shard from (JPEG, id, label) rows."""
+    from petals.data import shards
+
+    def write(root, split, rows, size=64):
+        folder = Path(shards.folder(root, size, split))
+        examples = [shards.Example(*row) for row in rows]
+        shards.write_shard(folder / shards.shard_name(0, size, len(examples)), examples)
+        return shards.Split.find(str(root), size, split)
+
+    return write
