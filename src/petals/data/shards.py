@@ -14,7 +14,6 @@ import hashlib
 import os
 import re
 import struct
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -76,7 +75,7 @@ def deserialize(record: bytes) -> Example:
         raise DataError(f"not a record of image, id and class: {error}") from None
 
 
-def fault(example: Example, size: int, num_classes: int) -> str:
+def fault(example: Example, size: int, num_classes: int = 2**31) -> str:
     """Why an image of `size` pixels cannot be trained on; "" if it can."""
     if not UNLABELLED <= example.label < num_classes:
         return f"label {example.label} is not in 0..{num_classes - 1}"
@@ -148,13 +147,11 @@ def sizes(root: str | Path) -> list[int]:
 
 def shard_paths(root: str | Path, size: int, split: str) -> list[str]:
     """The shards of a split, sorted. Raises `DataError` that names the sizes on disk."""
-    paths = sorted(tf.io.gfile.glob(folder(root, size, split) + "/*.tfrec"))
-    if paths:
+    place = folder(root, size, split)
+    if paths := sorted(tf.io.gfile.glob(f"{place}/*.tfrec")):
         return paths
-    if size in (on_disk := sizes(root)):
-        raise DataError(f"{folder(root, size, split)} holds no .tfrec files")
-    there = ", ".join(map(str, on_disk)) or "none"
-    raise DataError(f"{root} has no images of size {size}; the sizes there: {there}")
+    there = ", ".join(map(str, sizes(root))) or "none"
+    raise DataError(f"no .tfrec files in {place}; {root} has images of these sizes: {there}")
 
 
 class Sample(NamedTuple):
@@ -280,19 +277,17 @@ class Split:
     def sample(self, which: int | Sequence[int]) -> Sample:
         """The first `which` images, or those at the given positions, in that order."""
         positions = range(min(which, self.count)) if isinstance(which, int) else which
-        images, labels = {}, {}
-        for at, example in enumerate(islice(self.examples(), max(positions) + 1)):
-            if at in positions:
-                if problem := fault(example, self.size, sys.maxsize):
-                    raise DataError(
-                        f"{Path(self.paths[0]).parent}: the image with id {example.id} cannot be "
-                        f"shown: {problem}; make its file again, or download it again"
-                    )
-                images[at] = tf.io.decode_jpeg(example.image, channels=3).numpy()
-                labels[at] = example.label
-        return Sample(
-            np.stack([images[at] for at in positions]), np.array([labels[at] for at in positions])
-        )
+        numbered = enumerate(islice(self.examples(), max(positions) + 1))
+        chosen = {at: example for at, example in numbered if at in positions}
+        for example in chosen.values():
+            if problem := fault(example, self.size):
+                raise DataError(
+                    f"{Path(self.paths[0]).parent}: the image with id {example.id} cannot be "
+                    f"shown: {problem}; make its file again, or download it again"
+                )
+        examples = [chosen[at] for at in positions]
+        images = [tf.io.decode_jpeg(example.image, channels=3) for example in examples]
+        return Sample(np.stack(images), np.array([example.label for example in examples]))
 
 
 def existing_splits(root: str, size: int, limit: int = 0) -> dict[str, Split]:
