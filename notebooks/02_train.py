@@ -508,8 +508,7 @@ metrics = run.write_metrics(
 )
 
 # %%
-head_only = not fine_tunes and start.stays  # the backbone is in a file that stays
-run.write_model(classifier, names, start.origin, metrics, whole=not head_only)
+run.write_model(classifier, names, start.origin, metrics)
 if stopped != OUT_OF_TIME:  # else the next session resumes
     kept.clear()
 trained = "done" if validated else "trained on everything"

@@ -19,7 +19,7 @@
 # Every run of `02_train` leaves its model. This notebook takes a model from a run's folder at home,
 # or from what is attached to the notebook on Kaggle (a *kernel* in Kaggle's words). It classifies
 # photos without labels: your own, or the competition's test photos, for which it also writes a
-# submission. It needs no internet if the backbone's weights are in the model's file or attached.
+# submission. It needs no internet.
 #
 # The cell below holds all settings. At home, `tools/predict.py` does the same from a terminal.
 
@@ -27,7 +27,6 @@
 model = "auto"  # a classifier.h5 or a run's folder; auto = the best of runs/, on Kaggle of inputs
 photos = "auto"  # a folder or glob; auto = photos of attached datasets, else the data's test split
 data = "auto"  # where the test split is: auto, embedded, a folder, gs://..., owner/slug
-weights = "auto"  # auto | imagenet | none | FILE: the backbone's weights, if the model lacks them
 top = 5  # [1, 20]: likeliest classes to show for each photo
 limit = 0  # >= 0: photos at most, for trying things out; 0 = all
 accelerator = "auto"  # auto | tpu | gpu | cpu: the device that the run must have
@@ -59,7 +58,7 @@ from petals.run_folder import RunFolder
 run = RunFolder(output)
 path = find_model(model)
 with device.scope():
-    classifier, card = restore(path, weights)
+    classifier, card = restore(path)
 print(f"{path}: {card.backbone}, {len(card.classes)} classes, {card.image_size} pixels")
 Markdown(card.as_markdown())
 

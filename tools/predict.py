@@ -25,20 +25,8 @@ from kernelkit.terminal.cli import exits_with_code
 @click.option(
     "--top", type=click.IntRange(1), default=5, show_default=True, help="Likeliest classes to tell."
 )
-@click.option(
-    "--weights",
-    default="auto",
-    show_default=True,
-    help="For a head alone: the file of its backbone's weights.",
-)
 @exits_with_code
-def main(
-    model: str,
-    photos: tuple[str, ...],
-    output: Path | None,
-    top: int,
-    weights: str,
-) -> None:
+def main(model: str, photos: tuple[str, ...], output: Path | None, top: int) -> None:
     """Tell what is on PHOTOS: files, folders or globs.
 
     MODEL is a run's classifier.h5 or its folder, or auto for the best in runs/.
@@ -47,7 +35,7 @@ def main(
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     from petals.classify import classify
 
-    click.echo(classify(model, photos, weights=weights, top=top, output=output))
+    click.echo(classify(model, photos, top=top, output=output))
 
 
 if __name__ == "__main__":

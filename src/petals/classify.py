@@ -84,19 +84,17 @@ def classify(
     model: str,
     photos: Sequence[str],
     *,
-    weights: str = AUTO,
     top: int = 5,
     output: Path | None = None,
 ) -> str:
     """Predict what photos show, with the model from a file or a run's folder; returns a table.
 
-    `photos`: files, folders and globs, of which the middle square is taken; `weights` as in
-    `petals.models.restore.restore`. With `output` the table and a picture are written there.
-    Raises `DataError` for a photo that cannot be read, before anything is written, and
-    `WeightsError` for a model.
+    `photos`: files, folders and globs, of which the middle square is taken. With `output` the table
+    and a picture are written there. Raises `DataError` for a photo that cannot be read, before
+    anything is written, and `WeightsError` for a model.
     """
     paths = find_photos(photos)
-    answers = predict_photos(*restore(find_model(model), weights), paths)
+    answers = predict_photos(*restore(find_model(model)), paths)
     lines = [str(answers.table(top))]
     if output:
         answers.write(output, top)

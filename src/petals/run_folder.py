@@ -128,14 +128,10 @@ class RunFolder:
         classes: Sequence[str],
         weights: Mapping[str, str],
         metrics: Mapping[str, Any],
-        *,
-        whole: bool,
-    ) -> ModelCard:
+    ) -> None:
         """Write the model, `classifier.h5`, and its card, `model_card.md`, for use after the run.
 
-        `weights`: from `petals.models.backbones.Weights.origin`; `metrics`: from `write_metrics`;
-        `whole`: with the backbone; otherwise only the head, with the digest of the backbone's
-        unchanged weights.
+        `weights`: from `petals.models.backbones.Weights.origin`; `metrics`: from `write_metrics`.
         """
         scores = {name: metrics[name] for name in ("macro_f1", "accuracy", "calibration_error")}
         build: dict[str, Any] = {"depths": classifier.depths}
@@ -146,7 +142,7 @@ class RunFolder:
             int(metrics["data"]["image_size"]),
             tuple(classes),
             find_backbone(classifier.name).family.preprocessing,
-            {**weights, "digest": "" if whole else saved.digest(classifier.backbone)},
+            weights,
             build,
             metrics["temperature"] or 1.0,
             scores,
@@ -154,9 +150,8 @@ class RunFolder:
             metrics["data"],
             {name: metrics[name] for name in ("parameters", "versions", "git")},
         )
-        saved.save(classifier, self.path / FILE, card, backbone=whole)
+        saved.save(classifier, self.path / FILE, card)
         storage.write_text(self.path / "model_card.md", card.as_markdown())
-        return card
 
     def write_metrics(
         self,

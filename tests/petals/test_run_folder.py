@@ -146,7 +146,7 @@ def test_a_model_comes_back_with_the_features_it_was_built_on(tmp_path, depths):
         "parameters": {},
     }
     weights = {"setting": "none", "file": "", "licence": "none"}
-    run.write_model(classifier, ("a", "b", "c"), weights, metrics, whole=True)
+    run.write_model(classifier, ("a", "b", "c"), weights, metrics)
     again, card = restore(find_model(str(run.path)))
     assert card.build == {"depths": depths}
     images = np.random.default_rng(0).integers(0, 256, (4, 32, 32, 3)).astype(np.uint8)

@@ -17,7 +17,7 @@ from tensorflow import keras
 
 from petals import storage
 from petals.errors import WeightsError
-from petals.kaggle import attached, mounts, on_kaggle
+from petals.kaggle import attached, on_kaggle
 from petals.models import saved
 
 IMAGENET_MEAN = (0.485, 0.456, 0.406)
@@ -208,7 +208,12 @@ class Weights:
             return cls(backbone, weights)
         # Keras 3 writes the same weights under NAME.weights.h5
         names += [name.removesuffix(".h5") + ".weights.h5" for name in names]
-        return cls(backbone, weights, next(filter(None, map(find_local_file, names)), None))
+        places = (
+            place
+            for name in names
+            for place in (*(Path(f).expanduser() / name for f in LOCAL_FOLDERS), *attached(name))
+        )
+        return cls(backbone, weights, next(filter(Path.is_file, places), None))
 
     @property
     def key(self) -> str:
@@ -223,12 +228,6 @@ class Weights:
         licence = "none: trained from scratch" if scratch else self.backbone.family.licence
         file = self.path.name if self.path else ""
         return {"setting": self.setting, "file": file, "licence": licence}
-
-    @property
-    def stays(self) -> bool:
-        """Whether a later run finds them in a file: what a Kaggle session downloads is lost."""
-        path = self.path
-        return path is not None and (not on_kaggle() or path.absolute().is_relative_to(mounts()))
 
     def load(self, size: int) -> keras.Model:
         """Build the backbone with them; raises `WeightsError`, whose message says what to do."""
@@ -253,14 +252,6 @@ class Weights:
                 f"the ImageNet weights of {self.backbone.name} could not be downloaded "
                 f"({type(error).__name__}). {way}, or set weights='none'"
             ) from None
-
-
-def find_local_file(name: str) -> Path | None:
-    """The first file of that name in the local folders and the Kaggle inputs."""
-    if not name or Path(name).name != name:
-        return None
-    local = (Path(folder).expanduser() / name for folder in LOCAL_FOLDERS)
-    return next((path for path in (*local, *attached(name)) if path.is_file()), None)
 
 
 def load_file(network: keras.Model, path: Path, name: str) -> None:

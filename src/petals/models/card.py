@@ -19,8 +19,7 @@ class ModelCard:
     image_size     pixels a side that the model takes, as uint8 RGB
     classes        names in label order
     preprocessing  how pixels reach the backbone; it is part of the model
-    weights        what the backbone began with: setting, file, digest of the frozen weights
-                   ("" where the file holds the backbone), licence
+    weights        what the backbone began with: setting, file, licence
     build          further arguments of `petals.models.build.build`
     temperature    divides the logits; fitted on the validation set
     scores         of the validation set; calibration error after the temperature

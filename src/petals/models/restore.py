@@ -5,7 +5,6 @@ from pathlib import Path
 from petals.errors import WeightsError
 from petals.kaggle import attached, mounts, on_kaggle, runs_folder
 from petals.models import saved
-from petals.models.backbones import find_local_file
 from petals.models.build import Classifier, build
 from petals.models.card import ModelCard
 
@@ -31,7 +30,7 @@ def find_model(model: str = AUTO) -> Path:
     scored = []
     for path in attached(FILE) if on_kaggle() else here:
         try:
-            scored.append((saved.read_card(path)[0].score, path))
+            scored.append((saved.read_card(path).score, path))
         except WeightsError as error:
             print(f"left out: {error}")
     if not scored:
@@ -48,28 +47,13 @@ def find_model(model: str = AUTO) -> Path:
     return best
 
 
-def restore(path: str | Path, weights: str = AUTO) -> tuple[Classifier, ModelCard]:
-    """The classifier in a model file, with its card.
-
-    `weights`: for a file with only a head, the backbone's weights, as in
-    `petals.models.backbones.Weights.find`; "auto" first looks for the file that the run used.
-    Raises `WeightsError` for a damaged file, and for other weights than the head was trained on.
-    """
-    card, whole = saved.read_card(path)
-    if not whole and weights == AUTO:
-        weights = str(find_local_file(card.weights.get("file", "")) or AUTO)
-    setting = "none" if whole else weights
+def restore(path: str | Path) -> tuple[Classifier, ModelCard]:
+    """The classifier in a model file, with its card; raises `WeightsError` for a damaged file."""
+    card = saved.read_card(path)
+    classes = len(card.classes)
     try:
-        classifier = build(
-            card.backbone, card.image_size, len(card.classes), weights=setting, **card.build
-        )
+        classifier = build(card.backbone, card.image_size, classes, weights="none", **card.build)
     except TypeError as error:
         raise WeightsError(f"{path} was made by another version of the kit ({error})") from None
-    if not whole and saved.digest(classifier.backbone) != card.weights.get("digest"):
-        source = card.weights.get("file") or f"ImageNet weights of {card.backbone}"
-        raise WeightsError(
-            f"the head in {path} was trained on {source}, and other weights were found: give that "
-            "file as weights=FILE"
-        )
     saved.load(classifier, path)
     return classifier, card

@@ -3,14 +3,12 @@
 HDF5: attributes `format`, `version`, `model`; datasets `backbone/<layer>/<n>` and
 `head/<n>`, float32, and `card`, JSON. The key of a layer is the name that keras.applications gives
 it. Keras numbers the other layers continuously across models, so their key is their position among
-the layers of their kind. A head that was trained alone is stored without its backbone, whose
-weights the card identifies by their digest. Reading such a file runs no code from it: it contains
-only numbers and JSON.
+the layers of their kind. Reading such a file runs no code from it: it contains only numbers and
+JSON.
 """
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -36,10 +34,8 @@ def save(
     classifier: Classifier,
     path: str | Path,
     card: ModelCard | None = None,
-    *,
-    backbone: bool = True,
 ) -> None:
-    """Write the weights of a classifier atomically, without `backbone` only those of its head.
+    """Write the weights of a classifier atomically.
 
     A file without `card` is enough for `load`, but cannot be used by itself.
     """
@@ -47,8 +43,7 @@ def save(
         file.attrs.update({"format": FORMAT, "version": VERSION, "model": classifier.name})
         if card:
             file[CARD] = card.as_json()
-        network = classifier.backbone if backbone else None
-        for key, variable in _variables(network, classifier.head):
+        for key, variable in _variables(classifier.backbone, classifier.head):
             file[key] = np.asarray(variable.numpy(), np.float32)
 
 
@@ -59,12 +54,11 @@ def load(classifier: Classifier, path: str | Path) -> None:
     one of another version.
     """
     with _opened(Path(path)) as file:
-        network = classifier.backbone if "backbone" in file else None
-        _fill(file, path, classifier.name, _variables(network, classifier.head))
+        _fill(file, path, classifier.name, _variables(classifier.backbone, classifier.head))
 
 
-def read_card(path: str | Path) -> tuple[ModelCard, bool]:
-    """The card of a model file, and whether the file includes the backbone.
+def read_card(path: str | Path) -> ModelCard:
+    """The card of a model file.
 
     Raises `WeightsError` as `load` does, and for a file without a card.
     """
@@ -78,16 +72,7 @@ def read_card(path: str | Path) -> tuple[ModelCard, bool]:
             text = file[CARD].asstr()[()]
         except (OSError, TypeError, AttributeError):
             raise WeightsError(f"{path} has a damaged card: make the model again") from None
-        return parse(text, path), "backbone" in file
-
-
-def digest(network: keras.Model) -> str:
-    """A hash of a network's weights, the same under every Keras: 24 hexadecimal digits."""
-    digest = hashlib.blake2b(digest_size=12)
-    for key, variable in _variables(network):
-        digest.update(key.encode())
-        digest.update(np.ascontiguousarray(variable.numpy(), np.float32).data)
-    return digest.hexdigest()
+        return parse(text, path)
 
 
 def load_backbone(network: keras.Model, path: str | Path, name: str) -> None:
@@ -96,8 +81,6 @@ def load_backbone(network: keras.Model, path: str | Path, name: str) -> None:
     Raises `WeightsError` as `load` does.
     """
     with _opened(Path(path)) as file:
-        if "backbone" not in file:
-            raise WeightsError(f"{path} holds a head alone, and no weights of a backbone")
         _fill(file, path, name, _variables(network))
 
 
@@ -135,7 +118,7 @@ def _fill(
         try:
             held = file[key][()]
         except (KeyError, OSError):
-            raise WeightsError(f"{path} does not hold {key}: the file is damaged") from None
+            raise WeightsError(f"{path} does not hold {key}: make the model again") from None
         if held.shape != shape:
             raise WeightsError(f"{path}: {key} has the shape {held.shape}, and {shape} in {name}")
         values.append((variable, held))
@@ -144,10 +127,10 @@ def _fill(
 
 
 def _variables(
-    network: keras.Model | None, head: keras.layers.Layer | None = None
+    network: keras.Model, head: keras.layers.Layer | None = None
 ) -> Iterator[tuple[str, Any]]:
     """(key in the file, variable) of all layers, without the counters that each Keras adds."""
-    layers = [layer for layer in network.layers if layer.weights] if network else []
+    layers = [layer for layer in network.layers if layer.weights]
     for layer, key in zip(layers, _keys(layers), strict=True):
         floats = [v for v in layer.weights if "float" in getattr(v.dtype, "name", v.dtype)]
         for number, variable in enumerate(floats):

@@ -7,27 +7,16 @@ import pytest
 from petals import storage
 from petals.errors import WeightsError
 from petals.models import saved
-from petals.models.backbones import Weights
-from petals.models.build import build, find_backbone
+from petals.models.build import build
 from petals.models.card import ModelCard, parse
 from petals.models.restore import find_model, restore
 
 NAMES = ("blue", "red", "yellow")
 
 
-def card_of(classifier, weights, whole, **changes):
-    origin = Weights.find(find_backbone("SmallNet"), 32, weights).origin
-    origin["digest"] = "" if whole else saved.digest(classifier.backbone)
-    card = ModelCard("SmallNet", 32, NAMES, "tf", origin, temperature=1.5, scores={"macro_f1": 0.5})
-    return dataclasses.replace(card, **changes)
-
-
-@pytest.fixture(scope="module")
-def pretrained_file(tmp_path_factory):
-    """Weights of a backbone in a file, as an attached dataset would hold them."""
-    path = tmp_path_factory.mktemp("weights") / "small.weights.h5"
-    build("SmallNet", 32, 3, weights="none").backbone.save_weights(path)
-    return path
+def card_of(**changes):
+    card = ModelCard("SmallNet", 32, NAMES, "tf", {"setting": "none"}, temperature=1.5)
+    return dataclasses.replace(card, scores={"macro_f1": 0.5}, **changes)
 
 
 def answers(classifier):
@@ -37,39 +26,11 @@ def answers(classifier):
 
 def test_a_whole_model_comes_back_with_its_card(tmp_path):
     classifier = build("SmallNet", 32, 3, weights="none", dropout=0.2)
-    card = card_of(classifier, "none", whole=True)
+    card = card_of()
     saved.save(classifier, tmp_path / "classifier.h5", card)
     again, restored_card = restore(find_model(str(tmp_path)))
     assert restored_card == card
     assert np.allclose(answers(again), answers(classifier), atol=1e-6)
-
-
-def test_a_head_comes_back_on_the_weights_it_was_trained_on(tmp_path, pretrained_file, monkeypatch):
-    classifier = build("SmallNet", 32, 3, weights=str(pretrained_file))
-    path = tmp_path / "classifier.h5"
-    card = card_of(classifier, str(pretrained_file), whole=False)
-    saved.save(classifier, path, card, backbone=False)
-    whole = tmp_path / "whole.h5"
-    saved.save(classifier, whole)
-    assert path.stat().st_size < whole.stat().st_size / 20
-
-    again, _ = restore(path, str(pretrained_file))
-    assert np.allclose(answers(again), answers(classifier), atol=1e-6)
-
-    # attached under its name, it is found
-    monkeypatch.setenv("KERNELKIT_INPUT_ROOT", str(pretrained_file.parent))
-    again, _ = restore(path)
-    assert np.allclose(answers(again), answers(classifier), atol=1e-6)
-
-
-def test_a_head_on_other_weights_is_refused(tmp_path, pretrained_file):
-    classifier = build("SmallNet", 32, 3, weights=str(pretrained_file))
-    path = tmp_path / "classifier.h5"
-    saved.save(classifier, path, card_of(classifier, str(pretrained_file), False), backbone=False)
-    with pytest.raises(WeightsError, match=r"trained on small\.weights\.h5, and other weights"):
-        restore(path, "none")
-    with pytest.raises(WeightsError, match="holds a head alone"):
-        build("SmallNet", 32, 3, weights=str(path))
 
 
 def test_a_file_without_a_card_cannot_be_used_by_itself(tmp_path):
@@ -108,7 +69,7 @@ def test_a_photo_is_seen_as_often_as_the_temperature_was_fitted_for(given, views
 
 def test_arguments_that_build_does_not_take_are_refused(tmp_path):
     classifier = build("SmallNet", 32, 3, weights="none")
-    card = card_of(classifier, "none", True, build={"lambda": "import os"})
+    card = card_of(build={"lambda": "import os"})
     saved.save(classifier, tmp_path / "classifier.h5", card)
     with pytest.raises(WeightsError, match="by another version of the kit"):
         restore(tmp_path / "classifier.h5")
@@ -133,7 +94,7 @@ def test_of_several_models_the_best_is_taken(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     classifier = build("SmallNet", 32, 3, weights="none")
     for name, score in (("a", 0.4), ("b", 0.9), ("c", None)):
-        card = card_of(classifier, "none", True, scores={"macro_f1": score})
+        card = dataclasses.replace(card_of(), scores={"macro_f1": score})
         saved.save(classifier, tmp_path / "runs" / name / "classifier.h5", card)
     saved.save(classifier, tmp_path / "runs/old/classifier.h5")
     storage.write_text(tmp_path / "runs/broken/classifier.h5", "no HDF5")

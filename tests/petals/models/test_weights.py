@@ -114,19 +114,10 @@ def test_the_small_network_has_no_imagenet_weights():
     assert load(Backbone("SmallNet"), 64, "auto").count_params() > 0
 
 
-def test_a_file_stays_and_a_download_of_a_session_does_not(saved, tmp_path, monkeypatch):
+def test_a_card_tells_where_the_weights_come_from(saved, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    path = str(saved[0])
-    assert Weights.find(MOBILENET, 64, path).stays
-    assert not Weights.find(MOBILENET, 64, "none").stays
-    assert not Weights.find(MOBILENET, 64, "imagenet").stays
-    monkeypatch.setenv("KAGGLE_KERNEL_RUN_TYPE", "Batch")
-    assert not Weights.find(MOBILENET, 64, path).stays  # in the session's own folders
-    place = tmp_path / "input" / "datasets" / "me" / "weights"
-    place.mkdir(parents=True)
-    (place / saved[0].name).symlink_to(saved[0])
-    monkeypatch.setenv("KERNELKIT_INPUT_ROOT", str(tmp_path / "input"))
-    assert Weights.find(MOBILENET, 64, "auto").stays
+    (tmp_path / "weights").mkdir()
+    (tmp_path / "weights" / saved[0].name).symlink_to(saved[0])
     assert Weights.find(MOBILENET, 64, "auto").origin == {
         "setting": "auto",
         "file": saved[0].name,
