@@ -256,13 +256,10 @@ print(f"{backbone}: {total:,} parameters, {trainable:,} of them in the head")
 import numpy as np
 from IPython.display import display
 
-from petals.models.backbones import Weights
-from petals.models.build import find_backbone
 from petals.training.features import FeatureExtractor
 from petals.training.head import train_first_phase
 
-start = Weights.find(find_backbone(backbone), image_size, weights)
-extract = FeatureExtractor(classifier.features, start.key, device, seed, Progress())
+extract = FeatureExtractor(classifier.features, backbone, device, seed, Progress())
 stopped = train_first_phase(classifier, extract, train, val, settings, training)
 head_rates = [row["learning_rate"] for row in history if row["phase"] == "head"]
 if head == "gradient" and head_rates:
@@ -508,7 +505,7 @@ metrics = run.write_metrics(
 )
 
 # %%
-run.write_model(classifier, names, start.origin, metrics)
+run.write_model(classifier, names, metrics)
 if stopped != OUT_OF_TIME:  # else the next session resumes
     kept.clear()
 trained = "done" if validated else "trained on everything"

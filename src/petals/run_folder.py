@@ -24,7 +24,7 @@ from petals.evaluation.calibration import Calibration
 from petals.evaluation.metrics import Scores
 from petals.kaggle import on_kaggle, runs_folder
 from petals.models import saved
-from petals.models.backbones import HUB
+from petals.models.backbones import Weights
 from petals.models.build import Classifier, find_backbone
 from petals.models.card import ModelCard
 from petals.models.hub import config_of
@@ -123,29 +123,25 @@ class RunFolder:
         storage.write_json(self.path / "gallery.json", records.gallery(images, captions))
 
     def write_model(
-        self,
-        classifier: Classifier,
-        classes: Sequence[str],
-        weights: Mapping[str, str],
-        metrics: Mapping[str, Any],
+        self, classifier: Classifier, classes: Sequence[str], metrics: Mapping[str, Any]
     ) -> None:
         """Write the model, `classifier.h5`, and its card, `model_card.md`, for use after the run.
 
-        `weights`: from `petals.models.backbones.Weights.origin`; `metrics`: from `write_metrics`.
+        `metrics`: from `write_metrics`.
         """
-        scores = {name: metrics[name] for name in ("macro_f1", "accuracy", "calibration_error")}
+        backbone, size = find_backbone(classifier.name), int(metrics["data"]["image_size"])
         build: dict[str, Any] = {"depths": classifier.depths}
-        if classifier.name.startswith(HUB):  # a preset may no longer exist when its model is used
+        if backbone.preset:  # it may no longer exist when its model is used
             build["hub_config"] = config_of(classifier.backbone, classifier.name)
         card = ModelCard(
             classifier.name,
-            int(metrics["data"]["image_size"]),
+            size,
             tuple(classes),
-            find_backbone(classifier.name).family.preprocessing,
-            weights,
+            backbone.family.preprocessing,
+            Weights.find(backbone, size, metrics["parameters"]["weights"]).origin,
             build,
             metrics["temperature"] or 1.0,
-            scores,
+            {name: metrics[name] for name in ("macro_f1", "accuracy", "calibration_error")},
             metrics["reliability"],
             metrics["data"],
             {name: metrics[name] for name in ("parameters", "versions", "git")},

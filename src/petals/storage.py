@@ -1,7 +1,6 @@
 """Atomic file writes."""
 
 import csv
-import hashlib
 import io
 import json
 import os
@@ -86,9 +85,3 @@ def write_once(folder: Path, write: Callable[[Path], None]) -> None:
                 shutil.rmtree(part, ignore_errors=True)
     except OSError as error:
         raise cannot_write(folder, error) from error
-
-
-def digest(path: str | Path) -> str:
-    """A hash of a file's content, 16 hexadecimal digits."""
-    with Path(path).open("rb") as file:
-        return hashlib.file_digest(file, "blake2b").hexdigest()[:16]

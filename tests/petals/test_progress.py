@@ -84,7 +84,7 @@ def test_views_of_a_split_go_on_with_one_clock(splits, clock, monkeypatch, tmp_p
     watch = Progress(5.0, stream)
     extract = features.FeatureExtractor(
         model,
-        key="k",
+        "k",
         device=SimpleNamespace(backend="tensorflow", strategy=None),
         progress=lambda *step: (told.append(step), watch(*step)),
     )

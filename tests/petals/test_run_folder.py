@@ -143,12 +143,12 @@ def test_a_model_comes_back_with_the_features_it_was_built_on(tmp_path, depths):
         "data": {"image_size": 32},
         "versions": {},
         "git": {},
-        "parameters": {},
+        "parameters": {"weights": "none"},
     }
-    weights = {"setting": "none", "file": "", "licence": "none"}
-    run.write_model(classifier, ("a", "b", "c"), weights, metrics)
+    run.write_model(classifier, ("a", "b", "c"), metrics)
     again, card = restore(find_model(str(run.path)))
     assert card.build == {"depths": depths}
+    assert card.weights["licence"] == "none: trained from scratch"
     images = np.random.default_rng(0).integers(0, 256, (4, 32, 32, 3)).astype(np.uint8)
     own, other = (np.asarray(c.model(images, training=False)) for c in (classifier, again))
     assert np.allclose(own, other, atol=1e-6)

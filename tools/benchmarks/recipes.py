@@ -90,20 +90,19 @@ class _Measured:
         from petals.data.folds import divided
         from petals.data.shards import Split
         from petals.kaggle import cache_folder
-        from petals.models.backbones import Weights
-        from petals.models.build import build, find_backbone
+        from petals.models.build import build
         from petals.training.optimization import set_seed
 
         train, val = (Split.find(str(root), SIZE, part) for part in ("train", "val"))
         cache = cache_folder()
         parts = [divided(train, val, FOLDS, fold, cache)[1] for fold in range(FOLDS)]
-        key = Weights.find(find_backbone(BACKBONE), SIZE, str(weights)).key
-        name = repr((VERSION, key, SIZE, [part.fingerprint() for part in parts]))
-        name = hashlib.blake2b(name.encode(), digest_size=6).hexdigest()
-        place = cache / "benchmark" / "recipes" / f"{root.resolve().name}-{name}"
         set_seed(0)  # so that weights by chance are those that are fine-tuned
         classifier = build(BACKBONE, SIZE, 2, weights=str(weights), depths=True)
-        measured = kept(place / "features.npz", lambda: _features(classifier.features, parts, key))
+        name = repr((VERSION, BACKBONE, SIZE, [part.fingerprint() for part in parts])).encode()
+        name += b"".join(values.tobytes() for values in classifier.features.get_weights())
+        digest = hashlib.blake2b(name, digest_size=6).hexdigest()
+        place = cache / "benchmark" / "recipes" / f"{root.resolve().name}-{digest}"
+        measured = kept(place / "features.npz", lambda: _features(classifier.features, parts))
         # Of the depths, the last layer stands at the end.
         last = classifier.backbone.output_shape[-1]
         seconds = float(measured["seconds"])
@@ -243,7 +242,7 @@ def kept(path: Path, measure: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         return {name: file[name] for name in file.files}
 
 
-def _features(model: Any, parts: list[Any], key: str) -> dict[str, Any]:
+def _features(model: Any, parts: list[Any]) -> dict[str, Any]:
     import numpy as np
 
     from petals.accelerators.detect import Accelerator
@@ -255,7 +254,7 @@ def _features(model: Any, parts: list[Any], key: str) -> dict[str, Any]:
         mock.patch.dict(os.environ, {"PETALS_CACHE": folder}),
     ):
         begun = time.process_time()
-        extract = FeatureExtractor(model, key, Accelerator("cpu", "benchmark"))
+        extract = FeatureExtractor(model, BACKBONE, Accelerator("cpu", "benchmark"))
         extracted = [extract(part, 2) for part in parts]
         seconds = (time.process_time() - begun) / 2
     values, labels = (

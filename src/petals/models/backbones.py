@@ -15,7 +15,6 @@ from typing import Any
 import h5py
 from tensorflow import keras
 
-from petals import storage
 from petals.errors import WeightsError
 from petals.kaggle import attached, on_kaggle
 from petals.models import saved
@@ -214,12 +213,6 @@ class Weights:
             for place in (*(Path(f).expanduser() / name for f in LOCAL_FOLDERS), *attached(name))
         )
         return cls(backbone, weights, next(filter(Path.is_file, places), None))
-
-    @property
-    def key(self) -> str:
-        """Names the weights in caches: by the digest of a file, or as a download."""
-        digest = storage.digest(self.path) if self.path else self.setting
-        return f"{self.backbone.name}-{digest}"
 
     @property
     def origin(self) -> dict[str, str]:

@@ -55,20 +55,20 @@ class Features:
 class FeatureExtractor:
     """Computes the features of a split, or reads those that an earlier run stored.
 
-    `model` maps uint8 images to features, with the weights that it has at the first call; `key`
-    names them, as `petals.models.backbones.Weights.key` does; `progress` gets ("features", images
-    done, images in all).
+    `model` maps uint8 images to features, with the weights that it has at the first call;
+    `backbone`: its name, which tells it from others with the same weights; `progress` gets
+    ("features", images done, images in all).
     """
 
     def __init__(
         self,
         model: keras.Model,
-        key: str,
+        backbone: str,
         device: Accelerator,
         seed: int = 0,
         progress: ShowProgress = lambda step, done, total: None,
     ) -> None:
-        self.model, self.key, self.seed, self.progress = model, key, seed, progress
+        self.model, self.backbone, self.seed, self.progress = model, backbone, seed, progress
         self.frozen = device.backend == "tensorflow" and device.strategy is None
         self.batch_size = batch_size(device)
         self._programs: dict[int, Forward] = {}  # by batch size
@@ -105,7 +105,7 @@ class FeatureExtractor:
         The file's name is a digest of everything that the features depend on. If several processes
         need the same file at the same time, one computes it and the others wait.
         """
-        key = [VERSION, self.key, self._weights, folder.fingerprint(), folder.size, views]
+        key = [VERSION, self.backbone, self._weights, folder.fingerprint(), folder.size, views]
         key += [model.compute_dtype, model.output_shape[-1]]  # the last layer's or several depths'
         key += [level, self.seed, VIEWS_VERSION] if views > 2 else []
         name = hashlib.blake2b(repr(key).encode(), digest_size=12).hexdigest()

@@ -40,8 +40,8 @@ def classifier(dropout=0.0):
 CPU = Accelerator("cpu", "test")
 
 
-def extract(model, split, views=1, level="light", *, key="small", device=CPU, **options):
-    return FeatureExtractor(model.features, key, device, **options)(split, views, level)
+def extract(model, split, views=1, level="light", *, name="small", device=CPU, **options):
+    return FeatureExtractor(model.features, name, device, **options)(split, views, level)
 
 
 def test_features_are_the_models_own_in_order(splits):
@@ -57,7 +57,9 @@ def test_features_are_the_models_own_in_order(splits):
 def test_features_without_freezing_are_the_same(splits):
     model = classifier()
     frozen = extract(model, splits[1]).values
-    plain = extract(model, splits[1], key="other", device=Accelerator("cpu", "test", backend="jax"))
+    plain = extract(
+        model, splits[1], name="other", device=Accelerator("cpu", "test", backend="jax")
+    )
     assert np.allclose(frozen, plain.values, atol=1e-4)
     assert not plain.stored
 
@@ -83,7 +85,7 @@ def test_features_are_stored_by_what_they_depend_on(splits, monkeypatch, tmp_pat
     assert not first.stored
     assert again.stored
     assert (first.values == again.values).all()
-    for change in ({"views": 2}, {"key": "retrained"}, {"split": splits[2]}):
+    for change in ({"views": 2}, {"name": "other"}, {"split": splits[2]}):
         assert not extract(model, **({"split": splits[1]} | change)).stored
 
 
