@@ -155,7 +155,7 @@ class Project:
 
     def name(self, path: Path) -> str:
         """`path` relative to the root, with forward slashes."""
-        path = path.resolve()
+        path = Path(path).resolve()
         inside = path.is_relative_to(self.root)
         return path.relative_to(self.root).as_posix() if inside else path.name
 
@@ -168,7 +168,7 @@ def importable(notebook: Path) -> Iterator[None]:
     beside the notebook.
     """
     before = os.environ.get(PATH, "")
-    folder = notebook.resolve().parent  # as for a notebook in Jupyter
+    folder = Path(notebook).resolve().parent  # as for a notebook in Jupyter
     paths = [*find_project(notebook).import_paths(), folder, *filter(None, [before])]
     os.environ[PATH] = os.pathsep.join(map(str, paths))
     try:
