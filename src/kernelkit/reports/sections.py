@@ -53,17 +53,19 @@ def _table(path: Path) -> Content:
     records = _records(path)[:MOST_ROWS]
     columns = list(dict.fromkeys(name for record in records for name in record))
     rows = [[_cell(record.get(name)) for name in columns] for record in records]
-    return {"columns": columns, "rows": rows, "pictures": any(c["picture"] for c in rows[0])}
+    return {"columns": columns, "rows": rows, "pictures": any(c["picture"] for row in rows for c in row)}
 
 
 def _photos(path: Path) -> Content:
     photos = []
     for record in _records(path)[:MOST_PHOTOS]:
         cells = {name: _cell(value) for name, value in record.items()}
-        picture = next(cell["picture"] for cell in cells.values() if cell["picture"])
         texts = {name: cell["text"] for name, cell in cells.items() if cell["text"]}
         alt = ", ".join(f"{name} {text}" for name, text in texts.items())
-        photos.append({"picture": picture, "texts": texts, "alt": alt})
+        if pictures := [cell["picture"] for cell in cells.values() if cell["picture"]]:
+            photos.append({"picture": pictures[0], "texts": texts, "alt": alt})
+    if not photos:
+        raise ValueError(f"{path} has no photos")
     return {"photos": photos}
 
 

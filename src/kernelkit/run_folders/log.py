@@ -57,11 +57,14 @@ def decode(log: str) -> Iterator[Entry]:
     while True:
         begin = _BETWEEN.match(log, position).end()  # type: ignore[union-attr]
         try:
-            entry, position = _DECODER.raw_decode(log, begin)
+            entry, end = _DECODER.raw_decode(log, begin)
         except (ValueError, RecursionError):  # the end, or what a kill left of it
             break
         if isinstance(entry, dict):
             yield entry_of(entry)
+        elif not position:  # text that begins with a number
+            break
+        position = end
     for line in log[position if begin < len(log) else begin :].splitlines():
         yield Entry(0.0, "stdout", f"{line}\n")
 

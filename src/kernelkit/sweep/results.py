@@ -115,8 +115,12 @@ def best(page: RunsPage) -> tuple[str, float] | None:
     """The setting with the best mean score over its seeds, and that mean; None without a score."""
     scores = defaultdict(list)
     for run in _scored(page):
-        scores[run.setting].append(run.metrics[page.shown.score])
-    means = [(setting, statistics.fmean(values)) for setting, values in scores.items()]
+        setting = {name: value for name, value in run.parameters.items() if name != naming.SEED}
+        scores[json.dumps(setting)].append(run.metrics[page.shown.score])
+    means = [
+        (naming.setting_text(json.loads(setting)), statistics.fmean(values))
+        for setting, values in scores.items()
+    ]
     choose = min if page.shown.minimize else max
     return choose(means, key=lambda pair: pair[1]) if means else None
 

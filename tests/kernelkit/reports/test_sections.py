@@ -35,7 +35,8 @@ def test_a_matrix_says_what_is_taken_for_what(tmp_path):
 
 
 def test_photos_have_captions_and_alternative_texts(tmp_path):
-    (tmp_path / "p.json").write_text(json.dumps([{"photo": PIXEL, "true": "a", "guessed": "b"}]))
+    photos = [{"photo": "", "true": "c"}, {"photo": PIXEL, "true": "a", "guessed": "b"}]
+    (tmp_path / "p.json").write_text(json.dumps(photos))
     part = sections.filled(Section("Mistakes", "p.json"), tmp_path)
     assert part["photos"] == [
         {"picture": PIXEL, "texts": {"true": "a", "guessed": "b"}, "alt": "true a, guessed b"}
@@ -55,8 +56,9 @@ def test_a_damaged_or_missing_file_is_left_out(tmp_path, text):
     assert sections.filled(Section("Damaged", "m.csv", "matrix"), tmp_path) is None
     (tmp_path / "b.csv").write_text(text.replace("1", "one"))
     assert sections.filled(Section("Damaged", "b.csv", "bars"), tmp_path) is None
-    (tmp_path / "p.json").write_text('[{"photo": "javascript:alert(1)"}, 3]')
-    assert sections.filled(Section("Photos", "p.json"), tmp_path) is None
+    for odd in ("", ", 3"):
+        (tmp_path / "p.json").write_text(f'[{{"photo": "javascript:alert(1)"}}{odd}]')
+        assert sections.filled(Section("Photos", "p.json"), tmp_path) is None
     assert sections.filled(Section("Missing", "none.csv"), tmp_path) is None
 
 

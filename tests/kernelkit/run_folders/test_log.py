@@ -66,8 +66,9 @@ def test_a_log_without_a_failure_has_none(log):
     assert logs.failure(log) is None
 
 
-def test_a_log_that_is_no_json_is_read_by_lines():
-    assert [e.text for e in logs.decode("one\ntwo")] == ["one\n", "two\n"]
+@pytest.mark.parametrize("first", ["one", "12 files", "2026-11-24 09:30 begun", "null"])
+def test_a_log_that_is_no_json_is_read_by_lines(first):
+    assert [e.text for e in logs.decode(f"{first}\ntwo")] == [f"{first}\n", "two\n"]
 
 
 def test_odd_entries_of_a_log_are_read():
