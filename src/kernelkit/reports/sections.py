@@ -53,7 +53,11 @@ def _table(path: Path) -> Content:
     records = _records(path)[:MOST_ROWS]
     columns = list(dict.fromkeys(name for record in records for name in record))
     rows = [[_cell(record.get(name)) for name in columns] for record in records]
-    return {"columns": columns, "rows": rows, "pictures": any(c["picture"] for row in rows for c in row)}
+    return {
+        "columns": columns,
+        "rows": rows,
+        "pictures": any(c["picture"] for row in rows for c in row),
+    }
 
 
 def _photos(path: Path) -> Content:

@@ -99,10 +99,10 @@ class SweepProgress:
         lines = [counts]
         if best := results.best(page):
             setting, score = best
-            lines.append(f"best {page.shown.score} {score:.4f}  {setting}")
-        elif states[records.DONE]:
-            measures = ", ".join(sorted({name for run in page.runs for name in run.metrics}))
-            lines.append(f"no run has the score {page.shown.score!r}; the measures are: {measures}")
+            lines.append(f"best {page.shown.score} {score:.4f}  {setting}".rstrip())
+        elif measures := sorted({name for run in page.runs for name in run.metrics}):
+            listed = ", ".join(measures)
+            lines.append(f"no run has the score {page.shown.score!r}; the measures are: {listed}")
         click.echo("\n".join([*lines, str(self.folder.path / "index.html")]), file=self.stream)
         failed = [run for run in page.runs if run.state in records.ENDED_BADLY]
         if failed:

@@ -31,7 +31,8 @@ from kernelkit.sweep.specification import PlannedRun, Specification
 
 KEYS = {"trials": int, "sampler": str, "prune": bool, "seed": int, "space": dict}
 STORAGE = "search.db"
-AXIS = ("low", "high", "log", "step")
+NUMBER = (int, float)
+RANGE = {"low": NUMBER, "high": NUMBER, "log": bool, "step": NUMBER}
 REPEATS = 4  # proposals per trial that may repeat points: a small space runs out of new ones
 
 
@@ -130,7 +131,7 @@ class Search:
             pruner=pruner,
         )
         # The number of trials is part of the seed: a resumed search must not draw the same points.
-        seed = settings.get("seed", 0) + len(study.trials)
+        seed = (settings.get("seed") or 0) + len(study.trials)
         random = settings.get("sampler") == "random"
         sampler = optuna.samplers.RandomSampler if random else optuna.samplers.TPESampler
         study.sampler = sampler(seed=seed)
@@ -142,7 +143,7 @@ class Search:
             return distributions.CategoricalDistribution(axis)
         whole = self.sweep.declared[name].type is int
         kind = distributions.IntDistribution if whole else distributions.FloatDistribution
-        return kind(**axis)
+        return kind(**{key: value for key, value in axis.items() if value is not None})
 
     def _take_up(self, retry_failed: bool) -> None:
         """Queue what an earlier search left: interrupted points, and those to retry."""
@@ -200,7 +201,7 @@ def check(sweep: Specification) -> None:
     if settings.get("sampler") not in (None, "tpe", "random"):
         raise ParameterError(f"search: sampler {settings['sampler']!r} must be tpe or random")
     for name, axis in settings["space"].items():
-        is_range = isinstance(axis, dict) and {"low", "high"} <= set(axis) <= set(AXIS)
+        is_range = isinstance(axis, dict) and None not in (axis.get("low"), axis.get("high"))
         if not is_range and not (isinstance(axis, list) and axis):
             raise ParameterError(
                 f"search: {name} needs a list of choices, or {{low: …, high: …}} with log or step"
@@ -208,10 +209,10 @@ def check(sweep: Specification) -> None:
         for value in (axis["low"], axis["high"]) if is_range else axis:
             sweep.run({name: value})
         if is_range:
-            _check_range(name, sweep.declared[name].type, axis)
-
-
-def _check_range(name: str, kind: type, axis: dict[str, Any]) -> None:
-    low, high = axis["low"], axis["high"]
-    if kind not in (int, float) or not low < high or (axis.get("log") and low <= 0):
-        raise ParameterError(f"search: {name} cannot range from {low} to {high}")
+            specification.check_keys(axis, RANGE, f"search: {name}")
+            low, high, log, step = map(axis.get, RANGE)
+            if low >= high or (log and (low <= 0 or step)) or (step is not None and step <= 0):
+                raise ParameterError(
+                    f"search: {name} cannot range over {axis}: low must be less than high, and "
+                    "step more than 0; log needs a low above 0 and no step"
+                )

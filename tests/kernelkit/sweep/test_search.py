@@ -24,10 +24,13 @@ SPACE = "space: {a: {low: 0, high: 1000}, kind: [x, y]}"
         ("{trials: 3, space: {b: [1]}}", "no parameter 'b'"),
         ("{trials: 3, space: {a: [one]}}", "wrong type"),
         ("{trials: 3, space: {a: {low: 5}}}", "needs a list of choices, or"),
-        ("{trials: 3, space: {a: {low: 5, high: 3}}}", "cannot range from 5 to 3"),
-        ("{trials: 3, space: {a: {low: 0, high: 9, log: true}}}", "cannot range from 0"),
+        ("{trials: 3, space: {a: {low: 5, high: 3}}}", "cannot range over {'low': 5, 'high': 3}"),
+        ("{trials: 3, space: {a: {low: 0, high: 9, log: true}}}", "log needs a low above 0"),
+        ("{trials: 3, space: {a: {low: 1, high: 9, log: true, step: 2}}}", "and no step"),
+        ("{trials: 3, space: {a: {low: 1, high: 9, step: 0}}}", "step more than 0"),
+        ("{trials: 3, space: {a: {low: 1, high: 9, steps: 2}}}", "a has no key 'steps'"),
         ("{trials: 3, space: {a: {low: 0, high: 9999}}}", "not allowed"),
-        ("{trials: 3, space: {kind: {low: x, high: y}}}", "cannot range from x to y"),
+        ("{trials: 3, space: {kind: {low: x, high: y}}}", "low has the wrong type: 'x'"),
     ],
 )
 def test_a_wrong_search_is_refused_before_anything_runs(sweeps, text, message):
@@ -140,7 +143,8 @@ def test_without_a_history_of_the_score_no_run_is_given_up(sweeps, instant):
 
 
 def test_points_proposed_twice_use_up_no_trial(sweeps, instant):
-    sweeps.run("search: {trials: 6, space: {a: [1, 2, 3], kind: [x, y]}}")
+    space = "{a: {low: 1, high: 3, step: null}, kind: [x, y]}"
+    sweeps.run(f"search: {{trials: 6, seed: null, space: {space}}}")
 
     assert len({run.id for run in instant.started}) == len(instant.started) == 6
     assert "6 of 6 runs done" in sweeps.message
