@@ -262,12 +262,12 @@ def account_secrets(plan: Plan) -> Iterator[Finding]:
         )
 
 
-def leaking(plan: Plan, secrets: Sequence[str] = ()) -> list[Finding]:
-    """A finding for each line that contains a credential, or one of the client's own `secrets`."""
+def secrets(plan: Plan, own: Sequence[str] = ()) -> list[Finding]:
+    """A finding for each line that contains a credential, or one of the client's `own`."""
     path = plan.metadata.path
-    own = [(path.name, path.read_text("utf-8", "replace"))] if path.is_file() else []
-    leaks = find_secrets([*plan.bundle.texts, *own], secrets)
-    return [Finding("error", f"{leak}: remove it before you push", "secrets") for leak in leaks]
+    metadata = [(path.name, path.read_text("utf-8", "replace"))] if path.is_file() else []
+    leaks = find_secrets([*plan.bundle.texts, *metadata], own)
+    return [error(f"{leak}: remove it before you push") for leak in leaks]
 
 
 def not_held(runs: Path, names: Iterable[str], kind: Kind) -> list[str]:

@@ -1,5 +1,4 @@
-"""The checks before a push: those without a network, by the names that `--ignore` accepts, and then
-those of the account.
+"""The checks before a push: without a network, by the names that `--ignore` accepts; and at Kaggle.
 
 Kaggle silently accepts many mistakes: a misspelt key, a source with a prefix, a machine that no
 longer exists, an image that pins a TPU run to the CPU. These checks find each of them. The checks
@@ -133,24 +132,25 @@ def image(plan: Plan) -> Iterator[Finding]:
         yield warning("docker_image pins the image: newer packages will not reach this kernel")
 
 
-CHECKS: dict[str, Callable[[Plan], Iterable[Finding]]] = {
-    "keys": keys,
-    "identity": identity,
-    "code": code,
-    "pair": contents.pair,
-    "sources": sources,
-    "machine": machine,
-    "image": image,
-    "parameters": contents.parameters,
-    "needs": contents.needs,
-    "paths": contents.paths,
-    "mounts": contents.mounts,
-    "bundle": contents.bundle,
-    "size": contents.size,
-    "modules": contents.modules,
-    "account-secrets": contents.account_secrets,
-    "secrets": contents.leaking,
-}
+_CHECKS: Sequence[Callable[[Plan], Iterable[Finding]]] = (
+    keys,
+    identity,
+    code,
+    contents.pair,
+    sources,
+    machine,
+    image,
+    contents.parameters,
+    contents.needs,
+    contents.paths,
+    contents.mounts,
+    contents.bundle,
+    contents.size,
+    contents.modules,
+    contents.account_secrets,
+    contents.secrets,
+)
+CHECKS = {check.__name__.replace("_", "-"): check for check in _CHECKS}
 # Kaggle refuses what these refuse, or it should never be sent.
 FINAL = ("size", "secrets")
 
@@ -222,7 +222,7 @@ def with_account(context: PushContext, plan: Plan, kaggle: Kaggle) -> tuple[Plan
     context.events.rehearsal = context.events.rehearsal or kaggle.connection.rehearses
     plan = plan.owned_by(kaggle.username, anyone=kaggle.connection.rehearses)
     secrets = [*kaggle.connection.secrets, *secrets_of_environment()]
-    return plan, contents.leaking(plan, secrets)
+    return plan, contents.secrets(plan, secrets)
 
 
 def check_account(

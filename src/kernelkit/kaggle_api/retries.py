@@ -10,9 +10,10 @@ import email.utils
 import enum
 import json
 import random
+import re
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import requests
@@ -108,20 +109,23 @@ _TYPES: dict[type[KernelkitError], type[Failure]] = {
 }
 
 
+_OF_STATUS = {
+    401: FailureKind.CREDENTIALS,
+    404: FailureKind.NOT_FOUND,
+    429: FailureKind.THROTTLED,
+}
+
+
 def of_response(method: str, response: requests.Response, body: str = "") -> Failure | None:
     """The failure that a response means; None for a status below 400."""
     status, message = response.status_code, _message_in(body)
     if status < 400:
         return None
-    if status == 429:
-        kind = FailureKind.THROTTLED
-    elif status >= 500:
+    kind = _OF_STATUS.get(status, FailureKind.REFUSED)
+    if status >= 500:
         kind = FailureKind.SERVER
-    elif is_capacity(message):
+    elif kind is FailureKind.REFUSED and is_capacity(message):
         kind = FailureKind.CAPACITY
-    else:
-        kinds = {401: FailureKind.CREDENTIALS, 404: FailureKind.NOT_FOUND}
-        kind = kinds.get(status, FailureKind.REFUSED)
     pause = retry_after(response.headers.get("Retry-After"))
     return Failure(kind, method, message or f"HTTP {status}", pause)
 
@@ -139,8 +143,7 @@ def of_network(method: str, error: Exception) -> Failure:
 
 def is_capacity(message: str) -> bool:
     """Whether a refusal is about used-up sessions or quota."""
-    message = message.lower()
-    return "session count" in message or "quota" in message
+    return re.search("session count|quota", message, re.IGNORECASE) is not None
 
 
 def _message_in(body: str) -> str:
@@ -176,7 +179,6 @@ class Clock:
     """A clock that runs `speed` times as fast as wall time; all times are its own seconds."""
 
     speed: float = 1.0
-    _sleep: Callable[[float], None] = field(default=time.sleep, repr=False)
 
     def now(self) -> float:
         """Seconds since a fixed moment; never goes back."""
@@ -184,7 +186,7 @@ class Clock:
 
     def sleep(self, seconds: float) -> None:
         """Wait; a negative time counts as zero."""
-        self._sleep(max(0.0, seconds) / self.speed)
+        time.sleep(max(0.0, seconds) / self.speed)
 
     def wall(self, seconds: float) -> float:
         """`seconds` of this clock as wall time."""
@@ -207,7 +209,7 @@ class Retries:
     first: float = 2.0
     longest: float = 60.0
     patience: float = 600.0
-    clock: Clock = field(default=REAL)
+    clock: Clock = REAL
     tell: Callable[[Failure, float], None] | None = None
 
     def pause(self, attempt: int, failure: Failure) -> float:

@@ -101,15 +101,15 @@ def read_script(path: Path) -> dict[str, Any]:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise NotebookError(f"{path} cannot be read: {error}") from None
-    parts = re.split(r"^(?=# %%)", text, flags=re.MULTILINE)
-    marked = [part.partition("\n")[0].replace(" ", "") == SCRIPT_MARK for part in parts]
-    cells = []
-    for is_marked, group in itertools.groupby(zip(marked, parts, strict=True), key=lambda p: p[0]):
-        source = "".join(part for _, part in group)
-        metadata = {"tags": [PARAMETERS_TAG]} if is_marked else {}
-        if source.strip():
-            cells.append({"cell_type": "code", "metadata": metadata, "source": source})
-    return {"cells": cells}
+    cells: list[dict[str, Any]] = []
+    for part in re.split(r"^(?=# %%)", text, flags=re.MULTILINE):
+        marked = part.partition("\n")[0].replace(" ", "") == SCRIPT_MARK
+        metadata = {"tags": [PARAMETERS_TAG]} if marked else {}
+        if cells and cells[-1]["metadata"] == metadata:
+            cells[-1]["source"] += part
+        else:
+            cells.append({"cell_type": "code", "metadata": metadata, "source": part})
+    return {"cells": [cell for cell in cells if cell["source"].strip()]}
 
 
 def tags(cell: Mapping[str, Any]) -> list[str]:

@@ -8,7 +8,7 @@ import math
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +30,7 @@ class Plan:
     """One push: its kernel's settings (machine and owner filled in), bundle, project, parameters.
 
     `parameters` are all parameters of the notebook, including the defaults; `starts` are those of
-    each run that the notebook itself starts; `defaults` are the notebook's own values;
-    `timeout_minutes` is None for Kaggle's limit.
+    each run that the notebook itself starts; `timeout_minutes` is None for Kaggle's limit.
     """
 
     metadata: Metadata
@@ -40,7 +39,6 @@ class Plan:
     parameters: Mapping[str, Any]
     timeout_minutes: float | None
     starts: tuple[Mapping[str, Any], ...] = ()
-    defaults: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def values(self) -> Iterator[tuple[str, Any]]:
@@ -151,15 +149,20 @@ def make(
     declared = parameters.declared(source, here)
     values = parameters.resolve(declared, overrides)
     defaults = {name: parameter.default for name, parameter in declared.items()}
-    if ACCELERATOR in declared:
-        values = _with_machine(values, kernel.machine.kind)
+    if ACCELERATOR in declared:  # so that the run itself checks its machine
+        requested, kind = values.get(ACCELERATOR, "auto"), kernel.machine.kind
+        if requested not in ("auto", kind):
+            raise ParameterError(
+                f"-p {ACCELERATOR}={requested} and a {kind.upper()} machine contradict each other: "
+                f"add --accelerator {requested}"
+            )
+        values[ACCELERATOR] = kind
     minutes = kernel.minutes(timeout_minutes)
     return Plan(
         metadata=kernel,
         bundle=build(kernel.code_file, values, here, minutes, script=kernel.is_script),
         project=here,
         parameters=defaults | values,
-        defaults=defaults,
         timeout_minutes=timeout_minutes,
         starts=tuple(starts),
     )
@@ -218,14 +221,3 @@ def _check_notebook(kernel: Metadata, notebook: Path, *, explicit: bool) -> None
             f"of {kernel.slug}: give it metadata of its own in {metadata.own_file(notebook).name} "
             f'beside it, with "code_file": "{notebook.name}", or with --metadata FILE'
         )
-
-
-def _with_machine(values: dict[str, Any], kind: str) -> dict[str, Any]:
-    """The parameters plus the requested machine, so that the run itself checks it."""
-    chosen = values.get(ACCELERATOR, "auto")
-    if chosen not in ("auto", kind):
-        raise ParameterError(
-            f"-p {ACCELERATOR}={chosen} and a {kind.upper()} machine contradict each other: add "
-            f"--accelerator {chosen}"
-        )
-    return {**values, ACCELERATOR: kind}
