@@ -113,8 +113,9 @@ print(device)
 # ## Where the photos are
 #
 # Kaggle *mounts* attached data as a read-only folder. `data="auto"` takes the competition's mount,
-# else another mount. Elsewhere it takes `data/` in the repository, or draws 104 kinds of flowers,
-# which need no download. `data` can also name a folder or a bucket (`gs://...`).
+# else another mount, else a bucket in Google Cloud Storage (`gs://...`, which a TPU in a machine
+# of its own needs), else `data/` in the repository. Elsewhere it uses 104 kinds of drawn flowers,
+# which need no download.
 #
 # The competition divides its photos into *train* to learn from, *val* to measure on, and *test*,
 # whose labels only Kaggle has. Each split is cut into 16 *shards*: [TFRecord

@@ -22,6 +22,7 @@ PETALS_MAY = {
     "h5py",
     "jax",
     "joblib",
+    "kaggle_datasets",
     "keras_hub",
     "matplotlib",
     "numpy",
@@ -30,7 +31,8 @@ PETALS_MAY = {
     "sklearn",
     "tensorflow",
     "threadpoolctl",
-}  # h5py comes with keras, joblib and threadpoolctl with sklearn, keras_hub with Kaggle's images
+}  # h5py comes with keras, joblib and threadpoolctl with sklearn, kaggle_datasets and
+# keras_hub with Kaggle's images
 SOURCES = {
     path.relative_to(ROOT / "src")
     .with_suffix("")

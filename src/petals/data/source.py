@@ -1,6 +1,7 @@
 """Where the data is: on Kaggle, in a bucket, in a local folder, or drawn on the spot."""
 
 import json
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -54,14 +55,14 @@ def find_source(data: str = "auto", size: int = 192) -> Source:
     `data`: a folder, a `gs://` path, or a dataset "owner/slug" attached to the kernel, which must
     exist; "embedded" for the flowers that the kit draws; or "auto", which takes the first of: the
     competition's mount, another mount (where there are several, it prints which), `./data`, and the
-    embedded data. On Kaggle, "auto" takes only mounts. Raises `DataError` that lists what is
-    mounted.
+    embedded data. On Kaggle, "auto" takes only mounts. A TPU node reads Kaggle's bucket of a
+    competition or dataset that is not mounted. Raises `DataError` that lists what is mounted.
     """
     if data == "embedded":
         return embedded(size)
     if data != "auto":
         return _explicit(data)
-    if source := _mounted():
+    if source := _mounted() or _kaggles_bucket(COMPETITION):
         return source
     if on_kaggle():
         raise DataError(
@@ -122,6 +123,8 @@ def _explicit(data: str) -> Source:
             for inner in folders_below(place, SEARCH_DEPTH):
                 if _holds_records(inner):
                     return Source(str(inner), "mount")
+        if bucket := _kaggles_bucket(slug):
+            return bucket
     raise DataError(
         f"no data at {data!r}: neither a folder nor an attached dataset. Mounted: {_listing()}"
     )
@@ -136,6 +139,25 @@ def _mounted() -> Source | None:
     if others := folders[1:]:
         print(f"data=auto takes {folders[0]}; for {' or '.join(map(str, others))} set data=FOLDER")
     return Source(str(folders[0]), "mount")
+
+
+def _kaggles_bucket(name: str) -> Source | None:
+    """Kaggle's copy of a competition or dataset, by its slug, where the session needs one."""
+    # A TPU node reads only from a bucket; a TPU VM ("local") reads its own mounts.
+    if os.environ.get("TPU_NAME", "local") == "local":
+        return None
+    try:
+        from kaggle_datasets import KaggleDatasets
+    except ImportError:
+        return None
+    try:
+        path = str(KaggleDatasets().get_gcs_path(name))
+    except Exception as error:  # Kaggle's client raises kinds of its own, and urllib's
+        raise DataError(
+            f"Kaggle gave no bucket for {name} ({type(error).__name__}: {error}), which a TPU node "
+            "needs: attach it to the kernel, or set data to a gs:// path"
+        ) from None
+    return Source(path.rstrip("/"), "bucket") if _holds_records(path) else None
 
 
 def _holds_records(folder: str | Path) -> bool:

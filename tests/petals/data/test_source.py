@@ -1,4 +1,5 @@
 import sys
+import types
 from pathlib import Path
 
 import pytest
@@ -116,6 +117,49 @@ def test_a_private_dataset_is_found_by_its_slug(mounts, layout):
     assert find_source("someone/flowers", 32) == Source(str(folder), "mount")
     with pytest.raises(DataError, match="Mounted: "):
         find_source("someone/roses", 32)
+
+
+@pytest.fixture
+def tpu_node(monkeypatch):
+    """A session on a TPU node; what Kaggle was asked the bucket of."""
+    asked = []
+
+    class KaggleDatasets:
+        def get_gcs_path(self, name):
+            asked.append(name)
+            if name == "withdrawn":
+                raise RuntimeError("Backend error")
+            return "gs://kds-1234/"
+
+    module = types.SimpleNamespace(KaggleDatasets=KaggleDatasets)
+    monkeypatch.setitem(sys.modules, "kaggle_datasets", module)
+    monkeypatch.setattr(shards, "sizes", lambda root: [32] if "://" in str(root) else [])
+    monkeypatch.setenv("TPU_NAME", "grpc://10.0.0.2:8470")
+    return asked
+
+
+@pytest.mark.parametrize(
+    ("data", "name"), [("auto", "tpu-getting-started"), ("someone/flowers", "flowers")]
+)
+def test_a_tpu_node_asks_kaggle_for_its_bucket(mounts, monkeypatch, tpu_node, data, name):
+    assert find_source(data, 32) == Source("gs://kds-1234", "bucket")
+    assert tpu_node == [name]
+    monkeypatch.setenv("TPU_NAME", "local")  # a TPU VM reads its mounts
+    with pytest.raises(DataError):
+        find_source(data, 32)
+    assert tpu_node == [name]
+
+
+def test_a_dataset_on_a_mount_needs_no_bucket(mounts, monkeypatch, tpu_node):
+    monkeypatch.setattr(shards, "sizes", lambda root: [32])
+    (mounts / "datasets" / "someone" / "flowers").mkdir(parents=True)
+    assert find_source("someone/flowers", 32).kind == "mount"
+    assert tpu_node == []
+
+
+def test_a_bucket_that_kaggle_does_not_give_is_said(mounts, tpu_node):
+    with pytest.raises(DataError, match=r"no bucket for withdrawn \(RuntimeError: Backend error\)"):
+        find_source("someone/withdrawn", 32)
 
 
 @pytest.mark.parametrize("text", ["[]", "{}", "[1]", "names", '["ros\u00e9"]'])
