@@ -56,8 +56,8 @@ def problems(
     request = {
         "check": project.check,
         "notebook": notebook.stem,
-        "runs": [dict(values) for values in runs],
-        "sources": None if sources is None else {kind: list(s) for kind, s in sources.items()},
+        "runs": list(map(dict, runs)),
+        "sources": sources,
     }
     own = project.root / ".venv" / "bin" / "python"
     paths = [*map(str, project.import_paths()), *filter(None, [os.environ.get(PATH)])]

@@ -15,7 +15,7 @@ import contextlib
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -136,23 +136,18 @@ class Metadata:
         """
         if not username:
             return self
+        values: dict[str, Any] = {}
+        if anyone or not self.owner:
+            values["id"] = f"{username}/{self.slug}"
         own = [name.upper() for name in self.own_names()] if anyone else []
-        values = {"id": f"{username}/{self.slug}"} if anyone or not self.owner else {}
-        return self.with_values(
-            **values,
-            **self._renamed("kernel", [*PLACEHOLDERS, *own], username),
-            **self._renamed("dataset", PLACEHOLDERS, username),
-            **self._renamed("model", PLACEHOLDERS, username),
-        )
-
-    def _renamed(self, kind: str, owners: Sequence[str], username: str) -> dict[str, list[str]]:
-        """The value of its sources with `username` for these owners, which are in upper case."""
-        parts = [source.partition("/") for source in self.sources(kind)]
-        names = [
-            (username if owner.upper() in owners else owner) + slash + name
-            for owner, slash, name in parts
-        ]
-        return {f"{kind}_sources": names} if names else {}
+        for kind, more in (("kernel", own), ("dataset", []), ("model", [])):
+            owners = [*PLACEHOLDERS, *more]
+            parts = [source.partition("/") for source in self.sources(kind)]
+            values[f"{kind}_sources"] = [
+                (username if owner.upper() in owners else owner) + slash + name
+                for owner, slash, name in parts
+            ]
+        return self.with_values(**values)
 
     def attaching(self, kind: str, sources: Iterable[str]) -> Metadata:
         """The same kernel with these datasets, models or kernels (`kind`) among its sources."""
@@ -250,9 +245,10 @@ def needed_kernels(file: Path) -> list[Metadata]:
                 raise PreflightError(
                     f"{kernel.slug} needs {source}, which is in {places}: keep one"
                 )
-            others = [match for match in matches if match.path != kernel.path]
-            needs[kernel.path] += [other.path for other in others]
-            waiting += [other for other in others if other.path not in needs]
+            for other in matches:
+                if other.path != kernel.path:
+                    needs[kernel.path].append(other.path)
+                    waiting += [other] if other.path not in needs else []
     try:
         *order, _ = TopologicalSorter(needs).static_order()
     except CycleError as error:

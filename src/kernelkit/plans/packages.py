@@ -191,11 +191,12 @@ def beside(
         for name in {name.partition(".")[0] for name in imported(waiting.pop())} - seen:
             seen.add(name)
             new: list[File] = []
+            file = folder / f"{name}.py"
             try:
                 if (folder / name / "__init__.py").is_file():
                     new = files(folder / name)
-                elif (folder / f"{name}.py").is_file():
-                    new = [File(f"{name}.py", _text(folder / f"{name}.py"))]
+                elif file.is_file():
+                    new = [File(file.name, _text(file))]
             except PreflightError as refusal:
                 stays[name] = str(refusal)  # in part, it would hide a complete one in the session
             modules += new

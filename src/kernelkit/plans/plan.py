@@ -63,7 +63,7 @@ class Plan:
 
     @property
     def save_fields(self) -> dict[str, Any]:
-        """The fields of Kaggle's SaveKernel request, by their names in the SDK.
+        """The fields of Kaggle's SaveKernel request besides its text, by their names in the SDK.
 
         A pinned image is never sent for a TPU: Kaggle would start the CPU image instead.
         """
@@ -71,7 +71,6 @@ class Plan:
         request = {
             "slug": values.get("id"),
             "new_title": self.metadata.title or None,
-            "text": self.bundle.text,
             "language": values.get("language", "python"),
             "kernel_type": values.get("kernel_type", "notebook"),
             "is_private": values.get("is_private", True),
@@ -90,9 +89,8 @@ class Plan:
 
     @property
     def content(self) -> str:
-        """A hash of the bundle's content and of the request without its text."""
-        settings = {name: value for name, value in self.save_fields.items() if name != "text"}
-        message = json.dumps([self.bundle.content, settings], sort_keys=True)
+        """A hash of the bundle's content and of the request's other fields."""
+        message = json.dumps([self.bundle.content, self.save_fields], sort_keys=True)
         return hashlib.sha256(message.encode()).hexdigest()
 
     @property
@@ -179,15 +177,15 @@ def _kernel(notebook: Path | None, metadata_file: Path | None) -> Metadata:
     own = kernel.code_file.resolve()
     if notebook and not Path(notebook).is_dir():
         notebook = Path(notebook).resolve()
-        half = notebook.with_suffix("") == own.with_suffix("") and own.is_file()
-        if notebook != own and not half:
+        halves = own.is_file() and notebook.with_suffix("") == own.with_suffix("")
+        if notebook != own and not halves:
             _check_notebook(kernel, notebook, explicit=metadata_file is not None)
             kernel, own = kernel.with_values(code_file=str(notebook)), notebook
     if not own.is_file():
-        there = [path for path in own.parent.glob("*.*") if path.suffix in (".ipynb", ".py")]
-        names = [path.name for path in there if path.stem.lower() == own.stem.lower()]
-        near = min(names, key=lambda name: name.lower() != own.name.lower(), default="")
-        hint = f", but {near} is there" if near else ""
+        names = (path.name for end in ("ipynb", "py") for path in own.parent.glob(f"*.{end}"))
+        near = [name for name in names if Path(name).stem.lower() == own.stem.lower()]
+        near.sort(key=lambda name: name.lower() != own.name.lower())
+        hint = f", but {near[0]} is there" if near else ""
         raise NotebookError(f"no notebook at {own}{hint}: correct code_file in {file}")
     if _is_r(own):
         raise NotebookError(

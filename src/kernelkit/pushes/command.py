@@ -207,7 +207,7 @@ def _dry_run(context: PushContext, plan: Plan, options: PushOptions) -> None:
     except (CredentialsError, NetworkError) as error:
         context.events("warning", f"the online checks were skipped: {error}")
         plan = wheels.attach(context, plan, plan.metadata.owner or PLACEHOLDERS[0])
-    request = {name: value for name, value in plan.save_fields.items() if name != "text"}
+    request = plan.save_fields
     lines = "\n".join(f"{name} = {value!r}" for name, value in request.items())
     context.events("dry run", f"nothing was sent; this would be:\n{lines}", request=request)
 
