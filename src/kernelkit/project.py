@@ -167,14 +167,16 @@ def importable(notebook: Path) -> Iterator[None]:
     Its packages need not be installed, and take precedence over installed ones; so do modules
     beside the notebook.
     """
-    before = os.environ.get(PATH, "")
+    before = os.environ.get(PATH)
     folder = Path(notebook).resolve().parent  # as for a notebook in Jupyter
-    paths = [*find_project(notebook).import_paths(), folder, *filter(None, [before])]
+    paths = [*find_project(notebook).import_paths(), folder, *([before] if before else [])]
     os.environ[PATH] = os.pathsep.join(map(str, paths))
     try:
         yield
     finally:
-        os.environ[PATH] = before
+        del os.environ[PATH]
+        if before is not None:
+            os.environ[PATH] = before
 
 
 def find_project(start: Path) -> Project:
