@@ -66,7 +66,7 @@ def _page(runs: int) -> str:
     rng = random.Random(0)
     shown = Shown("f1", ("model", "dropout"), {"f1": "F1", "accuracy": "accuracy", "loss": "loss"})
     rows = [_run(number, rng) for number in range(runs)]
-    return RunsPage("Runs", rows, shown, columns=shown.parameters, curve="val_f1").html()
+    return RunsPage("Runs", rows, shown, columns=shown.parameters).html()
 
 
 def _run(number: int, rng: random.Random) -> ShownRun:
@@ -85,7 +85,6 @@ def _run(number: int, rng: random.Random) -> ShownRun:
         },
         when=1.7e9 + number,
         report=f"{number}/report.html",
-        folder=f"{number}",
         device="CPU",
         data="photos (3,712 val)",
         curve=[score * n / EPOCHS for n in range(EPOCHS)],

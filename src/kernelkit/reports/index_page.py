@@ -47,40 +47,34 @@ def render(
     folders: Sequence[Path], base: Path, shown: Shown, live: Mapping[str, Any] | None = None
 ) -> str:
     """The page's HTML; links start from `base`."""
-    curves = [history.curve(folder, shown.score) for folder in folders]
-    runs = [_run(folder, base, points) for folder, (_, points) in zip(folders, curves, strict=True)]
-    curve = next((column for column, _ in curves if column), "")
-    columns = shown.parameters
-    return RunsPage("Runs", runs, shown, columns, curve=curve, folder=base, live=live or {}).html()
+    runs = [_run(folder, base, shown.score) for folder in folders]
+    return RunsPage("Runs", runs, shown, shown.parameters, folder=base, live=live or {}).html()
 
 
-def _run(folder: Path, base: Path, curve: Sequence[float]) -> ShownRun:
+def _run(folder: Path, base: Path, score: str) -> ShownRun:
     metrics = run_folder.metrics(folder)
     running = active.is_active(folder)
-    now = active.activity(folder) if running else active.Activity()
+    began, log = active.activity(folder) if running else (0.0, "")
     note = "" if running or metrics is not None else _why_without_metrics(folder)
     metrics = metrics or {}
-    parameters = run_folder.part(metrics, "parameters").items()
     name, setting = naming.run_name(folder)
     sweep = trail.sweep_of(folder)
-    where = trail.address(folder, base)
     return ShownRun(
-        id=where,
+        id=trail.address(folder, base),
         name=name,
         setting=setting,
-        parameters={n: value for n, value in parameters if n not in naming.IGNORED},
+        parameters=naming.parameters(folder),
         metrics=run_folder.numbers(metrics),
         state="running" if running else "",
-        when=now.began if running else run_folder.ended(metrics, run_folder.written(folder)),
+        when=began if running else run_folder.ended(metrics, run_folder.written(folder)),
         note=note,
         report=trail.link(run_folder.report_place(folder), base),
-        folder=folder.resolve().name if where == "." else where,
         group=sweep.name if sweep else "",
         sweep=trail.link(sweep / trail.INDEX, base) if sweep else "",
         device=run_folder.device_name(metrics),
         data=run_folder.data_name(metrics),
-        curve=curve,
-        log=now.log,
+        curve=history.curve(folder, score)[1],
+        log=log,
     )
 
 

@@ -1,6 +1,5 @@
 """The page of many runs: of a sweep, or of a folder of runs. Table, filters, curves, pictures."""
 
-import csv
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -40,7 +39,6 @@ class ShownRun:
     error: str = ""
     note: str = ""
     report: str = ""
-    folder: str = ""
     group: str = ""
     sweep: str = ""
     device: str = ""
@@ -55,7 +53,6 @@ class RunsPage:
 
     columns   parameters with a column each; in a sweep those that vary
     base      what all runs of a sweep were given, and `defaults` the rest; None for no sweep
-    curve     the column of the history that the runs' curves are of
     folder    where the page will stand; the runs' ids are addresses from there
     notebook  what `kernelkit run` repeats a run with; "" where the runs are of several
     live      of a page that is served: {"text": how far it is, "until": when it should end, in
@@ -68,7 +65,6 @@ class RunsPage:
     columns: Sequence[str]
     base: Mapping[str, Any] | None = None
     defaults: Mapping[str, Any] = field(default_factory=dict)
-    curve: str = ""
     folder: Path = Path()
     notebook: str = ""
     live: Mapping[str, Any] = field(default_factory=dict)
@@ -76,14 +72,16 @@ class RunsPage:
     def html(self, back: Mapping[str, str] | None = None) -> str:
         """The page; `back`: {name: address} of the pages above it."""
         folders = [self.folder / unquote(run.id) for run in self.runs]
-        scores = list(map(self._classes, folders))
+        scores = [sections.bars(self.shown.sections, folder) for folder in folders]
+        columns = (history.curve(folder, self.shown.score)[0] for folder in folders)
         classes = list(dict.fromkeys(name for own in scores for name in own))
         notes, damage = self._notes()
-        sent = ("columns", "defaults", "curve", "notebook", "live")
+        sent = ("columns", "defaults", "notebook", "live")
         data = {name: getattr(self, name) for name in sent} | {
             "sweep": self.base is not None,
             "axes": self.columns if self.base is not None else [],
             "base": self.base or {},
+            "curve": next(filter(None, columns), ""),
             "score": self.shown.score,
             "labels": self.shown.measures,
             "minimize": self.shown.minimize,
@@ -104,15 +102,6 @@ class RunsPage:
         example = f"{self.columns[0]}=… " if self.columns else ""
         body = shell.rendered("runs.html.j2", title=self.title, example=example)
         return shell.page(self.title, body, SCRIPTS, data, back)
-
-    def _classes(self, folder: Path) -> dict[str, str]:
-        """{class: score} of a run, from the CSV of the first section of bars; {} without it."""
-        name = next((own.file for own in self.shown.sections if own.kind == "bars"), "")
-        try:
-            with (folder / name).open(encoding="utf-8", newline="") as lines:
-                return {row[0]: row[1] for row in list(csv.reader(lines))[1:] if len(row) > 1}
-        except (OSError, ValueError, csv.Error):
-            return {}
 
     def _photos(self) -> dict[str, Any]:
         """The guesses of the best runs by their ids, with what shows the photos they are of.

@@ -12,7 +12,7 @@ from kernelkit.reports import trail
 from kernelkit.run_folders import kit_folder, run_folder
 
 SEED = "seed"
-IGNORED = ("output",)  # where a run writes its files changes nothing else
+OUTPUT = "output"  # where a run writes its files, which changes nothing else
 
 Values = Mapping[str, Any]
 
@@ -29,26 +29,18 @@ def run_name(folder: Path) -> tuple[str, str]:
     return texts(settings, folder.resolve().name)
 
 
-def parameters(folder: Path) -> Values:
-    """All parameters of a run; empty if they are unknown."""
+def parameters(folder: Path) -> dict[str, Any]:
+    """All parameters of a run except `output`; empty if they are unknown."""
     values: Values = kit_folder.read_json(folder, kit_folder.STATE).get("parameters", {})
     # Kaggle hands out no hidden folders.
-    return values or run_folder.part(run_folder.metrics(folder) or {}, "parameters")
+    values = values or run_folder.part(run_folder.metrics(folder) or {}, "parameters")
+    return {name: value for name, value in values.items() if name != OUTPUT}
 
 
 def texts(settings: Values, otherwise: str) -> tuple[str, str]:
     """A name of all settings, and one of those without the seed; `otherwise` if there are none."""
     unseeded = {name: value for name, value in settings.items() if name != SEED}
     return setting_text(settings) or otherwise, setting_text(unseeded) or otherwise
-
-
-def changed(values: Values, defaults: Values) -> dict[str, Any]:
-    """The values that are not the defaults, of the parameters that have one."""
-    return {
-        name: value
-        for name, value in values.items()
-        if name in defaults and value != defaults[name] and name not in IGNORED
-    }
 
 
 def setting_text(values: Values) -> str:

@@ -1,5 +1,6 @@
 """An executed notebook as HTML for a report: code folded away, nothing in it that runs."""
 
+import contextlib
 import re
 from pathlib import Path
 from typing import Any
@@ -95,21 +96,15 @@ def title(notebook: nbformat.NotebookNode) -> str:
     return ""
 
 
-def parameters_of(notebook: nbformat.NotebookNode) -> dict[str, Any]:
-    """Every parameter's value in an executed notebook: the defaults, then what was injected."""
-    return declared(notebook, PARAMETERS_TAG) | declared(notebook, INJECTED_TAG)
-
-
 def declared(notebook: nbformat.NotebookNode, tag: str) -> dict[str, Any]:
     """The parameters and values of the cells with this tag."""
     values: dict[str, Any] = {}
     for cell in notebook.cells:
         if cell.cell_type == "code" and has_tag(cell, tag):
-            try:
-                cells_own = parameters.declared(cell.source)
-            except NotebookError:
-                continue  # a foreign notebook may compute in its parameters cell
-            values |= {name: parameter.default for name, parameter in cells_own.items()}
+            # A foreign notebook may compute in its parameters cell.
+            with contextlib.suppress(NotebookError):
+                own = parameters.declared(cell.source)
+                values |= {name: parameter.default for name, parameter in own.items()}
     return values
 
 

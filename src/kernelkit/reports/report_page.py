@@ -57,8 +57,10 @@ def render(
     curves = _curves(history.read(folder), shown)
     parts = [part for s in shown.sections if (part := sections.filled(s, folder))]
     resources = history.read(kit_folder.path(folder), RESOURCES) or history.read(folder, RESOURCES)
-    values = notebook_html.parameters_of(notebook)
-    changed = naming.changed(values, notebook_html.declared(notebook, document.PARAMETERS_TAG))
+    defaults = notebook_html.declared(notebook, document.PARAMETERS_TAG)
+    values = defaults | notebook_html.declared(notebook, document.INJECTED_TAG)
+    values.pop(naming.OUTPUT, None)
+    changed = {n: v for n, v in values.items() if n in defaults and v != defaults[n]}
     title, failure = notebook_html.title(notebook), notebook_html.failure(notebook)
     name = naming.run_name(folder)[0] if run_folder.is_run(folder) else title or "Report"
     date = time.strftime("%d %B %Y, %H:%M", time.localtime(ended))
@@ -106,42 +108,40 @@ def _since_last(folder: Path, shown: Shown) -> dict[str, Any]:
     """What changed since the last run of the notebook, as tables of (name, before, now)."""
     if not (last := _last_run(folder)):
         return {}
-    measures, settings, bars = (
-        [(name, old[name], text) for name, text in new.items() if old.get(name, text) != text]
-        for old, new in zip(_compared(last, shown), _compared(folder, shown), strict=True)
-    )
+    before, now = (_compared(run, shown) for run in (last, folder))
+    tables = {
+        caption: [(n, old[n], text) for n, text in now[caption].items() if old.get(n, text) != text]
+        for caption, old in before.items()
+    }
+    bars = tables["Changed most"]
     bars.sort(key=lambda row: abs(float(row[2]) - float(row[1])), reverse=True)
-    tables = {"Measures": measures, "Settings": settings, "Changed most": bars[:MOST_CHANGED]}
+    del bars[MOST_CHANGED:]
     link = trail.link(run_folder.report_place(last), folder)
     return {"name": last.name, "link": link, "tables": tables}
 
 
-def _compared(folder: Path, shown: Shown) -> tuple[dict[str, str], ...]:
+def _compared(folder: Path, shown: Shown) -> dict[str, dict[str, str]]:
     """{name: text} of a run's measures, of its settings, and of its first bars."""
-    settings = {n: v for n, v in naming.parameters(folder).items() if n not in naming.IGNORED}
-    parts = (sections.filled(s, folder) for s in shown.sections if s.kind == "bars")
-    bars = (next(parts, None) or {}).get("bars", ())
-    return (
-        dict(shown.texts(run_folder.metrics(folder) or {}).values()),
-        dict(_texts(settings)),
-        {bar["name"]: bar["text"] for bar in bars},
-    )
+    return {
+        "Measures": dict(shown.texts(run_folder.metrics(folder) or {}).values()),
+        "Settings": dict(_texts(naming.parameters(folder))),
+        "Changed most": sections.bars(shown.sections, folder),
+    }
 
 
 def _last_run(folder: Path) -> Path | None:
     """The folder beside this one with the same notebook's run before it, outside a sweep."""
 
     def notebook(run: Path) -> list[object]:
-        noted = (kit_folder.read_json(run, n) for n in (kit_folder.STATE, kit_folder.MARKER))
-        return [n.get(key) for n in noted for key in ("notebook", "kernel", "rehearsal")]
+        state, push = (kit_folder.read_json(run, n) for n in (kit_folder.STATE, kit_folder.MARKER))
+        return [state.get("notebook"), push.get("kernel"), push.get("rehearsal")]
 
-    this, own = notebook(folder), folder.resolve() / run_folder.METRICS
-    written = own.parent.parent.glob(f"*/{run_folder.METRICS}")
-    places = sorted(written, key=lambda place: place.stat().st_mtime)
-    if not any(this) or own not in places or trail.sweep_of(folder):
+    this, ended = notebook(folder), run_folder.written(folder)
+    if not any(this) or trail.sweep_of(folder):
         return None
-    earlier = reversed(places[: places.index(own)])
-    return next((place.parent for place in earlier if notebook(place.parent) == this), None)
+    runs = [path.parent for path in folder.resolve().parent.glob(f"*/{run_folder.METRICS}")]
+    earlier = [run for run in runs if run_folder.written(run) < ended and notebook(run) == this]
+    return max(earlier, key=run_folder.written, default=None)
 
 
 def _origin(
@@ -150,7 +150,7 @@ def _origin(
     """(text, address if any) of the kernel on Kaggle, the commit, the command that repeats a run
     at home, and the logs."""
     origin = []
-    push = kit_folder.read_json(folder, kit_folder.MARKER)
+    push, run = (kit_folder.read_json(folder, n) for n in (kit_folder.MARKER, kit_folder.STATE))
     if push.get("rehearsal") is False:
         kernel = f"{push['kernel']} version {push['version']} on Kaggle"
         origin.append((kernel, f"https://www.kaggle.com/code/{push['kernel']}"))
@@ -158,7 +158,7 @@ def _origin(
     if git.get("sha"):
         changes = " with changes" if git.get("dirty") else ""
         origin.append((f"commit {str(git['sha'])[:12]}{changes}", ""))
-    if notebook := kit_folder.read_json(folder, kit_folder.STATE).get("notebook"):
+    if notebook := run.get("notebook"):
         given = [word for name, value in changed.items() for word in ("-p", f"{name}={value}")]
         path = project.find_project(Path(notebook)).name(notebook)
         origin.append((shlex.join(["kernelkit", "run", path, *given]), ""))

@@ -10,7 +10,7 @@ import json
 import math
 import re
 import statistics
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +44,12 @@ def filled(section: Section, folder: Path) -> Content | None:
     return {**texts, "anchor": f"part-{anchor}", **content}
 
 
+def bars(sections: Sequence[Section], folder: Path) -> dict[str, str]:
+    """{name: score} in the first section of bars; {} without it."""
+    contents = (filled(section, folder) for section in sections if section.kind == "bars")
+    return {bar["name"]: bar["text"] for bar in (next(contents, None) or {}).get("bars", ())}
+
+
 def _figure(path: Path) -> Content:
     kind = _TYPES[path.suffix.lower()]
     return {"picture": f"data:image/{kind};base64,{base64.b64encode(path.read_bytes()).decode()}"}
@@ -53,11 +59,8 @@ def _table(path: Path) -> Content:
     records = _records(path)[:MOST_ROWS]
     columns = list(dict.fromkeys(name for record in records for name in record))
     rows = [[_cell(record.get(name)) for name in columns] for record in records]
-    return {
-        "columns": columns,
-        "rows": rows,
-        "pictures": any(c["picture"] for row in rows for c in row),
-    }
+    pictures = any(cell["picture"] for row in rows for cell in row)
+    return {"columns": columns, "rows": rows, "pictures": pictures}
 
 
 def _photos(path: Path) -> Content:

@@ -10,7 +10,6 @@ import base64
 import functools
 import hashlib
 import json
-import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -75,13 +74,6 @@ def _hash(text: str) -> str:
 
 def as_json(value: object) -> str:
     """JSON that may stand in a script element, with null for nan and infinities."""
+    finite = json.loads(json.dumps(value), parse_constant=lambda constant: None)
     # "</" would end the script element, wherever in a string it stands, and "<!--" its reading.
-    return json.dumps(_finite(value)).replace("<", "\\u003c")
-
-
-def _finite(value: object) -> object:
-    if isinstance(value, Mapping):
-        return {name: _finite(inner) for name, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(inner) for inner in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    return json.dumps(finite).replace("<", "\\u003c")

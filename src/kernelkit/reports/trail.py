@@ -1,11 +1,12 @@
 """Links between pages: from a report to its sweep and to the page over all runs, and to files."""
 
-import json
 import os
 from pathlib import Path
 from urllib.parse import quote
 
-INDEX, SWEEP, RESULTS = "index.html", "sweep.json", "results.json"
+from kernelkit import files
+
+INDEX, SWEEP = "index.html", "sweep.json"
 ALL_RUNS = "all runs"
 
 
@@ -17,12 +18,7 @@ def sweep_of(folder: Path) -> Path | None:
 
 def varying(folder: Path) -> list[str]:
     """The parameters that tell the runs of the folder's sweep apart; [] outside a sweep."""
-    try:
-        return list(
-            json.loads((folder.resolve().parent / SWEEP).read_text(encoding="utf-8"))["varying"]
-        )
-    except (OSError, ValueError, TypeError, KeyError):
-        return []
+    return list(files.read_object(folder.resolve().parent / SWEEP).get("varying", ()))
 
 
 def way_back(folder: Path) -> dict[str, str]:

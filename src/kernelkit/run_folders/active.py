@@ -5,7 +5,6 @@ lock in the folder, which a kill releases.
 """
 
 import json
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -19,14 +18,6 @@ SAVE_SECONDS = 2  # between two saves while a cell prints
 LINES = 5  # printed lines to show
 
 
-@dataclass(frozen=True)
-class Activity:
-    """When a run began, in seconds since 1970, and the last lines it printed."""
-
-    began: float = 0.0
-    log: str = ""
-
-
 def is_active(folder: Path) -> bool:
     """Whether a command runs the folder's notebook now."""
     if not (folder / PART).is_file():
@@ -35,14 +26,17 @@ def is_active(folder: Path) -> bool:
         return not free
 
 
-def activity(folder: Path) -> Activity:
-    """What the notebook of a run that goes on shows; empty while papermill writes it."""
+def activity(folder: Path) -> tuple[float, str]:
+    """When an active run began, in seconds since 1970, and the last lines that it printed.
+
+    0 and "" without its notebook, and while papermill writes that.
+    """
     try:
         notebook = json.loads((folder / PART).read_text(encoding="utf-8"))
         began = datetime.fromisoformat(notebook["metadata"]["papermill"]["start_time"])
-        return Activity(began.timestamp(), _last_lines(notebook["cells"]))
+        return began.timestamp(), _last_lines(notebook["cells"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return Activity()
+        return 0.0, ""
 
 
 def _last_lines(cells: list[dict[str, Any]]) -> str:

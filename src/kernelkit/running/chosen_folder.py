@@ -89,9 +89,6 @@ def _unfinished_or_new(runs: Path, run: Run, locks: ExitStack, *, fresh: bool) -
 def own_folder(folder: Path) -> Path:
     """The run's folder on host 0, and a subfolder on every other, since they may share a disk."""
     index = next((os.environ[name] for name in HOST_INDICES if os.environ.get(name)), "")
-    if not index:
-        with suppress(ValueError, KeyError, TypeError):  # the notebook reports a damaged variable
-            index = str(json.loads(os.environ.get("TF_CONFIG", ""))["task"]["index"])
     return folder / HOST_FOLDER.format(index) if index.isdigit() and int(index) else folder
 
 

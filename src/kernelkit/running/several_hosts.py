@@ -1,10 +1,9 @@
 """Run one notebook as several hosts on this machine, as a stand-in for separate machines.
 
-On separate machines, or in a TPU slice, start `kernelkit run` on each, with the standard
-variables set: JAX_COORDINATOR_ADDRESS, JAX_NUM_PROCESSES and JAX_PROCESS_ID, or TF_CONFIG.
+On separate machines, or in a TPU slice, start `kernelkit run` on each, with JAX's variables set:
+JAX_COORDINATOR_ADDRESS, JAX_NUM_PROCESSES and JAX_PROCESS_ID.
 """
 
-import importlib.util
 import json
 import os
 import socket
@@ -45,10 +44,10 @@ def run_on_hosts(
     """
     if count < 2:
         raise ParameterError(f"--hosts {count}: give two or more, or leave it out to run on one")
-    if any(os.environ.get(variable) for variable in ("JAX_NUM_PROCESSES", "TF_CONFIG")):
+    if os.environ.get("JAX_NUM_PROCESSES"):
         raise ParameterError(
             "--hosts starts all hosts on this machine, but the environment says that this is "
-            "already one of several: leave out --hosts, or unset JAX_NUM_PROCESSES and TF_CONFIG"
+            "already one of several: leave out --hosts, or unset JAX_NUM_PROCESSES"
         )
     checked = check(notebook, overrides)
     with chosen_folder(notebook, checked.values, name=name, output=output, fresh=fresh) as folder:
@@ -61,47 +60,29 @@ def run_on_hosts(
 
 
 def _start(count: int, command: Sequence[str], folder: Path) -> None:
+    """Start the hosts and wait until all are done; raises the error of the first that fails."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    shared = {"JAX_COORDINATOR_ADDRESS": address, "JAX_NUM_PROCESSES": str(count)}
+    hosts: list[subprocess.Popen[bytes]] = []
     with ExitStack() as stack:
-        hosts = []
-        for index, environment in enumerate(_environments(count)):
+        for index in range(count):
+            environment = {**os.environ, **shared, "JAX_PROCESS_ID": str(index)}
             log = None
             if index:
                 path = files.make_folder(folder / HOST_FOLDER.format(index)) / LOG
                 log = stack.enter_context(path.open("wb"))
             errors = subprocess.STDOUT if log else None
-            host = subprocess.Popen(command, env=environment, stdout=log, stderr=errors)
-            stack.callback(processes.end, host)
-            hosts.append(host)
-        _watch(hosts, folder)
-
-
-def _environments(count: int) -> list[dict[str, str]]:
-    with ExitStack() as stack:  # free ports: all stay bound until each is chosen
-        sockets = [
-            stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)
-        ]
-        addresses = [f"127.0.0.1:{each.getsockname()[1]}" for each in sockets]
-    own = []
-    for index in range(count):
-        if importlib.util.find_spec("jax") is not None:
-            variables = {"JAX_COORDINATOR_ADDRESS": addresses[0], "JAX_NUM_PROCESSES": str(count)}
-            own.append(variables | {"JAX_PROCESS_ID": str(index)})
-        else:
-            task = {"cluster": {"worker": addresses}, "task": {"type": "worker", "index": index}}
-            own.append({"TF_CONFIG": json.dumps(task)})
-    return [{**os.environ, **variables} for variables in own]
-
-
-def _watch(hosts: Sequence[subprocess.Popen[bytes]], folder: Path) -> None:
-    """Return once all hosts are done; raise the error of the first that fails."""
-    while None in (codes := [host.poll() for host in hosts]) and not any(codes):
-        time.sleep(POLL_SECONDS)
+            hosts.append(subprocess.Popen(command, env=environment, stdout=log, stderr=errors))
+            stack.callback(processes.end, hosts[-1])
+        while None in (codes := [host.poll() for host in hosts]) and not any(codes):
+            time.sleep(POLL_SECONDS)
     for index, code in enumerate(codes):
         if code:
-            log = f"; its output is in {folder / HOST_FOLDER.format(index) / LOG}" if index else ""
+            log_place = f"; its output is in {folder / HOST_FOLDER.format(index) / LOG}"
             raise of_exit_code(code)(
-                f"host {index} ended with exit code {code}, so the others were ended{log}. The "
-                "same command continues from the last checkpoint"
+                f"host {index} ended with exit code {code}, so the others were ended"
+                f"{log_place if index else ''}. The same command continues from the last checkpoint"
             )
 
 

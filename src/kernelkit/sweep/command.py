@@ -77,11 +77,9 @@ def _check(options: SweepOptions) -> None:
 
 def _check_rules(specification: Specification) -> None:
     """Raise `ParameterError` if the project's own rules refuse the parameters of a run."""
-    notebook = specification.notebook
-    here = project.find_project(notebook)
-    if not here.check:
-        return
-    answers = rules.problems(here, notebook, [run.values for run in specification.runs])
+    here = project.find_project(specification.notebook)
+    runs = [run.values for run in specification.runs]
+    answers = rules.problems(here, specification.notebook, runs)
     if lines := list(dict.fromkeys(line for answer in answers for line in answer)):
         listed = "\n".join(f"  - {line}" for line in lines)
         raise ParameterError(f"the notebook refuses these parameters of the sweep:\n{listed}")

@@ -62,7 +62,7 @@ class SweepProgress:
             "" if record.seconds is None else duration(record.seconds),
             "" if value is None else f"{page.shown.score} {value:.4f}",
             shown.name,
-            record.reason,
+            records.reason(record.error),
             f"({duration(remaining)} left)" if remaining else "",
         ]
         line = safe_text.plain("  ".join(filter(None, parts)))
@@ -110,7 +110,7 @@ class SweepProgress:
                 f"{len(failed)} of {len(page.runs)} runs failed; --retry-failed runs them again:"
             ]
             for run in failed[:LISTED]:
-                reason = Record(error=run.error).reason or "without a message"
+                reason = records.reason(run.error) or "without a message"
                 lines.append(f"  {run.id} {run.state}  {run.name}\n    {reason}")
             raise RunFailedError("\n".join(lines))
 

@@ -45,12 +45,12 @@ class Record:
     seconds: float | None = None
     error: str = ""
 
-    @property
-    def reason(self) -> str:
-        """Its error as one line: the last line of a traceback, or else the first line."""
-        lines = [line.strip() for line in self.error.splitlines() if line.strip()]
-        raised = [line for line in lines if _RAISED.match(line)]
-        return (raised[-1:] or lines or [""])[0]
+
+def reason(error: str) -> str:
+    """The error of a run as one line: the last line of a traceback, or else the first line."""
+    lines = [line.strip() for line in error.splitlines() if line.strip()]
+    raised = [line for line in lines if _RAISED.match(line)]
+    return (raised[-1:] or lines or [""])[0]
 
 
 class SweepFolder:
@@ -65,12 +65,11 @@ class SweepFolder:
 
     def record(self, run: PlannedRun) -> Record:
         """The state of a run; a run with a damaged state counts as never started."""
-        with contextlib.suppress(OSError, ValueError, TypeError):
-            text = (self.run_folder(run) / STATE).read_text(encoding="utf-8")
-            record = Record(**json.loads(text))
+        with contextlib.suppress(TypeError):
+            record = Record(**files.read_object(self.run_folder(run) / STATE))
             if record.state in (*ENDED, *UNFINISHED):
                 return record
-        return Record(parameters=dict(run.overrides))
+        return Record()
 
     def write(self, run: PlannedRun, record: Record) -> Record:
         """Write the state of a run; raises `OSError` if the disk is full."""
@@ -123,14 +122,12 @@ class SweepFolder:
         if not marker.is_file() and not files.is_unused(self.path, (LOCK,)):
             raise self._not_this_sweeps("has files that are not a sweep's")
         # A damaged marker does no harm: each run has its own state file.
-        with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
-            earlier = json.loads(marker.read_text(encoding="utf-8"))
-            if earlier["name"] != name:
-                raise self._not_this_sweeps(f"has the sweep {earlier['name']!r}")
-            if earlier["version"] != VERSION:
-                raise self._not_this_sweeps("was written by another version of the kit")
-        content = {"version": VERSION, "name": name, "varying": [*varying]}
-        files.write_text(marker, json.dumps(content) + "\n")
+        content = {"version": VERSION, "name": name} | files.read_object(marker)
+        if content["name"] != name:
+            raise self._not_this_sweeps(f"has the sweep {content['name']!r}")
+        if content["version"] != VERSION:
+            raise self._not_this_sweeps("was written by another version of the kit")
+        files.write_text(marker, json.dumps(content | {"varying": [*varying]}) + "\n")
 
     def _not_this_sweeps(self, reason: str) -> ParameterError:
         return ParameterError(f"{self.path} {reason}: choose another folder with --output")

@@ -15,7 +15,7 @@ from kernelkit.reports import naming, trail
 from kernelkit.reports.many_runs import RunsPage, ShownRun
 from kernelkit.run_folders import active, history, run_folder
 from kernelkit.sweep import records
-from kernelkit.sweep.records import Record, SweepFolder
+from kernelkit.sweep.records import SweepFolder
 from kernelkit.sweep.specification import PlannedRun, Specification
 
 
@@ -36,7 +36,6 @@ def gather(
         _shown_run(folder, sweep, run, values, score)
         for run, values in zip(runs, measured, strict=True)
     ]
-    curves = (history.curve(folder.run_folder(run), score)[0] for run in runs)
     first = runs[0] if runs else PlannedRun("", {}, {})
     shared = {name: v for name, v in first.values.items() if name not in sweep.varying}
     shown = project.shown(folder.path)
@@ -48,7 +47,6 @@ def gather(
         columns=sweep.varying,
         base={name: v for name, v in shared.items() if name in first.overrides},
         defaults={name: v for name, v in shared.items() if name not in first.overrides},
-        curve=next(filter(None, curves), ""),
         folder=folder.path,
         notebook=os.path.relpath(sweep.notebook),
         live=live or {},
@@ -77,9 +75,8 @@ def _shown_run(
         when=run_folder.ended(metrics, 0.0),
         error=record.error,
         report=f"{run.id}/report.html" if (place / "report.html").is_file() else "",
-        folder=run.id,
         curve=history.curve(place, score)[1],
-        log=active.activity(place).log if record.state == records.RUNNING else "",
+        log=active.activity(place)[1] if record.state == records.RUNNING else "",
     )
 
 
@@ -93,7 +90,7 @@ def write(page: RunsPage) -> None:
         "varying": page.columns,
         "runs": [vars(run) for run in page.runs],
     }
-    files.write_text(page.folder / trail.RESULTS, json.dumps(content, indent=1) + "\n")
+    files.write_text(page.folder / "results.json", json.dumps(content, indent=1) + "\n")
     files.write_text(page.folder / trail.INDEX, page.html(trail.way_back(page.folder)))
 
 
@@ -105,9 +102,9 @@ def _csv(page: RunsPage) -> str:
     writer = csv.DictWriter(text, columns, lineterminator="\n")
     writer.writeheader()
     for run in page.runs:
-        reason = Record(error=run.error).reason
-        facts = {"id": run.id, "state": run.state, "wall_seconds": run.seconds, "error": reason}
-        writer.writerow({**run.metrics, **run.parameters, **facts})
+        facts = {"id": run.id, "state": run.state, "wall_seconds": run.seconds}
+        error = {"error": records.reason(run.error)}
+        writer.writerow({**run.metrics, **run.parameters, **facts, **error})
     return text.getvalue()
 
 

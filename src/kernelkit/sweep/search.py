@@ -27,12 +27,12 @@ from kernelkit.errors import ParameterError
 from kernelkit.run_folders import history, run_folder
 from kernelkit.sweep import records, specification
 from kernelkit.sweep.records import Record, SweepFolder
-from kernelkit.sweep.specification import PlannedRun, Specification
+from kernelkit.sweep.specification import PlannedRun, Specification, Types
 
 KEYS = {"trials": int, "sampler": str, "prune": bool, "seed": int, "space": dict}
 STORAGE = "search.db"
 NUMBER = (int, float)
-RANGE = {"low": NUMBER, "high": NUMBER, "log": bool, "step": NUMBER}
+RANGE: Types = {"low": NUMBER, "high": NUMBER, "log": bool, "step": NUMBER}
 REPEATS = 4  # proposals per trial that may repeat points: a small space runs out of new ones
 
 

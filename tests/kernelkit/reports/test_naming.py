@@ -18,10 +18,6 @@ def test_a_run_of_a_sweep_is_named_by_what_differs(tmp_path, file):
     assert naming.run_name(run) == ("rate=0.1 seed=1", "rate=0.1")
 
 
-def test_changed_parameters():
-    assert naming.changed({"a": 2, "b": 1, "new": 3}, {"a": 1, "b": 1}) == {"a": 2}
-
-
 def test_a_setting_in_words():
     values = {"rate": 0.0029541004914, "augment": "flip", "seed": 0}
     assert naming.setting_text(values) == "rate=0.002954 augment=flip seed=0"

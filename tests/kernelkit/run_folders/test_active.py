@@ -32,13 +32,13 @@ def test_the_last_lines_are_as_a_terminal_would_show_them(tmp_path):
     part(
         tmp_path, "one\n", *(f"line {n}\n" for n in range(9)), bar, note, "\x1b[1mloss\x1b[0m 0.4\n"
     )
-    activity = active.activity(tmp_path)
-    assert activity.began == 1793534400
-    assert activity.log.splitlines() == ["line 6", "line 7", "line 8", "100%|", "loss 0.4"]
+    began, log = active.activity(tmp_path)
+    assert began == 1793534400
+    assert log.splitlines() == ["line 6", "line 7", "line 8", "100%|", "loss 0.4"]
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"cells": [{"outputs": [{}]}], "metadata": {}}'])
 def test_a_notebook_that_cannot_be_read_shows_nothing(tmp_path, text):
-    assert active.activity(tmp_path) == active.Activity()
+    assert active.activity(tmp_path) == (0.0, "")
     (tmp_path / active.PART).write_text(text)
-    assert active.activity(tmp_path) == active.Activity()
+    assert active.activity(tmp_path) == (0.0, "")

@@ -243,11 +243,7 @@ def test_reports_fold_code_and_need_no_network(notebook):
     assert page.count('<details class="code">') == 1  # the parameters are shown by themselves
     assert "http://" not in page.replace("http://www.w3.org", "")
     assert "https://" not in page
-    executed = nbformat.read(run.folder / "run.ipynb", as_version=4)
-    assert notebook_html.parameters_of(executed) == {
-        "scale": 3,
-        "output": str((Path.cwd() / "runs/first").resolve()),
-    }
+    assert "<li>scale=3</li>" in page.partition("<main")[0]
 
 
 @pytest.mark.parametrize(

@@ -216,8 +216,9 @@ def test_the_page_has_what_the_runs_left_of_classes_and_time(sweeps, tmp_path, m
     rows = [shown(run, ["a"], 0.5, curve=(0.1, 0.2)) for run in runs]
     data = data_of(write(tmp_path, rows, ["a"], notebook="a b.ipynb"))
     assert data["classes"] == ["rose", "tulip"]
-    assert [run["classes"] for run in data["runs"]] == [[".0", ".5"], [".1", ".5"]]
+    assert [run["classes"] for run in data["runs"]] == [["0.000", "0.500"], ["0.100", "0.500"]]
     assert data["runs"][0]["along"] == {"step": [5.0, 9.0], "seconds": [2.0, 5.0]}
+    assert data["curve"] == "val_macro_f1"
     assert data["notebook"] == "a b.ipynb"
 
 

@@ -161,7 +161,8 @@ const cellText = (value, column) => (column.number ? measured(column.name, value
 function nameCell(row) {
   const [run] = row.runs;
   const name = run.report && row.runs.length === 1 ? make("a", { href: run.report, textContent: row.name }) : row.name;
-  const under = row.runs.length === 1 && run.folder !== row.name ? make("small", {}, run.sweep ? make("a", { href: run.sweep, textContent: run.group }) : run.folder) : null;
+  const place = decodeURIComponent(run.id);
+  const under = row.runs.length === 1 && ![".", row.name].includes(place) ? make("small", {}, run.sweep ? make("a", { href: run.sweep, textContent: run.group }) : place) : null;
   return make("td", { className: "name" }, make("span", {}, name, under, run.note ? make("small", { textContent: run.note }) : null));
 }
 

@@ -69,7 +69,8 @@ def _tell(sweep: Specification, folder: SweepFolder, run: PlannedRun, record: Re
     """Print the state of a run; store its machine as the session's, to be checked after the
     download."""
     values = " ".join(f"{name}={value}" for name, value in run.overrides.items())
-    print(f"{record.state:8} {run.id}  {values}  {record.reason}".rstrip(), flush=True)
+    reason = records.reason(record.error)
+    print(f"{record.state:8} {run.id}  {values}  {reason}".rstrip(), flush=True)
     if record.state not in (records.DONE, records.STOPPED):
         return
     if metrics := run_folder.metrics(folder.run_folder(run)):

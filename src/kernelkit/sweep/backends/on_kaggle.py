@@ -14,7 +14,7 @@ from kernelkit.plans.metadata import Metadata
 from kernelkit.plans.plan import ACCELERATOR
 from kernelkit.pushes.command import push_kernel
 from kernelkit.run_folders import claims
-from kernelkit.sweep import records, search
+from kernelkit.sweep import search
 from kernelkit.sweep.backends import in_session
 from kernelkit.sweep.backends.session_kernel import SessionKernel, carrying
 from kernelkit.sweep.progress import SweepProgress
@@ -35,55 +35,41 @@ def run_on_kaggle(progress: SweepProgress) -> None:
     a search without Optuna.
     """
     sweep, options, folder = progress.specification, progress.options, progress.folder
-    if not (progress.remaining or sweep.search):
-        return
     base = kernel_metadata.load(options.metadata or kernel_metadata.locate(sweep.notebook))
     if options.accelerator:
         base = base.on(machines.named(options.accelerator))
+    runs = progress.remaining
     if sweep.search:
-        base = _on(_kind(search.any_point(sweep)), base)
-        _check_search(sweep, base)
+        runs = [search.any_point(sweep)]
+        _check_search(sweep, _kind(runs[0], base))
         progress.runs[:] = search.points(folder, sweep)
         unfinished = folder.remaining(progress.runs, options.retry_failed)
         progress.take_up_search(len(progress.runs) - len(unfinished))
         if not (options.force or unfinished) and len(progress.runs) >= sweep.search["trials"]:
             return
-        kernels = [SessionKernel(progress, unfinished, base)]
-    else:
-        kernels = _kernels(progress, base)
+    of_machine: dict[str, list[PlannedRun]] = {}
+    for run in runs:
+        of_machine.setdefault(_kind(run, base), []).append(run)
+    several = len({_kind(run, base) for run in progress.runs}) > 1
     failure: KernelkitError | None = None
-    for kernel in kernels:
+    for number, (kind, own) in enumerate(of_machine.items(), 1):
+        machine = base if kind == base.machine.kind else base.on(machines.named(kind))
+        suffix = f" on {kind.upper()}" if several else ""
         try:
-            _session(kernel)
+            _session(SessionKernel(progress, own, machine, suffix))
         except KernelkitError as error:
             failure = failure or error
-            if kernel is not kernels[-1]:
-                message = f"the session{kernel.suffix} failed, the next one begins: {error}"
+            if number < len(of_machine):
+                message = f"the session{suffix} failed, the next one begins: {error}"
                 click.echo(message, file=progress.stream)
     if failure:
         raise failure
 
 
-def _kernels(progress: SweepProgress, base: Metadata) -> list[SessionKernel]:
-    """A kernel for each machine that runs request, with its runs."""
-    of_machine: dict[str, list[PlannedRun]] = {}
-    for run in progress.remaining:
-        of_machine.setdefault(_kind(run) or base.machine.kind, []).append(run)
-    several = len({_kind(run) for run in progress.runs}) > 1
-    return [
-        SessionKernel(progress, runs, _on(kind, base), f" on {kind.upper()}" if several else "")
-        for kind, runs in of_machine.items()
-    ]
-
-
-def _kind(run: PlannedRun) -> str:
-    """The machine that a run requests; "" for the one in the metadata."""
-    kind = str(run.values.get(ACCELERATOR, ""))
-    return kind if kind in machines.LIMITS else ""
-
-
-def _on(kind: str, base: Metadata) -> Metadata:
-    return base if kind in ("", base.machine.kind) else base.on(machines.named(kind))
+def _kind(run: PlannedRun, base: Metadata) -> str:
+    """The machine that a run requests, or else the one in the metadata."""
+    kind = str(run.values.get(ACCELERATOR))
+    return kind if kind in machines.LIMITS else base.machine.kind
 
 
 def _session(kernel: SessionKernel) -> None:
@@ -99,7 +85,6 @@ def _session(kernel: SessionKernel) -> None:
     home = place / f"session-{len(sessions) + 1}"
     minutes = options.timeout or 60 * machines.LIMITS[kind].hours_per_session
     spare = min(SPARE_MINUTES, SPARE_SHARE * minutes)
-    runs = kernel.runs or [search.any_point(progress.specification)]
     with tempfile.TemporaryDirectory(prefix="sweep-") as scratch:
         try:
             push_kernel(
@@ -110,26 +95,25 @@ def _session(kernel: SessionKernel) -> None:
                 local=options.local,
                 stream=options.stream,
                 project=carrying(notebook),
-                starts=[run.values for run in runs],
+                starts=[run.values for run in kernel.runs],
                 stays=[f"{in_session.FOLDER}/{in_session.KEPT}/*"],  # only useful in sessions
                 continues=not options.force and any(map(claims.was_pushed, sessions)),
                 dry_run=options.dry_run,
                 force=options.force,  # otherwise it is refused as identical to the previous session
             )
         finally:
-            _bring_home(kernel, home / in_session.FOLDER)
-    finished = [
-        run for run in kernel.runs if progress.folder.record(run).state in records.WITH_RESULTS
-    ]
-    if kernel.runs and not finished and not options.dry_run:
+            moved = _bring_home(kernel, home / in_session.FOLDER)
+    if not (moved or options.dry_run):
         raise RunFailedError(
-            f"the session made none of its {len(kernel.runs)} runs: its log says why; --timeout "
-            "gives it more time"
+            "the session made no run: its log says why; --timeout gives it more time"
         )
 
 
-def _bring_home(kernel: SessionKernel, output: Path) -> None:
-    """Move the runs with results from a session's output, and for a search its trials."""
+def _bring_home(kernel: SessionKernel, output: Path) -> list[str]:
+    """Move the runs with results from a session's output, and for a search its trials.
+
+    Returns their ids.
+    """
     progress = kernel.progress
     sweep, folder = progress.specification, progress.folder
     ids = None if sweep.search else [run.id for run in kernel.runs]
@@ -143,11 +127,11 @@ def _bring_home(kernel: SessionKernel, output: Path) -> None:
     for run in progress.runs:
         if run.id in moved:
             progress.tell(run, folder.record(run))
+    return moved
 
 
-def _check_search(sweep: Specification, base: Metadata) -> None:
+def _check_search(sweep: Specification, kind: str) -> None:
     """Raise `PreflightError` if neither the machine's image nor a wheel provides Optuna."""
-    kind = base.machine.kind
     pinned = wheels.pinned(project.find_project(sweep.notebook))
     if OPTUNA not in pinned and OPTUNA not in machines.MODULES[kind]:
         raise PreflightError(
