@@ -4,9 +4,8 @@ import base64
 import contextlib
 import html
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
@@ -32,7 +31,8 @@ def report_or_why(
     figure must not cost a finished run. Raises `OSError` where it cannot be written.
     """
     try:
-        own = next(filter(_is_notebook, run_folder.notebooks_of_run(folder)), None)
+        notebooks = run_folder.notebooks_of_run(folder)
+        own = next((path for path in notebooks if "cells" in files.read_json(path)), None)
         page = run_folder.report_place(folder)
         return write_report(own or assemble(folder, title), page, folder, clear), ""
     except OSError:
@@ -78,13 +78,6 @@ def assemble(folder: Path, title: str) -> Path:
     return files.write_text(kit_folder.place(folder, run_folder.EXECUTED[0]), assembled)
 
 
-def _is_notebook(path: Path) -> bool:
-    try:
-        return "cells" in json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, TypeError):
-        return False
-
-
 def _text(path: Path) -> str:
     return path.read_text(encoding="utf-8") if path.is_file() else ""
 
@@ -95,14 +88,15 @@ def _showing(output: nbformat.NotebookNode) -> nbformat.NotebookNode:
 
 def _figures(folder: Path) -> Iterator[nbformat.NotebookNode]:
     """A cell for each of the run's figures: those with captions first, in the order drawn."""
-    captions = _captions(folder)
+    captions = files.read_json(folder / CAPTIONS)
     own = [path for path in sorted(folder.rglob("*")) if path.suffix.lower() in FIGURES]
     for path in dict.fromkeys([*(folder / name for name in captions), *own]):
         if path not in own:
             continue
         kind, name = FIGURES[path.suffix.lower()], path.relative_to(folder).as_posix()
         picture = base64.b64encode(path.read_bytes()).decode()
-        texts = captions.get(name, {})
+        texts = captions.get(name)
+        texts = texts if isinstance(texts, dict) else {}  # as the run wrote them
         alt, caption = (html.escape(str(texts.get(key, ""))) for key in ("text", "caption"))
         figure = (
             f'<figure><img src="data:{kind};base64,{picture}" alt="{alt or caption or name}">'
@@ -110,12 +104,3 @@ def _figures(folder: Path) -> Iterator[nbformat.NotebookNode]:
         )
         data = {kind: picture, "text/plain": name, "text/html": figure}
         yield _showing(new_output("display_data", data=data))
-
-
-def _captions(folder: Path) -> Mapping[str, Mapping[str, Any]]:
-    """{figure: {"caption", "text"}} as the run wrote them; empty if they cannot be read."""
-    try:
-        captions = json.loads((folder / CAPTIONS).read_text(encoding="utf-8"))
-        return {name: dict(texts) for name, texts in captions.items()}
-    except (OSError, ValueError, TypeError, AttributeError, RecursionError):
-        return {}

@@ -68,22 +68,12 @@ def chosen_folder(
                     f"another command runs in {folder}: wait for its end, or choose another --name"
                 )
         else:
-            folder = _unfinished_or_new(runs, run, locks, fresh=fresh)
+            unfinished = None if fresh else _unfinished(runs, run, locks)
+            folder = unfinished or _new(runs / _stamped(notebook), locks)
         _write(folder, run, over=False)
         yield folder
         metrics = run_folder.metrics(folder) or {}
         _write(folder, run, over=metrics.get("stopped") != run_folder.OUT_OF_TIME)
-
-
-def _unfinished_or_new(runs: Path, run: Run, locks: ExitStack, *, fresh: bool) -> Path:
-    folder = None if fresh else _unfinished(runs, run, locks)
-    if folder:
-        print(
-            f"continuing in {folder}, where this notebook's last run with these parameters was "
-            "interrupted; --fresh starts a new one",
-            flush=True,
-        )
-    return folder or _new(runs / _stamped(run["notebook"]), locks)
 
 
 def own_folder(folder: Path) -> Path:
@@ -100,6 +90,11 @@ def _unfinished(runs: Path, run: Run, locks: ExitStack) -> Path | None:
         folder = path.parents[1]
         if kit_folder.read_json(folder, kit_folder.STATE) == unfinished and _hold(folder, locks):
             if kit_folder.read_json(folder, kit_folder.STATE) == unfinished:
+                print(
+                    f"continuing in {folder}, where this notebook's last run with these parameters "
+                    "was interrupted; --fresh starts a new one",
+                    flush=True,
+                )
                 return folder
             locks.close()  # it ended before the lock was acquired
     return None
@@ -118,9 +113,9 @@ def _new(first: Path, locks: ExitStack) -> Path:
         folder = first.with_name(f"{first.name}-{number}")
 
 
-def _stamped(notebook: Path | str) -> str:
+def _stamped(notebook: Path) -> str:
     """A folder's name: the notebook's name and the time."""
-    return f"{Path(notebook).stem}-{time.strftime('%m%d-%H%M%S')}"
+    return f"{notebook.stem}-{time.strftime('%m%d-%H%M%S')}"
 
 
 def _hold(folder: Path, locks: ExitStack) -> bool:

@@ -56,7 +56,6 @@ class Search:
         self.optuna, self._states = optuna, optuna.trial.TrialState
         self.optuna.logging.set_verbosity(self.optuna.logging.WARNING)
         self.sweep, self.folder, self.runs = sweep, folder, runs
-        self.trials: int = sweep.search["trials"]
         self.space = {n: self._distribution(n, axis) for n, axis in sweep.search["space"].items()}
         self.study = self._study()
         self._flight: dict[str, Any] = {}  # trials by the ids of their runs
@@ -69,7 +68,10 @@ class Search:
 
     def __next__(self) -> PlannedRun:
         """The next trial's run; the score of a point that has already run is recorded at once."""
-        while self._waiting() or self._may_propose():
+        trials = self.sweep.search["trials"]
+        while self._waiting() or (
+            len(self.runs) < trials and self._count() < trials * (1 + REPEATS)
+        ):
             trial = self.study.ask(self.space)
             run = self.sweep.run(trial.params)
             record = self.folder.record(run)
@@ -108,11 +110,11 @@ class Search:
 
     def _waiting(self) -> int:
         """The number of points that are to be run again."""
-        return len(self.study.get_trials(deepcopy=False, states=(self._states.WAITING,)))
+        return self._count(self._states.WAITING)
 
-    def _may_propose(self) -> bool:
-        proposed = len(self.study.get_trials(deepcopy=False))
-        return len(self.runs) < self.trials and proposed < self.trials * (1 + REPEATS)
+    def _count(self, *states: Any) -> int:
+        """The number of trials in these states, or of all."""
+        return len(self.study.get_trials(deepcopy=False, states=states or None))
 
     def _study(self) -> Any:
         sweep, optuna, settings = self.sweep, self.optuna, self.sweep.search
@@ -156,10 +158,10 @@ class Search:
             run = self.sweep.run(trial.params)
             self._add(run)
             failed = self.folder.record(run).state in records.ENDED_BADLY
-            if retry_failed and failed and run.id not in self._retried:
+            again = retry_failed and failed and run.id not in self._retried
+            if again:
                 self._retried.add(run.id)
-                self.study.enqueue_trial(trial.params)
-            elif interrupted:
+            if again or interrupted:
                 self.study.enqueue_trial(trial.params)
 
     def _add(self, run: PlannedRun) -> None:
@@ -169,11 +171,12 @@ class Search:
     def _tell(self, trial: Any, run: PlannedRun, record: Record) -> None:
         metrics = run_folder.metrics(self.folder.run_folder(run)) or {}
         score = run_folder.numbers(metrics).get(self.sweep.score)
-        if record.state == records.DONE and score is not None:
+        if record.state == records.PRUNED:
+            self.study.tell(trial, state=self._states.PRUNED)
+        elif record.state == records.DONE and score is not None:
             self.study.tell(trial, score)
         else:
-            pruned = record.state == records.PRUNED
-            self.study.tell(trial, state=self._states.PRUNED if pruned else self._states.FAIL)
+            self.study.tell(trial, state=self._states.FAIL)
 
 
 def points(folder: SweepFolder, sweep: Specification) -> list[PlannedRun]:

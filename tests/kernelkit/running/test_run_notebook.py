@@ -21,7 +21,6 @@ from kernelkit.errors import (
     StorageError,
 )
 from kernelkit.notebooks import document
-from kernelkit.reports import notebook_html
 from kernelkit.run_folders import history
 from kernelkit.running import resources
 from kernelkit.running import run_notebook as run_notebook_module

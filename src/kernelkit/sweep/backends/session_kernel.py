@@ -47,8 +47,8 @@ run_in_session(json.loads(SWEEP), time_limit, accelerator)"""
 class SessionKernel:
     """The notebook that runs a sweep in a session, with its metadata.
 
-    `runs` are those to make, or for a search one that it may propose. `suffix` is the end of its title,
-    which distinguishes it from the sweep's kernels on other machines.
+    `runs` are those to make, or for a search one that it may propose. `suffix` is the end of its
+    title, which distinguishes it from the sweep's kernels on other machines.
     """
 
     progress: SweepProgress
