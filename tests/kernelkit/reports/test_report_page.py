@@ -6,6 +6,7 @@ import re
 
 import nbformat
 import pytest
+from pages import data_of
 
 from kernelkit.reports import report_page, shell
 from kernelkit.run_folders import kit_folder
@@ -55,10 +56,6 @@ def folder(tmp_path):
         "phase,loss,val_loss,val_f1\nhead,2,2,0.5\nhead,1,1.5,0.75\ntune,1,1.7,0.7\n"
     )
     return run
-
-
-def data_of(page):
-    return json.loads(re.search(r'id="data">(.*?)</script>', page, re.DOTALL)[1])
 
 
 def test_the_first_screen(notebook, folder):

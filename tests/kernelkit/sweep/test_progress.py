@@ -2,19 +2,15 @@
 
 import io
 import json
-import re
 
 import pytest
+from pages import data_of
 
 from kernelkit.run_folders import active
 from kernelkit.sweep import records, specification
 from kernelkit.sweep.options import SweepOptions
 from kernelkit.sweep.progress import SweepProgress
 from kernelkit.sweep.records import Record, SweepFolder
-
-
-def data_of(text):
-    return json.loads(re.search(r'id="data">(.*?)</script>', text, re.DOTALL)[1])
 
 
 @pytest.fixture
