@@ -8,6 +8,7 @@ import nbformat
 import pytest
 from pages import data_of
 
+from kernelkit import files
 from kernelkit.reports import report_page, shell
 from kernelkit.run_folders import kit_folder
 from kernelkit.shown import Section, Shown
@@ -28,6 +29,12 @@ METRICS = {
     "versions": {"python": "3.12"},
     "git": {"sha": "0" * 40, "dirty": True},
 }
+
+
+def note(folder, name, content):
+    """Write one of the kit's own files of a run."""
+    text = content if isinstance(content, str) else json.dumps(content)
+    files.write_text(kit_folder.path(folder, name), text)
 
 
 @pytest.fixture
@@ -58,8 +65,18 @@ def folder(tmp_path):
     return run
 
 
-def test_the_first_screen(notebook, folder):
-    page = report_page.render(notebook, METRICS, SHOWN, folder, 1.7955e9, {})
+@pytest.fixture
+def render(notebook, folder):
+    """Render the run, or another one."""
+
+    def render(metrics=METRICS, shown=SHOWN, place=folder):
+        return report_page.render(notebook, metrics, shown, place, 1.7955e9, {})
+
+    return render
+
+
+def test_the_first_screen(render):
+    page = render()
     assert "<h1>02_train-1122-031200</h1>" in page
     assert "Train it" in page
     assert "flowers (520 val) · v5e TPU × 8" in page
@@ -80,8 +97,8 @@ def test_the_first_screen(notebook, folder):
     assert "<details open>" not in page
 
 
-def test_learning_curves_say_their_best_and_where_a_phase_begins(notebook, folder):
-    curves = data_of(report_page.render(notebook, METRICS, SHOWN, folder, 0.0, {}))["curves"]
+def test_learning_curves_say_their_best_and_where_a_phase_begins(render):
+    curves = data_of(render())["curves"]
     assert [curve["label"] for curve in curves] == [
         "F1: highest 0.7500, epoch 2",
         "loss: lowest 1.5000, epoch 2",
@@ -105,40 +122,37 @@ def test_a_run_of_a_sweep_has_the_sweeps_name_for_it_and_leads_back(notebook, fo
 
 
 @pytest.mark.parametrize("rehearsal", [False, True])
-def test_links_lead_to_where_a_push_comes_from(notebook, folder, rehearsal):
-    kit_folder.path(folder, "").mkdir()
+def test_links_lead_to_where_a_push_comes_from(render, folder, rehearsal):
     push = {"kernel": "me/blossom", "version": 3, "rehearsal": rehearsal}
-    kit_folder.path(folder, kit_folder.MARKER).write_text(json.dumps(push))
-    kit_folder.path(folder, kit_folder.LOG_TEXT).write_text("epoch 1")
-    head = report_page.render(notebook, METRICS, SHOWN, folder, 0.0, {}).partition("<main")[0]
+    note(folder, kit_folder.MARKER, push)
+    note(folder, kit_folder.LOG_TEXT, "epoch 1")
+    head = render().partition("<main")[0]
     address = "https://www.kaggle.com/code/me/blossom"
     assert (f'<a href="{address}">me/blossom version 3 on Kaggle</a>' in head) is not rehearsal
     assert "commit 000000000000 with changes" in head
     assert '<a href=".kernelkit/log.txt">' in head
 
 
-def test_a_run_at_home_shows_the_command_that_repeats_it(notebook, folder, tmp_path):
+def test_a_run_at_home_shows_the_command_that_repeats_it(render, folder, tmp_path):
     (tmp_path / "pyproject.toml").touch()
-    kit_folder.path(folder, "").mkdir()
     run = {"notebook": str(tmp_path / "notebooks" / "02_train.py"), "parameters": {}}
-    kit_folder.path(folder, kit_folder.STATE).write_text(json.dumps(run))
-    head = report_page.render(notebook, {}, SHOWN, folder, 0.0, {}).partition("<main")[0]
+    note(folder, kit_folder.STATE, run)
+    head = render().partition("<main")[0]
     assert "kernelkit run notebooks/02_train.py -p model=b -p dropout=0.5" in head
 
 
-def test_a_run_is_compared_with_the_last_one_of_its_notebook(notebook, folder):
+def test_a_run_is_compared_with_the_last_one_of_its_notebook(render, folder):
     runs = [("now", "a", 0.5), ("other", "b", 0.1), ("last", "a", 0.3), ("first", "a", 0.2)]
     for age, (name, book, dropout) in enumerate(runs):
         run = folder.parent / name
-        kit_folder.path(run, "").mkdir(parents=True)
         state = {"notebook": f"/{book}.py", "parameters": {"dropout": dropout, "output": name}}
-        kit_folder.path(run, kit_folder.STATE).write_text(json.dumps(state))
+        note(run, kit_folder.STATE, state)
         (run / "metrics.json").write_text(json.dumps({"f1": dropout, "accuracy": 0.5}))
         (run / "f.csv").write_text(f"class,F1\nrose,{dropout}\niris,{1.05 - dropout / 2}\nfern,1\n")
         os.utime(run / "metrics.json", (10**9 - age, 10**9 - age))
 
     def tables_in(name):
-        page = report_page.render(notebook, METRICS, SHOWN, folder.parent / name, 0.0, {})
+        page = render(place=folder.parent / name)
         since = page.partition('<section id="since">')[2].partition("</section>")[0]
         return " ".join(re.sub("<.*?>", " ", since).partition(": ")[2].split())
 
@@ -150,18 +164,17 @@ def test_a_run_is_compared_with_the_last_one_of_its_notebook(notebook, folder):
     assert not tables_in("first")
 
 
-def test_what_a_run_says_of_a_file_stands_above_it(notebook, folder):
+def test_what_a_run_says_of_a_file_stands_above_it(render, folder):
     (folder / "f.txt").write_text("One class is <b>weak</b>.\n")
-    shown = Shown(sections=(Section("Scores", "f.csv"),))
-    page = report_page.render(notebook, METRICS, shown, folder, 0.0, {})
+    page = render(shown=Shown(sections=(Section("Scores", "f.csv"),)))
     assert "One class is &lt;b&gt;weak&lt;/b&gt;." in page
 
 
-def test_a_failed_run_has_a_banner(notebook, folder):
+def test_a_failed_run_has_a_banner(render, notebook, folder):
     output = nbformat.v4.new_output("error", ename="ValueError", evalue="<b>", traceback=["x"])
     notebook.cells[-1].outputs = [output]
     (folder / "log.txt").write_text("what it said")
-    page = report_page.render(notebook, {}, SHOWN, folder, 0.0, {})
+    page = render({})
     banner = page.partition('<p class="failure">')[2].partition("</p>")[0]
     assert "ValueError: &lt;b&gt;" in banner
     assert page.count('<a href="log.txt">') == 1
@@ -170,10 +183,11 @@ def test_a_failed_run_has_a_banner(notebook, folder):
     assert "<details open>" in page
 
 
-def test_a_notebook_without_a_run_is_open(notebook, tmp_path):
-    page = report_page.render(notebook, {}, Shown(), tmp_path, 0.0, {})
+def test_a_notebook_without_a_run_is_open(render, tmp_path):
+    page = render({}, Shown(), tmp_path)
     assert "<details open>" in page
     assert "<h1>Train it</h1>" in page
+    assert "all measures" not in page
 
 
 def test_no_text_of_a_page_becomes_markup():

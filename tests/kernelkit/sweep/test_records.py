@@ -42,20 +42,21 @@ def test_a_damaged_state_counts_as_never_begun(sweeps, run, text):
     assert folder.record(run).state == records.PENDING
 
 
-def test_a_folder_of_another_version_is_refused_and_left_alone(sweeps):
-    marker = files.write_text(sweeps.runs / records.SWEEP, '{"version": 1, "name": "tiny"}')
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        (records.SWEEP, '{"version": 1, "name": "tiny"}', "by another version of the kit"),
+        (records.SWEEP, '{"version": 2, "name": "other"}', "has the sweep 'other'"),
+        ("thesis.tex", "years of work", "has files that are not a sweep's"),
+    ],
+)
+def test_a_folder_of_something_else_is_refused_and_left_alone(sweeps, name, text, message):
+    file = files.write_text(sweeps.runs / name, text)
 
-    with pytest.raises(ParameterError, match="was written by another version of the kit"):
+    with pytest.raises(ParameterError, match=message):
         SweepFolder(sweeps.runs).claim("tiny")
-    assert marker.read_text() == '{"version": 1, "name": "tiny"}'
-
-
-def test_a_folder_of_something_else_is_refused(sweeps):
-    sweeps.runs.mkdir()
-    (sweeps.runs / "thesis.tex").write_text("years of work")
-
-    with pytest.raises(ParameterError, match="has files that are not a sweep's"):
-        SweepFolder(sweeps.runs).claim("tiny")
+    assert [*sweeps.runs.iterdir()] == [file]
+    assert file.read_text() == text
 
 
 def test_a_folder_whose_claim_was_killed_is_taken(sweeps):
@@ -64,13 +65,6 @@ def test_a_folder_whose_claim_was_killed_is_taken(sweeps):
     SweepFolder(sweeps.runs).claim("tiny")
 
     assert (sweeps.runs / records.SWEEP).is_file()
-
-
-def test_a_folder_of_another_sweep_is_refused(sweeps):
-    SweepFolder(sweeps.runs).claim("tiny")
-
-    with pytest.raises(ParameterError, match="has the sweep 'tiny'"):
-        SweepFolder(sweeps.runs).claim("other")
 
 
 def test_two_sweeps_on_one_folder_the_second_says_so_and_stops(sweeps):

@@ -72,8 +72,6 @@ def test_only_the_best_runs_keep_a_large_file(sweeps):
     sweeps.run("grid: {a: [1, 3, 2]}\nkeep_best: {history.csv: 2}")
     best = {row["id"] for row in sweeps.rows() if row["a"] != "1"}
     assert {path.parent.name for path in sweeps.runs.glob("*/history.csv")} == best
-    with pytest.raises(ParameterError, match="keep_best"):
-        sweeps.run("grid: {a: [1]}\nkeep_best: {history.csv: none}")
 
 
 @pytest.mark.long
@@ -104,9 +102,9 @@ def test_runs_that_hang_or_eat_memory_are_stopped_with_their_kernels(sweeps):
         sweeps.run("memory: 0.5\nruns: [{does: hang}, {does: eat}, {a: 2}]", time_limit=6 / 60)
 
     assert sweeps.states() == ["timeout", "failed", "done"]
-    rows = sweeps.rows()
-    assert rows[0]["error"] == "stopped after 0.1 minutes, its time limit"
-    assert "of memory, more than its limit of 0.5 GB" in rows[1]["error"]
+    errors = [row["error"] for row in sweeps.rows()]
+    assert errors[0] == "stopped after 0.1 minutes, its time limit"
+    assert "of memory, more than its limit of 0.5 GB" in errors[1]
     assert not children()
 
 

@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from kernelkit.errors import CapacityError, ParameterError, PreflightError, RunFailedError
+from kernelkit.errors import CapacityError, PreflightError, RunFailedError
 from kernelkit.plans import packages
 from kernelkit.sweep.backends import on_kaggle, session_kernel
 from kernelkit.sweep.options import SweepOptions
@@ -23,14 +23,20 @@ METADATA = {
 }
 
 
+def describe(sweeps, settings=""):
+    """Make the folder a project whose notebook is a kernel."""
+    (sweeps.folder / "kernel-metadata.json").write_text(json.dumps(METADATA))
+    text = f"[tool.kernelkit]\npackages = []\n{settings}"
+    (sweeps.folder / "pyproject.toml").write_text(text)
+
+
 def rows(sweeps):
     return {row["a"]: row for row in sweeps.rows()}
 
 
 @pytest.mark.long
 def test_the_next_session_goes_on_with_the_last_ones_output(sweeps, monkeypatch):
-    (sweeps.folder / "kernel-metadata.json").write_text(json.dumps(METADATA))
-    (sweeps.folder / "pyproject.toml").write_text("[tool.kernelkit]\npackages = []\n")
+    describe(sweeps)
     slower = sweeps.notebook.read_text().replace("time.sleep(0.6)", "time.sleep(8)")
     sweeps.notebook.write_text(slower)
     text = "base: {does: slow}\ngrid: {a: [1, 2, 3, 4]}"
@@ -52,8 +58,7 @@ def test_the_next_session_goes_on_with_the_last_ones_output(sweeps, monkeypatch)
 
 
 def test_a_session_that_made_no_run_is_a_failure(sweeps, monkeypatch):
-    (sweeps.folder / "kernel-metadata.json").write_text(json.dumps(METADATA))
-    (sweeps.folder / "pyproject.toml").write_text("[tool.kernelkit]\npackages = []\n")
+    describe(sweeps)
     pushed = []
     monkeypatch.setattr(on_kaggle, "push_kernel", lambda **options: pushed.append(options))
     with pytest.raises(RunFailedError, match="the session made no run"):
@@ -62,9 +67,7 @@ def test_a_session_that_made_no_run_is_a_failure(sweeps, monkeypatch):
 
 
 def test_a_dry_run_checks_what_each_run_needs_and_sends_nothing(sweeps):
-    (sweeps.folder / "kernel-metadata.json").write_text(json.dumps(METADATA))
-    needs = '[tool.kernelkit]\npackages = []\n[tool.kernelkit.needs]\ninternet = ["kind=y"]\n'
-    (sweeps.folder / "pyproject.toml").write_text(needs)
+    describe(sweeps, '[tool.kernelkit.needs]\ninternet = ["kind=y"]\n')
 
     sweeps.run("grid: {a: [1, 2]}", kaggle=True, local=True, dry_run=True)
     assert "nothing was sent" in sweeps.message
@@ -91,11 +94,6 @@ def test_rehearsed_runs_do_not_count_as_done_on_kaggle(sweeps, monkeypatch):
     assert folders == ["rehearsal-tiny", "kaggle-tiny", "rehearsal-tiny"]
 
 
-def test_a_rehearsal_of_nothing_is_refused(sweeps):
-    with pytest.raises(ParameterError, match="--local rehearses --kaggle"):
-        sweeps.run("grid: {a: [1]}", local=True)
-
-
 def test_the_bundle_of_a_sweep_holds_no_client(sweeps):
     describe(sweeps)
     project = session_kernel.carrying(sweeps.notebook)
@@ -109,18 +107,13 @@ def test_the_bundle_of_a_sweep_holds_no_client(sweeps):
 
 
 def test_a_notebook_that_is_not_python_is_not_pushed(sweeps):
-    (sweeps.folder / "kernel-metadata.json").write_text(json.dumps(METADATA))
+    describe(sweeps)
     sweeps.notebook.write_text(sweeps.notebook.read_text() + "\n# %%\nx = = 1\n")
     with pytest.raises(PreflightError, match=r"\[cell \d+\], line 1: invalid syntax"):
         sweeps.run("grid: {a: [1]}", kaggle=True, local=True)
 
 
 SEARCH = "search: {trials: 4, seed: 1, space: {a: {low: 0, high: 999}}}"
-
-
-def describe(sweeps, **changes):
-    (sweeps.folder / "kernel-metadata.json").write_text(json.dumps(METADATA | changes))
-    (sweeps.folder / "pyproject.toml").write_text("[tool.kernelkit]\npackages = []\n")
 
 
 def test_a_search_is_refused_where_there_is_no_optuna(sweeps):
@@ -137,19 +130,16 @@ def test_a_search_is_refused_where_there_is_no_optuna(sweeps):
 
 
 def test_a_search_takes_optuna_from_the_projects_wheels(sweeps, index):
-    describe(sweeps)
+    describe(sweeps, 'wheels = ["optuna==99.0"]\n')
     index.add("optuna", "99.0")
-    (sweeps.folder / "pyproject.toml").write_text('[tool.kernelkit]\nwheels = ["optuna==99.0"]\n')
     sweeps.run(SEARCH, kaggle=True, local=True, dry_run=True, accelerator="tpu")
     assert "optuna 99.0 for this machine's Python" in sweeps.message
 
 
 @pytest.mark.long
 def test_the_projects_wheels_are_there_in_each_run(sweeps, index):
-    describe(sweeps)
+    describe(sweeps, 'wheels = ["bloom-of-a-wheel==1.0"]\n')
     index.add("bloom-of-a-wheel")
-    pinned = '[tool.kernelkit]\nwheels = ["bloom-of-a-wheel==1.0"]\n'
-    (sweeps.folder / "pyproject.toml").write_text(pinned)
     source = sweeps.notebook.read_text().replace("import json", "import bloom_of_a_wheel, json")
     sweeps.notebook.write_text(source)
     sweeps.run("grid: {a: [1, 2]}", kaggle=True, local=True)
