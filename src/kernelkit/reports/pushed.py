@@ -32,7 +32,7 @@ def report_or_why(
     """
     try:
         notebooks = run_folder.notebooks_of_run(folder)
-        own = next((path for path in notebooks if "cells" in files.read_json(path)), None)
+        own = next((path for path in notebooks if "cells" in files.read_object(path)), None)
         page = run_folder.report_place(folder)
         return write_report(own or assemble(folder, title), page, folder, clear), ""
     except OSError:
@@ -88,7 +88,7 @@ def _showing(output: nbformat.NotebookNode) -> nbformat.NotebookNode:
 
 def _figures(folder: Path) -> Iterator[nbformat.NotebookNode]:
     """A cell for each of the run's figures: those with captions first, in the order drawn."""
-    captions = files.read_json(folder / CAPTIONS)
+    captions = files.read_object(folder / CAPTIONS)
     own = [path for path in sorted(folder.rglob("*")) if path.suffix.lower() in FIGURES]
     for path in dict.fromkeys([*(folder / name for name in captions), *own]):
         if path not in own:

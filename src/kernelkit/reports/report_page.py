@@ -57,10 +57,7 @@ def render(
     curves = _curves(history.read(folder), shown)
     parts = [part for s in shown.sections if (part := sections.filled(s, folder))]
     resources = history.read(kit_folder.path(folder), RESOURCES) or history.read(folder, RESOURCES)
-    defaults = notebook_html.declared(notebook, document.PARAMETERS_TAG)
-    values = defaults | notebook_html.declared(notebook, document.INJECTED_TAG)
-    values.pop(naming.OUTPUT, None)
-    changed = {n: v for n, v in values.items() if n in defaults and v != defaults[n]}
+    changed, same = _settings(notebook)
     title, failure = notebook_html.title(notebook), notebook_html.failure(notebook)
     name = naming.run_name(folder)[0] if run_folder.is_run(folder) else title or "Report"
     date = time.strftime("%d %B %Y, %H:%M", time.localtime(ended))
@@ -75,9 +72,9 @@ def render(
         since=_since_last(folder, shown),
         curves=curves,
         resources=resources,
-        everything=bool(values or metrics),
+        everything=bool(changed or same or metrics),
         changed=_texts(changed),
-        same=_texts({n: v for n, v in values.items() if n not in changed}),
+        same=_texts(same),
         tables={
             "Measures": list(shown.texts(metrics).values()),
             "Machine": _texts(run_folder.part(metrics, "device")),
@@ -93,6 +90,15 @@ def render(
         "resources": {name: history.numbers(texts) for name, texts in resources.items()},
     }
     return shell.page(name, body, (shell.CHART, SCRIPT), data, back)
+
+
+def _settings(notebook: nbformat.NotebookNode) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The parameters that differ from the notebook's defaults, and the others."""
+    defaults = notebook_html.declared(notebook, document.PARAMETERS_TAG)
+    same = defaults | notebook_html.declared(notebook, document.INJECTED_TAG)
+    same.pop(naming.OUTPUT, None)
+    changed = {n: v for n, v in same.items() if n in defaults and v != defaults[n]}
+    return changed, {name: value for name, value in same.items() if name not in changed}
 
 
 def _cards(metrics: Mapping[str, Any], shown: Shown, folder: Path) -> list[tuple[str, str]]:

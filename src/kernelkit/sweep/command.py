@@ -78,6 +78,8 @@ def _check(options: SweepOptions) -> None:
 def _check_rules(specification: Specification) -> None:
     """Raise `ParameterError` if the project's own rules refuse the parameters of a run."""
     here = project.find_project(specification.notebook)
+    if not here.check:
+        return
     runs = [run.values for run in specification.runs]
     answers = rules.problems(here, specification.notebook, runs)
     if lines := list(dict.fromkeys(line for answer in answers for line in answer)):

@@ -149,11 +149,13 @@ def _with_kaggle_block(content: Values, block: Values) -> Values:
     The names in `base` and `grid` are replaced individually (null removes a name), every other key
     as a whole. A name in the block's base is no axis, unless the block's grid has it.
     """
-    base, axes = block.get("base") or {}, block.get("grid") or {}
-    grid = _without(content.get("grid"), base) | axes
+    base, search = block.get("base") or {}, content.get("search")
+    grid = _without(content.get("grid"), base) | (block.get("grid") or {})
     merged = {"base": {**(content.get("base") or {}), **base}, "grid": grid}
     for key, values in merged.items():
         merged[key] = {name: value for name, value in values.items() if value is not None}
+    if search:
+        content["search"] = {**search, "space": _without(search.get("space"), base)}
     return {**content, **block, **merged}
 
 

@@ -38,10 +38,13 @@ def test_a_rule_of_exclude_follows_what_an_axis_became(sweeps):
 def test_a_search_loses_what_is_fixed(sweeps):
     text = "search: {trials: 3, space: {a: {low: 1, high: 9}, kind: [x, y]}}"
 
-    sweep = specification.read(sweeps.write(text), ["kind=y"])
+    block = "\nkaggle: {base: {kind: y}}"
+    of_option = specification.read(sweeps.write(text), ["kind=y"])
+    of_block = specification.read(sweeps.write(text + block), kaggle=True)
 
-    assert sweep.search["space"] == {"a": {"low": 1, "high": 9}}
-    assert sweep.base == {"kind": "y"}
+    for sweep in (of_option, of_block):
+        assert sweep.search["space"] == {"a": {"low": 1, "high": 9}}
+        assert sweep.base == {"kind": "y"}
 
 
 def test_the_block_for_kaggle_stands_over_the_rest(sweeps):

@@ -2,6 +2,7 @@
 
 import shutil
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -15,14 +16,14 @@ from kernelkit.plans.plan import ACCELERATOR
 from kernelkit.pushes.command import push_kernel
 from kernelkit.run_folders import claims
 from kernelkit.sweep import search
-from kernelkit.sweep.backends import in_session
-from kernelkit.sweep.backends.session_kernel import SessionKernel, carrying
+from kernelkit.sweep.backends import in_session, session_kernel
 from kernelkit.sweep.progress import SweepProgress
 from kernelkit.sweep.records import SweepFolder
 from kernelkit.sweep.search import STORAGE
 from kernelkit.sweep.specification import PlannedRun, Specification
 
 OPTUNA = "optuna"
+TITLE_LENGTH = 50  # Kaggle's longest
 SPARE_SHARE, SPARE_MINUTES = 0.1, 5.0  # of a session, reserved for saving at its end
 
 
@@ -41,7 +42,7 @@ def run_on_kaggle(progress: SweepProgress) -> None:
     runs = progress.remaining
     if sweep.search:
         runs = [search.any_point(sweep)]
-        _check_search(sweep, _kind(runs[0], base))
+        _check_search(sweep, _on(runs[0], base))
         progress.runs[:] = search.points(folder, sweep)
         unfinished = folder.remaining(progress.runs, options.retry_failed)
         progress.take_up_search(len(progress.runs) - len(unfinished))
@@ -49,38 +50,42 @@ def run_on_kaggle(progress: SweepProgress) -> None:
             return
     of_machine: dict[str, list[PlannedRun]] = {}
     for run in runs:
-        of_machine.setdefault(_kind(run, base), []).append(run)
-    several = len({_kind(run, base) for run in progress.runs}) > 1
+        of_machine.setdefault(_on(run, base).machine.kind, []).append(run)
+    several = len({_on(run, base).machine.kind for run in progress.runs}) > 1
     failure: KernelkitError | None = None
     for number, (kind, own) in enumerate(of_machine.items(), 1):
-        machine = base if kind == base.machine.kind else base.on(machines.named(kind))
-        suffix = f" on {kind.upper()}" if several else ""
         try:
-            _session(SessionKernel(progress, own, machine, suffix))
+            _session(progress, own, _on(own[0], base), several)
         except KernelkitError as error:
             failure = failure or error
             if number < len(of_machine):
-                message = f"the session{suffix} failed, the next one begins: {error}"
+                message = f"the session on {kind.upper()} failed, the next one begins: {error}"
                 click.echo(message, file=progress.stream)
     if failure:
         raise failure
 
 
-def _kind(run: PlannedRun, base: Metadata) -> str:
-    """The machine that a run requests, or else the one in the metadata."""
+def _on(run: PlannedRun, base: Metadata) -> Metadata:
+    """The metadata with the machine that a run requests, if it requests one."""
     kind = str(run.values.get(ACCELERATOR))
-    return kind if kind in machines.LIMITS else base.machine.kind
+    other = kind in machines.LIMITS and kind != base.machine.kind
+    return base.on(machines.named(kind)) if other else base
 
 
-def _session(kernel: SessionKernel) -> None:
-    """Push one session, wait, and download its runs.
+def _session(
+    progress: SweepProgress, runs: Sequence[PlannedRun], base: Metadata, several: bool
+) -> None:
+    """Push one session for these runs, or for a search; wait, and download its runs.
 
-    Raises `RunFailedError` for a session that ended without making a run.
+    `several`: whether the sweep has sessions on other machines, too. Raises `RunFailedError` for a
+    session that ended without making a run.
     """
-    progress, kind = kernel.progress, kernel.base.machine.kind
-    options, notebook = progress.options, progress.specification.notebook
+    sweep, options, kind = progress.specification, progress.options, base.machine.kind
     place = progress.folder.path / ("rehearsal" if options.local else "kaggle")
-    place = place / kind if kernel.suffix else place
+    place = place / kind if several else place
+    suffix = f" on {kind.upper()}" if several else ""
+    title = f"Sweep {sweep.name.replace('_', ' ')}"[: TITLE_LENGTH - len(suffix)].strip() + suffix
+    content = session_kernel.carried(progress, runs)
     sessions = list(place.glob("session-*"))
     home = place / f"session-{len(sessions) + 1}"
     minutes = options.timeout or 60 * machines.LIMITS[kind].hours_per_session
@@ -89,34 +94,35 @@ def _session(kernel: SessionKernel) -> None:
         try:
             push_kernel(
                 parameters={"time_limit": round(minutes - spare, 4)},
-                metadata=kernel.write(Path(scratch) if options.dry_run else place),
+                metadata=session_kernel.write(
+                    content, base, title, Path(scratch) if options.dry_run else place
+                ),
                 timeout=options.timeout,
                 output=home,
                 local=options.local,
                 stream=options.stream,
-                project=carrying(notebook),
-                starts=[run.values for run in kernel.runs],
+                project=session_kernel.carrying(sweep.notebook),
+                starts=[run.values for run in runs],
                 stays=[f"{in_session.FOLDER}/{in_session.KEPT}/*"],  # only useful in sessions
                 continues=not options.force and any(map(claims.was_pushed, sessions)),
                 dry_run=options.dry_run,
                 force=options.force,  # otherwise it is refused as identical to the previous session
             )
         finally:
-            moved = _bring_home(kernel, home / in_session.FOLDER)
+            moved = _bring_home(progress, runs, home / in_session.FOLDER)
     if not (moved or options.dry_run):
         raise RunFailedError(
             "the session made no run: its log says why; --timeout gives it more time"
         )
 
 
-def _bring_home(kernel: SessionKernel, output: Path) -> list[str]:
-    """Move the runs with results from a session's output, and for a search its trials.
+def _bring_home(progress: SweepProgress, runs: Sequence[PlannedRun], output: Path) -> list[str]:
+    """Move these runs from a session's output, or for a search all runs and its trials.
 
-    Returns their ids.
+    Returns the ids of those that had results.
     """
-    progress = kernel.progress
     sweep, folder = progress.specification, progress.folder
-    ids = None if sweep.search else [run.id for run in kernel.runs]
+    ids = None if sweep.search else [run.id for run in runs]
     moved = folder.take_over(SweepFolder(output), ids)
     if sweep.search:
         progress.runs[:] = search.points(folder, sweep)
@@ -130,8 +136,9 @@ def _bring_home(kernel: SessionKernel, output: Path) -> list[str]:
     return moved
 
 
-def _check_search(sweep: Specification, kind: str) -> None:
+def _check_search(sweep: Specification, base: Metadata) -> None:
     """Raise `PreflightError` if neither the machine's image nor a wheel provides Optuna."""
+    kind = base.machine.kind
     pinned = wheels.pinned(project.find_project(sweep.notebook))
     if OPTUNA not in pinned and OPTUNA not in machines.MODULES[kind]:
         raise PreflightError(

@@ -1,8 +1,8 @@
 """The kernel for a sweep: its notebook, its metadata, and the bundled packages."""
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +12,12 @@ from slugify import slugify
 from kernelkit import files, project
 from kernelkit.checks import contents, preflight
 from kernelkit.notebooks import document
-from kernelkit.plans import metadata as kernel_metadata
+from kernelkit.plans import metadata
+from kernelkit.plans.metadata import Metadata
 from kernelkit.project import Project
 from kernelkit.sweep.progress import SweepProgress
 from kernelkit.sweep.specification import PlannedRun
 
-TITLE_LENGTH = 50  # Kaggle's longest
 # The rest of the specification is read from the notebook in the session, or not needed.
 CARRIED = (
     "name",
@@ -43,57 +43,43 @@ from kernelkit.sweep.backends.in_session import run_in_session
 run_in_session(json.loads(SWEEP), time_limit, accelerator)"""
 
 
-@dataclass(frozen=True)
-class SessionKernel:
-    """The notebook that runs a sweep in a session, with its metadata.
+def carried(progress: SweepProgress, runs: Sequence[PlannedRun]) -> dict[str, Any]:
+    """The part of the sweep that a session for these runs receives; for a search, without them."""
+    sweep, options = progress.specification, progress.options
+    source = document.strip(document.read(sweep.notebook))
+    _check(sweep.notebook, source)
+    return {
+        "notebook": nbformat.writes(source),
+        "sweep": {name: getattr(sweep, name) for name in CARRIED},
+        "runs": [] if sweep.search else [run.overrides for run in runs],
+        "retry_failed": options.retry_failed,
+        "report": options.report,
+        "shown": project.shown(sweep.notebook).as_json(),
+    }
 
-    `runs` are those to make, or for a search one that it may propose. `suffix` is the end of its
-    title, which distinguishes it from the sweep's kernels on other machines.
+
+def write(content: Mapping[str, Any], base: Metadata, title: str, place: Path) -> Path:
+    """Write the notebook that makes the runs of `carried`, and its metadata, into a folder.
+
+    Returns the metadata's path.
     """
-
-    progress: SweepProgress
-    runs: Sequence[PlannedRun]
-    base: kernel_metadata.Metadata
-    suffix: str = ""
-
-    @property
-    def carried(self) -> dict[str, Any]:
-        """The part of the sweep that the session receives."""
-        sweep = self.progress.specification
-        source = document.strip(document.read(sweep.notebook))
-        _check(sweep.notebook, source)
-        return {
-            "notebook": nbformat.writes(source),
-            "sweep": {name: getattr(sweep, name) for name in CARRIED},
-            "runs": [] if sweep.search else [run.overrides for run in self.runs],
-            "retry_failed": self.progress.options.retry_failed,
-            "report": self.progress.options.report,
-            "shown": project.shown(sweep.notebook).as_json(),
-        }
-
-    def write(self, place: Path) -> Path:
-        """Write both files into a folder; returns the metadata's path."""
-        sweep = self.progress.specification
-        text = document.literal(json.dumps(self.carried, indent=1, sort_keys=True))
-        notebook = nbformat.v4.new_notebook(metadata={"kernelspec": dict(document.KERNELSPEC)})
-        tags = {"tags": [document.PARAMETERS_TAG]}
-        notebook.cells = [
-            nbformat.v4.new_code_cell(_PARAMETERS, id="parameters", metadata=tags),
-            nbformat.v4.new_code_cell(f"SWEEP = {text}", id="sweep"),
-            nbformat.v4.new_code_cell(RUN, id="run"),
-        ]
-        title = f"Sweep {sweep.name.replace('_', ' ')}"[: TITLE_LENGTH - len(self.suffix)].strip()
-        title += self.suffix
-        slug = slugify(title)
-        values = {
-            **self.base.values,
-            "id": f"{self.base.owner or kernel_metadata.PLACEHOLDERS[0]}/{slug}",
-            "title": title,
-            "code_file": f"{slug}.ipynb",
-        }
-        files.write_text(place / f"{slug}.ipynb", nbformat.writes(notebook) + "\n")
-        text = json.dumps(values, indent=2) + "\n"
-        return files.write_text(place / kernel_metadata.FILE_NAME, text)
+    text = document.literal(json.dumps(content, indent=1, sort_keys=True))
+    notebook = nbformat.v4.new_notebook(metadata={"kernelspec": dict(document.KERNELSPEC)})
+    tags = {"tags": [document.PARAMETERS_TAG]}
+    notebook.cells = [
+        nbformat.v4.new_code_cell(_PARAMETERS, id="parameters", metadata=tags),
+        nbformat.v4.new_code_cell(f"SWEEP = {text}", id="sweep"),
+        nbformat.v4.new_code_cell(RUN, id="run"),
+    ]
+    slug = slugify(title)
+    values = {
+        **base.values,
+        "id": f"{base.owner or metadata.PLACEHOLDERS[0]}/{slug}",
+        "title": title,
+        "code_file": f"{slug}.ipynb",
+    }
+    files.write_text(place / f"{slug}.ipynb", nbformat.writes(notebook) + "\n")
+    return files.write_text(place / metadata.FILE_NAME, json.dumps(values, indent=2) + "\n")
 
 
 def _check(notebook: Path, source: nbformat.NotebookNode) -> None:
