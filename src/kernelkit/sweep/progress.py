@@ -103,6 +103,8 @@ class SweepProgress:
         elif measures := sorted({name for run in page.runs for name in run.metrics}):
             listed = ", ".join(measures)
             lines.append(f"no run has the score {page.shown.score!r}; the measures are: {listed}")
+        elif states[records.DONE]:
+            lines.append("no run left a metrics.json in its folder: the parameter output names it")
         click.echo("\n".join([*lines, str(self.folder.path / "index.html")]), file=self.stream)
         failed = [run for run in page.runs if run.state in records.ENDED_BADLY]
         if failed:

@@ -18,6 +18,12 @@ from kernelkit.sweep import records
 from kernelkit.sweep.workers import engine, launchers
 
 
+def test_a_sweep_whose_runs_leave_no_metrics_says_where_they_belong(sweeps):
+    sweeps.notebook.write_text('# %% tags=["parameters"]\na = 1  # >= 0: a number\n')
+    sweeps.run("grid: {a: [1]}")
+    assert "1 of 1 runs done\nno run left a metrics.json in its folder" in sweeps.message
+
+
 @pytest.mark.long
 def test_a_sweep_leaves_a_table_and_skips_what_is_done(sweeps):
     sweeps.run("grid: {a: [1, 2], kind: [x, y]}\nseeds: 2", report=True)
