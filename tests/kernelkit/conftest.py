@@ -103,6 +103,10 @@ class Repository:
         notebook = {"cells": list(cells), "metadata": spec | metadata}
         self.notebook.write_text(json.dumps(notebook | {"nbformat": 4, "nbformat_minor": 5}))
 
+    def sources(self, *sources):
+        """Write the notebook anew, with these code cells."""
+        self.cells(*map(code, sources))
+
     def describe(self, **changes):
         """Write the metadata anew with these changes; None takes a key out."""
         self.values |= changes

@@ -12,9 +12,12 @@ from kernelkit.plans import plan
 from kernelkit.workspace.context import PushContext
 
 
-def findings(repository, *parameters, accelerator=None, timeout=None):
-    planned = plan.make(None, parameters, repository.metadata, accelerator, timeout)
-    return tuple(preflight.run_checks(planned))
+def planned(repository, *parameters, accelerator=None, timeout=None, starts=()):
+    return plan.make(None, parameters, repository.metadata, accelerator, timeout, None, starts)
+
+
+def findings(repository, *parameters, **options):
+    return tuple(preflight.run_checks(planned(repository, *parameters, **options)))
 
 
 def errors_of(repository, *parameters, **options):
@@ -27,12 +30,6 @@ def warnings_of(repository, *parameters, **options):
 
 def test_a_sound_kernel_passes_without_a_word(repository):
     assert findings(repository) == ()
-
-
-def test_a_key_of_another_tool_is_a_warning(repository):
-    repository.describe(qwertz=1)
-    assert findings(repository)[0].text == "Kaggle ignores the unknown key 'qwertz'"
-    assert not errors_of(repository)
 
 
 @pytest.mark.parametrize(
@@ -71,6 +68,7 @@ def test_a_trap_is_an_error(repository, changes, message):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
+        ({"qwertz": 1}, "Kaggle ignores the unknown key 'qwertz'"),
         ({"is_private": False}, "will be public"),
         ({"dataset_sources": [""]}, "dataset_sources contains '', which names nothing"),
         ({"machine_shape": "TpuV6E8"}, "listed for some accounts only"),
@@ -96,7 +94,7 @@ def test_a_doubt_is_a_warning(repository, changes, message):
 def test_sources_are_sent_once_and_in_the_form_that_kaggle_accepts(repository, kind, written, sent):
     repository.describe(**{f"{kind}_sources": written})
     assert findings(repository) == ()
-    request = plan.make(None, (), repository.metadata, None, None).save_fields
+    request = planned(repository).save_fields
     assert request[f"{kind}_data_sources"] == sent
 
 
@@ -118,10 +116,8 @@ def test_sources_are_sent_once_and_in_the_form_that_kaggle_accepts(repository, k
         ("# !pip install some-thing", ""),
     ],
 )
-def test_a_cell_that_downloads_without_internet_is_a_warning(
-    repository, notebook_code, source, shown
-):
-    repository.cells(notebook_code(source))
+def test_a_cell_that_downloads_without_internet_is_a_warning(repository, source, shown):
+    repository.sources(source)
     warned = [text for text in warnings_of(repository) if "the internet is off" in text]
     assert len(warned) == bool(shown), warned
     assert all(f"[cell 1] runs `{shown}" in text for text in warned)
@@ -142,17 +138,17 @@ def test_a_cell_that_downloads_without_internet_is_a_warning(
         "import sys\nsys.path.append('/kaggle/input/x')\nimport timm_something",
     ],
 )
-def test_a_module_that_a_notebook_brings_itself_is_not_missing(repository, notebook_code, source):
-    repository.cells(notebook_code(source))
+def test_a_module_that_a_notebook_brings_itself_is_not_missing(repository, source):
+    repository.sources(source)
     assert not any("does not have" in text for text in warnings_of(repository))
-    repository.cells(notebook_code("import timm_something\nimport numpy"))
+    repository.sources("import timm_something\nimport numpy")
     assert any("does not have timm_something" in text for text in warnings_of(repository))
 
 
 def test_modules_written_by_a_cell_or_of_a_code_competition_are_not_missing(
     repository, notebook_code
 ):
-    repository.cells(notebook_code("import kaggle_evaluation.core"))
+    repository.sources("import kaggle_evaluation.core")
     assert "kaggle_evaluation" in warnings_of(repository)[0]
     repository.describe(competition_sources=["garden"])
     assert warnings_of(repository) == []
@@ -168,9 +164,9 @@ def test_the_metadata_that_kaggle_kernels_init_writes_is_read_as_its_client_read
         is_private="true",
         machine_shape="",
     )
-    planned = plan.make(None, (), repository.metadata, None, None)
-    assert preflight.run_checks(planned) == []
-    told = {name: planned.save_fields[name] for name in ("enable_gpu", "enable_tpu", "is_private")}
+    assert findings(repository) == ()
+    request = planned(repository).save_fields
+    told = {name: request[name] for name in ("enable_gpu", "enable_tpu", "is_private")}
     assert told == {"enable_gpu": False, "enable_tpu": False, "is_private": True}
 
 
@@ -189,23 +185,24 @@ def test_a_machine_that_is_not_listed_is_pushed_where_the_check_is_overruled(
     assert "enable_tpu = True" in repository.message
 
 
-def test_tpu_means_todays_tpu(repository):
-    repository.describe(machine_shape="TpuV38")
-    planned = plan.make(None, (), repository.metadata, "tpu", None)
-    assert planned.save_fields["machine_shape"] == "TpuV5E8"
-    assert planned.save_fields["enable_tpu"]
-    assert not [f for f in preflight.run_checks(planned) if f.level == "error"]
-
-
-def test_cpu_asks_for_no_shape(repository):
-    request = plan.make(None, (), repository.metadata, "cpu", None).save_fields
-    assert "machine_shape" not in request
-    assert not request["enable_tpu"]
-
-
-def test_a_pinned_image_never_reaches_a_tpu(repository):
-    repository.describe(docker_image="gcr.io/x")
-    assert "docker_image" not in plan.make(None, (), repository.metadata, None, None).save_fields
+@pytest.mark.parametrize(
+    ("changes", "accelerator", "sent"),
+    [
+        ({"machine_shape": "TpuV38"}, "tpu", {"machine_shape": "TpuV5E8", "enable_tpu": True}),
+        ({}, "cpu", {"machine_shape": None, "enable_tpu": False}),
+        ({"docker_image": "gcr.io/x"}, None, {"docker_image": None}),  # it would start a CPU
+        (  # as `kaggle kernels pull` writes it
+            {"machine_shape": "None", "enable_tpu": False, "enable_gpu": True},
+            None,
+            {"machine_shape": "NvidiaTeslaT4"},
+        ),
+    ],
+)
+def test_a_push_asks_for_the_machine_that_is_meant(repository, changes, accelerator, sent):
+    repository.describe(**changes)
+    request = planned(repository, accelerator=accelerator).save_fields
+    assert {name: request.get(name) for name in sent} == sent
+    assert accelerator != "tpu" or not errors_of(repository, accelerator=accelerator)
 
 
 @pytest.mark.parametrize(("kind", "minutes"), [("tpu", 541), ("gpu", 721), ("cpu", 721)])
@@ -238,25 +235,20 @@ NEEDS = (
 )
 
 
-def of_runs(repository, *starts):
-    planned = plan.make(None, (), repository.metadata, None, None, None, starts)
-    return [f"{finding.level}: {finding.text}" for finding in preflight.run_checks(planned)]
-
-
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        (7, "error: files=7 needs the internet"),
-        (6, "error: files=6 downloads data that is not attached"),
-        (8, "error: files=8 reads the competition's files"),
-        (9, "error: files=9 works only locally"),
+        (7, "files=7 needs the internet"),
+        (6, "files=6 downloads data that is not attached"),
+        (8, "files=8 reads the competition's files"),
+        (9, "files=9 works only locally"),
     ],
 )
 def test_the_needs_of_each_run_that_a_notebook_starts_are_checked(repository, value, message):
     (repository.root / "pyproject.toml").write_text(NEEDS)
 
-    assert of_runs(repository, {"files": 1}, {"files": 2}) == []
-    (found,) = of_runs(repository, {"files": 1}, {"files": value})
+    assert findings(repository, starts=[{"files": 1}, {"files": 2}]) == ()
+    (found,) = errors_of(repository, starts=[{"files": 1}, {"files": value}])
     assert found.startswith(message)
 
 
@@ -311,11 +303,11 @@ def test_r_is_refused_by_what_the_file_is(
         findings(repository)
 
 
-def test_a_file_that_code_reads_beside_the_notebook_is_named(repository, notebook_code):
+def test_a_file_that_code_reads_beside_the_notebook_is_named(repository):
     (repository.notebook.parent / "train.csv").touch()
     (repository.notebook.parent / "log.txt").touch()
     code = "read_csv('train.csv', sep=';')\nopen('log.txt', 'w')\nload('absent.csv')"
-    repository.cells(notebook_code(code))
+    repository.sources(code)
     (text,) = warnings_of(repository)
     assert text.startswith("notebooks/train.ipynb[cell 1] reads train.csv, which stays here:")
 
@@ -327,9 +319,9 @@ def test_a_file_that_code_reads_beside_the_notebook_is_named(repository, noteboo
         "read_csv('train.csv')\nread_csv('/kaggle/input/competitions/leaves/train.csv')",
     ],
 )
-def test_a_file_that_code_writes_or_finds_on_kaggle_is_no_trap(repository, notebook_code, code):
+def test_a_file_that_code_writes_or_finds_on_kaggle_is_no_trap(repository, code):
     (repository.notebook.parent / "train.csv").touch()
-    repository.cells(notebook_code(code))
+    repository.sources(code)
     assert not warnings_of(repository)
 
 
@@ -349,9 +341,9 @@ SOURCES = {
         ("/kaggle/input/oak/keras/base/1", "models/anna/oak"),
     ],
 )
-def test_an_input_at_its_older_place_is_named(repository, notebook_code, path, today):
+def test_an_input_at_its_older_place_is_named(repository, path, today):
     repository.describe(**SOURCES)
-    repository.cells(notebook_code(f"a = 1\nopen(f'{path}')"))
+    repository.sources(f"a = 1\nopen(f'{path}')")
     (text,) = warnings_of(repository)
     assert text.startswith("notebooks/train.ipynb[cell 1] reads /kaggle/input/")
     assert text.endswith(f"Kaggle mounts it at /kaggle/input/{today}")
@@ -367,15 +359,15 @@ def test_an_input_at_its_older_place_is_named(repository, notebook_code, path, t
         "root = Path('/kaggle/input') / 'competitions' or '/kaggle/input/leaves'",
     ],
 )
-def test_code_that_knows_todays_places_is_left_in_peace(repository, notebook_code, code):
+def test_code_that_knows_todays_places_is_left_in_peace(repository, code):
     repository.describe(**SOURCES)
-    repository.cells(notebook_code(code))
+    repository.sources(code)
     assert warnings_of(repository) == []
 
 
-def test_an_input_that_is_not_attached_is_named(repository, notebook_code):
+def test_an_input_that_is_not_attached_is_named(repository):
     repository.describe(**SOURCES)
-    repository.cells(notebook_code("open('/kaggle/input/another/train.csv')"))
+    repository.sources("open('/kaggle/input/another/train.csv')")
     (text,) = warnings_of(repository)
     assert "/kaggle/input/another, but no source of that name is attached" in text
 
@@ -402,20 +394,18 @@ def test_a_credential_stops_the_push_by_file_and_line(repository):
 
 
 def test_the_machine_asked_for_is_told_to_the_notebook(repository):
-    planned = plan.make(None, (), repository.metadata, "gpu", None)
-    assert planned.parameters["accelerator"] == "gpu"
+    assert planned(repository, accelerator="gpu").parameters["accelerator"] == "gpu"
     with pytest.raises(errors.ParameterError, match="contradict"):
-        plan.make(None, ["accelerator=cpu"], repository.metadata, "tpu", None)
+        planned(repository, "accelerator=cpu", accelerator="tpu")
 
 
 @pytest.mark.parametrize(("kind", "timeout", "minutes"), [("tpu", None, 540), ("cpu", 30, 30)])
 def test_the_bundle_says_how_long_the_session_lasts(repository, kind, timeout, minutes):
-    planned = plan.make(None, (), repository.metadata, kind, timeout)
-    head = json.loads(planned.bundle.text)["cells"][0]["source"]
-    assert f"'session_minutes': {minutes}" in head
+    text = planned(repository, accelerator=kind, timeout=timeout).bundle.text
+    assert f"'session_minutes': {minutes}" in text
 
 
-def test_another_notebook_takes_metadata_of_its_own(repository, notebook_code):
+def test_another_notebook_takes_metadata_of_its_own(repository):
     other = repository.notebook.with_name("other.ipynb")
     other.write_text(repository.notebook.read_text())
     with pytest.raises(errors.PreflightError, match="--metadata FILE"):
@@ -439,20 +429,18 @@ def test_a_notebooks_own_metadata_comes_before_the_default(repository):
     own.write_text(json.dumps({**repository.values, **values}))
 
     for half in (other, other.with_suffix(".py")):
-        planned = plan.make(half, (), None, None, None)
-        assert planned.metadata.path == own
-        assert planned.metadata.code_file == other
-        assert not [f for f in preflight.run_checks(planned) if f.level == "error"]
+        made = plan.make(half, (), None, None, None)
+        assert (made.metadata.path, made.metadata.code_file) == (own, other)
+        assert not [f for f in preflight.run_checks(made) if f.level == "error"]
     assert plan.make(repository.notebook, (), None, None, None).metadata.slug == "blossom-train"
 
 
 def test_a_push_may_attach_models_that_the_metadata_do_not_name(repository):
     repository.describe(model_sources=["anna/oak/keras/base/1"])
     models = ["keras/dinov2/keras/small/1", "anna/oak/keras/base/1"]
-    planned, _ = preflight.plan_and_check(
-        None, (), {"metadata": repository.metadata, "model": models}
-    )
-    assert planned.save_fields["model_data_sources"] == ["anna/oak/keras/base/1", models[0]]
+    options = {"metadata": repository.metadata, "model": models}
+    attached, _ = preflight.plan_and_check(None, (), options)
+    assert attached.save_fields["model_data_sources"] == ["anna/oak/keras/base/1", models[0]]
     options = {"metadata": repository.metadata, "model": ["keras/dinov2"]}
     _, findings = preflight.plan_and_check(None, (), options)
     assert any("'keras/dinov2' is not owner/model/framework" in each.text for each in findings)
@@ -464,15 +452,14 @@ def test_the_account_stands_in_for_placeholders_in_sources_too(repository):
         dataset_sources=["your_username/weights", "bare"],
         model_sources=["INSERT_USERNAME/m/keras/base/1"],
     )
-    planned = plan.make(None, (), repository.metadata, None, None)
-
-    request = planned.owned_by("me").save_fields
+    own = planned(repository).owned_by("me")
+    request = own.save_fields
 
     assert request["slug"] == "me/blossom-train"
     assert request["kernel_data_sources"] == ["me/blossom-sweep", "other/kernel"]
     assert request["dataset_data_sources"] == ["me/weights", "bare"]
     assert request["model_data_sources"] == ["me/m/keras/base/1"]
-    rehearsed = planned.owned_by("me").owned_by("tester", anyone=True).save_fields
+    rehearsed = own.owned_by("tester", anyone=True).save_fields
     assert rehearsed["kernel_data_sources"] == ["tester/blossom-sweep", "other/kernel"]
     assert rehearsed["dataset_data_sources"] == ["me/weights", "bare"]
 
@@ -501,13 +488,11 @@ def test_a_module_that_the_image_lacks_is_a_warning(repository, notebook_code):
         ("import vase", "it stays here: make it a package under src/"),
     ],
 )
-def test_imports_of_modules_that_stay_at_the_desk_are_named(
-    repository, notebook_code, source, message
-):
+def test_imports_of_modules_that_stay_at_the_desk_are_named(repository, source, message):
     (repository.root / "src" / "bouquet").mkdir()
     (repository.root / "src" / "bouquet" / "__init__.py").touch()
     (repository.root / "vase.py").touch()  # one beside the notebook travels
-    repository.cells(notebook_code(source))
+    repository.sources(source)
     assert message in warnings_of(repository)[0]
 
 
@@ -551,8 +536,8 @@ def test_a_cell_that_is_not_python_is_an_error(repository, notebook_code, source
         "type X[T] = list[T]",
     ],
 )
-def test_what_only_a_newer_python_reads_is_no_error(repository, notebook_code, source):
-    repository.cells(notebook_code(source))
+def test_what_only_a_newer_python_reads_is_no_error(repository, source):
+    repository.sources(source)
     assert errors_of(repository) == []
     if sys.version_info < (3, 12):
         (message,) = warnings_of(repository)
@@ -577,33 +562,26 @@ def test_what_only_a_newer_python_reads_is_no_error(repository, notebook_code, s
         "",
     ],
 )
-def test_cells_that_ipython_understands_are_no_error(repository, notebook_code, source):
-    repository.cells(notebook_code(source))
+def test_cells_that_ipython_understands_are_no_error(repository, source):
+    repository.sources(source)
     assert not errors_of(repository)
 
 
-def test_a_binary_module_beside_the_notebook_stays_here(repository, notebook_code):
+def test_a_binary_module_beside_the_notebook_stays_here(repository):
     engine = repository.notebook.parent / "engine"
     engine.mkdir()
     (engine / "__init__.py").touch()
     (engine / "engine.so").write_bytes(b"\xff\xfe\0")
-    repository.cells(notebook_code("import engine"))
+    repository.sources("import engine")
     (message,) = errors_of(repository)
     assert message.startswith("engine stays here: ")
     assert "engine.so is binary" in message
 
     repository.describe(competition_sources=["garden"])
     found = "import sys\nsys.path.insert(0, '/kaggle/input/garden')\nimport engine"
-    repository.cells(notebook_code(found))
+    repository.sources(found)
     assert errors_of(repository) == []
     assert any("engine stays here" in text for text in warnings_of(repository))
-
-
-def test_the_machine_that_kaggle_kernels_pull_calls_none_is_that_of_the_flags(repository):
-    repository.describe(machine_shape="None", enable_tpu=False, enable_gpu=True)
-    assert errors_of(repository) == []
-    planned = plan.make(None, (), repository.metadata, None, None)
-    assert planned.save_fields["machine_shape"] == "NvidiaTeslaT4"
 
 
 def test_a_carried_module_that_is_not_python_is_an_error(repository):
@@ -645,20 +623,14 @@ def test_metadata_that_is_no_object_is_named(repository, text):
         "try:\n    from kaggle_secrets import UserSecretsClient\nexcept ImportError:\n    pass",
     ],
 )
-def test_a_notebook_that_reads_secrets_is_warned_that_a_push_drops_them(
-    repository, notebook_code, source
-):
-    repository.cells(notebook_code(source))
+def test_a_notebook_that_reads_secrets_is_warned_that_a_push_drops_them(repository, source):
+    repository.sources(source)
     (warning,) = [text for text in warnings_of(repository) if "kaggle_secrets" in text]
     assert "train.ipynb" in warning
     assert "detaches the kernel's Secrets" in warning
-    repository.cells(notebook_code("print('of kaggle_secrets: nothing')"))
+    repository.sources("print('of kaggle_secrets: nothing')")
+    assert warnings_of(repository) == []
     (repository.package / "petals.py").write_text(f"{source}\n")
-    repository.cells(notebook_code("from blossom import petals"))
+    repository.sources("from blossom import petals")
     (warning,) = [text for text in warnings_of(repository) if "kaggle_secrets" in text]
     assert "blossom/petals.py" in warning
-
-
-def test_a_word_about_secrets_is_no_use_of_them(repository, notebook_code):
-    repository.cells(notebook_code("print('of kaggle_secrets: nothing')"))
-    assert warnings_of(repository) == []

@@ -188,8 +188,8 @@ def test_a_package_that_does_not_exist_ends_before_anything_is_sent(kaggle, gard
     assert "SaveKernel" not in kaggle.faults.calls
 
 
-def test_a_module_that_no_wheel_brings_is_named_with_what_to_do(kaggle, garden, notebook_code):
-    garden.cells(notebook_code("import stem_of_a_wheel, thorns_of_a_rose"))
+def test_a_module_that_no_wheel_brings_is_named_with_what_to_do(kaggle, garden):
+    garden.sources("import stem_of_a_wheel, thorns_of_a_rose")
     garden.push(dry_run=True)
     (warning,) = [line for line in garden.message.splitlines() if "does not have" in line]
     assert "thorns_of_a_rose" in warning
@@ -223,13 +223,13 @@ def test_a_rehearsal_takes_the_packages_of_kaggles_image_on_request(
     assert "xgboost" not in repository.message
 
 
-def test_the_versions_that_the_doctor_saw_are_installed(repository, index, notebook_code):
+def test_the_versions_that_the_doctor_saw_are_installed(repository, index):
     for version in ("2.1", "3.0"):
         index.add("xgboost", version)
     facts = {"facts": {"packages.cpu": '{"xgboost": "2.1"}'}}
     (repository.runs / "doctor").mkdir(parents=True)
     (repository.runs / "doctor" / "doctor.json").write_text(json.dumps(facts))
-    repository.cells(notebook_code("import xgboost\nprint('has', xgboost.VERSION)"))
+    repository.sources("import xgboost\nprint('has', xgboost.VERSION)")
     repository.describe(enable_tpu=False, machine_shape=None)
     repository.push(local=True, packages="kaggle")
     assert "has 2.1" in repository.message

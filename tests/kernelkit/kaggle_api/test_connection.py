@@ -23,8 +23,14 @@ KERNEL = Kernel("tester", "blossom-train")
 
 @pytest.fixture
 def server(tmp_path):
-    with LocalKaggle(tmp_path / "kaggle", tokens={"KGAT_token": "tokener"}) as server:
+    kaggle = LocalKaggle(tmp_path / "kaggle", tokens={"KGAT_token": "tokener"})
+    with kaggle as server, server.attach():
         yield server
+
+
+@pytest.fixture
+def token(server, monkeypatch):
+    monkeypatch.setenv("KAGGLE_API_TOKEN", "KGAT_token")
 
 
 def test_without_credentials_it_says_where_to_get_them(capfd):
@@ -45,57 +51,48 @@ def test_without_credentials_a_command_names_the_one_that_needs_none(
 
 
 def test_a_legacy_key_serves(server):
-    with server.attach():
-        found = open_connection()
-        assert found.username == "tester"
-        assert found.rehearses
-        header = base64.b64encode(f"tester:{server.key()}".encode()).decode()
-        assert found.secrets == [server.key(), header]
+    found = open_connection()
+    assert found.username == "tester"
+    assert found.rehearses
+    header = base64.b64encode(f"tester:{server.key()}".encode()).decode()
+    assert found.secrets == [server.key(), header]
 
 
-def test_a_token_is_asked_about_and_serves(server, monkeypatch):
-    with server.attach():
-        monkeypatch.setenv("KAGGLE_API_TOKEN", "KGAT_token")
-        found = open_connection()
-        assert found.username == "tokener"
-        assert Kaggle(found, ONCE).status(KERNEL, None) is None
+def test_a_token_is_asked_about_and_serves(token):
+    found = open_connection()
+    assert found.username == "tokener"
+    assert Kaggle(found, ONCE).status(KERNEL, None) is None
 
 
 def test_a_token_file_serves(server, monkeypatch, tmp_path):
-    with server.attach():
-        monkeypatch.delenv("KAGGLE_KEY")
-        monkeypatch.delenv("KAGGLE_USERNAME")
-        folder = tmp_path / "home" / ".kaggle"
-        folder.mkdir(parents=True)
-        (folder / "access_token").write_text("KGAT_token")
-        monkeypatch.setenv("HOME", str(tmp_path / "home"))
-        assert open_connection().username == "tokener"
+    monkeypatch.delenv("KAGGLE_KEY")
+    monkeypatch.delenv("KAGGLE_USERNAME")
+    folder = tmp_path / "home" / ".kaggle"
+    folder.mkdir(parents=True)
+    (folder / "access_token").write_text("KGAT_token")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    assert open_connection().username == "tokener"
 
 
-def test_a_server_that_never_answers_about_a_token_is_given_up(monkeypatch, server):
-    silent = socket.create_server(("127.0.0.1", 0))
+def test_a_server_that_never_answers_about_a_token_is_given_up(token):
     from kagglesdk import kaggle_env
 
-    with server.attach():
-        monkeypatch.setenv("KAGGLE_API_TOKEN", "KGAT_token")
+    with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"
-        # Not by monkeypatch, which would put the server's back after the end of the block.
+        # Detaching puts it back; monkeypatch would do so later, and leave the server's.
         kaggle_env._env_to_endpoint[kaggle_env.KaggleEnv.LOCAL] = url
         began = time.monotonic()
         with pytest.raises(errors.NetworkError, match="checking the credentials: no answer"):
             open_connection(Timeouts(authenticate=0.5))
         assert time.monotonic() - began < 5
-    silent.close()
 
 
 @pytest.mark.parametrize(
     "kind", [FaultKind.THROTTLED, FaultKind.HTML, FaultKind.ERROR_503, FaultKind.RESET]
 )
-def test_asking_about_a_token_is_repeated(server, monkeypatch, timing, kind):
-    with server.attach():
-        monkeypatch.setenv("KAGGLE_API_TOKEN", "KGAT_token")
-        server.faults = FaultSchedule([Fault("IntrospectToken", 1, kind)])
-        assert open_connection(timing.timeouts, timing.retries).username == "tokener"
+def test_asking_about_a_token_is_repeated(server, token, timing, kind):
+    server.faults = FaultSchedule([Fault("IntrospectToken", 1, kind)])
+    assert open_connection(timing.timeouts, timing.retries).username == "tokener"
 
 
 @pytest.mark.parametrize(
@@ -112,12 +109,11 @@ def test_asking_about_a_token_is_repeated(server, monkeypatch, timing, kind):
     ],
 )
 def test_every_misbehaviour_of_the_server_is_sorted(server, fault, kind):
-    with server.attach():
-        kaggle = Kaggle(open_connection(Timeouts(read=1.0)), ONCE)
-        server.faults = FaultSchedule([Fault("GetKernelSessionStatus", 1, fault, 2.0)])
-        began = time.monotonic()
-        with pytest.raises(Failure) as caught:
-            kaggle.status(KERNEL, 1)
+    kaggle = Kaggle(open_connection(Timeouts(read=1.0)), ONCE)
+    server.faults = FaultSchedule([Fault("GetKernelSessionStatus", 1, fault, 2.0)])
+    began = time.monotonic()
+    with pytest.raises(Failure) as caught:
+        kaggle.status(KERNEL, 1)
     assert caught.value.kind is kind
     assert time.monotonic() - began < 3
     if fault is FaultKind.THROTTLED_RETRY_AFTER:
@@ -125,8 +121,7 @@ def test_every_misbehaviour_of_the_server_is_sorted(server, fault, kind):
 
 
 def test_a_server_that_is_not_there_was_never_sent_to(server):
-    with server.attach():
-        kaggle = Kaggle(open_connection(), ONCE)
+    kaggle = Kaggle(open_connection(), ONCE)
     server.stop()
     with pytest.raises(Failure) as caught:
         kaggle.status(KERNEL, 1)
@@ -165,9 +160,8 @@ def test_the_messages_have_the_fields_that_are_used():
 
 @pytest.mark.parametrize("token", ["KGAT_token\n", "\ufeffKGAT_token"])
 def test_a_token_that_no_header_takes_is_said_to_be_the_cause(server, monkeypatch, token):
-    with server.attach():
-        monkeypatch.setenv("KAGGLE_API_TOKEN", token)
-        begun = time.monotonic()
-        with pytest.raises(errors.CredentialsError, match="byte order mark"):
-            open_connection()
-        assert time.monotonic() - begun < 5
+    monkeypatch.setenv("KAGGLE_API_TOKEN", token)
+    begun = time.monotonic()
+    with pytest.raises(errors.CredentialsError, match="byte order mark"):
+        open_connection()
+    assert time.monotonic() - begun < 5

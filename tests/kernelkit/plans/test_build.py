@@ -19,10 +19,13 @@ from kernelkit.plans import manifest
 from kernelkit.plans.packages import find_secrets
 
 
-def build(repository, **parameters):
-    return build_module.build(
-        repository.notebook, parameters, project.find_project(repository.root)
-    )
+def build(repository, minutes=None, **parameters):
+    here = project.find_project(repository.root)
+    return build_module.build(repository.notebook, parameters, here, minutes)
+
+
+def first_cell(bundle):
+    return json.loads(bundle.text)["cells"][0]["source"]
 
 
 def run(text, folder, **environment):
@@ -68,7 +71,7 @@ def test_the_commit_is_told_and_does_not_change_the_content(repository):
     assert "'KERNELKIT_GIT_DIRTY': 'true'" in dirty.text
     assert "KERNELKIT_GIT_SHA" not in before.text
     assert clean.content == before.content == beside.content != dirty.content
-    assert clean.commit.sha in json.loads(clean.text)["cells"][0]["source"]
+    assert clean.commit.sha in first_cell(clean)
 
 
 def test_the_first_cell_states_package_version_parameters_and_hash(repository, monkeypatch):
@@ -76,77 +79,55 @@ def test_the_first_cell_states_package_version_parameters_and_hash(repository, m
     monkeypatch.setenv("KERNELKIT_SESSION_BEGAN", "")  # which it sets, and goes with the test
     built = build(repository, files=7)
     names = {}
-    head = json.loads(built.text)["cells"][0]["source"]
-    exec(head, names)
-    assert names["BUNDLE"]["packages"] == ["blossom"]
-    assert names["BUNDLE"]["version"] == "1.2"
-    assert names["os"].environ["KERNELKIT_PROJECT_VERSION"] == "1.2"
-    assert names["BUNDLE"]["parameters"] == {"files": 7}
+    exec(first_cell(built), names)
+    facts = {name: names["BUNDLE"][name] for name in ("packages", "version", "parameters", "git")}
+    assert facts == {
+        "packages": ["blossom"],
+        "version": "1.2",
+        "parameters": {"files": 7},
+        "git": {"commit": "", "dirty": True},
+    }
     assert names["BUNDLE"]["content"] == f"sha256:{built.content}"
-    assert names["BUNDLE"]["git"] == {"commit": "", "dirty": True}
+    assert names["os"].environ["KERNELKIT_PROJECT_VERSION"] == "1.2"
 
 
-def test_what_runs_is_told_how_long_its_session_lasts(repository, tmp_path, notebook_code):
-    repository.cells(notebook_code("import os\nprint(os.environ.get('KERNELKIT_SESSION_MINUTES'))"))
-
-    def told(minutes):
-        here = project.find_project(repository.root)
-        built = build_module.build(repository.notebook, {}, here, minutes)
-        assert build_module.build(repository.notebook, {}, here, minutes).text == built.text
-        return run(built.text, tmp_path / f"working-{minutes}").splitlines()[-1]
-
-    assert told(42.5) == "42.5"
-    assert told(None) == "None"
+SESSION = """\
+import os, time
+print(os.environ.get("KERNELKIT_SESSION_MINUTES"))
+print(time.monotonic() - float(os.environ["KERNELKIT_SESSION_BEGAN"]))"""
 
 
-def test_what_runs_is_told_when_its_session_began(repository, tmp_path, notebook_code):
-    message = (
-        "import os, time\nprint(time.monotonic() - float(os.environ['KERNELKIT_SESSION_BEGAN']))"
-    )
-    repository.cells(notebook_code(message))
-    built = build_module.build(repository.notebook, {}, project.find_project(repository.root), 30)
+@pytest.mark.parametrize("minutes", [42.5, None])
+def test_what_runs_is_told_how_long_its_session_lasts_and_when_it_began(
+    repository, tmp_path, minutes
+):
+    repository.sources(SESSION)
+    built = build(repository, minutes)
+    assert build(repository, minutes).text == built.text
+    told, ago = run(built.text, tmp_path / "working").splitlines()[-2:]
+    assert told == str(minutes)
+    assert 0 <= float(ago) < 60
 
-    ago = float(run(built.text, tmp_path / "working").splitlines()[-1])
 
-    assert 0 <= ago < 60
-
-
-def test_it_runs_where_the_package_is_not_installed(repository, tmp_path):
-    repository.cells(
-        {
-            "cell_type": "code",
-            "source": ["import blossom.petals, sys, os\n", "print(blossom.petals.__file__)\n"],
-            "outputs": [],
-            "metadata": {},
-        }
-    )
+def test_it_runs_where_the_package_is_not_installed(repository, tmp_path, notebook_code):
+    cell = notebook_code(["import blossom.petals\n", "print(blossom.petals.__file__)\n"])
+    repository.cells(cell)
     working = tmp_path / "working"
-    message = run(build(repository).text, working)
-    place = message.strip().splitlines()[-1]
+    place = run(build(repository).text, working).splitlines()[-1]
     assert place.endswith("blossom/petals.py")
     assert str(working) not in place
     assert [p.name for p in working.iterdir()] == ["script.py"]
 
 
-def test_files_of_any_name_come_out_as_they_were(repository, tmp_path, notebook_code):
-    names = [
-        'a"b.txt',
-        "a'b.txt",
-        "a\\b.txt",
-        "a\nb.txt",
-        "a\tb.txt",
-        "%a b.txt",
-        "{a}.txt",
-        "🌸.txt",
-    ]
+def test_files_of_any_name_come_out_as_they_were(repository, tmp_path):
+    names = ['a"b', "a'b", "a\\b", "a\nb", "a\tb", "%a b", "{a}", "🌸"]
+    names = [f"{name}.txt" for name in names]
     for name in names:
         (repository.package / name).write_text(name)
-    repository.cells(
-        notebook_code(
-            "import json, pathlib, blossom\n"
-            "found = pathlib.Path(blossom.__file__).parent.glob('*.txt')\n"
-            "print(json.dumps({path.name: path.read_text() for path in found}))"
-        )
+    repository.sources(
+        "import json, pathlib, blossom\n"
+        "found = pathlib.Path(blossom.__file__).parent.glob('*.txt')\n"
+        "print(json.dumps({path.name: path.read_text() for path in found}))"
     )
     message = run(build(repository).text, tmp_path / "working", PYTHONUTF8="1")
     assert json.loads(message.strip().splitlines()[-1]) == {name: name for name in names}
@@ -174,11 +155,6 @@ def test_a_cell_that_is_none_is_named(repository, notebook_code, cell):
 def test_odd_tags_are_none(repository, notebook_code, metadata):
     repository.cells(notebook_code("1") | {"metadata": metadata})
     assert json.loads(build(repository).text)["cells"][-2]["metadata"] == {}
-
-
-def test_a_cell_that_was_edited_on_kaggle_is_noticed(repository, tmp_path):
-    edited = build(repository).text.replace("F1 = 0.75", "F1 = 0.99")
-    assert "petals.py is not what was pushed" in run(edited, tmp_path / "working")
 
 
 def test_nothing_of_this_machine_rides_along(repository, notebook_code):
@@ -262,10 +238,6 @@ def test_bundling_is_quick(repository):
     assert time.monotonic() - began < 1
 
 
-def importing(repository, source):
-    repository.cells({"cell_type": "code", "source": source, "outputs": [], "metadata": {}})
-
-
 def test_a_module_beside_the_notebook_rides_with_what_it_imports(repository, tmp_path):
     folder = repository.notebook.parent
     (folder / "tables.py").write_text(
@@ -275,7 +247,7 @@ def test_a_module_beside_the_notebook_rides_with_what_it_imports(repository, tmp
     (folder / "readers/__init__.py").write_text("def rows():\n    return [1, 2]\n")
     (folder / "unused.py").write_text("")
     (folder / "json.py").write_text("raise RuntimeError\n")
-    importing(repository, "import json\nfrom tables import *\nprint('rows:', size())\n")
+    repository.sources("import json\nfrom tables import *\nprint('rows:', size())\n")
     bundle = build(repository)
     assert set(bundle.packages) == {"blossom", "tables", "readers"}
     assert "rows: 2" in run(bundle.text, tmp_path / "working")
@@ -285,7 +257,7 @@ def test_a_module_beside_the_notebook_rides_with_what_it_imports(repository, tmp
 
 def test_a_sweeps_notebook_takes_the_modules_beside_the_one_that_it_runs(repository, tmp_path):
     (repository.notebook.parent / "tables.py").write_text("SIZE = 3\n")
-    importing(repository, "import tables\n")
+    repository.sources("import tables\n")
     other = tmp_path / "sweep.ipynb"
     other.write_text(repository.notebook.read_text().replace("import tables", "print(1)"))
     here = replace(project.find_project(repository.root), beside=repository.notebook)
