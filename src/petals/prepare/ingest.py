@@ -184,12 +184,12 @@ class _Ingest:
     def write(self, photos_read: Sequence[Photo]) -> None:
         """Write the shards that are not in the manifest, and add each to it once it is complete."""
         summary, plan = self.summary, self._plan(photos_read)
-        before, after = _manifest(summary.output), {}
+        manifest = _manifest(summary.output)  # [key, why photos are left out] of each shard
         total, done, current = sum(len(shard.photos) for shard in plan), 0, set[Path]()
         for shard in plan:
-            key = shard.key(self.settings)
-            left_out = before.get(key)
-            if left_out is None or not all(p.is_file() for p in self._paths(shard, left_out)):
+            name, key = f"{shard.split}-{shard.number}", shard.key(self.settings)
+            last_key, left_out = manifest.get(name, ("", {}))
+            if last_key != key or not all(p.is_file() for p in self._paths(shard, left_out)):
                 left_out = self._write_shard(shard, done, total)
                 summary.shards_written += len(self._paths(shard, left_out))
             done += len(shard.photos)
@@ -199,17 +199,16 @@ class _Ingest:
                     summary.left_out[str(photo.path)] = left_out[photo.digest]
                 else:
                     summary.images[shard.split][photo.label] += 1
-            after[key] = left_out
+            manifest[name] = key, left_out
             current.update(self._paths(shard, left_out))
             if current:
-                storage.write_json(summary.output / MANIFEST, {**before, **after})
+                storage.write_json(summary.output / MANIFEST, manifest)
         if not current:
             reasons = [f"{path}: {why}" for path, why in summary.left_out.items()]
             raise DataError("\n  ".join(["no usable photo was found", *reasons[:5]]))
         # Shards of an earlier call with other photos would otherwise be read along with these.
         for path in set(summary.output.glob("tfrecords-jpeg-*/*/*.tfrec")) - current:
             path.unlink()
-        storage.write_json(summary.output / MANIFEST, after)
         storage.write_json(summary.output / classes.FILE_NAME, summary.class_names)
 
     def _paths(self, shard: _Shard, left_out: Mapping[str, str]) -> list[Path]:
@@ -251,7 +250,7 @@ def encode(path: Path, sizes: Sequence[int]) -> list[bytes]:
     return jpegs
 
 
-def _manifest(output: Path) -> dict[str, dict]:
+def _manifest(output: Path) -> dict[str, Any]:
     try:
         return json.loads((output / MANIFEST).read_text())
     except (OSError, ValueError):

@@ -55,10 +55,7 @@ def ensure_dataset(
 
 
 def write_dataset(
-    root: Path,
-    size: int = 192,
-    counts: Mapping[str, int] = COUNTS,
-    progress: ShowProgress | None = None,
+    root: Path, size: int, counts: Mapping[str, int], progress: ShowProgress | None = None
 ) -> None:
     """Draw a dataset: `tfrecords-jpeg-SxS/`, `sample_submission.csv` and `solution.csv`.
 

@@ -185,18 +185,32 @@ def test_shards_of_photos_that_are_gone_go_too(make, written, photos):
     assert count(written()) == 40
 
 
-def test_interrupted_it_keeps_whole_shards_and_goes_on(make, tmp_path, small_shards):
-    def stop(what, done, total):
-        if what == "writing" and done > total // 2:
-            raise KeyboardInterrupt
+def stop_half_way(what, done, total):
+    if what == "writing" and done > total // 2:
+        raise KeyboardInterrupt
 
+
+def test_interrupted_it_keeps_whole_shards_and_goes_on(make, tmp_path, small_shards):
     with pytest.raises(KeyboardInterrupt):
-        make(progress=stop)
+        make(progress=stop_half_way)
     before = len(list((tmp_path / "out").rglob("*.tfrec")))
     assert before
     assert not any("part" in path.name for path in (tmp_path / "out").rglob("*"))
     summary = make()
     assert summary.shards_written == len(list((tmp_path / "out").rglob("*.tfrec"))) - before
+
+
+def test_photos_that_are_put_back_after_an_interruption_get_their_labels_back(
+    make, written, photos, small_shards
+):
+    make()
+    before = written()
+    (photos / "red").rename(photos / "a")  # the same photos under other labels
+    with pytest.raises(KeyboardInterrupt):
+        make(progress=stop_half_way)
+    (photos / "a").rename(photos / "red")
+    make()
+    assert written() == before
 
 
 def test_it_says_which_classes_lack_photos(make, photos):

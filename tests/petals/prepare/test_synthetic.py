@@ -45,25 +45,25 @@ def test_pixels_are_the_same_on_every_machine(label, index, size, expected):
 
 @pytest.mark.parametrize("label", [3, 24, 53, 73, 98])
 def test_a_flower_is_the_same_at_every_size(label):
-    small = Image.fromarray(draw_flower(label, 4, 192)).resize((32, 32), Image.Resampling.BOX)
-    for size in (224, 331, 512):
-        large = Image.fromarray(draw_flower(label, 4, size)).resize((32, 32), Image.Resampling.BOX)
-        difference = np.abs(np.asarray(small, float) - np.asarray(large, float)).mean()
-        assert difference < 3.0, size
-    other = Image.fromarray(draw_flower(label, 5, 192)).resize((32, 32), Image.Resampling.BOX)
-    assert np.abs(np.asarray(small, float) - np.asarray(other, float)).mean() > 10.0
+    def away(index, size):
+        pictures = draw_flower(label, 4, 192), draw_flower(label, index, size)
+        first, second = (
+            np.asarray(Image.fromarray(pixels).resize((32, 32), Image.Resampling.BOX), float)
+            for pixels in pictures
+        )
+        return np.abs(first - second).mean()
+
+    assert max(away(4, size) for size in (224, 331, 512)) < 3.0
+    assert away(5, 192) > 10.0
 
 
 def test_label_and_index_each_change_the_picture():
     assert len({_sha(draw_flower(*key, 64)) for key in ((0, 0), (1, 0), (0, 1))}) == 3
 
 
-@pytest.mark.parametrize(
-    ("label", "index", "size"), [(104, 0, 64), (-1, 0, 64), (0, -1, 64), (0, 0, 7)]
-)
-def test_an_impossible_flower_is_refused(label, index, size):
-    with pytest.raises(SettingError, match="labels are 0"):
-        draw_flower(label, index, size)
+def test_a_flower_that_is_too_small_is_refused():
+    with pytest.raises(SettingError, match="image_size=7: flowers are drawn from 8 pixels on"):
+        draw_flower(0, 0, 7)
 
 
 def test_every_class_has_its_own_traits_that_exist():
@@ -88,13 +88,11 @@ def dataset(tmp_path_factory):
     return root, seen
 
 
-def _split(root, split, size=32):
-    found = []
-    for path in shards.shard_paths(root, size, split):
-        examples = list(shards.read_shard(path))
-        assert len(examples) == shards.shard_count(path)
-        found += examples
-    return found
+def _split(root, split):
+    whole = shards.Split.find(str(root), 32, split)
+    examples = list(whole.examples())
+    assert len(examples) == whole.count
+    return examples
 
 
 def test_the_dataset_has_the_competitions_format(dataset):
