@@ -18,6 +18,10 @@ from petals.errors import AcceleratorError
 
 JAX, TENSORFLOW, LEGACY = "jax", "tensorflow", "tf_keras"
 BACKEND, USE_LEGACY = "KERAS_BACKEND", "TF_USE_LEGACY_KERAS"
+NO_LEGACY = (
+    "TensorFlow's TPUStrategy trains with the legacy Keras only, and tf_keras is not installed: "
+    "pip install tf_keras, in TensorFlow's version"
+)
 TRUNCATED = 2.0  # standard deviations, at which Keras cuts a normal distribution off
 
 
@@ -34,10 +38,7 @@ def choose(flavour: str) -> str:
         raise _too_early(f"with the {imported} backend", flavour)
     os.environ[BACKEND] = backend
     if flavour == LEGACY and importlib.util.find_spec("tf_keras") is None:
-        raise AcceleratorError(
-            "TensorFlow's TPUStrategy trains with the legacy Keras only, and tf_keras is not "
-            "installed: pip install tf_keras, in TensorFlow's version"
-        )
+        raise AcceleratorError(NO_LEGACY)
     if flavour != TENSORFLOW:
         os.environ[USE_LEGACY] = "1" if flavour == LEGACY else "0"
     from tensorflow import keras

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from petals.accelerators import keras_backend
 from petals.accelerators.timeouts import Answer, call_with_timeout
 from petals.errors import AcceleratorError
 
@@ -65,10 +66,7 @@ def through_tensorflow(seconds: float) -> Any:
     A failed attempt leaves TensorFlow's devices initialised.
     """
     if importlib.util.find_spec("tf_keras") is None:
-        raise NoTPUError(
-            "tf_keras is not installed, and Keras 3 cannot train under TPUStrategy: "
-            "pip install tf_keras, in TensorFlow's version"
-        )
+        raise NoTPUError(keras_backend.NO_LEGACY)
     import tensorflow as tf
 
     def connected() -> Any:

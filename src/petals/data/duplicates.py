@@ -31,10 +31,10 @@ _CHUNK = 512
 
 @dataclass(frozen=True)
 class Fingerprints:
-    """Hashes and thumbnails of n images, to find twins.
+    """Digests and thumbnails of n images, to find twins.
 
     splits, ids and digests (n,) str; positions in the split and labels (n,) int64, where -1
-    stands for no label; hashes bool (n, 64); thumbnails uint8 (n, 16, 18, 3).
+    stands for no label; thumbnails uint8 (n, 16, 18, 3).
     """
 
     splits: np.ndarray
@@ -42,7 +42,6 @@ class Fingerprints:
     ids: np.ndarray
     labels: np.ndarray
     digests: np.ndarray
-    hashes: np.ndarray
     thumbnails: np.ndarray
 
     @classmethod
@@ -60,8 +59,7 @@ class Fingerprints:
                     rows += pool.map(lambda pair, name=name: _row(name, *pair), group)
                     if progress:
                         progress("comparing photos", len(rows), total)
-        columns = [np.array(column) for column in zip(*rows, strict=True)]
-        return cls(*columns[:-1], _hashes(columns[-1]), columns[-1])  # type: ignore[call-arg]
+        return cls(*map(np.array, zip(*rows, strict=True)))
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -116,8 +114,8 @@ def find_pairs(prints: Fingerprints) -> list[Pair]:
 
 def _pairs(prints: Fingerprints) -> Iterator[Pair]:
     splits, labels = prints.splits.tolist(), prints.labels.tolist()
-    thumbnails = prints.thumbnails
-    for first, close in enumerate(_near(prints.hashes, prints.hashes)):
+    thumbnails, hashes = prints.thumbnails, _hashes(prints.thumbnails)
+    for first, close in enumerate(_near(hashes, hashes)):
         for second in close[close > first].tolist():
             if _alike(thumbnails[first], thumbnails[second]):  # as with the same bytes
                 same = bool(prints.digests[first] == prints.digests[second])
@@ -135,7 +133,7 @@ def twins_of(prints: Fingerprints, others: Fingerprints) -> np.ndarray:
     twins = np.full(len(prints), -1)
     for thumbnails in (prints.thumbnails, prints.thumbnails[:, :, ::-1]):  # and its mirror image
         rest = np.flatnonzero(twins < 0)
-        places = _near(_hashes(thumbnails[rest]), others.hashes)
+        places = _near(_hashes(thumbnails[rest]), _hashes(others.thumbnails))
         for image, close in zip(rest, places, strict=True):
             alike = (n for n in close if _alike(thumbnails[image], others.thumbnails[n]))
             twins[image] = next(alike, -1)

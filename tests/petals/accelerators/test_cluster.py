@@ -20,14 +20,10 @@ from petals.errors import HostsError
 PROGRAM = Path(__file__).with_name("hosts_program.py")
 
 
-def ports(count):
-    taken = [socket.socket() for _ in range(count)]
-    for each in taken:
-        each.bind(("127.0.0.1", 0))
-    numbers = [each.getsockname()[1] for each in taken]
-    for each in taken:
-        each.close()
-    return numbers
+def free_address():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return f"127.0.0.1:{taken.getsockname()[1]}"
 
 
 def devices(count):
@@ -39,7 +35,7 @@ def devices(count):
 
 def two_hosts():
     """The variables of two hosts."""
-    common = {"JAX_COORDINATOR_ADDRESS": f"127.0.0.1:{ports(1)[0]}", "JAX_NUM_PROCESSES": "2"}
+    common = {"JAX_COORDINATOR_ADDRESS": free_address(), "JAX_NUM_PROCESSES": "2"}
     return [{**common, **devices(2), "JAX_PROCESS_ID": str(index)} for index in range(2)]
 
 
@@ -154,7 +150,7 @@ def test_when_host_0_dies_the_other_ends_and_started_again_they_end_as_two_left_
 
 
 def test_a_host_0_that_does_not_answer_is_named_in_time():
-    address = f"127.0.0.1:{ports(1)[0]}"
+    address = free_address()
     begun = time.monotonic()
     with pytest.raises(HostsError, match=f"host 1 of 2: nothing answers at {address} within 1 s"):
         cluster.join(ClusterSpec(address, 2, 1), seconds=1)
@@ -166,7 +162,7 @@ def test_a_host_0_that_does_not_answer_is_named_in_time():
 def test_hosts_that_do_not_come_are_waited_for_in_vain_for_a_while():
     program = (
         "from petals import errors\nfrom petals.accelerators import cluster\n"
-        f"spec = cluster.ClusterSpec('127.0.0.1:{ports(1)[0]}', 2, 0)\n"
+        f"spec = cluster.ClusterSpec('{free_address()}', 2, 0)\n"
         "try: cluster.join(spec, seconds=10)\n"
         "except errors.HostsError as error: print(error)"
     )

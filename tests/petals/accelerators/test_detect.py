@@ -60,15 +60,20 @@ def test_a_rehearsal_that_does_not_exist(monkeypatch):
         detect.detect()
 
 
-def no_jax(*_):
-    raise tpu.NoTPUError("jax is not installed")
+@pytest.fixture
+def tensorflows_tpu(monkeypatch):
+    """A machine whose TPU TensorFlow alone reaches; a function that sets what it does there."""
 
+    def no_jax(*_):
+        raise tpu.NoTPUError("jax is not installed")
 
-class Resolver:
-    """Stands for TensorFlow's, on a machine that has a TPU."""
+    def connects(connect):
+        monkeypatch.setattr(tf.config, "experimental_connect_to_cluster", connect)
 
-    def __init__(self, tpu: str) -> None:
-        assert tpu == "local"
+    monkeypatch.setenv("TPU_NAME", "local")
+    monkeypatch.setattr(tpu, "through_jax", no_jax)
+    monkeypatch.setattr(tf.distribute.cluster_resolver, "TPUClusterResolver", lambda tpu: tpu)
+    return connects
 
 
 @pytest.mark.parametrize(
@@ -80,15 +85,12 @@ class Resolver:
         (urllib.error.URLError("no metadata here"), "URLError: <urlopen error no metadata"),
     ],
 )
-def test_tensorflows_tpu_is_there_but_busy(monkeypatch, error, says):
-    def initialize(resolver):
+def test_tensorflows_tpu_is_there_but_busy(tensorflows_tpu, error, says):
+    def busy(resolver):
+        assert resolver == "local"
         raise error
 
-    monkeypatch.setenv("TPU_NAME", "local")
-    monkeypatch.setattr(tpu, "through_jax", no_jax)
-    monkeypatch.setattr(tf.distribute.cluster_resolver, "TPUClusterResolver", Resolver)
-    monkeypatch.setattr(tf.config, "experimental_connect_to_cluster", lambda resolver: None)
-    monkeypatch.setattr(tf.tpu.experimental, "initialize_tpu_system", initialize)
+    tensorflows_tpu(busy)
     with pytest.raises(AcceleratorError, match="jax is not installed") as raised:
         detect.detect("tpu")
     assert says in str(raised.value)
@@ -97,23 +99,16 @@ def test_tensorflows_tpu_is_there_but_busy(monkeypatch, error, says):
     assert says in str(device)
 
 
-def test_a_tpu_that_does_not_answer_is_left_alone(monkeypatch):
-    monkeypatch.setenv("TPU_NAME", "local")
+def test_a_tpu_that_does_not_answer_is_left_alone(tensorflows_tpu, monkeypatch):
     monkeypatch.setattr(detect, "PATIENCE", 2.0)
-    monkeypatch.setattr(tpu, "through_jax", no_jax)
-    monkeypatch.setattr(tf.distribute.cluster_resolver, "TPUClusterResolver", Resolver)
-    monkeypatch.setattr(
-        tf.config, "experimental_connect_to_cluster", lambda resolver: time.sleep(20)
-    )
+    tensorflows_tpu(lambda resolver: time.sleep(20))
     begun = time.monotonic()
     with pytest.raises(AcceleratorError, match="no answer within 2 s: another process holds it"):
         detect.detect("tpu")
     assert time.monotonic() - begun < 10
 
 
-def test_without_tf_keras_there_is_no_tpu_strategy(monkeypatch):
-    monkeypatch.setenv("TPU_NAME", "local")
-    monkeypatch.setattr(tpu, "through_jax", no_jax)
+def test_without_tf_keras_there_is_no_tpu_strategy(tensorflows_tpu, monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(AcceleratorError, match="pip install tf_keras"):
         detect.detect("tpu")
