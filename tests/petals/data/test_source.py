@@ -12,12 +12,17 @@ from petals.prepare import synthetic
 
 
 @pytest.fixture
-def mounts(tmp_path, monkeypatch):
-    root = tmp_path / "input"
+def home(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def mounts(home, monkeypatch):
+    root = home / "input"
     root.mkdir()
     monkeypatch.setenv("KERNELKIT_INPUT_ROOT", str(root))
     monkeypatch.setenv("KAGGLE_KERNEL_RUN_TYPE", "Batch")
-    monkeypatch.chdir(tmp_path)
     return root
 
 
@@ -30,20 +35,20 @@ def hold(folder: Path) -> Path:
     "place",
     ["competitions/tpu-getting-started", "tpu-getting-started", "datasets/someone/flowers/a/b"],
 )
-def test_auto_finds_the_mount_in_every_layout(mounts, place):
+def test_auto_finds_the_mount_in_every_layout(mounts, place, capsys):
     folder = hold(mounts / place)
     (mounts / "datasets" / "another").mkdir(parents=True)
     assert find_source("auto", 32) == Source(str(folder), "mount")
-
-
-def test_the_competition_goes_before_what_a_search_finds(mounts):
-    hold(mounts / "aaa")
-    folder = hold(mounts / "competitions" / "tpu-getting-started")
-    assert find_source("auto", 32).root == str(folder)
+    assert capsys.readouterr().out == ""
 
 
 @pytest.mark.parametrize(
-    "place", ["competitions/tpu-getting-started/deep", "datasets/someone/tpu-getting-started/a"]
+    "place",
+    [
+        "competitions/tpu-getting-started",
+        "competitions/tpu-getting-started/deep",
+        "datasets/someone/tpu-getting-started/a",
+    ],
 )
 def test_the_competition_goes_first_wherever_its_folder_is(mounts, place, capsys):
     hold(mounts / "aaa")
@@ -61,12 +66,6 @@ def test_of_several_folders_the_one_that_was_taken_is_said(mounts, capsys):
     assert message.endswith("set data=FOLDER\n")
 
 
-def test_one_folder_needs_no_word(mounts, capsys):
-    hold(mounts / "datasets" / "a" / "one")
-    find_source("auto", 32)
-    assert capsys.readouterr().out == ""
-
-
 def test_missing_data_on_kaggle_is_an_error_that_lists_the_mounts(mounts):
     (mounts / "competitions" / "titanic").mkdir(parents=True)
     hold(mounts.parent / "data")  # a local folder does not count there
@@ -76,14 +75,12 @@ def test_missing_data_on_kaggle_is_an_error_that_lists_the_mounts(mounts):
     assert '"competition_sources": ["tpu-getting-started"]' in str(error.value)
 
 
-def test_at_home_a_local_folder_comes_before_the_embedded_data(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    hold(tmp_path / "data")
+def test_at_home_a_local_folder_comes_before_the_embedded_data(home):
+    hold(home / "data")
     assert find_source("auto", 32) == Source("data", "folder")
 
 
-def test_at_home_the_embedded_data_is_the_last_resort(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_at_home_the_embedded_data_is_the_last_resort(home, monkeypatch):
     monkeypatch.setattr(synthetic, "ensure_dataset", lambda root, size, **_: root / "drawn")
     source = find_source("auto", 32)
     assert source.kind == "embedded"
