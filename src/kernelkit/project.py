@@ -44,6 +44,7 @@ from kernelkit.shown import Shown
 RUNS = "runs"  # the folder of runs, in a project's root
 LOCAL_KAGGLE = "local_kaggle"  # in it, the state of the rehearsals' local Kaggle
 LOCKS = ".locks"  # in it, the lock files of commands that must not run concurrently
+DOCTOR = Path("doctor", "doctor.json")  # in it, the results of `kernelkit doctor`
 PATH = "PYTHONPATH"
 SHOWN = "KERNELKIT_SHOWN"  # in a session, which has no pyproject.toml, this variable holds the JSON
 

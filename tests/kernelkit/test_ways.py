@@ -23,7 +23,7 @@ def test_from_a_push_to_its_request(repository, monkeypatch):
         main(["push", "-p", "files=1"], standalone_mode=False)
         pytest.fail("no request was made")
     assert {"pushes/command", "pushes/send"} <= set(way.modules)
-    assert len(way.modules) <= 21, " ".join(way.modules)
+    assert len(way.modules) <= 20, " ".join(way.modules)
     assert len(way.rooms) <= 8, " ".join(sorted(way.rooms))
 
 

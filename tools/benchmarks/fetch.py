@@ -15,8 +15,7 @@ from kernelkit.kaggle_api.connection import open_connection
 from kernelkit.pushes.command import push_kernel
 from kernelkit.pushes.fetch import fetch
 from kernelkit.terminal.events import Events
-from kernelkit.workspace.context import PushContext
-from kernelkit.workspace.ledger import Push
+from kernelkit.workspace.context import Push, PushContext
 from kernelkit.workspace.timing import REHEARSAL
 from local_kaggle.limits import ServerLimits
 from local_kaggle.server import LocalKaggle

@@ -15,9 +15,9 @@ from kernelkit.notebooks import document, rules
 from kernelkit.plans.build import MAX_BYTES
 from kernelkit.plans.packages import find_secrets
 from kernelkit.plans.plan import Plan
+from kernelkit.project import DOCTOR
 from kernelkit.run_folders import kit_folder
-from kernelkit.workspace.context import DOCTOR, LEDGER
-from kernelkit.workspace.ledger import Ledger
+from kernelkit.workspace.context import Ledger
 
 OUTPUT = "output"  # the parameter with the folder that a run writes to
 WARN_SHARE = 0.8  # of the largest size
@@ -280,7 +280,7 @@ def not_held(runs: Path, names: Iterable[str], kind: Kind) -> list[str]:
 
 def reported(runs: Path, kind: Kind) -> Iterator[dict[str, Any]]:
     """What each session on such a machine reported, latest first: its `python` and `modules`."""
-    for push in reversed(Ledger(runs / LEDGER).of()):
+    for push in reversed(Ledger(runs).of()):
         if push.accelerator == kind:
             folder = Path(push.folder or runs / f"{push.kernel.rpartition('/')[2]}-v{push.version}")
             yield kit_folder.read_json(folder, kit_folder.MANIFEST)

@@ -13,14 +13,14 @@ from packaging.utils import canonicalize_name
 
 from kernelkit import files, machines
 from kernelkit.checks.contents import lacking, reported
-from kernelkit.datasets.targets import NONE, UNUSABLE, Dataset
+from kernelkit.datasets.targets import NONE, UNUSABLE, Dataset, await_ready, upload
 from kernelkit.errors import PreflightError
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.plans.plan import Plan
-from kernelkit.project import Project
+from kernelkit.project import DOCTOR, Project
 from kernelkit.wheels import pip
 from kernelkit.wheels.find import WheelSet, find_wheels, kaggles_python, this_python
-from kernelkit.workspace.context import DOCTOR, PushContext
+from kernelkit.workspace.context import PushContext
 
 MISSING = (NONE, *UNUSABLE)
 REHEARSED = "packages"  # in the local Kaggle's folder: what it adds to its image
@@ -102,11 +102,11 @@ def _upload(context: PushContext, kaggle: Kaggle, chosen: WheelSet, reference: s
     Raises `RefusedError`, `CredentialsError` or `NetworkError`, depending on Kaggle's answer.
     """
     paths = [wheel.path for wheel in chosen.wheels]
-    with context.alone(f"dataset {reference}", f"uploads {reference}"):
+    with context.alone(f"uploads {reference}"):
         version, dataset = 0, Dataset(reference)
         if dataset.state(kaggle) in MISSING:
-            version = dataset.upload(context, paths, f"wheels for {chosen.words}")
-        dataset.await_ready(context, version, paths if version else ())
+            version = upload(context, dataset, paths, f"wheels for {chosen.words}")
+        await_ready(context, dataset, version, paths if version else ())
 
 
 def _installed(project: Project) -> set[str]:

@@ -30,10 +30,10 @@ def _values(name: str | None, ctx: click.Context) -> Iterable[str]:
         return [check for check in CHECKS if check not in FINAL]
     if name == "push":
         from kernelkit.project import find_project
-        from kernelkit.workspace import context, ledger
+        from kernelkit.workspace.context import LAST, Ledger
 
-        made = ledger.Ledger(find_project(Path.cwd()).runs / context.LEDGER).pushes()
-        return dict.fromkeys([context.LAST, *(push.reference for push in reversed(made))])
+        made = Ledger(find_project(Path.cwd()).runs).pushes()
+        return dict.fromkeys([LAST, *(push.reference for push in reversed(made))])
     from kernelkit.notebooks import document, parameters
     from kernelkit.plans import metadata
 

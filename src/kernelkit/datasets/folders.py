@@ -14,6 +14,7 @@ from typing import Any, Unpack
 
 from slugify import slugify
 
+from kernelkit.datasets import targets
 from kernelkit.datasets.targets import Dataset, Target, Variation, body_of
 from kernelkit.errors import ParameterError, PreflightError, RefusedError
 from kernelkit.kaggle_api.client import Kaggle
@@ -38,14 +39,18 @@ MODEL_SLUG = re.compile(r"[a-z0-9]+([-_.][a-z0-9]+)*")
 LARGEST_TEXT = 1_000_000  # bytes: credentials are looked for in files up to this size
 
 
-def push_dataset(
-    folder: Path,
-    name: str | None = None,
-    *,
-    notes: str = "updated by kernelkit",
-    dry_run: bool = False,
-    **options: Unpack[CommandOptions],
-) -> str:
+class UploadOptions(CommandOptions, total=False):
+    """The keyword arguments of an upload, in addition to those of every command.
+
+    notes    on this version
+    dry_run  show what would be sent, and send nothing; this needs no account
+    """
+
+    notes: str
+    dry_run: bool
+
+
+def push_dataset(folder: Path, name: str | None = None, **options: Unpack[UploadOptions]) -> str:
     """Upload a folder as the private dataset `name` and wait until kernels can use it.
 
     `name` defaults to the folder's, as a slug. Returns "owner/slug", which goes into
@@ -54,28 +59,16 @@ def push_dataset(
     """
     if not folder.is_dir():
         raise ParameterError(f"no folder {folder}")
-    slug = name or re.sub(r"[^a-z0-9]+", "-", folder.resolve().name.lower()).strip("-")
+    slug = name or slugify(folder.resolve().name)
     if not DATASET_SLUG.fullmatch(slug):
         raise ParameterError(
             f"{slug!r} is not a name Kaggle takes for a dataset (6 to 50 small letters, digits "
             "and hyphens): give another with --name"
         )
-    return upload(
-        folder,
-        lambda kaggle: Dataset(f"{kaggle.username}/{slug}"),
-        notes,
-        options,
-        dry_run=dry_run,
-    )
+    return upload(folder, lambda kaggle: Dataset(f"{kaggle.username}/{slug}"), options)
 
 
-def push_model(
-    folder: Path,
-    *,
-    notes: str = "updated by kernelkit",
-    dry_run: bool = False,
-    **options: Unpack[CommandOptions],
-) -> str:
+def push_model(folder: Path, **options: Unpack[UploadOptions]) -> str:
     """Upload a folder as a version of a variation, and wait until kernels can use it.
 
     The model and the variation are made if Kaggle has none of these names. Returns
@@ -93,33 +86,25 @@ def push_model(
         parts = (owner, *(settings[key] for key in ("modelSlug", "framework", "instanceSlug")))
         return Variation("/".join(parts), settings)
 
-    return upload(folder, prepare, notes, options, dry_run=dry_run)
+    return upload(folder, prepare, options)
 
 
-def upload(
-    folder: Path,
-    prepare: Callable[[Kaggle], Target],
-    notes: str,
-    options: CommandOptions,
-    *,
-    dry_run: bool,
-) -> str:
+def upload(folder: Path, prepare: Callable[[Kaggle], Target], options: UploadOptions) -> str:
     """Upload a folder as a version of what `prepare` sees to at Kaggle, and wait for it.
 
-    With `dry_run` only show what would be sent, without an account. Returns the source that goes
-    into a kernel's metadata; "" for a dry run. Raises `ParameterError` for an empty folder,
-    `PreflightError` for credentials in it, `RefusedError`, `CredentialsError` or `NetworkError`
-    as Kaggle answers.
+    Returns the source that goes into a kernel's metadata; "" for a dry run. Raises
+    `ParameterError` for an empty folder, `PreflightError` for credentials in it, `RefusedError`,
+    `CredentialsError` or `NetworkError` as Kaggle answers.
     """
     # A folder outside any project is no place for runs or for a rehearsal's Kaggle: what they
     # write would be uploaded too.
     own = find_project(folder)
-    context = in_project(options, own if (own.root / "pyproject.toml").is_file() else None)
+    at = own if (own.root / "pyproject.toml").is_file() else None
+    context = in_project(options, at, UploadOptions)
     entries = _entries(folder)
     _refuse_leaks(folder)
-    if dry_run:
-        skipped = [folder / name for name in SKIPPED]
-        files = [path for path in files_below(folder) if path not in skipped]
+    if options.get("dry_run"):
+        files = [path for path in files_below(folder) if path.parent != folder or path in entries]
         sizes = {path.relative_to(folder).as_posix(): path.stat().st_size for path in files}
         lines = "\n".join(f"  {name}, {size_of(size)}" for name, size in sizes.items())
         total = size_of(sum(sizes.values()))
@@ -128,8 +113,9 @@ def upload(
     with context.connect() as kaggle:
         _refuse_leaks(folder, kaggle.connection.secrets)
         target = prepare(kaggle)
-        version = target.upload(context, entries, notes)
-        target.await_ready(context, version, entries)
+        notes = options.get("notes", "updated by kernelkit")
+        version = targets.upload(context, target, entries, notes)
+        targets.await_ready(context, target, version, entries)
     source = target.source(version)
     kind = target.service.removesuffix("s")
     text = f'{target.reference} is ready: "{kind}_sources": ["{source}"]'

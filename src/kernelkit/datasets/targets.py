@@ -3,12 +3,11 @@ ready."""
 
 import tempfile
 import zipfile
-from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any, ClassVar
+from typing import Any
 
 from kernelkit.errors import NetworkError, RefusedError
 from kernelkit.kaggle_api import transfers
@@ -31,143 +30,11 @@ Request = tuple[str, dict[str, Any]]  # a method and its fields
 
 
 @dataclass(frozen=True)
-class Target(ABC):
-    """What is uploaded, by the name that Kaggle knows it by."""
-
-    reference: str
-    service: ClassVar[str]  # Kaggle's
-    files: ClassVar[str]  # the field of a list that has the files, and that of a file's length
-    length: ClassVar[str]
-
-    @abstractmethod
-    def source(self, version: int) -> str:
-        """What a kernel's metadata names."""
-
-    @abstractmethod
-    def latest(self, kaggle: Kaggle) -> int | None:
-        """The latest version; None where there is none. Raises `Failure`."""
-
-    @abstractmethod
-    def state(self, kaggle: Kaggle, until: float | None = None, version: int = 0) -> str:
-        """The state of a version, by default the newest: "ready", … or `NONE`.
-
-        `until`: when to give up asking. Raises `Failure`.
-        """
-
-    @abstractmethod
-    def listing(self, version: int) -> Request:
-        """What lists the files of a version."""
-
-    @abstractmethod
-    def creation(self, files: list[Any], notes: str | None) -> Request:
-        """What makes it, or with `notes` another version of it."""
-
-    def upload(self, context: PushContext, entries: list[Path], notes: str) -> int:
-        """Make it, or a new version of it, of these files and folders; returns the version.
-
-        Raises `Failure`, and `RefusedError` where Kaggle does not take it.
-        """
-        before = self.latest(context.kaggle)
-        with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(WORKERS) as pool:
-            folder = Path(scratch)
-            tokens = list(pool.map(lambda entry: self._send(context, entry, folder), entries))
-        version = self._create_once(context.kaggle, before, tokens, notes)
-        context.events("uploaded", f"{self.reference} version {version}", version=version)
-        return version
-
-    def await_ready(
-        self, context: PushContext, version: int = 0, entries: Collection[Path] = ()
-    ) -> None:
-        """Wait until kernels can use this version, or any: Kaggle unpacks after the upload.
-
-        `entries`: the files and folders that were sent, whose names and lengths Kaggle must list.
-        Raises `Failure`, `RefusedError` where Kaggle could not or lists others, `NetworkError` past
-        the time.
-        """
-        paths = (p for e in entries for p in ([e] if e.is_file() else files_below(e)))
-        sent = [(p.name, p.stat().st_size) for p in paths if p.suffix not in ARCHIVES]
-        clock = context.kaggle.retries.clock
-        end = clock.now() + READY_SECONDS
-        while clock.now() < end:
-            state = self.state(context.kaggle, end, version)
-            if state in UNUSABLE:
-                raise RefusedError(f"Kaggle could not make {self.reference} usable: it is {state}")
-            if state == "ready":
-                served = self.latest(context.kaggle) or 0 if version else 0
-                if served >= version:
-                    return self._check(context, version, sent, end)
-                state = f"version {served} is still served"
-            context.events("progress", f"{self.reference}: {state.replace('_', ' ')}")
-            clock.sleep(context.timing.patience.poll)
-        page = f"https://www.kaggle.com/{self.service}/{self.reference}"
-        raise NetworkError(f"{self.reference} is not ready yet: see {page}")
-
-    def _check(
-        self, context: PushContext, version: int, sent: list[tuple[str, int]], until: float
-    ) -> None:
-        """Raise `RefusedError` if Kaggle lists other files than were sent."""
-        if not sent:
-            return
-        method, fields = self.listing(version)
-        pages = context.kaggle.pages(method, fields, until, self.service, self.files)
-        files = [file for page in pages for file in getattr(page, self.files) or []]
-        # Kaggle may list a file with or without its folder.
-        listed = {(PurePosixPath(file.name).name, getattr(file, self.length)) for file in files}
-        if not listed:
-            context.events("warning", f"Kaggle lists no file of {self.reference}: not verified")
-        elif wrong := [name for name, size in sent if (name, size) not in listed]:
-            raise RefusedError(
-                f"{self.reference} version {version} does not hold what was sent: missing or of "
-                f"another length: {', '.join(wrong[:SHOWN])}. Upload it again"
-            )
-
-    def _send(self, context: PushContext, entry: Path, scratch: Path) -> str:
-        """Upload one file, or a folder as an archive; the token that names it to Kaggle."""
-        from kagglesdk.blobs.types.blob_api_service import ApiBlobType
-
-        kind = ApiBlobType[self.service.removesuffix("s").upper()]
-        file = entry
-        if entry.is_dir():
-            file = scratch / f"{entry.name}.zip"
-            with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as packed:
-                for path in files_below(entry):
-                    packed.write(path, path.relative_to(entry).as_posix())
-        token = transfers.upload(
-            context.kaggle, file, "StartBlobUpload", "blobs", type=kind, name=file.name
-        )
-        context.events("sent", f"{file.name}, {size_of(file.stat().st_size)}")
-        if file != entry:
-            file.unlink()
-        return token
-
-    def _create_once(
-        self, kaggle: Kaggle, before: int | None, tokens: list[str], notes: str
-    ) -> int:
-        """Make one new version, even where Kaggle's answer is lost; its number."""
-        from kagglesdk.datasets.types.dataset_api_service import ApiDatasetNewFile
-
-        files = [ApiDatasetNewFile.from_dict({"token": token}) for token in tokens]
-        method, fields = self.creation(files, None if before is None else notes)
-        try:
-            answer = kaggle.once(method, self.service, **fields)
-        except Failure as failure:
-            if not failure.is_transient:
-                raise
-            kaggle.retries.clock.sleep(LOOK_SECONDS)
-            version = self.latest(kaggle)
-            if version is None or version == before:
-                raise
-            return version
-        if answer.error or (getattr(answer, "status", "") or "").lower() == "error":
-            reason = answer.error or "no reason"
-            raise RefusedError(f"Kaggle did not take {self.reference}: {reason}")
-        return (before or 0) + 1
-
-
-@dataclass(frozen=True)
-class Dataset(Target):
+class Dataset:
     """A dataset, "owner/slug"."""
 
+    reference: str
+    # Kaggle's service, the field of a list that has the files, and that of a file's length.
     service, files, length = "datasets", "dataset_files", "total_bytes"
 
     def source(self, version: int) -> str:
@@ -180,7 +47,10 @@ class Dataset(Target):
         return (answer.current_version_number or 1) if answer else None
 
     def state(self, kaggle: Kaggle, until: float | None = None, version: int = 0) -> str:
-        """The state of the newest version. Raises `Failure`."""
+        """The state of the newest version: "ready", … or `NONE`. Raises `Failure`.
+
+        `until`: when to give up asking.
+        """
         answer = kaggle.if_there("GetDatasetStatus", self.service, until, **self._name())
         return str(answer.status.name).lower() if answer else NONE
 
@@ -207,9 +77,10 @@ class Dataset(Target):
 
 
 @dataclass(frozen=True)
-class Variation(Target):
+class Variation:
     """A variation of a model, "owner/model/framework/variation", and its file of metadata."""
 
+    reference: str
     settings: Mapping[str, Any]
     service, files, length = "models", "files", "size"
 
@@ -259,6 +130,115 @@ class Variation(Target):
             "framework": body_of("", {"framework": framework}).framework,
             "instance_slug": slug,
         }
+
+
+Target = Dataset | Variation
+
+
+def upload(context: PushContext, target: Target, entries: list[Path], notes: str) -> int:
+    """Make it, or a new version of it, of these files and folders; returns the version.
+
+    Raises `Failure`, and `RefusedError` where Kaggle does not take it.
+    """
+    before = target.latest(context.kaggle)
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(WORKERS) as pool:
+        sent = pool.map(lambda entry: _send(context, target, entry, Path(folder)), entries)
+        tokens = list(sent)
+    version = _create_once(context.kaggle, target, before, tokens, notes)
+    context.events("uploaded", f"{target.reference} version {version}", version=version)
+    return version
+
+
+def _send(context: PushContext, target: Target, entry: Path, scratch: Path) -> str:
+    """Upload one file, or a folder as an archive; the token that names it to Kaggle."""
+    from kagglesdk.blobs.types.blob_api_service import ApiBlobType
+
+    kind = ApiBlobType[target.service.removesuffix("s").upper()]
+    file = entry
+    if entry.is_dir():
+        file = scratch / f"{entry.name}.zip"
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as packed:
+            for path in files_below(entry):
+                packed.write(path, path.relative_to(entry).as_posix())
+    token = transfers.upload(
+        context.kaggle, file, "StartBlobUpload", "blobs", type=kind, name=file.name
+    )
+    context.events("sent", f"{file.name}, {size_of(file.stat().st_size)}")
+    if file != entry:
+        file.unlink()
+    return token
+
+
+def _create_once(
+    kaggle: Kaggle, target: Target, before: int | None, tokens: list[str], notes: str
+) -> int:
+    """Make one new version, even where Kaggle's answer is lost; its number."""
+    from kagglesdk.datasets.types.dataset_api_service import ApiDatasetNewFile
+
+    files = [ApiDatasetNewFile.from_dict({"token": token}) for token in tokens]
+    method, fields = target.creation(files, None if before is None else notes)
+    try:
+        answer = kaggle.once(method, target.service, **fields)
+    except Failure as failure:
+        if not failure.is_transient:
+            raise
+        kaggle.retries.clock.sleep(LOOK_SECONDS)
+        version = target.latest(kaggle)
+        if version is None or version == before:
+            raise
+        return version
+    if answer.error or (getattr(answer, "status", "") or "").lower() == "error":
+        reason = answer.error or "no reason"
+        raise RefusedError(f"Kaggle did not take {target.reference}: {reason}")
+    return (before or 0) + 1
+
+
+def await_ready(
+    context: PushContext, target: Target, version: int = 0, entries: Collection[Path] = ()
+) -> None:
+    """Wait until kernels can use this version, or any: Kaggle unpacks after the upload.
+
+    `entries`: the files and folders that were sent, whose names and lengths Kaggle must list.
+    Raises `Failure`, `RefusedError` where Kaggle could not or lists others, `NetworkError` past
+    the time.
+    """
+    clock = context.kaggle.retries.clock
+    end = clock.now() + READY_SECONDS
+    while clock.now() < end:
+        state = target.state(context.kaggle, end, version)
+        if state in UNUSABLE:
+            raise RefusedError(f"Kaggle could not make {target.reference} usable: it is {state}")
+        if state == "ready":
+            served = target.latest(context.kaggle) or 0 if version else 0
+            if served >= version:
+                return _check_files(context, target, version, entries, end)
+            state = f"version {served} is still served"
+        context.events("progress", f"{target.reference}: {state.replace('_', ' ')}")
+        clock.sleep(context.timing.patience.poll)
+    page = f"https://www.kaggle.com/{target.service}/{target.reference}"
+    raise NetworkError(f"{target.reference} is not ready yet: see {page}")
+
+
+def _check_files(
+    context: PushContext, target: Target, version: int, entries: Collection[Path], until: float
+) -> None:
+    """Raise `RefusedError` if Kaggle lists other files than were sent."""
+    paths = (p for e in entries for p in ([e] if e.is_file() else files_below(e)))
+    sent = [(p.name, p.stat().st_size) for p in paths if p.suffix not in ARCHIVES]
+    if not sent:
+        return
+    method, fields = target.listing(version)
+    pages = context.kaggle.pages(method, fields, until, target.service, target.files)
+    files = [file for page in pages for file in getattr(page, target.files) or []]
+    # Kaggle may list a file with or without its folder.
+    listed = {(PurePosixPath(file.name).name, getattr(file, target.length)) for file in files}
+    if not listed:
+        context.events("warning", f"Kaggle lists no file of {target.reference}: not verified")
+    elif wrong := [name for name, size in sent if (name, size) not in listed]:
+        raise RefusedError(
+            f"{target.reference} version {version} does not hold what was sent: missing or of "
+            f"another length: {', '.join(wrong[:SHOWN])}. Upload it again"
+        )
 
 
 def body_of(kind: str, settings: Mapping[str, Any]) -> Any:

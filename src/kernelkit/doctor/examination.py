@@ -22,11 +22,11 @@ from kernelkit.errors import KernelkitError, NetworkError, PreflightError, Refus
 from kernelkit.kaggle_api.client import Kaggle, Kernel, accept_rules
 from kernelkit.notebooks.document import KERNELSPEC
 from kernelkit.plans import metadata
+from kernelkit.project import DOCTOR
 from kernelkit.run_folders.claims import source_of
-from kernelkit.submissions import submit as submissions
-from kernelkit.submissions.submit import Result
+from kernelkit.submissions.submit import Submission
 from kernelkit.terminal.events import from_here
-from kernelkit.workspace.context import DOCTOR, CommandOptions, PushContext, in_project
+from kernelkit.workspace.context import CommandOptions, PushContext, in_project
 
 KERNELS = {"cpu": "kernelkit-doctor", "tpu": "kernelkit-doctor-tpu"}
 SAVED = "kernelkit-doctor-names"  # saved and not run
@@ -218,9 +218,11 @@ class Examination:
             raise PreflightError("competition_sources has no competition with a sample submission")
         clock = self.context.timing.clock
         begun = clock.now()
-        entry = Result(competitions[0], message, *self.samples[0], notebook_only=True)
+        entry = Submission(
+            self.context, competitions[0], message, *self.samples[0], notebook_only=True
+        )
         try:
-            result = "a score" if submissions.submit(self.context, entry) else "no score"
+            result = "a score" if entry.submit() else "no score"
         except RefusedError as error:
             result = str(error)
         hours = str(1 + int((clock.now() - begun) / 3600))

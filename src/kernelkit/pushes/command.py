@@ -28,17 +28,10 @@ from kernelkit.plans.plan import Plan
 from kernelkit.project import Project
 from kernelkit.pushes.follow import Run
 from kernelkit.pushes.resuming import stored_version
-from kernelkit.pushes.send import (
-    draft,
-    look_after_cut_off,
-    prepare,
-    repeated,
-    send,
-)
+from kernelkit.pushes.send import draft, look_after_cut_off, prepare, repeated, send
 from kernelkit.run_folders import claims
 from kernelkit.terminal.events import from_here, size_of
-from kernelkit.workspace.context import CommandOptions, PushContext, in_project
-from kernelkit.workspace.ledger import COMPLETE
+from kernelkit.workspace.context import CommandOptions, PushContext, State, in_project
 
 
 class PushOptions(PlanOptions, total=False):
@@ -139,8 +132,7 @@ def _push(
         if output := options.get("output"):
             claims.check_free(output)
         plan = _checked(context, notebook, parameters, options)
-        chained = options.get("chain", False)
-        context = replace(context, catalogue=plan.catalogue, owner=plan.account, chained=chained)
+        context = replace(context, catalogue=plan.catalogue, owner=plan.account)
         if options.get("offline"):
             wheels.attach(context, plan, plan.metadata.owner or PLACEHOLDERS[0])
             context.events("checked", "nothing to correct before a push")
@@ -190,6 +182,7 @@ def _checked(
 
 def _dry_run(context: PushContext, plan: Plan, options: PushOptions) -> None:
     """Run the online checks too, if Kaggle can be reached, and show the request."""
+    offline = plan
     try:
         with context.connect():
             continues = options.get("continues", False)
@@ -198,7 +191,7 @@ def _dry_run(context: PushContext, plan: Plan, options: PushOptions) -> None:
                 if earlier := repeated(context, draft(context, plan)):
                     context.events("identical", f"to {earlier.reference} ({earlier.state})")
             except PreflightError as error:
-                if not context.chained:
+                if not options.get("chain"):
                     raise
                 context.events("warning", f"for now, before the chain has run: {error}")
             _check_account(context, plan, options)
@@ -206,7 +199,8 @@ def _dry_run(context: PushContext, plan: Plan, options: PushOptions) -> None:
         context.events("warning", f"a push would be refused for now: {error}")
     except (CredentialsError, NetworkError) as error:
         context.events("warning", f"the online checks were skipped: {error}")
-        plan = wheels.attach(context, plan, plan.metadata.owner or PLACEHOLDERS[0])
+        if plan is offline:  # its wheels need a package index, but no account
+            plan = wheels.attach(context, plan, plan.metadata.owner or PLACEHOLDERS[0])
     request = plan.save_fields
     lines = "\n".join(f"{name} = {value!r}" for name, value in request.items())
     context.events("dry run", f"nothing was sent; this would be:\n{lines}", request=request)
@@ -222,12 +216,12 @@ def _send_and_follow(
     context: PushContext, plan: Plan, options: PushOptions, *, last: bool
 ) -> Path | None:
     """Send the plan, or resume an identical earlier push, and follow it to its end."""
-    once, chained = options.get("once", False), context.chained
-    output, submit = options.get("output"), options.get("submit")
-    force, wait = options.get("force", False), options.get("wait", True)
+    once, chained = options.get("once", False), options.get("chain", False)
+    force = options.get("force", False)
+    output, submit, wait = options.get("output"), options.get("submit"), options.get("wait", True)
     with context.connect():
         plan = prepare(context, plan, continues=options.get("continues", False))
-        with context.alone_with(str(plan.kernel)):  # so that the checks still hold when it is sent
+        with context.alone_with(plan.kernel):  # so that the checks still hold when it is sent
             look_after_cut_off(context, plan.kernel)
             earlier = None
             if (once or chained) and not force:
@@ -239,13 +233,13 @@ def _send_and_follow(
             else:
                 _check_account(context, plan, options)
                 push = replace(draft(context, plan), stays=list(options.get("stays", ())))
-                push = send(context, plan, push, force=force)
-                text = plan.bundle.text
+                push, text = send(context, plan, push, force=force), plan.bundle.text
         folder = context.folder(push)
         needed = output or submit is not None or (wait and not chained and not folder.is_dir())
-        if push.state == COMPLETE and not needed:
+        if push.state == State.COMPLETE and not needed:
             return folder
         if not wait:
             context.events("left", f"not waiting. {context.how_to_resume(push)}")
             return None
-        return Run(context, push, text).follow(output, submit, once=once, last=last)
+        on_kaggle = f"kernelkit push{' --chain' * chained}" if last else ""
+        return Run(context, push, text).follow(output, submit, once=once, on_kaggle=on_kaggle)

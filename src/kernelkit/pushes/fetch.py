@@ -5,9 +5,6 @@ manifest; without a manifest, once its length and hash match the response. A sig
 expired is replaced from a fresh list.
 """
 
-from __future__ import annotations
-
-import contextlib
 import fnmatch
 import hashlib
 import shutil
@@ -15,6 +12,7 @@ import textwrap
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path, PurePosixPath
 
 from kernelkit.errors import OutputsError
@@ -29,8 +27,7 @@ from kernelkit.run_folders import kit_folder
 from kernelkit.shown import duration
 from kernelkit.terminal import safe_text
 from kernelkit.terminal.events import from_here, size_of
-from kernelkit.workspace.context import PushContext
-from kernelkit.workspace.ledger import Push
+from kernelkit.workspace.context import Push, PushContext
 
 WORKERS = 16
 LONGEST_NAME, LONGEST_PATH = 255, 3000  # bytes; Linux takes 255 and 4096 in all
@@ -67,8 +64,8 @@ def fetch(
             f"no output file matches {' or '.join(only)}: the run has {_listed(names) or 'none'}"
         )
     until = begun + context.timing.fetch_seconds
-    with _Downloads(context, push, folder, outputs.files, until) as downloads:
-        fetched = downloads.all({name: expected.get(name, Expected()) for name in chosen})
+    downloads = _Downloads(context, push, folder, outputs.files, until)
+    fetched = downloads.all({name: expected.get(name, Expected()) for name in chosen})
     size = f"{size_of(sum(fetched.values()))} in {duration(clock.wall(clock.now() - begun))}"
     text = f"{len(fetched)} of {len(names)} files, {size}: {from_here(folder)}"
     context.events("fetched", text, files=fetched, folder=str(folder))
@@ -96,7 +93,7 @@ def _listed(names: Iterable[str]) -> str:
 
 
 class _Downloads:
-    """Fetches the files of one push with many threads, which share the latest links."""
+    """Downloads the files of one push with many threads, which share the latest links."""
 
     def __init__(
         self,
@@ -108,33 +105,26 @@ class _Downloads:
     ) -> None:
         self._clear, self._kaggle, self._push = context.events.clear, context.kaggle, push
         self._folder, self._until = folder, until
-        self._parts = kit_folder.path(folder, kit_folder.PARTS)
         self._record = kit_folder.FetchedFiles(folder)
-        self._session = StoreSession(WORKERS)
-        self._links, self._expired, self._renewals = dict(links), set[str](), 0
-        self._lock = threading.Lock()
-
-    def __enter__(self) -> _Downloads:
-        self._parts.mkdir(exist_ok=True)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._session.close()
-        shutil.rmtree(self._parts, ignore_errors=True)
+        self._parts = kit_folder.path(folder, kit_folder.PARTS)
+        self._links, self._renewals, self._lock = dict(links), 0, threading.Lock()
 
     def all(self, expected: Mapping[str, Expected]) -> dict[str, int]:
         """The bytes of each file, once all are there; raises `OutputsError` if any are missing."""
         fetched: dict[str, int] = {}
         trouble: list[str] = []
-        with ThreadPoolExecutor(WORKERS) as pool:
+        self._parts.mkdir(exist_ok=True)
+        with StoreSession(WORKERS) as session, ThreadPoolExecutor(WORKERS) as pool:
             running = {
-                name: pool.submit(self._fetch, name, file) for name, file in expected.items()
+                name: pool.submit(self._fetch, session, name, file)
+                for name, file in expected.items()
             }
             for name, future in sorted(running.items()):
                 try:
                     fetched[name] = future.result()
                 except Failure as failure:
                     trouble.append(f"  - {safe_text.one_line(name)}: {failure.message}")
+        shutil.rmtree(self._parts, ignore_errors=True)
         if trouble:
             raise OutputsError(
                 f"{len(trouble)} of {len(expected)} output files could not be downloaded; those in "
@@ -142,7 +132,7 @@ class _Downloads:
             )
         return fetched
 
-    def _fetch(self, name: str, expected: Expected) -> int:
+    def _fetch(self, session: StoreSession, name: str, expected: Expected) -> int:
         """Download a file to its place; returns its bytes. Raises `Failure`."""
         if self._clear(name) != name:
             raise _refused("its name contains your credentials")
@@ -152,42 +142,30 @@ class _Downloads:
         # Not in the same folder: the run may also have written a file of that name.
         unique = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
         part = self._parts / f"{unique}.part"
-        try:
-            received = self._kaggle.retries.call(
-                lambda: self._receive(name, part, expected), self._until
-            )
-            target.parent.mkdir(parents=True, exist_ok=True)
-            part.replace(target)
-            self._record.add(name, target)
-        finally:
-            with contextlib.suppress(FileNotFoundError):
-                part.unlink()
+        receive = partial(self._receive, session, name, part, expected)
+        received = self._kaggle.retries.call(receive, self._until)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        part.replace(target)
+        self._record.add(name, target)
         return received
 
-    def _receive(self, name: str, part: Path, expected: Expected) -> int:
-        url = self._link(name)
-        try:
-            return transfers.receive(self._kaggle, self._session, url, part, expected, self._until)
-        except Failure as failure:
-            if failure.kind is FailureKind.EXPIRED:
-                self._expired.add(url)
-            raise
-
-    def _link(self, name: str) -> str:
-        """The link to a file; one thread renews all where it is missing or has expired."""
+    def _receive(self, session: StoreSession, name: str, part: Path, expected: Expected) -> int:
+        """Download a file once, through its link; a list of fresh links serves all threads."""
         with self._lock:
-            url = self._links.get(name)
-            if (url is None or url in self._expired) and self._renewals < LINK_RENEWALS:
+            if name not in self._links and self._renewals < LINK_RENEWALS:
                 self._renewals += 1
-                self._expired.clear()
                 push = self._push
                 self._links |= self._kaggle.outputs(push.name, push.version, self._until).files
-                url = self._links.get(name)
-            if url is None:
-                raise _refused("Kaggle does not list it")
-            if url in self._expired:
-                raise _refused("its link is refused, although it was renewed")
-            return url
+            url = self._links.get(name)
+        if url is None:
+            raise _refused("Kaggle does not list it, or refuses every link to it")
+        try:
+            return transfers.receive(self._kaggle, session, url, part, expected, self._until)
+        except Failure as failure:
+            with self._lock:
+                if failure.kind is FailureKind.EXPIRED and self._links.get(name) == url:
+                    del self._links[name]
+            raise
 
 
 def _place(folder: Path, name: str) -> Path:

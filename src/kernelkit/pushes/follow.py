@@ -3,6 +3,7 @@
 import re
 import shlex
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from kernelkit.errors import (
 )
 from kernelkit.kaggle_api.client import Outputs
 from kernelkit.plans import build
+from kernelkit.plans.manifest import MANIFEST
 from kernelkit.pushes import proof
 from kernelkit.pushes.fetch import fetch
 from kernelkit.pushes.proof import Manifest
@@ -29,11 +31,10 @@ from kernelkit.run_folders.claims import Claim
 from kernelkit.submissions import submit as submission
 from kernelkit.terminal.events import from_here
 from kernelkit.tpu import figures
-from kernelkit.workspace import ledger as ledgers
-from kernelkit.workspace.context import PushContext
-from kernelkit.workspace.ledger import Push
+from kernelkit.workspace.context import Push, PushContext, State
 
 MISSING_MODULE = re.compile(r"No module named '(\w+)")
+NOT_SCORED = "not scored"  # instead of a score: there was nothing to submit, or Kaggle refused it
 
 
 class Run:
@@ -62,31 +63,31 @@ class Run:
         submit: str | None = None,
         *,
         once: bool = False,
-        last: bool = True,
+        on_kaggle: str = "kernelkit push",
     ) -> Path:
         """Wait for the run, fetch its outputs into their folder, check and report; the folder.
 
         `submit` is the message of a submission; with `once`, a push that was submitted before, with
-        whatever message, is not submitted again. `last`: whether to
-        tell the next commands, since no other push follows.
+        whatever message, is not submitted again. `on_kaggle` makes a rehearsed push on Kaggle, to
+        suggest as the next command; empty to suggest none, since another push follows.
 
         Raises `RunFailedError` or one of `errors.OF_NOTEBOOKS`, `DeadlineError`, `NetworkError`,
-        `RefusedError`, `CredentialsError`, `OutputsError`, or what `submit.submit` raises; in each
-        case, everything that can be fetched is in the folder.
+        `RefusedError`, `CredentialsError`, `OutputsError`, or what `Submission.submit` raises; in
+        each case, everything that can be fetched is in the folder.
         """
         self.claim(output)
         self.note(folder=str(self.folder))
         ended = self._wait()
-        with self.context.alone_in(self.folder):  # another command may wait for the same run
+        with self._alone_in(self.folder):  # another command may wait for the same run
             if not ended.complete:
                 self._fail(ended)
             self.fetch(ended.outputs, ended.manifest)
-            self.note(state=ledgers.COMPLETE)
+            self.note(state=State.COMPLETE)
             self._judge()
         if submit is not None:
             self._submit(submit, once=once)
-        elif last:
-            self._suggest()
+        elif on_kaggle:
+            self._suggest(on_kaggle)
         return self.folder
 
     def note(self, **changes: object) -> None:
@@ -99,7 +100,7 @@ class Run:
         folder = output or self.context.folder(self.push)
         push, source = self.push, claims.source_of(self.text)
         claim = Claim(push.kernel, push.version or 0, source, push.rehearsal)
-        with self.context.alone_in(folder):
+        with self._alone_in(folder):
             self.folder, aside = claims.claim(folder, claim, chosen=output is not None)
         if aside:
             self.context.events(
@@ -108,14 +109,20 @@ class Run:
                 folder=str(aside),
             )
 
+    def _alone_in(self, folder: Path) -> AbstractContextManager[None]:
+        """Let one command at a time download files into a folder, during a block."""
+        return self.context.alone(f"downloads files into {folder.resolve()}")
+
     def _wait(self) -> Ended:
         """Wait for the end of the run, and log how it ended; raises why there are no outputs."""
         try:
             ended = Wait(self.context, replace(self.push, number=self.number)).run()
         except RefusedError:
-            self.note(state=ledgers.LOST)
+            stopped = [p.pushed for p in self.context.ledger.pushes() if p.state == State.STOPPED]
+            if self.push.pushed not in stopped:  # by another command's `kernelkit stop`
+                self.note(state=State.LOST)
             raise
-        state = ledgers.UNFETCHED if ended.complete else ledgers.FAILED
+        state = State.UNFETCHED if ended.complete else State.FAILED
         self.note(state=state, **ended.minutes)
         if ended.problem:
             raise ended.problem
@@ -134,7 +141,26 @@ class Run:
         try:
             fetch(self.context, self.push, self.folder, outputs, manifest, only)
         except OutputsError as error:
-            raise OutputsError(f"{error}\n{self.context.how_to_resume(self.push)}") from None
+            again = f"Download the rest with: {self.context.resuming(self.push)}"
+            raise OutputsError(f"{error}\n{again}") from None
+
+    def fetch_only(self, patterns: Sequence[str], output: Path | None) -> Path:
+        """Download the files that fit these glob patterns, and nothing else; the folder.
+
+        Raises `OutputsError`, also if they are not proved to be this push's.
+        """
+        kaggle = self.context.kaggle
+        outputs = kaggle.outputs(self.push.name, self.push.version)
+        manifest = proof.prove(kaggle, outputs, self.number).manifest
+        if self.number and not manifest:
+            raise OutputsError(
+                f"Kaggle does not list {MANIFEST} of push {self.number}, so that its files are "
+                "not verified: --unverified downloads what it lists"
+            )
+        self.claim(output)
+        with self._alone_in(self.folder):
+            self.fetch(outputs, manifest, patterns)
+        return self.folder
 
     def _fail(self, ended: Ended) -> None:
         """Fetch the outputs of a failed run, show the failing cell, and raise the run's error.
@@ -206,29 +232,35 @@ class Run:
         file = submission.output_of(self.folder)
         if not self.unverified:
             check_verified(file, in_ledger=bool(push.number))
-        result = submission.Result(push.competition, message, file, push.name, push.version or 0)
-        over = push.score == ledgers.NOT_SCORED or (push.score and message != push.message)
+        entry = submission.Submission(
+            self.context,
+            push.competition,
+            message,
+            file,
+            push.name,
+            push.version or 0,
+            note=self.note,
+        )
+        over = push.score == NOT_SCORED or (push.score and message != push.message)
         if once or not over:  # an earlier attempt may have submitted it
-            before = push.submissions_before
-            result = replace(result, submission=push.submission, before=before)
+            entry.reference, entry.before = push.submission, push.submissions_before
         try:
-            score = submission.submit(self.context, result, self.note)
+            score = entry.submit()
         except CapacityError:  # today's submissions are used up; there are new ones tomorrow
             raise
         except (RefusedError, OutputsError):
-            self.note(score=push.score or ledgers.NOT_SCORED)
+            self.note(score=push.score or NOT_SCORED)
             raise
         if score:
             from kernelkit.reports import pushed
 
             pushed.keep_score(self.folder, push.competition, score, self.context.events)
 
-    def _suggest(self) -> None:
+    def _suggest(self, on_kaggle: str) -> None:
         """Tell the commands to type after a complete run."""
         push, commands = self.push, []
         if push.rehearsal:
-            chain = " --chain" * self.context.chained
-            commands = [f"kernelkit push{chain}  # on Kaggle, with ~/.kaggle/access_token"]
+            commands = [f"{on_kaggle}  # on Kaggle, with ~/.kaggle/access_token"]
         elif push.competition:
             commands = [f"kernelkit submit {push.reference} --message MESSAGE"]
         runs = shlex.quote(from_here(self.context.runs))

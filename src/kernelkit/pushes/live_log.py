@@ -7,7 +7,7 @@ are skipped.
 
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 import requests
@@ -18,7 +18,7 @@ from kernelkit.kaggle_api.retries import Failure
 from kernelkit.pushes.proof import printed
 from kernelkit.run_folders.log import Entry, decode, entry_of
 from kernelkit.terminal.safe_text import excerpt
-from kernelkit.workspace.ledger import Push
+from kernelkit.workspace.context import Push
 
 METHOD = "log stream"
 END = "END_OF_LOG"
@@ -79,9 +79,7 @@ class LiveLog:
         self._path = f"kernels/logs/stream/{push.kernel}?versionLabel=v{push.version}"
         self._show = WithoutReport(show)
         self._number = push.number
-        self._held: list[Entry] = []  # until they are proved to be this push's
-        self._proven = not push.number
-        self._seen = 0
+        self._shown = 0  # entries
         self._stop = threading.Event()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
@@ -97,17 +95,13 @@ class LiveLog:
         self._stop.set()
         if self._thread:
             self._thread.join(timeout=2.0)
-        with self._lock:
-            if not self._proven:  # nothing was passed on, so take the finished log from its start
-                self._proven, self._held, self._seen = True, [], 0
-        for place, entry in enumerate(decode(log)):
-            self._hand_on(place, entry)
+        self._hand_on(0, decode(log))
         self._show.flush()
 
     def _follow(self) -> None:
         pause = 2.0
         while not self._stop.is_set():
-            before, least = self._seen, 0.0
+            before, least = self._shown, 0.0
             try:
                 if self._read():
                     return
@@ -115,7 +109,7 @@ class LiveLog:
                 if not failure.is_transient:
                     return
                 least = failure.retry_after or 0.0
-            pause = 2.0 if self._seen > before else min(60.0, pause * 2)
+            pause = 2.0 if self._shown > before else min(60.0, pause * 2)
             self._stop.wait(self._kaggle.retries.clock.wall(max(pause, least)))
 
     def _read(self) -> bool:
@@ -126,31 +120,30 @@ class LiveLog:
             kind = (response.headers.get("Content-Type") or "").lower()
             if "event-stream" not in kind:
                 return False  # queued, or finished: then the log comes with the outputs
-            for place, entry in enumerate(_events(response)):
+            place, held, proven = 0, list[Entry](), not self._number
+            for entry in _events(response):
                 if self._stop.is_set() or entry is None:
                     return True
-                if not self._hand_on(place, entry):
-                    return False
+                held.append(entry)
+                if not proven:
+                    number = printed(held)
+                    if number not in ("", self._number) or len(held) > MOST_HELD:
+                        return False
+                    proven = bool(number)
+                if proven:
+                    self._hand_on(place, held)
+                    place += len(held)
+                    held.clear()
         return False
 
-    def _hand_on(self, place: int, entry: Entry) -> bool:
-        """Pass on the entry at this position of the log; False if the log is another push's."""
+    def _hand_on(self, place: int, entries: Iterable[Entry]) -> None:
+        """Pass on those of the entries from this position of the log that were not shown yet."""
         with self._lock:
-            if place < self._seen:
-                return True
-            self._seen = place + 1
-            self._held.append(entry)
-            if not self._proven:
-                number = printed(self._held)
-                if number not in ("", self._number) or len(self._held) > MOST_HELD:
-                    self._held, self._seen = [], 0
-                    return False
-                self._proven = number == self._number
-            while self._proven and self._held:
-                ready = self._held.pop(0)
-                text = excerpt(ready.text, LONGEST_ENTRY, "the log has them")
-                self._show(replace(ready, text=text))
-        return True
+            for number, entry in enumerate(entries, place):
+                if number >= self._shown:
+                    self._shown = number + 1
+                    text = excerpt(entry.text, LONGEST_ENTRY, "the log has them")
+                    self._show(replace(entry, text=text))
 
 
 def _events(response: requests.Response) -> Iterator[Entry | None]:

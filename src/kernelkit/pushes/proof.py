@@ -8,13 +8,13 @@ import hashlib
 import json
 import re
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from kernelkit.errors import RefusedError
 from kernelkit.kaggle_api import transfers
-from kernelkit.kaggle_api.client import SOURCES, Kaggle, Outputs, Saved, Stored
+from kernelkit.kaggle_api.client import SOURCES, Kaggle, Outputs, Saved
 from kernelkit.kaggle_api.connection import StoreSession
 from kernelkit.kaggle_api.retries import Failure, FailureKind
 from kernelkit.kaggle_api.transfers import Expected
@@ -112,31 +112,57 @@ def check_saved(context: PushContext, plan: Plan, saved: Saved) -> None:
     """Compare what Kaggle stored with what was sent. Raises `RefusedError` if the run is not the
     requested one; what Kaggle omits or merely spells differently is a warning.
     """
-    kernel, reference = saved.ref, f"{saved.ref}/{saved.version}"
-    warnings = []
-    if saved.recovered:
-        warnings += ["Kaggle's answer was lost or named another version, but the push arrived"]
-    if kernel.lower() != str(plan.kernel).lower():
-        warnings += [
-            f"Kaggle saved {plan.kernel} as {kernel}, since it makes the slug from the title: "
-            f'write "id": "{kernel}" into {plan.metadata.path.name}'
-        ]
-    if saved.refused_tags:
-        warnings += [f"Kaggle does not know the keywords {list(saved.refused_tags)}"]
-    refused = set(saved.refused_sources)
-    if stored := saved.stored:
-        dropped, note = _dropped(plan, stored)
-        refused |= dropped
-        warnings += [note, _about_internet(plan, stored)]
-    for text in filter(None, warnings):
-        context.events("warning", text)
+    reference, stored, machine = f"{saved.ref}/{saved.version}", saved.stored, plan.metadata.machine
+    refused, similar = set(saved.refused_sources), set[str]()
     if stored:
-        _check_machine(plan, stored, reference)
+        sent = {f"{kind} {source}" for kind in SOURCES for source in plan.metadata.sources(kind)}
+        names = {source.lower() for source in stored.sources}
+        missing = {source for source in sent if source.lower() not in names}
+        # Kaggle may append a version, or remove the one that was sent.
+        similar = {s for s in missing if any(_is_below(s.lower(), name) for name in names)}
+        refused |= missing - similar if names else set()
+    for text in _doubts(plan, saved, similar):
+        context.events("warning", text)
+    if stored and stored.machine_shape and stored.accelerator != machine.kind:
+        raise RefusedError(
+            f"Kaggle runs {reference} on {stored.machine_shape}, not on a {machine.kind.upper()}: "
+            "delete the version or the kernel to stop it, and request a machine that the account "
+            "has with --accelerator"
+        )
     if refused:
         raise RefusedError(_advice(context, sorted(refused), reference))
 
 
-def _advice(context: PushContext, refused: list[str], reference: str) -> str:
+def _is_below(source: str, other: str) -> bool:
+    return source.startswith(f"{other}/") or other.startswith(f"{source}/")
+
+
+def _doubts(plan: Plan, saved: Saved, similar: Collection[str]) -> Iterator[str]:
+    """What Kaggle's answer leaves open; `similar` are sources that it spells differently."""
+    metadata, stored = plan.metadata, saved.stored
+    if saved.recovered:
+        yield "Kaggle's answer was lost or named another version, but the push arrived"
+    if saved.ref.lower() != str(plan.kernel).lower():
+        yield (
+            f"Kaggle saved {plan.kernel} as {saved.ref}, since it makes the slug from the title: "
+            f'write "id": "{saved.ref}" into {metadata.path.name}'
+        )
+    if saved.refused_tags:
+        yield f"Kaggle does not know the keywords {list(saved.refused_tags)}"
+    if similar:
+        yield f"Kaggle names these sources differently: {', '.join(sorted(similar))}"
+    if stored and not stored.sources and any(map(metadata.sources, SOURCES)):
+        yield "Kaggle lists no sources for the stored version, which may have them"
+    if stored and metadata.online and not stored.internet:
+        yield (
+            "Kaggle does not confirm that the session has internet, as requested: an account "
+            "without a verified phone gets none"
+        )
+    if stored and stored.internet and not metadata.online:
+        yield "Kaggle gives the session internet, although it should have none"
+
+
+def _advice(context: PushContext, refused: Sequence[str], reference: str) -> str:
     """What to do about sources, such as "dataset owner/slug", that Kaggle refused."""
     names = ", ".join(refused)
     if context.local is None:
@@ -151,43 +177,3 @@ def _advice(context: PushContext, refused: list[str], reference: str) -> str:
         f"{from_here(context.local / 'catalogue')}, or have a command put them there "
         "(catalogue in [tool.kernelkit])"
     )
-
-
-def _dropped(plan: Plan, stored: Stored) -> tuple[set[str], str]:
-    """The sources that the stored version does not have, and a warning about the others."""
-    sent = {f"{kind} {source}" for kind in SOURCES for source in plan.metadata.sources(kind)}
-    if sent and not stored.sources:
-        return set(), "Kaggle lists no sources for the stored version, which may have them"
-    names = {source.lower() for source in stored.sources}
-    missing = {source for source in sent if source.lower() not in names}
-    # Kaggle may append a version, or remove the one that was sent.
-    similar = {s for s in missing if any(_is_below(s.lower(), name) for name in names)}
-    spelled = f"Kaggle names these sources differently: {', '.join(sorted(similar))}"
-    return missing - similar, spelled if similar else ""
-
-
-def _is_below(source: str, other: str) -> bool:
-    return source.startswith(f"{other}/") or other.startswith(f"{source}/")
-
-
-def _about_internet(plan: Plan, stored: Stored) -> str:
-    """A warning if the session's internet is not as requested."""
-    requested = bool(plan.save_fields["enable_internet"])
-    if requested == stored.internet:
-        return ""
-    if requested:
-        return (
-            "Kaggle does not confirm that the session has internet, as requested: an account "
-            "without a verified phone gets none"
-        )
-    return "Kaggle gives the session internet, although it should have none"
-
-
-def _check_machine(plan: Plan, stored: Stored, reference: str) -> None:
-    kind = plan.metadata.machine.kind
-    if stored.machine_shape and stored.accelerator != kind:
-        raise RefusedError(
-            f"Kaggle runs {reference} on {stored.machine_shape}, not on a {kind.upper()}: delete "
-            "the version or the kernel to stop it, and request a machine that the account has "
-            "with --accelerator"
-        )

@@ -18,8 +18,7 @@ from kernelkit.run_folders import kit_folder
 from kernelkit.run_folders import log as logs
 from kernelkit.shown import duration
 from kernelkit.terminal.events import size_of
-from kernelkit.workspace.context import CommandOptions, PushContext, in_project
-from kernelkit.workspace.ledger import Push
+from kernelkit.workspace.context import CommandOptions, Push, PushContext, in_project
 from kernelkit.workspace.rehearsal import rerun_of
 
 CATALOGUE = "catalogue"  # the subfolder of the local Kaggle's folder
@@ -104,18 +103,15 @@ def _second_run(
     if refusal and not truth.message:
         context.events("warning", refusal.removeprefix("[rehearsal] "))
     unscored = not truth.message and NO_ANSWERS in refusal
-    public, private = (_rows(local / CATALOGUE / kind / slug / SAMPLE) for kind in FOLDERS)
+    public, hidden = (_rows(local / CATALOGUE / kind / slug / SAMPLE) for kind in FOLDERS)
+    facts = ("seconds", "memory", "working", "why", "folder")
     result = RerunResult(
         score="" if refusal else push.score or "",
         message=truth.message or (SCORING if refusal and not unscored else ""),
-        seconds=truth.seconds,
-        memory=truth.memory,
-        working=truth.working,
-        why=truth.why,
-        folder=truth.folder,
-        hours=_project(context, push, truth.seconds, (public, private), rows) if rows else None,
+        hours=_project(context, push, truth.seconds, (public, hidden), rows) if rows else None,
+        **{name: getattr(truth, name) for name in facts},
     )
-    lengths = f" on {private:,} rows (public: {public:,})" if public and private else ""
+    lengths = f" on {hidden:,} rows (public: {public:,})" if public and hidden else ""
     _report(context, result, lengths)
     if result.message:
         raise RefusedError(f"Kaggle would only show: {result.message}")

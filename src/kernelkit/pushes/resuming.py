@@ -1,23 +1,23 @@
 """Resume an earlier push: find it in the ledger or on Kaggle, and download its results."""
 
-from collections.abc import Sequence
+import contextlib
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Unpack
 
-from kernelkit.errors import KernelkitError, OutputsError, ParameterError, StillRunningError
+from kernelkit.errors import KernelkitError, ParameterError, StillRunningError
 from kernelkit.kaggle_api.client import Stored
 from kernelkit.plans import metadata
-from kernelkit.plans.manifest import MANIFEST
-from kernelkit.pushes import proof
 from kernelkit.pushes.follow import Run, check_verified
 from kernelkit.pushes.send import look_after_cut_off
 from kernelkit.reports import markdown, pushed
 from kernelkit.run_folders import claims
 from kernelkit.submissions import submit as submission
-from kernelkit.workspace.context import LAST, CommandOptions, PushContext, in_project
-from kernelkit.workspace.ledger import Push
+from kernelkit.workspace.context import LAST, CommandOptions, Push, PushContext, in_project
 
+REFERENCE = re.compile(r"[^/\s]+/[^/\s]+/v?\d+")
 NOT_THERE = "Kaggle has no {}, or this account cannot see it"
 
 
@@ -38,8 +38,7 @@ def resume_push(
     Raises `ParameterError` for a reference that names no push, and the errors of `Run.follow`.
     """
     context = in_project(options)
-    with context.ending(), context.connect(reference):
-        push = earlier(context, reference)
+    with context.ending(), earlier_push(context, reference) as push:
         return _run(context, push, unverified=unverified).follow(output, submit)
 
 
@@ -67,16 +66,15 @@ def fetch_push(
     context = in_project(options)
     title = reference
     try:
-        with context.ending(), context.connect(reference) as kaggle:
-            push = earlier(context, reference)
+        with context.ending(), earlier_push(context, reference) as push:
             title = push.reference
-            status = kaggle.status(push.name, push.version)
+            status = context.kaggle.status(push.name, push.version)
             if status and status.alive:
                 raise StillRunningError(
                     f"{title} is still {status.state}. {context.how_to_resume(push)}"
                 )
             run = _run(context, push, unverified=unverified)
-            folder = _fetch_some(run, only, output) if only else run.follow(output)
+            folder = run.fetch_only(only, output) if only else run.follow(output)
     except KernelkitError as error:
         if summary:
             markdown.append(summary, markdown.failure(title, str(error)))
@@ -100,7 +98,7 @@ def submit_result(
     competition  for a folder or file; by default the one in the project's kernel-metadata.json
     unverified   submit files that are not proved to be outputs of the push
 
-    Raises `ParameterError` if the competition is unknown, and what `submit.submit` raises.
+    Raises `ParameterError` if the competition is unknown, and what `Submission.submit` raises.
     """
     path = Path(result)
     if not path.exists():
@@ -109,10 +107,8 @@ def submit_result(
     if path.is_file() and not path.name.endswith(submission.ENDINGS):
         endings = ", ".join(submission.ENDINGS)
         raise ParameterError(f"{path}: a competition accepts a file that ends in {endings}")
-    if not competition:
-        competition = next(
-            iter(metadata.load(metadata.locate(Path.cwd())).sources("competition")), ""
-        )
+    own = () if competition else metadata.load(metadata.locate(Path.cwd())).sources("competition")
+    competition = competition or next(iter(own), "")
     if not competition:
         raise ParameterError("kernel-metadata.json names no competition: give --competition SLUG")
     context = in_project(options)
@@ -120,24 +116,48 @@ def submit_result(
     if claims.was_pushed(file.parent) and not unverified:
         check_verified(file)
     with context.ending(), context.connect():
-        score = submission.submit(context, submission.Result(competition, message, file))
+        score = submission.Submission(context, competition, message, file).submit()
     if score:
         pushed.keep_score(file.parent, competition, score, context.events)
 
 
-def earlier(context: PushContext, reference: str) -> Push:
-    """The push that `owner/slug/N` or "last" names, from the ledger or reconstructed."""
+@contextlib.contextmanager
+def earlier_push(context: PushContext, reference: str) -> Iterator[Push]:
+    """The push that `owner/slug/N` or "last" names, with Kaggle connected during a block.
+
+    Raises `ParameterError`, where it can before Kaggle is asked.
+    """
+    if reference == LAST:
+        real = context.events.rehearsal or context.ledger.of()
+        if not real and context.ledger.pushes():
+            raise ParameterError(
+                "nothing was pushed to Kaggle yet, only rehearsed: kernelkit status --local. For a "
+                "push from another machine, write OWNER/SLUG/N"
+            )
+    elif not REFERENCE.fullmatch(reference):
+        raise ParameterError(
+            f"{reference!r} names no push, and no folder is there: write OWNER/SLUG/N, for example "
+            "me/my-notebook/3"
+        )
+    with context.connect():
+        yield _last(context) if reference == LAST else _named(context, reference)
+
+
+def _named(context: PushContext, reference: str) -> Push:
+    """The push from the ledger, or what is known of one that was pushed elsewhere."""
+    kernel, _, number = reference.rpartition("/")
+    push = Push(kernel, "", "", "", version=int(number.removeprefix("v")))
+    in_ledger = [p for p in context.ledger.pushes() if p.reference == push.reference]
+    return in_ledger[-1] if in_ledger else replace(push, rehearsal=context.events.rehearsal)
+
+
+def _last(context: PushContext) -> Push:
     ledger = context.ledger
-    if reference != LAST:
-        kernel, _, number = reference.rpartition("/")  # `connect` has checked the form
-        version = int(number.removeprefix("v"))
-        of_elsewhere = Push(kernel, "", "", "", version=version, rehearsal=context.events.rehearsal)
-        return ledger.find(kernel, version) or of_elsewhere
     pushes = ledger.of()
     if pushes and not pushes[-1].version:
-        kernel = pushes[-1].kernel
+        kernel = pushes[-1].name
         with context.alone_with(kernel):
-            look_after_cut_off(context, pushes[-1].name)
+            look_after_cut_off(context, kernel)
         if not ledger.of()[-1].version:
             context.events("warning", f"the last push of {kernel} created no version: push again")
     if push := ledger.last():
@@ -160,18 +180,3 @@ def _run(context: PushContext, push: Push, *, unverified: bool) -> Run:
         named = [s.partition(" ")[2] for s in stored.sources if s.startswith("competition ")]
         push = replace(push, competition=min(named, default=None))
     return Run(context, push, stored.text, unverified=unverified)
-
-
-def _fetch_some(run: Run, only: Sequence[str], output: Path | None) -> Path:
-    kaggle = run.context.kaggle
-    outputs = kaggle.outputs(run.push.name, run.push.version)
-    manifest = proof.prove(kaggle, outputs, run.number).manifest
-    if run.number and not manifest:
-        raise OutputsError(
-            f"Kaggle does not list {MANIFEST} of push {run.number}, so that its files are "
-            "not verified: --unverified downloads what it lists"
-        )
-    run.claim(output)
-    with run.context.alone_in(run.folder):
-        run.fetch(outputs, manifest, only)
-    return run.folder

@@ -20,9 +20,7 @@ from kernelkit.plans import build
 from kernelkit.plans.plan import Plan
 from kernelkit.pushes import proof
 from kernelkit.terminal.events import from_here
-from kernelkit.workspace import ledger as ledgers
-from kernelkit.workspace.context import PushContext
-from kernelkit.workspace.ledger import Push
+from kernelkit.workspace.context import Push, PushContext, State
 
 LOOK_BACK = 5  # latest versions to search for an interrupted push
 MOST_SENDS = 3
@@ -71,24 +69,21 @@ def send(context: PushContext, plan: Plan, push: Push, *, force: bool) -> Push:
     try:
         saved = Sending(context.kaggle, plan.kernel, fields, context.timing.settle).once()
     except Failure as failure:
-        throttled = failure.kind is FailureKind.THROTTLED
-        if not failure.is_transient or throttled or not failure.sent:
-            context.ledger.update(push, state=ledgers.REFUSED)
-            raise
-        context.ledger.update(push, state=ledgers.LOST)
-        raise failure.advising(
-            "It is not known whether the push arrived: look at "
-            f"https://www.kaggle.com/code/{push.kernel} before you push again"
-        ) from None
-    push = context.ledger.update(
-        push, kernel=saved.ref, version=saved.version, state=ledgers.QUEUED
-    )
+        unknown = _may_have_arrived(failure)
+        context.ledger.update(push, state=State.LOST if unknown else State.REFUSED)
+        if unknown:
+            failure.advising(
+                "It is not known whether the push arrived: look at "
+                f"https://www.kaggle.com/code/{push.kernel} before you push again"
+            )
+        raise
+    push = context.ledger.update(push, kernel=saved.ref, version=saved.version, state=State.QUEUED)
     facts = {"kernel": push.kernel, "version": saved.version, "url": saved.url}
     context.events("pushed", f"{push.kernel} version {saved.version}: {saved.url}", **facts)
     try:
         proof.check_saved(context, plan, saved)
     except KernelkitError:
-        context.ledger.update(push, state=ledgers.REFUSED)
+        context.ledger.update(push, state=State.REFUSED)
         raise
     return push
 
@@ -101,15 +96,15 @@ def look_after_cut_off(context: PushContext, kernel: Kernel) -> None:
     """
     pushes = context.ledger.of(str(kernel))
     for push in pushes:
-        lost_last = push is pushes[-1] and push.state == ledgers.LOST
-        if push.version or not (push.state == ledgers.SENDING or lost_last):
+        lost_last = push is pushes[-1] and push.state == State.LOST
+        if push.version or not (push.state == State.SENDING or lost_last):
             continue
         arrived = push.number and _arrived(context.kaggle, kernel, push.number)
         if not arrived:
-            context.ledger.update(push, state=ledgers.LOST)
+            context.ledger.update(push, state=State.LOST)
             continue
         version, _ = arrived
-        push = context.ledger.update(push, version=version, state=ledgers.QUEUED)
+        push = context.ledger.update(push, version=version, state=State.QUEUED)
         text = f"{push.reference}: the push was interrupted while being sent, and arrived"
         context.events("found", text, version=version)
 
@@ -139,8 +134,7 @@ def repeated(context: PushContext, push: Push, *, latest: bool = True) -> Push |
     `latest`: whether it must be the very last one, because others read its outputs. Failed pushes
     do not count, nor do those of an interrupted rehearsal, since their sessions ended with it.
     """
-    alive = () if context.local else (ledgers.SENDING, ledgers.QUEUED, ledgers.RUNNING)
-    useful = (*alive, ledgers.UNFETCHED, ledgers.COMPLETE)
+    useful = (State.UNFETCHED, State.COMPLETE, *(() if context.local else (State.QUEUED,)))
     pushes = reversed(context.ledger.of(push.kernel))
     good = [other for other in pushes if other.version and other.state in useful]
     for other in good[:1] if latest else good:
@@ -155,7 +149,7 @@ def _refuse_identical(context: PushContext, earlier: Push | None) -> None:
     if earlier is None:
         return
     resume = context.resuming(earlier)
-    if earlier.state != ledgers.UNFETCHED:
+    if earlier.state != State.UNFETCHED:
         home = f" into {from_here(Path(earlier.folder))}" if earlier.folder else ""
         raise PreflightError(
             f"identical to {earlier.reference} ({earlier.state}): {resume} fetches that{home}, or "
@@ -200,8 +194,8 @@ class Sending:
                 # The previous attempt may have arrived late, and be the reason for this refusal.
                 if not failure.is_transient and attempt == 1:
                     raise
-                if arrived := self._look(failure):
-                    return arrived
+                if recovered := self._look(failure):
+                    return recovered
                 if not failure.is_transient or attempt == MOST_SENDS:
                     raise
             else:
@@ -225,8 +219,8 @@ class Sending:
                     shown = shown or stored is not None
                     if stored and build.number_of(stored.text) == self._number:
                         return replace(saved, ref=str(place), stored=stored)
-                if arrived := self._arrived():
-                    return replace(arrived, url=saved.url)
+                if recovered := self._recovered(saved):
+                    return recovered
                 if not shown:
                     return replace(saved, ref=str(here))
         except Failure as failure:
@@ -243,20 +237,23 @@ class Sending:
     def _look(self, failure: Failure) -> Saved | None:
         """The version that a failed push created after all; polls until it would be visible."""
         retries = self._kaggle.retries
-        throttled = failure.kind is FailureKind.THROTTLED
-        rejected = throttled or not failure.is_transient or not failure.sent
-        for pause in self._settle[-1:] if rejected else self._settle:
+        for pause in self._settle if _may_have_arrived(failure) else self._settle[-1:]:
             end = retries.clock.now() + retries.patience
             retries.rest(failure, max(pause, failure.retry_after or 0.0), end)
-            if arrived := self._arrived():
-                return arrived
+            page = f"https://www.kaggle.com/code/{self._kernel}"
+            if recovered := self._recovered(Saved(0, page)):
+                return recovered
         return None
 
-    def _arrived(self) -> Saved | None:
-        """The version that this push created, if Kaggle shows one."""
+    def _recovered(self, saved: Saved) -> Saved | None:
+        """The answer with the version that this push created, if Kaggle shows one."""
         arrived = _arrived(self._kaggle, self._kernel, self._number, self._before)
         if not arrived:
             return None
         version, stored = arrived
-        url = f"https://www.kaggle.com/code/{self._kernel}"
-        return Saved(version, url, str(self._kernel), stored=stored, recovered=True)
+        return replace(saved, ref=str(self._kernel), version=version, stored=stored, recovered=True)
+
+
+def _may_have_arrived(failure: Failure) -> bool:
+    """Whether a failed SaveKernel may have started a session."""
+    return failure.is_transient and failure.sent and failure.kind is not FailureKind.THROTTLED

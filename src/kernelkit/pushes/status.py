@@ -11,11 +11,9 @@ from typing import Unpack
 
 from kernelkit.errors import ParameterError, RefusedError
 from kernelkit.project import find_project
-from kernelkit.pushes.resuming import NOT_THERE, earlier
+from kernelkit.pushes.resuming import NOT_THERE, earlier_push
 from kernelkit.terminal import safe_text
-from kernelkit.workspace import ledger as ledgers
-from kernelkit.workspace.context import LAST, LEDGER, CommandOptions, in_project
-from kernelkit.workspace.ledger import Ledger, Push
+from kernelkit.workspace.context import LAST, CommandOptions, Ledger, Push, State, in_project
 
 COUNTED = ("tpu", "gpu")  # the machines with a weekly quota
 HEADS = ("pushed", "push", "on", "state", "queued", "run", "score", "git", "parameters")
@@ -28,9 +26,8 @@ def tell_status(reference: str = LAST, **options: Unpack[CommandOptions]) -> str
     there is no such push, `CredentialsError` or `NetworkError` if Kaggle cannot be reached.
     """
     context = in_project(options)
-    with context.connect(reference) as kaggle:
-        push = earlier(context, reference)
-        status = kaggle.status(push.name, push.version)
+    with earlier_push(context, reference) as push:
+        status = context.kaggle.status(push.name, push.version)
     if status is None:
         raise ParameterError(NOT_THERE.format(push.reference))
     why = f": {status.message}" if status.message else ""
@@ -50,7 +47,7 @@ def list_pushes(runs: Path | None = None, *, as_json: bool = False) -> str:
 
     `runs` defaults to the current project's folder.
     """
-    pushes = Ledger((runs or find_project(Path.cwd()).runs) / LEDGER).pushes()
+    pushes = Ledger(runs or find_project(Path.cwd()).runs).pushes()
     if as_json:
         return "\n".join(json.dumps({"event": "listed", **asdict(push)}) for push in pushes)
     if not pushes:
@@ -104,8 +101,8 @@ def stop_push(
     user's, and `RefusedError` or `NetworkError` if Kaggle did not delete it.
     """
     context = in_project(options)
-    with context.connect(reference) as kaggle:
-        push = earlier(context, reference)
+    with earlier_push(context, reference) as push:
+        kaggle = context.kaggle
         page = f"https://www.kaggle.com/code/{push.kernel}"
         if push.name.owner.lower() != kaggle.username.lower():
             raise ParameterError(f"only its owner can stop {push.kernel}, not {kaggle.username}")
@@ -125,6 +122,6 @@ def stop_push(
         if kaggle.stored(push.name):
             raise RefusedError(f"Kaggle still has {push.kernel}: see on {page} whether it runs")
         for other in context.ledger.of(push.kernel):
-            if other.state in (ledgers.SENDING, ledgers.QUEUED, ledgers.RUNNING):
-                context.ledger.update(other, state=ledgers.STOPPED)
+            if other.state in (State.SENDING, State.QUEUED, State.LOST):
+                context.ledger.update(other, state=State.STOPPED)
         context.events("stopped", f"{push.kernel} is deleted, and its session ends with it")

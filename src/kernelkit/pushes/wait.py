@@ -24,8 +24,7 @@ from kernelkit.pushes.proof import Manifest, Proof
 from kernelkit.run_folders.log import Entry, decode
 from kernelkit.shown import duration
 from kernelkit.terminal import safe_text
-from kernelkit.workspace.context import PushContext
-from kernelkit.workspace.ledger import Push
+from kernelkit.workspace.context import Push, PushContext
 
 ENDED = ("complete", "error", "cancel_acknowledged")
 
@@ -59,7 +58,8 @@ class Wait:
         self._version = f"{push.kernel} version {push.version}"
         self._emit, self._patience = context.events, context.timing.patience
         self._resume = context.how_to_resume(push)
-        self._rehearsed = context.local is not None  # then the run ends with this command
+        self._fetch = f"Download them with: {context.resuming(push)}"
+        self._goes_on = "" if context.local else "the run continues on Kaggle. "
         self._clock = context.kaggle.retries.clock
         cap = machines.LIMITS[machines.named(push.accelerator or "cpu").kind].hours_per_session * 60
         self._limit = 60.0 * min(cap, push.timeout_minutes or cap)
@@ -89,8 +89,7 @@ class Wait:
                     )
                 self._clock.sleep(self._pause())
         except KeyboardInterrupt:
-            goes_on = "" if self._rehearsed else "the run continues on Kaggle. "
-            self._emit("interrupted", f"{goes_on}{self._resume}")
+            self._emit("interrupted", f"{self._goes_on}{self._resume}")
             raise
         finally:
             self._log.finish()
@@ -149,11 +148,9 @@ class Wait:
         until = min(self._deadline(), now + self._patience.silence)
         over = f"{self._version} ended in {status.state}, and"
         problem: KernelkitError | None = None
-        self._unsettled += 1
         try:
             outputs = self._kaggle.outputs(push.name, push.version, until)
             proved = proof.prove(self._kaggle, outputs, push.number, until)
-            doubt = self._doubt(status, outputs, proved)
         except Failure as failure:
             if failure.kind is FailureKind.CREDENTIALS:
                 raise self._refused(failure) from None
@@ -161,14 +158,16 @@ class Wait:
             doubt = f"{MANIFEST}: {failure.message}"
             if failure.method != transfers.DOWNLOAD:
                 problem = NetworkError(
-                    f"{over} its outputs cannot be listed: {failure}. {self._resume}"
+                    f"{over} its outputs cannot be listed: {failure}. {self._fetch}"
                 )
         else:
+            self._unsettled += 1
+            doubt = self._doubt(status, outputs, proved)
             if not doubt:
                 settled = outputs.log or self._unsettled >= self._patience.confirmations
                 return self._over(status, outputs, proved.manifest) if settled else None
         problem = problem or OutputsError(
-            f"{over} its outputs are not verified: {doubt}. Nothing was fetched. {self._resume}, "
+            f"{over} its outputs are not verified: {doubt}. Nothing was fetched. {self._fetch}, "
             "or with --unverified to download what Kaggle lists"
         )
         waited = self._clock.now() - self._over_since

@@ -20,15 +20,13 @@ from kernelkit.plans.metadata import Metadata
 from kernelkit.plans.plan import Plan
 from kernelkit.project import Project
 from kernelkit.run_folders import claims
-from kernelkit.workspace import ledger as ledgers
-from kernelkit.workspace.context import CommandOptions, PushContext, in_project
-from kernelkit.workspace.ledger import Push
+from kernelkit.workspace.context import CommandOptions, Push, PushContext, State, in_project
 
 FOLDER = ".queue"
 VERSION = 1  # the format of the files
 WAITING = "waiting"
 UNSUBMITTED = "not submitted"  # complete, but its result is not submitted or scored yet
-OVER = (ledgers.COMPLETE, ledgers.FAILED, ledgers.STOPPED, ledgers.REFUSED, ledgers.LOST)
+OVER = (State.COMPLETE, State.FAILED, State.STOPPED, State.REFUSED, State.LOST)
 
 
 @dataclass(frozen=True)
@@ -57,9 +55,9 @@ class QueuedPush:
     def state_in(self, context: PushContext) -> str:
         """The state: `WAITING`, `UNSUBMITTED`, or the state in the ledger."""
         push = self.push_in(context)
-        if push is None or (not push.version and push.state != ledgers.SENDING):
+        if push is None or (not push.version and push.state != State.SENDING):
             return WAITING
-        if push.state == ledgers.COMPLETE and self.submit is not None and push.score is None:
+        if push.state == State.COMPLETE and self.submit is not None and push.score is None:
             return UNSUBMITTED
         return push.state
 

@@ -5,7 +5,7 @@ a submission is sent again, it is looked for on Kaggle; a push that arrived is w
 fetched.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Unpack
 
 from kernelkit.checks.preflight import check_account
@@ -19,14 +19,11 @@ from kernelkit.errors import (
     ParameterError,
     StillRunningError,
 )
-from kernelkit.kaggle_api.client import Quota
 from kernelkit.plans.plan import Plan
 from kernelkit.pushes.follow import Run
 from kernelkit.pushes.send import draft, look_after_cut_off, prepare, send
 from kernelkit.queue.items import OVER, Queue, QueuedPush
-from kernelkit.workspace import ledger as ledgers
-from kernelkit.workspace.context import CommandOptions, PushContext, in_project
-from kernelkit.workspace.ledger import Push
+from kernelkit.workspace.context import CommandOptions, Push, PushContext, State, in_project
 
 # Errors that any further push would meet, too.
 LASTING = (CredentialsError, NetworkError, DeadlineError, StillRunningError)
@@ -48,7 +45,7 @@ def work_off(*, wait: bool = True, **options: Unpack[CommandOptions]) -> None:
     context = in_project(options)
     tried: list[str] = []
     failures: list[KernelkitError] = []
-    with context.ending(), context.alone("queue", "works on this queue"):
+    with context.ending(), context.alone("works on this queue"):
         while item := _next(context, tried):  # other commands may add items at any time
             tried.append(item.added)
             plan = item.plan
@@ -57,7 +54,7 @@ def work_off(*, wait: bool = True, **options: Unpack[CommandOptions]) -> None:
             )
             try:
                 with own.connect():
-                    Turn(own, item, wait).take()
+                    _take_turn(own, item, wait=wait)
             except LASTING:
                 raise
             except KernelkitError as error:
@@ -75,80 +72,64 @@ def _next(context: PushContext, tried: list[str]) -> QueuedPush | None:
     return None
 
 
-@dataclass(frozen=True)
-class Turn:
-    """One item's turn, from its current state to its end."""
-
-    context: PushContext
-    item: QueuedPush
-    wait: bool
-
-    def take(self) -> None:
-        """Push the item, unless that is done already, and follow its run."""
-        context, item = self.context, self.item
-        push = item.push_in(context)
-        if push is None or not push.version:
-            push = self._send()
-        if push is None:
-            return
-        if not self.wait:
-            status = context.kaggle.status(push.name, push.version)
-            if status and status.alive:
-                raise StillRunningError(
-                    f"queued push {item.number}, {push.reference}, is still {status.state}: "
-                    "reconnect with kernelkit queue run"
-                )
-        run = Run(context, push, item.plan.bundle.text)
-        run.follow(item.output, item.submit, once=True)
-
-    def _send(self) -> Push | None:
-        """Push the item once a session is free; None if it was removed while it waited."""
-        context, item = self.context, self.item
-        planned = prepare(context, item.plan, continues=item.continues)
-        clock, patience = context.timing.clock, context.timing.patience
-        if item.state_in(context) == ledgers.SENDING:
-            clock.sleep(sum(context.timing.settle))  # by then, a request has arrived
-        pause, reported, last_answer = patience.slow_poll, "", clock.now()
-        while Queue(context.runs).path(item).is_file():
-            try:
-                return self._send_now(planned)
-            except (CapacityError, KernelBusyError) as error:
-                reason, last_answer = str(error), clock.now()
-            except NetworkError as error:
-                if not self.wait or clock.now() - last_answer > patience.silence:
-                    raise
-                reason = str(error)
-            message = f"queued push {item.number} waits: {reason}"
-            if not self.wait:
-                raise StillRunningError(message)
-            if reason != reported:
-                context.events("waiting", message, number=item.number)
-            reported = reason
-            clock.sleep(pause)
-            pause = min(patience.longest, 2 * pause)
-        return None
-
-    def _send_now(self, planned: Plan) -> Push:
-        """Push the item, unless that is done already; raises what prevents the push for now."""
-        context, item = self.context, self.item
-        with context.alone_with(str(planned.kernel)):  # the checks remain valid until it is sent
-            look_after_cut_off(context, planned.kernel)
-            push = item.push_in(context)
-            if push and push.version:
-                return push
-            submits = item.submit is not None
-            _check_hours(planned, check_account(context, planned, context.kaggle, submits=submits))
-            push = replace(draft(context, planned), queued=item.added)
-            return send(context, planned, push, force=item.force)
-
-
-def _check_hours(planned: Plan, quota: Quota | None) -> None:
-    """Raise `CapacityError` if the week's hours might not last until the end of the session."""
-    longest = planned.hours
-    if quota is None or quota.left >= longest:
+def _take_turn(context: PushContext, item: QueuedPush, *, wait: bool) -> None:
+    """Push the item, unless that is done already, and follow its run."""
+    push = item.push_in(context)
+    if push is None or not push.version:
+        push = _send(context, item, wait=wait)
+    if push is None:
         return
-    remaining = quota.remaining(planned.metadata.machine.kind)
-    raise CapacityError(
-        f"{remaining} and the run may take {longest:.1f}: it waits for Saturday 00:00 UTC. A run "
-        "limited with --timeout MINUTES may fit sooner"
-    )
+    if not wait:
+        status = context.kaggle.status(push.name, push.version)
+        if status and status.alive:
+            raise StillRunningError(
+                f"queued push {item.number}, {push.reference}, is still {status.state}: reconnect "
+                "with kernelkit queue run"
+            )
+    run = Run(context, push, item.plan.bundle.text)
+    run.follow(item.output, item.submit, once=True)
+
+
+def _send(context: PushContext, item: QueuedPush, *, wait: bool) -> Push | None:
+    """Push the item once a session is free; None if it was removed while it waited."""
+    planned = prepare(context, item.plan, continues=item.continues)
+    clock, patience = context.timing.clock, context.timing.patience
+    if item.state_in(context) == State.SENDING:
+        clock.sleep(sum(context.timing.settle))  # by then, a request has arrived
+    pause, reported, last_answer = patience.slow_poll, "", clock.now()
+    while Queue(context.runs).path(item).is_file():
+        try:
+            return _send_now(context, item, planned)
+        except (CapacityError, KernelBusyError) as error:
+            reason, last_answer = str(error), clock.now()
+        except NetworkError as error:
+            if not wait or clock.now() - last_answer > patience.silence:
+                raise
+            reason = str(error)
+        message = f"queued push {item.number} waits: {reason}"
+        if not wait:
+            raise StillRunningError(message)
+        if reason != reported:
+            context.events("waiting", message, number=item.number)
+        reported = reason
+        clock.sleep(pause)
+        pause = min(patience.longest, 2 * pause)
+    return None
+
+
+def _send_now(context: PushContext, item: QueuedPush, planned: Plan) -> Push:
+    """Push the item, unless that is done already; raises what prevents the push for now."""
+    with context.alone_with(planned.kernel):  # the checks remain valid until it is sent
+        look_after_cut_off(context, planned.kernel)
+        push = item.push_in(context)
+        if push and push.version:
+            return push
+        submits = item.submit is not None
+        quota = check_account(context, planned, context.kaggle, submits=submits)
+        if quota and quota.left < planned.hours:
+            raise CapacityError(
+                f"{quota.remaining(planned.kind)} and the run may take {planned.hours:.1f}: it "
+                "waits for Saturday 00:00 UTC. A run limited with --timeout MINUTES may fit sooner"
+            )
+        push = replace(draft(context, planned), queued=item.added)
+        return send(context, planned, push, force=item.force)

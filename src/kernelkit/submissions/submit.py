@@ -1,6 +1,6 @@
 """Submit a result to its competition and wait for the score."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,24 +19,6 @@ HIDDEN = "scored, but the score is not shown"  # until the deadline of some comp
 LOOK_SECONDS = 5.0  # between searches for a submission whose answer was lost
 SETTLE_SECONDS = 60.0  # an interrupted request arrives within this time, if at all
 NOTEBOOKS_ONLY = ("notebook", "kernel", "code competition")  # words in Kaggle's refusal of a file
-
-
-@dataclass(frozen=True)
-class Result:
-    """What to submit: a file, or the kernel's version if the competition accepts only notebooks.
-
-    `kernel` is None for a run that was not pushed. `submission` is that of an earlier attempt, and
-    `before` are those that existed before it. `notebook_only`: do not try a file first.
-    """
-
-    competition: str
-    message: str
-    file: Path
-    kernel: Kernel | None = None
-    version: int = 0
-    submission: int | None = None
-    before: Sequence[int] | None = None
-    notebook_only: bool = False
 
 
 def output_of(folder: Path) -> Path:
@@ -58,61 +40,69 @@ def output_of(folder: Path) -> Path:
     return folder / there[0]
 
 
-def submit(
-    context: PushContext,
-    result: Result,
-    note: Callable[..., None] = lambda **_: None,
-) -> str:
-    """Submit a result and wait for its public score; returns it as Kaggle formats it.
+@dataclass
+class Submission:
+    """A result on its way to a competition: a file, or its kernel's version.
 
-    `note` is called with `submissions_before` and `message` before submitting, with
-    `submission` afterwards, and with `score` at the end. A submission that an earlier attempt
-    made, or may have made, is looked for and not made again.
-
-    Raises `CapacityError` when today's submissions are used up, `RefusedError` for a submission
-    that Kaggle cannot score, `NetworkError` when no score comes in time.
+    The version is submitted where the competition only accepts notebooks; with `notebook_only`, no
+    file is tried first. `kernel` is None for a run that was not pushed. `reference` is that of an
+    earlier attempt, and `before` are those that existed before it. `note` is called with
+    `submissions_before` and `message` before submitting, with `submission` afterwards, and with
+    `score` at the end.
     """
-    entry = _Entry(context, result)
-    reference = result.submission
-    if reference is None and result.before is not None:
-        reference = entry.look()
-    if reference is None:
-        reference = entry.submit(note)
-    note(submission=reference)
-    score = entry.score(reference)
-    note(score=score or HIDDEN)
-    context.events(
-        "score",
-        f"{score or HIDDEN} in {result.competition} (submission {reference})",
-        score=score,
-        submission=reference,
-    )
-    return score
 
+    context: PushContext
+    competition: str
+    message: str
+    file: Path
+    kernel: Kernel | None = None
+    version: int = 0
+    reference: int | None = None
+    before: Collection[int] | None = None
+    notebook_only: bool = False
+    note: Callable[..., object] = lambda **_: None
 
-class _Entry:
-    """A result on its way to a competition."""
+    def submit(self) -> str:
+        """Submit the result and wait for its public score; returns it as Kaggle formats it.
 
-    def __init__(self, context: PushContext, result: Result) -> None:
-        self._context, self._kaggle, self._result = context, context.kaggle, result
-        self._before = set(result.before or ())  # submissions that are not its own
-        self._competition: dict[str, Any] = {"competition_name": result.competition}
+        A submission that an earlier attempt made, or may have made, is looked for and not made
+        again.
 
-    def submit(self, note: Callable[..., None]) -> int:
+        Raises `CapacityError` when today's submissions are used up, `RefusedError` for a submission
+        that Kaggle cannot score, `NetworkError` when no score comes in time.
+        """
+        reference = self.reference
+        if reference is None and self.before is not None:
+            reference = self._look()
+        if reference is None:
+            reference = self._enter()
+        self.note(submission=reference)
+        score = self._score(reference)
+        self.note(score=score or HIDDEN)
+        self.context.events(
+            "score",
+            f"{score or HIDDEN} in {self.competition} (submission {reference})",
+            score=score,
+            submission=reference,
+        )
+        return score
+
+    def _enter(self) -> int:
         """Submit the file, or the kernel's version if Kaggle refuses a file; returns the number."""
-        result, name = self._result, self._result.competition
-        kernel = result.kernel
-        limits = self._kaggle.repeated("GetSubmissionLimits", SERVICE, **self._competition)
+        kaggle, kernel, file = self.context.kaggle, self.kernel, self.file.name
+        limits = kaggle.repeated("GetSubmissionLimits", SERVICE, competition_name=self.competition)
         if limits.num_total and not limits.num_allowed_now:
-            raise CapacityError(f"{name} accepts no more submissions today: submit tomorrow")
-        self._before = {submission.ref for submission in self._listed()}
-        before = sorted(self._before)
-        note(submissions_before=before, submission=None, message=result.message, score=None)
-        fields = self._competition | {"file_name": result.file.name}
-        if kernel is None or not result.notebook_only:
+            raise CapacityError(
+                f"{self.competition} accepts no more submissions today: submit tomorrow"
+            )
+        self.before = {submission.ref for submission in self._listed()}
+        before = sorted(self.before)
+        self.note(submissions_before=before, submission=None, message=self.message, score=None)
+        fields = {"competition_name": self.competition, "file_name": file}
+        if kernel is None or not self.notebook_only:
             try:
                 token = transfers.upload(
-                    self._kaggle, result.file, "StartSubmissionUpload", SERVICE, **fields
+                    kaggle, self.file, "StartSubmissionUpload", SERVICE, **fields
                 )
                 return self._create("CreateSubmission", blob_file_tokens=token)
             except Failure as failure:
@@ -120,54 +110,51 @@ class _Entry:
                 only_notebooks = any(word in failure.message.lower() for word in NOTEBOOKS_ONLY)
                 if kernel is None or not (refused and only_notebooks):
                     raise
-        return self._create(
-            "CreateCodeSubmission",
-            file_name=result.file.name,
-            kernel_owner=kernel.owner,
-            kernel_slug=kernel.slug,
-            kernel_version=result.version,
-        )
+        names = {"kernel_owner": kernel.owner, "kernel_slug": kernel.slug, "file_name": file}
+        return self._create("CreateCodeSubmission", kernel_version=self.version, **names)
 
     def _create(self, method: str, **fields: Any) -> int:
         """Make exactly one submission, even if Kaggle's answer is lost or is about an older one.
 
         Raises `Failure` if it is unknown whether it was made: the next attempt looks for it first.
         """
-        fields |= self._competition | {"submission_description": self._result.message}
+        own = {"competition_name": self.competition, "submission_description": self.message}
         try:
-            answer = self._kaggle.once(method, SERVICE, **fields)
+            answer = self.context.kaggle.once(method, SERVICE, **own, **fields)
             if not answer.ref:
                 reason = answer.message or "no reason"
                 raise RefusedError(f"Kaggle did not take the submission: {reason}")
-            if answer.ref not in self._before:
+            if answer.ref not in (self.before or ()):
                 return int(answer.ref)
             lost = Failure(FailureKind.MALFORMED, method, "the answer names an earlier submission")
         except Failure as failure:
             if not failure.is_transient:
                 raise
             lost = failure
-        made = self.look()
+        made = self._look()
         if made is None:
             raise lost
         return made
 
-    def look(self) -> int | None:
+    def _look(self) -> int | None:
         """This result's latest submission, looked for until requests in flight have arrived."""
-        clock = self._kaggle.retries.clock
+        clock = self.context.kaggle.retries.clock
         end = clock.now() + SETTLE_SECONDS
         while True:
             clock.sleep(LOOK_SECONDS)
-            own = {listed.ref for listed in self._listed() if self._may_be(listed)} - self._before
-            if own or clock.now() > end:
-                return max(own, default=None)
+            own = {listed.ref for listed in self._listed() if self._may_be(listed)}
+            made = max(own - {*(self.before or ())}, default=None)
+            if made is not None or clock.now() > end:
+                return made
 
-    def score(self, reference: int) -> str:
+    def _score(self, reference: int) -> str:
         """The public score as Kaggle formats it, once it is there; empty if it shows none."""
-        clock, timing = self._kaggle.retries.clock, self._context.timing
+        kaggle, timing = self.context.kaggle, self.context.timing
+        clock, patience = kaggle.retries.clock, timing.patience
         start = clock.now()
-        end = start + (timing.rerun_seconds if self._result.kernel else timing.score_seconds)
+        end = start + (timing.rerun_seconds if self.kernel else timing.score_seconds)
         while clock.now() < end:
-            submission = self._kaggle.repeated("GetSubmission", SERVICE, end, ref=reference)
+            submission = kaggle.repeated("GetSubmission", SERVICE, end, ref=reference)
             ours = submission.ref == reference and self._may_be(submission)
             state = submission.status.name.lower() if ours else "another submission's"
             problem = submission.error_description
@@ -177,18 +164,19 @@ class _Entry:
                 return submission.public_score or ""
             passed = clock.now() - start
             text = f"submission {reference}: {state}, {duration(passed)}"
-            self._context.events("progress", text)
-            early = passed < timing.patience.quick_for
-            clock.sleep(timing.patience.poll if early else timing.patience.slow_poll)
+            self.context.events("progress", text)
+            clock.sleep(patience.poll if passed < patience.quick_for else patience.slow_poll)
         raise NetworkError(f"submission {reference} has no score yet: see the competition's page")
 
     def _listed(self) -> Sequence[Any]:
         """The latest submissions to the competition."""
-        answer = self._kaggle.repeated("ListSubmissions", SERVICE, page=1, **self._competition)
+        answer = self.context.kaggle.repeated(
+            "ListSubmissions", SERVICE, page=1, competition_name=self.competition
+        )
         return answer.submissions or []
 
     def _may_be(self, submission: Any) -> bool:
         """Whether a submission on Kaggle is consistent with what was sent."""
         message = (submission.description or "").strip()
-        of_file = submission.file_name in ("", self._result.file.name)
-        return of_file and self._result.message.strip().startswith(message)
+        of_file = submission.file_name in ("", self.file.name)
+        return of_file and self.message.strip().startswith(message)

@@ -1,32 +1,163 @@
-"""The context of a command: the folder of runs, the ledger, the events, the time limits."""
+"""What a command that talks to Kaggle works with: the ledger of pushes, events, time limits.
+
+The ledger is `runs/pushes.jsonl`, with one JSON line per push:
+
+    {"pushed": "2026-11-02T10:15:00+00:00", "kernel": "me/notebook", "version": 3, …}
+
+A line is written before anything is sent, and replaced as the push proceeds, so that the last known
+state survives a crash of this machine.
+"""
 
 import contextlib
+import datetime
+import enum
 import hashlib
+import json
 import os
-import re
-from collections.abc import Iterator
-from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
+import secrets
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import TextIO, TypedDict, get_type_hints
+from typing import Any, TextIO, TypedDict, get_type_hints
 
 from kernelkit import files
-from kernelkit.errors import KernelkitError, ParameterError
-from kernelkit.kaggle_api.client import Kaggle
+from kernelkit.errors import KernelkitError
+from kernelkit.kaggle_api.client import Kaggle, Kernel
 from kernelkit.kaggle_api.connection import open_connection
 from kernelkit.kaggle_api.retries import Failure
 from kernelkit.project import LOCAL_KAGGLE, LOCKS, Project, find_project
 from kernelkit.shown import duration
-from kernelkit.terminal import safe_text
 from kernelkit.terminal.events import Events
-from kernelkit.workspace.ledger import Ledger, Push
 from kernelkit.workspace.rehearsal import attached
 from kernelkit.workspace.timing import KAGGLE, REHEARSAL, Timing
 
-LEDGER = "pushes.jsonl"
-DOCTOR = Path("doctor", "doctor.json")  # in the folder of runs: the results of `kernelkit doctor`
 LAST = "last"  # a reference to the ledger's last push
-REFERENCE = re.compile(r"[^/\s]+/[^/\s]+/v?\d+")
+
+
+class State(enum.StrEnum):
+    """The states of a push."""
+
+    SENDING = "sending"  # SaveKernel was sent, and has not been answered
+    REFUSED = "refused"
+    QUEUED = "queued"  # at Kaggle, or running there
+    UNFETCHED = "not fetched"  # the run is complete, but not all outputs are downloaded
+    COMPLETE = "complete"
+    FAILED = "failed"
+    STOPPED = "stopped"  # its kernel was deleted while it ran
+    LOST = "lost"  # it is unknown whether it arrived, or where its session is
+
+
+@dataclass(frozen=True)
+class Push:
+    """One push in the ledger; `content` identifies what it runs, and on which inputs and
+    machine."""
+
+    kernel: str
+    content: str
+    git: str
+    accelerator: str
+    parameters: dict[str, Any] = field(default_factory=dict)
+    timeout_minutes: float | None = None
+    competition: str | None = None
+    version: int | None = None
+    state: str = State.SENDING
+    pushed: str = ""
+    number: str = ""  # random and unique to this push; see `pushes.proof`
+    minutes_queued: float | None = None
+    minutes_run: float | None = None
+    score: str | None = None
+    folder: str | None = None
+    rehearsal: bool = False
+    bundle: str = ""  # the bundle's content hash, which is also in its first cell
+    queued: str = ""  # the identity of the queued push that it came from
+    submission: int | None = None  # its number in the competition, once submitted
+    submissions_before: list[int] | None = None  # those that existed before submitting
+    message: str = ""  # of the submission
+    inputs: dict[str, int] = field(default_factory=dict)  # versions of own kernel sources
+    stays: list[str] = field(default_factory=list)  # patterns of outputs to leave on Kaggle
+    estimate: dict[str, Any] = field(default_factory=dict)  # of its step; see `checks.tpu`
+
+    @property
+    def name(self) -> Kernel:
+        """The kernel's name on Kaggle."""
+        return Kernel.of(self.kernel)
+
+    @property
+    def reference(self) -> str:
+        """`owner/slug/N`, as `kernelkit resume` accepts it."""
+        return f"{self.kernel}/{self.version}" if self.version else self.kernel
+
+
+class Ledger:
+    """The pushes in a folder of runs, in the order in which they started.
+
+    `clear` removes the secrets from a text; with `rehearsal`, `of` and `last` see only rehearsals,
+    without it only pushes to Kaggle.
+    """
+
+    def __init__(
+        self, runs: Path, clear: Callable[[str], str] = str, *, rehearsal: bool = False
+    ) -> None:
+        self.path, self._clear, self._rehearsal = runs / "pushes.jsonl", clear, rehearsal
+
+    def pushes(self) -> list[Push]:
+        """All pushes, oldest first; unreadable lines are skipped."""
+        return [push for _, push in self._entries() if push]
+
+    def of(self, kernel: str = "") -> list[Push]:
+        """The pushes of this kernel, or of any, oldest first."""
+        ours = [push for push in self.pushes() if push.rehearsal == self._rehearsal]
+        return [push for push in ours if kernel in ("", push.kernel)]
+
+    def last(self, kernel: str = "") -> Push | None:
+        """The latest push that got a version, of this kernel or of any."""
+        return next((push for push in reversed(self.of(kernel)) if push.version), None)
+
+    def begin(self, push: Push) -> Push:
+        """Write a new push with the current time and a new random number; returns it as written.
+
+        For a queued item, this replaces the lines of its earlier pushes that Kaggle refused.
+        """
+        now = datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds")
+        begun = replace(push, pushed=now, number=secrets.token_hex(8))
+
+        def is_retried(old: Push) -> bool:
+            refused = old.state == State.REFUSED and old.version is None
+            return refused and old.queued == push.queued != ""
+
+        with files.locked(self.path.with_suffix(".lock")):
+            lines = [line for line, old in self._entries() if not (old and is_retried(old))]
+            self._write([*lines, _line(begun)])
+        return begun
+
+    def update(self, push: Push, **changes: Any) -> Push:
+        """Change these fields in a push's line; returns the new push."""
+        changed = replace(push, **changes)
+        with files.locked(self.path.with_suffix(".lock")):
+            lines = {old.pushed if old else line: line for line, old in self._entries()}
+            self._write((lines | {push.pushed: _line(changed)}).values())
+        return changed
+
+    def _entries(self) -> list[tuple[str, Push | None]]:
+        """Each line, and the push in it."""
+        text = self.path.read_text("utf-8", errors="replace") if self.path.is_file() else ""
+        return [(line, _read(line)) for line in text.split("\n") if line.strip()]
+
+    def _write(self, lines: Iterable[str]) -> None:
+        files.write_text(self.path, self._clear("".join(f"{line}\n" for line in lines)))
+
+
+def _line(push: Push) -> str:
+    return json.dumps(asdict(push), ensure_ascii=False)
+
+
+def _read(line: str) -> Push | None:
+    try:
+        values = json.loads(line)
+        return Push(**{name: values[name] for name in Push.__dataclass_fields__ if name in values})
+    except (ValueError, TypeError, AttributeError):
+        return None
 
 
 @dataclass
@@ -34,8 +165,7 @@ class PushContext:
     """The context of one command; `local` is the folder of a local Kaggle to rehearse on.
 
     `catalogue` is the project's command that makes the local Kaggle's inputs, run in its `root`;
-    `owner` is the account's name on Kaggle, if the metadata has it. `chained`: the kernels that
-    this one reads are pushed first.
+    `owner` is the account's name on Kaggle, if the metadata has it.
     """
 
     runs: Path
@@ -45,25 +175,20 @@ class PushContext:
     catalogue: str = ""
     root: Path | None = None
     owner: str = ""
-    chained: bool = False
     kaggle: Kaggle = field(init=False)  # in a block of `connect`
 
     @contextlib.contextmanager
-    def connect(self, reference: str = "") -> Iterator[Kaggle]:
+    def connect(self) -> Iterator[Kaggle]:
         """Kaggle, or the local one, during a block; the events show no secret of the account's.
 
-        Raises `ParameterError` first, if `reference` cannot be a push's or is "last" and all pushes
-        were rehearsals; `CredentialsError` or `NetworkError` when Kaggle cannot be reached, and
+        Raises `CredentialsError` or `NetworkError` when Kaggle cannot be reached, and
         `KernelkitError` if a rehearsal would contact another server.
         """
-        self._check(reference)
         retries, url = replace(self.timing.retries, tell=self._tell_pause), ""
         with contextlib.ExitStack() as stack:
             if self.local:
-                kaggle = attached(
-                    self.local, self.catalogue, self.root, self._tell_filling, self.owner
-                )
-                url = stack.enter_context(kaggle)
+                server = attached(self.local, self.catalogue, self.root, self.owner, self.events)
+                url = stack.enter_context(server)
             connection = open_connection(self.timing.timeouts, retries)
             if not connection.base_url.startswith(url):
                 raise KernelkitError(
@@ -73,19 +198,6 @@ class PushContext:
             self.events.rehearsal = connection.rehearses
             self.kaggle = Kaggle(connection, retries)
             yield self.kaggle
-
-    def _check(self, reference: str) -> None:
-        real = self.events.rehearsal or self.ledger.of()
-        if reference == LAST and not real and self.ledger.pushes():
-            raise ParameterError(
-                "nothing was pushed to Kaggle yet, only rehearsed: kernelkit status "
-                "--local. For a push from another machine, write OWNER/SLUG/N"
-            )
-        if reference not in ("", LAST) and not REFERENCE.fullmatch(reference):
-            raise ParameterError(
-                f"{reference!r} names no push, and no folder is there: write OWNER/SLUG/N, for "
-                "example me/my-notebook/3"
-            )
 
     @contextlib.contextmanager
     def ending(self) -> Iterator[None]:
@@ -102,43 +214,31 @@ class PushContext:
         finally:
             self.events.end()
 
-    def _tell_filling(self, line: str) -> None:
-        if safe_text.is_step(line):
-            self.events("progress", f"making the rehearsal's inputs, once: {line.strip()}")
-
     def _tell_pause(self, failure: Failure, seconds: float) -> None:
-        self.events(
-            "retrying",
-            f"{failure.method} ({failure.kind.label}): asking again in {duration(seconds)}",
-        )
+        pause = f"asking again in {duration(seconds)}"
+        self.events("retrying", f"{failure.method} ({failure.kind.label}): {pause}")
 
     @property
     def ledger(self) -> Ledger:
         """The repository's ledger of pushes."""
-        return Ledger(self.runs / LEDGER, self.events.clear, rehearsal=self.events.rehearsal)
+        return Ledger(self.runs, self.events.clear, rehearsal=self.events.rehearsal)
 
     def folder(self, push: Push) -> Path:
         """The default folder for a push's outputs."""
         if push.folder and Path(push.folder).is_dir():  # perhaps chosen with --output
             return Path(push.folder)
-        slug = push.kernel.rpartition("/")[2]
-        return self.runs / f"{'rehearsal-' if push.rehearsal else ''}{slug}-v{push.version}"
+        prefix = "rehearsal-" if push.rehearsal else ""
+        return self.runs / f"{prefix}{push.name.slug}-v{push.version}"
 
-    def alone_in(self, folder: Path) -> AbstractContextManager[None]:
-        """Lock a folder during a block: one command at a time downloads files into it."""
-        return self.alone(str(folder.resolve()), f"downloads files into {folder}")
+    def alone_with(self, kernel: Kernel) -> contextlib.AbstractContextManager[None]:
+        """Let one command at a time check and push this kernel, during a block."""
+        return self.alone(f"pushes {kernel}")
 
-    def alone_with(self, kernel: str) -> AbstractContextManager[None]:
-        """Lock a kernel during a block: one command at a time checks and pushes it."""
-        return self.alone(f"kernel {kernel}", f"pushes {kernel}")
-
-    def alone(self, name: str, doing: str) -> AbstractContextManager[None]:
-        """Lock what has this name during a block; a command that waits says what another does."""
-        key = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-
-        def busy() -> None:
-            self.events("waiting", f"another command {doing}: continuing when it is done")
-
+    def alone(self, doing: str) -> contextlib.AbstractContextManager[None]:
+        """Let one command at a time do this, during a block; a command that waits says so."""
+        key = hashlib.sha256(doing.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        text = f"another command {doing}: continuing when it is done"
+        busy = partial(self.events, "waiting", text)
         return files.locked(self.runs / LOCKS / f"{key}.lock", busy)
 
     def how_to_resume(self, push: Push) -> str:

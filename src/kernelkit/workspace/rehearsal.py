@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from kernelkit import files
 from kernelkit.errors import NO_LOCAL_KAGGLE, ParameterError
+from kernelkit.terminal import safe_text
 from kernelkit.terminal.cli import unwinding
 
 if TYPE_CHECKING:
@@ -26,15 +27,15 @@ def attached(
     local: Path,
     catalogue: str = "",
     root: Path | None = None,
-    tell: Callable[[str], None] = lambda line: None,
     owner: str = "",
+    tell: Callable[[str, str], None] = lambda event, text: None,
 ) -> Iterator[str]:
     """A block in which Kaggle's clients reach a local Kaggle with its state in `local`; its URL.
 
     `catalogue` is a command that makes the rehearsal's inputs. It runs in `root`, and runs again
-    only when the scripts that it names change; `tell` gets each line that it prints. It inherits
-    this process's environment, so that it finds caches under HOME. A session finds the account's
-    own inputs under the name `owner`.
+    only when the scripts that it names change; `tell` gets its steps as events. It inherits this
+    process's environment, so that it finds caches under HOME. A session finds the account's own
+    inputs under the name `owner`.
     """
     try:
         from local_kaggle import LocalKaggle, fill_catalogue
@@ -42,6 +43,10 @@ def attached(
         if error.name != "local_kaggle":
             raise
         raise ParameterError(NO_LOCAL_KAGGLE) from None
+
+    def tell_step(line: str) -> None:
+        if safe_text.is_step(line):
+            tell("progress", f"making the rehearsal's inputs, once: {line.strip()}")
 
     kaggle = LocalKaggle(local)
     kaggle.limits = replace(kaggle.limits, also_named=owner)
@@ -51,7 +56,7 @@ def attached(
         earlier = filled.read_text(encoding="utf-8").splitlines() if filled.is_file() else []
         filling = _filling(catalogue, local, root or Path())
         if catalogue and filling not in earlier:
-            fill_catalogue(server.catalogue, catalogue, root, tell)
+            fill_catalogue(server.catalogue, catalogue, root, tell_step)
             files.write_text(filled, "\n".join([*earlier, filling]) + "\n")
         with server.attach():  # from here on, the environment is the rehearsal's, including HOME
             yield f"{server.url}/"

@@ -11,8 +11,7 @@ from kernelkit.plans import plan
 from kernelkit.plans.metadata import Metadata
 from kernelkit.queue.items import add
 from kernelkit.queue.work import work_off
-from kernelkit.workspace.context import PushContext, in_project
-from kernelkit.workspace.ledger import Push
+from kernelkit.workspace.context import Push, PushContext, in_project
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 from local_kaggle.limits import ServerLimits
 from local_kaggle.server import LocalKaggle

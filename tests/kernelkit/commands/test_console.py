@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from kernelkit.commands.console import COMMANDS, main
-from kernelkit.workspace.ledger import Ledger, Push
+from kernelkit.workspace.context import Ledger, Push
 
 ROOT = Path(__file__).parents[3]
 HEAVY = ("kaggle", "nbformat", "papermill", "requests", "starlette", "yaml")
@@ -213,7 +213,7 @@ def test_a_dataset_is_rehearsed_and_stays_for_the_next_rehearsal(tmp_path):
 )
 def test_a_shell_completes_names_and_values(repository, monkeypatch, typed, offered):
     monkeypatch.chdir(repository.root)
-    ledger = Ledger(repository.runs / "pushes.jsonl")
+    ledger = Ledger(repository.runs)
     for version in (1, 2):
         push = Push("tester/blossom-train", "content", "git", "tpu", version=version)
         ledger.update(ledger.begin(push), version=version)

@@ -16,8 +16,7 @@ from kernelkit.kaggle_api.connection import Timeouts, open_connection, within
 from kernelkit.kaggle_api.retries import Failure, FailureKind, Retries
 from kernelkit.pushes.fetch import fetch
 from kernelkit.terminal.events import Events
-from kernelkit.workspace.context import PushContext
-from kernelkit.workspace.ledger import Push
+from kernelkit.workspace.context import Push, PushContext
 from kernelkit.workspace.timing import Timing
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n"

@@ -11,7 +11,7 @@ from kernelkit.commands.console import main
 from kernelkit.datasets.folders import push_dataset
 from kernelkit.errors import PreflightError, RefusedError, RunFailedError
 from kernelkit.pushes.command import push_kernel
-from kernelkit.workspace.ledger import Ledger
+from kernelkit.workspace.context import Ledger
 from local_kaggle import LocalKaggle, ServerLimits
 
 READ = """\
@@ -134,7 +134,7 @@ def chained(kernels):
 
 def pushes(kernels):
     """The references of all that was rehearsed, and how it ended."""
-    ledger = Ledger(kernels.root / "runs/pushes.jsonl").pushes()
+    ledger = Ledger(kernels.root / "runs").pushes()
     return [f"{push.reference.removeprefix('tester/letter-')} {push.state}" for push in ledger]
 
 

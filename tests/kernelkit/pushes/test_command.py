@@ -22,8 +22,7 @@ from kernelkit.pushes.command import push_kernel
 from kernelkit.pushes.follow import Run
 from kernelkit.pushes.status import list_pushes
 from kernelkit.terminal.events import Events
-from kernelkit.workspace.context import PushContext
-from kernelkit.workspace.ledger import Ledger
+from kernelkit.workspace.context import Ledger, PushContext
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 from local_kaggle.limits import ServerLimits
 from local_kaggle.server import LocalKaggle
@@ -91,7 +90,7 @@ def test_a_rehearsal_is_short_and_ends_with_what_to_type_next(repository, kaggle
 def test_the_ledger_keeps_what_was_pushed_and_how_it_went(repository, kaggle):
     repository.push("files=1")
 
-    (push,) = Ledger(repository.runs / "pushes.jsonl").pushes()
+    (push,) = Ledger(repository.runs).pushes()
 
     assert (push.reference, push.state) == ("tester/blossom-train/1", "complete")
     assert push.parameters == {"files": 1, "accelerator": "tpu"}
@@ -117,7 +116,7 @@ def test_an_identical_push_can_be_taken_up(repository, kaggle):
     assert repository.push("files=1", once=True) == folder
     assert "tester/blossom-train/1 is complete, and nothing changed since" in repository.message
 
-    ledger = Ledger(repository.runs / "pushes.jsonl")
+    ledger = Ledger(repository.runs)
     ledger.update(ledger.pushes()[0], state="not fetched")
     shutil.rmtree(folder)
     assert (repository.push("files=1", once=True) / "0.bin").is_file()
@@ -229,7 +228,7 @@ def test_a_pinned_version_of_an_own_source_is_the_one_that_is_noted(repository, 
         repository.push()
     repository.describe(kernel_sources=["INSERT_USERNAME/blossom-train/1"])
     repository.push(wait=False)
-    later = Ledger(repository.runs / "pushes.jsonl").pushes()[-1]
+    later = Ledger(repository.runs).pushes()[-1]
     assert later.inputs == {"tester/blossom-train/1": 1}
 
 
@@ -314,7 +313,7 @@ def test_outputs_that_cannot_come_home_whole_are_not_there(repository, kaggle):
     with pytest.raises(errors.OutputsError, match="submission") as caught:
         repository.resume("last")
     assert "kernelkit resume tester/blossom-train/1" in str(caught.value)
-    assert [p.state for p in Ledger(repository.runs / "pushes.jsonl").pushes()] == ["not fetched"]
+    assert [p.state for p in Ledger(repository.runs).pushes()] == ["not fetched"]
 
     assert caught.value.exit_code == 9
     folder = repository.runs / "rehearsal-blossom-train-v1"
@@ -351,13 +350,13 @@ def test_an_outage_of_the_list_is_not_an_empty_result(repository, kaggle, timing
 
     assert caught.value.exit_code == 8
     assert "fetched" not in repository.message
-    assert [p.state for p in Ledger(repository.runs / "pushes.jsonl").pushes()] == ["not fetched"]
+    assert [p.state for p in Ledger(repository.runs).pushes()] == ["not fetched"]
     kaggle.faults = FaultSchedule()
     folder = repository.push("files=1")  # not refused as identical
     assert folder.name.endswith("-v2")
     assert "whose outputs are not all downloaded" in repository.message
     assert (repository.resume("tester/blossom-train/1") / "0.bin").is_file()
-    first, second = Ledger(repository.runs / "pushes.jsonl").pushes()
+    first, second = Ledger(repository.runs).pushes()
     assert (first.state, second.state) == ("complete", "complete")
 
 
@@ -473,7 +472,7 @@ def test_a_push_that_was_cut_off_is_found(repository, tmp_path, cut_off, how):
                 repository.push("files=2")
         folder = repository.resume("last")
     assert (folder / "0.bin").is_file()
-    assert [p.state for p in Ledger(repository.runs / "pushes.jsonl").pushes()] == ["complete"]
+    assert [p.state for p in Ledger(repository.runs).pushes()] == ["complete"]
 
 
 def test_a_push_cut_off_before_it_arrived_is_made_again(repository, kaggle, cut_off):
@@ -703,6 +702,17 @@ def test_a_short_limit_is_told_in_minutes(repository, kaggle):
     assert "no git commit" in repository.message
 
 
+def test_a_dry_run_that_kaggle_cuts_off_attaches_its_wheels_once(repository, kaggle, index):
+    index.add("bloom")
+    settings = repository.root / "pyproject.toml"
+    settings.write_text(settings.read_text() + 'wheels = ["bloom==1.0"]\n')
+    kaggle.faults = FaultSchedule([Fault("GetKernelSessionStatus", 0, FaultKind.ERROR_503)])
+    repository.push(dry_run=True)
+    assert "the online checks were skipped" in repository.message
+    assert "dataset_data_sources = ['tester/" in repository.message
+    assert repository.message.count("attached as tester/") == 1
+
+
 def test_a_dry_run_without_credentials_still_shows_the_preflight(repository):
     repository.describe(title="Something else")
     with pytest.raises(errors.PreflightError, match="something-else"):
@@ -718,7 +728,7 @@ def test_a_submission_gets_its_score(repository, kaggle, open_competition):
 
     repository.push(submit="first")
 
-    (push,) = Ledger(repository.runs / "pushes.jsonl").pushes()
+    (push,) = Ledger(repository.runs).pushes()
     assert float(push.score) == 1.0
     assert "1.0" in repository.message
     note = json.loads((Path(push.folder) / ".kernelkit" / "score.json").read_text())

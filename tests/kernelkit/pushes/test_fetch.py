@@ -14,8 +14,7 @@ from kernelkit.pushes import fetch as fetch_module
 from kernelkit.pushes import proof
 from kernelkit.pushes.resuming import fetch_push
 from kernelkit.terminal.events import Events
-from kernelkit.workspace.context import PushContext
-from kernelkit.workspace.ledger import Push
+from kernelkit.workspace.context import Push, PushContext
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 from local_kaggle.limits import ServerLimits
 from local_kaggle.server import LocalKaggle

@@ -10,7 +10,7 @@ from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.connection import open_connection
 from kernelkit.pushes import live_log
 from kernelkit.run_folders import log as logs
-from kernelkit.workspace.ledger import Push
+from kernelkit.workspace.context import Push
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 from local_kaggle.server import LocalKaggle
 

@@ -19,7 +19,7 @@ import pytest
 from kernelkit.errors import KernelkitError
 from kernelkit.kaggle_api import connection
 from kernelkit.pushes import proof
-from kernelkit.workspace.ledger import Ledger
+from kernelkit.workspace.context import Ledger
 from local_kaggle.server import LocalKaggle
 
 ALL = os.environ.get("FUZZ_MUTATIONS") == "all"
@@ -135,7 +135,7 @@ def push_with(repository, timing, root, answers, field, value):
     message = repository.message
     assert key not in message
     assert "\x1b" not in message
-    for push in Ledger(root / "runs" / "pushes.jsonl").pushes():
+    for push in Ledger(root / "runs").pushes():
         assert push.version in (None, 1)
     if folder:
         for number in range(3):

@@ -16,7 +16,7 @@ from kernelkit.plans import build
 from kernelkit.plans.manifest import MANIFEST
 from kernelkit.pushes import proof
 from kernelkit.run_folders.log import decode
-from kernelkit.workspace.ledger import Ledger
+from kernelkit.workspace.context import Ledger
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 from local_kaggle.limits import ServerLimits
 from local_kaggle.server import LocalKaggle
@@ -45,7 +45,7 @@ def answers(monkeypatch):
 
 
 def pushes(repository):
-    return Ledger(repository.runs / "pushes.jsonl").pushes()
+    return Ledger(repository.runs).pushes()
 
 
 def test_each_push_has_a_number_that_all_that_it_leaves_shows(repository, kaggle):
@@ -71,6 +71,16 @@ def test_an_older_version_in_the_answer_is_not_believed(repository, kaggle, answ
     assert pushes(repository)[-1].version == 2
     assert (folder / "deep" / "1.bin").is_file()
     assert "named another version" in repository.message
+
+
+def test_a_refusal_of_sources_counts_in_an_answer_about_another_version(
+    repository, kaggle, answers
+):
+    repository.push("files=1")
+    refused = {"version": 1, "refused_sources": ("dataset me/seeds",)}
+    answers("save", lambda kaggle, saved, _: replace(saved, **refused))
+    with pytest.raises(errors.RefusedError, match="dataset me/seeds"):
+        repository.push("files=2")
 
 
 def test_a_push_that_lands_under_another_slug_is_followed_there(repository, kaggle):

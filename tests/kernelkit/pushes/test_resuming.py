@@ -8,7 +8,7 @@ import pytest
 from kernelkit import errors
 from kernelkit.pushes.resuming import fetch_push, submit_result
 from kernelkit.pushes.status import list_pushes, tell_quota, tell_status
-from kernelkit.workspace.ledger import Ledger, Push
+from kernelkit.workspace.context import Ledger, Push
 from local_kaggle.limits import ServerLimits
 from local_kaggle.server import LocalKaggle
 
@@ -72,7 +72,7 @@ def test_what_is_fetched_again_comes_into_the_folder_that_was_chosen(
 @pytest.mark.parametrize("command", [tell_status, fetch_push])
 def test_after_rehearsals_alone_nothing_was_pushed(repository, told, monkeypatch, command):
     monkeypatch.chdir(repository.root)
-    ledger = Ledger(repository.runs / "pushes.jsonl")
+    ledger = Ledger(repository.runs)
     ledger.begin(Push("tester/blossom-train", "", "", "cpu", version=1, rehearsal=True))
     with pytest.raises(errors.ParameterError, match=r"nothing was pushed to Kaggle.*--local"):
         told(command)
@@ -116,7 +116,7 @@ def test_the_state_of_a_push_in_a_line(server, repository, told):
 
 def test_the_table_of_pushes_shows_what_a_row_holds(tmp_path):
     assert list_pushes(tmp_path) == "no pushes yet"
-    ledger = Ledger(tmp_path / "pushes.jsonl")
+    ledger = Ledger(tmp_path)
     push = ledger.begin(Push("me/blossom", "c", "abc", "tpu", {"epochs": 3}))
     ledger.update(push, version=2, state="complete", minutes_run=12.34, score="0.95")
     table = list_pushes(tmp_path)

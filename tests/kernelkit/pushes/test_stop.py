@@ -1,5 +1,8 @@
 """`kernelkit stop` deletes the kernel of a push, after it has asked."""
 
+import time
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 from click.testing import CliRunner
 
@@ -8,8 +11,7 @@ from kernelkit.commands.kaggle.pushed import stop as stop_command
 from kernelkit.kaggle_api.client import Kaggle, Kernel
 from kernelkit.kaggle_api.connection import open_connection
 from kernelkit.pushes.status import stop_push
-from kernelkit.workspace import ledger as ledgers
-from kernelkit.workspace.ledger import Ledger
+from kernelkit.workspace.context import Ledger, State
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 from local_kaggle.limits import ServerLimits
 from local_kaggle.server import LocalKaggle
@@ -32,7 +34,7 @@ def outcome(repository, timing):
     def outcome():
         kaggle = Kaggle(open_connection(timing.timeouts), timing.retries)
         exists = kaggle.stored(Kernel("tester", "blossom-train")) is not None
-        return exists, [push.state for push in Ledger(repository.runs / "pushes.jsonl").pushes()]
+        return exists, [push.state for push in Ledger(repository.runs).pushes()]
 
     return outcome
 
@@ -41,15 +43,15 @@ def test_it_asks_before_it_deletes(server, repository, timing, outcome):
     repository.push(wait=False)
     losses = []
     stop_push(confirm=losses.append, timing=timing)
-    assert outcome() == (True, [ledgers.QUEUED])
+    assert outcome() == (True, [State.QUEUED])
     assert "cannot stop a session" in losses[0]
     refused = CliRunner().invoke(stop_command, [])  # not in a terminal
     assert refused.exit_code == 2
     assert "add --yes" in refused.output
-    assert outcome() == (True, [ledgers.QUEUED])
+    assert outcome() == (True, [State.QUEUED])
     done = CliRunner().invoke(stop_command, ["--yes"])
     assert done.exit_code == 0, done.output
-    assert outcome() == (False, [ledgers.STOPPED])
+    assert outcome() == (False, [State.STOPPED])
 
 
 def test_only_a_deletion_that_kaggle_made_counts(server, repository, timing, outcome):
@@ -58,10 +60,21 @@ def test_only_a_deletion_that_kaggle_made_counts(server, repository, timing, out
     with pytest.raises(errors.NetworkError):
         stop_push(confirm=bool, timing=timing)
     server.faults = FaultSchedule([Fault("DeleteKernel", 1, FaultKind.LOST_ANSWER)])
-    assert outcome() == (True, [ledgers.QUEUED])
+    assert outcome() == (True, [State.QUEUED])
     stop_push(confirm=bool, timing=timing)
     assert server.faults.fired
-    assert outcome() == (False, [ledgers.STOPPED])
+    assert outcome() == (False, [State.STOPPED])
+
+
+def test_a_command_that_waits_leaves_a_stopped_push_stopped(server, repository, timing, outcome):
+    with ThreadPoolExecutor() as pool:
+        waiting = pool.submit(repository.push)
+        while outcome() != (True, [State.QUEUED]):
+            time.sleep(0.05)
+        stop_push(confirm=bool, timing=timing)
+        with pytest.raises(errors.RefusedError, match="either it was deleted"):
+            waiting.result()
+    assert outcome() == (False, [State.STOPPED])
 
 
 def test_a_run_that_is_over_and_anothers_kernel_stay(repository, tmp_path, monkeypatch, timing):

@@ -10,8 +10,7 @@ from kernelkit.kaggle_api.client import Outputs, Status
 from kernelkit.kaggle_api.retries import Failure, FailureKind, Retries
 from kernelkit.pushes import wait as wait_module
 from kernelkit.pushes.wait import Wait
-from kernelkit.workspace.context import PushContext
-from kernelkit.workspace.ledger import Push
+from kernelkit.workspace.context import Push, PushContext
 from kernelkit.workspace.timing import PollPolicy, Timing
 
 PUSH = Push("me/blossom", "", "", "tpu", version=7)
@@ -188,6 +187,15 @@ def test_outputs_that_cannot_be_listed_are_not_an_empty_list(wait):
         assert ended.complete
         assert isinstance(ended.problem, errors.NetworkError)
         assert failure.message in str(ended.problem)
+
+
+def test_what_a_rehearsal_left_can_be_fetched_later(wait):
+    ended = wait("complete", log=UNLISTED, local=Path("kaggle"))
+    assert "kernelkit resume me/blossom/7 --local" in str(ended.problem)
+
+
+def test_a_log_that_follows_an_outage_of_the_list_is_waited_for(wait):
+    assert wait("error", log=[UNLISTED, UNLISTED, "", LOG]).outputs.log == LOG
 
 
 def test_a_list_without_files_and_log_is_no_answer_of_a_run_that_reached_its_end(wait):

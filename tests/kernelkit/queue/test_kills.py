@@ -10,7 +10,7 @@ import time
 import pytest
 
 from kernelkit.kaggle_api.connection import Connection
-from kernelkit.workspace.ledger import Ledger
+from kernelkit.workspace.context import Ledger
 
 # `kernelkit queue run` with the pace of the tests.
 PROGRAM = """\
@@ -32,7 +32,7 @@ def assert_each_ran_once(store, repository, pushes):
     assert store.files() == list(range(pushes))
     for (_, ended), (queued, _) in itertools.pairwise(store.sessions()):
         assert ended <= queued
-    made = [p for p in Ledger(repository.runs / "pushes.jsonl").pushes() if p.version]
+    made = [p for p in Ledger(repository.runs).pushes() if p.version]
     assert [(p.version, p.state) for p in made] == [
         (version, "complete") for version in range(1, pushes + 1)
     ]
@@ -125,19 +125,19 @@ def test_killed_while_it_is_submitted(server, queue, store, meadow, monkeypatch,
     """Before the submission is out, or once it has arrived and nobody knows."""
     from kernelkit.submissions import submit
 
-    create = submit._Entry._create
+    create = submit.Submission._create
 
     def killed(*arguments, **fields):
         if when == "after":
             create(*arguments, **fields)
         raise Killed
 
-    monkeypatch.setattr(submit._Entry, "_create", killed)
+    monkeypatch.setattr(submit.Submission, "_create", killed)
     queue.add("files=0", submit="first try")
     with pytest.raises(Killed):
         queue.run()
     assert queue.states() == ["not submitted"]
-    monkeypatch.setattr(submit._Entry, "_create", create)
+    monkeypatch.setattr(submit.Submission, "_create", create)
     queue.run()
     assert queue.states() == ["complete"]
     assert meadow.submissions() == ["first try"]
@@ -151,7 +151,7 @@ def test_killed_at_random_steps_it_submits_once(server, queue, repository, meado
     run_through_kills(queue, dying, rng, 5, 25)
     assert queue.states() == ["complete"]
     assert meadow.submissions() == ["first try"]
-    (push,) = [p for p in Ledger(repository.runs / "pushes.jsonl").pushes() if p.version]
+    (push,) = [p for p in Ledger(repository.runs).pushes() if p.version]
     assert push.score == "1.00000"
 
 

@@ -8,14 +8,14 @@ from click.testing import CliRunner
 
 from kernelkit import errors
 from kernelkit.commands.kaggle.queue import queue
-from kernelkit.workspace.ledger import Ledger
+from kernelkit.workspace.context import Ledger
 from local_kaggle import ServerLimits
 
 A_DAY = ServerLimits().submissions_a_day
 
 
 def scores(repository):
-    return [push.score for push in Ledger(repository.runs / "pushes.jsonl").pushes()]
+    return [push.score for push in Ledger(repository.runs).pushes()]
 
 
 def test_results_are_entered_in_turn(server, queue, repository, meadow):

@@ -8,12 +8,12 @@ import time
 import pytest
 
 from kernelkit import errors
-from kernelkit.workspace.ledger import Ledger
+from kernelkit.workspace.context import Ledger
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 
 
 def ledger(repository):
-    return Ledger(repository.runs / "pushes.jsonl").pushes()
+    return Ledger(repository.runs).pushes()
 
 
 def assert_none_overlap(store):

@@ -34,15 +34,15 @@ def submit(server, tmp_path, timing):
 
     def submit(*faults, competition="garden", before=None):
         server.faults = FaultSchedule(faults)
-        entry = submission.Result(
+        return submission.Submission(
+            context,
             competition,
             "a message",
             tmp_path / "submission.csv",
             Kernel("tester", "blossom-train"),
             1,
             before=before,
-        )
-        return submission.submit(context, entry)
+        ).submit()
 
     submit.number = lambda: len(
         kaggle.repeated("ListSubmissions", "competitions", competition_name="garden").submissions
