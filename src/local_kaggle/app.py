@@ -68,9 +68,7 @@ async def call(state: ServerState, request: Request) -> Response:
         user = user_of(state, request, anonymous=anonymous)
         body = await _body(request, LONGEST if user else LONGEST_ANONYMOUS)
     except HTTPException as error:
-        refusal = as_json(request, error)
-        refusal.headers["Connection"] = "close"
-        return refusal
+        return as_json(request, error)
 
     async def answer(state: ServerState, _request: Request) -> Response:
         if method is None:

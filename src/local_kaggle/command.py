@@ -119,9 +119,9 @@ def serve(kaggle: LocalKaggle, *, as_json: bool, quiet: bool) -> None:
             f"# a Kaggle for rehearsal, catalogue in {kaggle.catalogue}\n{lines}\n"
             f"# the same lines: . {shlex.quote(str(script))}"
         )
-        if as_json or not quiet:
-            click.echo(json.dumps(event) if as_json else text)
         try:
+            if as_json or not quiet:
+                click.echo(json.dumps(event) if as_json else text)
             while not stop.wait(0.5):  # a wait without end would not notice signals
                 continue
         finally:

@@ -99,7 +99,7 @@ class LocalKaggle(Settings):
                 listener = opened.enter_context(_listener(self.port))
                 self.port = listener.getsockname()[1]
                 state = ServerState(self)
-            except (OSError, sqlite3.OperationalError) as error:
+            except (OSError, sqlite3.DatabaseError) as error:
                 message = f"cannot write in {self.root}: {error}"
                 raise LocalKaggleError(message, CANNOT_WRITE) from None
             opened.callback(state.store.close)

@@ -154,7 +154,7 @@ def listing(state: ServerState, request: Message, name: str, entries: Sequence[J
     size = min(size, state.limits.max_page_size) if size > 0 else state.limits.max_page_size
     number = max(getattr(request, "page", None) or 1, 1)  # the client asks for page -1
     token = getattr(request, "page_token", None) or str((number - 1) * size)
-    if not token.isdigit():
+    if not token.isdecimal():
         raise HTTPException(400, f"Invalid page token: {token}")
     start = int(token)
     entries = _sorted(request, entries)

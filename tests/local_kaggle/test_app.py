@@ -67,8 +67,9 @@ def test_private_kernels_are_seen_by_their_owner_alone(context):
     assert requests.post(url, json=body, auth=other, timeout=5).status_code == 200
 
 
-def test_a_body_without_credentials_is_not_read(context):
-    url = f"{context.kaggle.url}/api/v1/kernels.KernelsApiService/ListKernels"
+@pytest.mark.parametrize("method", ["ListKernels", "GetKernelSessionLogsStream"])
+def test_a_body_without_credentials_is_not_read(context, method):
+    url = f"{context.kaggle.url}/api/v1/kernels.KernelsApiService/{method}"
     sent = 0
 
     def endless():

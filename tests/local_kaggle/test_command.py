@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -82,6 +83,15 @@ def test_accounts_have_keys_of_their_own_and_tokens(tmp_path, environment):
     finally:
         tool.send_signal(signal.SIGTERM)
         tool.communicate(timeout=20)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs a full device")
+def test_where_its_lines_cannot_be_written_it_leaves_no_key_behind(tmp_path, environment):
+    with Path("/dev/full").open("w") as full:
+        command = [*COMMAND, "--root", str(tmp_path)]
+        done = subprocess.run(command, env=environment, stdout=full, stderr=-1, timeout=30)
+    assert done.returncode == 12
+    assert not (tmp_path / "environment.sh").exists()
 
 
 def test_a_token_of_nobody_is_refused(tmp_path, environment):

@@ -84,6 +84,20 @@ def test_a_port_that_is_taken_is_an_error_that_says_what_to_do(tmp_path):
             LocalKaggle(tmp_path, port=other.getsockname()[1]).start()
 
 
+def test_a_root_whose_database_is_broken_is_an_error_of_one_line(tmp_path):
+    (tmp_path / "kaggle.sqlite").write_text("no database" * 100)
+    with pytest.raises(LocalKaggleError, match="not a database"):
+        LocalKaggle(tmp_path).start()
+
+
+def test_a_rerun_that_was_cut_off_with_its_server_is_over(tmp_path):
+    (tmp_path / "reruns" / "7").mkdir(parents=True)
+    with LocalKaggle(tmp_path) as kaggle:
+        rerun = kaggle.rerun(7)
+    assert (rerun.message, rerun.state) == ("Notebook Threw Exception", "ERROR")
+    assert "was stopped" in rerun.why
+
+
 def test_before_it_serves_it_has_no_keys(tmp_path):
     with pytest.raises(LocalKaggleError, match="start it first"):
         LocalKaggle(tmp_path).environment()

@@ -140,9 +140,10 @@ def submit_code(state: ServerState, request: Message) -> Json:
         raise HTTPException(400, f"Version {version['number']} has no output {name} to submit")
     hidden = state.catalogue.find("hidden", request.competition_name)
     plan = saving.rerun_plan(state, version, request.competition_name) if hidden else None
-    answer = _enter(state, request, name, path)
-    if plan:
-        state.sessions.rerun(answer["ref"], plan, name)
+    with state.store.lock:  # nobody asks for the score before its rerun has begun
+        answer = _enter(state, request, name, path)
+        if plan:
+            state.sessions.rerun(answer["ref"], plan, name)
     return answer
 
 

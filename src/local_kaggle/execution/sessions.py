@@ -41,7 +41,7 @@ OF_GATEWAY = {
     "INVALID_SUBMISSION": "Submission Format Error",
 }
 KAGGLE_ERROR = "Kaggle Error"  # what the host's own code did
-TRUTH = "rerun.json"
+RERUNS, TRUTH = "reruns", "rerun.json"
 
 
 class Sessions:
@@ -60,6 +60,9 @@ class Sessions:
             "ended = coalesce(started, queued) WHERE ended IS NULL",
             STOPPED,
         )
+        for folder in (root / RERUNS).glob("*"):
+            if read_rerun(folder) is None:
+                _record(Rerun("ERROR", STOPPED, message=EXCEPTION, folder=str(folder)))
 
     def folder(self, version: int) -> Path:
         """Where the session of a version keeps its folders and its log."""
@@ -150,7 +153,7 @@ class Rerun(Outcome):
 
 def rerun_folder(root: Path, submission: int) -> Path:
     """Where the rerun of a submission keeps its files, below the root of the server."""
-    return root / "reruns" / str(submission)
+    return root / RERUNS / str(submission)
 
 
 def _run_again(
@@ -174,9 +177,14 @@ def _run_again(
         "folder": str(plan.folder),
         "file": str(working / file),
     }
-    part = plan.folder / f"{TRUTH}.part"
-    part.write_text(json.dumps(truth))
-    part.replace(plan.folder / TRUTH)
+    _record(Rerun(**truth))
+
+
+def _record(rerun: Rerun) -> None:
+    truth = Path(rerun.folder, TRUTH)
+    part = truth.with_suffix(".part")
+    part.write_text(json.dumps(asdict(rerun)))
+    part.replace(truth)
 
 
 def _verdict(working: Path) -> tuple[str, str]:

@@ -19,6 +19,7 @@ CHUNK = 64 * 1024
 SHORT_BY = 7  # bytes that WRONG_LENGTH leaves out
 EVENTS_BEFORE_DROP = 3
 FLUSH_SECONDS = 0.05
+BODY_UNREAD = (401, 408, 413)  # refusals before the end of a body, which nobody reads then
 EXPIRED = (
     "<?xml version='1.0' encoding='UTF-8'?><Error><Code>ExpiredToken</Code>"
     "<Message>Invalid argument.</Message><Details>The provided token has expired.</Details></Error>"
@@ -80,7 +81,8 @@ def as_json(_request: Request, error: Exception) -> Response:
     message = str(getattr(error, "detail", ""))
     if status == 404:  # the client raises the message alone, in which tools look for the number
         message = f"404 Client Error: Not Found: {message}"
-    return JSONResponse({"code": status, "message": message}, status)
+    headers = {"Connection": "close"} if status in BODY_UNREAD else None
+    return JSONResponse({"code": status, "message": message}, status, headers)
 
 
 async def instead(state: ServerState) -> Response | None:

@@ -280,6 +280,6 @@ def _lay_out(files: list[tuple[str, Path]], folder: Path) -> str | None:
                 path.unlink()
             else:
                 path.rename(place)
-    except (zipfile.BadZipFile, tarfile.TarError, OSError) as error:
+    except Exception as error:  # broken archives end in errors of many kinds
         return str(error)
     return None

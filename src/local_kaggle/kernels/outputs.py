@@ -83,12 +83,12 @@ async def log_stream(state: ServerState, request: Request) -> Response:
 
 
 async def _log(state: ServerState, request: Request) -> Response:
+    state = state.seen_by(user_of(state, request))
     message = decode(types.ApiGetKernelSessionLogsStreamRequest, await request.body())
     if request.method == "GET":
         message.user_name = request.path_params["owner"]
         message.kernel_slug = request.path_params["slug"]
         message.version_label = request.query_params.get("versionLabel", "")
-    state = state.seen_by(user_of(state, request))
     version = await run_in_threadpool(_version, state, message)
     if version["status"] in ALIVE:
         events = _events(state, version["id"], request.scope)

@@ -219,7 +219,7 @@ def _check(request: Message) -> None:
         raise Refused("The kernel must be specified as owner/slug.")
     if request.new_title and len(request.new_title) < SHORTEST:
         raise Refused(f"The title must be at least {SHORTEST} characters.")
-    if request.slug and len(request.slug.split("/")[1]) < SHORTEST:
+    if request.slug and len(request.slug.rpartition("/")[2]) < SHORTEST:
         raise Refused(f"The slug must be at least {SHORTEST} characters.")
     if request.language not in LANGUAGES or request.kernel_type not in ("notebook", "script"):
         raise Refused("The language or the kernel type is not valid.")

@@ -35,8 +35,9 @@ def test_files_come_in_pages(context):
     names = [file["name"] for file in first["files"] + second["files"]]
     assert names == ["a.csv", "b.csv", "c.csv", "d.csv", "e.csv"]
     assert "nextPageToken" not in second
-    wrong = context.post("ListDataFiles", competitionName="flowers", pageToken="x")
-    assert wrong.status_code == 400
+    for token in "x²":
+        wrong = context.post("ListDataFiles", competitionName="flowers", pageToken=token)
+        assert wrong.status_code == 400
     assert context.post("ListDataFiles", competitionName="weeds").status_code == 404
 
 

@@ -14,6 +14,13 @@ def limits() -> ServerLimits:
     return ServerLimits(lag_seconds=0, dataset_seconds=0.5)
 
 
+def zipped(name: str, text: str) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr(name, text)
+    return packed.getvalue()
+
+
 def upload(context, name: str, data: bytes) -> str:
     start = context.call("StartBlobUpload", type="DATASET", name=name, contentLength=len(data))
     assert requests.put(start["createUrl"], data=data, timeout=5).status_code == 200
@@ -40,10 +47,8 @@ def ready(context, slug: str) -> str:
 
 def test_it_is_mounted_once_it_is_ready_and_not_before(context):
     assert ready(context, "shards-192") == "free"
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
-        archive.writestr("train/0.tfrec", "shard")
-    create(context, "shards-192", ("shards.zip", packed.getvalue()), ("labels.csv", b"a"))
+    shards = zipped("train/0.tfrec", "shard")
+    create(context, "shards-192", ("shards.zip", shards), ("labels.csv", b"a"))
     early = context.save("too-early", "1", datasetDataSources=["tester/shards-192"])
     assert early["invalidDatasetSources"] == ["tester/shards-192"]
     context.wait_for(lambda: ready(context, "shards-192") == "READY")
@@ -72,9 +77,18 @@ def test_a_name_that_is_none_is_refused(context, slug):
     assert create(context, slug, ("a.csv", b"a"))["status"] == "error"
 
 
-def test_a_broken_archive_makes_a_failed_version(context):
-    create(context, "broken-zip", ("a.zip", b"not a zip"))
-    assert ready(context, "broken-zip") == "FAILED"
+def locked() -> bytes:
+    """An archive whose directory says that its file is encrypted."""
+    packed = bytearray(zipped("a.csv", "a"))
+    packed[packed.rindex(b"PK\1\2") + 8] |= 1
+    return bytes(packed)
+
+
+@pytest.mark.parametrize("data", [b"not a zip", locked()], ids=["broken", "locked"])
+def test_an_archive_that_cannot_be_unpacked_makes_a_failed_version(context, request, data):
+    slug = f"{request.node.callspec.id}-zip"
+    create(context, slug, ("a.zip", data))
+    assert ready(context, slug) == "FAILED"
 
 
 def test_an_unfinished_upload_makes_no_dataset(context):

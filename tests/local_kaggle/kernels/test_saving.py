@@ -84,6 +84,13 @@ def test_what_kaggle_would_not_take_is_refused(context, fields):
     assert context.save("not-taken", **{"text": "print(1)", **fields})["error"]
 
 
+def test_a_slug_without_its_owner_is_understood_beside_an_id(context):
+    kinds = {"language": "python", "kernelType": "script", "kernelExecutionType": "QUICK_SAVE"}
+    kernel = context.call("SaveKernel", slug="tester/known-by-id", text="1", **kinds)["kernelId"]
+    again = context.call("SaveKernel", slug="known-by-id", id=kernel, text="2", **kinds)
+    assert again["versionNumber"] == 2
+
+
 def test_a_quick_save_does_not_run(context):
     context.save("quick-save", "print(1)", kernelExecutionType="QUICK_SAVE")
     assert context.status("quick-save", 1) == "NEW_SCRIPT"
