@@ -17,12 +17,13 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from local_kaggle import topics
 from local_kaggle.competitions import competitions
 from local_kaggle.faults.responses import answered, as_json
-from local_kaggle.files import datasets, models, storage
+from local_kaggle.files import changes, datasets, models, storage
 from local_kaggle.kernels import kernels, outputs, saving
 from local_kaggle.state import ServerState
 from local_kaggle.wire import METHODS, Method, decode, key, user_of
 
 SERVICES = (
+    changes,
     competitions,
     datasets,
     kernels,

@@ -36,7 +36,6 @@ def list_topics(state: ServerState, request: Message) -> Json:
         if place in (topic["place"], f"{topic['place'].rpartition('/')[0]}/")  # of all forums
     ]
     filters: Filters = {
-        "searchQuery": lambda topic, words: words in topic["title"].lower(),
         "forumSlug": lambda *_: True,  # it is in `place`
         "category=forums": lambda *_: True,
     }

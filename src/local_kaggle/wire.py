@@ -4,13 +4,13 @@ import base64
 import hmac
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from kagglesdk.kaggle_object import ListSerializer
 from kagglesdk.security.types import oauth_service as types
@@ -22,12 +22,12 @@ from local_kaggle.faults.responses import shows
 from local_kaggle.faults.schedule import FaultKind
 from local_kaggle.state import ServerState
 
-T = TypeVar("T")
 Message = Any  # a request class of kagglesdk.*.types, which ships no types
 Json = dict[str, Any]  # what an answer holds, by Kaggle's names; None stands for what it leaves out
 Answer = Callable[[ServerState, Message], Json | Response]
-Filters = dict[str, Callable[[Any, str], bool]]
-"""By a parameter, or `parameter=value`: whether an entry passes, given the value in lower case."""
+Filter = Callable[[Json, str], object]  # whether an entry passes, given a value in lower case
+Filters = dict[str, Filter]
+"""By a parameter, or `parameter=value`."""
 
 
 @dataclass(frozen=True)
@@ -164,8 +164,8 @@ def listing(state: ServerState, request: Message, name: str, entries: Sequence[J
     return {name: entries[start : start + size], "nextPageToken": following}
 
 
-def filtered(request: Message, entries: Iterable[T], filters: Filters) -> list[T]:
-    """The entries that pass the filters of a request.
+def filtered(request: Message, entries: Iterable[Json], filters: Filters) -> list[Json]:
+    """The entries that pass the filters of a request, and have the words of its search.
 
     Raises HTTPException 501 for a parameter that would have no effect.
     """
@@ -174,7 +174,9 @@ def filtered(request: Message, entries: Iterable[T], filters: Filters) -> list[T
         name, value = field.json_name, getattr(request, field.field_name)
         text = _text(value)
         passes = filters.get(f"{name}={text}") or filters.get(name)
-        if text in ANY:
+        if name.startswith("search"):
+            passes = _mentions
+        elif text in ANY:
             continue
         if passes:
             entries = [entry for entry in entries if passes(entry, text)]
@@ -185,6 +187,26 @@ def filtered(request: Message, entries: Iterable[T], filters: Filters) -> list[T
         ):
             raise HTTPException(501, f"{name}={text} is not rehearsed by the local Kaggle")
     return entries
+
+
+def holds(field: str) -> Filter:
+    """A filter: whether a field is the value, lies below that path, or is a list with such an item.
+
+    A space in a field is an underscore in a value.
+    """
+
+    def passes(entry: Json, value: str) -> bool:
+        items = entry.get(field, ())
+        items = [items] if isinstance(items, str) else items
+        return any(f"{each}/".lower().replace(" ", "_").startswith(f"{value}/") for each in items)
+
+    return passes
+
+
+def _mentions(entry: Json, words: str) -> bool:
+    """Whether words are in an entry's title or in its name, which may stand in an address."""
+    name = re.sub("^http.*/", "", entry.get("ref", ""))
+    return words in f"{entry['title']} {name}".lower()
 
 
 def _text(value: Any) -> str:
@@ -199,9 +221,9 @@ def _sorted(request: Message, entries: Sequence[Json]) -> Sequence[Json]:
     Raises HTTPException 501 for an order that is not known here.
     """
     order = getattr(getattr(request, "sort_by", None), "name", "UNSPECIFIED")
-    field = next((ORDERS[ending] for ending in ORDERS if order.endswith(ending)), None)
     if AS_LISTED.search(order):
         return entries
+    field = next((ORDERS[ending] for ending in ORDERS if order.endswith(ending)), None)
     if field is None:
         raise HTTPException(501, f"sortBy={order.lower()} is not rehearsed by the local Kaggle")
     rising = "EARLIEST" in order
@@ -213,9 +235,11 @@ def _sorted(request: Message, entries: Sequence[Json]) -> Sequence[Json]:
     return sorted(entries, key=rank, reverse=not rising)
 
 
-def file_entries(files: Sequence[tuple[str, Path]]) -> list[Json]:
-    """What a list says of files: their names, sizes in bytes, and when they were written."""
-    return [
+def file_listing(
+    state: ServerState, request: Message, name: str, files: Sequence[tuple[str, Path]]
+) -> Json:
+    """The page of a list of files: their names, sizes in bytes, and when they were written."""
+    entries = [
         {
             "name": name,
             "ref": name,
@@ -226,6 +250,7 @@ def file_entries(files: Sequence[tuple[str, Path]]) -> list[Json]:
         for name, path in files
         for stat in [path.stat()]
     ]
+    return listing(state, request, name, entries)
 
 
 def user_of(state: ServerState, request: Request, *, anonymous: bool = False) -> str:

@@ -31,17 +31,17 @@ from local_kaggle.wire import (
     Json,
     Message,
     answers,
-    file_entries,
+    file_listing,
     filtered,
+    holds,
     listing,
     moment,
 )
 
 DAY = 24 * 3600.0
 FILTERS: Filters = {
-    "search": lambda entry, words: words in f"{entry['title']} {Path(entry['ref']).name}".lower(),
-    "category": lambda entry, kind: entry.get("category", "").lower().replace(" ", "_") == kind,
-    "group=entered": lambda entry, _: bool(entry["userHasEntered"]),
+    "category": holds("category"),
+    "group=entered": lambda entry, _: entry["userHasEntered"],
     "group=hosted": lambda *_: False,
     "group=successful": lambda entry, _: entry["status"] == "COMPLETE",
     "group=selected": lambda *_: False,  # nobody selects submissions here
@@ -98,7 +98,7 @@ def _about(state: ServerState, name: str) -> Json:
 def list_files(state: ServerState, request: Message) -> Json:
     """Names and sizes in bytes."""
     folder = entered(state, request.competition_name)
-    return listing(state, request, "files", file_entries(files_below(folder)))
+    return file_listing(state, request, "files", files_below(folder))
 
 
 @answers(types.ApiDownloadDataFileRequest)

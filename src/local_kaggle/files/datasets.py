@@ -5,60 +5,34 @@ import re
 from kagglesdk.datasets.types import dataset_api_service as types
 from starlette.responses import Response
 
-from local_kaggle.catalogue import files_below
-from local_kaggle.files import pages
-from local_kaggle.files.pages import Page, Version
-from local_kaggle.files.storage import one_or_all
+from local_kaggle.files import changes, pages
+from local_kaggle.files.storage import Files, one_or_all
 from local_kaggle.state import ServerState
 from local_kaggle.wire import (
     Filters,
     Json,
     Message,
     answers,
-    file_entries,
+    file_listing,
     filtered,
+    holds,
     listing,
     masked,
     moment,
 )
 
 FIELDS = ("title", "subtitle", "description", "licenseName", "isPrivate")  # what a page takes
-FILTERS: Filters = {
-    **pages.FILTERS,
-    "group=public": lambda dataset, _: not dataset.fields.get("isPrivate"),
-    "group=my_private": lambda dataset, _: bool(dataset.fields.get("isPrivate")),
-    "group=user": lambda *_: True,  # that of the parameter `user`
-    "fileType": lambda dataset, kind: any(
-        name.lower().endswith(f".{kind.replace('_', '')}")
-        for name, _ in files_below(dataset.versions[0].folder)
-    ),
-    "license": lambda dataset, kind: (
-        (
-            re.findall("^(?:cc|gpl|odb)|$", dataset.fields.get("licenseName", "").lower())[0]
-            or "other"
-        )
-        == kind
-    ),
-    "tagIds": lambda dataset, tags: (
-        {tag.strip() for tag in tags.split(",")}
-        <= {tag.lower() for tag in dataset.fields.get("keywords", ())}
-    ),
-    "minSize": lambda dataset, size: dataset.versions[0].size >= int(size),
-    "maxSize": lambda dataset, size: dataset.versions[0].size <= int(size),
-}
 
 
-def find(state: ServerState, request: Message) -> Page:
+def find(state: ServerState, request: Message) -> pages.Page:
     """The dataset that a request names, if the user may see it. Raises HTTPException 404."""
-    return pages.find(state, _name(request))
+    return pages.find(state, pages.name_of(request))
 
 
 @answers(types.ApiGetDatasetStatusRequest)
 def status(state: ServerState, request: Message) -> Json:
     """How the newest version is doing; HTTPException 404 means that the name is free."""
-    newest = find(state, request).versions[0]
-    unready = "FAILED" if newest.failure else "BLOBS_RECEIVED"
-    return {"status": "READY" if newest.ready else unready}
+    return {"status": find(state, request).versions[0].status}
 
 
 @answers(types.ApiGetDatasetRequest, anonymous=True)
@@ -70,26 +44,42 @@ def get(state: ServerState, request: Message) -> Json:
 @answers(types.ApiListDatasetsRequest)
 def list_datasets(state: ServerState, request: Message) -> Json:
     """The datasets that the user may see, filtered as asked for."""
-    datasets = filtered(
-        request,
-        pages.below(state, "datasets"),
-        FILTERS | {"group=my": lambda dataset, _: state.is_user(dataset.owner)},
-    )
-    return listing(state, request, "datasets", [_entry(dataset) for dataset in datasets])
+    datasets = {dataset.ref: dataset for dataset in pages.below(state, "datasets")}
+
+    def has_files(dataset: Json, kind: str) -> bool:
+        ending = f".{kind.replace('_', '')}"  # "bigquery"
+        files = datasets[dataset["ref"]].versions[0].files
+        return any(name.lower().endswith(ending) for name, _ in files)
+
+    filters: Filters = {
+        "user": holds("ownerRef"),
+        "group=user": lambda *_: True,  # that of the parameter `user`
+        "group=my": lambda dataset, _: state.is_user(dataset["ownerRef"]),
+        "group=my_private": lambda dataset, _: dataset.get("isPrivate"),
+        "group=public": lambda dataset, _: not dataset.get("isPrivate"),
+        "fileType": has_files,
+        "license": _is_licensed,
+        "tagIds": lambda dataset, tags: (
+            {tag.strip() for tag in tags.split(",")}
+            <= {tag["name"].lower() for tag in dataset["tags"]}
+        ),
+        "minSize": lambda dataset, size: dataset["totalBytes"] >= int(size),
+        "maxSize": lambda dataset, size: dataset["totalBytes"] <= int(size),
+    }
+    entries = filtered(request, map(_entry, datasets.values()), filters)
+    return listing(state, request, "datasets", entries)
 
 
 @answers(types.ApiListDatasetFilesRequest, anonymous=True)
 def list_files(state: ServerState, request: Message) -> Json:
     """Names and sizes in bytes of the newest version, or of the version named."""
-    files = files_below(_version(state, request).folder)
-    return listing(state, request, "datasetFiles", file_entries(files))
+    return file_listing(state, request, "datasetFiles", _files(state, request))
 
 
 @answers(types.ApiDownloadDatasetRequest, anonymous=True)
 def download(state: ServerState, request: Message) -> Response:
     """A redirect to one file, or to an archive of all."""
-    folder = _version(state, request).folder
-    return one_or_all(state, files_below(folder), request.file_name)
+    return one_or_all(state, _files(state, request), request.file_name)
 
 
 @answers(types.ApiGetDatasetMetadataRequest, anonymous=True)
@@ -110,19 +100,16 @@ def metadata(state: ServerState, request: Message) -> Json:
 @answers(types.ApiCreateDatasetRequest)
 def create(state: ServerState, request: Message) -> Json:
     """Create a dataset; a name that is taken is refused in `error`."""
-    name = f"datasets/{request.owner_slug or state.user}/{request.slug}".lower()
+    name = f"datasets/{request.owner_slug or state.user}/{request.slug}"
     fields = masked(request, FIELDS) | {"keywords": list(request.category_ids)}
-    return pages.create(state, name, fields, request)
+    return changes.create(state, name, fields, request)
 
 
-@answers(types.ApiCreateDatasetVersionRequest)
 @answers(types.ApiCreateDatasetVersionByIdRequest)
 def create_version(state: ServerState, request: Message) -> Json:
-    """Add a version to the dataset of this name or with this id."""
-    if isinstance(request, types.ApiCreateDatasetVersionByIdRequest):
-        row = state.store.row("SELECT name FROM pages WHERE id = ?", request.id)
-        return pages.add_version(state, row["name"] if row else "datasets//", request.body)
-    return pages.add_version(state, _name(request), request.body)
+    """Add a version to the dataset with this id."""
+    row = state.store.row("SELECT name FROM pages WHERE id = ?", request.id)
+    return changes.add_version(state, row["name"] if row else "datasets//", request.body)
 
 
 @answers(types.ApiUpdateDatasetMetadataRequest)
@@ -132,24 +119,19 @@ def update_metadata(state: ServerState, request: Message) -> Json:
     fields = settings.to_dict() | {"isPrivate": settings.is_private}
     if settings.licenses:
         fields["licenseName"] = settings.licenses[0].name
-    return pages.update(state, _name(request), fields)
+    return changes.update(state, request, fields)
 
 
-@answers(types.ApiDeleteDatasetRequest)
-def delete(state: ServerState, request: Message) -> Json:
-    """Delete a dataset with all its versions."""
-    return pages.remove(state, _name(request))
+def _files(state: ServerState, request: Message) -> Files:
+    return find(state, request).version(request.dataset_version_number).files
 
 
-def _name(request: Message) -> str:
-    return f"datasets/{request.owner_slug}/{request.dataset_slug}"
+def _is_licensed(dataset: Json, kind: str) -> bool:
+    family = re.match("cc|gpl|odb", dataset.get("licenseName", "").lower())
+    return kind == (family[0] if family else "other")
 
 
-def _version(state: ServerState, request: Message) -> Version:
-    return find(state, request).version(request.dataset_version_number)
-
-
-def _entry(dataset: Page) -> Json:
+def _entry(dataset: pages.Page) -> Json:
     newest = dataset.versions[0]
     return {
         "id": dataset.id,

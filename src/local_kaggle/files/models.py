@@ -4,12 +4,11 @@ from kagglesdk.models.types import model_api_service as types
 from kagglesdk.models.types.model_enums import ModelFramework
 from starlette.responses import Response
 
-from local_kaggle.catalogue import files_below
-from local_kaggle.files import pages
-from local_kaggle.files.pages import Page, Version
-from local_kaggle.files.storage import one_or_all
+from local_kaggle.files import changes, pages
+from local_kaggle.files.pages import FRAMEWORKS, Page, Version, name_of
+from local_kaggle.files.storage import Files, one_or_all
 from local_kaggle.state import ServerState
-from local_kaggle.wire import Json, Message, answers, file_entries, filtered, listing, masked
+from local_kaggle.wire import Json, Message, answers, file_listing, filtered, holds, listing, masked
 
 FIELDS = (
     *("title", "subtitle", "isPrivate", "description", "publishTime", "provenanceSources"),
@@ -18,27 +17,12 @@ FIELDS = (
 )
 """What the page of a model or of a variation takes."""
 
-FRAMEWORKS = {
-    framework: framework.name.removeprefix("MODEL_FRAMEWORK_").replace("_", "").lower()
-    for framework in ModelFramework
-    if framework.value
-}
-"""Their names in references, such as `tensorflow2`."""
-
-
-def name_of(request: Message) -> str:
-    """The name of the page of the model or the variation that a request names."""
-    name = f"models/{request.owner_slug}/{request.model_slug}"
-    if not hasattr(request, "instance_slug"):
-        return name
-    return f"{name}/{FRAMEWORKS.get(request.framework, '')}/{request.instance_slug}"
-
 
 @answers(types.ApiListModelsRequest, anonymous=True)
 def list_models(state: ServerState, request: Message) -> Json:
     """The models that the user may see, filtered as asked for."""
-    found = filtered(request, pages.below(state, "models"), pages.FILTERS)
-    models = [_model(state, model) for model in found]
+    every = [_model(state, model) for model in pages.below(state, "models")]
+    models = filtered(request, every, {"owner": holds("author")})
     return listing(state, request, "models", models) | {"totalResults": len(models)}
 
 
@@ -65,37 +49,23 @@ def get_variation(state: ServerState, request: Message) -> Json:
 @answers(types.ApiCreateModelRequest)
 def create(state: ServerState, request: Message) -> Json:
     """Create a model without variations; a name that is taken is refused in `error`."""
-    name = f"models/{request.owner_slug or state.user}/{request.slug}".lower()
-    return pages.create(state, name, masked(request, FIELDS))
+    name = f"models/{request.owner_slug or state.user}/{request.slug}"
+    return changes.create(state, name, masked(request, FIELDS))
 
 
 @answers(types.ApiUpdateModelRequest)
 @answers(types.ApiUpdateModelInstanceRequest)
 def update(state: ServerState, request: Message) -> Json:
     """Change what the request's mask names."""
-    return pages.update(state, name_of(request), masked(request, FIELDS))
-
-
-@answers(types.ApiDeleteModelRequest)
-@answers(types.ApiDeleteModelInstanceRequest)
-def delete(state: ServerState, request: Message) -> Json:
-    """Delete a model with all its variations, or a variation with all its versions."""
-    return pages.remove(state, name_of(request))
+    return changes.update(state, request, masked(request, FIELDS))
 
 
 @answers(types.ApiCreateModelInstanceRequest)
 def create_variation(state: ServerState, request: Message) -> Json:
     """Add a variation, with its first version, to a model."""
-    body, model = request.body, pages.own(state, name_of(request))
-    framework = FRAMEWORKS.get(body.framework, "")
-    name = f"{model.name}/{framework}/{body.instance_slug}".lower()
-    return pages.create(state, name, masked(body, FIELDS), body)
-
-
-@answers(types.ApiCreateModelInstanceVersionRequest)
-def create_version(state: ServerState, request: Message) -> Json:
-    """Add a version to a variation."""
-    return pages.add_version(state, name_of(request), request.body)
+    body, model = request.body, changes.own(state, name_of(request))
+    name = f"{model.name}/{FRAMEWORKS.get(body.framework, '')}/{body.instance_slug}"
+    return changes.create(state, name, masked(body, FIELDS), body)
 
 
 @answers(types.ApiListModelInstanceVersionsRequest, anonymous=True)
@@ -110,27 +80,29 @@ def list_versions(state: ServerState, request: Message) -> Json:
 @answers(types.ApiDeleteModelInstanceVersionRequest)
 def delete_version(state: ServerState, request: Message) -> Json:
     """Delete one version; the only one goes with its variation."""
-    with pages.changing:
-        page = pages.own(state, name_of(request))
+    with changes.changing:
+        page = changes.own(state, name_of(request))
         version = page.version(request.version_number)
         if page.versions == [version]:
             return {"error": "This is the only version: delete the variation."}
-        pages.remove_versions(state, page, [version])
+        changes.remove_versions(state, page, [version])
     return {}
 
 
 @answers(types.ApiListModelInstanceVersionFilesRequest, anonymous=True)
 def list_files(state: ServerState, request: Message) -> Json:
     """Names and sizes in bytes of the newest version, or of the version named."""
-    version = pages.version_of(state, name_of(request), request.version_number)
-    return listing(state, request, "files", file_entries(files_below(version.folder)))
+    return file_listing(state, request, "files", _files(state, request))
 
 
 @answers(types.ApiDownloadModelInstanceVersionRequest, anonymous=True)
 def download(state: ServerState, request: Message) -> Response:
     """A redirect to one file, or to an archive of all."""
-    folder = pages.version_of(state, name_of(request), request.version_number).folder
-    return one_or_all(state, files_below(folder), request.path, ".tar.gz")
+    return one_or_all(state, _files(state, request), request.path, ".tar.gz")
+
+
+def _files(state: ServerState, request: Message) -> Files:
+    return pages.version_of(state, name_of(request), request.version_number).files
 
 
 def _variations(state: ServerState, model: Page) -> list[Json]:
@@ -150,7 +122,7 @@ def _described(state: ServerState, page: Page, version: Version) -> Json:
         "variationSlug": page.slug,
         "framework": next(frameworks, ModelFramework.MODEL_FRAMEWORK_OTHER.name),
         "versionNumber": version.number,
-        "status": "FAILED" if version.failure else "READY" if version.ready else "BLOBS_RECEIVED",
+        "status": version.status,
         "url": f"{state.url}/{page.name}/{version.number}",
         "totalUncompressedBytes": version.size,
     }

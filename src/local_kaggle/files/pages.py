@@ -1,38 +1,30 @@
-"""Pages with versions of files: datasets, and models with their variations.
+"""Pages with versions of files, as users may see them: datasets, and models with their variations.
 
 A page is named by its path: `datasets/owner/slug`, `models/owner/model`, which has no files of its
 own, or `models/owner/model/framework/variation`.
 """
 
 import json
-import re
-import shutil
-import tarfile
-import threading
 import time
-import zipfile
-from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from sqlite3 import Row
 
+from kagglesdk.models.types.model_enums import ModelFramework
 from starlette.exceptions import HTTPException
 
-from local_kaggle.files import storage
+from local_kaggle.catalogue import files_below
 from local_kaggle.state import ServerState
-from local_kaggle.wire import Filters, Json, Message
+from local_kaggle.wire import Json, Message
 
 MODEL_DEPTH = 2  # slashes in the name of a model or a dataset; that of a variation has more
-
-NAMES = re.compile(
-    r"datasets/[^/]+/[a-z0-9][a-z0-9_-]{5,49}"
-    r"|models/[^/]+/[a-z0-9][a-z0-9_-]{1,49}(/[a-z0-9]+/[a-z0-9][a-z0-9._-]{0,49})?"
-)
-"""What the pages may be called that users make."""
-TAKEN = {"datasets": "is already in use", "models": "is already used by another model"}
-"""What is said of a name that a page has; the clients know the words."""
-changing = threading.Lock()
-"""Hold this to look and then change, so that no two versions get one number."""
+FRAMEWORKS = {
+    framework: framework.name.removeprefix("MODEL_FRAMEWORK_").replace("_", "").lower()
+    for framework in ModelFramework
+    if framework.value
+}
+"""Their names in references, such as `tensorflow2`."""
 
 
 @dataclass(frozen=True)
@@ -46,9 +38,18 @@ class Version:
     folder: Path
 
     @property
+    def files(self) -> list[tuple[str, Path]]:
+        """Their names and paths, sorted."""
+        return files_below(self.folder)
+
+    @property
     def size(self) -> int:
         """Bytes of all files."""
-        return sum(path.stat().st_size for path in self.folder.rglob("*") if path.is_file())
+        return sum(path.stat().st_size for _, path in self.files)
+
+    @property
+    def status(self) -> str:
+        return "FAILED" if self.failure else "READY" if self.ready else "BLOBS_RECEIVED"
 
 
 @dataclass(frozen=True)
@@ -85,12 +86,14 @@ class Page:
         raise HTTPException(404, f"{what} version {number or ''} not found")
 
 
-FILTERS: Filters = {
-    "search": lambda page, words: words in f"{page.ref} {page.fields.get('title', '')}".lower(),
-    "user": lambda page, owner: page.owner.lower() == owner,
-    "owner": lambda page, owner: page.owner.lower() == owner,
-}
-"""The filters that the lists of all pages have."""
+def name_of(request: Message) -> str:
+    """The name of the page of the dataset, model or variation that a request names."""
+    if hasattr(request, "dataset_slug"):
+        return f"datasets/{request.owner_slug}/{request.dataset_slug}"
+    name = f"models/{request.owner_slug}/{request.model_slug}"
+    if hasattr(request, "instance_slug"):
+        name += f"/{FRAMEWORKS.get(request.framework, '')}/{request.instance_slug}"
+    return name
 
 
 def find(state: ServerState, name: str) -> Page:
@@ -107,8 +110,7 @@ def find(state: ServerState, name: str) -> Page:
         versions = [Version(n, f.stat().st_mtime, None, True, f) for n, f in folders]
         page = Page(0, name, state.catalogue.page(kind, reference), versions)
     elif row := state.store.row("SELECT * FROM pages WHERE name = ?", name.lower()):
-        fields = json.loads(row["fields"])
-        page = Page(row["id"], row["name"], fields, _versions(state, row["id"], row["name"]))
+        page = Page(row["id"], row["name"], json.loads(row["fields"]), _versions(state, row))
     # Without a version a dataset or a variation is being created.
     is_model = kind == "models" and name.count("/") == MODEL_DEPTH
     if (
@@ -128,14 +130,6 @@ def version_of(state: ServerState, name: str, number: int | None) -> Version:
     return page.version(number)
 
 
-def own(state: ServerState, name: str) -> Page:
-    """The stored page of this name, if the user may change it; else HTTPException 403 or 404."""
-    page = find(state, name)
-    if not page.id or not state.is_user(page.owner):
-        raise HTTPException(403, f"Permission '{name.partition('/')[0]}.update' was denied")
-    return page
-
-
 def below(state: ServerState, above: str) -> list[Page]:
     """All pages that the user may see two levels below `datasets`, `models` or a model, by name."""
     names = {f"{above}/{reference}" for reference in state.catalogue.references(above)}
@@ -149,83 +143,7 @@ def below(state: ServerState, above: str) -> list[Page]:
     return pages
 
 
-def create(state: ServerState, name: str, fields: Json, upload: Message | None = None) -> Json:
-    """Add a page of the user's, with a first version of what was uploaded; the answer.
-
-    A name that is none, or that is taken by a page that nobody else need see, is refused in its
-    `error`. Raises HTTPException 403 for another owner, and 400 for an upload that is not complete.
-    """
-    kind, owner, *_ = name.split("/")
-    if not state.is_user(owner):
-        raise HTTPException(403, f"Permission '{kind}.create' was denied")
-    with changing:
-        error = None
-        if not NAMES.fullmatch(name):
-            error = f"{name} is no valid name: 2 to 50 letters, digits and hyphens, a dataset's 6"
-        elif state.catalogue.find(kind, name.partition("/")[2]) or state.store.row(
-            "SELECT 1 FROM pages WHERE name = ?", name
-        ):
-            is_variation = name.count("/") > MODEL_DEPTH
-            error = f"{name} {'already exists' if is_variation else TAKEN[kind]}"
-        if error:
-            return {"status": "error", "error": error, "errorCode": 409}
-        files = list(_uploaded(state, upload)) if upload else None
-        insert = "INSERT INTO pages (name, fields) VALUES (?, ?)"
-        page = Page(state.store.change(insert, name, json.dumps(fields)), name, fields, [])
-        if files is not None:
-            _add(state, page, files)
-    return changed(state, page)
-
-
-def changed(state: ServerState, page: Page, version: str = "") -> Json:
-    """The answer to a change of a page, with what any client reads from it."""
-    url = f"{state.url}/{page.name}{version}"
-    return {"id": page.id, "ref": page.ref + version, "url": url, "status": "ok"}
-
-
-def update(state: ServerState, name: str, fields: Json) -> Json:
-    """Change some of the fields of a page of the user's; the answer."""
-    with changing:
-        page = own(state, name)
-        change = "UPDATE pages SET fields = ? WHERE id = ?"
-        state.store.change(change, json.dumps(page.fields | fields), page.id)
-    return changed(state, page)
-
-
-def add_version(state: ServerState, name: str, upload: Message) -> Json:
-    """Add a version of what was uploaded to a page of the user's; the answer.
-
-    Raises HTTPException 400 for an upload that is not complete.
-    """
-    with changing:
-        page = own(state, name)
-        number = _add(state, page, list(_uploaded(state, upload)))
-        if getattr(upload, "delete_old_versions", False):
-            remove_versions(state, page, page.versions)
-    return changed(state, page, "" if name.startswith("datasets") else f"/{number}")
-
-
-def remove(state: ServerState, name: str) -> Json:
-    """Delete a page of the user's, and the variations of a model, with all versions; the answer."""
-    with changing:
-        name = own(state, name).name
-        for row in state.store.rows("SELECT id, name FROM pages"):
-            if f"{row['name']}/".startswith(f"{name}/"):
-                state.store.change("DELETE FROM page_versions WHERE page = ?", row["id"])
-                state.store.change("DELETE FROM pages WHERE id = ?", row["id"])
-        shutil.rmtree(state.root / name, ignore_errors=True)
-    return {}
-
-
-def remove_versions(state: ServerState, page: Page, versions: Sequence[Version]) -> None:
-    """Forget the versions, and free what their files take."""
-    for version in versions:
-        shutil.rmtree(version.folder, ignore_errors=True)
-        change = "DELETE FROM page_versions WHERE page = ? AND number = ?"
-        state.store.change(change, page.id, version.number)
-
-
-def _versions(state: ServerState, page: int, name: str) -> list[Version]:
+def _versions(state: ServerState, page: Row) -> list[Version]:
     ready_since = time.time() - state.limits.dataset_seconds
     query = "SELECT * FROM page_versions WHERE page = ? ORDER BY number DESC"
     return [
@@ -234,52 +152,7 @@ def _versions(state: ServerState, page: int, name: str) -> list[Version]:
             row["created"],
             row["failure"],
             not row["failure"] and row["created"] <= ready_since,
-            state.root / name / str(row["number"]),
+            state.root / page["name"] / str(row["number"]),
         )
-        for row in state.store.rows(query, page)
+        for row in state.store.rows(query, page["id"])
     ]
-
-
-def _uploaded(state: ServerState, upload: Message, inside: str = "") -> Iterator[tuple[str, Path]]:
-    """The files of an upload and of the directories in it. Raises HTTPException 400."""
-    for file in upload.files:
-        name, path = storage.complete(state, file.token)
-        yield inside + name, path
-    for directory in upload.directories:
-        if not re.fullmatch(r"(?!\.\.?$)[^/\0]+", directory.name):
-            raise HTTPException(400, f"{directory.name!r} is no name of a directory")
-        yield from _uploaded(state, directory, f"{inside}{directory.name}/")
-
-
-def _add(state: ServerState, page: Page, files: list[tuple[str, Path]]) -> int:
-    number = page.versions[0].number + 1 if page.versions else 1
-    failure = _lay_out(files, state.root / page.name / str(number))
-    insert = "INSERT INTO page_versions VALUES (?, ?, ?, ?)"
-    state.store.change(insert, page.id, number, time.time(), failure)
-    return number
-
-
-def _lay_out(files: list[tuple[str, Path]], folder: Path) -> str | None:
-    """Move uploads into a version's folder, archives unpacked as Kaggle does; what went wrong.
-
-    kagglehub sends a folder of many files as one `archive.zip`, which is that folder.
-    """
-    folder.mkdir(parents=True)
-    whole = [name for name, _ in files] == ["archive.zip"]
-    try:
-        for name, path in files:
-            place = folder / name
-            place.parent.mkdir(parents=True, exist_ok=True)
-            if name.endswith(".zip"):
-                with zipfile.ZipFile(path) as packed:
-                    packed.extractall(folder if whole else place.with_suffix(""))  # noqa: S202 - it keeps within
-                path.unlink()
-            elif name.endswith(".tar"):
-                with tarfile.open(path) as tarred:
-                    tarred.extractall(place.with_suffix(""), filter="data")
-                path.unlink()
-            else:
-                path.rename(place)
-    except Exception as error:  # broken archives end in errors of many kinds
-        return str(error)
-    return None

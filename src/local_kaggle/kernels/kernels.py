@@ -2,7 +2,6 @@
 
 import json
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -16,7 +15,7 @@ from local_kaggle.faults.responses import shows
 from local_kaggle.faults.schedule import FaultKind
 from local_kaggle.limits import RETIRED, SHAPES, Kind
 from local_kaggle.state import ServerState
-from local_kaggle.wire import Filters, Json, Message, answers, filtered, listing, moment
+from local_kaggle.wire import Filters, Json, Message, answers, filtered, holds, listing, moment
 
 Row = dict[str, Any]  # of the store, or what stands for one in the catalogue
 
@@ -33,22 +32,13 @@ SATURDAY = 5
 WEEK = 7 * 24 * 3600.0
 _KINDS: dict[str, Kind] = {shape.lower(): kind for kind in SHAPES for shape in SHAPES[kind]}
 _RETIRED = {shape.lower(): instead for shape, instead in RETIRED.items()}
-
-
-def _of_source(field: str) -> Callable[[Json, str], bool]:
-    return lambda entry, source: any(
-        f"{each.lower()}/".startswith(f"{source}/") for each in entry.get(field, ())
-    )
-
-
 FILTERS: Filters = {
-    "search": lambda entry, words: words in f"{entry['title']} {entry['ref']}".lower(),
-    "user": lambda entry, owner: entry["author"].lower() == owner,
-    "language": lambda entry, language: entry.get("language") == language,
-    "kernelType": lambda entry, kind: entry.get("kernelType") == kind,
-    "dataset": _of_source("datasetDataSources"),
-    "competition": _of_source("competitionDataSources"),
-    "parentKernel": _of_source("kernelDataSources"),
+    "user": holds("author"),
+    "language": holds("language"),
+    "kernelType": holds("kernelType"),
+    "dataset": holds("datasetDataSources"),
+    "competition": holds("competitionDataSources"),
+    "parentKernel": holds("kernelDataSources"),
 }
 
 
@@ -163,7 +153,7 @@ def list_kernels(state: ServerState, request: Message) -> Json:
 
     filters: Filters = {
         "group=profile": lambda entry, _: state.is_user(entry["author"]),
-        "outputType=data": lambda entry, _: bool(files_below(outputs[entry["ref"]])),
+        "outputType=data": lambda entry, _: files_below(outputs[entry["ref"]]),
         "outputType=visualization": lambda entry, _: any(
             name.endswith(DRAWN) for name, _ in files_below(outputs[entry["ref"]])
         ),

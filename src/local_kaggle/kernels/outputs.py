@@ -20,7 +20,7 @@ from local_kaggle.faults.schedule import FaultKind
 from local_kaggle.files.storage import one_or_all
 from local_kaggle.kernels.kernels import Row, find, version_of
 from local_kaggle.state import ServerState
-from local_kaggle.wire import Json, Message, answers, decode, file_entries, listing, user_of
+from local_kaggle.wire import Json, Message, answers, decode, file_listing, listing, user_of
 
 POLL_SECONDS = 0.1  # seconds between looks at the log of a session that is alive
 KEEP_ALIVE = 15.0  # seconds of silence after which a comment is sent
@@ -38,8 +38,7 @@ def session_output(state: ServerState, request: Message) -> Json:
 @answers(types.ApiListKernelFilesRequest, anonymous=True)
 def list_files(state: ServerState, request: Message) -> Json:
     """Names and sizes in bytes."""
-    files = files_of(_version(state, request))
-    return listing(state, request, "files", file_entries(files))
+    return file_listing(state, request, "files", files_of(_version(state, request)))
 
 
 @answers(types.ApiDownloadKernelOutputRequest, anonymous=True)
