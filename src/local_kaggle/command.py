@@ -98,8 +98,7 @@ def serve(kaggle: LocalKaggle, *, as_json: bool, quiet: bool) -> None:
         if number == signal.SIGINT or signal.getsignal(number) is not signal.SIG_IGN:  # nohup
             signal.signal(number, lambda *_: stop.set())
     with kaggle:
-        keys = {user: kaggle.key(user) for user in kaggle.accounts}
-        variables = kaggle.environment(next(iter(keys)))
+        variables = kaggle.environment(next(iter(kaggle.accounts)))
         exports = [f"export {k}={shlex.quote(v)}" for k, v in variables.items()]
         lines = "\n".join([f"unset {' '.join(UNSET_FOR_CLIENT)}", *exports])
         script = kaggle.root / "environment.sh"
@@ -111,7 +110,7 @@ def serve(kaggle: LocalKaggle, *, as_json: bool, quiet: bool) -> None:
             "url": kaggle.url,
             "catalogue": str(kaggle.catalogue),
             "set": variables,
-            "accounts": keys,
+            "accounts": kaggle.accounts,
             "unset": UNSET_FOR_CLIENT,
             "script": str(script),
         }

@@ -3,7 +3,6 @@
 import os
 import socket
 import sqlite3
-import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -15,10 +14,8 @@ from filelock import FileLock, Timeout
 from local_kaggle.app import build_app
 from local_kaggle.errors import LocalKaggleError
 from local_kaggle.execution.sessions import Rerun, read_rerun, rerun_folder
-from local_kaggle.faults.schedule import FaultSchedule
-from local_kaggle.limits import ServerLimits
 from local_kaggle.serving import served
-from local_kaggle.state import DEFAULT_USER, ServerState, Settings
+from local_kaggle.state import DEFAULT_USER, ServerState
 
 UNSET_FOR_CLIENT = (
     "KAGGLE_API_TOKEN",
@@ -36,7 +33,7 @@ UNSET_FOR_CLIENT = (
 IN_USE, CANNOT_WRITE = 13, 12  # exit codes
 
 
-class LocalKaggle(Settings):
+class LocalKaggle(ServerState):
     """A stand-in for Kaggle on 127.0.0.1, served from a thread of this process.
 
     root       folder of its state (SQLite, sessions, datasets), created if missing; a later server
@@ -62,33 +59,7 @@ class LocalKaggle(Settings):
             api.authenticate()
     """
 
-    def __init__(
-        self,
-        root: Path | str,
-        *,
-        port: int = 0,
-        catalogue: Path | str | None = None,
-        faults: FaultSchedule | None = None,
-        limits: ServerLimits | None = None,
-        accounts: Mapping[str, str] | None = None,
-        tokens: Mapping[str, str] | None = None,
-    ) -> None:
-        if sys.platform == "win32":
-            raise LocalKaggleError(
-                "a rehearsal runs on Linux or macOS: on Windows, start it in WSL", exit_code=3
-            )
-        root = Path(root).absolute()
-        super().__init__(
-            root,
-            port,
-            Path(catalogue or root / "catalogue").absolute(),
-            faults or FaultSchedule(),
-            limits or ServerLimits(),
-            dict(accounts or {}),
-            dict(tokens or {}),
-        )
-        self._state: ServerState | None = None
-        self._open = ExitStack()
+    _opened: ExitStack | None = None
 
     def start(self) -> Self:
         """Start serving; afterwards `port` and `url` have their final values."""
@@ -98,20 +69,21 @@ class LocalKaggle(Settings):
                 (self.root / ".gitignore").write_text("*\n")  # it holds keys, and others' data
                 listener = opened.enter_context(_listener(self.port))
                 self.port = listener.getsockname()[1]
-                state = ServerState(self)
+                self.open()
             except (OSError, sqlite3.DatabaseError) as error:
                 message = f"cannot write in {self.root}: {error}"
                 raise LocalKaggleError(message, CANNOT_WRITE) from None
-            opened.callback(state.store.close)
-            opened.enter_context(served(build_app(state), listener))
-            opened.callback(state.sessions.close)
-            self._state, self._open = state, opened.pop_all()
+            opened.callback(self.store.close)
+            opened.enter_context(served(build_app(self), listener))
+            opened.callback(self.sessions.close)
+            self._opened = opened.pop_all()
         return self
 
     def stop(self) -> None:
         """Stop serving and kill running sessions, which end in ERROR."""
-        self._state = None
-        self._open.close()
+        if self._opened:
+            self._opened.close()
+            self._opened = None
 
     def __enter__(self) -> Self:
         return self.start()
@@ -128,12 +100,12 @@ class LocalKaggle(Settings):
 
     def key(self, user: str = DEFAULT_USER) -> str:
         """The legacy key of `user`. Raises LocalKaggleError for a user it does not know."""
-        if self._state is None:
+        if not self._opened:
             raise LocalKaggleError("the local Kaggle is not serving: start it first")
-        keys = self._state.accounts
-        if user not in keys:
-            raise LocalKaggleError(f"the local Kaggle has no user {user!r}, only {sorted(keys)}")
-        return keys[user]
+        if user not in self.accounts:
+            names = sorted(self.accounts)
+            raise LocalKaggleError(f"the local Kaggle has no user {user!r}, only {names}")
+        return self.accounts[user]
 
     def environment(self, user: str = DEFAULT_USER) -> dict[str, str]:
         """The variables that lead the genuine client, in a subprocess, to this server.

@@ -1,18 +1,19 @@
-"""The parts of one local Kaggle, built once and handed to its services, and its links."""
-
-from __future__ import annotations
+"""The parts of one local Kaggle, as its services see them, and its links."""
 
 import copy
 import hashlib
 import hmac
 import secrets
 import shutil
+import sys
 import time
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Self
 from urllib.parse import quote
 
 from local_kaggle.catalogue import Catalogue
+from local_kaggle.errors import LocalKaggleError
 from local_kaggle.execution.sessions import Sessions
 from local_kaggle.faults.schedule import FaultSchedule
 from local_kaggle.limits import ServerLimits
@@ -21,55 +22,60 @@ from local_kaggle.store import Store
 DEFAULT_USER = "tester"
 
 
-@dataclass(eq=False, repr=False)  # it holds keys
-class Settings:
-    """What a server is made with; its faults may be replaced while it serves."""
+class ServerState:
+    """One local Kaggle: what it is made with and, once it is open, its store, sessions and links.
 
-    root: Path
-    port: int
-    catalogue: Path
-    faults: FaultSchedule
-    limits: ServerLimits
-    accounts: dict[str, str]
-    tokens: dict[str, str]
+    Services get a view of it for the `user` who asks, who is empty where nobody is signed in.
+    """
+
+    user = ""
+    store: Store
+    sessions: Sessions
+
+    def __init__(
+        self,
+        root: Path | str,
+        *,
+        port: int = 0,
+        catalogue: Path | str | None = None,
+        faults: FaultSchedule | None = None,
+        limits: ServerLimits | None = None,
+        accounts: Mapping[str, str] | None = None,
+        tokens: Mapping[str, str] | None = None,
+    ) -> None:
+        if sys.platform == "win32":
+            raise LocalKaggleError(
+                "a rehearsal runs on Linux or macOS: on Windows, start it in WSL", exit_code=3
+            )
+        self.root, self.port = Path(root).absolute(), port
+        self.catalogue = Path(catalogue or self.root / "catalogue").absolute()
+        self.contents = Catalogue(self.catalogue)
+        self.faults, self.limits = faults or FaultSchedule(), limits or ServerLimits()
+        self.accounts, self.tokens = dict(accounts or {DEFAULT_USER: ""}), dict(tokens or {})
+        self.links: dict[str, tuple[Path, float]] = {}
+        """By its token: the file that a link leads to, and when it expires."""
+        self._secret = secrets.token_bytes()
+
+    def open(self) -> None:
+        """Go on from what an earlier server left in the root."""
+        self.store = Store(self.root)
+        self.catalogue.mkdir(parents=True, exist_ok=True)
+        for user, key in self.accounts.items():
+            self.accounts[user] = key or self.store.secret(f"key of {user}")
+        self.sessions = Sessions(self.root, self.store, self.limits)
+        shutil.rmtree(self.root / "archives", ignore_errors=True)  # no link leads there any more
 
     @property
     def url(self) -> str:
         """`http://127.0.0.1:PORT`; right once serving."""
         return f"http://127.0.0.1:{self.port}"
 
-
-class ServerState:
-    """Store, sessions, catalogue, accounts and links of one server, for one `user`.
-
-    The user is empty where nobody is signed in.
-    """
-
-    user = ""
-
-    def __init__(self, settings: Settings) -> None:
-        self.settings = settings
-        self.root, self.url, self.limits = settings.root, settings.url, settings.limits
-        self.store = Store(self.root)
-        self.catalogue = Catalogue(settings.catalogue)
-        self.catalogue.folder.mkdir(parents=True, exist_ok=True)
-        self.accounts = {
-            user: key or self.store.secret(f"key of {user}")
-            for user, key in (settings.accounts or {DEFAULT_USER: ""}).items()
-        }
-        self.tokens = settings.tokens
-        self._secret = secrets.token_bytes()
-        self.links: dict[str, tuple[Path, float]] = {}
-        """By its token: the file that a link leads to, and when it expires."""
-        self.sessions = Sessions(self.root, self.store, self.limits)
-        shutil.rmtree(self.root / "archives", ignore_errors=True)  # no link leads there any more
-
     @property
     def closing(self) -> bool:
         """Whether the server is being stopped."""
         return self.sessions.closing
 
-    def seen_by(self, user: str) -> ServerState:
+    def seen_by(self, user: str) -> Self:
         """The same server, for a request of this user."""
         view = copy.copy(self)
         view.user = user

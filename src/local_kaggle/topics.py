@@ -14,7 +14,7 @@ ENDING = ".topics"
 @answers(types.ApiListForumsRequest)
 def list_forums(state: ServerState, request: Message) -> Json:
     """The forums that have topics."""
-    folders = sorted((state.catalogue.folder / "forums").glob(f"*{ENDING}"))
+    folders = sorted((state.catalogue / "forums").glob(f"*{ENDING}"))
     names = [folder.name.removesuffix(ENDING) for folder in folders]
     return listing(state, request, "forums", [{"name": n, "url": f"/{n}"} for n in names])
 
@@ -66,7 +66,7 @@ def _topic(state: ServerState, number: int) -> Json:
 
 
 def _topics(state: ServerState) -> list[Json]:
-    base = state.catalogue.folder
+    base = state.catalogue
     files = sorted([*base.glob(f"*/*{ENDING}/*.toml"), *base.glob(f"*/*/*{ENDING}/*.toml")])
     topics = []
     for file in files:

@@ -64,8 +64,11 @@ def test_stopping_kills_what_runs_and_a_later_server_remembers(tmp_path):
 
 def scripts() -> list[psutil.Process]:
     """The processes of this one that run a kernel's script."""
-    children = psutil.Process().children(recursive=True)
-    return [p for p in children if "script.py" in " ".join(p.cmdline())]
+    found = []
+    for process in psutil.Process().children(recursive=True):
+        with contextlib.suppress(psutil.NoSuchProcess):  # it may end meanwhile
+            found += [process] * ("script.py" in " ".join(process.cmdline()))
+    return found
 
 
 LONG_ONE = {"userName": "tester", "kernelSlug": "long-one"}

@@ -54,7 +54,7 @@ HEADER = (
 
 def folder_of(state: ServerState, competition: str) -> Path:
     """The folder of a competition's files. Raises HTTPException 404."""
-    folder = state.catalogue.find("competitions", competition)
+    folder = state.contents.find("competitions", competition)
     if folder is None:
         raise HTTPException(404, f"Competition {competition} not found")
     return folder
@@ -71,7 +71,7 @@ def entered(state: ServerState, competition: str) -> Path:
 @answers(types.ApiListCompetitionsRequest)
 def list_competitions(state: ServerState, request: Message) -> Json:
     """The competitions of the catalogue, filtered as asked for."""
-    entries = [_about(state, name) for name in state.catalogue.references("competitions")]
+    entries = [_about(state, name) for name in state.contents.references("competitions")]
     return listing(state, request, "competitions", filtered(request, entries, FILTERS))
 
 
@@ -85,12 +85,12 @@ def get(state: ServerState, request: Message) -> Json:
 def _about(state: ServerState, name: str) -> Json:
     return {
         "title": name,
-        **state.catalogue.page("competitions", name),
+        **state.contents.page("competitions", name),
         "ref": f"{state.url}/competitions/{name}",
         "url": f"{state.url}/competitions/{name}",
         "userHasEntered": name not in state.limits.rules_pending,
         "maxDailySubmissions": state.limits.submissions_a_day,
-        "isKernelsSubmissionsOnly": state.catalogue.find("hidden", name) is not None,
+        "isKernelsSubmissionsOnly": state.contents.find("hidden", name) is not None,
     }
 
 
@@ -122,7 +122,7 @@ def start_upload(state: ServerState, request: Message) -> Json:
 def submit(state: ServerState, request: Message) -> Json:
     """Enter an uploaded file; the score comes later."""
     entered(state, request.competition_name)
-    if state.catalogue.find("hidden", request.competition_name):
+    if state.contents.find("hidden", request.competition_name):
         raise HTTPException(400, "This is a code competition: submit from a notebook")
     return _enter(state, request, *storage.complete(state, request.blob_file_tokens))
 
@@ -138,7 +138,7 @@ def submit_code(state: ServerState, request: Message) -> Json:
     path = dict(outputs.files_of(version)).get(name)
     if path is None or version["status"] != "COMPLETE":
         raise HTTPException(400, f"Version {version['number']} has no output {name} to submit")
-    hidden = state.catalogue.find("hidden", request.competition_name)
+    hidden = state.contents.find("hidden", request.competition_name)
     plan = saving.rerun_plan(state, version, request.competition_name) if hidden else None
     with state.store.lock:  # nobody asks for the score before its rerun has begun
         answer = _enter(state, request, name, path)
@@ -272,7 +272,7 @@ def download_leaderboard(state: ServerState, request: Message) -> Response:
 
 
 def _rules(state: ServerState, competition: str) -> Path:
-    return state.catalogue.folder / "solutions" / f"{competition}.toml"
+    return state.catalogue / "solutions" / f"{competition}.toml"
 
 
 def _ranked(state: ServerState, competition: str) -> list[tuple[Any, ...]]:

@@ -66,7 +66,7 @@ def begin(state: ServerState, method: str) -> None:
     Each request is a task of its own, so that the fault ends with it; the threads that Starlette
     starts for the request see it too.
     """
-    _fault.set(state.settings.faults.next(method))
+    _fault.set(state.faults.next(method))
 
 
 def shows(*kinds: FaultKind) -> Fault | None:

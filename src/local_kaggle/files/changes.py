@@ -52,7 +52,7 @@ def create(state: ServerState, name: str, fields: Json, upload: Message | None =
         error = None
         if not NAMES.fullmatch(name):
             error = f"{name} is no valid name: 2 to 50 letters, digits and hyphens, a dataset's 6"
-        elif state.catalogue.find(kind, name.partition("/")[2]) or state.store.row(
+        elif state.contents.find(kind, name.partition("/")[2]) or state.store.row(
             "SELECT 1 FROM pages WHERE name = ?", name
         ):
             is_variation = name.count("/") > MODEL_DEPTH

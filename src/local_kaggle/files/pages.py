@@ -105,10 +105,10 @@ def find(state: ServerState, name: str) -> Page:
     if name.count("/") > MODEL_DEPTH:
         find(state, "/".join(name.split("/")[: MODEL_DEPTH + 1]))
     page = None
-    if state.catalogue.find(kind, reference):
-        folders = state.catalogue.versions(kind, reference).items()
+    if state.contents.find(kind, reference):
+        folders = state.contents.versions(kind, reference).items()
         versions = [Version(n, f.stat().st_mtime, None, True, f) for n, f in folders]
-        page = Page(0, name, state.catalogue.page(kind, reference), versions)
+        page = Page(0, name, state.contents.page(kind, reference), versions)
     elif row := state.store.row("SELECT * FROM pages WHERE name = ?", name.lower()):
         page = Page(row["id"], row["name"], json.loads(row["fields"]), _versions(state, row))
     # Without a version a dataset or a variation is being created.
@@ -132,7 +132,7 @@ def version_of(state: ServerState, name: str, number: int | None) -> Version:
 
 def below(state: ServerState, above: str) -> list[Page]:
     """All pages that the user may see two levels below `datasets`, `models` or a model, by name."""
-    names = {f"{above}/{reference}" for reference in state.catalogue.references(above)}
+    names = {f"{above}/{reference}" for reference in state.contents.references(above)}
     for row in state.store.rows("SELECT name FROM pages"):
         if row["name"].startswith(f"{above}/") and row["name"].count("/") == above.count("/") + 2:
             names.add(row["name"])

@@ -51,8 +51,8 @@ def find(state: ServerState, owner: str, slug: str) -> Row:
     kernel: Row | None = None
     if row := state.store.row(query, owner.lower(), slug.lower()):
         kernel = dict(row)
-    elif outputs := state.catalogue.versions("kernels", f"{owner}/{slug}"):
-        page = state.catalogue.page("kernels", f"{owner}/{slug}")
+    elif outputs := state.contents.versions("kernels", f"{owner}/{slug}"):
+        page = state.contents.page("kernels", f"{owner}/{slug}")
         kernel = {
             "id": 0,
             "owner": owner,
@@ -144,7 +144,7 @@ def list_kernels(state: ServerState, request: Message) -> Json:
     rows = state.store.rows("SELECT owner, slug FROM kernels")
     names = {f"{row['owner']}/{row['slug']}" for row in rows}
     outputs, listed = {}, []
-    for name in sorted(names.union(state.catalogue.references("kernels"))):
+    for name in sorted(names.union(state.contents.references("kernels"))):
         with suppress(HTTPException):  # it may not be seen, or has no version
             kernel = find(state, *name.split("/"))
             newest = versions_of(state, kernel)[0]

@@ -96,8 +96,8 @@ def rerun_plan(state: ServerState, version: Row, competition: str) -> SessionPla
     if request.enable_internet:
         raise HTTPException(400, "Your notebook must have internet access disabled to submit")
     sources, _ = _sources(state, request)
-    hidden = state.catalogue.find("hidden", competition)
-    public = state.catalogue.find("competitions", competition)
+    hidden = state.contents.find("hidden", competition)
+    public = state.contents.find("competitions", competition)
     gateway = gateways.find(competition, hidden, public) if hidden and public else None
     if hidden and not gateway:
         swapped = MountedSource("competitions", competition, hidden)
@@ -184,7 +184,7 @@ def _source(state: ServerState, field: str, name: str) -> MountedSource | None:
     if name.startswith(PREFIXES) or name in state.limits.rules_pending:
         return None
     if kind == "competitions":
-        folder = state.catalogue.find(kind, name)
+        folder = state.contents.find(kind, name)
         return MountedSource(kind, name, folder) if folder else None
     parts[1:2] = map(str.lower, parts[1:2])  # a model's framework, such as TensorFlow2
     slug, number = "/".join(parts[: depth - 1]), "/".join(parts[depth - 1 :])
