@@ -44,17 +44,20 @@ log = logging.getLogger(__name__)
 
 def build_app(state: ServerState) -> ASGIApp:
     """The whole application over one server's state."""
+    log = functools.partial(answered, state, "LogStream", outputs.log)
     endpoints = {
-        "GET /api/v1/kernels/logs/stream/{owner}/{slug}": outputs.log_stream,
-        "POST /api/v1/kernels.KernelsApiService/GetKernelSessionLogsStream": outputs.log_stream,
-        "POST /api/v1/{service}/{method}": call,
-        "GET /storage/{token}/{name}": storage.download,
-        "PUT /upload/{token}": storage.upload,
+        "GET /api/v1/kernels/logs/stream/{owner}/{slug}": log,
+        "POST /api/v1/kernels.KernelsApiService/GetKernelSessionLogsStream": log,
+        "POST /api/v1/{service}/{method}": functools.partial(call, state),
+        "GET /storage/{token}/{name}": functools.partial(
+            answered, state, "Download", storage.download
+        ),
+        "PUT /upload/{token}": functools.partial(storage.upload, state),
     }
     routes = []
     for name, endpoint in endpoints.items():
         method, path = name.split()
-        routes.append(Route(path, functools.partial(endpoint, state), methods=[method]))
+        routes.append(Route(path, endpoint, methods=[method]))
     app = Starlette(routes=routes, exception_handlers={HTTPException: as_json})
     return _for_this_machine(app)
 
@@ -76,7 +79,7 @@ async def call(state: ServerState, request: Request) -> Response:
             raise HTTPException(501, f"{name} is not rehearsed by the local Kaggle")
         return await run_in_threadpool(_carry_out, state.seen_by(user), method, body)
 
-    return await answered(state, request.path_params["method"], request, answer)
+    return await answered(state, request.path_params["method"], answer, request)
 
 
 async def _body(request: Request, most: int) -> bytes:

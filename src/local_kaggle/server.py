@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Self
+from unittest.mock import patch
 
 from filelock import FileLock, Timeout
 
@@ -146,27 +147,22 @@ class LocalKaggle(ServerState):
         """
         from kagglesdk import kaggle_env
 
-        before, tempdir = dict(os.environ), tempfile.tempdir
-        local = kaggle_env.KaggleEnv.LOCAL
-        endpoint = kaggle_env._env_to_endpoint[local]
-        os.environ.clear()
-        os.environ.update(self.client_environment(before, user) | {"no_proxy": "127.0.0.1"})
-        del os.environ["http_proxy"]
-        tempfile.tempdir = None
-        kaggle_env._env_to_endpoint[local] = self.url
-        from kaggle.api.kaggle_api_extended import KaggleApi
+        # Not the present value: this call may import the module.
+        arguments = ["--local"] if os.environ.get("KAGGLE_API_ENVIRONMENT") == "LOCALHOST" else []
+        environment = self.client_environment(user=user) | {"no_proxy": "127.0.0.1"}
+        del environment["http_proxy"]
+        with (
+            patch.dict(os.environ, environment, clear=True),
+            patch.dict(kaggle_env._env_to_endpoint, {kaggle_env.KaggleEnv.LOCAL: self.url}),
+            patch.object(tempfile, "tempdir", None),
+        ):
+            from kaggle.api.kaggle_api_extended import KaggleApi
 
-        # Not the present value: this call may have imported the module.
-        arguments = ["--local"] if before.get("KAGGLE_API_ENVIRONMENT") == "LOCALHOST" else []
-        KaggleApi.args = ["--local"]
-        try:
-            yield
-        finally:
-            KaggleApi.args = arguments
-            kaggle_env._env_to_endpoint[local] = endpoint
-            tempfile.tempdir = tempdir
-            os.environ.clear()
-            os.environ.update(before)
+            KaggleApi.args = ["--local"]
+            try:
+                yield
+            finally:
+                KaggleApi.args = arguments
 
 
 def _claim(root: Path) -> FileLock:

@@ -1,17 +1,19 @@
 """Topics: each is a file of the catalogue in a folder `….topics` beside what it is about."""
 
-from kagglesdk.competitions.types import competition_api_service as of_competitions
+from kagglesdk.competitions.types import competition_api_service
 from kagglesdk.discussions.types import discussions_api_service as types
 from starlette.exceptions import HTTPException
 
 from local_kaggle.catalogue import read_page
 from local_kaggle.state import ServerState
-from local_kaggle.wire import Filters, Json, Message, answers, filtered, listing
+from local_kaggle.wire import Filters, Json, Message, Service, filtered, listing
+
+answers, competition_answers = Service(types), Service(competition_api_service)
 
 ENDING = ".topics"
 
 
-@answers(types.ApiListForumsRequest)
+@answers
 def list_forums(state: ServerState, request: Message) -> Json:
     """The forums that have topics."""
     folders = sorted((state.catalogue / "forums").glob(f"*{ENDING}"))
@@ -19,12 +21,10 @@ def list_forums(state: ServerState, request: Message) -> Json:
     return listing(state, request, "forums", [{"name": n, "url": f"/{n}"} for n in names])
 
 
-@answers(types.ApiListTopicsRequest)
-@answers(types.ApiListBenchmarkTopicsRequest)
-@answers(types.ApiListDatasetTopicsRequest)
-@answers(types.ApiListKernelTopicsRequest)
-@answers(types.ApiListModelTopicsRequest)
-@answers(of_competitions.ApiListCompetitionTopicsRequest)
+@answers.to(
+    "ListTopics", "ListBenchmarkTopics", "ListDatasetTopics", "ListKernelTopics", "ListModelTopics"
+)
+@competition_answers.to("ListCompetitionTopics")
 def list_topics(state: ServerState, request: Message) -> Json:
     """The topics of a forum, of all forums, or about a competition, a dataset, a model …"""
     names = [f.field_name for f in request._fields if f.field_name.endswith(("_slug", "_name"))]
@@ -43,17 +43,17 @@ def list_topics(state: ServerState, request: Message) -> Json:
     return listing(state, request, "topics", topics) | {"totalCount": len(topics)}
 
 
-@answers(types.ApiGetTopicRequest)
-def get(state: ServerState, request: Message) -> Json:
+@answers
+def get_topic(state: ServerState, request: Message) -> Json:
     """One topic."""
     return {"topic": _topic(state, request.id)}
 
 
-@answers(types.ApiListCommentsRequest)
-@answers(of_competitions.ApiListTopicMessagesRequest)
+@answers.to("ListComments")
+@competition_answers.to("ListTopicMessages")
 def list_comments(state: ServerState, request: Message) -> Json:
     """The comments on a topic, which a competition's topics call messages."""
-    is_messages = isinstance(request, of_competitions.ApiListTopicMessagesRequest)
+    is_messages = isinstance(request, competition_api_service.ApiListTopicMessagesRequest)
     comments = _topic(state, request.topic_id).get("comments", [])
     return listing(state, request, "messages" if is_messages else "comments", comments)
 

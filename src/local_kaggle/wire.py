@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from kagglesdk.kaggle_object import ListSerializer
-from kagglesdk.security.types import oauth_service as types
+from kagglesdk.security.types.oauth_service import IntrospectTokenRequest
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -64,19 +65,32 @@ METHODS: dict[str, Method] = {}
 """By `key`; filled as the services are imported."""
 
 
-def answers(request: type[Message], *, anonymous: bool = False) -> Callable[[Answer], Answer]:
-    """Make a function the answer to the method that takes this request.
+class Service:
+    """Makes functions the answers to methods of a service of the SDK, whose requests `types` has.
 
-    It may raise HTTPException, which is told as `{"code", "message"}`.
+    Those of a service for the `anonymous` are answered without credentials too. A function may
+    raise HTTPException, which is told as `{"code", "message"}`.
     """
 
-    def register(answer: Answer) -> Answer:
-        _, package, _, service = request.__module__.split(".")
-        name = request.__name__.removeprefix("Api").removesuffix("Request")
-        METHODS[key(f"{package}.{service}/{name}")] = Method(request, answer, anonymous)
-        return answer
+    def __init__(self, types: ModuleType, *, anonymous: bool = False) -> None:
+        self._types, self._anonymous = types, anonymous
 
-    return register
+    def __call__(self, answer: Answer) -> Answer:
+        """A decorator: `get_dataset` answers the method GetDataset."""
+        return self.to(answer.__name__.title().replace("_", ""))(answer)
+
+    def to(self, *methods: str) -> Callable[[Answer], Answer]:
+        """The decorator of a function that answers several methods, whatever its name is."""
+        _, package, _, service = self._types.__name__.split(".")
+
+        def register(answer: Answer) -> Answer:
+            for name in methods:
+                request = getattr(self._types, f"Api{name}Request")
+                method = Method(request, answer, self._anonymous)
+                METHODS[key(f"{package}.{service}/{name}")] = method
+            return answer
+
+        return register
 
 
 def key(name: str) -> str:
@@ -274,7 +288,6 @@ def user_of(state: ServerState, request: Request, *, anonymous: bool = False) ->
     return user
 
 
-@answers(types.IntrospectTokenRequest, anonymous=True)
 def introspect(state: ServerState, request: Message) -> Json:
     """A token's user, or that the token is inactive."""
     user = _of_token(state, request.token)
@@ -286,8 +299,11 @@ def hello(state: ServerState, _request: Message) -> Json:
     return {"userName": state.user}
 
 
+METHODS[key("security.OAuthService/IntrospectToken")] = Method(
+    IntrospectTokenRequest, introspect, anonymous=True
+)
 METHODS[key("api.v1.DiagnosticsService/Hello")] = Method(
-    types.IntrospectTokenRequest, hello, anonymous=False
+    IntrospectTokenRequest, hello, anonymous=False
 )
 
 

@@ -30,13 +30,15 @@ from local_kaggle.wire import (
     Filters,
     Json,
     Message,
-    answers,
+    Service,
     file_listing,
     filtered,
     holds,
     listing,
     moment,
 )
+
+answers = Service(types)
 
 DAY = 24 * 3600.0
 FILTERS: Filters = {
@@ -68,15 +70,15 @@ def entered(state: ServerState, competition: str) -> Path:
     return folder
 
 
-@answers(types.ApiListCompetitionsRequest)
+@answers
 def list_competitions(state: ServerState, request: Message) -> Json:
     """The competitions of the catalogue, filtered as asked for."""
     entries = [_about(state, name) for name in state.contents.references("competitions")]
     return listing(state, request, "competitions", filtered(request, entries, FILTERS))
 
 
-@answers(types.ApiGetCompetitionRequest)
-def get(state: ServerState, request: Message) -> Json:
+@answers
+def get_competition(state: ServerState, request: Message) -> Json:
     """One competition."""
     folder_of(state, request.competition_name)
     return _about(state, request.competition_name)
@@ -94,15 +96,14 @@ def _about(state: ServerState, name: str) -> Json:
     }
 
 
-@answers(types.ApiListDataFilesRequest)
-def list_files(state: ServerState, request: Message) -> Json:
+@answers
+def list_data_files(state: ServerState, request: Message) -> Json:
     """Names and sizes in bytes."""
     folder = entered(state, request.competition_name)
     return file_listing(state, request, "files", files_below(folder))
 
 
-@answers(types.ApiDownloadDataFileRequest)
-@answers(types.ApiDownloadDataFilesRequest)
+@answers.to("DownloadDataFile", "DownloadDataFiles")
 def download(state: ServerState, request: Message) -> Response:
     """A redirect to one file, or to an archive of all."""
     folder = entered(state, request.competition_name)
@@ -110,16 +111,16 @@ def download(state: ServerState, request: Message) -> Response:
     return storage.one_or_all(state, files_below(folder), name)
 
 
-@answers(types.ApiStartSubmissionUploadRequest)
-def start_upload(state: ServerState, request: Message) -> Json:
+@answers
+def start_submission_upload(state: ServerState, request: Message) -> Json:
     """A token for a file, and the URL that takes it."""
     entered(state, request.competition_name)
     prepare()
     return storage.open_upload(state, request.file_name, request.content_length)
 
 
-@answers(types.ApiCreateSubmissionRequest)
-def submit(state: ServerState, request: Message) -> Json:
+@answers
+def create_submission(state: ServerState, request: Message) -> Json:
     """Enter an uploaded file; the score comes later."""
     entered(state, request.competition_name)
     if state.contents.find("hidden", request.competition_name):
@@ -127,8 +128,8 @@ def submit(state: ServerState, request: Message) -> Json:
     return _enter(state, request, *storage.complete(state, request.blob_file_tokens))
 
 
-@answers(types.ApiCreateCodeSubmissionRequest)
-def submit_code(state: ServerState, request: Message) -> Json:
+@answers
+def create_code_submission(state: ServerState, request: Message) -> Json:
     """Enter a file out of a finished version's output."""
     entered(state, request.competition_name)
     prepare()
@@ -147,7 +148,7 @@ def submit_code(state: ServerState, request: Message) -> Json:
     return answer
 
 
-@answers(types.ApiGetSubmissionRequest)
+@answers
 def get_submission(state: ServerState, request: Message) -> Json:
     """One submission."""
     query = "SELECT * FROM submissions WHERE id = ? AND user = ?"
@@ -157,7 +158,7 @@ def get_submission(state: ServerState, request: Message) -> Json:
     return _entry(settled(state, row))
 
 
-@answers(types.ApiListSubmissionsRequest)
+@answers
 def list_submissions(state: ServerState, request: Message) -> Json:
     """The user's own, newest first."""
     rows = _of(state, request.competition_name)
@@ -165,8 +166,8 @@ def list_submissions(state: ServerState, request: Message) -> Json:
     return listing(state, request, "submissions", filtered(request, entries, FILTERS))
 
 
-@answers(types.ApiGetSubmissionLimitsRequest)
-def limits(state: ServerState, request: Message) -> Json:
+@answers
+def get_submission_limits(state: ServerState, request: Message) -> Json:
     """How many submissions today, in all, and still allowed."""
     rows = _of(state, request.competition_name)
     today = _today(rows)
@@ -249,8 +250,8 @@ def _entry(row: sqlite3.Row) -> Json:
     }
 
 
-@answers(types.ApiGetLeaderboardRequest)
-def leaderboard(state: ServerState, request: Message) -> Json:
+@answers
+def get_leaderboard(state: ServerState, request: Message) -> Json:
     """A page of the best scores, the best first; every user is a team of one."""
     entries = [
         {"teamId": team, "teamName": user, "submissionDate": date, "score": score}
@@ -259,7 +260,7 @@ def leaderboard(state: ServerState, request: Message) -> Json:
     return listing(state, request, "submissions", entries)
 
 
-@answers(types.ApiDownloadLeaderboardRequest)
+@answers
 def download_leaderboard(state: ServerState, request: Message) -> Response:
     """An archive with one CSV file."""
     name = request.competition_name

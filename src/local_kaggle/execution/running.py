@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import IO, Any
 
 from local_kaggle.execution import processes, walls
-from local_kaggle.execution.gateways import Gateway, Pair
+from local_kaggle.execution.gateways import RERUN, Gateway
 from local_kaggle.execution.sandbox import MountedSource, Sandbox, command
-from local_kaggle.limits import Kind
+from local_kaggle.limits import Kind, ServerLimits
 
 NO_GATEWAY = (
     "rehearsal: the competition's gateway runs beside the notebook, each isolated, which this "
@@ -27,15 +27,15 @@ REHEARSAL: dict[Kind, str] = {
     "gpu": "rehearsal: this GPU session is this machine's GPUs or two CPU devices, not Kaggle's",
 }
 """What the log of such a session begins with."""
-RERUN = "KAGGLE_IS_COMPETITION_RERUN"  # set in a session that runs for a competition's score
 POLL_SECONDS = 0.05  # seconds between looks at a process that may have to be killed
 LOOK_SECONDS = 1.0  # between looks at its memory and its files, which take longer
 
 
 @dataclass(frozen=True)
 class SessionPlan:
-    """What is run, and how: the request that saved a version, and the machine that it got.
+    """What is run, and how: the request that saved a version, and its machine.
 
+    `kind` is the machine that it counts as, `runs_on` the one that it gets.
     `rerun`: for a competition's score, with the variable that says so. Its log and outputs are kept
     past a limit too: Kaggle shows them to nobody. `gateway`: what asks it for predictions then.
     """
@@ -43,12 +43,17 @@ class SessionPlan:
     folder: Path
     request: Any  # kagglesdk's ApiSaveKernelRequest, which ships no types
     sources: Sequence[MountedSource]
+    kind: Kind
     runs_on: Kind
-    limit_seconds: float
-    memory_bytes: float
-    working_bytes: float
+    limits: ServerLimits
     rerun: bool = False
     gateway: Gateway | None = None
+
+    @property
+    def seconds(self) -> float:
+        """How long it may run."""
+        longest = self.limits.session_seconds[self.kind]
+        return min(self.request.session_timeout_seconds or longest, longest)
 
 
 @dataclass(frozen=True)
@@ -90,16 +95,16 @@ def _run(
 ) -> Outcome:
     request, image = plan.request, python.parent.parent
     plan.folder.mkdir(parents=True, exist_ok=True)
-    pair = Pair(plan.folder, image, plan.gateway) if plan.gateway else None
+    asking = plan.gateway.sandbox(plan.folder, image) if plan.gateway else None
     box = Sandbox(
         plan.folder,
         image,
         plan.sources,
         runs_on=plan.runs_on,
         internet=bool(request.enable_internet),
-        gateway=pair.box.folder if pair else None,
+        gateway=asking.folder if asking else None,
     )
-    for sandbox in (box, pair.box) if pair else (box,):
+    for sandbox in filter(None, (box, asking)):
         stack.callback(sandbox.discard)
     name = "source.ipynb" if request.kernel_type == "notebook" else "script.py"
     # A lone surrogate, which JSON may contain, is written as its escape.
@@ -110,12 +115,12 @@ def _run(
             log.write("stderr", f"{note}\n")
     if request.language != "python":
         return Outcome("ERROR", f"rehearsal: no {request.language} here, only python")
-    if pair and not box.builder:
+    if asking and not box.builder:
         return Outcome("ERROR", NO_GATEWAY)
     words = box.enclosed(command(python, request.kernel_type, box))
     environment = box.environment() | ({RERUN: "1"} if plan.rerun else {})
-    if pair:
-        words = pair.command(words, environment, box.working)
+    if plan.gateway and asking:
+        words = plan.gateway.command(asking, words, environment, box.working)
     outcome = _attend(words, environment, box, log, plan, stop)
     if (outcome.limit or outcome.state == "CANCEL_ACKNOWLEDGED") and not plan.rerun:
         for path in sorted(box.working.rglob("*"), reverse=True):
@@ -159,14 +164,10 @@ def _attend(
 
 def _wait(process: subprocess.Popen[bytes], plan: SessionPlan, stop: threading.Event) -> Outcome:
     """Wait for the end of a run, or for a reason to end it: a limit, or somebody's wish."""
-    deadline = time.monotonic() + plan.limit_seconds
+    deadline = time.monotonic() + plan.seconds
     next_look = memory = working = 0.0
-
-    def past(limit: str, excess: str) -> Outcome:
-        why = f"Your notebook was stopped: {excess}, past its limit"
-        return Outcome("ERROR", why, limit, memory, working)
-
-    while process.poll() is None:
+    limit = excess = ""
+    while not limit and process.poll() is None:
         if stop.is_set():
             return Outcome("CANCEL_ACKNOWLEDGED")
         now = time.monotonic()
@@ -174,13 +175,16 @@ def _wait(process: subprocess.Popen[bytes], plan: SessionPlan, stop: threading.E
             next_look = now + LOOK_SECONDS
             memory = max(memory, processes.memory(process.pid))
             working = max(working, _size(plan.folder / "working"))
-            if memory > plan.memory_bytes:
-                return past("memory", f"{memory / 1e9:.1f} GB of memory")
-            if working > plan.working_bytes:
-                return past("disk", f"{working / 1e9:.1f} GB of output")
+            if memory > plan.limits.memory_bytes[plan.kind]:
+                limit, excess = "memory", f"{memory / 1e9:.1f} GB of memory"
+            if working > plan.limits.working_bytes:
+                limit, excess = "disk", f"{working / 1e9:.1f} GB of output"
         if now > deadline:
-            return past("time", f"it ran {plan.limit_seconds:.0f} seconds")
+            limit, excess = "time", f"it ran {plan.seconds:.0f} seconds"
         time.sleep(POLL_SECONDS)
+    if limit:
+        why = f"Your notebook was stopped: {excess}, past its limit"
+        return Outcome("ERROR", why, limit, memory, working)
     working = max(working, _size(plan.folder / "working"))
     state = "ERROR" if process.returncode else "COMPLETE"
     return Outcome(state, memory=memory, working=working)

@@ -78,24 +78,21 @@ class Sessions:
         query = "SELECT 1 FROM sessions WHERE user = ? AND kind = ? AND ended IS NULL"
         return len(self._store.rows(query, user, kind))
 
-    def submit(self, version: int, kind: Kind, plan: SessionPlan, user: str) -> None:
-        """Queue a version. `kind` is the machine it counts as, `plan.runs_on` the one it gets."""
+    def submit(self, version: int, plan: SessionPlan, user: str) -> None:
+        """Queue a version."""
         insert = "INSERT INTO sessions VALUES (?, ?, ?, ?, 'QUEUED', NULL, ?, NULL, NULL)"
-        self._store.change(insert, version, user, kind, plan.limit_seconds, time.time())
-        stop = threading.Event()
-        self._start(version, stop, self._live, version, plan, stop)
+        self._store.change(insert, version, user, plan.kind, plan.seconds, time.time())
+        self._start(version, self._live, plan)
 
     def rerun(self, submission: int, plan: SessionPlan, file: str) -> None:
         """Run a plan again for the score of a submission, which is its output `file`."""
         plan = replace(plan, folder=rerun_folder(self._root, submission))
         plan.folder.mkdir(parents=True)  # from here on the submission waits for its end
-        stop = threading.Event()
-        self._start(-submission, stop, _run_again, plan, self.image, stop, file)
+        self._start(-submission, self._live_again, plan, file)
 
-    def _start(
-        self, number: int, stop: threading.Event, target: Callable[..., None], *arguments: Any
-    ) -> None:
-        thread = threading.Thread(target=target, args=arguments, name=f"session {number}")
+    def _start(self, number: int, live: Callable[..., None], *arguments: Any) -> None:
+        stop = threading.Event()
+        thread = threading.Thread(target=live, args=(number, stop, *arguments))
         self._running[number] = stop, thread
         thread.start()
 
@@ -119,7 +116,7 @@ class Sessions:
         for version in list(self._running):
             self._stop(version)
 
-    def _live(self, version: int, plan: SessionPlan, stop: threading.Event) -> None:
+    def _live(self, version: int, stop: threading.Event, plan: SessionPlan) -> None:
         outcome = Outcome("CANCEL_ACKNOWLEDGED")
         if not stop.wait(self._limits.queue_seconds):
             change = "UPDATE sessions SET status = 'RUNNING', started = ? WHERE version = ?"
@@ -129,6 +126,27 @@ class Sessions:
             outcome = Outcome("ERROR", outcome.why or STOPPED)
         change = "UPDATE sessions SET status = ?, failure = ?, ended = ? WHERE version = ?"
         self._store.change(change, outcome.state, outcome.why or None, time.time(), version)
+
+    def _live_again(self, _: int, stop: threading.Event, plan: SessionPlan, file: str) -> None:
+        """Run a plan, its sources hidden already; record what came of it and its output `file`."""
+        began = time.monotonic()
+        outcome = run(plan, self.image, stop)
+        working = plan.folder / (gateways.FOLDER if plan.gateway else "") / "working"
+        message, why = "", outcome.why
+        if outcome.state != "COMPLETE":
+            message = PAST.get(outcome.limit, EXCEPTION)
+        elif plan.gateway:
+            message, why = _verdict(working)
+        if not message and not (working / file).is_file():
+            message, why = NO_FILE, f"the run left no {file}"
+        truth = asdict(outcome) | {
+            "why": why,
+            "message": message,
+            "seconds": time.monotonic() - began,
+            "folder": str(plan.folder),
+            "file": str(working / file),
+        }
+        _record(Rerun(**truth))
 
     def image(self) -> Path:
         """The interpreter of the sessions' environment, which the first caller builds."""
@@ -154,30 +172,6 @@ class Rerun(Outcome):
 def rerun_folder(root: Path, submission: int) -> Path:
     """Where the rerun of a submission keeps its files, below the root of the server."""
     return root / RERUNS / str(submission)
-
-
-def _run_again(
-    plan: SessionPlan, image: Callable[[], Path], stop: threading.Event, file: str
-) -> None:
-    """Run a plan, its sources hidden already, and record what came of it and its output `file`."""
-    began = time.monotonic()
-    outcome = run(plan, image, stop)
-    working = plan.folder / (gateways.FOLDER if plan.gateway else "") / "working"
-    message, why = "", outcome.why
-    if outcome.state != "COMPLETE":
-        message = PAST.get(outcome.limit, EXCEPTION)
-    elif plan.gateway:
-        message, why = _verdict(working)
-    if not message and not (working / file).is_file():
-        message, why = NO_FILE, f"the run left no {file}"
-    truth = asdict(outcome) | {
-        "why": why,
-        "message": message,
-        "seconds": time.monotonic() - began,
-        "folder": str(plan.folder),
-        "file": str(working / file),
-    }
-    _record(Rerun(**truth))
 
 
 def _record(rerun: Rerun) -> None:

@@ -46,8 +46,8 @@ class Unanswered(Response):
 async def answered(
     state: ServerState,
     method: str,
-    request: Request,
     answer: Callable[[ServerState, Request], Awaitable[Response]],
+    request: Request,
 ) -> Response:
     """The answer to one call of `method`, or what the schedule has in its place."""
     begin(state, method)

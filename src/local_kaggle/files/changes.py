@@ -10,14 +10,17 @@ import zipfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from kagglesdk.datasets.types import dataset_api_service as of_datasets
-from kagglesdk.models.types import model_api_service as of_models
+from kagglesdk.datasets.types import dataset_api_service
+from kagglesdk.models.types import model_api_service
 from starlette.exceptions import HTTPException
 
 from local_kaggle.files import storage
 from local_kaggle.files.pages import MODEL_DEPTH, Page, Version, find, name_of
 from local_kaggle.state import ServerState
-from local_kaggle.wire import Json, Message, answers
+from local_kaggle.wire import Json, Message, Service
+
+dataset_answers = Service(dataset_api_service)
+model_answers = Service(model_api_service)
 
 NAMES = re.compile(
     r"datasets/[^/]+/[a-z0-9][a-z0-9_-]{5,49}"
@@ -89,16 +92,15 @@ def add_version(state: ServerState, name: str, upload: Message) -> Json:
     return _changed(state, page, "" if name.startswith("datasets") else f"/{number}")
 
 
-@answers(of_datasets.ApiCreateDatasetVersionRequest)
-@answers(of_models.ApiCreateModelInstanceVersionRequest)
+@dataset_answers.to("CreateDatasetVersion")
+@model_answers.to("CreateModelInstanceVersion")
 def create_version(state: ServerState, request: Message) -> Json:
     """Add a version to a dataset or a variation."""
     return add_version(state, name_of(request), request.body)
 
 
-@answers(of_datasets.ApiDeleteDatasetRequest)
-@answers(of_models.ApiDeleteModelRequest)
-@answers(of_models.ApiDeleteModelInstanceRequest)
+@dataset_answers.to("DeleteDataset")
+@model_answers.to("DeleteModel", "DeleteModelInstance")
 def delete(state: ServerState, request: Message) -> Json:
     """Delete a dataset, a model with all its variations, or a variation; with all versions."""
     with changing:

@@ -12,7 +12,7 @@ from local_kaggle.wire import (
     Filters,
     Json,
     Message,
-    answers,
+    Service,
     file_listing,
     filtered,
     holds,
@@ -20,6 +20,8 @@ from local_kaggle.wire import (
     masked,
     moment,
 )
+
+answers, public = Service(types), Service(types, anonymous=True)
 
 FIELDS = ("title", "subtitle", "description", "licenseName", "isPrivate")  # what a page takes
 
@@ -29,19 +31,19 @@ def find(state: ServerState, request: Message) -> pages.Page:
     return pages.find(state, pages.name_of(request))
 
 
-@answers(types.ApiGetDatasetStatusRequest)
-def status(state: ServerState, request: Message) -> Json:
+@answers
+def get_dataset_status(state: ServerState, request: Message) -> Json:
     """How the newest version is doing; HTTPException 404 means that the name is free."""
     return {"status": find(state, request).versions[0].status}
 
 
-@answers(types.ApiGetDatasetRequest, anonymous=True)
-def get(state: ServerState, request: Message) -> Json:
+@public
+def get_dataset(state: ServerState, request: Message) -> Json:
     """A dataset's page."""
     return _entry(find(state, request))
 
 
-@answers(types.ApiListDatasetsRequest)
+@answers
 def list_datasets(state: ServerState, request: Message) -> Json:
     """The datasets that the user may see, filtered as asked for."""
     datasets = {dataset.ref: dataset for dataset in pages.below(state, "datasets")}
@@ -70,20 +72,20 @@ def list_datasets(state: ServerState, request: Message) -> Json:
     return listing(state, request, "datasets", entries)
 
 
-@answers(types.ApiListDatasetFilesRequest, anonymous=True)
-def list_files(state: ServerState, request: Message) -> Json:
+@public
+def list_dataset_files(state: ServerState, request: Message) -> Json:
     """Names and sizes in bytes of the newest version, or of the version named."""
     return file_listing(state, request, "datasetFiles", _files(state, request))
 
 
-@answers(types.ApiDownloadDatasetRequest, anonymous=True)
-def download(state: ServerState, request: Message) -> Response:
+@public
+def download_dataset(state: ServerState, request: Message) -> Response:
     """A redirect to one file, or to an archive of all."""
     return one_or_all(state, _files(state, request), request.file_name)
 
 
-@answers(types.ApiGetDatasetMetadataRequest, anonymous=True)
-def metadata(state: ServerState, request: Message) -> Json:
+@public
+def get_dataset_metadata(state: ServerState, request: Message) -> Json:
     """What `dataset-metadata.json` is made of."""
     dataset = find(state, request)
     info = {
@@ -97,23 +99,23 @@ def metadata(state: ServerState, request: Message) -> Json:
     return {"info": info}
 
 
-@answers(types.ApiCreateDatasetRequest)
-def create(state: ServerState, request: Message) -> Json:
+@answers
+def create_dataset(state: ServerState, request: Message) -> Json:
     """Create a dataset; a name that is taken is refused in `error`."""
     name = f"datasets/{request.owner_slug or state.user}/{request.slug}"
     fields = masked(request, FIELDS) | {"keywords": list(request.category_ids)}
     return changes.create(state, name, fields, request)
 
 
-@answers(types.ApiCreateDatasetVersionByIdRequest)
-def create_version(state: ServerState, request: Message) -> Json:
+@answers
+def create_dataset_version_by_id(state: ServerState, request: Message) -> Json:
     """Add a version to the dataset with this id."""
     row = state.store.row("SELECT name FROM pages WHERE id = ?", request.id)
     return changes.add_version(state, row["name"] if row else "datasets//", request.body)
 
 
-@answers(types.ApiUpdateDatasetMetadataRequest)
-def update_metadata(state: ServerState, request: Message) -> Json:
+@answers
+def update_dataset_metadata(state: ServerState, request: Message) -> Json:
     """Change what `dataset-metadata.json` says."""
     settings = request.settings
     fields = settings.to_dict() | {"isPrivate": settings.is_private}

@@ -8,7 +8,9 @@ from local_kaggle.files import changes, pages
 from local_kaggle.files.pages import FRAMEWORKS, Page, Version, name_of
 from local_kaggle.files.storage import Files, one_or_all
 from local_kaggle.state import ServerState
-from local_kaggle.wire import Json, Message, answers, file_listing, filtered, holds, listing, masked
+from local_kaggle.wire import Json, Message, Service, file_listing, filtered, holds, listing, masked
+
+answers, public = Service(types), Service(types, anonymous=True)
 
 FIELDS = (
     *("title", "subtitle", "isPrivate", "description", "publishTime", "provenanceSources"),
@@ -18,7 +20,7 @@ FIELDS = (
 """What the page of a model or of a variation takes."""
 
 
-@answers(types.ApiListModelsRequest, anonymous=True)
+@public
 def list_models(state: ServerState, request: Message) -> Json:
     """The models that the user may see, filtered as asked for."""
     every = [_model(state, model) for model in pages.below(state, "models")]
@@ -26,50 +28,49 @@ def list_models(state: ServerState, request: Message) -> Json:
     return listing(state, request, "models", models) | {"totalResults": len(models)}
 
 
-@answers(types.ApiListModelInstancesRequest, anonymous=True)
-def list_variations(state: ServerState, request: Message) -> Json:
+@public
+def list_model_instances(state: ServerState, request: Message) -> Json:
     """The variations of a model."""
     model = pages.find(state, name_of(request))
     return listing(state, request, "instances", _variations(state, model))
 
 
-@answers(types.ApiGetModelRequest, anonymous=True)
-def get(state: ServerState, request: Message) -> Json:
+@public
+def get_model(state: ServerState, request: Message) -> Json:
     """A model's page, with its variations."""
     return _model(state, pages.find(state, name_of(request)))
 
 
-@answers(types.ApiGetModelInstanceRequest, anonymous=True)
-def get_variation(state: ServerState, request: Message) -> Json:
+@public
+def get_model_instance(state: ServerState, request: Message) -> Json:
     """A variation's page."""
     page = pages.find(state, name_of(request))
     return _described(state, page, page.versions[0])
 
 
-@answers(types.ApiCreateModelRequest)
-def create(state: ServerState, request: Message) -> Json:
+@answers
+def create_model(state: ServerState, request: Message) -> Json:
     """Create a model without variations; a name that is taken is refused in `error`."""
     name = f"models/{request.owner_slug or state.user}/{request.slug}"
     return changes.create(state, name, masked(request, FIELDS))
 
 
-@answers(types.ApiUpdateModelRequest)
-@answers(types.ApiUpdateModelInstanceRequest)
+@answers.to("UpdateModel", "UpdateModelInstance")
 def update(state: ServerState, request: Message) -> Json:
     """Change what the request's mask names."""
     return changes.update(state, request, masked(request, FIELDS))
 
 
-@answers(types.ApiCreateModelInstanceRequest)
-def create_variation(state: ServerState, request: Message) -> Json:
+@answers
+def create_model_instance(state: ServerState, request: Message) -> Json:
     """Add a variation, with its first version, to a model."""
     body, model = request.body, changes.own(state, name_of(request))
     name = f"{model.name}/{FRAMEWORKS.get(body.framework, '')}/{body.instance_slug}"
     return changes.create(state, name, masked(body, FIELDS), body)
 
 
-@answers(types.ApiListModelInstanceVersionsRequest, anonymous=True)
-def list_versions(state: ServerState, request: Message) -> Json:
+@public
+def list_model_instance_versions(state: ServerState, request: Message) -> Json:
     """The versions of a variation, the newest first."""
     page = pages.find(state, name_of(request))
     versions = [_described(state, page, version) for version in page.versions]
@@ -77,8 +78,8 @@ def list_versions(state: ServerState, request: Message) -> Json:
     return {"versionList": answer, "nextPageToken": answer.pop("nextPageToken")}
 
 
-@answers(types.ApiDeleteModelInstanceVersionRequest)
-def delete_version(state: ServerState, request: Message) -> Json:
+@answers
+def delete_model_instance_version(state: ServerState, request: Message) -> Json:
     """Delete one version; the only one goes with its variation."""
     with changes.changing:
         page = changes.own(state, name_of(request))
@@ -89,14 +90,14 @@ def delete_version(state: ServerState, request: Message) -> Json:
     return {}
 
 
-@answers(types.ApiListModelInstanceVersionFilesRequest, anonymous=True)
-def list_files(state: ServerState, request: Message) -> Json:
+@public
+def list_model_instance_version_files(state: ServerState, request: Message) -> Json:
     """Names and sizes in bytes of the newest version, or of the version named."""
     return file_listing(state, request, "files", _files(state, request))
 
 
-@answers(types.ApiDownloadModelInstanceVersionRequest, anonymous=True)
-def download(state: ServerState, request: Message) -> Response:
+@public
+def download_model_instance_version(state: ServerState, request: Message) -> Response:
     """A redirect to one file, or to an archive of all."""
     return one_or_all(state, _files(state, request), request.path, ".tar.gz")
 

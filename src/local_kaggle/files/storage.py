@@ -29,7 +29,9 @@ from local_kaggle.faults.responses import (
 )
 from local_kaggle.faults.schedule import FaultKind
 from local_kaggle.state import ServerState
-from local_kaggle.wire import Json, Message, answers
+from local_kaggle.wire import Json, Message, Service
+
+answers = Service(types)
 
 DENIED = (
     "<?xml version='1.0' encoding='UTF-8'?><Error><Code>SignatureDoesNotMatch</Code>"
@@ -49,10 +51,7 @@ class _File(FileResponse):
 
 async def download(state: ServerState, request: Request) -> Response:
     """One file, with Content-Length, Last-Modified, ETag and ranges."""
-    begin(state, "Download")
     await silence(state.limits.latency_seconds, state)
-    if (fault := await instead(state)) is not None:
-        return fault
     path, expiry = state.links.get(request.path_params["token"], (None, 0.0))
     if path is None:
         return Response(DENIED, 403, media_type="application/xml")
@@ -60,8 +59,7 @@ async def download(state: ServerState, request: Request) -> Response:
         return Response(EXPIRED, 400, media_type="application/xml")
     if not path.is_file():
         return Response("No such object", 404)
-    spoilt_file = spoilt(path, request.scope, state)
-    return spoilt_file or _File(path, media_type="application/octet-stream")
+    return spoilt(path, request.scope, state) or _File(path, media_type="application/octet-stream")
 
 
 async def upload(state: ServerState, request: Request) -> Response:
@@ -77,10 +75,10 @@ async def upload(state: ServerState, request: Request) -> Response:
     if row is None:
         raise HTTPException(404, "No such upload")
     size, path = row["size"], _path(state, token)
-    content_range = request.headers.get("content-range") or "bytes 0-0/0"
+    content_range = request.headers.get("content-range", "bytes 0-0/0")
     arrived = path.stat().st_size if path.is_file() else size
     breaks = shows(FaultKind.TRUNCATED) is not None
-    if arrived == size or re.fullmatch(r"bytes \*/\d+", content_range):
+    if arrived == size or content_range.startswith("bytes */"):
         async for _ in request.stream():  # read to its end, so that the client sees the answer
             continue
     else:
@@ -118,8 +116,8 @@ async def _receive(request: Request, path: Path, start: int, most: int) -> bool:
     return True
 
 
-@answers(types.ApiStartBlobUploadRequest)
-def start(state: ServerState, request: Message) -> Json:
+@answers
+def start_blob_upload(state: ServerState, request: Message) -> Json:
     """A token for a file, and the URL that takes it."""
     return open_upload(state, request.name, request.content_length)
 

@@ -4,7 +4,6 @@ import json
 import time
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from kagglesdk.kernels.types import kernels_api_service as types
@@ -13,9 +12,11 @@ from starlette.exceptions import HTTPException
 from local_kaggle.catalogue import files_below
 from local_kaggle.faults.responses import shows
 from local_kaggle.faults.schedule import FaultKind
-from local_kaggle.limits import RETIRED, SHAPES, Kind
+from local_kaggle.limits import HOUR, RETIRED, SHAPES, Kind
 from local_kaggle.state import ServerState
-from local_kaggle.wire import Filters, Json, Message, answers, filtered, holds, listing, moment
+from local_kaggle.wire import Filters, Json, Message, Service, filtered, holds, listing, moment
+
+answers, public = Service(types), Service(types, anonymous=True)
 
 Row = dict[str, Any]  # of the store, or what stands for one in the catalogue
 
@@ -28,8 +29,7 @@ CATALOGUED = {
 EARLIER = {"COMPLETE": "RUNNING", "ERROR": "RUNNING", "RUNNING": "QUEUED"}
 DRAWN = (".html", ".jpeg", ".jpg", ".png", ".svg")
 SWITCHES = ("enableGpu", "enableTpu", "enableInternet")
-SATURDAY = 5
-WEEK = 7 * 24 * 3600.0
+FIRST_SATURDAY, WEEK = 2 * 24 * HOUR, 7 * 24 * HOUR  # in seconds; the epoch began on a Thursday
 _KINDS: dict[str, Kind] = {shape.lower(): kind for kind in SHAPES for shape in SHAPES[kind]}
 _RETIRED = {shape.lower(): instead for shape, instead in RETIRED.items()}
 FILTERS: Filters = {
@@ -105,8 +105,8 @@ def version_of(state: ServerState, kernel: Row, label: str | None) -> Row:
     return (begun or run[-1:] or versions)[0]
 
 
-@answers(types.ApiGetKernelSessionStatusRequest)
-def status(state: ServerState, request: Message) -> Json:
+@answers
+def get_kernel_session_status(state: ServerState, request: Message) -> Json:
     """How a version's session is doing."""
     kernel = find(state, request.user_name, request.kernel_slug)
     version = version_of(state, kernel, request.version_label)
@@ -116,8 +116,8 @@ def status(state: ServerState, request: Message) -> Json:
     return {"status": name, "failureMessage": failure}
 
 
-@answers(types.ApiGetKernelRequest, anonymous=True)
-def get(state: ServerState, request: Message) -> Json:
+@public
+def get_kernel(state: ServerState, request: Message) -> Json:
     """The newest text, or that of the version named.
 
     The client writes the version into the slug ("slug/3"), which is understood as well.
@@ -129,7 +129,7 @@ def get(state: ServerState, request: Message) -> Json:
     version = version_of(state, kernel, label) if label else newest
     pushed = saved(version)
     blob = {
-        "source": pushed.text if label or kernel["draft"] is None else kernel["draft"],
+        "source": pushed.text if label else kernel["draft"] or pushed.text,
         "language": pushed.language,
         "kernelType": pushed.kernel_type,
         "slug": kernel["slug"],
@@ -138,7 +138,7 @@ def get(state: ServerState, request: Message) -> Json:
     return {"metadata": metadata, "blob": blob}
 
 
-@answers(types.ApiListKernelsRequest)
+@answers
 def list_kernels(state: ServerState, request: Message) -> Json:
     """The caller's kernels, or all that the caller may see; the last run comes first."""
     rows = state.store.rows("SELECT owner, slug FROM kernels")
@@ -162,8 +162,8 @@ def list_kernels(state: ServerState, request: Message) -> Json:
     return listing(state, request, "kernels", filtered(request, listed, FILTERS | filters))
 
 
-@answers(types.ApiDeleteKernelRequest)
-def delete(state: ServerState, request: Message) -> Json:
+@answers
+def delete_kernel(state: ServerState, request: Message) -> Json:
     """Delete a kernel: the only way to stop a run, and it takes all with it."""
     kernel = find(state, request.user_name, request.kernel_slug)
     if not kernel["id"] or not state.is_user(kernel["owner"]):
@@ -233,8 +233,7 @@ def _wants_own_image(request: Message) -> bool:
 
 def week_begins(now: float) -> float:
     """The last Saturday, 00:00 UTC, as seconds since the epoch: when quotas were refilled."""
-    today = datetime.fromtimestamp(now, UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-    return (today - timedelta(days=(today.weekday() - SATURDAY) % 7)).timestamp()
+    return (now - FIRST_SATURDAY) // WEEK * WEEK + FIRST_SATURDAY
 
 
 def seconds_of_week(state: ServerState, kind: Kind) -> tuple[float, float]:
@@ -253,17 +252,16 @@ def seconds_of_week(state: ServerState, kind: Kind) -> tuple[float, float]:
     return row["used"], row["reserved"]
 
 
-@answers(types.ApiGetAcceleratorQuotaStatisticsRequest)
-def statistics(state: ServerState, _request: Message) -> Json:
+@answers
+def get_accelerator_quota_statistics(state: ServerState, _request: Message) -> Json:
     """The week of both accelerators; seconds as the API writes them, such as `72000s`."""
     answer: Json = {"quotaRefreshTime": moment(week_begins(time.time()) + WEEK)}
-    kinds: tuple[Kind, ...] = "gpu", "tpu"
-    for kind in kinds:
+    for kind, allowed in state.limits.weekly_seconds.items():
         used, reserved = seconds_of_week(state, kind)
         answer[f"{kind}Quota"] = {
             "timeUsed": f"{used:.0f}s",
             "timeReserved": f"{reserved:.0f}s",
-            "totalTimeAllowed": f"{state.limits.weekly_seconds.get(kind, 0):.0f}s",
+            "totalTimeAllowed": f"{allowed:.0f}s",
             "minimumTimeAllowed": "0s",
             "hasEverRun": used > 0,
         }

@@ -15,19 +15,21 @@ from local_kaggle import serving
 from local_kaggle.catalogue import files_below
 from local_kaggle.execution.running import log_path, read_events
 from local_kaggle.execution.sessions import ALIVE
-from local_kaggle.faults.responses import EVENTS_BEFORE_DROP, answered, shows
+from local_kaggle.faults.responses import EVENTS_BEFORE_DROP, shows
 from local_kaggle.faults.schedule import FaultKind
 from local_kaggle.files.storage import one_or_all
 from local_kaggle.kernels.kernels import Row, find, version_of
 from local_kaggle.state import ServerState
-from local_kaggle.wire import Json, Message, answers, decode, file_listing, listing, user_of
+from local_kaggle.wire import Json, Message, Service, decode, file_listing, listing, user_of
+
+public = Service(types, anonymous=True)
 
 POLL_SECONDS = 0.1  # seconds between looks at the log of a session that is alive
 KEEP_ALIVE = 15.0  # seconds of silence after which a comment is sent
 
 
-@answers(types.ApiListKernelSessionOutputRequest, anonymous=True)
-def session_output(state: ServerState, request: Message) -> Json:
+@public
+def list_kernel_session_output(state: ServerState, request: Message) -> Json:
     """Links to a page of files; the log on page one. Empty while the session is alive."""
     version = _version(state, request)
     files = [{"fileName": name, "url": state.link(path)} for name, path in files_of(version)]
@@ -35,14 +37,14 @@ def session_output(state: ServerState, request: Message) -> Json:
     return listing(state, request, "files", files) | {"log": log}
 
 
-@answers(types.ApiListKernelFilesRequest, anonymous=True)
-def list_files(state: ServerState, request: Message) -> Json:
+@public
+def list_kernel_files(state: ServerState, request: Message) -> Json:
     """Names and sizes in bytes."""
     return file_listing(state, request, "files", files_of(_version(state, request)))
 
 
-@answers(types.ApiDownloadKernelOutputRequest, anonymous=True)
-def download(state: ServerState, request: Message) -> Response:
+@public
+def download_kernel_output(state: ServerState, request: Message) -> Response:
     """A redirect to one file, or to an archive of all."""
     kernel = find(state, request.owner_slug, request.kernel_slug)
     version = version_of(state, kernel, str(request.version_number or ""))
@@ -74,14 +76,10 @@ def _version(state: ServerState, request: Message) -> Row:
     return version_of(state, kernel, request.version_label)
 
 
-async def log_stream(state: ServerState, request: Request) -> Response:
+async def log(state: ServerState, request: Request) -> Response:
     """`GET kernels/logs/stream/{owner}/{slug}?versionLabel=vN`, as the CLI asks, or a POST of
     GetKernelSessionLogsStream, as the SDK does. Every connection gets all entries from the start.
     """
-    return await answered(state, "LogStream", request, _log)
-
-
-async def _log(state: ServerState, request: Request) -> Response:
     state = state.seen_by(user_of(state, request))
     message = decode(types.ApiGetKernelSessionLogsStreamRequest, await request.body())
     if request.method == "GET":

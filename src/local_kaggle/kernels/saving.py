@@ -20,7 +20,9 @@ from local_kaggle.files import pages
 from local_kaggle.kernels.kernels import Row, find, place, saved, seconds_of_week, versions_of
 from local_kaggle.limits import Kind
 from local_kaggle.state import ServerState
-from local_kaggle.wire import Json, Message, answers
+from local_kaggle.wire import Json, Message, Service
+
+answers = Service(types)
 
 # What `kernels pull -m` writes before a source, and SaveKernel does not take.
 PREFIXES = ("datasets/", "code/", "c/", "competitions/", "models/")
@@ -41,8 +43,8 @@ class Refused(Exception):  # noqa: N818 - it is an answer with HTTP 200, not a f
     """The push is refused with this text in the answer's `error`."""
 
 
-@answers(types.ApiSaveKernelRequest)
-def save(state: ServerState, request: Message) -> Json:
+@answers
+def save_kernel(state: ServerState, request: Message) -> Json:
     """Save a version and, unless it is a quick save, queue its session.
 
     Refusals are answered with HTTP 200 and `error`; the sources that were refused come
@@ -79,8 +81,7 @@ def _save(state: ServerState, request: Message) -> Json:
     )
     sources, invalid = _sources(state, request)
     if runs:
-        plan = _plan(state, version, request, sources)
-        state.sessions.submit(version, kind, plan, state.user)
+        state.sessions.submit(version, _plan(state, version, request, sources), state.user)
     ref = f"/code/{kernel['owner']}/{kernel['slug']}"
     names = {"ref": ref, "url": state.url + ref, "kernelId": kernel["id"]}
     return names | {"versionNumber": number, **invalid}
@@ -146,17 +147,8 @@ def _lack_of_capacity(state: ServerState, kind: Kind) -> str | None:
 def _plan(
     state: ServerState, version: int, request: Message, sources: list[MountedSource]
 ) -> SessionPlan:
-    limits, placement = state.limits, place(request)
-    longest = limits.session_seconds[placement.kind]
-    return SessionPlan(
-        state.sessions.folder(version),
-        request,
-        sources,
-        placement.runs_on,
-        min(request.session_timeout_seconds or longest, longest),
-        limits.memory_bytes[placement.kind],
-        limits.working_bytes,
-    )
+    machine, folder = place(request), state.sessions.folder(version)
+    return SessionPlan(folder, request, sources, machine.kind, machine.runs_on, state.limits)
 
 
 def _sources(
