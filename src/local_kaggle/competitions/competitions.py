@@ -131,7 +131,8 @@ def create_submission(state: ServerState, request: Message) -> Json:
 @answers
 def create_code_submission(state: ServerState, request: Message) -> Json:
     """Enter a file out of a finished version's output."""
-    entered(state, request.competition_name)
+    competition = request.competition_name
+    public = entered(state, competition)
     prepare()
     kernel = kernels.find(state, request.kernel_owner, request.kernel_slug)
     version = kernels.version_of(state, kernel, str(request.kernel_version or ""))
@@ -139,8 +140,9 @@ def create_code_submission(state: ServerState, request: Message) -> Json:
     path = dict(outputs.files_of(version)).get(name)
     if path is None or version["status"] != "COMPLETE":
         raise HTTPException(400, f"Version {version['number']} has no output {name} to submit")
-    hidden = state.contents.find("hidden", request.competition_name)
-    plan = saving.rerun_plan(state, version, request.competition_name) if hidden else None
+    hidden, plan = state.contents.find("hidden", competition), None
+    if hidden:
+        plan = saving.rerun_plan(state, version, competition, public, hidden)
     with state.store.lock:  # nobody asks for the score before its rerun has begun
         answer = _enter(state, request, name, path)
         if plan:

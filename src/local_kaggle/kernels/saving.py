@@ -70,8 +70,8 @@ def _save(state: ServerState, request: Message) -> Json:
     state.store.change("UPDATE kernels SET draft = ? WHERE id = ?", draft, kernel["id"])
     if full:
         raise Refused(full)
-    query = "SELECT coalesce(max(number), 0) + 1 AS next FROM versions WHERE kernel = ?"
-    number = state.store.rows(query, kernel["id"])[0]["next"]
+    query = "SELECT 1 FROM versions WHERE kernel = ?"
+    number = len(state.store.rows(query, kernel["id"])) + 1
     version = state.store.change(
         "INSERT INTO versions (kernel, number, request, created) VALUES (?, ?, ?, ?)",
         kernel["id"],
@@ -87,7 +87,9 @@ def _save(state: ServerState, request: Message) -> Json:
     return names | {"versionNumber": number, **invalid}
 
 
-def rerun_plan(state: ServerState, version: Row, competition: str) -> SessionPlan:
+def rerun_plan(
+    state: ServerState, version: Row, competition: str, public: Path, hidden: Path
+) -> SessionPlan:
     """What a rerun of a version runs: the same, with the competition's hidden folder in place.
 
     Where a gateway asks the notebook, it is the gateway that has the hidden folder. Raises
@@ -97,12 +99,9 @@ def rerun_plan(state: ServerState, version: Row, competition: str) -> SessionPla
     if request.enable_internet:
         raise HTTPException(400, "Your notebook must have internet access disabled to submit")
     sources, _ = _sources(state, request)
-    hidden = state.contents.find("hidden", competition)
-    public = state.contents.find("competitions", competition)
-    gateway = gateways.find(competition, hidden, public) if hidden and public else None
-    if hidden and not gateway:
-        swapped = MountedSource("competitions", competition, hidden)
-        sources = [swapped if s.place == swapped.place else s for s in sources]
+    gateway = gateways.find(competition, hidden, public)
+    if not gateway:
+        sources = [replace(s, folder=hidden) if s.folder == public else s for s in sources]
     plan = _plan(state, version["id"], request, sources)
     return replace(plan, rerun=True, gateway=gateway)
 
