@@ -16,6 +16,7 @@ import requests
 
 from local_kaggle.limits import ServerLimits
 from local_kaggle.server import LocalKaggle
+from local_kaggle.wire import METHODS
 
 if TYPE_CHECKING:
     from kaggle.api.kaggle_api_extended import KaggleApi
@@ -40,11 +41,30 @@ class Desk:
         self.kaggle = kaggle
         self.folder = folder
 
+    def url(self, method: str) -> str:
+        """Where a method of the API is called, by its short name."""
+        name = next(name for name in METHODS if name.endswith(f"/{method.lower()}"))
+        return f"{self.kaggle.url}/api/v1/{name.partition('/')[0]}/{method}"
+
+    def auth(self, user: str = "tester") -> tuple[str, str]:
+        return user, self.kaggle.key(user)
+
     def post(self, method: str, /, **fields: Any) -> requests.Response:
         """One API call as `tester`, by the short name of its method."""
-        service = next(s for s, names in SERVICES.items() if method in names)
-        url = f"{self.kaggle.url}/api/v1/{service}/{method}"
-        return requests.post(url, json=fields, auth=("tester", self.kaggle.key()), timeout=20)
+        return requests.post(self.url(method), json=fields, auth=self.auth(), timeout=20)
+
+    def put(self, texts: dict[str, str]) -> None:
+        """Write files of the catalogue, by their paths there."""
+        for name, text in texts.items():
+            path = self.kaggle.catalogue / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+
+    def upload(self, data: bytes, method: str = "StartBlobUpload", **fields: Any) -> str:
+        """The token of a blob that has arrived."""
+        start = self.call(method, contentLength=len(data), **fields)
+        assert requests.put(start["createUrl"], data=data, timeout=5).status_code == 200
+        return str(start["token"])
 
     def call(self, method: str, /, **fields: Any) -> dict[str, Any]:
         """The answer of a call that must succeed."""
@@ -106,51 +126,6 @@ class Desk:
         )
 
 
-SERVICES = {
-    "kernels.KernelsApiService": {
-        "SaveKernel",
-        "GetKernel",
-        "ListKernels",
-        "DeleteKernel",
-        "GetKernelSessionStatus",
-        "ListKernelSessionOutput",
-        "ListKernelFiles",
-        "DownloadKernelOutput",
-        "GetAcceleratorQuotaStatistics",
-        "GetKernelSessionLogsStream",
-    },
-    "blobs.BlobApiService": {"StartBlobUpload"},
-    "datasets.DatasetApiService": {
-        "GetDatasetStatus",
-        "CreateDataset",
-        "CreateDatasetVersion",
-        "ListDatasetFiles",
-        "GetDataset",
-        "DeleteDataset",
-        "ListDatasets",
-        "DownloadDataset",
-        "GetDatasetMetadata",
-    },
-    "competitions.CompetitionApiService": {
-        "ListCompetitions",
-        "ListDataFiles",
-        "DownloadDataFile",
-        "DownloadDataFiles",
-        "StartSubmissionUpload",
-        "CreateSubmission",
-        "CreateCodeSubmission",
-        "GetSubmission",
-        "ListSubmissions",
-        "GetSubmissionLimits",
-        "GetLeaderboard",
-        "DownloadLeaderboard",
-    },
-    "security.OAuthService": {"IntrospectToken"},
-    "models.ModelApiService": {"ListModels"},
-    "discussions.DiscussionsApiService": {"ListTopics"},
-}
-
-
 def notebook(*cells: str, **metadata: Any) -> str:
     """The JSON of a notebook with a kernelspec, unless the metadata say otherwise."""
     spec = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
@@ -189,15 +164,63 @@ def context(limits: ServerLimits, tmp_path_factory: pytest.TempPathFactory) -> I
         yield Desk(kaggle, root)
 
 
-@pytest.fixture
-def api(context: Desk) -> Iterator[KaggleApi]:
-    """The genuine client, signed in as `tester`."""
-    with context.kaggle.attach():
+def signed_in(kaggle: LocalKaggle, user: str) -> Iterator[KaggleApi]:
+    with kaggle.attach(user):
         from kaggle.api.kaggle_api_extended import KaggleApi
 
         api = KaggleApi()
         api.authenticate()
         yield api
+
+
+@pytest.fixture
+def api(context: Desk) -> Iterator[KaggleApi]:
+    """The genuine client, signed in as `tester`."""
+    yield from signed_in(context.kaggle, "tester")
+
+
+@pytest.fixture
+def other(context: Desk) -> Iterator[KaggleApi]:
+    """The genuine client, signed in as `other` from here on."""
+    yield from signed_in(context.kaggle, "other")
+
+
+@pytest.fixture
+def dataset(tmp_path: Path) -> Callable[..., str]:
+    """Makes a folder of a dataset of `tester` with these files, and metadata beside the usual."""
+
+    def make(slug: str, files: dict[str, str], **metadata: Any) -> str:
+        folder = tmp_path / slug
+        folder.mkdir(exist_ok=True)
+        for name, text in files.items():
+            (folder / name).write_text(text)
+        usual = {"id": f"tester/{slug}", "title": slug, "licenses": [{"name": "CC0-1.0"}]}
+        (folder / "dataset-metadata.json").write_text(json.dumps(usual | metadata))
+        return str(folder)
+
+    return make
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Callable[..., str]:
+    """Makes a folder of a kernel of `tester` with this script, and metadata beside the usual."""
+
+    def make(slug: str, text: str = "print(1)", **metadata: Any) -> str:
+        folder = tmp_path / slug
+        folder.mkdir(exist_ok=True)
+        (folder / "work.py").write_text(text)
+        usual = {
+            "id": f"tester/{slug}",
+            "title": slug,
+            "code_file": "work.py",
+            "language": "python",
+            "kernel_type": "script",
+            "enable_internet": False,
+        }
+        (folder / "kernel-metadata.json").write_text(json.dumps(usual | metadata))
+        return str(folder)
+
+    return make
 
 
 @pytest.fixture(scope="session")

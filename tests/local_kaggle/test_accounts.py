@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 
@@ -20,10 +19,8 @@ def limits() -> ServerLimits:
 
 @pytest.fixture
 def api(context, api):
-    for name in ("competitions/strict", "competitions/open", "datasets/meadow/soil"):
-        folder = context.kaggle.catalogue / name
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "a.csv").write_text("a\n")
+    places = "competitions/strict", "competitions/open", "datasets/meadow/soil"
+    context.put({f"{place}/a.csv": "a\n" for place in places})
     return api
 
 
@@ -44,11 +41,8 @@ def test_what_is_public_is_read_without_an_account(api, context, tmp_path):
     assert (tmp_path / "soil.zip").is_file()
 
 
-def test_what_is_private_is_not(api, context, tmp_path):
-    (tmp_path / "a.csv").write_text("a\n")
-    metadata = {"id": "tester/hidden", "title": "Hidden", "licenses": [{"name": "CC0-1.0"}]}
-    (tmp_path / "dataset-metadata.json").write_text(json.dumps(metadata))
-    api.dataset_create_new(str(tmp_path), quiet=True)
+def test_what_is_private_is_not(api, context, dataset):
+    api.dataset_create_new(dataset("hidden", {"a.csv": "a\n"}), quiet=True)
     assert as_nobody(context, "datasets", "files", "tester/hidden").returncode == 1
 
 
@@ -65,7 +59,7 @@ def test_kagglehubs_question_who_asks_is_answered(api):
         assert client._session.send(request).json()["code"] == 401
 
 
-def test_rules_that_nobody_accepted_close_a_competition(api, tmp_path):
+def test_rules_that_nobody_accepted_close_a_competition(api, script, tmp_path):
     entered = {c.title: c.user_has_entered for c in api.competitions_list().competitions}
     assert entered == {"open": True, "strict": False}
     with pytest.raises(HTTPError, match="accept this competition's rules") as refusal:
@@ -73,24 +67,10 @@ def test_rules_that_nobody_accepted_close_a_competition(api, tmp_path):
     assert refusal.value.response.status_code == 403
     with pytest.raises(HTTPError, match="accept this competition's rules"):
         api.competition_submit(__file__, "mine", "strict")
-    (tmp_path / "work.py").write_text("print(1)")
-    metadata = {
-        "id": "tester/rules-kernel",
-        "title": "rules-kernel",
-        "code_file": "work.py",
-        "language": "python",
-        "kernel_type": "script",
-        "competition_sources": ["strict", "open"],
-    }
-    (tmp_path / "kernel-metadata.json").write_text(json.dumps(metadata))
-    assert api.kernels_push(str(tmp_path)).invalid_competition_sources == ["strict"]
+    folder = script("rules-kernel", competition_sources=["strict", "open"])
+    assert api.kernels_push(folder).invalid_competition_sources == ["strict"]
 
 
-def test_a_404_says_so_in_the_clients_error(context, tmp_path):
-    with context.kaggle.attach():
-        from kaggle.api.kaggle_api_extended import KaggleApi
-
-        api = KaggleApi()
-        api.authenticate()
-        with pytest.raises(HTTPError, match="404 Client Error: Not Found"):  # as tools look for it
-            api.dataset_metadata("tester/not-there-yet", str(tmp_path))
+def test_a_404_says_so_in_the_clients_error(api, tmp_path):
+    with pytest.raises(HTTPError, match="404 Client Error: Not Found"):  # as tools look for it
+        api.dataset_metadata("tester/not-there-yet", str(tmp_path))

@@ -20,7 +20,7 @@ def test_errors_look_like_kaggles(context):
 
 def test_what_is_not_rehearsed_says_so(context):
     url = f"{context.kaggle.url}/api/v1/models.ModelApiService/ReviewModelGatingUserConsent"
-    response = requests.post(url, json={}, auth=("tester", context.kaggle.key()), timeout=5)
+    response = requests.post(url, json={}, auth=context.auth(), timeout=5)
     assert response.status_code == 501
     assert requests.get(f"{context.kaggle.url}/elsewhere", timeout=5).json()["code"] == 404
 
@@ -34,13 +34,12 @@ def test_it_has_every_method_that_the_clients_own_tests_call():
 
 
 def test_a_malformed_request_is_refused(context):
-    url = f"{context.kaggle.url}/api/v1/kernels.KernelsApiService/GetKernel"
-    auth = ("tester", context.kaggle.key())
-    assert requests.post(url, data="{", auth=auth, timeout=5).status_code == 400
+    answer = requests.post(context.url("GetKernel"), data="{", auth=context.auth(), timeout=5)
+    assert answer.status_code == 400
 
 
 def test_credentials_are_asked_for(context):
-    url = f"{context.kaggle.url}/api/v1/kernels.KernelsApiService/ListKernels"
+    url = context.url("ListKernels")
     assert requests.post(url, json={}, timeout=5).status_code == 401
     assert requests.post(url, json={}, auth=("tester", "wrong"), timeout=5).status_code == 401
     for token, status in (("KGAT_token", 200), ("KGAT_other", 401)):
@@ -49,7 +48,7 @@ def test_credentials_are_asked_for(context):
 
 
 def test_a_token_can_be_asked_about_without_credentials(context):
-    url = f"{context.kaggle.url}/api/v1/security.OAuthService/IntrospectToken"
+    url = context.url("IntrospectToken")
     good = requests.post(url, json={"token": "KGAT_token"}, timeout=5).json()
     assert (good["active"], good["username"]) == (True, "tester")
     assert "active" not in requests.post(url, json={"token": "no"}, timeout=5).json()
@@ -58,9 +57,9 @@ def test_a_token_can_be_asked_about_without_credentials(context):
 def test_private_kernels_are_seen_by_their_owner_alone(context):
     context.save("mine-alone", "1")
     context.finish("mine-alone")
-    url = f"{context.kaggle.url}/api/v1/kernels.KernelsApiService/GetKernel"
+    url = context.url("GetKernel")
     body = {"userName": "tester", "kernelSlug": "mine-alone"}
-    other = ("other", context.kaggle.key("other"))
+    other = context.auth("other")
     assert requests.post(url, json=body, auth=other, timeout=5).status_code == 403
     context.save("mine-alone", "1", isPrivate=False)
     context.finish("mine-alone", 2)
@@ -87,8 +86,8 @@ def test_a_body_without_credentials_is_not_read(context, method):
     "headers", [{"Host": "evil.example"}, {"Origin": "http://evil.example"}, {"Origin": "null"}]
 )
 def test_a_page_in_a_browser_is_not_answered(context, headers):
-    url = f"{context.kaggle.url}/api/v1/kernels.KernelsApiService/ListKernels"
-    auth = ("tester", context.kaggle.key())
+    url = context.url("ListKernels")
+    auth = context.auth()
     assert requests.post(url, json={}, auth=auth, timeout=5).status_code == 200
     assert requests.post(url, json={}, auth=auth, headers=headers, timeout=5).status_code == 403
 
@@ -123,9 +122,6 @@ def test_an_output_that_leads_out_of_the_session_is_not_served(context, tmp_path
 
 
 def test_an_upload_of_more_than_was_announced_is_refused(context):
-    url = f"{context.kaggle.url}/api/v1/blobs.BlobApiService/StartBlobUpload"
-    body = {"type": "DATASET", "name": "a.bin", "contentLength": 3}
-    auth = ("tester", context.kaggle.key())
-    place = requests.post(url, json=body, auth=auth, timeout=5).json()
-    assert requests.put(place["createUrl"], data=b"four", timeout=5).status_code == 413
-    assert requests.put(place["createUrl"], data=b"abc", timeout=5).status_code == 200
+    url = context.call("StartBlobUpload", type="DATASET", name="a", contentLength=3)["createUrl"]
+    assert requests.put(url, data=b"four", timeout=5).status_code == 413
+    assert requests.put(url, data=b"abc", timeout=5).status_code == 200

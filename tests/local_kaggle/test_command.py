@@ -18,71 +18,71 @@ def environment(tmp_path):
     return kept | {"HOME": str(tmp_path)}
 
 
-def test_it_serves_says_how_to_get_there_and_ends_when_told(tmp_path, environment):
+@pytest.fixture
+def serve(tmp_path, environment):
+    """Starts the command, and ends it after the test, for the last line before a pause."""
+    tools = []
+
+    def start(*options: str, last: str) -> str:
+        command = [*COMMAND, "--root", str(tmp_path / "root"), *options]
+        tools.append(subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True))
+        return next(line for line in tools[0].stdout if line.startswith(last))
+
+    yield start
+    tools[0].send_signal(signal.SIGTERM)
+    tools[0].communicate(timeout=20)
+    assert tools[0].returncode == 0
+    assert not (tmp_path / "root" / "environment.sh").exists()
+
+
+@pytest.fixture
+def run(environment):
+    """Runs a command to its end."""
+
+    def run(*command: str, **variables: str) -> subprocess.CompletedProcess[str]:
+        env = environment | variables
+        return subprocess.run(command, env=env, capture_output=True, text=True, timeout=60)
+
+    return run
+
+
+def test_it_serves_says_how_to_get_there_and_ends_when_told(tmp_path, serve, run):
     fill = (
         f"{sys.executable} -c 'import pathlib; "
         f'pathlib.Path("{{catalogue}}/competitions/filled").mkdir(parents=True)\''
     )
-    root = tmp_path / "root"
-    command = [*COMMAND, "--root", str(root), "--fill", fill]
-    tool = subprocess.Popen(
-        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    try:
-        assert tool.stdout is not None
-        lines = []
-        while not lines or not lines[-1].startswith("# the same lines"):
-            lines.append(tool.stdout.readline())
-            assert lines[-1], tool.stderr.read() if tool.stderr else ""
-        script = root / "environment.sh"
-        shell = (
-            f". {script} && {sys.executable} -m kaggle competitions files filled && echo reached"
-        )
-        done = subprocess.run(
-            ["/bin/sh", "-c", shell], env=environment, capture_output=True, text=True, timeout=60
-        )
-        assert "reached" in done.stdout, done.stdout + done.stderr
-    finally:
-        tool.send_signal(signal.SIGTERM)
-        _, errors = tool.communicate(timeout=20)
-    assert tool.returncode == 0, errors
-    assert not script.exists()
+    script = serve("--fill", fill, last="# the same lines: ").partition(": ")[2].strip()
+    done = run("/bin/sh", "-c", f"{script} && {sys.executable} -m kaggle competitions files filled")
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_a_command_that_cannot_fill_the_catalogue_ends_it(tmp_path, environment):
-    command = [*COMMAND, "--root", str(tmp_path), "--fill", "false"]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=30)
+@pytest.mark.parametrize(
+    ("option", "value", "words"),
+    [
+        ("--fill", "false", "the catalogue could not be filled"),
+        ("--token", "KGAT_x=bob", "add --account bob"),
+    ],
+)
+def test_what_it_cannot_begin_with_ends_it(tmp_path, run, option, value, words):
+    done = run(*COMMAND, "--root", str(tmp_path), option, value)
     assert done.returncode == 1
-    assert "the catalogue could not be filled" in done.stderr
+    assert words in done.stderr
 
 
-def test_accounts_have_keys_of_their_own_and_tokens(tmp_path, environment):
+def test_accounts_have_keys_of_their_own_and_tokens(serve, run):
     accounts = ("--account", "ann", "--account", "bob", "--token", "KGAT_of-bob=bob")
-    command = [*COMMAND, "--root", str(tmp_path / "root"), "--json", *accounts]
-    tool = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
-    try:
-        assert tool.stdout is not None
-        event = json.loads(tool.stdout.readline())
-        keys, variables = event["accounts"], event["set"]
-        assert list(keys) == ["ann", "bob"]
-        assert keys["ann"] != keys["bob"]
-        assert variables["KAGGLE_USERNAME"] == "ann"
-        for own in (
-            {},
-            {"KAGGLE_USERNAME": "bob", "KAGGLE_KEY": keys["bob"]},
-            {"KAGGLE_API_TOKEN": "KGAT_of-bob", "KAGGLE_KEY": "wrong"},
-        ):
-            done = subprocess.run(
-                [sys.executable, "-m", "kaggle", "kernels", "list", "--mine"],
-                env=environment | variables | own,
-                capture_output=True,
-                text=True,
-                timeout=60,
-            )
-            assert done.returncode == 0, done.stdout + done.stderr
-    finally:
-        tool.send_signal(signal.SIGTERM)
-        tool.communicate(timeout=20)
+    event = json.loads(serve("--json", *accounts, last="{"))
+    keys, variables = event["accounts"], event["set"]
+    assert list(keys) == ["ann", "bob"]
+    assert keys["ann"] != keys["bob"]
+    assert variables["KAGGLE_USERNAME"] == "ann"
+    for own in (
+        {},
+        {"KAGGLE_USERNAME": "bob", "KAGGLE_KEY": keys["bob"]},
+        {"KAGGLE_API_TOKEN": "KGAT_of-bob", "KAGGLE_KEY": "wrong"},
+    ):
+        listed = run(*COMMAND[:2], "kaggle", "kernels", "list", "--mine", **variables | own)
+        assert listed.returncode == 0, listed.stdout + listed.stderr
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs a full device")
@@ -92,10 +92,3 @@ def test_where_its_lines_cannot_be_written_it_leaves_no_key_behind(tmp_path, env
         done = subprocess.run(command, env=environment, stdout=full, stderr=-1, timeout=30)
     assert done.returncode == 12
     assert not (tmp_path / "environment.sh").exists()
-
-
-def test_a_token_of_nobody_is_refused(tmp_path, environment):
-    command = [*COMMAND, "--root", str(tmp_path), "--token", "KGAT_x=bob"]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=30)
-    assert done.returncode == 1
-    assert "add --account bob" in done.stderr

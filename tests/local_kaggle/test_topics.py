@@ -17,10 +17,7 @@ TOPICS = {
 
 @pytest.fixture
 def api(context, api):
-    for name, text in TOPICS.items():
-        path = context.kaggle.catalogue / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+    context.put(TOPICS)
     return api
 
 

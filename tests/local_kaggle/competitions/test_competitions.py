@@ -1,29 +1,19 @@
 from __future__ import annotations
 
 import pytest
-import requests
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _flowers(context):
-    folder = context.kaggle.catalogue / "competitions" / "flowers"
-    folder.mkdir(parents=True)
-    for name in "abcde":
-        (folder / f"{name}.csv").write_text(name)
+    context.put({f"competitions/flowers/{name}.csv": name for name in "abcde"})
+
+
+UPLOAD = {"competitionName": "flowers", "fileName": "mine.csv", "lastModifiedEpochSeconds": 1}
 
 
 def submit(context, text: str) -> dict:
-    start = context.call(
-        "StartSubmissionUpload",
-        competitionName="flowers",
-        fileName="mine.csv",
-        contentLength=len(text),
-        lastModifiedEpochSeconds=1,
-    )
-    assert requests.put(start["createUrl"], data=text, timeout=5).status_code == 200
-    entered = context.call(
-        "CreateSubmission", competitionName="flowers", blobFileTokens=start["token"]
-    )
+    token = context.upload(text.encode(), "StartSubmissionUpload", **UPLOAD)
+    entered = context.call("CreateSubmission", competitionName="flowers", blobFileTokens=token)
     return context.call("GetSubmission", ref=entered["ref"])
 
 
@@ -48,10 +38,8 @@ def test_without_answers_a_submission_ends_in_an_error_that_says_so(context):
 
 
 def test_a_days_allowance(context):
-    solutions = context.kaggle.catalogue / "solutions"
-    solutions.mkdir()
-    (solutions / "flowers.csv").write_text("id,label\na,0\n")
-    (solutions / "flowers.toml").write_text('metric = "accuracy"\n')
+    solution = {"csv": "id,label\na,0\n", "toml": 'metric = "accuracy"'}
+    context.put({f"solutions/flowers.{kind}": text for kind, text in solution.items()})
     limits = context.call("GetSubmissionLimits", competitionName="flowers")
     for _ in range(limits["numAllowedNow"]):
         assert submit(context, "id,label\na,0\n")["publicScore"] == "1.00000"
@@ -62,13 +50,7 @@ def test_a_days_allowance(context):
 
 
 def test_an_unfinished_upload_is_not_entered(context):
-    start = context.call(
-        "StartSubmissionUpload",
-        competitionName="flowers",
-        fileName="mine.csv",
-        contentLength=100,
-        lastModifiedEpochSeconds=1,
-    )
+    start = context.call("StartSubmissionUpload", **UPLOAD, contentLength=100)
     response = context.post(
         "CreateSubmission", competitionName="flowers", blobFileTokens=start["token"]
     )

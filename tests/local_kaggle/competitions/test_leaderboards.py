@@ -10,13 +10,13 @@ import pytest
 @pytest.fixture(scope="module")
 def harvest(context):
     """A competition in which the lowest error wins, and one that nobody has entered."""
-    catalogue = context.kaggle.catalogue
-    for name in ("harvest", "fallow"):
-        (catalogue / "competitions" / name).mkdir(parents=True)
-    solutions = catalogue / "solutions"
-    solutions.mkdir()
-    (solutions / "harvest.csv").write_text("plot,tonnes\na,1\nb,2\n")
-    (solutions / "harvest.toml").write_text('metric = "mae"\n')
+    texts = {
+        "competitions/harvest/a.csv": "",
+        "competitions/fallow/a.csv": "",
+        "solutions/harvest.csv": "plot,tonnes\na,1\nb,2\n",
+        "solutions/harvest.toml": 'metric = "mae"\n',
+    }
+    context.put(texts)
 
     def submit(user, error):
         (context.folder / "mine.csv").write_text(f"plot,tonnes\na,{1 + error}\nb,{2 + error}\n")
@@ -70,7 +70,6 @@ def test_it_comes_in_pages_and_is_404_where_there_is_no_competition(harvest):
 
 
 def test_where_more_is_better_the_highest_leads(context, harvest):
-    solutions = context.kaggle.catalogue / "solutions"
-    (solutions / "harvest.toml").write_text('metric = "roc_auc"\n')
+    context.put({"solutions/harvest.toml": 'metric = "roc_auc"'})
     first = context.call("GetLeaderboard", competitionName="harvest")["submissions"][0]
     assert (first["teamName"], first["score"]) == ("tester", "4.00000")

@@ -4,7 +4,6 @@ import io
 import zipfile
 
 import pytest
-import requests
 
 from local_kaggle.limits import ServerLimits
 
@@ -21,14 +20,8 @@ def zipped(name: str, text: str) -> bytes:
     return packed.getvalue()
 
 
-def upload(context, name: str, data: bytes) -> str:
-    start = context.call("StartBlobUpload", type="DATASET", name=name, contentLength=len(data))
-    assert requests.put(start["createUrl"], data=data, timeout=5).status_code == 200
-    return start["token"]
-
-
 def create(context, slug: str, *files: tuple[str, bytes]) -> dict:
-    tokens = [{"token": upload(context, *file)} for file in files]
+    tokens = [{"token": context.upload(data, type="DATASET", name=name)} for name, data in files]
     return context.call(
         "CreateDataset",
         ownerSlug="tester",

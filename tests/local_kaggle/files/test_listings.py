@@ -10,15 +10,9 @@ from requests.exceptions import HTTPError
 
 @pytest.fixture
 def stocked(context):
-    catalogue = context.kaggle.catalogue
-    for name in (
-        "datasets/meadow/soil",
-        "datasets/other/rain",
-        "competitions/harvest",
-        "models/meadow/roots/keras/base/1",
-    ):
-        (catalogue / name).mkdir(parents=True, exist_ok=True)
-        (catalogue / name / "a.csv").write_text("a\n1\n")
+    places = "datasets/meadow/soil", "datasets/other/rain", "competitions/harvest"
+    places += ("models/meadow/roots/keras/base/1",)
+    context.put({f"{place}/a.csv": "a\n1\n" for place in places})
     return context
 
 
@@ -35,17 +29,16 @@ def test_lists_are_searched(api):
     assert {"meadow/soil", "other/rain"} <= set(refs(api.dataset_list()))
     assert refs(api.dataset_list(search="soil")) == ["meadow/soil"]
     assert refs(api.dataset_list(user="other")) == ["other/rain"]
+    assert api.dataset_list(search="general") == []  # no group that passes all
     assert api.dataset_list(mine=True) in ([], None)
     found = api.competitions_list(search="harv")
     assert [entry.title for entry in found.competitions] == ["harvest"]
     assert refs(api.model_list(owner="meadow")) == ["meadow/roots"]
 
 
-def test_lists_keep_to_their_filters(api, tmp_path):
-    (tmp_path / "b.json").write_text("{}" * 100)
-    metadata = {"id": "tester/licensed", "title": "Licensed", "licenses": [{"name": "GPL-2.0"}]}
-    (tmp_path / "dataset-metadata.json").write_text(json.dumps(metadata))
-    api.dataset_create_new(str(tmp_path), public=True, quiet=True)
+def test_lists_keep_to_their_filters(api, dataset):
+    folder = dataset("licensed", {"b.json": "{}" * 100}, licenses=[{"name": "GPL-2.0"}])
+    api.dataset_create_new(folder, public=True, quiet=True)
     assert refs(api.dataset_list(file_type="json")) == ["tester/licensed"]
     assert refs(api.dataset_list(file_type="csv")) == ["meadow/soil", "other/rain"]
     assert refs(api.dataset_list(min_size="100")) == ["tester/licensed"]
@@ -117,30 +110,24 @@ def test_competitions_keep_to_their_category(api, stocked):
     page.unlink()
 
 
-def test_metadata_are_changed_by_their_owner_and_read_back(api, stocked, tmp_path):
-    (tmp_path / "a.csv").write_text("a")
-    metadata = {"id": "tester/renamed", "title": "Before", "licenses": [{"name": "CC0-1.0"}]}
-    file = tmp_path / "dataset-metadata.json"
-    file.write_text(json.dumps(metadata))
-    api.dataset_create_new(str(tmp_path), public=True, quiet=True)
+def test_metadata_are_changed_by_their_owner_and_read_back(api, dataset):
+    folder = dataset("renamed", {"a.csv": "a"}, title="Before")
+    api.dataset_create_new(folder, public=True, quiet=True)
     changed = {"title": "After", "licenses": [{"name": "GPL-2.0"}], "keywords": ["soil"]}
-    file.write_text(json.dumps(metadata | changed | {"isPrivate": True}))
-    api.dataset_metadata_update("tester/renamed", str(tmp_path))
-    api.dataset_metadata("tester/renamed", str(tmp_path))
-    written = json.loads(file.read_text())
+    dataset("renamed", {}, **changed, isPrivate=True)
+    api.dataset_metadata_update("tester/renamed", folder)
+    api.dataset_metadata("tester/renamed", folder)
+    written = json.loads(Path(folder, "dataset-metadata.json").read_text())
     info = written.get("info", written)
-    assert (info["title"], info["keywords"], info["isPrivate"]) == ("After", ["soil"], True)
-    assert info["licenses"] == [{"name": "GPL-2.0"}]
+    assert info["isPrivate"]
+    assert {name: info[name] for name in changed} == changed
     assert refs(api.dataset_list(search="after", mine=True)) == ["tester/renamed"]
     with pytest.raises(HTTPError, match="denied"):
-        api.dataset_metadata_update("meadow/soil", str(tmp_path))
+        api.dataset_metadata_update("meadow/soil", folder)
 
 
-def test_a_private_dataset_is_in_no_public_list(api, tmp_path):
-    (tmp_path / "a.csv").write_text("a")
-    metadata = {"id": "tester/private", "title": "Private", "licenses": [{"name": "CC0-1.0"}]}
-    (tmp_path / "dataset-metadata.json").write_text(json.dumps(metadata))
-    api.dataset_create_new(str(tmp_path), quiet=True)
+def test_a_private_dataset_is_in_no_public_list(api, dataset):
+    api.dataset_create_new(dataset("private", {"a.csv": "a"}), quiet=True)
     assert "tester/private" not in refs(api.dataset_list())
     assert "tester/private" in refs(api.dataset_list(mine=True))
 

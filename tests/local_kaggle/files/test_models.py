@@ -154,29 +154,23 @@ def test_what_is_deleted_is_gone_and_its_bytes_are_freed(api, context, create, f
             gone("tester/much-room")
 
 
-def test_nobody_reads_or_changes_anothers_private_model(api, context, create):
+def test_nobody_reads_or_changes_anothers_private_model(create, request):
     source = create("hidden-from-all")
     create("seen-by-all", private=False)
-    with context.kaggle.attach("other"):
-        other = type(api)()
-        other.authenticate()
-        assert [model.ref for model in other.model_list(owner="tester")] == ["tester/seen-by-all"]
-        for reference in ("tester/hidden-from-all/jax/main/1", "tester/hidden-from-all/jax/main"):
-            with pytest.raises(HTTPError, match="Model not found"):
-                other.model_instance_get("/".join(reference.split("/")[:4]))
-        assert files(other, "tester/seen-by-all/jax/main/1") == {"a.txt": 1}
-        with pytest.raises(HTTPError, match="denied"):
-            other.model_delete("tester/seen-by-all", True)
-        with pytest.raises(HTTPError, match="denied"):
-            other.model_create_new(source)
+    other = request.getfixturevalue("other")
+    assert [model.ref for model in other.model_list(owner="tester")] == ["tester/seen-by-all"]
+    with pytest.raises(HTTPError, match="Model not found"):
+        other.model_instance_get("tester/hidden-from-all/jax/main")
+    assert files(other, "tester/seen-by-all/jax/main/1") == {"a.txt": 1}
+    with pytest.raises(HTTPError, match="denied"):
+        other.model_delete("tester/seen-by-all", True)
+    with pytest.raises(HTTPError, match="denied"):
+        other.model_create_new(source)
 
 
 def test_a_model_of_the_catalogue_is_read_like_any_other(api, context, tmp_path):
-    folder = context.kaggle.catalogue / "models" / "keras" / "bert"
-    for version in (1, 2):
-        (folder / "keras" / "tiny" / str(version)).mkdir(parents=True)
-        (folder / "keras" / "tiny" / str(version) / "config.json").write_text("{}" * version)
-    folder.with_suffix(".toml").write_text('id = 2819\ntitle = "BERT"\n')
+    configs = {f"models/keras/bert/keras/tiny/{n}/config.json": "{}" * n for n in (1, 2)}
+    context.put(configs | {"models/keras/bert.toml": 'id = 2819\ntitle = "BERT"\n'})
     model = api.model_get("keras/bert")
     assert (model.id, model.title) == (2819, "BERT")
     assert api.model_instance_get("keras/bert/keras/tiny").version_number == 2
@@ -191,10 +185,8 @@ def test_a_model_of_the_catalogue_is_read_like_any_other(api, context, tmp_path)
 
 
 def test_a_model_whose_license_nobody_has_consented_to_is_seen_and_not_had(api, context):
-    folder = context.kaggle.catalogue / "models" / "meadow" / "gated" / "jax" / "main" / "1"
-    folder.mkdir(parents=True)
-    (folder / "a.txt").write_text("a")
-    folder.parents[2].with_suffix(".toml").write_text("publishTime = 2026-01-02")
+    model = "models/meadow/gated"
+    context.put({f"{model}/jax/main/1/a.txt": "a", f"{model}.toml": "publishTime = 2026-01-02"})
     assert api.model_get("meadow/gated").publish_time.year == 2026
     with pytest.raises(HTTPError, match="must consent"):
         api.model_instance_version_download("meadow/gated/jax/main/1", str(context.folder))

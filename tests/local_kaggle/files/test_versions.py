@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 import requests
-from kagglesdk.blobs.types.blob_api_service import ApiStartBlobUploadRequest
 from kagglesdk.datasets.types import dataset_api_service as types
 from requests.exceptions import HTTPError
 
@@ -26,31 +25,23 @@ def client(api):
         yield kaggle.datasets.dataset_api_client
 
 
-@pytest.fixture
-def folder(tmp_path):
-    """Makes a folder of a dataset with these files."""
+def uploaded(context, name: str, data: bytes) -> types.ApiDatasetNewFile:
+    file = types.ApiDatasetNewFile()
+    file.token = context.upload(data, type="DATASET", name=name)
+    return file
 
-    def make(slug: str, **files: str) -> str:
-        folder = tmp_path / slug
-        folder.mkdir(exist_ok=True)
-        for name, text in files.items():
-            (folder / f"{name}.txt").write_text(text)
-        metadata = {"id": f"tester/{slug}", "title": slug, "licenses": [{"name": "CC0-1.0"}]}
-        (folder / "dataset-metadata.json").write_text(json.dumps(metadata))
-        return str(folder)
+
+@pytest.fixture
+def creation():
+    """A request for a dataset of `tester`, by its slug."""
+
+    def make(slug: str, *files: types.ApiDatasetNewFile) -> types.ApiCreateDatasetRequest:
+        request = types.ApiCreateDatasetRequest()
+        request.owner_slug, request.slug, request.title = "tester", slug, slug
+        request.files = list(files)
+        return request
 
     return make
-
-
-def token_of(api, name: str, data: bytes) -> types.ApiDatasetNewFile:
-    with api.build_kaggle_client() as kaggle:
-        request = ApiStartBlobUploadRequest()
-        request.name, request.content_length = name, len(data)
-        blob = kaggle.blobs.blob_api_client.start_blob_upload(request)
-    assert requests.put(blob.create_url, data=data, timeout=5).status_code == 200
-    file = types.ApiDatasetNewFile()
-    file.token = blob.token
-    return file
 
 
 def downloaded(api, reference: str, folder: Path) -> dict[str, bytes]:
@@ -65,10 +56,10 @@ def used(folder: Path) -> int:
     return sum({stat.st_ino: stat.st_size for stat in stats}.values())
 
 
-def test_a_version_that_is_named_is_the_one_that_comes(api, client, folder, tmp_path):
-    api.dataset_create_new(folder("two-versions", a="1", gone="1"), quiet=True)
+def test_a_version_that_is_named_is_the_one_that_comes(api, client, dataset, tmp_path):
+    api.dataset_create_new(dataset("two-versions", {"a.txt": "1", "gone.txt": "1"}), quiet=True)
     (tmp_path / "two-versions" / "gone.txt").unlink()
-    api.dataset_create_version(folder("two-versions", a="22"), "second", quiet=True)
+    api.dataset_create_version(dataset("two-versions", {"a.txt": "22"}), "second", quiet=True)
     first = downloaded(api, "tester/two-versions/1", tmp_path / "first")
     assert first == {"a.txt": b"1", "gone.txt": b"1"}
     assert downloaded(api, "tester/two-versions", tmp_path / "newest") == {"a.txt": b"22"}
@@ -81,46 +72,44 @@ def test_a_version_that_is_named_is_the_one_that_comes(api, client, folder, tmp_
         downloaded(api, "tester/two-versions/9", tmp_path / "none")
 
 
-def test_directories_of_an_upload_are_kept(api, client, tmp_path):
+def test_directories_of_an_upload_are_kept(api, client, context, creation, tmp_path):
     inner, outer = types.ApiUploadDirectoryInfo(), types.ApiUploadDirectoryInfo()
-    inner.name, inner.files = "deep", [token_of(api, "b.txt", b"b")]
+    inner.name, inner.files = "deep", [uploaded(context, "b.txt", b"b")]
     outer.name, outer.directories = "train", [inner]
-    request = types.ApiCreateDatasetRequest()
-    request.owner_slug, request.slug, request.title = "tester", "directories", "Directories"
-    request.files, request.directories = [token_of(api, "a.txt", b"a")], [outer]
+    request = creation("directories", uploaded(context, "a.txt", b"a"))
+    request.directories = [outer]
     assert client.create_dataset(request).status == "ok"
     files = downloaded(api, "tester/directories", tmp_path)
     assert files == {"a.txt": b"a", "train/deep/b.txt": b"b"}
-    request.slug, outer.name, outer.directories = "way-out-of-it", "..", []
-    request.files = [token_of(api, "a.txt", b"a")]
+    request = creation("way-out-of-it", uploaded(context, "a.txt", b"a"))
+    outer.name, outer.directories = "..", []
+    request.directories = [outer]
     with pytest.raises(HTTPError, match="no name of a directory"):
         client.create_dataset(request)
 
 
-def test_a_folder_that_kagglehub_packed_is_a_folder_again(api, client, tmp_path):
+def test_a_folder_that_kagglehub_packed_is_a_folder_again(api, client, context, creation, tmp_path):
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
         archive.writestr("train/b.txt", "b")
-    request = types.ApiCreateDatasetRequest()
-    request.owner_slug, request.slug, request.title = "tester", "packed-whole", "Packed"
-    request.files = [token_of(api, "archive.zip", packed.getvalue())]
+    request = creation("packed-whole", uploaded(context, "archive.zip", packed.getvalue()))
     assert client.create_dataset(request).status == "ok"
     assert downloaded(api, "tester/packed-whole", tmp_path) == {"train/b.txt": b"b"}
 
 
 def test_an_upload_that_a_version_holds_cannot_be_written_again(context, tmp_path):
-    start = context.call("StartBlobUpload", type="DATASET", name="a.txt", contentLength=1)
-    assert requests.put(start["createUrl"], data=b"a", timeout=5).status_code == 200
+    token = context.upload(b"a", type="DATASET", name="a.txt")
     create = {"ownerSlug": "tester", "slug": "unchanged", "title": "unchanged"}
-    context.call("CreateDataset", **create, files=[{"token": start["token"]}])
-    assert requests.put(start["createUrl"], data=b"b", timeout=5).status_code == 200
+    context.call("CreateDataset", **create, files=[{"token": token}])
+    again = requests.put(f"{context.kaggle.url}/upload/{token}", data=b"b", timeout=5)
+    assert again.status_code == 200
     named = {"ownerSlug": "tester", "datasetSlug": "unchanged"}
     assert context.post("DownloadDataset", **named, fileName="a.txt").content == b"a"
 
 
-def test_many_clients_at_once_get_one_archive(api, context, folder, tmp_path):
-    files = {f"file{number}": str(number) * 10_000 for number in range(50)}
-    api.dataset_create_new(folder("one-archive", **files), quiet=True)
+def test_many_clients_at_once_get_one_archive(api, context, dataset, tmp_path):
+    files = {f"{number}.txt": str(number) * 10_000 for number in range(50)}
+    api.dataset_create_new(dataset("one-archive", files), quiet=True)
     answers, gate = [], threading.Barrier(20)
 
     def ask() -> None:
@@ -140,34 +129,29 @@ def test_many_clients_at_once_get_one_archive(api, context, folder, tmp_path):
 
 
 def test_an_archive_has_what_the_catalogue_has_now(api, context, tmp_path):
-    catalogue = context.kaggle.catalogue / "datasets"
-    for reference, text in (("a/b-cccccc", "first"), ("a-b/cccccc", "second")):
-        (catalogue / reference).mkdir(parents=True)
-        (catalogue / reference / "a.txt").write_text(text)
-    (catalogue / "a/b-cccccc" / "gone.txt").write_text("gone")
+    first = "datasets/a/b-cccccc/a.txt", "datasets/a/b-cccccc/gone.txt"
+    context.put(dict.fromkeys(first, "first") | {"datasets/a-b/cccccc/a.txt": "second"})
     assert downloaded(api, "a-b/cccccc", tmp_path) == {"a.txt": b"second"}
     assert len(downloaded(api, "a/b-cccccc", tmp_path)) == 2
-    (catalogue / "a/b-cccccc" / "gone.txt").unlink()
+    (context.kaggle.catalogue / first[1]).unlink()
     assert downloaded(api, "a/b-cccccc", tmp_path) == {"a.txt": b"first"}
 
 
-def test_a_private_dataset_is_in_no_competitions_archive(api, context, folder, tmp_path):
-    api.dataset_create_new(folder("secretset", a="secret"), quiet=True)
+def test_a_private_dataset_is_in_no_competitions_archive(api, context, dataset, tmp_path):
+    api.dataset_create_new(dataset("secretset", {"a.txt": "secret"}), quiet=True)
     downloaded(api, "tester/secretset", tmp_path)
-    competition = context.kaggle.catalogue / "competitions" / "tester-secretset"
-    competition.mkdir(parents=True)
-    (competition / "public.txt").write_text("public")
+    context.put({"competitions/tester-secretset/public.txt": "public"})
     api.competition_download_files("tester-secretset", path=str(tmp_path))
     with zipfile.ZipFile(tmp_path / "tester-secretset.zip") as archive:
         assert archive.namelist() == ["public.txt"]
 
 
-def test_bytes_are_stored_once_and_freed_with_their_dataset(api, context, folder):
+def test_bytes_are_stored_once_and_freed_with_their_dataset(api, context, dataset):
     root, size = context.kaggle.root, 1_000_000
     before = used(root)
-    api.dataset_create_new(folder("much-room", a="1" * size), quiet=True)
+    api.dataset_create_new(dataset("much-room", {"a.txt": "1" * size}), quiet=True)
     assert used(root) - before < 1.2 * size
-    source = folder("much-room", a="2" * size)
+    source = dataset("much-room", {"a.txt": "2" * size})
     api.dataset_create_version(source, "second", quiet=True, delete_old_versions=True)
     assert used(root) - before < 1.2 * size
     api.dataset_delete("tester", "much-room", no_confirm=True)
@@ -185,17 +169,17 @@ def test_a_dataset_of_the_catalogue_has_a_page(api, client, context):
 
 
 def test_a_private_dataset_of_the_catalogue_is_its_owners(context, api, tmp_path):
-    catalogue = context.kaggle.catalogue / "datasets"
-    for place, text in (("tester/diary", "new"), ("tester/diary.versions/1", "old")):
-        (catalogue / place).mkdir(parents=True)
-        (catalogue / place / "a.txt").write_text(text)
-    (catalogue / "tester" / "diary.toml").write_text('title = "Mine"\nisPrivate = true\n')
+    texts = {
+        "/a.txt": "new",
+        ".versions/1/a.txt": "old",
+        ".toml": 'title = "Mine"\nisPrivate = true',
+    }
+    context.put({f"datasets/tester/diary{name}": text for name, text in texts.items()})
     assert downloaded(api, "tester/diary/1", tmp_path) == {"a.txt": b"old"}
     assert downloaded(api, "tester/diary", tmp_path) == {"a.txt": b"new"}
     named = {"ownerSlug": "tester", "datasetSlug": "diary"}
     assert context.call("GetDataset", **named)["title"] == "Mine"
-    url = f"{context.kaggle.url}/api/v1/datasets.DatasetApiService/GetDataset"
-    assert requests.post(url, json=named, timeout=5).status_code == 404
+    assert requests.post(context.url("GetDataset"), json=named, timeout=5).status_code == 404
 
 
 def test_a_root_of_an_earlier_version_is_refused(tmp_path):
@@ -208,12 +192,9 @@ def test_a_root_of_an_earlier_version_is_refused(tmp_path):
     assert path.read_bytes() == before
 
 
-def test_nobody_changes_another_users_dataset(context, api, folder):
-    api.dataset_create_new(folder("everybodys", a="1"), public=True, quiet=True)
-    with context.kaggle.attach("other"):
-        other = type(api)()
-        other.authenticate()
-        with pytest.raises(HTTPError, match="denied"):
-            other.dataset_delete("tester", "everybodys", no_confirm=True)
-        with pytest.raises(HTTPError, match="denied"):
-            other.dataset_create_version(folder("everybodys", a="2"), "theirs", quiet=True)
+def test_nobody_changes_another_users_dataset(context, api, other, dataset):
+    api.dataset_create_new(dataset("everybodys", {"a.txt": "1"}), public=True, quiet=True)
+    with pytest.raises(HTTPError, match="denied"):
+        other.dataset_delete("tester", "everybodys", no_confirm=True)
+    with pytest.raises(HTTPError, match="denied"):
+        other.dataset_create_version(dataset("everybodys", {"a.txt": "2"}), "theirs", quiet=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import zipfile
 
 import pytest
@@ -23,10 +22,8 @@ def limits() -> ServerLimits:
 
 @pytest.fixture
 def api(context, api):
-    folder = context.kaggle.catalogue / "kernels" / "meadow" / "herbarium"
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "leaves.csv").write_text("leaf\n")
-    (folder / "plot.png").write_bytes(b"png")
+    texts = {"leaves.csv": "leaf\n", "plot.png": "png"}
+    context.put({f"kernels/meadow/herbarium/{name}": text for name, text in texts.items()})
     return api
 
 
@@ -44,20 +41,9 @@ def listed(api, **filters) -> set[str]:
     return {kernel.ref for kernel in api.kernels_list(**filters)}
 
 
-def push(api, folder, slug: str, text: str, **metadata):
-    folder.mkdir(exist_ok=True)
-    (folder / "work.py").write_text(text)
-    metadata = {
-        "id": f"tester/{slug}",
-        "title": slug,
-        "code_file": "work.py",
-        "language": "python",
-        "kernel_type": "script",
-        "enable_internet": False,
-        **metadata,
-    }
-    (folder / "kernel-metadata.json").write_text(json.dumps(metadata))
-    return api.kernels_push(str(folder))
+@pytest.fixture
+def push(api, script):
+    return lambda *words, **metadata: api.kernels_push(script(*words, **metadata))
 
 
 def test_a_kernel_of_the_catalogue_can_be_read_but_not_deleted(api, tmp_path):
@@ -77,21 +63,20 @@ def test_a_kernel_of_the_catalogue_can_be_read_but_not_deleted(api, tmp_path):
         api.kernels_delete("meadow/herbarium", no_confirm=True)
 
 
-def test_a_whole_output_is_one_archive(api, context, tmp_path):
+def test_a_whole_output_is_one_archive(api, context, push):
     text = "open('a.txt', 'w').write('a'); open('b.txt', 'w').write('b')"
-    push(api, tmp_path / "kernel", "whole-output", text)
+    push("whole-output", text)
     assert context.finish("whole-output") == "COMPLETE"
     assert whole_output(api, "tester", "whole-output") == ["a.txt", "b.txt"]
     assert whole_output(api, "tester", "whole-output", version=1) == ["a.txt", "b.txt"]
 
 
-def test_lists_keep_to_their_filters(api, context, tmp_path):
-    for name in ("datasets/meadow/soil", "competitions/harvest"):
-        (context.kaggle.catalogue / name).mkdir(parents=True)
+def test_lists_keep_to_their_filters(api, context, push):
+    context.put({"datasets/meadow/soil/a.csv": "a", "competitions/harvest/a.csv": "a"})
     sources = {"dataset_sources": ["meadow/soil"], "competition_sources": ["harvest"]}
-    answer = push(api, tmp_path / "soil", "soil-study", "print(1)", **sources)
+    answer = push("soil-study", "print(1)", **sources)
     assert not answer.error
-    push(api, tmp_path / "child", "soil-child", "1", kernel_sources=["meadow/herbarium"])
+    push("soil-child", "1", kernel_sources=["meadow/herbarium"])
     context.finish("soil-study")
     context.finish("soil-child")
     assert listed(api) >= {"meadow/herbarium", "tester/soil-study", "tester/soil-child"}
@@ -106,64 +91,51 @@ def test_lists_keep_to_their_filters(api, context, tmp_path):
     assert "meadow/herbarium" not in listed(api, mine=True)
 
 
-def test_a_kernel_of_the_catalogue_has_versions_and_may_be_private(api, context):
-    catalogue = context.kaggle.catalogue / "kernels"
-    for place, name in (("tester/own-notes", "new"), ("tester/own-notes.versions/1", "old")):
-        (catalogue / place).mkdir(parents=True)
-        (catalogue / place / f"{name}.csv").write_text("a")
-    (catalogue / "tester" / "own-notes.toml").write_text("isPrivate = true")
+def test_a_kernel_of_the_catalogue_has_versions_and_may_be_private(api, context, other):
+    texts = {"/new.csv": "a", ".versions/1/old.csv": "a", ".toml": "isPrivate = true"}
+    context.put({f"kernels/tester/own-notes{name}": text for name, text in texts.items()})
     assert whole_output(api, "tester", "own-notes") == ["new.csv"]
     assert whole_output(api, "tester", "own-notes", 1) == ["old.csv"]
-    with context.kaggle.attach("other"):
-        other = type(api)()
-        other.authenticate()
-        with pytest.raises(HTTPError, match="denied"):
-            whole_output(other, "tester", "own-notes")
+    with pytest.raises(HTTPError, match="denied"):
+        whole_output(other, "tester", "own-notes")
 
 
-def test_a_source_may_pin_its_version(api, context, tmp_path):
-    seeds = tmp_path / "seeds"
-    seeds.mkdir()
-    metadata = {"id": "tester/soil-seeds", "title": "Soil seeds", "licenses": [{"name": "CC0-1.0"}]}
-    (seeds / "dataset-metadata.json").write_text(json.dumps(metadata))
+def test_a_source_may_pin_its_version(api, context, push, dataset):
     for number in (1, 2):
-        push(api, tmp_path / "sower", "soil-sower", f"open('v.txt', 'w').write('row {number}')")
+        push("soil-sower", f"open('v.txt', 'w').write('row {number}')")
         assert context.finish("soil-sower", number) == "COMPLETE"
-        (seeds / "v.txt").write_text(f"seed {number}")
+        seeds = dataset("soil-seeds", {"v.txt": f"seed {number}"})
         upload = api.dataset_create_version if number > 1 else api.dataset_create_new
-        upload(str(seeds), *["next"] * (number > 1), quiet=True)
+        upload(seeds, *["next"] * (number > 1), quiet=True)
     text = """
 import os, pathlib
 root = pathlib.Path(os.environ["KERNELKIT_INPUT_ROOT"])
 print(*sorted(path.read_text() for path in root.glob("*/tester/*/v.txt")), sep=", ")
 """
     pinned = {"kernel_sources": ["tester/soil-sower/1"], "dataset_sources": ["tester/soil-seeds/1"]}
-    answer = push(api, tmp_path / "pins", "soil-pins", text, **pinned)
+    answer = push("soil-pins", text, **pinned)
     assert not answer.invalid_dataset_sources
     assert context.finish("soil-pins") == "COMPLETE"
     assert "row 1, seed 1" in context.log("soil-pins")
-    answer = push(api, tmp_path / "pins", "soil-pins", text, kernel_sources=["tester/soil-sower/3"])
+    answer = push("soil-pins", text, kernel_sources=["tester/soil-sower/3"])
     assert answer.invalid_kernel_sources == ["tester/soil-sower/3"]
 
 
-def test_a_model_is_mounted_with_its_framework_in_lower_case(api, context, tmp_path):
-    folder = context.kaggle.catalogue / "models/me/net/tensorflow2/b0/1"
-    folder.mkdir(parents=True)
-    (folder / "a.txt").write_text("weights")
+def test_a_model_is_mounted_with_its_framework_in_lower_case(api, context, push):
+    context.put({"models/me/net/tensorflow2/b0/1/a.txt": "weights"})
     text = """
 import os, pathlib
 root = pathlib.Path(os.environ["KERNELKIT_INPUT_ROOT"])
 print((root / "models/me/net/tensorflow2/b0/1/a.txt").read_text())
 """
     models = ["me/net/tensorFlow2/b0/1", "me/net/tensorflw2/b0/1"]
-    answer = push(api, tmp_path / "model", "takes-a-model", text, model_sources=models)
+    answer = push("takes-a-model", text, model_sources=models)
     assert answer.invalid_model_sources == ["me/net/tensorflw2/b0/1"]
     assert context.finish("takes-a-model") == "COMPLETE"
-    log = context.log("takes-a-model")
-    assert "weights\n" in log
+    assert "weights\n" in context.log("takes-a-model")
 
 
-def test_a_kind_of_machine_that_no_limit_names_keeps_kaggles(api, context, tmp_path):
-    answer = push(api, tmp_path / "gpu", "on-a-gpu", "print(1)", enable_gpu=True)
+def test_a_kind_of_machine_that_no_limit_names_keeps_kaggles(api, context, push):
+    answer = push("on-a-gpu", "print(1)", enable_gpu=True)
     assert not answer.error
     assert context.finish("on-a-gpu") == "COMPLETE"
