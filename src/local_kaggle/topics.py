@@ -1,5 +1,7 @@
 """Topics: each is a file of the catalogue in a folder `….topics` beside what it is about."""
 
+from fnmatch import fnmatchcase
+
 from kagglesdk.competitions.types import competition_api_service
 from kagglesdk.discussions.types import discussions_api_service as types
 from starlette.exceptions import HTTPException
@@ -29,12 +31,8 @@ def list_topics(state: ServerState, request: Message) -> Json:
     """The topics of a forum, of all forums, or about a competition, a dataset, a model …"""
     names = [f.field_name for f in request._fields if f.field_name.endswith(("_slug", "_name"))]
     kind = names[-1].partition("_")[0]  # "forum", "dataset" …
-    place = "/".join([f"{kind}s", *(getattr(request, name) or "" for name in names)])
-    found = [
-        topic
-        for topic in _topics(state)
-        if place in (topic["place"], f"{topic['place'].rpartition('/')[0]}/")  # of all forums
-    ]
+    place = "/".join([f"{kind}s", *(getattr(request, name) or "*" for name in names)])
+    found = [topic for topic in _topics(state) if fnmatchcase(topic["place"], place)]
     filters: Filters = {
         "forumSlug": lambda *_: True,  # it is in `place`
         "category=forums": lambda *_: True,
@@ -71,6 +69,6 @@ def _topics(state: ServerState) -> list[Json]:
     topics = []
     for file in files:
         place = file.parent.relative_to(base).as_posix().removesuffix(ENDING)
-        page = {"id": int(file.stem), "title": file.stem, "forumName": place.rpartition("/")[2]}
-        topics.append({**page, **read_page(file), "place": place})
+        usual = {"id": int(file.stem), "title": file.stem, "forumName": place.rpartition("/")[2]}
+        topics.append({**usual, **read_page(file), "place": place})
     return topics

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import shutil
+from pathlib import Path
 
 import pytest
 
@@ -18,14 +19,13 @@ def limits() -> ServerLimits:
 
 @pytest.fixture(scope="module", autouse=True)
 def _catalogue(context):
-    competition = context.kaggle.catalogue / "competitions" / "flowers"
-    (competition / "train").mkdir(parents=True)
-    (competition / "train" / "00.tfrec").write_bytes(bytes(range(256)) * 40)
-    (competition / "sample_submission.csv").write_text("id,label\na,0\nb,0\n")
-    solutions = context.kaggle.catalogue / "solutions"
-    solutions.mkdir()
-    (solutions / "flowers.csv").write_text("id,label\na,0\nb,1\nc,1\n")
-    (solutions / "flowers.toml").write_text('metric = "f1_macro"\n')
+    texts = {
+        "competitions/flowers/sample_submission.csv": "id,label\na,0\nb,0\n",
+        "competitions/flowers/train/00.tfrec": "record" * 2000,
+        "solutions/flowers.csv": "id,label\na,0\nb,1\nc,1\n",
+        "solutions/flowers.toml": 'metric = "f1_macro"\n',
+    }
+    context.put(texts)
 
 
 @pytest.fixture(scope="module")
@@ -128,26 +128,20 @@ def test_delete_stops_a_run_and_takes_it_away(context):
 
 
 @pytest.mark.long
-def test_a_dataset_is_created_becomes_ready_and_gets_a_version(context):
-    folder = context.folder / "dataset"
-    (folder / "shards").mkdir(parents=True)
-    (folder / "labels.csv").write_text("a,b\n")
-    (folder / "shards" / "0.bin").write_bytes(b"\0\1\2")
-    metadata = {
-        "id": "tester/own-flowers",
-        "title": "Own flowers",
-        "licenses": [{"name": "CC0-1.0"}],
-    }
-    (folder / "dataset-metadata.json").write_text(json.dumps(metadata))
+def test_a_dataset_is_created_becomes_ready_and_gets_a_version(context, dataset):
+    folder = dataset("own-flowers", {"labels.csv": "a,b\n"})
+    shard = Path(folder, "shards", "0.bin")
+    shard.parent.mkdir()
+    shard.write_bytes(b"\0\1\2")
     assert context.cli("datasets", "status", "tester/own-flowers").returncode == 1
-    done = context.cli("datasets", "create", "-p", str(folder), "--dir-mode", "zip")
+    done = context.cli("datasets", "create", "-p", folder, "--dir-mode", "zip")
     assert "is being created" in done.stdout, done.stdout + done.stderr
     assert "ready" not in context.cli("datasets", "status", "tester/own-flowers").stdout
     named = {"ownerSlug": "tester", "datasetSlug": "own-flowers"}
     context.wait_for(lambda: context.call("GetDatasetStatus", **named)["status"] == "READY")
     assert context.cli("datasets", "status", "tester/own-flowers").stdout.strip() == "ready"
-    (folder / "labels.csv").write_text("a,b,c\n")
-    done = context.cli("datasets", "version", "-p", str(folder), "-m", "more", "--dir-mode", "zip")
+    dataset("own-flowers", {"labels.csv": "a,b,c\n"})
+    done = context.cli("datasets", "version", "-p", folder, "-m", "more", "--dir-mode", "zip")
     assert "version is being created" in done.stdout, done.stdout + done.stderr
     context.wait_for(lambda: context.call("GetDatasetStatus", **named)["status"] == "READY")
     files = context.cli("datasets", "files", "tester/own-flowers", "-v").stdout
@@ -165,7 +159,7 @@ def test_competition_files_and_downloads(context):
     assert (target / "sample_submission.csv").read_text().startswith("id,label")
     context.cli("competitions", "download", "flowers", "-p", str(target))
     shutil.unpack_archive(target / "flowers.zip", target / "all")
-    assert (target / "all" / "train" / "00.tfrec").stat().st_size == 10240
+    assert (target / "all" / "train" / "00.tfrec").stat().st_size == 12_000
 
 
 def test_submit_a_file_and_a_kernels_output_and_see_the_scores(context, pushed):
@@ -175,19 +169,8 @@ def test_submit_a_file_and_a_kernels_output_and_see_the_scores(context, pushed):
     done = context.cli("competitions", "submit", "flowers", "-f", str(file), "-m", "by file")
     assert "Successfully submitted" in done.stdout, done.stderr
     assert "99 submissions remaining today" in done.stdout
-    done = context.cli(
-        "competitions",
-        "submit",
-        "flowers",
-        "-f",
-        "submission.csv",
-        "-k",
-        "tester/pushed-kernel",
-        "-v",
-        "1",
-        "-m",
-        "by kernel",
-    )
+    output = ["-f", "submission.csv", "-k", "tester/pushed-kernel", "-v", "1"]
+    done = context.cli("competitions", "submit", "flowers", *output, "-m", "by kernel")
     assert "Successfully submitted" in done.stdout, done.stderr
     done = context.cli("competitions", "submissions", "flowers", "-v")
     scores = {r["description"]: r["publicScore"] for r in csv.DictReader(done.stdout.splitlines())}
@@ -201,13 +184,3 @@ def test_wrong_credentials_are_not_accepted(context, monkeypatch):
     done = context.cli("kernels", "list", "--mine")
     assert done.returncode == 1
     assert "Authentication required" in done.stdout
-
-
-def test_an_access_token_is_accepted(context, monkeypatch):
-    before = context.kaggle.environment
-
-    def with_token(*user: str) -> dict[str, str]:
-        return {**before(*user), "KAGGLE_API_TOKEN": "KGAT_token", "KAGGLE_KEY": "wrong"}
-
-    monkeypatch.setattr(context.kaggle, "environment", with_token)
-    assert context.cli("kernels", "list", "--mine").returncode == 0

@@ -13,6 +13,7 @@ from local_kaggle.execution.image import SERVES
 from local_kaggle.execution.sandbox import EVALUATION, MountedSource, Sandbox, link_files
 
 RERUN = "KAGGLE_IS_COMPETITION_RERUN"  # set in a session that runs for a competition's score
+GATEWAYS = f"{EVALUATION}/*_gateway.py"
 FOLDER, LOG, RESULT = "gateway", "gateway.log", "result.json"
 HOSTS = "127.0.0.1 localhost inference_server gateway\n"
 # The gateway shares a file by a bind mount, which needs rights that it has on Kaggle alone.
@@ -71,7 +72,5 @@ class Gateway:
 
 def find(competition: str, hidden: Path, public: Path) -> Gateway | None:
     """The gateway among a competition's files; None where the notebook itself writes the file."""
-    for folder in (hidden, public):
-        for file in sorted((folder / EVALUATION).glob("*_gateway.py")):
-            return Gateway(f"{EVALUATION}.{file.stem}", competition, hidden, public)
-    return None
+    files = [*hidden.glob(GATEWAYS), *public.glob(GATEWAYS)]
+    return Gateway(f"{EVALUATION}.{files[0].stem}", competition, hidden, public) if files else None

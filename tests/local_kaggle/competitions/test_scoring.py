@@ -8,14 +8,12 @@ import pytest
 
 from local_kaggle.competitions.scoring import SubmissionError, score
 
-LABELS = 'metric = "f1_macro"\ncolumns = ["id", "label"]\n'
-SALES = 'metric = "rmse"\ncolumns = ["store", "sales"]\n'
+LABELS = 'metric = "f1_macro"\ncolumns = ["id", "label"]\n', "id,label\na,0\nb,1\nc,1\n"
 SOLD = "store,sales\na,1.5\nb,2\n"
+SALES = 'metric = "rmse"\ncolumns = ["store", "sales"]\n', SOLD
 
 
-def scored(
-    tmp_path, submission: str, solution: str = "id,label\na,0\nb,1\nc,1\n", rules: str = LABELS
-) -> float:
+def scored(tmp_path, submission: str, rules: str, solution: str) -> float:
     (tmp_path / "submission.csv").write_text(submission)
     (tmp_path / "contest.csv").write_text(solution)
     (tmp_path / "contest.toml").write_text(rules)
@@ -23,74 +21,55 @@ def scored(
 
 
 def test_macro_f1_whatever_the_order(tmp_path):
-    assert scored(tmp_path, "id,label\nc,1\na,0\nb,1\n") == 1.0
+    assert scored(tmp_path, "id,label\nc,1\na,0\nb,1\n", *LABELS) == 1.0
     # Worked by hand: class 0 has F1 2/3 (precision 1/2, recall 1), class 1 the same.
-    assert scored(tmp_path, "id,label\na,0\nb,1\nc,0\n") == pytest.approx(2 / 3)
+    assert scored(tmp_path, "id,label\na,0\nb,1\nc,0\n", *LABELS) == pytest.approx(2 / 3)
 
 
-def test_private_rows_do_not_count(tmp_path):
-    solution = "id,label,Usage\na,0,Public\nb,1,Private\n"
-    assert scored(tmp_path, "id,label\na,0\nb,2\n", solution) == 1.0
+@pytest.mark.parametrize("usage", ["Private", "Ignored"])
+def test_rows_that_are_not_public_do_not_count(tmp_path, usage):
+    solution = f"id,label,Usage\na,0,Public\nb,1,{usage}\n"
+    assert scored(tmp_path, "id,label\na,0\nb,2\n", LABELS[0], solution) == 1.0
 
 
 @pytest.mark.parametrize(
-    ("submission", "words"),
+    ("contest", "submission", "words"),
     [
-        ("id,label\na,0\n", "must have 3 rows, not 1"),
-        ("id,label\na,0\nb,1\nd,1\n", "lacks 1 ids, among them c"),
-        ("id,label\na,0\na,1\nc,1\n", "the id a twice"),
-        ("id,label\na,x\nb,1\nc,1\n", "the label 'x' at a: give a number"),
-        ("image,class\na,0\n", "columns id and label"),
-        ("", "columns id and label"),
-        ("id,label\na\nb,1\nc,1\n", "the label '' at a"),
+        (LABELS, "id,label\na,0\n", "must have 3 rows, not 1"),
+        (LABELS, "id,label\na,0\nb,1\nd,1\n", "lacks 1 ids, among them c"),
+        (LABELS, "id,label\na,0\na,1\nc,1\n", "the id a twice"),
+        (LABELS, "id,label\na,x\nb,1\nc,1\n", "the label 'x' at a: give a number"),
+        (LABELS, "", "columns id and label"),
+        (LABELS, "id,label\na\nb,1\nc,1\n", "the label '' at a"),
+        (SALES, "id,label\na,1\nb,2\n", "the columns store and sales, not id, label"),
+        (SALES, "store,sales\na,1\nb,nan\n", "the sales 'nan' at b: give a number"),
     ],
 )
-def test_a_submission_that_cannot_be_scored_says_why(tmp_path, submission, words):
+def test_a_submission_that_cannot_be_scored_says_why(tmp_path, contest, submission, words):
     with pytest.raises(SubmissionError, match=words):
-        scored(tmp_path, submission)
+        scored(tmp_path, submission, *contest)
 
 
 def test_another_competitions_columns_and_metric(tmp_path):
-    assert scored(tmp_path, SOLD, SOLD, SALES) == 0.0
     # Worked by hand: errors of 3 and 4.
-    found = scored(tmp_path, "store,sales\nb,-2\na,4.5\n", SOLD, SALES)
+    found = scored(tmp_path, "store,sales\nb,-2\na,4.5\n", *SALES)
     assert found == pytest.approx(12.5**0.5)
 
 
 def test_several_predicted_columns_score_their_mean(tmp_path):
     solution = "day,low,high,Usage\nmon,1,2,Public\ntue,3,4,Public\n"
     rules = 'metric = "mae"\n'  # the columns are those of the answers
-    found = scored(tmp_path, "day,low,high\nmon,2,2\ntue,3,7\n", solution, rules)
+    found = scored(tmp_path, "day,low,high\nmon,2,2\ntue,3,7\n", rules, solution)
     assert found == pytest.approx((0.5 + 1.5) / 2)
 
 
 def test_labels_may_be_words_and_the_metric_scikit_learns(tmp_path):
     solution = "plot,crop\na,rye\nb,oats\n"
-    assert scored(tmp_path, solution, solution, 'metric = "accuracy"') == 1.0
-    found = scored(tmp_path, "plot,crop\na,rye\nb,rye\n", solution, 'metric = "cohen_kappa_score"')
+    assert scored(tmp_path, solution, 'metric = "accuracy"', solution) == 1.0
+    found = scored(tmp_path, "plot,crop\na,rye\nb,rye\n", 'metric = "cohen_kappa_score"', solution)
     assert found == 0.0
     with pytest.raises(SubmissionError, match="the crop '' at b: give a label"):
-        scored(tmp_path, "plot,crop\na,rye\nb,\n", solution, 'metric = "accuracy"')
-
-
-def test_ignored_rows_do_not_count(tmp_path):
-    solution = "id,label,Usage\na,0,Public\nb,1,Private\nc,1,Ignored\n"
-    assert scored(tmp_path, "id,label\na,0\nb,1\nc,7\n", solution) == 1.0
-
-
-@pytest.mark.parametrize(
-    ("submission", "words"),
-    [
-        ("id,label\na,1\nb,2\n", "the columns store and sales, not id, label"),
-        ("store,sales\na,1\nb,much\n", "the sales 'much' at b: give a number"),
-        ("store,sales\na,1\nb,nan\n", "the sales 'nan' at b: give a number"),
-        ("store,sales\na,1\nb,\n", "the sales '' at b: give a number"),
-        ("store,sales\na,1\n", "must have 2 rows, not 1"),
-    ],
-)
-def test_a_submission_of_numbers_that_cannot_be_scored_says_why(tmp_path, submission, words):
-    with pytest.raises(SubmissionError, match=words):
-        scored(tmp_path, submission, SOLD, SALES)
+        scored(tmp_path, "plot,crop\na,rye\nb,\n", 'metric = "accuracy"', solution)
 
 
 @pytest.mark.parametrize(
@@ -107,7 +86,7 @@ def test_a_submission_of_numbers_that_cannot_be_scored_says_why(tmp_path, submis
 )
 def test_rules_that_do_not_say_how_to_score_are_the_catalogues_fault(tmp_path, rules, words):
     with pytest.raises(SubmissionError, match=words) as caught:
-        scored(tmp_path, SOLD, SOLD, rules)
+        scored(tmp_path, SOLD, rules, SOLD)
     assert str(caught.value).startswith("rehearsal: ")
 
 
@@ -125,7 +104,7 @@ def test_values_that_the_metric_does_not_take_are_an_error(
     tmp_path, metric, submission, solution, words
 ):
     with pytest.raises(SubmissionError, match=f"cannot be scored: {words}"):
-        scored(tmp_path, submission, solution, f'metric = "{metric}"')
+        scored(tmp_path, submission, f'metric = "{metric}"', solution)
 
 
 @pytest.mark.parametrize(
@@ -141,18 +120,18 @@ def test_values_that_the_metric_does_not_take_are_an_error(
 )
 def test_the_usual_metrics(tmp_path, metric, score):
     solution, submission = "id,y\na,0\nb,0\nc,1\nd,1\n", "id,y\na,0\nb,1\nc,1\nd,1\n"
-    found = scored(tmp_path, submission, solution, f'metric = "{metric}"')
+    found = scored(tmp_path, submission, f'metric = "{metric}"', solution)
     assert found == pytest.approx(score)
 
 
 def test_log_loss_takes_the_probability_of_1(tmp_path):
-    found = scored(tmp_path, "id,y\na,0.25\nb,0.5\n", "id,y\na,1\nb,1\n", 'metric = "log_loss"')
+    found = scored(tmp_path, "id,y\na,0.25\nb,0.5\n", 'metric = "log_loss"', "id,y\na,1\nb,1\n")
     assert found == pytest.approx((math.log(4) + math.log(2)) / 2)
 
 
 def test_a_file_alone_in_an_archive_is_scored_and_what_is_no_table_is_not(tmp_path):
     (tmp_path / "contest.csv").write_text(SOLD)
-    (tmp_path / "contest.toml").write_text(SALES)
+    (tmp_path / "contest.toml").write_text(SALES[0])
     rules = tmp_path / "contest.toml"
     packed = tmp_path / "submission.zip"
     with zipfile.ZipFile(packed, "w") as archive:
@@ -167,4 +146,4 @@ def test_without_scikit_learn_it_is_asked_for(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "sklearn.metrics", None)
     monkeypatch.setitem(sys.modules, "sklearn", None)
     with pytest.raises(SubmissionError, match="install scikit-learn"):
-        scored(tmp_path, SOLD, SOLD, SALES)
+        scored(tmp_path, SOLD, *SALES)

@@ -51,25 +51,41 @@ def test_lists_keep_to_their_filters(api, dataset):
         assert [entry.title for entry in competitions] == titles
 
 
-def test_lists_keep_to_their_order_and_their_tags(api, stocked):
-    catalogue = stocked.kaggle.catalogue
-    (catalogue / "competitions/orchard").mkdir(exist_ok=True)
+@pytest.fixture
+def describe(stocked):
+    """Writes pages of the catalogue, which go with the test."""
+    pages = {}
+
+    def write(**texts: str) -> None:
+        pages.update(texts)
+        stocked.put(texts)
+
+    yield write
+    for name in pages:
+        (stocked.kaggle.catalogue / name).unlink()
+
+
+def test_lists_keep_to_what_the_catalogues_pages_say(api, stocked, describe):
+    orchard = stocked.kaggle.catalogue / "competitions/orchard"
+    orchard.mkdir()
     pages = {
-        "datasets/meadow/soil": 'voteCount = 2\nkeywords = ["earth", "garden"]\n',
-        "datasets/other/rain": 'voteCount = 10\nkeywords = ["water", "garden"]\n',
-        "competitions/harvest": 'reward = "$900"\ndeadline = 2026-05-01T00:00:00Z\n',
-        "competitions/orchard": 'reward = "$5,000"\n',
+        "datasets/meadow/soil.toml": 'voteCount = 2\nkeywords = ["earth", "garden"]\n',
+        "datasets/other/rain.toml": 'voteCount = 10\nkeywords = ["water", "garden"]\n',
+        "competitions/harvest.toml": 'reward = "$900"\ndeadline = 2026-05-01T00:00:00Z\n',
+        "competitions/orchard.toml": 'reward = "$5,000"\ncategory = "Getting Started"\n',
     }
-    for name, text in pages.items():
-        catalogue.joinpath(f"{name}.toml").write_text(text)
+    describe(**pages)
     ordered = [ref for ref in refs(api.dataset_list(sort_by="votes")) if "tester" not in ref]
     assert ordered == ["other/rain", "meadow/soil"]
-    assert refs(api.dataset_list(tag_ids="garden,earth")) == ["meadow/soil"]
+    (soil,) = api.dataset_list(tag_ids="garden,earth")
+    assert (soil.ref, soil.vote_count) == ("meadow/soil", 2)
+    assert [tag.name for tag in soil.tags] == ["earth", "garden"]
     for order, first in (("prize", "orchard"), ("earliestDeadline", "harvest")):
         assert api.competitions_list(sort_by=order).competitions[0].title == first
-    for name in pages:
-        catalogue.joinpath(f"{name}.toml").unlink()
-    (catalogue / "competitions/orchard").rmdir()
+    for category, titles in (("gettingStarted", ["orchard"]), ("featured", [])):
+        competitions = api.competitions_list(category=category).competitions
+        assert [entry.title for entry in competitions] == titles
+    orchard.rmdir()
 
 
 @pytest.mark.parametrize(
@@ -91,23 +107,6 @@ def test_a_parameter_is_named_that_would_have_no_effect(stocked, method, fields)
     answer = stocked.post(method, **fields)
     assert answer.status_code == 501
     assert answer.json()["message"].startswith(f"{list(fields)[-1]}=")
-
-
-def test_a_page_of_the_catalogue_says_what_is_listed(api, stocked):
-    page = stocked.kaggle.catalogue / "datasets/meadow/soil.toml"
-    page.write_text('voteCount = 2\nkeywords = ["earth", "garden"]\n')
-    (soil,) = api.dataset_list(search="soil")
-    assert (soil.vote_count, [tag.name for tag in soil.tags]) == (2, ["earth", "garden"])
-    page.unlink()
-
-
-def test_competitions_keep_to_their_category(api, stocked):
-    page = stocked.kaggle.catalogue / "competitions/harvest.toml"
-    page.write_text('category = "Getting Started"\n')
-    for category, titles in (("gettingStarted", ["harvest"]), ("featured", [])):
-        competitions = api.competitions_list(category=category).competitions
-        assert [entry.title for entry in competitions] == titles
-    page.unlink()
 
 
 def test_metadata_are_changed_by_their_owner_and_read_back(api, dataset):

@@ -130,19 +130,13 @@ def test_a_name_is_taken_once(api, create):
 
 
 def test_what_is_deleted_is_gone_and_its_bytes_are_freed(api, context, create, folder):
-    root = context.kaggle.root
-
-    def used() -> int:
-        stats = [path.stat() for path in root.rglob("*") if path.is_file()]
-        return sum({stat.st_ino: stat.st_size for stat in stats}.values())
-
-    before, size = used(), 1_000_000
+    before, size = context.used(), 1_000_000
     source = create("much-room", a="1" * size)
     name = VARIATION.format("much-room")
     assert "only version" in api.model_instance_version_delete(f"{name}/1", True).error
     api.model_instance_version_create(name, folder("much-room", a="2"), quiet=True)
     assert not api.model_instance_version_delete(f"{name}/1", True).error
-    assert used() - before < 0.2 * size
+    assert context.used() - before < 0.2 * size
     assert files(api, f"{name}/2") == {"a.txt": 1}
     assert not api.model_instance_delete(name, True).error
     with pytest.raises(HTTPError, match="Model not found"):

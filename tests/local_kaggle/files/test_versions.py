@@ -50,12 +50,6 @@ def downloaded(api, reference: str, folder: Path) -> dict[str, bytes]:
         return {name: archive.read(name) for name in archive.namelist()}
 
 
-def used(folder: Path) -> int:
-    """Bytes that the files of a folder take, each counted once however many names it has."""
-    stats = [path.stat() for path in folder.rglob("*") if path.is_file()]
-    return sum({stat.st_ino: stat.st_size for stat in stats}.values())
-
-
 def test_a_version_that_is_named_is_the_one_that_comes(api, client, dataset, tmp_path):
     api.dataset_create_new(dataset("two-versions", {"a.txt": "1", "gone.txt": "1"}), quiet=True)
     (tmp_path / "two-versions" / "gone.txt").unlink()
@@ -147,15 +141,14 @@ def test_a_private_dataset_is_in_no_competitions_archive(api, context, dataset, 
 
 
 def test_bytes_are_stored_once_and_freed_with_their_dataset(api, context, dataset):
-    root, size = context.kaggle.root, 1_000_000
-    before = used(root)
+    before, size = context.used(), 1_000_000
     api.dataset_create_new(dataset("much-room", {"a.txt": "1" * size}), quiet=True)
-    assert used(root) - before < 1.2 * size
+    assert context.used() - before < 1.2 * size
     source = dataset("much-room", {"a.txt": "2" * size})
     api.dataset_create_version(source, "second", quiet=True, delete_old_versions=True)
-    assert used(root) - before < 1.2 * size
+    assert context.used() - before < 1.2 * size
     api.dataset_delete("tester", "much-room", no_confirm=True)
-    assert used(root) - before < 0.2 * size
+    assert context.used() - before < 0.2 * size
 
 
 def test_a_dataset_of_the_catalogue_has_a_page(api, client, context):
