@@ -1,10 +1,14 @@
-"""The routes: which request reaches which part of the local Kaggle."""
+"""The routes: which request reaches which part of the local Kaggle, and who asks."""
 
 import asyncio
+import base64
 import functools
+import hmac
 import logging
 import re
+from contextlib import suppress
 
+from kagglesdk.security.types.oauth_service import IntrospectTokenRequest
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
@@ -20,7 +24,7 @@ from local_kaggle.faults.responses import answered, as_json
 from local_kaggle.files import changes, datasets, models, storage
 from local_kaggle.kernels import kernels, outputs, saving
 from local_kaggle.state import ServerState
-from local_kaggle.wire import METHODS, Method, decode, key, user_of
+from local_kaggle.wire import METHODS, Json, Message, Method, decode, key
 
 SERVICES = (
     changes,
@@ -44,7 +48,7 @@ log = logging.getLogger(__name__)
 
 def build_app(state: ServerState) -> ASGIApp:
     """The whole application over one server's state."""
-    log = functools.partial(answered, state, "LogStream", outputs.log)
+    log = functools.partial(answered, state, "LogStream", _log)
     endpoints = {
         "GET /api/v1/kernels/logs/stream/{owner}/{slug}": log,
         "POST /api/v1/kernels.KernelsApiService/GetKernelSessionLogsStream": log,
@@ -69,7 +73,7 @@ async def call(state: ServerState, request: Request) -> Response:
     try:
         # Before the body is read: nobody else's is kept in memory.
         anonymous = method is not None and method.anonymous
-        user = user_of(state, request, anonymous=anonymous)
+        user = _user_of(state, request, anonymous=anonymous)
         body = await _body(request, LONGEST if user else LONGEST_ANONYMOUS)
     except HTTPException as error:
         return as_json(request, error)
@@ -80,6 +84,10 @@ async def call(state: ServerState, request: Request) -> Response:
         return await run_in_threadpool(_carry_out, state.seen_by(user), method, body)
 
     return await answered(state, request.path_params["method"], answer, request)
+
+
+async def _log(state: ServerState, request: Request) -> Response:
+    return await outputs.log(state.seen_by(_user_of(state, request)), request)
 
 
 async def _body(request: Request, most: int) -> bytes:
@@ -129,3 +137,51 @@ def _for_this_machine(app: ASGIApp) -> ASGIApp:
         await app({**scope, "path": path}, receive, send)
 
     return guarded
+
+
+def _user_of(state: ServerState, request: Request, *, anonymous: bool = False) -> str:
+    """The user that the Authorization header proves; "" without one, where `anonymous` is allowed.
+
+    Raises HTTPException 401.
+    """
+    scheme, _, credentials = request.headers.get("authorization", "").partition(" ")
+    if anonymous and not scheme:
+        return ""
+    user = None
+    if scheme.lower() == "bearer":
+        user = _of_token(state, credentials)
+    elif scheme.lower() == "basic":
+        with suppress(ValueError):  # neither Base64 nor UTF-8
+            name, _, secret = base64.b64decode(credentials).decode().partition(":")
+            if _same(state.accounts.get(name) or "", secret):
+                user = name
+    if not user:
+        raise HTTPException(401, "Unauthorized access")
+    return user
+
+
+def _introspect(state: ServerState, request: Message) -> Json:
+    """A token's user, or that the token is inactive."""
+    user = _of_token(state, request.token)
+    return {"active": True, "username": user} if user else {}
+
+
+def _hello(state: ServerState, _request: Message) -> Json:
+    """Who asks; kagglehub checks credentials by it, and the SDK has no messages of it."""
+    return {"userName": state.user}
+
+
+METHODS[key("security.OAuthService/IntrospectToken")] = Method(
+    IntrospectTokenRequest, _introspect, anonymous=True
+)
+METHODS[key("api.v1.DiagnosticsService/Hello")] = Method(
+    IntrospectTokenRequest, _hello, anonymous=False
+)
+
+
+def _of_token(state: ServerState, token: str) -> str | None:
+    return next((user for secret, user in state.tokens.items() if _same(secret, token)), None)
+
+
+def _same(secret: str, proof: str) -> bool:
+    return bool(secret) and hmac.compare_digest(secret.encode(), proof.encode())

@@ -1,11 +1,8 @@
-"""Requests as the SDK's messages, answers in JSON, pages of a list, and who asks."""
+"""Requests as the SDK's messages, answers in JSON, and pages of a list."""
 
-import base64
-import hmac
 import json
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum
@@ -14,9 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from kagglesdk.kaggle_object import ListSerializer
-from kagglesdk.security.types.oauth_service import IntrospectTokenRequest
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
 from starlette.responses import Response
 
 from local_kaggle.faults.responses import shows
@@ -265,51 +260,3 @@ def file_listing(
         for stat in [path.stat()]
     ]
     return listing(state, request, name, entries)
-
-
-def user_of(state: ServerState, request: Request, *, anonymous: bool = False) -> str:
-    """The user that the Authorization header proves; "" without one, where `anonymous` is allowed.
-
-    Raises HTTPException 401.
-    """
-    scheme, _, credentials = request.headers.get("authorization", "").partition(" ")
-    if anonymous and not scheme:
-        return ""
-    user = None
-    if scheme.lower() == "bearer":
-        user = _of_token(state, credentials)
-    elif scheme.lower() == "basic":
-        with suppress(ValueError):  # neither Base64 nor UTF-8
-            name, _, secret = base64.b64decode(credentials).decode().partition(":")
-            if _same(state.accounts.get(name) or "", secret):
-                user = name
-    if not user:
-        raise HTTPException(401, "Unauthorized access")
-    return user
-
-
-def introspect(state: ServerState, request: Message) -> Json:
-    """A token's user, or that the token is inactive."""
-    user = _of_token(state, request.token)
-    return {"active": True, "username": user} if user else {}
-
-
-def hello(state: ServerState, _request: Message) -> Json:
-    """Who asks; kagglehub checks credentials by it, and the SDK has no messages of it."""
-    return {"userName": state.user}
-
-
-METHODS[key("security.OAuthService/IntrospectToken")] = Method(
-    IntrospectTokenRequest, introspect, anonymous=True
-)
-METHODS[key("api.v1.DiagnosticsService/Hello")] = Method(
-    IntrospectTokenRequest, hello, anonymous=False
-)
-
-
-def _of_token(state: ServerState, token: str) -> str | None:
-    return next((user for secret, user in state.tokens.items() if _same(secret, token)), None)
-
-
-def _same(secret: str, proof: str) -> bool:
-    return bool(secret) and hmac.compare_digest(secret.encode(), proof.encode())

@@ -140,9 +140,8 @@ def create_code_submission(state: ServerState, request: Message) -> Json:
     path = dict(outputs.files_of(version)).get(name)
     if path is None or version["status"] != "COMPLETE":
         raise HTTPException(400, f"Version {version['number']} has no output {name} to submit")
-    hidden, plan = state.contents.find("hidden", competition), None
-    if hidden:
-        plan = saving.rerun_plan(state, version, competition, public, hidden)
+    hidden = state.contents.find("hidden", competition)
+    plan = hidden and saving.rerun_plan(state, version, competition, public, hidden)
     with state.store.lock:  # nobody asks for the score before its rerun has begun
         answer = _enter(state, request, name, path)
         if plan:
@@ -163,8 +162,7 @@ def get_submission(state: ServerState, request: Message) -> Json:
 @answers
 def list_submissions(state: ServerState, request: Message) -> Json:
     """The user's own, newest first."""
-    rows = _of(state, request.competition_name)
-    entries = [_entry(settled(state, row)) for row in rows]
+    entries = [_entry(settled(state, row)) for row in _of(state, request.competition_name)]
     return listing(state, request, "submissions", filtered(request, entries, FILTERS))
 
 
@@ -173,8 +171,8 @@ def get_submission_limits(state: ServerState, request: Message) -> Json:
     """How many submissions today, in all, and still allowed."""
     rows = _of(state, request.competition_name)
     today = _today(rows)
-    allowed = max(0, state.limits.submissions_a_day - today)
-    return {"numToday": today, "numTotal": len(rows), "numAllowedNow": allowed}
+    left = state.limits.submissions_a_day - today
+    return {"numToday": today, "numTotal": len(rows), "numAllowedNow": max(0, left)}
 
 
 def settled(state: ServerState, row: sqlite3.Row) -> sqlite3.Row:

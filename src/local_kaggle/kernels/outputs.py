@@ -20,7 +20,7 @@ from local_kaggle.faults.schedule import FaultKind
 from local_kaggle.files.storage import one_or_all
 from local_kaggle.kernels.kernels import Row, find, version_of
 from local_kaggle.state import ServerState
-from local_kaggle.wire import Json, Message, Service, decode, file_listing, listing, user_of
+from local_kaggle.wire import Json, Message, Service, decode, file_listing, listing
 
 public = Service(types, anonymous=True)
 
@@ -80,7 +80,6 @@ async def log(state: ServerState, request: Request) -> Response:
     """`GET kernels/logs/stream/{owner}/{slug}?versionLabel=vN`, as the CLI asks, or a POST of
     GetKernelSessionLogsStream, as the SDK does. Every connection gets all entries from the start.
     """
-    state = state.seen_by(user_of(state, request))
     message = decode(types.ApiGetKernelSessionLogsStreamRequest, await request.body())
     if request.method == "GET":
         message.user_name = request.path_params["owner"]
