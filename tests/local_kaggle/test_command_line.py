@@ -105,21 +105,6 @@ def test_list_and_quota(context, pushed):
     assert rows["TPU"]["total"] == "20.00h"
 
 
-def test_push_says_nothing_in_its_exit_code_when_it_is_refused(context, pushed):
-    folder = context.folder / "refused"
-    shutil.copytree(pushed, folder)
-    metadata = json.loads((folder / "kernel-metadata.json").read_text())
-    metadata |= {"id": "tester/too-large", "title": "Too Large"}
-    (folder / "kernel-metadata.json").write_text(json.dumps(metadata))
-    source = json.loads((folder / "work.ipynb").read_text())
-    source["cells"][0]["source"] = "#" * 1_000_000
-    (folder / "work.ipynb").write_text(json.dumps(source))
-    done = context.cli("kernels", "push", "-p", str(folder))
-    assert done.returncode == 0
-    assert "Kernel push error" in done.stdout
-    assert "must be less than 1 megabytes" in done.stdout
-
-
 def test_delete_stops_a_run_and_takes_it_away(context):
     context.save("to-delete", "import time; time.sleep(60)")
     done = context.cli("kernels", "delete", "-y", "tester/to-delete")

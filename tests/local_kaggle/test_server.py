@@ -7,10 +7,11 @@ import time
 
 import psutil
 import pytest
-import requests
 
 from local_kaggle import LocalKaggle, LocalKaggleError, ServerLimits
 from local_kaggle.server import UNSET_FOR_CLIENT
+
+from .conftest import Desk
 
 
 def test_the_sdk_is_attached_and_let_go_again(context, monkeypatch):
@@ -42,23 +43,14 @@ def test_a_clients_environment_leads_nowhere_else(context):
 def test_stopping_kills_what_runs_and_a_later_server_remembers(tmp_path):
     limits = ServerLimits(lag_seconds=0)
     with LocalKaggle(tmp_path, limits=limits) as first:
-        url, key = first.url, first.key()
-        save = {
-            "slug": "tester/long-one",
-            "newTitle": "long one",
-            "language": "python",
-            "kernelType": "script",
-            "text": "import time; time.sleep(60)",
-        }
-        post(url, key, "SaveKernel", **save)
-        while post(url, key, "GetKernelSessionStatus", **LONG_ONE).get("status") != "RUNNING":
-            pass
+        desk = Desk(first, tmp_path)
+        desk.save("long-one", "import time; time.sleep(60)")
         while not scripts():
             time.sleep(0.02)
     assert not scripts()
     with LocalKaggle(tmp_path, limits=limits) as second:
-        assert second.key() == key
-        answer = post(second.url, key, "GetKernelSessionStatus", **LONG_ONE)
+        assert second.key() == desk.kaggle.accounts["tester"]
+        answer = Desk(second, tmp_path).call("GetKernelSessionStatus", **LONG_ONE)
     assert answer["status"] == "ERROR"
     assert "local Kaggle was stopped" in answer["failureMessage"]
 
@@ -73,11 +65,6 @@ def scripts() -> list[psutil.Process]:
 
 
 LONG_ONE = {"userName": "tester", "kernelSlug": "long-one"}
-
-
-def post(url: str, key: str, method: str, **fields: object) -> dict:
-    path = f"{url}/api/v1/kernels.KernelsApiService/{method}"
-    return requests.post(path, json=fields, auth=("tester", key), timeout=10).json()
 
 
 def test_a_port_that_is_taken_is_an_error_that_says_what_to_do(tmp_path):

@@ -81,24 +81,25 @@ def limits() -> ServerLimits:
     return ServerLimits(lag_seconds=0, score_seconds=0)
 
 
+def rows(column: str, values: dict[int, int]) -> str:
+    return "\n".join([f"id,{column}", *(f"r{n},{value}" for n, value in values.items())])
+
+
 @pytest.fixture(scope="module")
 def sums(context):
-    catalogue = context.kaggle.catalogue
-    public = catalogue / "competitions" / "sums"
-    shutil.copytree(EVALUATION, public / "kaggle_evaluation")
-    (public / "kaggle_evaluation" / "tides_gateway.py").unlink()
-    (public / "kaggle_evaluation" / "sums_gateway.py").write_text(GATEWAY)
-    (catalogue / "hidden" / "sums").mkdir(parents=True)
-    solutions = catalogue / "solutions"
-    solutions.mkdir()
-    (solutions / "sums.toml").write_text('metric = "rmse"\n')
-    hidden = catalogue / "hidden" / "sums"
-    for folder, numbers, answers in (
-        (public, range(4), "sums.csv"),
-        (hidden, range(10, 20), "sums.hidden.csv"),
-    ):
-        (folder / "test.csv").write_text("id,x\n" + "".join(f"r{n},{n}\n" for n in numbers))
-        (solutions / answers).write_text("id,y\n" + "".join(f"r{n},{n + 1}\n" for n in numbers))
+    package = context.kaggle.catalogue / "competitions/sums/kaggle_evaluation"
+    shutil.copytree(EVALUATION, package)
+    (package / "tides_gateway.py").unlink()
+    (package / "sums_gateway.py").write_text(GATEWAY)
+    public, hidden = range(4), range(10, 20)
+    texts = {
+        "competitions/sums/test.csv": rows("x", {n: n for n in public}),
+        "hidden/sums/test.csv": rows("x", {n: n for n in hidden}),
+        "solutions/sums.toml": 'metric = "rmse"',
+        "solutions/sums.csv": rows("y", {n: n + 1 for n in public}),
+        "solutions/sums.hidden.csv": rows("y", {n: n + 1 for n in hidden}),
+    }
+    context.put(texts)
     return context
 
 

@@ -35,9 +35,7 @@ def limits() -> ServerLimits:
 @pytest.fixture(scope="module")
 def looked(context, make_notebook) -> str:
     """The log of one TPU run that looks around."""
-    data = context.kaggle.catalogue / "competitions" / "flowers" / "deep"
-    data.mkdir(parents=True)
-    (data / "train.csv").write_text("id\n")
+    context.put({"competitions/flowers/deep/train.csv": "id\n"})
     text = make_notebook(LOOK, "import petals")
     answer = context.save(
         "looks-around",
@@ -51,29 +49,26 @@ def looked(context, make_notebook) -> str:
     return context.log("looks-around")
 
 
-def test_the_repository_is_not_visible_though_its_install_is_editable(context, looked):
-    assert context.status("looks-around", 1) == "ERROR"
-    assert "ModuleNotFoundError: No module named 'petals'" in looked
-    assert "child ModuleNotFoundError: No module named 'kernelkit'" in looked
-
-
-def test_inputs_are_mounted_as_kaggle_does_and_can_be_walked(looked):
-    assert "/competitions/flowers/deep/train.csv']" in looked
-    assert "walked ['train.csv']" in looked
-
-
-def test_a_tpu_session_says_that_it_is_a_rehearsal(looked):
-    assert looked.startswith("rehearsal: this TPU session is eight CPU devices")
-    assert "rehearsal tpu --xla_force_host_platform_device_count=8" in looked
-
-
-def test_the_run_has_kaggles_surroundings_and_nothing_of_the_desks(looked):
-    assert "home []" in looked
-    assert "batch Batch working" in looked
-    assert "secrets []" in looked
+@pytest.mark.parametrize(
+    "words",
+    [
+        "ModuleNotFoundError: No module named 'petals'",  # though its install is editable
+        "child ModuleNotFoundError: No module named 'kernelkit'",
+        "/competitions/flowers/deep/train.csv']",
+        "walked ['train.csv']",
+        "rehearsal: this TPU session is eight CPU devices",
+        "rehearsal tpu --xla_force_host_platform_device_count=8",
+        "home []",
+        "batch Batch working",
+        "secrets []",
+    ],
+)
+def test_a_session_has_kaggles_surroundings_and_nothing_of_the_desks(looked, words):
+    assert words in looked
 
 
 def test_outputs_of_a_failed_run_are_kept(context, looked):
+    assert context.status("looks-around", 1) == "ERROR"
     files = context.output("looks-around")["files"]
     assert [file["fileName"] for file in files] == ["sub/out.txt"]
 

@@ -29,14 +29,6 @@ def test_a_session_is_told_what_it_rehearses(box, kind, marker, devices):
     assert environment["KAGGLE_KERNEL_RUN_TYPE"] == "Batch"
 
 
-def test_nothing_of_the_desk_gets_in(box, monkeypatch):
-    for name in ("KAGGLE_KEY", "PYTHONPATH", "HTTP_PROXY", "JUPYTER_CONFIG_DIR"):
-        monkeypatch.setenv(name, "from-the-desk")
-    environment = box.environment()
-    assert not [name for name, value in environment.items() if "from-the-desk" in value]
-    assert environment["KERNELKIT_INPUT_ROOT"] == box.inside("/kaggle/input")
-
-
 def test_home_and_temporary_files_are_gone_afterwards(box):
     assert (box.scratch / "home").is_dir()
     box.discard()

@@ -28,16 +28,11 @@ def folder(tmp_path):
         folder.mkdir(exist_ok=True)
         for name, text in files.items():
             (folder / f"{name}.txt").write_text(text)
-        model = {
-            "ownerSlug": "tester",
-            "slug": slug,
-            "title": title or slug,
-            "subtitle": "",
-            "isPrivate": private,
-            "description": "About it.",
-        }
+        owner = {"ownerSlug": "tester"}
+        about = {"title": title or slug, "subtitle": "", "description": "About it."}
+        model = {**owner, **about, "slug": slug, "isPrivate": private}
         variation = {
-            "ownerSlug": "tester",
+            **owner,
             "modelSlug": slug,
             "instanceSlug": "main",
             "framework": "jax",
