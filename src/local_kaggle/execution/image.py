@@ -15,7 +15,7 @@ import venv
 from pathlib import Path
 
 from local_kaggle.execution import kaggle_paths
-from local_kaggle.execution.walls import PACKAGES, SITE_FOLDERS
+from local_kaggle.execution.walls import PACKAGES, site_folders
 
 SERVES = "LOCAL_KAGGLE_SERVES"  # set where a notebook serves predictions
 # gRPC logs the traceback of an exception in `predict` to nobody; rehearsals show it.
@@ -40,10 +40,7 @@ def build_image(folder: Path) -> Path:
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
     site = folder / "lib" / version / "site-packages"
     hidden = _desk_names()
-    for source in (
-        folder.with_name(PACKAGES),
-        *(Path(p) for p in sys.path if Path(p).name in SITE_FOLDERS),
-    ):
+    for source in (folder.with_name(PACKAGES), *site_folders()):
         for entry in sorted(source.iterdir()) if source.is_dir() else []:
             link = site / entry.name
             if not (LEADS_ELSEWHERE.fullmatch(entry.name) or entry.name in hidden or link.exists()):

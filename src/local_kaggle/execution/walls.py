@@ -106,13 +106,18 @@ def _this_program(spec: Mapping[str, Any]) -> list[str]:
     return [str(Path(sys.executable).resolve()), "-I", __file__, json.dumps(spec)]
 
 
+def site_folders() -> list[Path]:
+    """Where this interpreter has its packages."""
+    return [path for path in map(Path, sys.path) if path.name in SITE_FOLDERS]
+
+
 def python_folders(image: Path) -> list[Path]:
     """The folders that the image's Python runs from, outside `SYSTEM`."""
     folders = [
         *(image, image.with_name(PACKAGES)),
         *(Path(sys.base_prefix), Path(sys.prefix, "share")),
         Path(sys.executable).resolve().parent.parent,
-        *(path for path in map(Path, sys.path) if path.name in SITE_FOLDERS),
+        *site_folders(),
     ]
     return [
         path

@@ -105,10 +105,10 @@ def delete(state: ServerState, request: Message) -> Json:
     """Delete a dataset, a model with all its variations, or a variation; with all versions."""
     with changing:
         name = own(state, name_of(request)).name
-        for row in state.store.rows("SELECT id, name FROM pages"):
-            if f"{row['name']}/".startswith(f"{name}/"):
-                state.store.change("DELETE FROM page_versions WHERE page = ?", row["id"])
-                state.store.change("DELETE FROM pages WHERE id = ?", row["id"])
+        pages = "FROM pages WHERE instr(name || '/', ?) = 1"
+        versions = f"FROM page_versions WHERE page IN (SELECT id {pages})"
+        for rows in (versions, pages):
+            state.store.change(f"DELETE {rows}", f"{name}/")
         shutil.rmtree(state.root / name, ignore_errors=True)
     return {}
 

@@ -23,7 +23,7 @@ from kernelkit.doctor.assumptions import (
 )
 from kernelkit.doctor.examination import examine
 from kernelkit.kaggle_api.client import Kaggle
-from local_kaggle import ServerLimits, server
+from local_kaggle import ServerLimits, state
 from local_kaggle.execution.sandbox import MountedSource
 
 
@@ -36,7 +36,7 @@ def doctor(repository, quick_sessions, timing, monkeypatch):
     monkeypatch.chdir(repository.root)
 
     def doctor(limits=None, **options):
-        monkeypatch.setattr(server, "ServerLimits", lambda: limits or ServerLimits())
+        monkeypatch.setattr(state, "ServerLimits", lambda: limits or ServerLimits())
         stream = io.StringIO()
         rows = examine(local=True, stream=stream, timing=timing, **options)
         doctor.told = stream.getvalue()

@@ -6,7 +6,7 @@ import pytest
 
 from kernelkit import errors
 from kernelkit.pushes.rerun import rerun
-from local_kaggle import ServerLimits, server
+from local_kaggle import ServerLimits, state
 
 PUBLIC, HIDDEN = range(20), range(100, 500)
 PREDICT = """\
@@ -44,7 +44,7 @@ def code_competition(repository, quick_sessions):
 def run_again(repository, code_competition, notebook_code, timing, monkeypatch):
     def run_again(code, limits=None, **options):
         limits = limits or ServerLimits(score_seconds=0)
-        monkeypatch.setattr(server, "ServerLimits", lambda: limits)
+        monkeypatch.setattr(state, "ServerLimits", lambda: limits)
         repository.cells(notebook_code(PREDICT), notebook_code(code), notebook_code(SUBMIT))
         stream = io.StringIO()
         try:
