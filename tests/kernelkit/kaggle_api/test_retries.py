@@ -58,19 +58,19 @@ def test_pauses_grow_to_a_limit_with_some_jitter():
         assert grown <= pause <= 1.25 * grown
 
 
-def test_it_comes_back_no_sooner_than_told():
-    clock = Waits()
-    throttle = Failure(FailureKind.THROTTLED, "GetKernel", "", retry_after=45.0)
-    Retries(clock=clock).call(failing(2, throttle))
-    assert len(clock.slept) == 2
-    assert min(clock.slept) >= 45
-
-
-def test_it_gives_up_after_its_attempts():
-    ask = failing(100, SERVER)
+@pytest.mark.parametrize(
+    ("failure", "calls"),
+    [
+        (SERVER, 5),
+        (Failure(FailureKind.CREDENTIALS, "GetKernel", "no"), 1),  # a lasting one
+        (Failure(FailureKind.THROTTLED, "GetKernel", "", 86400.0), 1),  # for longer than it waits
+    ],
+)
+def test_it_gives_up_after_its_attempts_or_at_once(failure, calls):
+    ask = failing(100, failure)
     with pytest.raises(Failure):
         Retries(attempts=5, clock=Waits()).call(ask)
-    assert len(ask.calls) == 5
+    assert len(ask.calls) == calls
 
 
 def test_it_begins_no_pause_that_ends_too_late():
@@ -80,27 +80,13 @@ def test_it_begins_no_pause_that_ends_too_late():
     assert 10 <= clock.time <= 35
 
 
-def test_it_does_not_wait_for_a_day_because_it_is_told_to():
-    clock = Waits()
-    with pytest.raises(Failure):
-        Retries(clock=clock).call(failing(100, Failure(FailureKind.THROTTLED, "Get", "", 86400.0)))
-    assert clock.slept == []
-
-
-def test_a_long_pause_is_told_of():
-    told = []
-    policy = Retries(clock=Waits(), tell=lambda failure, seconds: told.append(seconds))
+def test_it_comes_back_no_sooner_than_told_and_tells_of_a_long_pause():
+    told, clock = [], Waits()
+    policy = Retries(clock=clock, tell=lambda failure, seconds: told.append(seconds))
     policy.call(failing(1, SERVER))
     assert told == []
-    policy.call(failing(1, Failure(FailureKind.THROTTLED, "GetKernel", "", retry_after=45.0)))
-    assert told == [45.0]
-
-
-def test_a_lasting_failure_is_asked_once():
-    ask = failing(100, Failure(FailureKind.CREDENTIALS, "GetKernel", "no"))
-    with pytest.raises(Failure):
-        Retries(clock=Waits()).call(ask)
-    assert len(ask.calls) == 1
+    policy.call(failing(2, Failure(FailureKind.THROTTLED, "GetKernel", "", retry_after=45.0)))
+    assert told == clock.slept[1:] == [45.0, 45.0]
 
 
 def test_a_clock_can_run_faster_than_the_wall(monkeypatch):

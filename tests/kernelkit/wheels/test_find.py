@@ -11,14 +11,21 @@ from kernelkit import errors
 from kernelkit.wheels import pip
 from kernelkit.wheels.find import find_wheels, kaggles_python, this_python
 
+KAGGLES = kaggles_python((3, 12))
 HERE = f"cp{sys.version_info.major}{sys.version_info.minor}"
+
+
+@pytest.fixture
+def find(index, tmp_path):
+    """Finds wheels in the index, by default for Kaggle's older Python."""
+    return lambda *pins, target=KAGGLES: find_wheels(pins, target, tmp_path)
 
 
 def found(wheels):
     return {wheel.name: wheel.version for wheel in wheels.wheels}
 
 
-def test_what_is_required_comes_along_save_what_the_image_holds(index, tmp_path):
+def test_what_is_required_comes_along_save_what_the_image_holds(index, find):
     index.add(
         "bloom",
         requires=(
@@ -38,7 +45,7 @@ def test_what_is_required_comes_along_save_what_the_image_holds(index, tmp_path)
     for name in ("newer", "older", "water"):
         index.add(name)
 
-    wheels = find_wheels(["bloom==1.0"], kaggles_python((3, 12)), tmp_path)
+    wheels = find("bloom==1.0")
 
     assert found(wheels) == {
         "bloom": "1.0",
@@ -53,23 +60,23 @@ def test_what_is_required_comes_along_save_what_the_image_holds(index, tmp_path)
     )
 
 
-def test_each_target_gets_the_wheel_that_suits_it(index, tmp_path):
+def test_each_target_gets_the_wheel_that_suits_it(index, find):
     kaggles = index.add("bloom", tag="cp312-cp312-manylinux_2_28_x86_64")
     own = index.add("bloom", tag=f"{HERE}-none-any")
     index.add("bloom", "1.1", tag="cp312-cp312-win_amd64")
     suiting = {kaggles.name, own.name} if HERE == "cp312" else {kaggles.name}
     for target, names in (
-        (kaggles_python((3, 12)), suiting),
+        (KAGGLES, suiting),
         (this_python(), {own.name, kaggles.name}),
     ):
-        (wheel,) = find_wheels(["bloom==1.0"], target, tmp_path).wheels
+        (wheel,) = find("bloom==1.0", target=target).wheels
         assert wheel.path.name in names
-    (wheel,) = find_wheels(["bloom==1.0"], this_python(), tmp_path).wheels
+    (wheel,) = find("bloom==1.0", target=this_python()).wheels
     assert wheel.path.name == own.name or HERE == "cp312"
 
 
 @pytest.mark.long
-def test_a_version_that_turns_out_too_new_is_named_until_it_is_pinned(index, tmp_path):
+def test_a_version_that_turns_out_too_new_is_named_until_it_is_pinned(index, find):
     index.add("bloom", requires=["stem"])
     index.add("leaf", requires=["twig"])
     index.add("twig", requires=["stem<2"])
@@ -78,64 +85,64 @@ def test_a_version_that_turns_out_too_new_is_named_until_it_is_pinned(index, tmp
     index.add("thorns")
     pins = ["bloom==1.0", "leaf==1.0"]
     with pytest.raises(errors.PreflightError, match=r"stem<2 is required, too, but stem 2\.0"):
-        find_wheels(pins, kaggles_python((3, 12)), tmp_path)
-    wheels = find_wheels([*pins, "stem==1.5"], kaggles_python((3, 12)), tmp_path)
+        find(*pins)
+    wheels = find(*pins, "stem==1.5")
     assert found(wheels) == {"bloom": "1.0", "leaf": "1.0", "stem": "1.5", "twig": "1.0"}
 
 
-def test_requirements_that_contradict_each_other_are_named(index, tmp_path):
+def test_requirements_that_contradict_each_other_are_named(index, find):
     index.add("bloom", requires=["stem<2"])
     index.add("stem", "1.0")
     index.add("stem", "2.0")
     with pytest.raises(errors.PreflightError, match=r"stem<2 is required, too, but stem 2\.0"):
-        find_wheels(["bloom==1.0", "stem==2.0"], kaggles_python((3, 12)), tmp_path)
+        find("bloom==1.0", "stem==2.0")
 
 
-def test_what_was_found_is_kept_and_changes_with_the_pins(index, tmp_path):
+def test_what_was_found_is_kept_and_changes_with_the_pins(index, find):
     index.add("bloom")
     index.add("bloom", "2.0")
-    first = find_wheels(["bloom==1.0"], kaggles_python((3, 12)), tmp_path)
-    assert found(find_wheels(["bloom==2.0"], kaggles_python((3, 12)), tmp_path)) == {"bloom": "2.0"}
+    first = find("bloom==1.0")
+    assert found(find("bloom==2.0")) == {"bloom": "2.0"}
     index.clear()
-    again = find_wheels(["bloom==1.0"], kaggles_python((3, 12)), tmp_path)
+    again = find("bloom==1.0")
     assert (again.digest, found(again)) == (first.digest, {"bloom": "1.0"})
 
 
-def test_nothing_is_asked_for_what_this_python_holds_in_that_version(tmp_path, index):
+def test_nothing_is_asked_for_what_this_python_holds_in_that_version(find):
     pins = [f"pytest=={pytest.__version__}"]
-    assert find_wheels(pins, this_python(), tmp_path).wheels == ()
+    assert find(*pins, target=this_python()).wheels == ()
     with pytest.raises(errors.PreflightError, match=r"no wheel of pytest==0\.0\.1"):
-        find_wheels(["pytest==0.0.1"], this_python(), tmp_path)
+        find("pytest==0.0.1", target=this_python())
 
 
 @pytest.mark.parametrize("tag", ["", "cp312-cp312-win_amd64", "cp39-cp39-manylinux2014_x86_64"])
-def test_nothing_that_suits_is_said_in_a_line(index, tmp_path, tag):
+def test_nothing_that_suits_is_said_in_a_line(index, tmp_path, tag, find):
     if tag:
         index.add("bloom", tag=tag)
     with pytest.raises(errors.PreflightError) as caught:
-        find_wheels(["bloom==1.0"], kaggles_python((3, 12)), tmp_path)
+        find("bloom==1.0")
     message = "no wheel of bloom==1.0 for Kaggle's Python 3.12: correct wheels in [tool.kernelkit]"
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
     assert not [path for path in (tmp_path / ".wheels").iterdir() if path.is_dir()]
 
 
-def test_a_package_may_carry_others_with_their_metadata(index, tmp_path):
+def test_a_package_may_carry_others_with_their_metadata(index, find):
     with zipfile.ZipFile(index.add("bloom"), "a") as archive:
         archive.writestr("bloom/vendored/stem-9.dist-info/METADATA", "Name: stem\nVersion: 9\n")
-    wheels = find_wheels(["bloom==1.0"], kaggles_python((3, 12)), tmp_path)
+    wheels = find("bloom==1.0")
     assert found(wheels) == {"bloom": "1.0"}
 
 
-def test_a_file_that_is_no_wheel_is_named(index, tmp_path):
+def test_a_file_that_is_no_wheel_is_named(index, find):
     index.add("bloom")
-    (whole,) = find_wheels(["bloom==1.0"], kaggles_python((3, 12)), tmp_path).wheels
+    (whole,) = find("bloom==1.0").wheels
     whole.path.write_bytes(b"half a wheel")
     with pytest.raises(errors.DataError, match="is not a complete wheel: delete it"):
-        find_wheels(["bloom==1.0"], kaggles_python((3, 12)), tmp_path)
+        find("bloom==1.0")
     index.add("stem").write_bytes(b"not a wheel")
     with pytest.raises(errors.PreflightError, match=r"pip cannot download wheels: .*invalid"):
-        find_wheels(["stem==1.0"], kaggles_python((3, 12)), tmp_path)
+        find("stem==1.0")
 
 
 @pytest.fixture
@@ -175,17 +182,17 @@ def answering(index, monkeypatch):
         (401, errors.PreflightError, "refuses this machine's pip"),
     ],
 )
-def test_an_index_that_does_not_help(answering, tmp_path, monkeypatch, status, error, message):
+def test_an_index_that_does_not_help(answering, monkeypatch, status, error, message, find):
     place = answering(status) if status else "127.0.0.1:9"
     monkeypatch.setenv("PIP_INDEX_URL", f"http://gardener:s3kret-word@{place}/simple")
     with pytest.raises(error, match=message) as caught:
-        find_wheels(["bloom==1.0"], kaggles_python((3, 12)), tmp_path)
+        find("bloom==1.0")
     assert "s3kret" not in str(caught.value)
     assert "127.0.0.1" not in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
-def test_a_python_without_pip_is_told_how_to_get_it(index, tmp_path, monkeypatch):
+def test_a_python_without_pip_is_told_how_to_get_it(monkeypatch, find):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(errors.PreflightError, match="ensurepip"):
-        find_wheels(["bloom==1.0"], kaggles_python((3, 12)), tmp_path)
+        find("bloom==1.0")
