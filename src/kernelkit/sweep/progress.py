@@ -65,8 +65,7 @@ class SweepProgress:
             records.reason(record.error),
             f"({duration(remaining)} left)" if remaining else "",
         ]
-        line = safe_text.plain("  ".join(filter(None, parts)))
-        print(line, file=self.stream, flush=True)
+        click.echo(safe_text.plain("  ".join(filter(None, parts))), file=self.stream)
 
     def _page(self, live: dict[str, Any] | None = None) -> RunsPage:
         return results.gather(self.folder, self.specification, self.runs, live)
@@ -97,24 +96,25 @@ class SweepProgress:
         if remaining := sum(states[state] for state in records.UNFINISHED):
             counts += f", {remaining} left: the same command continues with them"
         lines = [counts]
+        measures = ", ".join(sorted({name for run in page.runs for name in run.metrics}))
         if best := results.best(page):
             setting, score = best
             lines.append(f"best {page.shown.score} {score:.4f}  {setting}".rstrip())
-        elif measures := sorted({name for run in page.runs for name in run.metrics}):
-            listed = ", ".join(measures)
-            lines.append(f"no run has the score {page.shown.score!r}; the measures are: {listed}")
+        elif measures:
+            lines.append(f"no run has the score {page.shown.score!r}; the measures are: {measures}")
         elif states[records.DONE]:
             lines.append("no run left a metrics.json in its folder: the parameter output names it")
         click.echo("\n".join([*lines, str(self.folder.path / "index.html")]), file=self.stream)
-        failed = [run for run in page.runs if run.state in records.ENDED_BADLY]
-        if failed:
-            lines = [
+        if failed := [run for run in page.runs if run.state in records.ENDED_BADLY]:
+            listed = "".join(
+                f"\n  {run.id} {run.state}  {run.name}\n    "
+                f"{records.reason(run.error) or 'without a message'}"
+                for run in failed[:LISTED]
+            )
+            raise RunFailedError(
                 f"{len(failed)} of {len(page.runs)} runs failed; --retry-failed runs them again:"
-            ]
-            for run in failed[:LISTED]:
-                reason = records.reason(run.error) or "without a message"
-                lines.append(f"  {run.id} {run.state}  {run.name}\n    {reason}")
-            raise RunFailedError("\n".join(lines))
+                + listed
+            )
 
     def preview(self) -> str:
         """What would run: the runs with their states, and the time expected for the rest."""

@@ -13,7 +13,7 @@ from typing import Any
 from kernelkit import files, project
 from kernelkit.reports import naming, trail
 from kernelkit.reports.many_runs import RunsPage, ShownRun
-from kernelkit.run_folders import active, history, run_folder
+from kernelkit.run_folders import active, history, kit_folder, run_folder
 from kernelkit.sweep import records
 from kernelkit.sweep.records import SweepFolder
 from kernelkit.sweep.specification import PlannedRun, Specification
@@ -25,25 +25,16 @@ def gather(
     runs: Sequence[PlannedRun],
     live: Mapping[str, Any] | None = None,
 ) -> RunsPage:
-    """The page of these runs in their current state; `live` as `RunsPage` takes it.
-
-    If no score is named, it is the first number in a `metrics.json`.
-    """
-    measured = [run_folder.metrics(folder.run_folder(run)) or {} for run in runs]
-    names = [name for values in measured for name in run_folder.numbers(values)]
-    score = sweep.score or next(iter(names), "")
-    rows = [
-        _shown_run(folder, sweep, run, values, score)
-        for run, values in zip(runs, measured, strict=True)
-    ]
+    """The page of these runs in their current state; `live` as `RunsPage` takes it."""
+    rows = [_shown_run(folder, sweep, run) for run in runs]
     first = runs[0] if runs else PlannedRun("", {}, {})
     shared = {name: v for name, v in first.values.items() if name not in sweep.varying}
     shown = project.shown(folder.path)
-    labels = shown.measures or {name: name for name in names}
+    labels = shown.measures or {name: name for row in rows for name in row.metrics}
     return RunsPage(
         sweep.name,
         rows,
-        replace(shown, score=score, measures=labels, minimize=sweep.minimize),
+        replace(shown, score=sweep.score, measures=labels, minimize=sweep.minimize),
         columns=sweep.varying,
         base={name: v for name, v in shared.items() if name in first.overrides},
         defaults={name: v for name, v in shared.items() if name not in first.overrides},
@@ -53,14 +44,9 @@ def gather(
     )
 
 
-def _shown_run(
-    folder: SweepFolder,
-    sweep: Specification,
-    run: PlannedRun,
-    metrics: Mapping[str, Any],
-    score: str,
-) -> ShownRun:
+def _shown_run(folder: SweepFolder, sweep: Specification, run: PlannedRun) -> ShownRun:
     record, place = folder.record(run), folder.run_folder(run)
+    metrics = run_folder.metrics(place) or {}
     parameters = {name: run.values.get(name) for name in sweep.varying}
     name, setting = naming.texts(parameters, run.id)
     counts = record.state in (records.DONE, records.STOPPED)
@@ -74,8 +60,8 @@ def _shown_run(
         seconds=record.seconds,
         when=run_folder.ended(metrics, 0.0),
         error=record.error,
-        report=f"{run.id}/report.html" if (place / "report.html").is_file() else "",
-        curve=history.curve(place, score)[1],
+        report=trail.link(place / kit_folder.REPORT, folder.path),
+        curve=history.curve(place, sweep.score)[1],
         log=active.activity(place)[1] if record.state == records.RUNNING else "",
     )
 
