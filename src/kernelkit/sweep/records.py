@@ -14,7 +14,7 @@ import contextlib
 import json
 import re
 import shutil
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -98,17 +98,28 @@ class SweepFolder:
             if path.name not in keep:
                 shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
 
-    def take_over(self, other: SweepFolder, ids: Container[str] | None) -> list[str]:
-        """Copy the runs with results from another folder, or those of these `ids`; returns the ids
-        of the copies."""
+    def take_over(
+        self,
+        other: SweepFolder,
+        ids: Container[str] | None,
+        copy: Callable[[str, str], object] = shutil.copy2,
+    ) -> list[str]:
+        """Copy the runs with results from another folder, or those of these `ids`.
+
+        `copy` copies or moves a file. Returns the ids of the copies.
+        """
         copied = []
         for run, record in other.recorded():
             named = ids is None or run.id in ids
             if named and record.state in WITH_RESULTS and self.record(run) != record:
                 self.clear(run)
-                without = shutil.ignore_patterns(STATE)  # without it, the run counts as not done
-                place = self.run_folder(run)
-                shutil.copytree(other.run_folder(run), place, ignore=without, dirs_exist_ok=True)
+                shutil.copytree(
+                    other.run_folder(run),
+                    self.run_folder(run),
+                    ignore=shutil.ignore_patterns(STATE),  # without it, the run counts as not done
+                    copy_function=copy,
+                    dirs_exist_ok=True,
+                )
                 self.write(run, record)
                 copied.append(run.id)
         return copied

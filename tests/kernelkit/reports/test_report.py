@@ -41,10 +41,14 @@ def test_a_notebook_has_its_page_beside_it(tmp_path):
     assert sorted(p.name for p in tmp_path.iterdir()) == ["look.html", "look.ipynb"]
 
 
-def test_run_folders_have_theirs_inside(run):
+@pytest.mark.parametrize("executed", [True, False])
+def test_run_folders_have_theirs_inside(run, executed):
     folders = [run("a"), run("b")]
+    if not executed:  # as after a push
+        for folder in folders:
+            (folder / "run.ipynb").unlink()
     assert report(folders) == [folder / "report.html" for folder in folders]
-    assert "0.9" in (folders[0] / "report.html").read_text()
+    assert "<b>0.9000</b><span>macro F1</span>" in (folders[0] / "report.html").read_text()
 
 
 def test_the_machine_is_drawn_over_time_if_the_run_recorded_it(run):
@@ -70,25 +74,20 @@ def test_a_report_that_the_run_left_is_not_written_over(run):
     assert "0.9" in aside.read_text()
 
 
-def test_a_run_without_its_notebook_is_told_from_what_it_left(run):
-    folder = run("from-kaggle")
-    (folder / "run.ipynb").unlink()
-    assert report([folder]) == [folder / "report.html"]
-    assert "macro F1" in (folder / "report.html").read_text()
-
-
-def test_a_path_that_is_no_run_is_an_error(tmp_path, run):
-    with pytest.raises(ParameterError, match="no run at"):
-        report([tmp_path / "nowhere"])
-    run("a")
-    with pytest.raises(ParameterError, match="--index"):
-        report([tmp_path / "runs"])
+@pytest.mark.parametrize(
+    ("name", "index", "error", "message"),
+    [
+        ("nowhere", False, ParameterError, "no run at"),
+        ("runs", False, ParameterError, "--index"),
+        ("broken.ipynb", False, NotebookError, r"broken\.ipynb"),
+        ("runs/empty", True, ParameterError, "no run folder"),
+    ],
+)
+def test_a_path_that_is_no_run_is_an_error(run, tmp_path, name, index, error, message):
+    (run("a").parent / "empty").mkdir()
     (tmp_path / "broken.ipynb").write_text("{")
-    with pytest.raises(NotebookError, match=r"broken\.ipynb"):
-        report([tmp_path / "broken.ipynb"])
-    (tmp_path / "empty").mkdir()
-    with pytest.raises(ParameterError, match="no run folder"):
-        report([tmp_path / "empty"], index=True)
+    with pytest.raises(error, match=message):
+        report([tmp_path / name], index)
 
 
 def test_a_folder_without_a_run_costs_the_others_nothing(run, tmp_path):
@@ -148,28 +147,32 @@ def test_a_damaged_run_does_not_cost_the_page(run, tmp_path):
     assert not (bad / "report.html").exists()
 
 
-def test_long_outputs_are_shown_from_both_ends(tmp_path):
-    notebook = nbformat.v4.new_notebook()
+@pytest.fixture
+def outputs(tmp_path):
+    """Write the report of a notebook whose cell has these outputs; returns its text."""
+
+    def outputs(*outputs):
+        cell = nbformat.v4.new_code_cell("1", outputs=list(outputs))
+        nbformat.write(nbformat.v4.new_notebook(cells=[cell]), tmp_path / "run.ipynb")
+        return report([tmp_path / "run.ipynb"])[0].read_text()
+
+    return outputs
+
+
+def test_long_outputs_are_shown_from_both_ends(outputs):
     long = "a" * 3_000_000 + "b"
-    outputs = [
+    text = outputs(
         nbformat.v4.new_output("stream", text=long),
         nbformat.v4.new_output("display_data", data={"text/plain": long}),
         nbformat.v4.new_output("error", ename="E", evalue=long, traceback=[long]),
         nbformat.v4.new_output("stream", text="\x1b[31mx\x1b[0m" * 50_000),
-    ]
-    notebook.cells = [nbformat.v4.new_code_cell("1", outputs=outputs)]
-    nbformat.write(notebook, tmp_path / "run.ipynb")
-    (page,) = report([tmp_path / "run.ipynb"])
-    text = page.read_text()
+    )
     assert len(text) < 3_000_000
     assert text.count("characters omitted: the executed notebook has all of it") == 3
 
 
-def test_colours_stay_and_other_sequences_go(tmp_path):
-    notebook = nbformat.v4.new_notebook()
-    output = nbformat.v4.new_output("stream", text="\x1b[31mred\x1b[0m\x1b]0;title\x07\x9b5n\r")
-    notebook.cells = [nbformat.v4.new_code_cell("1", outputs=[output])]
-    nbformat.write(notebook, tmp_path / "run.ipynb")
-    text = report([tmp_path / "run.ipynb"])[0].read_text()
+def test_colours_stay_and_other_sequences_go(outputs):
+    coloured = "\x1b[31mred\x1b[0m\x1b]0;title\x07\x9b5n\r"
+    text = outputs(nbformat.v4.new_output("stream", text=coloured))
     assert 'class="ansi-red-fg">red' in text
     assert not [c for c in text if (c < " " and c != "\n" and c != "\t") or "\x7f" <= c <= "\x9f"]

@@ -45,13 +45,12 @@ rows = [f"{n},{value}" for n, value in enumerate(curve)]
 score = a / 100 + (kind == "y") * 0.05 + seed / 1000
 facts = {"macro_f1": score, "accuracy": score, "seconds": 1.0 + a, "device": {"kind": "cpu"}}
 minutes = float(os.environ.get("KERNELKIT_SESSION_MINUTES", 0))
-facts["began"] = float(os.environ.get("KERNELKIT_SESSION_BEGAN", 0))
-facts["minutes"] = minutes
+began = float(os.environ.get("KERNELKIT_SESSION_BEGAN", 0))
 if kept := os.environ.get("KERNELKIT_KEPT"):
     facts["kept"] = len(os.listdir(kept)) if os.path.isdir(kept) else 0
     os.makedirs(kept, exist_ok=True)
     pathlib.Path(kept, f"feature-{a}").write_text(kind)
-if does == "late" and minutes and time.monotonic() > facts["began"] + 60 * minutes * 0.5:
+if does == "late" and minutes and time.monotonic() > began + 60 * minutes * 0.5:
     facts["stopped"] = "time limit"
 text = json.dumps(facts)
 (folder / "metrics.json").write_text(text if does != "garble" else text[:20])

@@ -1,5 +1,6 @@
 """A sweep's folder: what it refuses, and what it survives."""
 
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -31,6 +32,20 @@ def test_a_sweep_needs_a_place_where_a_folder_can_be():
     folder = SweepFolder(Path("/proc/nothing/sweep"))
     with pytest.raises(StorageError, match="cannot make the folder"), folder.locked():
         pass
+
+
+@pytest.mark.parametrize("copy", [shutil.copy2, shutil.move])
+def test_runs_with_results_are_copied_or_moved(sweeps, run, copy):
+    session, folder = SweepFolder(sweeps.folder / "session"), SweepFolder(sweeps.runs)
+    session.write(run, Record(records.DONE, {"a": 1}, 3.5))
+    model = files.write_text(session.run_folder(run) / "deep" / "model.h5", "weights")
+
+    assert folder.take_over(session, ["another"], copy) == []
+    assert folder.take_over(session, None, copy) == [run.id]
+    assert folder.record(run) == Record(records.DONE, {"a": 1}, 3.5)
+    assert (folder.run_folder(run) / "deep" / "model.h5").read_text() == "weights"
+    assert model.is_file() == (copy is shutil.copy2)
+    assert folder.take_over(session, None, copy) == []
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"version": 1}', '{"state":"odd"}'])

@@ -123,7 +123,7 @@ def _bring_home(progress: SweepProgress, runs: Sequence[PlannedRun], output: Pat
     """
     sweep, folder = progress.specification, progress.folder
     ids = None if sweep.search else [run.id for run in runs]
-    moved = folder.take_over(SweepFolder(output), ids)
+    moved = folder.take_over(SweepFolder(output), ids, shutil.move)
     if sweep.search:
         progress.runs[:] = search.points(folder, sweep)
         if (trials := output / STORAGE).is_file():

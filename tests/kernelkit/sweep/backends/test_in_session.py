@@ -61,16 +61,6 @@ def sessions(sweeps, monkeypatch):
 
 
 @pytest.mark.long
-def test_every_run_knows_when_the_session_began(sessions):
-    began = time.monotonic() - 100
-
-    sessions.run("grid: {a: [1, 2, 3]}", began=began)
-
-    assert [run["began"] for run in sessions.metrics()] == [began] * 3
-    assert [run["minutes"] for run in sessions.metrics()] == [60.0] * 3
-
-
-@pytest.mark.long
 def test_a_run_that_the_clock_stops_keeps_its_scores_and_is_gone_on_with(sessions, capsys):
     text = "base: {does: late}\ngrid: {a: [1, 2]}"
     sessions.run(text, began=time.monotonic() - 3000)
