@@ -26,7 +26,7 @@ def report(
     A path is an executed notebook, a run folder, the folder of a sweep, which stands for those of
     its runs that left something, or (with `index`) a folder of run folders. A page is `report.html`
     in the run folder, `NAME.html` beside a notebook, and `index.html` in the first path. With
-    `index` a run that has a report newer than itself keeps it.
+    `index` a run that has a report newer than itself, with links to the pages above, keeps it.
 
     A folder without a run does not stop the others: `left_out` is called with a line about it, so
     that a glob over all folders works. Raises `ParameterError` for a path that does not exist and
@@ -74,15 +74,22 @@ def _index(paths: Sequence[Path]) -> Path:
     folders = index_page.runs_under(paths)
     if not folders:
         raise ParameterError(f"no run folder in {', '.join(map(str, paths))}")
+    page = paths[0] / trail.INDEX
+    if not page.is_file():
+        index_page.write(folders, page)  # so that the reports link to it
     for folder in folders:
         # A damaged run is listed without a report.
         damaged = run_folder.executed(folder) is None and run_folder.metrics(folder) is None
         if not damaged and not _up_to_date(folder):
             with contextlib.suppress(NotebookError):
                 _one(folder)
-    return index_page.write(folders, paths[0] / trail.INDEX)
+    return index_page.write(folders, page)
 
 
 def _up_to_date(folder: Path) -> bool:
+    """Whether a run has a report that is newer than the run, and links to the pages above it."""
     page = run_folder.report_place(folder)
-    return page.is_file() and page.stat().st_mtime >= run_folder.written(folder)
+    if not page.is_file() or page.stat().st_mtime < run_folder.written(folder):
+        return False
+    text = page.read_text(encoding="utf-8", errors="replace")
+    return all(f'href="{address}"' in text for address in trail.way_back(page.parent).values())

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 
 import nbformat
 import pytest
@@ -120,18 +121,26 @@ def test_a_broken_notebook_costs_no_other_report(run):
     assert (good / "report.html").is_file()
 
 
-def test_an_index_makes_the_reports_that_are_missing_or_old(run, tmp_path):
-    first, second = run("a"), run("sweep/b")
-    report([second])
-    kept = (second / "report.html").stat().st_mtime_ns
-    page = tmp_path / "runs" / "index.html"
-    assert report([tmp_path / "runs"], index=True) == [page]
-    assert (first / "report.html").is_file()
-    assert (second / "report.html").stat().st_mtime_ns == kept
-    later = (second / "report.html").stat().st_mtime + 60
-    os.utime(second / "metrics.json", (later, later))
-    report([tmp_path / "runs"], index=True)
-    assert (second / "report.html").stat().st_mtime_ns != kept
+def test_an_index_makes_the_reports_that_are_missing_old_or_without_a_link_to_it(run, tmp_path):
+    folders = [run("a"), run("sweep/b")]
+    (folders[1].parent / "sweep.json").write_text("{}")
+    pages = [folder / "report.html" for folder in folders]
+    report(folders[1:])
+
+    def written():
+        assert report([tmp_path / "runs"], index=True) == [tmp_path / "runs" / "index.html"]
+        return [page.stat().st_mtime_ns for page in pages]
+
+    first = written()
+    assert [re.findall('<a href="([^"]*)">←', page.read_text()) for page in pages] == [
+        ["../index.html"],
+        ["../../index.html", "../index.html"],
+    ]
+    assert written() == first
+    later = pages[1].stat().st_mtime + 60
+    os.utime(folders[1] / "metrics.json", (later, later))
+    again = written()
+    assert (again[0] == first[0], again[1] == first[1]) == (True, False)
 
 
 def test_a_damaged_run_does_not_cost_the_page(run, tmp_path):
