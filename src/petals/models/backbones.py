@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import h5py
 from tensorflow import keras
 
 from petals.errors import WeightsError
@@ -253,16 +252,11 @@ def load_file(network: keras.Model, path: Path, name: str) -> None:
     Raises `WeightsError` unless the file has this network's weights. After an error the network
     must not be used: some of its weights may be replaced.
     """
-    if saved.holds(path):
-        saved.load_backbone(network, path, name)
-        return
-    try:
-        with h5py.File(path) as file:
-            legacy = "layer_names" in file.attrs or "model_weights" in file
-    except FileNotFoundError:
-        raise WeightsError(f"no weights file at {path}") from None
-    except OSError:
-        raise WeightsError(f"{path} is not a Keras weights file (HDF5)") from None
+    with saved.opened(path) as file:
+        if file.attrs.get("format") == saved.FORMAT:
+            saved.fill(file, name, network)
+            return
+        legacy = "layer_names" in file.attrs or "model_weights" in file
     try:
         # Keras chooses its reader by the extension, but files in the old format have either one.
         with tempfile.TemporaryDirectory() as folder:

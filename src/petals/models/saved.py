@@ -53,8 +53,8 @@ def load(classifier: Classifier, path: str | Path) -> None:
     Raises `WeightsError` for a file of another model or number of classes, a damaged one, or
     one of another version.
     """
-    with _opened(Path(path)) as file:
-        _fill(file, path, classifier.name, _variables(classifier.backbone, classifier.head))
+    with opened(path) as file:
+        fill(file, classifier.name, classifier.backbone, classifier.head)
 
 
 def read_card(path: str | Path) -> ModelCard:
@@ -62,7 +62,8 @@ def read_card(path: str | Path) -> ModelCard:
 
     Raises `WeightsError` as `load` does, and for a file without a card.
     """
-    with _opened(Path(path)) as file:
+    with opened(path) as file:
+        _check(file)
         if CARD not in file:
             raise WeightsError(
                 f"{path} has no card, which says what its classes are: make the model again with "
@@ -75,55 +76,49 @@ def read_card(path: str | Path) -> ModelCard:
         return parse(text, path)
 
 
-def load_backbone(network: keras.Model, path: str | Path, name: str) -> None:
-    """Load a file of `save` into a backbone, whatever classes it was trained for.
-
-    Raises `WeightsError` as `load` does.
-    """
-    with _opened(Path(path)) as file:
-        _fill(file, path, name, _variables(network))
-
-
-def holds(path: str | Path) -> bool:
-    """Whether this file was written by `save`."""
+def opened(path: str | Path) -> h5py.File:
+    """An HDF5 file, of this kit or not; raises `WeightsError`."""
     try:
-        with h5py.File(path) as file:
-            return file.attrs.get("format") == FORMAT
-    except OSError:
-        return False
-
-
-def _opened(path: Path) -> h5py.File:
-    try:
-        file = h5py.File(path)
+        return h5py.File(path)
     except FileNotFoundError:
         raise WeightsError(f"no weights file at {path}") from None
     except OSError:
-        raise WeightsError(f"{path} is damaged, or not an HDF5 file") from None
-    if (file.attrs.get("format"), file.attrs.get("version")) != (FORMAT, VERSION):
-        file.close()
-        raise WeightsError(f"{path} is no model of this version of petals: make the model again")
-    return file
+        raise WeightsError(f"{path} is damaged, or not a weights file (HDF5)") from None
 
 
-def _fill(
-    file: h5py.File, path: str | Path, name: str, variables: Iterator[tuple[str, Any]]
+def fill(
+    file: h5py.File, name: str, network: keras.Model, head: keras.layers.Layer | None = None
 ) -> None:
-    model = file.attrs["model"]
-    if model != name:
-        raise WeightsError(f"{path} is a trained {model}, not {name}")
+    """Load the weights of a file of `save` into the backbone `name`, and into its head.
+
+    Raises `WeightsError` as `load` does; without `head`, for no number of classes.
+    """
+    _check(file)
+    if file.attrs["model"] != name:
+        raise WeightsError(f"{file.filename} is a trained {file.attrs['model']}, not {name}")
     values = []
-    for key, variable in variables:
+    for key, variable in _variables(network, head):
         shape = tuple(variable.shape)
         try:
-            held = file[key][()]
+            stored = file[key][()]
         except (KeyError, OSError):
-            raise WeightsError(f"{path} does not hold {key}: make the model again") from None
-        if held.shape != shape:
-            raise WeightsError(f"{path}: {key} has the shape {held.shape}, and {shape} in {name}")
-        values.append((variable, held))
-    for variable, held in values:
-        variable.assign(held)
+            raise WeightsError(
+                f"{file.filename} does not hold {key}: make the model again"
+            ) from None
+        if stored.shape != shape:
+            raise WeightsError(
+                f"{file.filename}: {key} has the shape {stored.shape}, and {shape} in {name}"
+            )
+        values.append((variable, stored))
+    for variable, stored in values:
+        variable.assign(stored)
+
+
+def _check(file: h5py.File) -> None:
+    if (file.attrs.get("format"), file.attrs.get("version")) != (FORMAT, VERSION):
+        raise WeightsError(
+            f"{file.filename} is no model of this version of petals: make the model again"
+        )
 
 
 def _variables(
