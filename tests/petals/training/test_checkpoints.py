@@ -81,9 +81,20 @@ def assert_same(one, other):
     assert all((a == b).all() for a, b in zip(one[1], other[1], strict=True))
 
 
+@pytest.fixture
+def policy():
+    yield keras.mixed_precision.set_global_policy
+    keras.mixed_precision.set_global_policy("float32")
+
+
 @pytest.mark.long
-@pytest.mark.parametrize("cache", [True, False])
-def test_cut_off_twice_it_ends_as_one_left_alone(splits, tmp_path, cut_at, capsys, cache):
+@pytest.mark.parametrize(
+    ("dtype", "cache"), [("float32", True), ("float32", False), ("mixed_float16", True)]
+)
+def test_cut_off_twice_it_ends_as_one_left_alone(
+    splits, tmp_path, cut_at, capsys, policy, dtype, cache
+):
+    policy(dtype)
     cut_at(None)
     alone = tune(splits, tmp_path / "alone", cache=cache)
     for step in (3, 10):  # within an epoch, and after the last step of one
@@ -95,21 +106,6 @@ def test_cut_off_twice_it_ends_as_one_left_alone(splits, tmp_path, cut_at, capsy
     assert_same(tune(splits, tmp_path / "cut", cache=cache), alone)
     # The tenth was being saved with its epoch's scores.
     assert "fine-tune, step 9" in capsys.readouterr().out
-
-
-@pytest.mark.long
-def test_it_goes_on_in_float16_as_on_a_gpu(splits, tmp_path, cut_at):
-    keras.mixed_precision.set_global_policy("mixed_float16")
-    try:
-        cut_at(None)
-        alone = tune(splits, tmp_path / "alone")
-        cut_at(7)
-        with pytest.raises(CutOff):
-            tune(splits, tmp_path / "cut")
-        cut_at(None)
-        assert_same(tune(splits, tmp_path / "cut"), alone)
-    finally:
-        keras.mixed_precision.set_global_policy("float32")
 
 
 @pytest.mark.long

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from petals.errors import DataError
 from petals.training import head
 from petals.training.callbacks import Training
 from petals.training.checkpoints import Checkpoint
@@ -125,8 +126,23 @@ def test_nothing_is_trained_where_the_head_is_past_or_not_asked_for(run, kept, c
     assert history == extract.calls == []
 
 
-@pytest.mark.parametrize(("fine_tune", "rate"), [("none", 0.2), ("all", 0.01)])
-def test_before_fine_tuning_the_head_has_a_schedule_of_its_own(run, fine_tune, rate):
-    _, history, _ = run(Kept(), head="gradient", fine_tune=fine_tune)
+@pytest.mark.parametrize(
+    ("changed", "rate"),
+    [
+        ({}, 0.2),
+        ({"fine_tune": "all"}, 0.01),  # schedule and rate are those of fine-tuning
+        ({"learning_rate": 0.0}, 0.01),
+        ({"learning_rate": 0.0, "schedule": "exponential"}, 0.005 * 0.01 ** (3 / 20)),
+    ],
+)
+def test_the_heads_rate_is_its_own_or_its_schedules(run, changed, rate):
+    _, history, _ = run(Kept(), head="gradient", **changed)
 
     assert max(row["learning_rate"] for row in history) == pytest.approx(rate, rel=0.05)
+
+
+def test_labels_that_the_head_does_not_know(run, monkeypatch):
+    monkeypatch.setattr(Head, "units", 2)
+    for kind in ("gradient", "logistic"):
+        with pytest.raises(DataError, match="labels from 0 to 2, but there are 2 classes"):
+            run(Kept(), head=kind)
