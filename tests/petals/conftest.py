@@ -13,13 +13,18 @@ SIZE = 32
 COLOURS = {"blue": (40, 60, 220), "red": (220, 50, 40), "yellow": (230, 210, 40)}
 
 
-def jpeg(colour: tuple[int, int, int], seed: int, size: int = SIZE) -> bytes:
+def picture(colour: tuple[int, int, int], seed: int, size: int = SIZE) -> bytes:
     """A noisy picture of one colour: a class that a network can learn in a few steps."""
     rng = np.random.default_rng(seed)
     pixels = np.array(colour) + rng.integers(-60, 60, (size, size, 3))
     buffer = io.BytesIO()
     Image.fromarray(pixels.clip(0, 255).astype(np.uint8)).save(buffer, "JPEG", quality=90)
     return buffer.getvalue()
+
+
+@pytest.fixture
+def jpeg():
+    return picture
 
 
 @pytest.fixture(autouse=True)
@@ -36,7 +41,7 @@ def photos(tmp_path) -> Path:
         (tmp_path / "photos" / name).mkdir(parents=True)
         for i in range(20):
             path = tmp_path / "photos" / name / f"{i:02}.jpg"
-            path.write_bytes(jpeg(colour, 100 * number + i, 48))
+            path.write_bytes(picture(colour, 100 * number + i, 48))
     return tmp_path / "photos"
 
 
@@ -53,7 +58,7 @@ def dataset(tmp_path_factory) -> Path:
             examples = []
             for _ in range(count):
                 label = seed % 3
-                image = jpeg(list(COLOURS.values())[label], seed)
+                image = picture(list(COLOURS.values())[label], seed)
                 known = label if split != "test" else shards.UNLABELLED
                 examples.append(shards.Example(image, f"{seed:09x}", known))
                 seed += 1
@@ -77,48 +82,33 @@ def write_run(tmp_path):
     from petals import storage
 
     rng = np.random.default_rng(0)
-    own = np.arange(60) % 3
 
-    def write(name: str, skill: float = 0.8, seed: int = 0, **changes) -> Path:
+    def write(
+        name: str,
+        skill: float = 0.8,
+        *,
+        labels=(0, 1, 2) * 20,
+        ids=tuple(f"{i:09x}" for i in range(60)),
+        test_ids=tuple(f"t{i}" for i in range(9)),
+        trainable_params=300_000,
+        device=None,
+        **parameters,
+    ) -> Path:
         folder = tmp_path / "runs" / name
-        labels = np.asarray(changes.pop("labels", own))
-        ids = changes.pop("ids", [f"{i:09x}" for i in range(len(labels))])
-        test_ids = changes.pop("test_ids", [f"t{i}" for i in range(9)])
-        device = {"kind": "cpu", "name": "a CPU", "replicas": 1, "dtype": "float32"}
-        device |= changes.pop("device", {})
-        data = {"source": "folder nowhere", "image_size": 32, "val": len(labels)}
+        defaults = {"data": "nowhere", "validation": "val", "backbone": "SmallNet", "seed": 0}
         metrics = {
-            "macro_f1": skill,
-            "accuracy": skill,
             "seconds": 10.0,
             "first_epoch_seconds": 4.0,
             "later_epoch_seconds": 2.0,
             "images_per_second": 25.0,
             "total_params": 5_000_000,
-            "trainable_params": changes.pop("trainable_params", 300_000),
-            "device": device,
-            "data": data,
-            "parameters": {
-                "data": "nowhere",
-                "validation": "val",
-                "image_size": 32,
-                "backbone": "SmallNet",
-                "weights": "none",
-                "fine_tune": "all",
-                "augment": "none",
-                "mix": "none",
-                "views": 1,
-                "dropout": 0.2,
-                "label_smoothing": 0.0,
-                "weight_decay": 0.0,
-                "schedule": "cosine",
-                "learning_rate": 0.0,
-                "epochs": 2,
-                "seed": seed,
-                **changes,
-            },
+            "trainable_params": trainable_params,
+            "device": {"name": "a CPU", "replicas": 1} | (device or {}),
+            "data": {"image_size": 32},
+            "parameters": defaults | parameters,
         }
         storage.write_json(folder / "metrics.json", metrics)
+        labels = np.asarray(labels)
         right = rng.random(len(labels)) < skill
         message = np.where(right, labels, (labels + 1) % 3)
         probabilities = (np.eye(3)[message] + 0.2 * rng.random((len(labels), 3))).astype(np.float32)

@@ -2,14 +2,12 @@
 
 import base64
 import csv
-import io
 import json
 from pathlib import Path
 
 import nbformat
 import numpy as np
 import pytest
-from PIL import Image
 
 from kernelkit.errors import ParameterError
 from kernelkit.running.run_notebook import run_notebook
@@ -25,28 +23,29 @@ pytestmark = [
 ]
 
 
-def jpeg(colour, seed):
-    pixels = np.array(colour) + np.random.default_rng(seed).integers(-60, 60, (32, 32, 3))
-    buffer = io.BytesIO()
-    Image.fromarray(pixels.clip(0, 255).astype(np.uint8)).save(buffer, "JPEG", quality=90)
-    return buffer.getvalue()
-
-
 def execute(name, tmp_path, report=False, **given):
     return run_notebook(
         NOTEBOOKS / f"{name}.ipynb", given, output=tmp_path / "out", report=report, quiet=True
     )
 
 
-def printed(folder):
+def train(dataset, tmp_path, report=False, **given):
+    small = {"data": str(dataset), "image_size": 32, "backbone": "SmallNet", "weights": "none"}
+    return execute("02_train", tmp_path, report, **(small | given))
+
+
+def outputs_of(folder):
     notebook = nbformat.read(folder / "run.ipynb", as_version=4)
-    outputs = [o for cell in notebook.cells for o in cell.get("outputs", [])]
+    return [output for cell in notebook.cells for output in cell.get("outputs", [])]
+
+
+def printed(folder):
+    outputs = outputs_of(folder)
     return "".join(o.get("text", "") for o in outputs if o.output_type == "stream")
 
 
 def pictures(folder):
-    notebook = nbformat.read(folder / "run.ipynb", as_version=4)
-    outputs = [o for cell in notebook.cells for o in cell.get("outputs", [])]
+    outputs = outputs_of(folder)
     return sum("<figcaption>" in o.get("data", {}).get("text/html", "") for o in outputs)
 
 
@@ -59,22 +58,11 @@ def lost_figures(run):
     return [name.stem for name, there in inside.items() if not there]
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("fine_tune", ["none", "all"])
 def test_every_figure_of_a_training_is_in_its_report(dataset, tmp_path, fine_tune):
     tuning = {"fine_tune": "all", "epochs": 1, "batch_size": 8} if fine_tune == "all" else {}
     given = tuning or {"learning_rate": 1e-6}  # which learns too little to be right throughout
-    run = execute(
-        "02_train",
-        tmp_path,
-        report=True,
-        data=str(dataset),
-        image_size=32,
-        backbone="SmallNet",
-        weights="none",
-        head="gradient",
-        **given,
-    )
+    run = train(dataset, tmp_path, report=True, head="gradient", **given)
     assert lost_figures(run) == []
     names = {"gallery", "classes", "curves", "class_scores", "confusion", "predictions"}
     names |= {"reliability", "head_schedule"}
@@ -90,18 +78,9 @@ def test_every_figure_of_a_training_is_in_its_report(dataset, tmp_path, fine_tun
     assert [row["class 1"] for row in rows] == colours[kept["probabilities"].argmax(1)].tolist()
 
 
-@pytest.mark.long
 def test_layers_that_are_not_there_are_refused_before_the_head_is_trained(dataset, tmp_path):
     with pytest.raises(ParameterError, match="no layer's name begins with 'petal'"):
-        execute(
-            "02_train",
-            tmp_path,
-            data=str(dataset),
-            image_size=32,
-            backbone="SmallNet",
-            weights="none",
-            fine_tune="block:petal",
-        )
+        train(dataset, tmp_path, fine_tune="block:petal")
     assert not (tmp_path / "out" / "history.csv").exists()
 
 
@@ -187,7 +166,7 @@ def test_compare_names_runs_on_other_photos_and_leaves_them_out(write_run, tmp_p
     assert "b: validated on 60 other photos" in printed(run.folder)
 
 
-def test_folds_with_more_data_are_compared_and_submitted_as_one(dataset, splits, tmp_path):
+def test_folds_with_more_data_are_compared_and_submitted_as_one(dataset, tmp_path, jpeg):
     more, (test,) = tmp_path / "more", shards.shard_paths(dataset, 32, "test")
     leaked = [shards.Example(e.image, f"x{e.id}", 0) for e in shards.read_shard(test)][:2]
     new = [shards.Example(jpeg((220, 50, 40), 900 + n), f"new{n}", 1) for n in range(8)]
@@ -223,16 +202,7 @@ def test_folds_with_more_data_are_compared_and_submitted_as_one(dataset, splits,
 
 
 def test_a_last_run_trains_on_everything_and_claims_no_score(dataset, tmp_path):
-    run = execute(
-        "02_train",
-        tmp_path,
-        data=str(dataset),
-        image_size=32,
-        backbone="SmallNet",
-        weights="none",
-        head="gradient",
-        validation="none",
-    )
+    run = train(dataset, tmp_path, head="gradient", validation="none")
     metrics = json.loads((run.folder / "metrics.json").read_text())
     assert metrics["data"]["train"] == 71
     assert metrics["macro_f1"] is None

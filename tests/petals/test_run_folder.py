@@ -15,41 +15,29 @@ from petals.models.restore import find_model, restore
 from petals.plots import run as plots
 from petals.run_folder import RunFolder
 
+SCORES = dict.fromkeys(("loss", "val_loss", "val_accuracy", "val_macro_f1", "accuracy"), 0.5)
 HISTORY = [
-    {
-        "phase": phase,
-        "epoch": epoch,
-        "loss": 0.5,
-        "accuracy": 0.9,
-        "val_loss": 0.6,
-        "val_accuracy": 0.8,
-        "val_macro_f1": 0.8,
-        "learning_rate": 0.1,
-        "seconds": seconds,
-        "images_per_second": 100.0,
-    }
-    for phase, epoch, seconds in (
-        ("head", 1, 9.0),
-        ("fine-tune", 1, 5.0),
-        ("fine-tune", 2, 3.0),
-        ("fine-tune", 3, 2.0),
-    )
+    {"phase": phase, "epoch": 1, "learning_rate": 0.1, "images_per_second": 100.0, "seconds": s}
+    | SCORES
+    for phase, s in (("head", 9.0), ("fine-tune", 5.0), ("fine-tune", 3.0), ("fine-tune", 2.0))
 ]
 
 
-def test_the_folder_holds_what_the_design_says(tmp_path, splits):
+@pytest.fixture
+def measured(splits):
+    """What `write_metrics` needs besides scores and history."""
+    dataset = Dataset(Source("data", "folder"), ("a", "b", "c"), *splits)
+    given = {"accelerator": detect("cpu"), "dataset": dataset, "counts": (100, 10)}
+    return given | {"parameters": {"seed": 1, "batch_size": 8}}
+
+
+def test_the_folder_holds_what_the_design_says(tmp_path, measured):
     run = RunFolder(str(tmp_path / "run"))
     run.write_history(HISTORY)
     answer = np.array([[0.2, 0.8]])
     run.write_predictions("val", np.array(["a"]), labels=np.array([1]), probabilities=answer)
-    run.write_metrics(
-        Scores(0.9, 0.91, 0.92, 0.93, 0.3),
-        HISTORY,
-        accelerator=detect("cpu"),
-        dataset=Dataset(Source("data", "folder"), ("a", "b", "c"), *splits),
-        counts=(100, 10),
-        parameters={"seed": 1, "batch_size": 8},
-    )
+    run.write_predictions("test", np.array(["a", "b"]), probabilities=np.eye(2))
+    run.write_metrics(Scores(0.9, 0.91, 0.92, 0.93, 0.3), HISTORY, **measured)
     metrics = json.loads((run.path / "metrics.json").read_text())
     assert metrics["macro_f1"] == 0.9
     assert metrics["first_epoch_seconds"] == 5.0
@@ -73,6 +61,9 @@ def test_the_folder_holds_what_the_design_says(tmp_path, splits):
         assert [row["phase"] for row in csv.DictReader(file)] == [r["phase"] for r in HISTORY]
     stored = np.load(run.path / "val_predictions.npz")
     assert sorted(stored.files) == ["ids", "labels", "probabilities"]
+    stored = np.load(run.path / "test_predictions.npz")
+    assert stored["ids"].tolist() == ["a", "b"]
+    assert stored["probabilities"].dtype == np.float32
 
 
 def test_the_default_folder_depends_on_where_it_runs(tmp_path, monkeypatch):
@@ -108,25 +99,8 @@ def test_a_users_mistake_has_no_traceback_in_jupyter():
     assert PetalsError("do this")._render_traceback_() == ["PetalsError: do this"]
 
 
-def test_test_probabilities_are_kept_for_ensembles(tmp_path):
-    run = RunFolder(str(tmp_path))
-    run.write_predictions("test", np.array(["a", "b"]), probabilities=np.eye(2))
-    stored = np.load(tmp_path / "test_predictions.npz")
-    assert stored["ids"].tolist() == ["a", "b"]
-    assert stored["probabilities"].dtype == np.float32
-
-
-def test_where_nothing_validated_the_scores_are_null(tmp_path, splits):
-    run = RunFolder(str(tmp_path / "run"))
-    run.write_metrics(
-        None,
-        HISTORY,
-        accelerator=detect("cpu"),
-        dataset=Dataset(Source("data", "folder"), ("a", "b", "c"), *splits),
-        counts=(1, 1),
-        parameters={},
-    )
-    metrics = json.loads((run.path / "metrics.json").read_text())
+def test_where_nothing_validated_the_scores_are_null(tmp_path, measured):
+    metrics = RunFolder(str(tmp_path)).write_metrics(None, HISTORY, **measured)
     assert metrics["macro_f1"] is metrics["accuracy"] is metrics["calibration_error"] is None
 
 
@@ -134,17 +108,9 @@ def test_where_nothing_validated_the_scores_are_null(tmp_path, splits):
 def test_a_model_comes_back_with_the_features_it_was_built_on(tmp_path, depths):
     classifier = build("SmallNet", 32, 3, weights="none", depths=depths)
     run = RunFolder(str(tmp_path / "run"))
-    metrics = {
-        "macro_f1": 0.5,
-        "accuracy": 0.5,
-        "calibration_error": None,
-        "temperature": None,
-        "reliability": {},
-        "data": {"image_size": 32},
-        "versions": {},
-        "git": {},
-        "parameters": {"weights": "none"},
-    }
+    metrics = dict.fromkeys(("macro_f1", "accuracy", "calibration_error", "temperature"), None)
+    metrics |= {"data": {"image_size": 32}, "parameters": {"weights": "none"}}
+    metrics |= {"reliability": {}, "versions": {}, "git": {}}
     run.write_model(classifier, ("a", "b", "c"), metrics)
     again, card = restore(find_model(str(run.path)))
     assert card.build == {"depths": depths}

@@ -49,7 +49,6 @@ def test_a_file_without_a_card_cannot_be_used_by_itself(tmp_path):
         {"image_size": "32"},
         {"temperature": 0},
         {"more": 1},
-        {"temperature": "hot"},
         {"weights": "none"},
     ],
     ids=str,
