@@ -33,20 +33,24 @@ def test_its_backbone_serves_other_classes(saved):
     assert all((held == loaded).all() for held, loaded in pairs)
 
 
+def assert_refused(classifier, path, message):
+    """The file is not loaded, and the model stays as it was."""
+    before = classifier.model.get_weights()
+    with pytest.raises(WeightsError, match=message):
+        saved_module.load(classifier, path)
+    after = classifier.model.get_weights()
+    assert all((a == b).all() for a, b in zip(before, after, strict=True))
+
+
 @pytest.mark.parametrize(
-    ("name", "classes", "says"),
+    ("name", "classes", "message"),
     [
         ("MobileNet-0.25", 3, "is a trained SmallNet, not MobileNet-0.25"),
         ("SmallNet", 5, r"head/0 has the shape \(256, 3\), and \(256, 5\) in SmallNet"),
     ],
 )
-def test_another_model_is_refused(saved, name, classes, says):
-    classifier = build(name, classes)
-    before = classifier.model.get_weights()
-    with pytest.raises(WeightsError, match=says):
-        saved_module.load(classifier, saved[0])
-    after = classifier.model.get_weights()
-    assert all((a == b).all() for a, b in zip(before, after, strict=True))
+def test_another_model_is_refused(saved, name, classes, message):
+    assert_refused(build(name, classes), saved[0], message)
 
 
 def changed(saved, tmp_path, **attributes):
@@ -59,13 +63,9 @@ def changed(saved, tmp_path, **attributes):
 
 @pytest.mark.parametrize("attributes", [{"version": 2}, {"format": "other"}])
 def test_another_version_and_a_file_of_something_else_are_refused(saved, tmp_path, attributes):
-    with pytest.raises(WeightsError, match="is no model of this version of petals"):
-        saved_module.load(build(), changed(saved, tmp_path, **attributes))
-
-
-def test_a_missing_file(tmp_path):
-    with pytest.raises(WeightsError, match="no weights file at"):
-        saved_module.load(build(), tmp_path / "nothing.h5")
+    path = changed(saved, tmp_path, **attributes)
+    assert_refused(build(), path, "is no model of this version of petals")
+    assert_refused(build(), tmp_path / "nothing.h5", "no weights file at")
 
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.99])
@@ -73,8 +73,7 @@ def test_a_truncated_file(saved, tmp_path, share):
     data = saved[0].read_bytes()
     path = tmp_path / "cut.h5"
     path.write_bytes(data[: int(share * len(data))])
-    with pytest.raises(WeightsError, match=r"cut\.h5 is damaged"):
-        saved_module.load(build(), path)
+    assert_refused(build(), path, r"cut\.h5 is damaged")
     with pytest.raises(WeightsError, match=r"cut\.h5"):
         build_module.build("SmallNet", 32, 3, weights=str(path))
 
@@ -83,12 +82,7 @@ def test_one_layer_missing_leaves_the_model_as_it_was(saved, tmp_path):
     path = changed(saved, tmp_path)
     with h5py.File(path, "a") as file:
         del file["backbone/conv2d#3/0"]
-    classifier = build()
-    before = classifier.model.get_weights()
-    with pytest.raises(WeightsError, match="does not hold backbone/conv2d#3/0"):
-        saved_module.load(classifier, path)
-    after = classifier.model.get_weights()
-    assert all((a == b).all() for a, b in zip(before, after, strict=True))
+    assert_refused(build(), path, "does not hold backbone/conv2d#3/0")
 
 
 def test_under_mixed_precision_the_file_is_the_same(saved):

@@ -5,7 +5,6 @@ import os
 import subprocess
 import sys
 
-import numpy as np
 import pytest
 
 from petals.models.backbones import small_network
@@ -16,13 +15,6 @@ def test_the_backbone_leaves_a_32nd_of_the_image(size):
     model = small_network((size, size, 3))
     assert model.output_shape == (None, size // 32, size // 32, 256)
     assert 600_000 < model.count_params() < 700_000
-
-
-def test_different_images_give_different_features():
-    images = np.random.default_rng(0).uniform(-1, 1, (2, 64, 64, 3)).astype("float32")
-    features = np.asarray(small_network((64, 64, 3))(images))
-    assert np.isfinite(features).all()
-    assert not np.allclose(features[0], features[1])
 
 
 _TRAIN = """

@@ -2,7 +2,6 @@
 
 import json
 import math
-import shutil
 import time
 
 import numpy as np
@@ -131,13 +130,14 @@ def saved(folder, steps=(1,), settings=None, **facts):
 
 def test_the_two_newest_stay(tmp_path):
     kept = saved(tmp_path, range(1, 6))
+    (kept.folder / ".1-000000006.4711.part.npz").write_bytes(b"half")  # of a killed process
+    newest = Checkpoints(tmp_path, {"a": 1}).newest
+    assert (newest.phase, newest.step, newest.arrays[0].tolist()) == ("fine-tune", 5, [5, 5, 5])
     assert sorted(p.name for p in kept.folder.iterdir()) == [
         "1-000000004.npz",
         "1-000000005.npz",
         SETTINGS,
     ]
-    newest = Checkpoints(tmp_path, {"a": 1}).newest
-    assert (newest.phase, newest.step, newest.arrays[0].tolist()) == ("fine-tune", 5, [5, 5, 5])
     kept.clear()
     assert not (tmp_path / FOLDER).exists()
 
@@ -187,18 +187,14 @@ def test_other_settings_are_named_and_left_alone(tmp_path, capsys):
         Checkpoints(tmp_path, {"a": 1}, resume=str(tmp_path / "nowhere"))
 
 
-def test_it_is_found_in_an_attached_output(tmp_path, monkeypatch):
-    saved(tmp_path / "inputs/notebooks/me/mine", [7])
-    saved(tmp_path / "working", [2])
-    monkeypatch.setenv("KERNELKIT_INPUT_ROOT", str(tmp_path / "inputs"))
-    assert Checkpoints(tmp_path / "working", {"a": 1}).newest.step == 7
-
-
-def test_an_attached_output_with_nothing_in_it_is_said(tmp_path, monkeypatch, capsys):
+def test_it_is_looked_for_in_attached_outputs(tmp_path, monkeypatch, capsys):
     (tmp_path / "inputs/notebooks/me/mine").mkdir(parents=True)
     monkeypatch.setenv("KERNELKIT_INPUT_ROOT", str(tmp_path / "inputs"))
     assert Checkpoints(tmp_path / "working", {"a": 1}).newest.phase == ""
     assert "no checkpoint in the attached outputs: training starts anew" in capsys.readouterr().out
+    saved(tmp_path / "inputs/notebooks/me/mine", [7])
+    saved(tmp_path / "working", [2])
+    assert Checkpoints(tmp_path / "working", {"a": 1}).newest.step == 7
 
 
 def test_without_space_training_goes_on(tmp_path, monkeypatch, capsys):
@@ -220,11 +216,3 @@ def test_another_model_is_refused_before_anything_changes(splits, tmp_path):
     saved(tmp_path, settings={"seed": 0}, best_f1=0.0, partial={})
     with pytest.raises(CheckpointError, match="of another model"):
         tune(splits, tmp_path)
-
-
-def test_files_of_a_killed_process_are_removed(tmp_path):
-    kept = saved(tmp_path)
-    (kept.folder / ".1-000000002.4711.part.npz").write_bytes(b"half")
-    Checkpoints(tmp_path, {"a": 1})
-    assert not list(kept.folder.glob(".*"))
-    shutil.rmtree(tmp_path / FOLDER)

@@ -29,15 +29,6 @@ def test_exponential_falls_a_hundredfold():
     assert np.isclose(rates[-1], 0.005 / 100)
 
 
-def test_no_default_rate_of_fine_tuning_throws_away_what_the_head_knew():
-    # three times 1e-4 lost .12 of macro F1 in the first epoch (docs/appendix/measurements.md)
-    assert max(schedule.peak for schedule in optimization.SCHEDULES.values()) <= 1e-4
-
-
-def test_constant_is_scaled_with_the_replicas():
-    assert np.allclose(learning_rates("constant", 2, 3, learning_rate=0.01, replicas=4), 0.04)
-
-
 @pytest.mark.parametrize("name", optimization.SCHEDULES)
 @pytest.mark.parametrize("epochs", [1, 2, 30])
 def test_every_schedule_is_positive_and_finite(name, epochs):
@@ -45,7 +36,9 @@ def test_every_schedule_is_positive_and_finite(name, epochs):
     assert rates.shape == (epochs * 7,)
     assert np.isfinite(rates).all()
     assert (rates >= 0).all()
-    assert rates.max() > 0
+    # Three times as much lost .12 of macro F1 in the first epoch (docs/appendix/measurements.md).
+    assert 0 < rates.max() <= 1.01e-4
+    assert np.allclose(learning_rates(name, epochs, 7, replicas=4), 4 * rates)
 
 
 def test_keras_reads_the_table_and_keeps_the_last():
