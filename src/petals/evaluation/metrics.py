@@ -71,13 +71,10 @@ def most_confused(
     """(true label, prediction, images) of the most frequent mistakes, most frequent first."""
     matrix = confusion(labels, probabilities)
     np.fill_diagonal(matrix, 0)
-    order = np.argsort(-matrix, axis=None, kind="stable")[:most]
-    cells = zip(*np.unravel_index(order, matrix.shape), strict=True)
-    return [
-        (int(row), int(column), int(matrix[row, column]))
-        for row, column in cells
-        if matrix[row, column]
-    ]
+    cells = np.argwhere(matrix)
+    times = matrix[matrix > 0]
+    order = np.argsort(-times, kind="stable")[:most]
+    return [(*cells[at].tolist(), int(times[at])) for at in order]
 
 
 def instructive(labels: np.ndarray, probabilities: np.ndarray, most: int) -> np.ndarray:
