@@ -50,20 +50,20 @@ class Budget:
         files.write_text(self.path, json.dumps({"day": _today(), **spent}) + "\n")
 
     def _spent(self) -> dict[str, float]:
-        nothing, day = dict.fromkeys(self.limits, 0.0), ""
+        nothing = dict.fromkeys(self.limits, 0.0)
         try:
             content = json.loads(self.path.read_text(encoding="utf-8"))
             day = datetime.date.fromisoformat(content["day"]).isoformat()
             spent = {name: content[name] + 0.0 for name in nothing}
+            if not all(0 <= value < math.inf for value in spent.values()):
+                raise ValueError
         except FileNotFoundError:
             return nothing
         except (OSError, ValueError, KeyError, TypeError):
-            spent = {}
-        if not spent or not all(0 <= value < math.inf for value in spent.values()):
             raise CapacityError(
                 f"{self.path} should say what was spent today and cannot be read, so that nothing "
                 "may be spent: ask the person who started the server to correct or to delete it"
-            )
+            ) from None
         return spent if day >= _today() else nothing
 
 

@@ -117,8 +117,5 @@ def _lines(events: Sequence[Mapping[str, Any]]) -> list[str]:
 
 def _relative(root: Path, path: str) -> str:
     """A path in the project, relative to it; any other as it is."""
-    if not path:
-        return ""
-    with contextlib.suppress(ValueError):
-        return str(Path(path).resolve().relative_to(root.resolve()))
-    return path
+    place, root = Path(path).resolve(), root.resolve()
+    return str(place.relative_to(root)) if path and place.is_relative_to(root) else path

@@ -33,8 +33,7 @@ class Tools:
         `notebook` is a path in the project (default: the code_file of kernel-metadata.json),
         `parameters` are "name=value" for its parameters cell.
         """
-        words = self._words("check", notebook, parameters)
-        return await self._run(words, 5)
+        return await self._run(self._words("check", notebook, parameters), 5)
 
     async def rehearse(
         self, notebook: str = "", parameters: Sequence[str] = (), minutes: float = 30
@@ -51,7 +50,9 @@ class Tools:
 
         `rows` is the size of the real test set: the answer projects the time for it.
         """
-        words = [*self._words("rerun", notebook, ()), *([f"--rows={rows}"] if rows else [])]
+        words = self._words("rerun", notebook, ())
+        if rows:
+            words.append(f"--rows={rows}")
         return await self._run(words, minutes)
 
     async def push(
@@ -67,7 +68,8 @@ class Tools:
         `accelerator` is tpu, gpu, cpu or a machine shape (default: the metadata's).
         """
         words = [*self._words("push", notebook, parameters), "--no-wait", f"--timeout={minutes}"]
-        words += [f"--accelerator={accelerator}"] if accelerator else []
+        if accelerator:
+            words.append(f"--accelerator={accelerator}")
         costs = {"hours": minutes / 60, "pushes": 1}
         self._budget.spend(**costs)
         answer = await self._run(words, 15)
@@ -96,7 +98,7 @@ class Tools:
 
     async def sweep(self, file: str, dry_run: bool = False, minutes: float = 60) -> Answer:
         """Run a sweep's YAML file on this machine; the same call goes on where it stopped."""
-        words = ["sweep", str(self._inside(file)), *(["--dry-run"] if dry_run else [])]
+        words = ["sweep", str(self._inside(file)), *["--dry-run"] * dry_run]
         return await self._run(words, minutes)
 
     async def read_log(self, folder: str, lines: int = 60) -> dict[str, str]:
@@ -143,8 +145,8 @@ class Tools:
         for text in parameters:
             if "=" not in text:  # to `push -p` it may be a folder, of any project
                 raise ParameterError(f'{safe_text.plain(text)} is not "name=value"')
-        words = [command, *([str(self._inside(notebook))] if notebook else [])]
-        return [*words, *(word for text in parameters for word in ("-p", text))]
+        words = [command, *(f"-p{text}" for text in parameters)]
+        return [*words, str(self._inside(notebook))] if notebook else words
 
     def _inside(self, path: str) -> Path:
         """The path, links followed; raises `ParameterError` outside the project."""
