@@ -250,21 +250,3 @@ def test_every_tool_answers_help_at_once(path):
     assert "click" in done.stderr  # the modules that were imported
     assert "tensorflow" not in done.stderr
     assert min(seconds) < 2, "half a second on an idle machine"
-
-
-def test_pairing_works_in_both_directions(tmp_path):
-    from jupyter_server.services.contents.largefilemanager import LargeFileManager
-    from jupytext.sync_contentsmanager import build_sync_jupytext_contents_manager_class
-
-    manager = build_sync_jupytext_contents_manager_class(LargeFileManager)()
-    manager.root_dir = str(tmp_path)
-    for half in ("02_train.py", "02_train.ipynb"):
-        (tmp_path / half).write_text((ROOT / "notebooks" / half).read_text())
-    model = manager.get("02_train.ipynb")
-    model["content"].cells[0].source = "# Saved in Jupyter"
-    manager.save(model, "02_train.ipynb")
-    script = tmp_path / "02_train.py"
-    assert "# # Saved in Jupyter" in script.read_text()
-    script.write_text(script.read_text().replace("Saved in Jupyter", "Edited as text"))
-    model = manager.get("02_train.ipynb")
-    assert model["content"].cells[0].source == "# Edited as text"

@@ -59,8 +59,11 @@ def repository(clone):
     git(clone, "checkout", "-q", "--", ".")
 
 
-def save_as_jupyter_does(notebooks: Path, name: str, source: str | None = None) -> None:
-    """Open a notebook, run its first code cell, and save it with what JupyterLab adds."""
+def save_as_jupyter_does(notebooks: Path, name: str, source: str | None = None):
+    """Open a notebook, run its first code cell, and save it with what JupyterLab adds.
+
+    Returns what Jupyter reads and writes notebooks with.
+    """
     from jupyter_server.services.contents.largefilemanager import LargeFileManager
     from jupytext.sync_contentsmanager import build_sync_jupytext_contents_manager_class
     from traitlets.config import Config
@@ -85,6 +88,7 @@ def save_as_jupyter_does(notebooks: Path, name: str, source: str | None = None) 
     if source is not None:
         content.cells[0].source = source
     manager.save(model, name)
+    return manager
 
 
 @pytest.mark.long
@@ -97,12 +101,16 @@ def test_a_notebook_that_was_run_and_saved_is_unchanged_for_git(repository, name
 
 @pytest.mark.long
 def test_an_edit_is_all_that_git_sees(repository):
-    save_as_jupyter_does(repository / "notebooks", "01_explore.ipynb", "# Edited in Jupyter")
+    notebooks = repository / "notebooks"
+    jupyter = save_as_jupyter_does(notebooks, "01_explore.ipynb", "# Edited in Jupyter")
     changed = git(repository, "diff")
     assert "+# # Edited in Jupyter" in changed  # the .py
     assert '"# Edited in Jupyter"' in changed  # the .ipynb
     assert "a picture of mine" not in changed
     assert "display_name" not in changed
+    script = notebooks / "01_explore.py"
+    script.write_text(script.read_text().replace("Edited in Jupyter", "Edited as text"))
+    assert jupyter.get("01_explore.ipynb")["content"].cells[0].source == "# Edited as text"
 
 
 @pytest.mark.parametrize("path", sorted(ROOT.glob("notebooks/*.ipynb")), ids=lambda path: path.stem)

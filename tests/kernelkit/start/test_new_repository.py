@@ -113,11 +113,6 @@ def test_a_folder_that_holds_anything_is_left_alone(tmp_path):
         init(tmp_path / "notes.txt")
 
 
-def test_a_fresh_git_repository_counts_as_empty(tmp_path):
-    (tmp_path / "wheat" / ".git").mkdir(parents=True)
-    assert init(tmp_path / "wheat")
-
-
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -149,8 +144,9 @@ def _failing(write):
 
 
 @pytest.mark.parametrize("form", ["c/wheat-harvest", "competitions/wheat-harvest/overview"])
-def test_a_competitions_address_is_taken_for_its_name(tmp_path, form):
-    (tmp_path / ".venv").mkdir()  # made there before, as people do
+def test_a_competitions_address_is_taken_for_its_name_in_an_empty_repository(tmp_path, form):
+    for name in (".venv", ".git"):  # made there before, as people do
+        (tmp_path / name).mkdir()
     init(tmp_path, f"https://www.kaggle.com/{form}")
     metadata = json.loads((tmp_path / "kernel-metadata.json").read_text())
     assert metadata["competition_sources"] == ["wheat-harvest"]
