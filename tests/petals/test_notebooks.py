@@ -156,16 +156,6 @@ def test_compare_one_run_says_what_it_cannot_show(write_run, tmp_path):
     assert (run.folder / "submission.csv").read_text() == (folder / "submission.csv").read_text()
 
 
-def test_compare_names_runs_on_other_photos_and_leaves_them_out(write_run, tmp_path):
-    write_run("a")
-    write_run("b", ids=np.array([f"x{i}" for i in range(60)]))
-    write_run("c", 0.7)
-    run = execute("03_compare", tmp_path, runs=str(tmp_path / "runs" / "*"))
-    kept = json.loads((run.folder / "comparison.json").read_text())
-    assert sorted(row["name"] for row in kept["runs"]) == ["a", "c"]
-    assert "b: validated on 60 other photos" in printed(run.folder)
-
-
 def test_folds_with_more_data_are_compared_and_submitted_as_one(dataset, tmp_path, jpeg):
     more, (test,) = tmp_path / "more", shards.shard_paths(dataset, 32, "test")
     leaked = [shards.Example(e.image, f"x{e.id}", 0) for e in shards.read_shard(test)][:2]
@@ -210,8 +200,3 @@ def test_a_last_run_trains_on_everything_and_claims_no_score(dataset, tmp_path):
     assert (run.folder / "submission.csv").is_file()
     assert "were trained on" in printed(run.folder)
     assert "none: validation photos" in (run.folder / "model_card.md").read_text()
-
-
-def test_a_fold_out_of_range_is_refused(tmp_path):
-    with pytest.raises(ParameterError, match="fold:6/5 names no fold"):
-        execute("02_train", tmp_path, validation="fold:6/5")
