@@ -48,11 +48,8 @@ def choose(flavour: str) -> str:
         raise _too_early(f"as {'tf_keras' if legacy else 'Keras 3'}", flavour)
     if flavour == JAX:
         _draw_on_host(keras)
-    return (
-        f"tf_keras {importlib.metadata.version('tf_keras')}"
-        if legacy
-        else f"Keras {keras.version()}"
-    )
+    name = "tf_keras" if legacy else "Keras"
+    return f"{name} {importlib.metadata.version(name)}"
 
 
 def _too_early(imported: str, flavour: str) -> AcceleratorError:

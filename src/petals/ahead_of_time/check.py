@@ -199,10 +199,10 @@ def refusal(message: str) -> dict[str, Any]:
     lines = [line.strip() for line in message.strip().splitlines() if line.strip()]
     facts: dict[str, Any] = {"message": "\n".join(lines[:2])[:600]}
     if match := next(filter(None, (re.search(pattern, message) for pattern in TOO_LARGE)), None):
-        unit = {letter: 1024**power for power, letter in enumerate(("", *"KMGT"))}
-        needed, needed_unit, available, available_unit = match.groups()
-        facts["needed_bytes"] = round(float(needed) * unit[needed_unit])
-        facts["available_bytes"] = round(float(available) * unit[available_unit])
+        facts["needed_bytes"], facts["available_bytes"] = (
+            round(float(number) * 1024 ** (1 + "KMGT".find(unit or "-")))
+            for number, unit in re.findall(_SIZE, match[0])
+        )
     return facts | {"reason": "memory" if OUT_OF_MEMORY in message else "compiler"}
 
 

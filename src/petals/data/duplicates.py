@@ -160,7 +160,12 @@ def summary(pairs: list[Pair]) -> list[dict[str, Any]]:
     for splits in sorted({pair.splits for pair in pairs}):
         own = [pair for pair in pairs if pair.splits == splits]
         same = sum(pair.same_bytes for pair in own)
-        row = {"splits": " and ".join(dict.fromkeys(splits)), "same bytes": same}
-        row |= {"nearly the same": len(own) - same}
-        rows.append(row | {"under two labels": sum(pair.disagree for pair in own)})
+        rows.append(
+            {
+                "splits": " and ".join(dict.fromkeys(splits)),
+                "same bytes": same,
+                "nearly the same": len(own) - same,
+                "under two labels": sum(pair.disagree for pair in own),
+            }
+        )
     return rows

@@ -94,8 +94,8 @@ class Batches:
             return images, labels
         size, begin = images.shape[1], self.host * self.batch_size
         key = tf.stack([tf.constant(self.seed, tf.int64), step])
-        changes = self.augment.draw(key, self.batch_size * self.hosts, size)
-        changes = changes[begin : begin + self.batch_size]
+        drawn = self.augment.draw(key, self.batch_size * self.hosts, size)
+        changes = drawn[begin : begin + self.batch_size]
         labels = self.augment.labels(labels, changes, size)
         if self.on_device:
             return {IMAGE: images, CHANGES: changes}, labels
