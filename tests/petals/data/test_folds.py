@@ -32,8 +32,8 @@ def test_out_of_fold_each_image_comes_once(cut, splits):
 
 
 def test_the_parts_of_a_class_differ_by_one_image(splits):
-    labels = np.concatenate([split.labels_and_ids()[0] for split in splits[:2]])
-    names = np.concatenate([split.labels_and_ids()[1] for split in splits[:2]])
+    columns = zip(*(split.labels_and_ids() for split in splits[:2]), strict=True)
+    labels, names = map(np.concatenate, columns)
     part = folds.assigned(labels, names, 4)
     for label in range(3):
         counts = np.bincount(part[labels == label], minlength=4)
@@ -44,15 +44,10 @@ def test_the_parts_of_a_class_differ_by_one_image(splits):
 
 
 def test_records_keep_their_label_and_bytes(cut, splits):
-    def told(split):
-        found = split.sample(split.count)
-        return {
-            i: (label, image.sum())
-            for i, label, image in zip(ids(split), found.labels, found.images, strict=True)
-        }
+    def examples(*parts):
+        return {example.id: example for part in parts for example in part.examples()}
 
-    train, val = cut(3, 1)
-    assert told(train) | told(val) == told(splits[0]) | told(splits[1])
+    assert examples(*cut(3, 1)) == examples(*splits[:2])
 
 
 def test_the_parts_are_written_once(cut, tmp_path):

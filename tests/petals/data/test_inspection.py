@@ -38,15 +38,14 @@ def test_inspect_finds_what_is_wrong(root):
     data[len(data) // 2] ^= 0xFF
     paths[2].write_bytes(data)
     (train, *_) = inspection.inspect(str(root))
-    text = str(train)
-    for what in (
+    for problem in (
         "label 7 is not in 0..2",
         "does not decode",
         f"1 ids occur more than once, such as {examples[0].id}",
         "17 records, its name says 99",
         "damaged after",
     ):
-        assert what in text
+        assert problem in str(train)
 
 
 def test_inspect_finds_images_of_another_size(root):
