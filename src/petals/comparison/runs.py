@@ -140,23 +140,13 @@ def read(pattern: str) -> tuple[list[FinishedRun], list[str]]:
 
 def _folders(pattern: str) -> list[Path]:
     """The folders with a file of a run; a session may mount an input in two places."""
-    parts = pattern.split(",")
-    if pattern == AUTO:
-        parts = [
-            f"{escape(str(mounts()))}/**" if on_kaggle() else f"{escape(str(runs_folder()))}/*"
-        ]
-    matches = (
-        Path(match)
-        for part in parts
+    place = f"{escape(str(mounts()))}/**" if on_kaggle() else f"{escape(str(runs_folder()))}/*"
+    folders = {
+        Path(match).resolve()
+        for part in ([place] if pattern == AUTO else pattern.split(","))
         for match in glob(part.strip(), recursive=True)  # noqa: PTH207 - takes absolute globs
-    )
-    return sorted(
-        {
-            folder.resolve()
-            for folder in matches
-            if any((folder / name).is_file() for name in LEFT_BY_A_RUN)
-        }
-    )
+    }
+    return sorted(f for f in folders if any((f / name).is_file() for name in LEFT_BY_A_RUN))
 
 
 def _read(folder: Path, name: str) -> FinishedRun:
@@ -164,10 +154,8 @@ def _read(folder: Path, name: str) -> FinishedRun:
     if not all(isinstance(metrics[name], dict) for name in ("parameters", "device", "data")):
         raise ValueError("metrics.json is not that of a run")
     ids, labels, rows = _arrays(folder / "val_predictions.npz", "labels", "probabilities")
-    unique = len(set(ids.tolist())) == len(rows) > 0
-    if not (
-        unique and np.isfinite(rows).all() and 0 <= labels.min() <= labels.max() < rows.shape[1]
-    ):
+    valid = len(set(ids.tolist())) == len(rows) > 0 and np.isfinite(rows).all()
+    if not (valid and 0 <= labels.min() <= labels.max() < rows.shape[1]):
         raise ValueError("val_predictions.npz is not that of a run")
     return FinishedRun(name, folder, metrics, ids, labels.astype(np.int64), rows)
 

@@ -56,8 +56,7 @@ def predict_images(
     """
     model = cluster.local_copy(model)
     batch_size += -batch_size % keras_backend.replicas(model)
-    missing = -len(images) % batch_size
-    filled = np.concatenate([images, np.zeros((missing, *images.shape[1:]), np.uint8)])
+    filled = np.pad(images, [(0, -len(images) % batch_size), *[(0, 0)] * 3])
     light, size = Augmentation("light"), images.shape[1]
     total: Any = 0.0
     for view in range(tta):
