@@ -67,8 +67,7 @@ class Store:
 
     def row(self, query: str, *values: Any) -> sqlite3.Row | None:
         """The first row of a query, or None."""
-        rows = self.rows(query, *values)
-        return rows[0] if rows else None
+        return next(iter(self.rows(query, *values)), None)
 
     def change(self, statement: str, *values: Any) -> int:
         """Carry out one change; returns the id of the row it added, if it added one."""

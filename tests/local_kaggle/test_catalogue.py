@@ -17,27 +17,23 @@ def catalogue(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("kind", "reference"),
-    [("competitions", "flowers"), ("datasets", "me/weights"), ("models", "me/net/keras/b0")],
-)
-def test_what_is_there_is_found(catalogue, kind, reference):
-    assert catalogue.find(kind, reference) == catalogue.folder / kind / reference
-
-
-@pytest.mark.parametrize(
-    ("kind", "reference"),
+    ("kind", "reference", "there"),
     [
-        ("competitions", "weeds"),
-        ("competitions", "c/flowers"),
-        ("competitions", ".."),
-        ("datasets", "me"),
-        ("datasets", "../secret"),
-        ("datasets", "datasets/me/weights"),
-        ("models", "me/net/keras/b0/1"),
+        ("competitions", "flowers", True),
+        ("datasets", "me/weights", True),
+        ("models", "me/net/keras/b0", True),
+        ("competitions", "weeds", False),
+        ("competitions", "c/flowers", False),
+        ("competitions", "..", False),
+        ("datasets", "me", False),
+        ("datasets", "../secret", False),
+        ("datasets", "datasets/me/weights", False),
+        ("models", "me/net/keras/b0/1", False),
     ],
 )
-def test_what_is_not_there_or_not_a_reference_is_not(catalogue, kind, reference):
-    assert catalogue.find(kind, reference) is None
+def test_what_is_there_is_found_by_its_reference_alone(catalogue, kind, reference, there):
+    folder = catalogue.folder / kind / reference if there else None
+    assert catalogue.find(kind, reference) == folder
 
 
 def test_what_has_earlier_versions_or_a_page_is_listed_once(catalogue):
@@ -54,9 +50,10 @@ def test_what_has_earlier_versions_or_a_page_is_listed_once(catalogue):
     assert catalogue.versions("datasets", "me/none") == {}
 
 
-def test_a_command_fills_it(tmp_path):
+def test_a_command_fills_it_in_its_projects_folder(tmp_path):
     code = "import os, sys; os.makedirs(sys.argv[1] + '/competitions/a')"
-    fill_catalogue(tmp_path / "new", f'{sys.executable} -c "{code}" {{catalogue}}')
+    (tmp_path / "fill.py").write_text(code)
+    fill_catalogue(tmp_path / "new", "python fill.py {catalogue}", tmp_path)
     assert Catalogue(tmp_path / "new").references("competitions") == ["a"]
     with pytest.raises(LocalKaggleError, match="could not be filled"):
         fill_catalogue(tmp_path / "new", "no-such-command")
@@ -70,11 +67,3 @@ def test_what_the_command_writes_is_handed_on_and_not_printed(tmp_path, capfd):
     with pytest.raises(LocalKaggleError, match=r"(?s)ended with exit code 3\n.*    two"):
         fill_catalogue(tmp_path, f'{sys.executable} -c "{code.format(3)}"')
     assert capfd.readouterr() == ("", "")
-
-
-def test_the_command_runs_in_its_projects_folder(tmp_path):
-    (tmp_path / "fill.py").write_text(
-        "import os, sys; os.makedirs(sys.argv[1] + '/competitions/b')"
-    )
-    fill_catalogue(tmp_path / "new", f"{sys.executable} fill.py {{catalogue}}", tmp_path)
-    assert Catalogue(tmp_path / "new").references("competitions") == ["b"]

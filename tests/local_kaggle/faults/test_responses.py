@@ -139,7 +139,7 @@ def test_a_log_stream_that_is_cut_and_tells_everything_again(context):
     context.wait_for(lambda: context.status("long-log", 1) == "RUNNING")
     disturb(context, "LogStream", FaultKind.DROPPED_STREAM)
     url = f"{context.kaggle.url}/api/v1/kernels/logs/stream/tester/long-log?versionLabel=v1"
-    auth = ("tester", context.kaggle.key())
+    auth = context.auth()
     seen = []
     cut = pytest.raises((requests.ConnectionError, requests.exceptions.ChunkedEncodingError))
     with requests.get(url, auth=auth, stream=True, timeout=5) as response, cut:
