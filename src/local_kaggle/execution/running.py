@@ -107,8 +107,7 @@ def _run(
     for sandbox in filter(None, (box, asking)):
         stack.callback(sandbox.discard)
     name = "source.ipynb" if request.kernel_type == "notebook" else "script.py"
-    # A lone surrogate, which JSON may contain, is written as its escape.
-    (box.source / name).write_bytes(request.text.encode("utf-8", "backslashreplace"))
+    (box.source / name).write_bytes(request.text.encode())
     log = LogWriter(log_path(plan.folder))
     for note in ("" if box.builder else walls.NOT_HELD, REHEARSAL.get(plan.runs_on)):
         if note:
