@@ -9,12 +9,17 @@ from pathlib import Path
 import pytest
 
 from kernelkit import project
-from kernelkit.kaggle_api.connection import Timeouts
+from kernelkit.kaggle_api.client import Kaggle
+from kernelkit.kaggle_api.connection import Timeouts, open_connection
 from kernelkit.kaggle_api.retries import Clock, Retries
 from kernelkit.pushes.command import push_kernel
 from kernelkit.pushes.resuming import resume_push
 from kernelkit.shown import Shown
+from kernelkit.terminal.events import Events
+from kernelkit.workspace.context import Ledger, PushContext
 from kernelkit.workspace.timing import PollPolicy, Timing
+from local_kaggle.limits import ServerLimits
+from local_kaggle.server import LocalKaggle
 
 SHOWN = Shown(
     "macro_f1",
@@ -113,6 +118,14 @@ class Repository:
         kept = {name: value for name, value in self.values.items() if value is not None}
         self.metadata.write_text(json.dumps(kept))
 
+    def on_cpu(self):
+        """Ask for a machine without an accelerator."""
+        self.describe(enable_tpu=False, machine_shape=None)
+
+    def pushes(self):
+        """The lines of the ledger."""
+        return Ledger(self.runs).pushes()
+
     def push(self, *parameters, **options):
         """Push it; returns what it returned. What it said is in `message`."""
         return self._said(push_kernel, None, parameters, metadata=self.metadata, **options)
@@ -151,6 +164,26 @@ def notebook_code():
 @pytest.fixture
 def timing():
     return TIMING
+
+
+@pytest.fixture
+def busy_kaggle(tmp_path):
+    """A local Kaggle whose sessions stay in the queue."""
+    limits = ServerLimits(queue_seconds=60.0)
+    with LocalKaggle(tmp_path / "kaggle", limits=limits) as server, server.attach():
+        yield server
+
+
+@pytest.fixture
+def connect(tmp_path):
+    """Connects a command's context to the local Kaggle of the test."""
+
+    def connect():
+        context = PushContext(tmp_path, Events(io.StringIO(), rehearsal=True), TIMING)
+        context.kaggle = Kaggle(open_connection(TIMING.timeouts), TIMING.retries)
+        return context
+
+    return connect
 
 
 IN_ONE_PROCESS = """\

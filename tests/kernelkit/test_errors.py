@@ -64,3 +64,23 @@ def test_every_error_takes_a_message_alone():
     for kind in kinds:
         if issubclass(kind, errors.KernelkitError):
             assert str(kind("cleared")) == "cleared"
+
+
+def test_each_error_has_the_exit_code_that_the_table_names():
+    codes = {
+        errors.ParameterError: 2,
+        errors.NotebookError: 2,
+        errors.PreflightError: 3,
+        errors.CredentialsError: 4,
+        errors.RefusedError: 5,
+        errors.CapacityError: 5,
+        errors.RunFailedError: 6,
+        errors.DeadlineError: 7,
+        errors.NetworkError: 8,
+        errors.OutputsError: 9,
+        errors.AcceleratorMismatchError: 10,
+        errors.DataError: 11,
+        errors.StorageError: 12,
+        errors.StillRunningError: 13,
+    }
+    assert {kind: kind.exit_code for kind in codes} == codes

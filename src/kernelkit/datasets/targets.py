@@ -66,7 +66,7 @@ class Dataset:
             body = ApiCreateDatasetVersionRequestBody()
             body.version_notes, body.files = notes, files
             return "CreateDatasetVersion", {**self._name(), "body": body}
-        owner, _, slug = self.reference.partition("/")
+        owner, slug = self._name().values()
         fields = {"owner_slug": owner, "slug": slug, "title": slug.replace("-", " ")}
         own = {"license_name": LICENCE, "is_private": True, "files": files}
         return "CreateDataset", fields | own
@@ -138,13 +138,32 @@ Target = Dataset | Variation
 def upload(context: PushContext, target: Target, entries: list[Path], notes: str) -> int:
     """Make it, or a new version of it, of these files and folders; returns the version.
 
-    Raises `Failure`, and `RefusedError` where Kaggle does not take it.
+    Makes one version, even where Kaggle's answer is lost. Raises `Failure`, and `RefusedError`
+    where Kaggle does not take it.
     """
-    before = target.latest(context.kaggle)
+    from kagglesdk.datasets.types.dataset_api_service import ApiDatasetNewFile
+
+    kaggle = context.kaggle
+    before = target.latest(kaggle)
+    version = (before or 0) + 1
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(WORKERS) as pool:
-        sent = pool.map(lambda entry: _send(context, target, entry, Path(folder)), entries)
-        tokens = list(sent)
-    version = _create_once(context.kaggle, target, before, tokens, notes)
+        tokens = pool.map(lambda entry: _send(context, target, entry, Path(folder)), entries)
+        files = [ApiDatasetNewFile.from_dict({"token": token}) for token in tokens]
+    method, fields = target.creation(files, None if before is None else notes)
+    try:
+        answer = kaggle.once(method, target.service, **fields)
+    except Failure as failure:
+        if not failure.is_transient:
+            raise
+        kaggle.retries.clock.sleep(LOOK_SECONDS)
+        latest = target.latest(kaggle)
+        if latest is None or latest == before:
+            raise
+        version = latest
+    else:
+        if answer.error or (getattr(answer, "status", "") or "").lower() == "error":
+            reason = answer.error or "no reason"
+            raise RefusedError(f"Kaggle did not take {target.reference}: {reason}")
     context.events("uploaded", f"{target.reference} version {version}", version=version)
     return version
 
@@ -167,30 +186,6 @@ def _send(context: PushContext, target: Target, entry: Path, scratch: Path) -> s
     if file != entry:
         file.unlink()
     return token
-
-
-def _create_once(
-    kaggle: Kaggle, target: Target, before: int | None, tokens: list[str], notes: str
-) -> int:
-    """Make one new version, even where Kaggle's answer is lost; its number."""
-    from kagglesdk.datasets.types.dataset_api_service import ApiDatasetNewFile
-
-    files = [ApiDatasetNewFile.from_dict({"token": token}) for token in tokens]
-    method, fields = target.creation(files, None if before is None else notes)
-    try:
-        answer = kaggle.once(method, target.service, **fields)
-    except Failure as failure:
-        if not failure.is_transient:
-            raise
-        kaggle.retries.clock.sleep(LOOK_SECONDS)
-        version = target.latest(kaggle)
-        if version is None or version == before:
-            raise
-        return version
-    if answer.error or (getattr(answer, "status", "") or "").lower() == "error":
-        reason = answer.error or "no reason"
-        raise RefusedError(f"Kaggle did not take {target.reference}: {reason}")
-    return (before or 0) + 1
 
 
 def await_ready(

@@ -159,15 +159,6 @@ def odd_store(monkeypatch):
     monkeypatch.setattr(StoreSession, "put", redirected)
 
 
-def test_other_bytes_than_were_sent_are_not_ready(kaggle, folder, push, monkeypatch):
-    once = Kaggle.once
-
-    def other(self, method, service="kernels", **fields):
-        answer = once(self, method, service, **fields)
-        for file in answer.dataset_files if method == "ListDatasetFiles" else []:
-            file.total_bytes = 17
-        return answer
-
-    monkeypatch.setattr(Kaggle, "once", other)
+def test_other_bytes_than_were_sent_are_not_ready(kaggle, folder, push, other_lengths):
     with pytest.raises(errors.RefusedError, match=r"does not hold what was sent.*head\.bin"):
         push(folder)

@@ -7,7 +7,6 @@ import pytest
 
 from kernelkit import errors
 from kernelkit.datasets.folders import push_model
-from kernelkit.kaggle_api.client import Kaggle
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 
 MODEL, VARIATION = "model-metadata.json", "model-instance-metadata.json"
@@ -136,12 +135,6 @@ def test_a_rehearsal_uploads_to_its_own_account(kaggle, folder, push):
     assert stored(kaggle, 1)
 
 
-def test_credentials_do_not_leave_the_desk(folder, push):
-    (folder / "kaggle.json").write_text("{}")
-    with pytest.raises(errors.PreflightError, match=r"kaggle\.json:1"):
-        push(folder)
-
-
 @pytest.mark.usefixtures("kaggle")
 def test_what_kaggle_cannot_unpack_fails_at_once(folder, push):
     (folder / "broken.zip").write_text("no archive")
@@ -162,15 +155,6 @@ def test_it_is_found_among_a_kernels_inputs(kaggle, folder, push, repository, no
     assert (repository.push() / "head.bin").read_bytes() == b"head" * 1000
 
 
-def test_other_bytes_than_were_sent_are_not_ready(kaggle, folder, push, monkeypatch):
-    once = Kaggle.once
-
-    def other(self, method, service="kernels", **fields):
-        answer = once(self, method, service, **fields)
-        for file in answer.files if method == "ListModelInstanceVersionFiles" else []:
-            file.size = 17
-        return answer
-
-    monkeypatch.setattr(Kaggle, "once", other)
+def test_other_bytes_than_were_sent_are_not_ready(kaggle, folder, push, other_lengths):
     with pytest.raises(errors.RefusedError, match=r"does not hold what was sent.*head\.bin"):
         push(folder)

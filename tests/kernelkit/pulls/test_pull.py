@@ -10,8 +10,7 @@ import nbformat
 import pytest
 
 from kernelkit import errors
-from kernelkit.kaggle_api.client import Kaggle
-from kernelkit.kaggle_api.connection import open_connection
+from kernelkit.kaggle_api.client import Kernel
 from kernelkit.plans.pushed import own_cells, own_script
 from kernelkit.pulls.pull import pull_edits
 from local_kaggle.limits import ServerLimits
@@ -42,19 +41,22 @@ def pushed(repository, kaggle, monkeypatch):
     return repository
 
 
-def edit_on_kaggle(timing, *changes, cell_metadata=True):
-    """Save the newest version anew with texts changed, as Kaggle's editor does."""
-    kaggle = Kaggle(open_connection(timing.timeouts, timing.retries), timing.retries)
-    from kernelkit.kaggle_api.client import Kernel
+@pytest.fixture
+def edit_on_kaggle(kaggle, connect):
+    """Saves the newest version anew with texts changed, as Kaggle's editor does."""
 
-    kernel = Kernel("tester", "blossom-train")
-    text = kaggle.stored(kernel).text
-    for old, new in changes:
-        old, new = (json.dumps(each)[1:-1] for each in (old, new))
-        assert text.count(old) == 1, old
-        text = text.replace(old, new)
-    fields = {"slug": str(kernel), "new_title": "Blossom train", "text": text}
-    return kaggle.save(fields | {"language": "python", "kernel_type": "notebook"}).version
+    def edit_on_kaggle(*changes, kernel_type="notebook"):
+        client, kernel = connect().kaggle, Kernel("tester", "blossom-train")
+        text = client.stored(kernel).text
+        for pair in changes:
+            old, new = (json.dumps(each)[1:-1] for each in pair)
+            old, new = (old, new) if kernel_type == "notebook" else pair
+            assert text.count(old) == 1, old
+            text = text.replace(old, new)
+        fields = {"slug": str(kernel), "new_title": "Blossom train", "text": text}
+        client.save(fields | {"language": "python", "kernel_type": kernel_type})
+
+    return edit_on_kaggle
 
 
 def pull(timing, *arguments, **options):
@@ -65,9 +67,9 @@ def pull(timing, *arguments, **options):
         pull.told = stream.getvalue()
 
 
-def test_edits_of_cells_and_modules_come_back_beside_ones_own(pushed, timing):
+def test_edits_of_cells_and_modules_come_back_beside_ones_own(pushed, edit_on_kaggle, timing):
     script, module = pushed.notebook.with_suffix(".py"), pushed.package / "petals.py"
-    edit_on_kaggle(timing, ("F1 = 0.75", "F1 = 0.5"), ('print("working on"', 'print("busy on"'))
+    edit_on_kaggle(("F1 = 0.75", "F1 = 0.5"), ('print("working on"', 'print("busy on"'))
     script.write_text(script.read_text().replace('ValueError("withered")', 'ValueError("dry")'))
     before = script.read_text()
 
@@ -86,9 +88,11 @@ def test_edits_of_cells_and_modules_come_back_beside_ones_own(pushed, timing):
     assert "holds no edit that is not here" in pull.told
 
 
-def test_edits_of_the_same_line_stand_between_marks_and_end_in_an_error(pushed, timing):
+def test_edits_of_the_same_line_stand_between_marks_and_end_in_an_error(
+    pushed, edit_on_kaggle, timing
+):
     module, notebook = pushed.package / "petals.py", pushed.notebook.read_bytes()
-    edit_on_kaggle(timing, ("F1 = 0.75", "F1 = 0.5"), ('ValueError("withered")', "ValueError(1)"))
+    edit_on_kaggle(("F1 = 0.75", "F1 = 0.5"), ('ValueError("withered")', "ValueError(1)"))
     module.write_text("F1 = 0.25\n")
     script = pushed.notebook.with_suffix(".py")
     script.write_text(script.read_text().replace('ValueError("withered")', "ValueError(2)"))
@@ -100,12 +104,14 @@ def test_edits_of_the_same_line_stand_between_marks_and_end_in_an_error(pushed, 
     assert pushed.notebook.read_bytes() == notebook, "its JSON has no room for marks"
 
 
-def test_a_notebook_without_a_script_takes_the_cells_and_keeps_its_outputs(pushed, timing):
+def test_a_notebook_without_a_script_takes_the_cells_and_keeps_its_outputs(
+    pushed, edit_on_kaggle, timing
+):
     pushed.notebook.with_suffix(".py").unlink()
     notebook = nbformat.read(pushed.notebook, as_version=4)
     notebook.cells[2].outputs = [nbformat.v4.new_output("stream", text="kept")]
     nbformat.write(notebook, pushed.notebook)
-    edit_on_kaggle(timing, ('print("working on"', 'print("busy on"'))
+    edit_on_kaggle(('print("working on"', 'print("busy on"'))
 
     assert pull(timing) == [pushed.notebook]
     cells = nbformat.read(pushed.notebook, as_version=4).cells
@@ -113,8 +119,8 @@ def test_a_notebook_without_a_script_takes_the_cells_and_keeps_its_outputs(pushe
     assert cells[2].outputs[0].text == "kept"
 
 
-def test_a_dry_run_shows_the_difference_and_writes_nothing(pushed, timing):
-    edit_on_kaggle(timing, ("F1 = 0.75", "F1 = 0.5\x1b[31m"))
+def test_a_dry_run_shows_the_difference_and_writes_nothing(pushed, edit_on_kaggle, timing):
+    edit_on_kaggle(("F1 = 0.75", "F1 = 0.5\x1b[31m"))
     assert pull(timing, dry_run=True) == []
     assert "+F1 = 0.5" in pull.told
     assert "\x1b" not in pull.told
@@ -122,15 +128,15 @@ def test_a_dry_run_shows_the_difference_and_writes_nothing(pushed, timing):
     assert not (pushed.runs / "pulled").exists()
 
 
-def test_a_path_outside_the_project_is_refused(pushed, timing, tmp_path):
-    edit_on_kaggle(timing, ('"blossom/petals.py"', '"../../../evil.py"'))
+def test_a_path_outside_the_project_is_refused(pushed, edit_on_kaggle, timing, tmp_path):
+    edit_on_kaggle(('"blossom/petals.py"', '"../../../evil.py"'))
     with pytest.raises(errors.NotebookError, match="outside the project"):
         pull(timing)
     assert not list(tmp_path.rglob("evil.py"))
 
 
-def test_without_a_push_of_before_the_base_is_named(pushed, timing):
-    edit_on_kaggle(timing, ("F1 = 0.75", "F1 = 0.5"))
+def test_without_a_push_of_before_the_base_is_named(pushed, edit_on_kaggle, timing):
+    edit_on_kaggle(("F1 = 0.75", "F1 = 0.5"))
     (pushed.runs / "pushes.jsonl").unlink()
     with pytest.raises(errors.ParameterError, match="--base N"):
         pull(timing)
@@ -139,19 +145,15 @@ def test_without_a_push_of_before_the_base_is_named(pushed, timing):
         pull(timing, 9)
 
 
-def test_a_script_comes_back_without_what_was_carried(repository, kaggle, timing, monkeypatch):
+def test_a_script_comes_back_without_what_was_carried(
+    repository, edit_on_kaggle, timing, monkeypatch
+):
     monkeypatch.chdir(repository.root)
     script = repository.root / "work.py"
     script.write_text("from __future__ import annotations\n\nfrom blossom import petals\n\nx = 1\n")
     repository.describe(code_file="work.py", kernel_type="script")
     repository.push()
-    kaggle_api = Kaggle(open_connection(timing.timeouts, timing.retries), timing.retries)
-    from kernelkit.kaggle_api.client import Kernel
-
-    kernel = Kernel("tester", "blossom-train")
-    text = kaggle_api.stored(kernel).text.replace("\nx = 1\n", "\nx = 2\n")
-    fields = {"slug": str(kernel), "new_title": "Blossom train", "text": text}
-    kaggle_api.save(fields | {"language": "python", "kernel_type": "script"})
+    edit_on_kaggle(("\nx = 1\n", "\nx = 2\n"), kernel_type="script")
     assert pull(timing) == [script]
     assert script.read_text().startswith("from __future__ import annotations\n")
     assert script.read_text().endswith("x = 2\n")

@@ -1,20 +1,15 @@
 """Files come home whole or not at all."""
 
-import io
-from dataclasses import replace
-
 import pytest
 
 from kernelkit import errors
-from kernelkit.kaggle_api.client import Kaggle, Outputs
-from kernelkit.kaggle_api.connection import open_connection
+from kernelkit.kaggle_api.client import Outputs
 from kernelkit.kaggle_api.retries import Failure
 from kernelkit.plans import build
 from kernelkit.pushes import fetch as fetch_module
 from kernelkit.pushes import proof
 from kernelkit.pushes.resuming import fetch_push
-from kernelkit.terminal.events import Events
-from kernelkit.workspace.context import Push, PushContext
+from kernelkit.workspace.context import Push
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 from local_kaggle.limits import ServerLimits
 from local_kaggle.server import LocalKaggle
@@ -40,12 +35,9 @@ def server(root, quick_sessions, repository):
 
 
 @pytest.fixture
-def fetch(server, tmp_path, timing):
-    kaggle = Kaggle(open_connection(timing.timeouts), timing.retries)
-
-    context = PushContext(tmp_path, Events(io.StringIO()), timing)
-    context.kaggle = kaggle
-
+def fetch(server, tmp_path, connect):
+    context = connect()
+    kaggle = context.kaggle
     listed = kaggle.outputs(PUSH.name, 1)
     number = build.number_of(kaggle.stored(PUSH.name, 1).text)
     manifest = proof.prove(kaggle, listed, number).manifest
@@ -100,14 +92,6 @@ def test_links_that_expire_all_at_once_are_renewed_once(server, fetch, tmp_path,
     assert server.faults.calls["ListKernelSessionOutput"] <= 6
 
 
-def test_pages_that_repeat_lose_no_file(fetch, tmp_path):
-    fetch(
-        Fault("ListKernelSessionOutput", 2, FaultKind.REPEATED_PAGE),
-        Fault("ListKernelSessionOutput", 4, FaultKind.REPEATED_PAGE),
-    )
-    assert right(tmp_path / "home")
-
-
 @pytest.mark.parametrize("without", [{}, {"manifest": None}])
 def test_files_that_are_home_are_not_fetched_again(server, fetch, without):
     fetch(**without)
@@ -155,13 +139,6 @@ def test_a_name_that_no_disk_takes_costs_that_file_alone(fetch, tmp_path, name, 
     with pytest.raises(errors.OutputsError, match=f"1 of {FILES + 3} .*\n.*{message}"):
         fetch(outputs=odd)
     assert right(tmp_path / "home")
-
-
-def test_what_stays_is_told_and_not_downloaded(server, fetch, tmp_path):
-    fetched = fetch(push=replace(PUSH, stays=["deep/*"]))
-    assert len(fetched) == FILES / 2 + 2
-    assert not (tmp_path / "home" / "deep").exists()
-    assert not [name for name in fetched if name.startswith("deep/")]
 
 
 def test_a_push_remembers_what_stays_and_brings_it_on_request(quick_sessions, repository, tmp_path):

@@ -6,8 +6,6 @@ import time
 
 import pytest
 
-from kernelkit.kaggle_api.client import Kaggle
-from kernelkit.kaggle_api.connection import open_connection
 from kernelkit.pushes import live_log
 from kernelkit.run_folders import log as logs
 from kernelkit.workspace.context import Push
@@ -63,7 +61,7 @@ def test_each_entry_is_told_once_though_the_stream_breaks(
         "import time\nfor n in range(12):\n    print('line', n, flush=True)\n    time.sleep(.15)"
     )
     repository.cells(notebook_code(source))
-    repository.describe(enable_tpu=False, machine_shape=None)
+    repository.on_cpu()
     faults = FaultSchedule([Fault("LogStream", n, FaultKind.DROPPED_STREAM) for n in (1, 2, 3)])
     with LocalKaggle(tmp_path / "kaggle", faults=faults) as server, server.attach():
         repository.push()
@@ -72,15 +70,13 @@ def test_each_entry_is_told_once_though_the_stream_breaks(
     assert [line.split()[-1] for line in shown] == [str(n) for n in range(12)]
 
 
-def test_a_live_log_can_be_left_at_any_time(tmp_path, timing):
-    with LocalKaggle(tmp_path / "kaggle") as server, server.attach():
-        kaggle = Kaggle(open_connection(timing.timeouts), timing.retries)
-        shown = []
-        push = Push("tester/nothing-there", "", "", "cpu", version=1)
-        live = live_log.LiveLog(kaggle, push, shown.append)
-        live.start()
-        time.sleep(0.2)
-        live.finish(as_log("late"))
+def test_a_live_log_can_be_left_at_any_time(busy_kaggle, connect):
+    shown = []
+    push = Push("tester/nothing-there", "", "", "cpu", version=1)
+    live = live_log.LiveLog(connect().kaggle, push, shown.append)
+    live.start()
+    time.sleep(0.2)
+    live.finish(as_log("late"))
     assert [entry.text for entry in shown] == ["late"]
     assert threading.active_count() < 20
 
@@ -120,16 +116,10 @@ def test_a_line_that_is_cut_is_left_for_the_next_connection():
     ]
 
 
-@pytest.fixture
-def live():
+def test_a_long_entry_is_shown_from_both_ends():
     shown = []
     live = live_log.LiveLog(None, Push("me/blossom", "", "", "cpu", version=1), shown.append)
-    live.shown = shown
-    return live
-
-
-def test_a_long_entry_is_shown_from_both_ends(live):
     live.finish(as_log("a" * 100_000 + "b"))
-    (entry,) = live.shown
+    (entry,) = shown
     assert len(entry.text) < 11_000
     assert "90,001 characters omitted: the log has them" in entry.text

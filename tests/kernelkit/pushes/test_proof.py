@@ -1,5 +1,6 @@
 """What comes back is shown, fetched and submitted only if it proves to be this push's."""
 
+import hashlib
 import http.server
 import json
 import threading
@@ -16,7 +17,6 @@ from kernelkit.plans import build
 from kernelkit.plans.manifest import MANIFEST
 from kernelkit.pushes import proof
 from kernelkit.run_folders.log import decode
-from kernelkit.workspace.context import Ledger
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 from local_kaggle.limits import ServerLimits
 from local_kaggle.server import LocalKaggle
@@ -44,14 +44,10 @@ def answers(monkeypatch):
     return change
 
 
-def pushes(repository):
-    return Ledger(repository.runs).pushes()
-
-
 def test_each_push_has_a_number_that_all_that_it_leaves_shows(repository, kaggle):
     folder = repository.push("files=2")
     repository.push("files=2", force=True)
-    first, second = pushes(repository)
+    first, second = repository.pushes()
     assert first.number != second.number
     assert first.content == second.content
     pushed = (folder / ".kernelkit" / "pushed.ipynb").read_text()
@@ -68,7 +64,7 @@ def test_an_older_version_in_the_answer_is_not_believed(repository, kaggle, answ
     repository.push("files=1")
     answers("save", lambda kaggle, saved, _: replace(saved, version=1))
     folder = repository.push("files=2")
-    assert pushes(repository)[-1].version == 2
+    assert repository.pushes()[-1].version == 2
     assert (folder / "deep" / "1.bin").is_file()
     assert "named another version" in repository.message
 
@@ -87,7 +83,7 @@ def test_a_push_that_lands_under_another_slug_is_followed_there(repository, kagg
     repository.push("files=1", ignore=["identity"])
     repository.describe(id="INSERT_USERNAME/blossom-other", title="Blossom train two")
     folder = repository.push("files=2", ignore=["identity"])
-    assert pushes(repository)[-1].kernel == "tester/blossom-train-two"
+    assert repository.pushes()[-1].kernel == "tester/blossom-train-two"
     assert (folder / "deep" / "1.bin").is_file()
     assert '"id": "tester/blossom-train-two"' in repository.message
 
@@ -105,7 +101,7 @@ def test_the_previous_versions_list_is_not_fetched(repository, kaggle, answers, 
 
     def older(self, outputs, asked):
         stale.append(outputs)
-        first = asked(self, pushes(repository)[0].name, 1)
+        first = asked(self, repository.pushes()[0].name, 1)
         return first if len(stale) <= times else outputs
 
     answers("outputs", older)
@@ -117,21 +113,11 @@ def test_the_previous_versions_list_is_not_fetched(repository, kaggle, answers, 
     folder = repository.runs / "rehearsal-blossom-train-v2"
     assert not (folder / "metrics.json").exists()
     assert not (folder / ".kernelkit" / "log.txt").exists()
-    assert pushes(repository)[-1].state == "not fetched"
+    assert repository.pushes()[-1].state == "not fetched"
     with pytest.raises(errors.OutputsError):
         repository.resume("last", submit="older")
     assert (repository.resume("last", unverified=True) / "metrics.json").is_file()
     assert "unverified" in repository.message
-
-
-@pytest.mark.long
-def test_half_a_list_and_no_log_is_no_result(repository, kaggle, answers):
-    def half(self, outputs, _):
-        return Outputs({"0.bin": outputs.files["0.bin"]}, "")
-
-    answers("outputs", half)
-    with pytest.raises(errors.OutputsError, match=f"{MANIFEST}, which this push writes"):
-        repository.push("files=2")
 
 
 def test_a_file_missing_from_the_list_is_named(repository, kaggle, answers):
@@ -152,7 +138,7 @@ def test_links_that_lead_to_another_versions_files_bring_nothing_home(
     mixed = []
 
     def links(self, outputs, asked):
-        older = asked(self, pushes(repository)[0].name, 1).files
+        older = asked(self, repository.pushes()[0].name, 1).files
         mixed.append(older)
         return Outputs(outputs.files | older | {MANIFEST: outputs.files[MANIFEST]}, outputs.log)
 
@@ -173,16 +159,16 @@ def test_what_the_manifest_does_not_name_comes_home_unverified(repository, kaggl
     assert "1 files that its manifest does not name or hash" in repository.message
 
 
-@pytest.mark.parametrize("submit", [None, "made elsewhere"])
-def test_a_version_made_elsewhere_is_fetched_and_not_submitted(repository, kaggle, submit):
+def test_a_version_made_elsewhere_is_fetched_and_not_submitted(
+    repository, kaggle, open_competition
+):
+    open_competition(kaggle)
+    repository.describe(competition_sources=["garden"])
     repository.push("files=1")
     (repository.runs / "pushes.jsonl").unlink()
-    if not submit:
-        assert (repository.resume("tester/blossom-train/1") / "0.bin").is_file()
-        return
-    repository.describe(competition_sources=["garden"])
-    with pytest.raises(errors.KernelkitError):
-        repository.resume("tester/blossom-train/1", submit=submit)
+    assert (repository.resume("tester/blossom-train/1") / "0.bin").is_file()
+    with pytest.raises(errors.OutputsError, match="not proved to be an output"):
+        repository.resume("tester/blossom-train/1", submit="made elsewhere")
     assert "CreateSubmission" not in kaggle.faults.calls
 
 
@@ -191,7 +177,7 @@ def test_a_session_that_was_killed_proves_nothing_and_says_so(repository, kaggle
         "import os, pathlib, sys\npathlib.Path('a.bin').touch()\nsys.stdout.flush()\nos._exit(1)"
     )
     repository.cells(notebook_code(killed))
-    repository.describe(enable_tpu=False, machine_shape=None)
+    repository.on_cpu()
     with pytest.raises(errors.RunFailedError):
         repository.push()
     assert "it left no manifest" in repository.message
@@ -212,30 +198,29 @@ def test_a_forced_push_whose_answer_is_lost_is_not_the_one_before(repository, ka
         repository.push("files=1", force=True)
     kaggle.faults = FaultSchedule()
     repository.resume("last")
-    assert [push.version for push in pushes(repository)] == [1, None]
+    assert [push.version for push in repository.pushes()] == [1, None]
     assert "created no version" in repository.message
 
 
-def test_a_source_that_the_stored_version_lacks_is_refused(repository, kaggle, answers):
+def store_sources(repository, kaggle, answers, *sources):
+    """Have Kaggle store a push that reads two datasets with these sources."""
     for name in ("a", "b"):
         (kaggle.catalogue / "datasets" / "tester" / f"{name}-data").mkdir(parents=True)
     repository.describe(dataset_sources=["tester/a-data", "tester/b-data"])
+    kept = frozenset(sources)
+    answers("stored", lambda self, stored, _: stored and replace(stored, sources=kept))
 
-    def drop(self, stored, _):
-        return stored and replace(stored, sources=frozenset({"dataset tester/a-data"}))
 
-    answers("stored", drop)
+def test_a_source_that_the_stored_version_lacks_is_refused(repository, kaggle, answers):
+    store_sources(repository, kaggle, answers, "dataset tester/a-data")
     with pytest.raises(errors.RefusedError, match="dataset tester/b-data"):
         repository.push("files=1")
-    assert pushes(repository)[-1].state == "refused"
+    assert repository.pushes()[-1].state == "refused"
 
 
 @pytest.mark.parametrize("kept", [(), ("dataset Tester/a-data", "dataset tester/b-data/2")])
 def test_sources_left_out_or_spelled_differently_are_a_note(repository, kaggle, answers, kept):
-    for name in ("a", "b"):
-        (kaggle.catalogue / "datasets" / "tester" / f"{name}-data").mkdir(parents=True)
-    repository.describe(dataset_sources=["tester/a-data", "tester/b-data"])
-    answers("stored", lambda self, stored, _: stored and replace(stored, sources=frozenset(kept)))
+    store_sources(repository, kaggle, answers, *kept)
     assert repository.push("files=1")
     assert "warning" in repository.message
 
@@ -258,6 +243,15 @@ def test_the_proof_costs_at_most_two_requests(repository, kaggle):
 
 
 BODY = b"a real file\n"
+ODD = {
+    "login": (200, {"Content-Type": "text/html"}, b"<form>sign in</form>"),
+    "json": (200, {}, b'{"error": {"code": 500}}'),
+    "half": (200, {}, BODY[:5]),
+    "same-length": (200, {}, b"b" * len(BODY)),
+    "gzip": (200, {"Content-Encoding": "gzip"}, b"\x1f\x8b\x08\x00"),
+    "endless": (200, {}, BODY * 100_000),
+    "moved": (302, {"Location": "/login"}, b""),
+}
 
 
 class Odd(http.server.BaseHTTPRequestHandler):
@@ -265,23 +259,7 @@ class Odd(http.server.BaseHTTPRequestHandler):
 
     def do_GET(self):
         case = self.path.rpartition("/")[2]
-        status = int(case) if case.isdigit() else 200
-        headers, body = {}, BODY
-        if case == "login":
-            headers, body = {"Content-Type": "text/html"}, b"<form>sign in</form>"
-        elif case == "json":
-            body = b'{"error": {"code": 500}}'
-        elif case == "half":
-            body = BODY[:5]
-        elif case == "same-length":
-            body = b"b" * len(BODY)
-        elif case == "gzip":
-            headers = {"Content-Encoding": "gzip"}
-            body = b"\x1f\x8b\x08\x00"
-        elif case == "endless":
-            body = BODY * 100_000
-        elif case == "moved":
-            status, headers, body = 302, {"Location": "/login"}, b""
+        status, headers, body = ODD.get(case, (int(case) if case.isdigit() else 200, {}, BODY))
         self.server.authorizations.append(self.headers.get("Authorization"))
         self.send_response(status)
         for name, value in headers.items():
@@ -314,20 +292,12 @@ def receive(store, case, tmp_path, timing, expected):
         return transfers.receive(Asked, session, url, tmp_path / "part", expected, None)
 
 
-ODD = [
-    *("login", "json", "half", "same-length", "gzip", "endless", "moved"),
-    *("202", "204", "206", "304"),
-]
-
-
-@pytest.mark.parametrize("case", ODD)
+@pytest.mark.parametrize("case", [*ODD, "202", "204", "206", "304"])
 def test_what_is_not_the_file_is_not_taken_for_it(store, tmp_path, timing, case):
-    import hashlib
-
     expected = Expected(len(BODY), hashlib.sha256(BODY).hexdigest())
     with pytest.raises(Failure):
         receive(store, case, tmp_path, timing, expected)
-    assert (tmp_path / "part").stat().st_size <= len(BODY) if case == "endless" else True
+    assert case != "endless" or (tmp_path / "part").stat().st_size <= len(BODY)
     assert receive(store, "200", tmp_path, timing, expected) == len(BODY)
 
 

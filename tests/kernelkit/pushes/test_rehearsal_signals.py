@@ -58,7 +58,7 @@ def rehearsal(repository, notebook_code):
     """A push whose session sleeps in three processes; gives it and how to find those."""
     mark = f"asleep in {repository.root}"
     repository.cells(notebook_code(f"MARK = {mark!r}\n{SLEEP}"))
-    repository.describe(enable_tpu=False, machine_shape=None)
+    repository.on_cpu()
     push = subprocess.Popen(
         [sys.executable, "-W", "ignore", "-c", PUSH.format(run=RUN), str(repository.metadata)],
         stdout=subprocess.PIPE,

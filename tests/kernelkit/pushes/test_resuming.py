@@ -93,14 +93,12 @@ def test_without_a_pattern_all_comes_home_and_is_reported(server, repository, to
     assert "metrics" in {event["event"] for event in events}
 
 
-def test_a_run_that_is_alive_is_not_waited_for(tmp_path, repository, told, monkeypatch):
+def test_a_run_that_is_alive_is_not_waited_for(busy_kaggle, repository, told, monkeypatch):
     monkeypatch.chdir(repository.root)
-    limits = ServerLimits(queue_seconds=60.0)
-    with LocalKaggle(tmp_path / "kaggle", limits=limits) as server, server.attach():
-        repository.push(wait=False)
-        with pytest.raises(errors.StillRunningError, match=r"still queued.*resume tester/bl"):
-            told(fetch_push)
-        state, (event,) = told(tell_status)
+    repository.push(wait=False)
+    with pytest.raises(errors.StillRunningError, match=r"still queued.*resume tester/bl"):
+        told(fetch_push)
+    state, (event,) = told(tell_status)
     assert state == "queued"
     assert (event["alive"], event["version"]) == (True, 1)
 
@@ -160,8 +158,3 @@ def test_a_file_that_cannot_be_submitted_says_why(server, repository, told, tmp_
     (tmp_path / "submission.csv").write_text("id,label\n")
     with pytest.raises(errors.ParameterError, match="--competition SLUG"):
         told(submit_result, str(tmp_path / "submission.csv"), "m")
-
-
-def test_a_name_that_is_no_push_is_refused_before_kaggle_is_asked(repository):
-    with pytest.raises(errors.ParameterError, match="write OWNER/SLUG/N"):
-        repository.resume("me/x")

@@ -4,39 +4,29 @@ import secrets
 
 import pytest
 
-from kernelkit.kaggle_api.client import SOURCES, Kaggle, Kernel, Saved, Stored
-from kernelkit.kaggle_api.connection import open_connection
+from kernelkit.kaggle_api.client import SOURCES, Kernel, Saved, Stored
 from kernelkit.kaggle_api.retries import Clock, Failure, FailureKind, Retries
 from kernelkit.plans import build, plan
 from kernelkit.pushes.send import Sending
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
-from local_kaggle.limits import ServerLimits
-from local_kaggle.server import LocalKaggle
 
 KERNEL = Kernel("tester", "blossom-train")
 NUMBER = "0123456789abcdef"
 
 
 @pytest.fixture
-def server(tmp_path, quick_sessions):
-    with LocalKaggle(tmp_path / "kaggle", limits=ServerLimits(queue_seconds=60)) as server:
-        yield server
+def save(busy_kaggle, quick_sessions, repository, connect, timing):
+    kaggle = connect().kaggle
+    planned = plan.make(None, (), repository.metadata, "cpu", None).owned_by("tester")
 
+    def save(*faults):
+        busy_kaggle.faults = FaultSchedule(faults)
+        text = build.stamped(planned.bundle.text, secrets.token_hex(8))
+        fields = planned.save_fields | {"text": text}
+        return Sending(kaggle, KERNEL, fields, timing.settle).once()
 
-@pytest.fixture
-def save(server, repository, timing):
-    with server.attach():
-        kaggle = Kaggle(open_connection(timing.timeouts), timing.retries)
-        planned = plan.make(None, (), repository.metadata, "cpu", None).owned_by("tester")
-
-        def save(*faults):
-            server.faults = FaultSchedule(faults)
-            text = build.stamped(planned.bundle.text, secrets.token_hex(8))
-            fields = planned.save_fields | {"text": text}
-            return Sending(kaggle, KERNEL, fields, timing.settle).once()
-
-        save.latest = lambda: kaggle.stored(KERNEL)
-        yield save
+    save.latest = lambda: kaggle.stored(KERNEL)
+    return save
 
 
 @pytest.mark.parametrize(
@@ -53,54 +43,54 @@ def save(server, repository, timing):
         FaultKind.THROTTLED_RETRY_AFTER,
     ],
 )
-def test_one_failure_makes_one_version(server, save, kind):
+def test_one_failure_makes_one_version(busy_kaggle, save, kind):
     save()
     saved = save(Fault("SaveKernel", 1, kind))
 
-    assert server.faults.fired
+    assert busy_kaggle.faults.fired
     assert saved.version == 2
     assert save.latest().version == 2
 
 
-def test_a_lost_answer_to_the_first_push_is_found(server, save):
+def test_a_lost_answer_to_the_first_push_is_found(busy_kaggle, save):
     saved = save(Fault("SaveKernel", 1, FaultKind.LOST_ANSWER))
     assert saved.recovered
     assert saved.version == save.latest().version == 1
-    assert server.faults.calls["SaveKernel"] == 1
+    assert busy_kaggle.faults.calls["SaveKernel"] == 1
 
 
-def test_it_does_not_wait_for_a_day_because_it_is_told_to(server, save):
+def test_it_does_not_wait_for_a_day_because_it_is_told_to(busy_kaggle, save):
     with pytest.raises(Failure) as caught:
         save(Fault("SaveKernel", 0, FaultKind.THROTTLED_RETRY_AFTER, 86400))
     assert caught.value.retry_after == 86400
-    assert server.faults.calls["SaveKernel"] == 1
+    assert busy_kaggle.faults.calls["SaveKernel"] == 1
 
 
-def test_it_gives_up_after_a_few_sends(server, save):
+def test_it_gives_up_after_a_few_sends(busy_kaggle, save):
     with pytest.raises(Failure) as caught:
         save(Fault("SaveKernel", 0, FaultKind.ERROR_500))
     assert caught.value.kind is FailureKind.SERVER
-    assert server.faults.calls["SaveKernel"] == 3
+    assert busy_kaggle.faults.calls["SaveKernel"] == 3
 
 
-def test_it_is_not_sent_again_while_kaggle_cannot_be_asked(server, save):
+def test_it_is_not_sent_again_while_kaggle_cannot_be_asked(busy_kaggle, save):
     with pytest.raises(Failure):
         save(
             Fault("SaveKernel", 1, FaultKind.LOST_ANSWER),
             *(Fault("GetKernel", n, FaultKind.ERROR_503) for n in range(2, 40)),
         )
-    assert server.faults.calls["SaveKernel"] == 1
-    server.faults = FaultSchedule()
+    assert busy_kaggle.faults.calls["SaveKernel"] == 1
+    busy_kaggle.faults = FaultSchedule()
     assert save.latest().version == 1
 
 
-def test_a_refusal_is_final(server, save):
+def test_a_refusal_is_final(busy_kaggle, save):
     for _ in range(5):
         save()
     with pytest.raises(Failure) as caught:
         save()
     assert caught.value.kind is FailureKind.CAPACITY
-    assert server.faults.calls["SaveKernel"] == 1
+    assert busy_kaggle.faults.calls["SaveKernel"] == 1
 
 
 class Late:

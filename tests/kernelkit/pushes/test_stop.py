@@ -8,33 +8,28 @@ from click.testing import CliRunner
 
 from kernelkit import errors
 from kernelkit.commands.kaggle.pushed import stop as stop_command
-from kernelkit.kaggle_api.client import Kaggle, Kernel
-from kernelkit.kaggle_api.connection import open_connection
+from kernelkit.kaggle_api.client import Kernel
 from kernelkit.pushes.status import stop_push
-from kernelkit.workspace.context import Ledger, State
+from kernelkit.workspace.context import State
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
-from local_kaggle.limits import ServerLimits
 from local_kaggle.server import LocalKaggle
 
 pytestmark = pytest.mark.usefixtures("quick_sessions")
 
 
 @pytest.fixture
-def server(tmp_path, repository, monkeypatch):
+def server(busy_kaggle, repository, monkeypatch):
     monkeypatch.chdir(repository.root)
-    limits = ServerLimits(queue_seconds=60)
-    with LocalKaggle(tmp_path / "kaggle", limits=limits) as server, server.attach():
-        yield server
+    return busy_kaggle
 
 
 @pytest.fixture
-def outcome(repository, timing):
+def outcome(repository, connect):
     """Whether the kernel still exists, and the states in the ledger."""
 
     def outcome():
-        kaggle = Kaggle(open_connection(timing.timeouts), timing.retries)
-        exists = kaggle.stored(Kernel("tester", "blossom-train")) is not None
-        return exists, [push.state for push in Ledger(repository.runs).pushes()]
+        exists = connect().kaggle.stored(Kernel("tester", "blossom-train")) is not None
+        return exists, [push.state for push in repository.pushes()]
 
     return outcome
 

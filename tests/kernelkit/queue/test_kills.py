@@ -32,7 +32,7 @@ def assert_each_ran_once(store, repository, pushes):
     assert store.files() == list(range(pushes))
     for (_, ended), (queued, _) in itertools.pairwise(store.sessions()):
         assert ended <= queued
-    made = [p for p in Ledger(repository.runs).pushes() if p.version]
+    made = [p for p in repository.pushes() if p.version]
     assert [(p.version, p.state) for p in made] == [
         (version, "complete") for version in range(1, pushes + 1)
     ]
@@ -151,7 +151,7 @@ def test_killed_at_random_steps_it_submits_once(server, queue, repository, meado
     run_through_kills(queue, dying, rng, 5, 25)
     assert queue.states() == ["complete"]
     assert meadow.submissions() == ["first try"]
-    (push,) = [p for p in Ledger(repository.runs).pushes() if p.version]
+    (push,) = [p for p in repository.pushes() if p.version]
     assert push.score == "1.00000"
 
 

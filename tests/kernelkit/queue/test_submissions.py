@@ -8,14 +8,13 @@ from click.testing import CliRunner
 
 from kernelkit import errors
 from kernelkit.commands.kaggle.queue import queue
-from kernelkit.workspace.context import Ledger
 from local_kaggle import ServerLimits
 
 A_DAY = ServerLimits().submissions_a_day
 
 
 def scores(repository):
-    return [push.score for push in Ledger(repository.runs).pushes()]
+    return [push.score for push in repository.pushes()]
 
 
 def test_results_are_entered_in_turn(server, queue, repository, meadow):
@@ -68,13 +67,6 @@ def test_it_goes_on_from_what_the_last_run_left(server, queue, store, repository
     ]
     attached = [request.get("kernelDataSources", []) for request in requests]
     assert attached == [[], ["tester/blossom-train"]]
-
-
-def test_there_has_to_be_a_run_to_go_on_from(server, queue):
-    queue.add("files=1", continues=True)
-    with pytest.raises(errors.PreflightError, match="no version to continue from"):
-        queue.run()
-    assert queue.states() == ["waiting"]
 
 
 def test_they_are_options_of_add_and_shown(repository, monkeypatch):

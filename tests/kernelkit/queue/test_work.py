@@ -8,12 +8,7 @@ import time
 import pytest
 
 from kernelkit import errors
-from kernelkit.workspace.context import Ledger
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
-
-
-def ledger(repository):
-    return Ledger(repository.runs).pushes()
 
 
 def assert_none_overlap(store):
@@ -59,7 +54,7 @@ def test_pushes_never_overlap_and_keep_to_the_weeks_hours(
     assert store.files() == list(range(pushes))
     assert_none_overlap(store)
     assert queue.states() == ["complete"] * pushes
-    assert [push.version for push in ledger(repository)] == list(range(1, pushes + 1))
+    assert [push.version for push in repository.pushes()] == list(range(1, pushes + 1))
     for files in range(1, pushes):
         folder = repository.runs / f"rehearsal-blossom-train-v{files + 1}"
         assert (folder / "0.bin").is_file()
@@ -70,7 +65,7 @@ def test_what_was_queued_is_what_runs(server, queue, repository):
     (repository.package / "petals.py").write_text("F1 = 0.25\n")
     repository.describe(title="Another title", id="INSERT_USERNAME/another-title")
     queue.run()
-    (push,) = ledger(repository)
+    (push,) = repository.pushes()
     assert push.kernel == "tester/blossom-train"
     metrics = repository.runs / "rehearsal-blossom-train-v1" / "metrics.json"
     assert json.loads(metrics.read_text())["macro_f1"] == 0.75
@@ -94,16 +89,6 @@ def test_another_session_is_waited_for(server, queue, store, repository, noteboo
     queue.run()
     assert "is still" in queue.events("waiting")[0]["text"]
     assert_none_overlap(store)
-    assert queue.states() == ["complete"]
-
-
-@pytest.mark.parametrize("kind", [FaultKind.LOST_ANSWER, FaultKind.HTML, FaultKind.ERROR_503])
-def test_a_fault_at_the_push_makes_one_version(server, queue, store, kind):
-    server.faults = FaultSchedule([Fault("SaveKernel", 1, kind)])
-    queue.add("files=1")
-    queue.run()
-    assert server.faults.fired
-    assert store.files() == [1]
     assert queue.states() == ["complete"]
 
 

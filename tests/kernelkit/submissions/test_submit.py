@@ -1,17 +1,12 @@
 """A result is entered once and comes back with its score."""
 
-import io
-
 import pytest
 
 from kernelkit import errors
 from kernelkit.kaggle_api import transfers
 from kernelkit.kaggle_api.client import Kaggle, Kernel
-from kernelkit.kaggle_api.connection import open_connection
 from kernelkit.kaggle_api.retries import Failure, FailureKind
 from kernelkit.submissions import submit as submission
-from kernelkit.terminal.events import Events
-from kernelkit.workspace.context import PushContext
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 from local_kaggle.limits import ServerLimits
 from local_kaggle.server import LocalKaggle
@@ -26,10 +21,9 @@ def server(tmp_path, open_competition):
 
 
 @pytest.fixture
-def submit(server, tmp_path, timing):
-    kaggle = Kaggle(open_connection(timing.timeouts), timing.retries)
-    context = PushContext(tmp_path, Events(io.StringIO()), timing)
-    context.kaggle = kaggle
+def submit(server, tmp_path, connect):
+    context = connect()
+    kaggle = context.kaggle
     (tmp_path / "submission.csv").write_text("id,label\na,0\nb,1\n")
 
     def submit(*faults, competition="garden", before=None):
@@ -50,12 +44,8 @@ def submit(server, tmp_path, timing):
     return submit
 
 
-def test_a_submission_is_scored(submit):
-    assert float(submit()) == 1.0
-
-
 def test_a_lost_answer_enters_nothing_twice(submit):
-    submit(Fault("CreateSubmission", 1, FaultKind.LOST_ANSWER))
+    assert float(submit(Fault("CreateSubmission", 1, FaultKind.LOST_ANSWER))) == 1.0
     assert submit.number() == 1
 
 
@@ -99,11 +89,6 @@ def test_the_file_to_submit_is_the_only_one_or_the_one_that_the_project_names(
     settings.write_text('[tool.kernelkit]\nsubmission = "out/answers.xlsx"\n')
     with pytest.raises(errors.PreflightError, match=r"the name of a \.csv, \.parquet"):
         submission.output_of(tmp_path)
-
-
-def test_an_unknown_competition_is_refused(submit):
-    with pytest.raises(errors.RefusedError):
-        submit(competition="desert")
 
 
 def test_the_kernels_version_is_entered_where_a_file_is_refused(

@@ -39,19 +39,18 @@ def test_the_last_is_the_last_that_got_a_version(book):
     assert book.last("me/other") is None
 
 
-def test_lines_of_another_time_do_no_harm(book):
-    book.begin(push())
-    with book.path.open("a") as file:
-        file.write('\nnot json\n[1]\n{"kernel": "only"}\n')
-        file.write(
-            json.dumps(
-                {"kernel": "a/b", "content": "", "git": "", "accelerator": "", "added_later": 1}
-            )
-            + "\n"
-        )
-    assert [p.kernel for p in book.pushes()] == ["me/blossom", "a/b"]
-    book.begin(push(kernel="me/new"))
+def test_damaged_lines_and_those_of_another_time_do_no_harm(book):
+    first = book.begin(push(parameters={"name": "tulip"}))
+    later = {"kernel": "a/b", "content": "", "git": "", "accelerator": "", "added_later": 1}
+    lines = book.path.read_bytes().replace(b"tulip", b"t\xffip") + b"\xfe\xff\n"
+    others = f'\nnot json\n[1]\n{{"kernel": "only"}}\n{json.dumps(later)}\n'
+    book.path.write_bytes(lines + others.encode())
+    book.begin(push(kernel="me/new", parameters={"name": "half \ud83c"}))
+    assert [p.kernel for p in book.pushes()] == ["me/blossom", "a/b", "me/new"]
+    assert book.update(first, version=1).version == 1
+    assert [p.version for p in book.pushes()] == [1, None, None]
     assert "not json" in book.path.read_text()
+    assert list_pushes(book.path.parent)
 
 
 def test_pushes_at_the_same_time_keep_all_lines(book):
@@ -65,17 +64,6 @@ def test_pushes_at_the_same_time_keep_all_lines(book):
         thread.join()
     assert sorted(p.kernel for p in book.pushes()) == sorted(f"me/{n}" for n in range(12))
     assert {p.state for p in book.pushes()} == {State.COMPLETE}
-
-
-def test_a_damaged_byte_costs_no_line(book):
-    first = book.begin(push(parameters={"name": "tulip"}))
-    book.path.write_bytes(book.path.read_bytes().replace(b"tulip", b"t\xffip") + b"\xfe\xff\n")
-    second = book.begin(push(kernel="me/other", parameters={"name": "half \ud83c"}))
-    assert [p.kernel for p in book.pushes()] == ["me/blossom", "me/other"]
-    assert book.update(second, version=2).version == 2
-    assert book.update(first, version=1).version == 1
-    assert [p.version for p in book.pushes()] == [1, 2]
-    assert list_pushes(book.path.parent)
 
 
 def test_a_queued_push_takes_the_place_of_its_own_refusals(book):
