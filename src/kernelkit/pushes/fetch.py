@@ -124,6 +124,9 @@ class _Downloads:
                     fetched[name] = future.result()
                 except Failure as failure:
                     trouble.append(f"  - {safe_text.one_line(name)}: {failure.message}")
+                except BaseException:  # an interrupt: do not begin another file
+                    pool.shutdown(wait=False, cancel_futures=True)
+                    raise
         shutil.rmtree(self._parts, ignore_errors=True)
         if trouble:
             raise OutputsError(

@@ -1,5 +1,7 @@
 """Files come home whole or not at all."""
 
+import time
+
 import pytest
 
 from kernelkit import errors
@@ -115,6 +117,23 @@ def test_a_file_of_the_right_length_that_was_not_fetched_is_fetched(server, fetc
 def test_a_name_never_leads_out_of_the_folder(tmp_path, name):
     with pytest.raises(Failure, match="outside the folder"):
         fetch_module._place(tmp_path, name)
+
+
+def test_after_an_interrupt_no_further_file_begins(fetch, monkeypatch):
+    begun = []
+
+    def interrupted(downloads, session, name, expected):
+        begun.append(name)
+        if name == "0.bin":
+            raise KeyboardInterrupt
+        time.sleep(0.5)
+        return 0
+
+    monkeypatch.setattr(fetch_module._Downloads, "_fetch", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        fetch()
+    assert begun[0] == "0.bin"
+    assert len(begun) < FILES
 
 
 def test_errors_never_repeat_a_signed_link(fetch):
