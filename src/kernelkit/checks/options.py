@@ -39,17 +39,16 @@ class PlanOptions(CommandOptions, total=False):
     submit: str | None
 
 
-def continuing(context: PushContext, plan: Plan, kaggle: Kaggle) -> Plan:
+def continuing(context: PushContext, plan: Plan) -> Plan:
     """The plan with the last version's outputs; raises `PreflightError` if there is no version."""
     kernel = plan.kernel
-    last = kaggle.stored(kernel)
-    if last is None:
+    if context.kaggle.stored(kernel) is None:
         raise PreflightError(f"{kernel} has no version to continue from: push without --continue")
     context.events("continues", f"with the outputs of the last complete version of {kernel}")
     return plan.attaching("kernel", str(kernel))
 
 
-def own_sources(context: PushContext, plan: Plan, kaggle: Kaggle) -> dict[str, int]:
+def own_sources(context: PushContext, plan: Plan) -> dict[str, int]:
     """The version of each of the account's own kernel sources that a session gets.
 
     That is the last complete one, or the one that the source pins ("me/features/3").
@@ -57,7 +56,7 @@ def own_sources(context: PushContext, plan: Plan, kaggle: Kaggle) -> dict[str, i
     Raises `PreflightError` for a source without outputs, since Kaggle would start the session
     without it; in a rehearsal its files may be in the catalogue.
     """
-    versions = {}
+    kaggle, versions = context.kaggle, {}
     for source in plan.metadata.sources("kernel"):
         owner, slug, *pin = source.split("/")
         if owner.lower() != kaggle.username.lower():

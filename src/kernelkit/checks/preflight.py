@@ -213,20 +213,20 @@ def check_submission(metadata: Metadata, submit: str | None) -> None:
         )
 
 
-def with_account(context: PushContext, plan: Plan, kaggle: Kaggle) -> tuple[Plan, list[Finding]]:
+def with_account(context: PushContext, plan: Plan) -> tuple[Plan, list[Finding]]:
     """The plan under the account's name, and a finding for each of its secrets in the plan.
 
     In a rehearsal, any owner is replaced by the local Kaggle's user.
     """
-    context.events.keep_secret(kaggle.connection.secrets)
-    context.events.rehearsal = context.events.rehearsal or kaggle.connection.rehearses
-    plan = plan.owned_by(kaggle.username, anyone=kaggle.connection.rehearses)
-    secrets = [*kaggle.connection.secrets, *secrets_of_environment()]
-    return plan, contents.secrets(plan, secrets)
+    account = context.kaggle.connection
+    context.events.keep_secret(account.secrets)
+    context.events.rehearsal = context.events.rehearsal or account.rehearses
+    plan = plan.owned_by(account.username, anyone=account.rehearses)
+    return plan, contents.secrets(plan, [*account.secrets, *secrets_of_environment()])
 
 
 def check_account(
-    context: PushContext, plan: Plan, kaggle: Kaggle, *, force: bool = False, submits: bool = False
+    context: PushContext, plan: Plan, *, force: bool = False, submits: bool = False
 ) -> Quota | None:
     """Check whether Kaggle would refuse this plan, or run it beside another active run.
 
@@ -237,7 +237,7 @@ def check_account(
     `CapacityError` if no quota or no session is left, and `NetworkError` when Kaggle cannot be
     reached. `force` allows the last two cases, except a quota of zero.
     """
-    kernel, machine = plan.kernel, plan.metadata.machine
+    kaggle, kernel, machine = context.kaggle, plan.kernel, plan.metadata.machine
     if kernel.owner.lower() != kaggle.username.lower():
         raise errors.PreflightError(
             f"the id names {kernel.owner}'s kernel, but the credentials are {kaggle.username}'s: "

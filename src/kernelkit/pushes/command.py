@@ -209,7 +209,7 @@ def _dry_run(context: PushContext, plan: Plan, options: PushOptions) -> None:
 def _check_account(context: PushContext, plan: Plan, options: PushOptions) -> None:
     """Check the account and tell its state; raises what would stop the push."""
     force, submits = options.get("force", False), options.get("submit") is not None
-    preflight.check_account(context, plan, context.kaggle, force=force, submits=submits)
+    preflight.check_account(context, plan, force=force, submits=submits)
 
 
 def _send_and_follow(

@@ -29,10 +29,10 @@ MOST_SENDS = 3
 def prepare(context: PushContext, plan: Plan, *, continues: bool, upload: bool = True) -> Plan:
     """The plan under the account's name, checked for secrets, with everything attached, and
     uploaded unless `upload` is false."""
-    plan, leaks = preflight.with_account(context, plan, context.kaggle)
+    plan, leaks = preflight.with_account(context, plan)
     preflight.stop_on_errors(leaks)
     if continues:
-        plan = continuing(context, plan, context.kaggle)
+        plan = continuing(context, plan)
     if not plan.project.wheels:
         return plan
     return wheels.attach(context, plan, context.kaggle.username, context.kaggle if upload else None)
@@ -51,7 +51,7 @@ def draft(context: PushContext, plan: Plan) -> Push:
         competition=next(iter(plan.metadata.sources("competition")), None),
         rehearsal=context.events.rehearsal,
         bundle=bundle.content,
-        inputs=own_sources(context, plan, context.kaggle) if reads else {},
+        inputs=own_sources(context, plan) if reads else {},
         estimate=tpu.estimate(plan) if kind == "tpu" else {},
     )
 

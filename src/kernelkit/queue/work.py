@@ -125,7 +125,7 @@ def _send_now(context: PushContext, item: QueuedPush, planned: Plan) -> Push:
         if push and push.version:
             return push
         submits = item.submit is not None
-        quota = check_account(context, planned, context.kaggle, submits=submits)
+        quota = check_account(context, planned, submits=submits)
         if quota and quota.left < planned.hours:
             raise CapacityError(
                 f"{quota.remaining(planned.kind)} and the run may take {planned.hours:.1f}: it "
