@@ -45,21 +45,7 @@ ATTACKS = [
     "<noscript><p title='</noscript><img src=x onerror=alert(1)>'>",
     "<!--><script>alert(1)</script>-->",
 ]
-FORBIDDEN = {
-    "script",
-    "iframe",
-    "object",
-    "embed",
-    "form",
-    "input",
-    "button",
-    "base",
-    "link",
-    "svg",
-    "math",
-    "audio",
-    "video",
-}
+FORBIDDEN = "script iframe object embed form input button base link svg math audio video"
 
 
 def without_the_kits_own(page):
@@ -75,7 +61,7 @@ def without_the_kits_own(page):
 def check(page, own_styles=1):
     seen = Seen(page).tags
     names = [tag for tag, _ in seen]
-    assert not FORBIDDEN & set(names)
+    assert not {*FORBIDDEN.split()} & {*names}
     assert names.count("style") == own_styles
     assert names.count("meta") == (3 if own_styles else 0)
     for _tag, attributes in seen:
@@ -94,16 +80,9 @@ def test_markup_is_harmless(html):
 
 @pytest.mark.parametrize("html", ATTACKS)
 def test_a_report_is_harmless_wherever_it_stands(html, tmp_path):
-    data = {
-        "text/html": html,
-        "text/markdown": html,
-        "application/javascript": "alert(1)",
-        "image/svg+xml": html,
-        "text/plain": html,
-        "text/latex": html,
-    }
+    kinds = "text/html text/markdown application/javascript image/svg+xml text/plain text/latex"
     outputs = [
-        *(nbformat.v4.new_output("display_data", data={kind: data[kind]}) for kind in data),
+        *(nbformat.v4.new_output("display_data", data={kind: html}) for kind in kinds.split()),
         nbformat.v4.new_output("stream", text=html),
         nbformat.v4.new_output("error", ename=html, evalue=html, traceback=[html]),
     ]

@@ -76,24 +76,18 @@ def leave(folder, run, state):
     (folder.run_folder(run) / "metrics.json").write_text("{}")
 
 
-@pytest.mark.parametrize(
-    ("state", "kept"),
-    [
-        ("pending", True),
-        ("running", True),
-        ("stopped", True),
-        ("failed", False),
-        ("timeout", False),
-        ("done", False),
-    ],
-)
-def test_an_interrupted_run_has_its_checkpoints_and_no_result(folder, run, work, state, kept):
+KEPT = ("pending", "running", "stopped")
+
+
+@pytest.mark.parametrize("state", [*KEPT, "failed", "timeout", "done"])
+def test_an_interrupted_run_has_its_checkpoints_and_no_result(folder, run, work, state):
     leave(folder, run, state)
     launcher = Launcher()
 
     assert work(launcher, run) == [records.DONE]
 
-    assert launcher.folders == [{"state.json", "checkpoints"} if kept else {"state.json"}]
+    checkpoints = {"checkpoints"} if state in KEPT else set()
+    assert launcher.folders == [{"state.json"} | checkpoints]
 
 
 @pytest.mark.parametrize("force", [True, False])
