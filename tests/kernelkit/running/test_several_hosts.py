@@ -21,6 +21,7 @@ fails = -1  # >= -1: the host that fails
 output = ""  # the run's folder
 
 # %%
+import json
 import os
 from pathlib import Path
 
