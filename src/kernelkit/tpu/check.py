@@ -133,8 +133,8 @@ class TpuRun:
     def last_check(self) -> TpuCheck | None:
         """The last check of it; None if there is none that can be read."""
         try:
-            return self._check(json.loads(self._path.read_text(encoding="utf-8")))
-        except (OSError, ValueError, KeyError, TypeError):
+            return self._check(files.read_object(self._path))
+        except (ValueError, KeyError, TypeError):
             return None
 
     def _check(self, content: Mapping[str, Any]) -> TpuCheck:
