@@ -13,7 +13,7 @@ from pathlib import Path
 from test_walls import SOURCES, imported
 
 ROOT = Path(__file__).parents[1]
-MOST_TOKENS = 198_900
+MOST_TOKENS = 194_400
 MOST_LINES, MOST_FUNCTION_LINES, MOST_ARGUMENTS, MOST_MODULES = 300, 50, 7, 12
 MODULES = {
     path.relative_to(ROOT).as_posix(): path
