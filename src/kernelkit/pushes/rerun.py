@@ -84,11 +84,13 @@ def rerun(
     if hidden is not None:
         _link(hidden, local / CATALOGUE / "hidden" / slug)
     own: dict[str, Any] = {"metadata": file, "submit": MESSAGE, "force": True, "ignore": ignore}
-    refusal = ""
+    refusal, before = "", context.ledger.last()
     try:
         push_kernel(notebook, parameters, **options, **own)
     except RefusedError as error:
         refusal = str(error)
+        if context.ledger.last() == before:  # nothing was pushed
+            raise
     return _second_run(context, local, slug, refusal, rows)
 
 
@@ -104,12 +106,15 @@ def _second_run(
         context.events("warning", refusal.removeprefix("[rehearsal] "))
     unscored = not truth.message and NO_ANSWERS in refusal
     public, hidden = (_rows(local / CATALOGUE / kind / slug / SAMPLE) for kind in FOLDERS)
-    facts = ("seconds", "memory", "working", "why", "folder")
     result = RerunResult(
         score="" if refusal else push.score or "",
         message=truth.message or (SCORING if refusal and not unscored else ""),
+        seconds=truth.seconds,
+        memory=truth.memory,
+        working=truth.working,
+        why=truth.why,
+        folder=truth.folder,
         hours=_project(context, push, truth.seconds, (public, hidden), rows) if rows else None,
-        **{name: getattr(truth, name) for name in facts},
     )
     lengths = f" on {hidden:,} rows (public: {public:,})" if public and hidden else ""
     _report(context, result, lengths)

@@ -10,6 +10,7 @@ from typing import Unpack
 
 from kernelkit.checks.preflight import check_account
 from kernelkit.errors import (
+    AcceleratorMismatchError,
     CapacityError,
     CredentialsError,
     DeadlineError,
@@ -18,6 +19,7 @@ from kernelkit.errors import (
     NetworkError,
     ParameterError,
     StillRunningError,
+    StorageError,
 )
 from kernelkit.plans.plan import Plan
 from kernelkit.pushes.follow import Run
@@ -26,7 +28,10 @@ from kernelkit.queue.items import OVER, Queue, QueuedPush
 from kernelkit.workspace.context import CommandOptions, Push, PushContext, State, in_project
 
 # Errors that any further push would meet, too.
-LASTING = (CredentialsError, NetworkError, DeadlineError, StillRunningError)
+LASTING = (
+    *(AcceleratorMismatchError, CredentialsError, DeadlineError),
+    *(NetworkError, StillRunningError, StorageError),
+)
 
 
 def work_off(*, wait: bool = True, **options: Unpack[CommandOptions]) -> None:
@@ -38,7 +43,7 @@ def work_off(*, wait: bool = True, **options: Unpack[CommandOptions]) -> None:
 
     A push that fails does not stop the next ones; the first error is raised at the end. Raises
     `StillRunningError` if `wait` is false and something waits or runs. Errors that prevent any
-    further push are raised at once: `CredentialsError`, `NetworkError`, `DeadlineError`.
+    further push are raised at once: those of `LASTING`.
     """
     if options.get("local") and not wait:
         raise ParameterError("a rehearsal's Kaggle stops when the command ends: drop --no-wait")

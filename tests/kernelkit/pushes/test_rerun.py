@@ -64,6 +64,13 @@ def test_a_notebook_that_serves_is_scored_on_the_hidden_answers(run_again):
     assert "400 rows (public: 20)" in run_again.message
 
 
+def test_a_push_that_is_refused_reports_no_earlier_rerun(run_again):
+    run_again("")
+    full = ServerLimits(score_seconds=0, sessions={"cpu": 0})
+    with pytest.raises(errors.CapacityError):
+        run_again("", full)
+
+
 KINDS = "seen = {'rose': 0}\n[seen['tulip' if len(test) > 20 else row['kind']] for row in test]"
 DOWNLOAD = """\
 import urllib.request
