@@ -5,7 +5,8 @@ import json
 from kernelkit.reports import markdown
 
 
-def test_measures_are_rows(tmp_path):
+def test_measures_are_rows_and_a_run_without_any_says_so(tmp_path):
+    assert "left no `metrics.json`" in markdown.table(tmp_path, "t")
     metrics = {"macro_f1": 0.91234, "seconds": 12, "device": {"kind": "cpu", "name": "EPYC"}}
     (tmp_path / "metrics.json").write_text(json.dumps(metrics))
     shown = markdown.table(tmp_path, "me/kernel/3")
@@ -24,10 +25,6 @@ def test_no_text_of_a_run_becomes_markup(tmp_path):
     assert "<img" not in shown
     assert "\n\n</" not in shown
     assert "\x1b" not in shown
-
-
-def test_a_run_without_metrics_says_so(tmp_path):
-    assert "left no `metrics.json`" in markdown.table(tmp_path, "t")
 
 
 def test_a_summary_is_added_to(tmp_path):

@@ -59,6 +59,7 @@ def folder(tmp_path):
     run.mkdir(parents=True)
     (run / "metrics.json").write_text("{}")
     (run / "f.csv").write_text("class,F1\nrose,0.9\niris,0.25\n")
+    (run / "f.txt").write_text("One class is <b>weak</b>.\n")
     (run / "history.csv").write_text(
         "phase,loss,val_loss,val_f1\nhead,2,2,0.5\nhead,1,1.5,0.75\ntune,1,1.7,0.7\n"
     )
@@ -81,28 +82,19 @@ def test_the_first_screen(render):
     assert "Train it" in page
     assert "flowers (520 val) · v5e TPU × 8" in page
     cards = re.findall(r"<b>([^<]*)</b><span>([^<]*)</span>", page)
-    assert cards == [
-        ("0.9100", "F1"),
-        ("14 min 11 s", "time"),
-        ("0.9000", "accuracy"),
-    ]
+    assert cards == [("0.9100", "F1"), ("14 min 11 s", "time"), ("0.9000", "accuracy")]
     assert "<li>dropout=0.5</li>" in page.partition("<details>")[0]
     assert "<li>seed=0</li>" in page.partition("<details>")[2]
-    assert re.findall('<section id="([^"]*)"', page) == [
-        "curves",
-        "settings",
-        "part-score-of-each-class",
-        "notebook",
-    ]
+    parts = re.findall('<section id="([^"]*)"', page)
+    assert parts == ["curves", "settings", "part-score-of-each-class", "notebook"]
+    assert "One class is &lt;b&gt;weak&lt;/b&gt;." in page
     assert "<details open>" not in page
 
 
 def test_learning_curves_say_their_best_and_where_a_phase_begins(render):
     curves = data_of(render())["curves"]
-    assert [curve["label"] for curve in curves] == [
-        "F1: highest 0.7500, epoch 2",
-        "loss: lowest 1.5000, epoch 2",
-    ]
+    labels = ["F1: highest 0.7500, epoch 2", "loss: lowest 1.5000, epoch 2"]
+    assert [curve["label"] for curve in curves] == labels
     assert curves[1]["series"] == [
         {"label": "validation", "values": [2, 1.5, 1.7]},
         {"label": "training", "values": [2, 1, 1]},
@@ -162,12 +154,6 @@ def test_a_run_is_compared_with_the_last_one_of_its_notebook(render, folder):
     )
     assert tables_in("last").startswith("first.")
     assert not tables_in("first")
-
-
-def test_what_a_run_says_of_a_file_stands_above_it(render, folder):
-    (folder / "f.txt").write_text("One class is <b>weak</b>.\n")
-    page = render(shown=Shown(sections=(Section("Scores", "f.csv"),)))
-    assert "One class is &lt;b&gt;weak&lt;/b&gt;." in page
 
 
 def test_a_failed_run_has_a_banner(render, notebook, folder):

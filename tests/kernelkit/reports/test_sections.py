@@ -17,12 +17,11 @@ def test_bars_come_worst_first_and_say_who_is_below_the_mean(tmp_path):
         "class,F1,recall,images\nrose,0.9,1.0,5\niris,0.25,0.16667,1234\n"
     )
     part = sections.filled(Section("Scores", "f.csv", "bars"), tmp_path)
-    assert [(bar["name"], bar["below"]) for bar in part["bars"]] == [
-        ("iris", True),
-        ("rose", False),
+    assert [tuple(bar[key] for key in ("name", "below", "others")) for bar in part["bars"]] == [
+        ("iris", True, ["0.167", "1,234"]),
+        ("rose", False, ["1.000", "5"]),
     ]
     assert part["bars"][0]["width"] == 25.0
-    assert [bar["others"] for bar in part["bars"]] == [["0.167", "1,234"], ["1.000", "5"]]
     assert part["mean"] == "0.575"
 
 
