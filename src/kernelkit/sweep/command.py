@@ -67,8 +67,9 @@ def sweep(file: Path, parameters: Iterable[str] = (), options: SweepOptions | No
 
 
 def _check(options: SweepOptions) -> None:
-    if options.local and not options.kaggle:
-        raise ParameterError("--local rehearses --kaggle: give both")
+    for name in ("local", "metadata", "accelerator", "timeout"):
+        if getattr(options, name) and not options.kaggle:
+            raise ParameterError(f"--{name} is for a session: add --kaggle, or leave it out")
     if options.dask and options.kaggle:
         raise ParameterError("--dask and --kaggle exclude each other: choose one")
     if options.workers and options.kaggle:

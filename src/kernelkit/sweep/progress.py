@@ -12,10 +12,10 @@ import click
 from kernelkit.errors import RunFailedError
 from kernelkit.reports.many_runs import RunsPage
 from kernelkit.shown import duration
-from kernelkit.sweep import records, results
+from kernelkit.sweep import records, results, search
 from kernelkit.sweep.options import SweepOptions
 from kernelkit.sweep.records import Record, SweepFolder
-from kernelkit.sweep.specification import PlannedRun, Specification
+from kernelkit.sweep.specification import NAME_SCORE, PlannedRun, Specification
 from kernelkit.terminal import safe_text
 
 LISTED = 20  # failed runs named in the final message
@@ -42,7 +42,7 @@ class SweepProgress:
 
     def take_up_search(self, ended_before: int) -> None:
         """Show a resumed search, with this many points already finished."""
-        self.total = self.specification.search["trials"]
+        self.total = search.trials(self.specification)
         self.ended = self._ended_before = ended_before
 
     def tell(self, run: PlannedRun, record: Record) -> None:
@@ -101,7 +101,9 @@ class SweepProgress:
             setting, score = best
             lines.append(f"best {page.shown.score} {score:.4f}  {setting}".rstrip())
         elif measures:
-            lines.append(f"no run has the score {page.shown.score!r}; the measures are: {measures}")
+            name = page.shown.score
+            reason = f"no run has the score {name!r}" if name else f"no score: {NAME_SCORE}"
+            lines.append(f"{reason}; the measures are: {measures}")
         elif states[records.DONE]:
             lines.append("no run left a metrics.json in its folder: the parameter output names it")
         click.echo("\n".join([*lines, str(self.folder.path / "index.html")]), file=self.stream)
@@ -118,9 +120,9 @@ class SweepProgress:
 
     def preview(self) -> str:
         """What would run: the runs with their states, and the time expected for the rest."""
-        if search := self.specification.search:
-            axes = ", ".join(search["space"])
-            return f"a search over {axes}: {search['trials']} runs, chosen as it goes"
+        if self.specification.search:
+            axes, count = ", ".join(self.specification.varying), search.trials(self.specification)
+            return f"a search over {axes}: {count} runs, chosen as it goes"
         runs = self._page().runs
         lines = [f"{run.id}  {run.state:8}  {run.name}" for run in runs]
         done = [run.seconds or 0.0 for run in runs if run.state == records.DONE]

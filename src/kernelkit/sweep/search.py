@@ -13,13 +13,14 @@
 The trials are in `search.db` in the sweep's folder, the runs in the same folders as for a grid.
 Pruning uses the column val_<score>, or <score>, of a run's `history.csv`; without either, no run is
 stopped. `trials` counts distinct points: if one is proposed again, its result is reused and another
-is proposed.
+is proposed, until the space has no more.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections import Counter
 from typing import Any
 
@@ -68,10 +69,8 @@ class Search:
 
     def __next__(self) -> PlannedRun:
         """The next trial's run; the score of a point that has already run is recorded at once."""
-        trials = self.sweep.search["trials"]
-        while self._waiting() or (
-            len(self.runs) < trials and self._count() < trials * (1 + REPEATS)
-        ):
+        most = self.sweep.search["trials"] * (1 + REPEATS)
+        while self._waiting() or (len(self.runs) < trials(self.sweep) and self._count() < most):
             trial = self.study.ask(self.space)
             run = self.sweep.run(trial.params)
             record = self.folder.record(run)
@@ -179,14 +178,37 @@ class Search:
             self.study.tell(trial, state=self._states.FAIL)
 
 
+def trials(sweep: Specification) -> int:
+    """The runs of a search: as many as it asks for, or as its space has points if that is fewer."""
+    sizes = (_size(sweep, name, axis) for name, axis in sweep.search["space"].items())
+    return int(min(sweep.search["trials"], math.prod(sizes)))
+
+
+def _size(sweep: Specification, name: str, axis: Any) -> float:
+    if isinstance(axis, list):
+        return len(axis)
+    step = axis.get("step") or (1 if sweep.declared[name].type is int else 0)
+    return math.floor((axis["high"] - axis["low"]) / step + 1e-9) + 1 if step else math.inf
+
+
 def points(folder: SweepFolder, sweep: Specification) -> list[PlannedRun]:
     """The runs in a folder that are points of this search, sorted by id."""
-    names, runs = {*sweep.base, *sweep.search["space"]}, []
+    space, runs = sweep.search["space"], []
     for recorded, record in folder.recorded():
-        if set(record.parameters) == names:
+        if set(record.parameters) == {*sweep.base, *space}:
             run = sweep.run(record.parameters)
-            runs += [run] if run.id == recorded.id else []
+            inside = all(_holds(axis, run.values[name]) for name, axis in space.items())
+            runs += [run] if inside and run.id == recorded.id else []
     return runs
+
+
+def _holds(axis: Any, value: Any) -> bool:
+    """Whether a value is on an axis, which may have changed since the value was proposed."""
+    if isinstance(axis, list):
+        return value in axis
+    low, high, step = axis["low"], axis["high"], axis.get("step")
+    beside = abs(math.remainder(value - low, step)) if step else 0.0
+    return bool(low <= value <= high and beside <= 1e-9)
 
 
 def any_point(sweep: Specification) -> PlannedRun:

@@ -58,6 +58,11 @@ KEYS: Types = {
     "keep_best": dict,
 }
 LIMITS = ("workers", "time_limit", "memory")
+OF_THE_DESK = ("kaggle", "workers", "warm")  # no effect in a session: it makes one run at a time
+NAME_SCORE = (
+    "write `score: NAME`, a number of metrics.json, or set score in [tool.kernelkit.shown] of "
+    "pyproject.toml"
+)
 OUTPUT, SEED = "output", "seed"
 MANY = 1000  # runs: more have to be confirmed
 LENGTH = 12  # hexadecimal digits of a run's id: 48 bits, for thousands of runs
@@ -137,6 +142,11 @@ def read(
         check_keys(content, KEYS, "a sweep")
         block = content.pop("kaggle", None) or {}
         check_keys(block, KEYS, "kaggle")
+        if idle := [key for key in OF_THE_DESK if block.get(key)]:
+            raise ParameterError(
+                f"kaggle: {idle[0]} has no effect in a session, which makes one run at a time: "
+                "leave it out"
+            )
         content = _with_kaggle_block(content, block) if kaggle else content
         return _checked(path, content, pairs, many)
     except ParameterError as error:
@@ -189,13 +199,11 @@ def _checked(path: Path, content: Values, pairs: Iterable[str], many: bool) -> S
     )
     if not sweep.search:
         return replace(sweep, runs=tuple(_runs(sweep, content, fixed, many)))
-    if content.get("grid") or content.get("runs"):
-        raise ParameterError("search replaces grid and runs: keep one of them")
+    for key in ("grid", "runs", "exclude", "seeds"):
+        if content.get(key):
+            raise ParameterError(f"search replaces {key}: keep one of them")
     if not sweep.score:
-        raise ParameterError(
-            "no score to search by: write `score: NAME`, a number of metrics.json, or set "
-            "score in [tool.kernelkit.shown] of pyproject.toml"
-        )
+        raise ParameterError(f"no score to search by: {NAME_SCORE}")
     space = _without(sweep.search.get("space"), fixed)
     return replace(sweep, search={**sweep.search, "space": space})
 
@@ -214,6 +222,8 @@ def _runs(sweep: Specification, content: Values, fixed: Values, many: bool) -> l
         if not all(isinstance(values, dict) for values in content.get(key) or ()):
             raise ParameterError(f"{key} takes a list of {{name: value}}")
     seeds = list(range(seeds)) if isinstance(seeds, int) else seeds
+    if seeds == []:
+        raise ParameterError("seeds takes a number from 1 on, or a list: leave it out for no seed")
     seeded: list[Values] = [{SEED: seed} for seed in seeds or ()]
     if not seeded or SEED in fixed or SEED in grid:
         seeded = [{}]

@@ -12,10 +12,12 @@ from kernelkit.sweep.options import SweepOptions
 from kernelkit.sweep.progress import SweepProgress
 from kernelkit.sweep.records import Record, SweepFolder
 
+TEXT = "score: macro_f1\ngrid: {a: [0, 1, 2, 3, 4]}\nkeep_best: {model.h5: 2}"
+
 
 @pytest.fixture
 def progress(sweeps):
-    sweep = specification.read(sweeps.write(f"score: macro_f1\ngrid: {{a: {list(range(12))}}}"))
+    sweep = specification.read(sweeps.write(TEXT))
     options = SweepOptions(stream=io.StringIO())
     return SweepProgress(sweep, SweepFolder(sweeps.runs), options)
 
@@ -23,12 +25,14 @@ def progress(sweeps):
 def tell(progress, run, state):
     record = progress.folder.write(run, Record(state, dict(run.overrides), seconds=9.0))
     if state == records.DONE:
-        metrics = json.dumps({"macro_f1": run.values["a"] / 100})
-        (progress.folder.run_folder(run) / "metrics.json").write_text(metrics)
+        place = progress.folder.run_folder(run)
+        (place / "metrics.json").write_text(json.dumps({"macro_f1": run.values["a"] / 100}))
+        (place / "model.h5").touch()
     progress.tell(run, record)
 
 
-def test_a_live_page_is_right_after_each_of_twelve_runs(progress):
+def test_a_live_page_is_right_after_each_run_and_the_best_keep_their_models(progress):
+    ends = ["done", "failed", "done", "done", "done"]
     for ended, run in enumerate(progress.runs):
         tell(progress, run, records.RUNNING)
         cells = [{"outputs": [{"output_type": "stream", "text": f"epoch {ended}\n"}]}]
@@ -36,39 +40,30 @@ def test_a_live_page_is_right_after_each_of_twelve_runs(progress):
         part = progress.folder.run_folder(run) / active.PART
         part.write_text(json.dumps({"cells": cells, "metadata": started}))
         data = data_of(progress.live_page(False))
-        assert data["live"]["text"] == f"{ended} of 12 runs ended"
+        assert data["live"]["text"] == f"{ended} of 5 runs ended"
         assert (data["live"]["until"] is None) == (ended == 0)
         assert [r["log"] for r in data["runs"] if r["state"] == "running"] == [f"epoch {ended}"]
-        tell(progress, run, records.FAILED if ended == 5 else records.DONE)
-        served, on_disk = (
-            data_of(text)
-            for text in (
-                progress.live_page(False),
-                (progress.folder.path / "index.html").read_text(),
-            )
-        )
-        assert served["runs"] == on_disk["runs"]
-        assert on_disk["live"] == {}
-        states = ["done"] * 5 + ["failed"] + ["done"] * 6
-        after = states[: ended + 1] + ["pending"] * (11 - ended)
+        tell(progress, run, ends[ended])
+        served = data_of(progress.live_page(False))
+        on_disk = data_of((progress.folder.path / "index.html").read_text())
+        assert (served["runs"], on_disk["live"]) == (on_disk["runs"], {})
+        after = ends[: ended + 1] + ["pending"] * (4 - ended)
         assert [run["state"] for run in served["runs"]] == after
     assert data_of(progress.live_page(True))["live"]["text"] == "The sweep is over."
+    kept = {path.parent.name for path in progress.folder.path.glob("*/model.h5")}
+    assert kept == {run.id for run in progress.runs[3:]}
 
 
-def test_the_end_of_a_sweep_that_was_stopped_is_told_from_that_of_a_whole_one(progress):
-    tell(progress, progress.runs[0], records.DONE)
-    live = data_of(progress.live_page(True))["live"]
-    assert (live["text"], live["over"]) == (
-        "The sweep was stopped; the same command continues it.",
-        True,
-    )
-
-
-def test_a_dry_run_expects_the_time_of_earlier_runs(sweeps, progress):
-    for run in progress.runs[:5]:
+def test_a_sweep_that_was_stopped_says_so_and_a_dry_run_expects_the_time_of_its_runs(
+    sweeps, progress
+):
+    for run in progress.runs[:2]:
         tell(progress, run, records.DONE)
+    live = data_of(progress.live_page(True))["live"]
+    stopped = "The sweep was stopped; the same command continues it."
+    assert (live["text"], live["over"]) == (stopped, True)
 
-    sweeps.run(f"score: macro_f1\ngrid: {{a: {list(range(12))}}}", dry_run=True)
+    sweeps.run(TEXT, dry_run=True)
 
-    line = "12 runs, 5 done, 7 to run: about 36 s with 2 at a time"
+    line = "5 runs, 2 done, 3 to run: about 18 s with 2 at a time"
     assert sweeps.message.splitlines()[-1] == line

@@ -3,7 +3,6 @@
 import shutil
 import subprocess
 import sys
-import textwrap
 from pathlib import Path
 
 import pytest
@@ -17,15 +16,6 @@ from kernelkit.sweep.records import Record, SweepFolder
 @pytest.fixture
 def run(sweeps):
     return specification.read(sweeps.write("grid: {a: [1]}")).runs[0]
-
-
-def test_a_record_comes_back_as_it_was_written(sweeps, run):
-    folder = SweepFolder(sweeps.runs)
-
-    written = folder.write(run, Record(records.DONE, {"a": 1}, 3.5))
-
-    assert folder.record(run) == written
-    assert not list(sweeps.runs.rglob("*.part"))
 
 
 def test_a_sweep_needs_a_place_where_a_folder_can_be():
@@ -44,11 +34,12 @@ def test_runs_with_results_are_copied_or_moved(sweeps, run, copy):
     assert folder.take_over(session, None, copy) == [run.id]
     assert folder.record(run) == Record(records.DONE, {"a": 1}, 3.5)
     assert (folder.run_folder(run) / "deep" / "model.h5").read_text() == "weights"
+    assert not list(sweeps.runs.rglob("*.part"))
     assert model.is_file() == (copy is shutil.copy2)
     assert folder.take_over(session, None, copy) == []
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"version": 1}', '{"state":"odd"}'])
+@pytest.mark.parametrize("text", ["{", '{"version": 1}', '{"state":"odd"}'])
 def test_a_damaged_state_counts_as_never_begun(sweeps, run, text):
     folder = SweepFolder(sweeps.runs)
     folder.write(run, Record(records.DONE))
@@ -83,22 +74,12 @@ def test_a_folder_whose_claim_was_killed_is_taken(sweeps):
 
 
 def test_two_sweeps_on_one_folder_the_second_says_so_and_stops(sweeps):
-    holder = subprocess.Popen(
-        [
-            sys.executable,
-            "-c",
-            textwrap.dedent(f"""\
-            from kernelkit.sweep.records import SweepFolder
-            with SweepFolder({str(sweeps.runs)!r}).locked():
-                print("held", flush=True)
-                input()
-            """),
-        ],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
+    hold = (
+        "from kernelkit.sweep.records import SweepFolder\n"
+        f"with SweepFolder({str(sweeps.runs)!r}).locked():\n    input(print('held', flush=True))\n"
     )
-    with holder:
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen([sys.executable, "-c", hold], **pipes) as holder:
         assert holder.stdout.readline() == "held\n"
         with pytest.raises(ParameterError, match="is being written by another sweep"):
             sweeps.run("grid: {a: [1]}")

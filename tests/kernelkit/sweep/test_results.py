@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from kernelkit.errors import ParameterError
 from kernelkit.sweep import results, specification
 from kernelkit.sweep.records import DONE, Record, SweepFolder
 
@@ -43,14 +42,3 @@ def test_only_the_best_runs_keep_the_file(page, minimize, best):
         results.keep_best(rows, {"model.h5": 2})
         assert {number for number, model in enumerate(models) if model.is_file()} == best
     assert len(list(rows.folder.glob("*/metrics.json"))) == 4
-
-
-@pytest.mark.parametrize(
-    "keep_best",
-    [["model.h5"], {"model.h5": 0}, {"model.h5": True}, {"../model.h5": 1}, {"": 1}],
-    ids=str,
-)
-def test_a_wrong_keep_best_is_refused_in_one_line(keep_best):
-    with pytest.raises(ParameterError, match="keep_best") as error:
-        specification.checked_keep_best(keep_best)
-    assert "\n" not in str(error.value)

@@ -22,9 +22,8 @@ from typing import Any
 from kernelkit import files, project
 from kernelkit.notebooks import document, parameters
 from kernelkit.run_folders import run_folder
-from kernelkit.sweep import records, results
+from kernelkit.sweep import records, results, search
 from kernelkit.sweep.records import Record, SweepFolder
-from kernelkit.sweep.search import STORAGE, Search
 from kernelkit.sweep.specification import PlannedRun, Specification
 from kernelkit.sweep.workers.engine import Engine
 
@@ -54,12 +53,12 @@ def run_in_session(carried: Mapping[str, Any], minutes: float, accelerator: str)
         retry_failed = carried["retry_failed"]
         remaining: Iterable[PlannedRun] = folder.remaining(runs, retry_failed)
         if sweep.search:
-            remaining = Search(sweep, folder, runs, retry_failed)
+            remaining = search.Search(sweep, folder, runs, retry_failed)
         tell = functools.partial(_tell, sweep, folder)
         # Without workers, it is one process at a time, which can use the session's accelerator.
         Engine(sweep, folder, tell, carried["report"], accelerator, stop_at).work(remaining)
     states = [folder.record(run).state for run in runs]
-    total = sweep.search["trials"] if sweep.search else len(runs)
+    total = search.trials(sweep) if sweep.search else len(runs)
     print(f"{states.count(records.DONE)} of {total} runs done", flush=True)
     if sum(state in records.ENDED for state in states) >= total:
         shutil.rmtree(folder.path / KEPT, ignore_errors=True)  # no later session needs them
@@ -89,7 +88,7 @@ def _take_over(sweep: Specification, folder: SweepFolder, runs: Sequence[Planned
         copied += len(folder.take_over(SweepFolder(place), ids))
         if (place / KEPT).is_dir():
             shutil.copytree(place / KEPT, folder.path / KEPT, dirs_exist_ok=True)
-        if sweep.search and (place / STORAGE).is_file():
-            files.write_bytes(folder.path / STORAGE, (place / STORAGE).read_bytes())
+        if sweep.search and (place / search.STORAGE).is_file():
+            files.write_bytes(folder.path / search.STORAGE, (place / search.STORAGE).read_bytes())
     if copied:
         print(f"{copied} runs are from an earlier session", flush=True)

@@ -9,7 +9,7 @@ import click
 
 from kernelkit import files, machines, project
 from kernelkit.checks import wheels
-from kernelkit.errors import KernelkitError, PreflightError, RunFailedError
+from kernelkit.errors import KernelkitError, ParameterError, PreflightError, RunFailedError
 from kernelkit.plans import metadata as kernel_metadata
 from kernelkit.plans.metadata import Metadata
 from kernelkit.plans.plan import ACCELERATOR
@@ -46,12 +46,18 @@ def run_on_kaggle(progress: SweepProgress) -> None:
         progress.runs[:] = search.points(folder, sweep)
         unfinished = folder.remaining(progress.runs, options.retry_failed)
         progress.take_up_search(len(progress.runs) - len(unfinished))
-        if not (options.force or unfinished) and len(progress.runs) >= sweep.search["trials"]:
+        if not (options.force or unfinished) and len(progress.runs) >= search.trials(sweep):
             return
     of_machine: dict[str, list[PlannedRun]] = {}
     for run in runs:
         of_machine.setdefault(_on(run, base).machine.kind, []).append(run)
-    several = len({_on(run, base).machine.kind for run in progress.runs}) > 1
+    kinds = {_on(run, base).machine.kind for run in progress.runs} | {*of_machine}
+    if options.accelerator and base.machine.kind not in kinds:
+        raise ParameterError(
+            f"the runs ask for {', '.join(sorted(kinds)).upper()} by their parameter {ACCELERATOR}:"
+            f" add -p {ACCELERATOR}={base.machine.kind}, or leave out --accelerator"
+        )
+    several = len(kinds) > 1
     failure: KernelkitError | None = None
     for number, (kind, own) in enumerate(of_machine.items(), 1):
         try:

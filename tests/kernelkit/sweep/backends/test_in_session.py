@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from kernelkit.sweep import search, specification
+from kernelkit.sweep import specification
 from kernelkit.sweep.backends import session_kernel
 from kernelkit.sweep.backends.in_session import FOLDER, KEPT, run_in_session
 from kernelkit.sweep.options import SweepOptions
@@ -44,10 +44,8 @@ class Sessions:
 
     def metrics(self):
         """Of the last session's runs, in the order of their a."""
-        metrics = [
-            json.loads(p.read_text()) for p in (self.working / FOLDER).glob("*/metrics.json")
-        ]
-        return sorted(metrics, key=lambda metrics: metrics["seconds"])
+        files = (self.working / FOLDER).glob("*/metrics.json")
+        return sorted((json.loads(f.read_text()) for f in files), key=lambda run: run["seconds"])
 
     def states(self):
         folder = SweepFolder(self.working / FOLDER)
@@ -94,11 +92,8 @@ def test_files_that_runs_keep_travel_while_there_are_runs_left(sessions):
     folder = sessions.run(text, began=time.monotonic() - 3000)
     assert sessions.states() == ["done", "done", "stopped"]
     assert [run["kept"] for run in sessions.metrics()] == [0, 1, 2]
-    assert sorted(path.name for path in (folder / KEPT).iterdir()) == [
-        "feature-1",
-        "feature-2",
-        "feature-3",
-    ]
+    names = sorted(path.name for path in (folder / KEPT).iterdir())
+    assert names == ["feature-1", "feature-2", "feature-3"]
 
     folder = sessions.run(text)
     assert sessions.metrics()[-1]["kept"] == 3
@@ -106,33 +101,10 @@ def test_files_that_runs_keep_travel_while_there_are_runs_left(sessions):
     assert not (folder / KEPT).exists()
 
 
-SEARCH = "search: {trials: TRIALS, seed: 1, space: {a: {low: 0, high: 999}, kind: [x, y]}}"
-
-
-@pytest.mark.long
-def test_a_search_goes_on_in_the_next_session(sessions, capsys):
-    pytest.importorskip("optuna", reason="the extra `sweep` is not installed")
-    sessions.run(SEARCH.replace("TRIALS", "3"))
-    first = {path.parent.name for path in (sessions.working / FOLDER).glob("*/metrics.json")}
-    assert "3 of 3 runs done" in capsys.readouterr().out
-
-    folder = sessions.run(SEARCH.replace("TRIALS", "5"))
-
-    message = capsys.readouterr().out
-    assert "3 runs are from an earlier session" in message
-    assert message.count("running") == 2
-    assert "5 of 5 runs done" in message
-    ids = {path.parent.name for path in folder.glob("*/metrics.json")}
-    assert first < ids
-    assert len(ids) == 5
-    sweep = specification.read(sessions.sweeps.write(SEARCH.replace("TRIALS", "5")))
-    assert {run.id for run in search.points(SweepFolder(folder), sweep)} == ids
-
-
 @pytest.mark.long
 def test_a_trial_that_the_clock_stops_is_gone_on_with(sessions):
     pytest.importorskip("optuna", reason="the extra `sweep` is not installed")
-    text = "base: {does: late}\n" + SEARCH.replace("TRIALS", "2")
+    text = "base: {does: late}\nsearch: {trials: 2, seed: 1, space: {a: {low: 0, high: 999}}}"
     sessions.run(text, began=time.monotonic() - 3000)
     (stopped,) = (sessions.working / FOLDER).glob("*/metrics.json")
     assert sessions.states() == ["stopped"]

@@ -5,10 +5,12 @@ import shutil
 
 import pytest
 
-from kernelkit.errors import CapacityError, PreflightError, RunFailedError
+from kernelkit.errors import CapacityError, ParameterError, PreflightError, RunFailedError
 from kernelkit.plans import packages
+from kernelkit.sweep import specification
 from kernelkit.sweep.backends import on_kaggle, session_kernel
 from kernelkit.sweep.options import SweepOptions
+from kernelkit.sweep.records import DONE, Record, SweepFolder
 
 METADATA = {
     "id": "INSERT_USERNAME/tiny-notebook",
@@ -59,11 +61,9 @@ def test_the_next_session_goes_on_with_the_last_ones_output(sweeps, monkeypatch)
 
 def test_a_session_that_made_no_run_is_a_failure(sweeps, monkeypatch):
     describe(sweeps)
-    pushed = []
-    monkeypatch.setattr(on_kaggle, "push_kernel", lambda **options: pushed.append(options))
+    monkeypatch.setattr(on_kaggle, "push_kernel", lambda **options: None)
     with pytest.raises(RunFailedError, match="the session made no run"):
         sweeps.run("grid: {a: [1, 2]}", kaggle=True, local=True)
-    assert pushed
 
 
 def test_a_dry_run_checks_what_each_run_needs_and_sends_nothing(sweeps):
@@ -180,23 +180,11 @@ def choosing(sweeps):
 
 
 @pytest.mark.long
-def test_a_dry_run_checks_the_sessions_of_all_machines(choosing):
-    choosing.run(MACHINES, kaggle=True, local=True, dry_run=True)
-    assert "slug = 'tester/sweep-tiny-on-cpu'" in choosing.message
-    assert "slug = 'tester/sweep-tiny-on-gpu'" in choosing.message
-    assert "enable_gpu = True" in choosing.message
-
-
-@pytest.mark.long
-def test_the_machine_is_an_axis_whose_sessions_end_in_one_table(choosing, monkeypatch):
+def test_the_machine_is_an_axis_whose_sessions_end_in_one_table(choosing):
     choosing.run(MACHINES, kaggle=True, local=True)
 
-    assert [(row["accelerator"], row["a"], row["state"]) for row in choosing.rows()] == [
-        ("cpu", "1", "done"),
-        ("cpu", "2", "done"),
-        ("gpu", "1", "done"),
-        ("gpu", "2", "done"),
-    ]
+    runs = [(row["accelerator"], row["a"], row["state"]) for row in choosing.rows()]
+    assert runs == [(kind, a, "done") for kind in ("cpu", "gpu") for a in "12"]
     pushed = [line for line in choosing.message.splitlines() if " pushed " in line]
     assert ["on-cpu" in line for line in pushed] == [True, False]
 
@@ -210,17 +198,52 @@ def test_forced_to_repeat_all_runs_it_pushes_the_same_session_again(choosing):
     assert "version 2" in choosing.message
 
 
-def test_a_session_that_fails_keeps_no_other_from_its_own(choosing, monkeypatch):
+@pytest.fixture
+def pushed(monkeypatch):
+    """The metadata of sessions that a test makes up; the first fails."""
     pushed = []
 
     def push(**options):
-        pushed.append(options["metadata"].parent.name)
+        metadata = options["metadata"]
+        pushed.append((metadata.parent.name, json.loads(metadata.read_text())))
         if len(pushed) == 1:
             raise CapacityError("no hours are left this week")
 
     monkeypatch.setattr(on_kaggle, "push_kernel", push)
+    return pushed
 
+
+def test_a_session_that_fails_keeps_no_other_from_its_own(choosing, pushed):
     with pytest.raises(CapacityError, match="no hours"):
         choosing.run(MACHINES, kaggle=True, local=True)
-    assert pushed == ["cpu", "gpu"]
+
+    assert [(name, values["id"], values["enable_gpu"]) for name, values in pushed] == [
+        ("cpu", "INSERT_USERNAME/sweep-tiny-on-cpu", False),
+        ("gpu", "INSERT_USERNAME/sweep-tiny-on-gpu", True),
+    ]
     assert "on CPU failed, the next one begins: no hours" in choosing.message
+
+
+def test_an_accelerator_that_no_run_asks_for_is_refused_and_not_ignored(choosing, pushed):
+    message = "the runs ask for CPU by their parameter accelerator: add -p accelerator=gpu, or"
+    text = "base: {accelerator: cpu}\ngrid: {a: [1, 2]}"
+    for dry_run in (True, False):
+        with pytest.raises(ParameterError, match=message):
+            choosing.run(text, kaggle=True, local=True, accelerator="gpu", dry_run=dry_run)
+    assert not pushed
+    with pytest.raises(CapacityError):
+        choosing.run(text, "accelerator=gpu", kaggle=True, local=True, accelerator="gpu")
+    assert pushed[0][1]["enable_gpu"]
+
+
+def test_a_search_whose_space_is_used_up_is_over_and_pushes_nothing(choosing, pushed):
+    folder = SweepFolder(choosing.runs)
+    folder.claim("rehearsal-tiny")
+    text = "search: {trials: 20, space: {kind: [x, y]}}"
+    for run in specification.read(choosing.write("grid: {kind: [x, y]}")).runs:
+        folder.write(run, Record(DONE, dict(run.overrides)))
+
+    choosing.run(text, kaggle=True, local=True)
+
+    assert not pushed
+    assert "2 of 2 runs done" in choosing.message
