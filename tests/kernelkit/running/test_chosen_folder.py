@@ -2,15 +2,12 @@
 
 import json
 import os
-import re
-import runpy
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 from kernelkit.errors import ParameterError, RunFailedError
 from kernelkit.run_folders import kit_folder
@@ -47,7 +44,6 @@ STUDY = Path("study.py")
 @pytest.fixture(autouse=True)
 def place(tmp_path, monkeypatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(ROOT / "tools")
     STUDY.write_text(NOTEBOOK)
     return tmp_path
 
@@ -77,30 +73,25 @@ def test_killed_at_any_moment_the_same_command_goes_on(place, capsys):
         f"continuing in {folder}, where this notebook's last run with these parameters was "
         "interrupted; --fresh starts a new one\n"
     )
-    assert sorted(p.name for p in folder.iterdir()) == [
-        ".kernelkit",
-        "kept.txt",
-        "metrics.json",
-        "run.ipynb",
-    ]
+    names = sorted(path.name for path in folder.iterdir())
+    assert names == [".kernelkit", "kept.txt", "metrics.json", "run.ipynb"]
 
 
 def test_a_run_that_failed_is_taken_up_and_one_that_is_over_is_not():
     with pytest.raises(RunFailedError):
         run_notebook(STUDY, {"scale": 1}, quiet=True, report=False)
     (first,) = Path("runs").glob("study-*")
-    assert run_notebook(STUDY, {"scale": 1}, quiet=True, report=False).folder == first
-    with chosen_folder(STUDY, {"scale": 1, "output": ""}) as folder:
-        assert folder != first
+    for again in (True, False):
+        with chosen_folder(STUDY, {"scale": 1, "output": ""}) as folder:
+            assert (folder == first) is again
 
 
 def test_other_parameters_another_notebook_or_fresh_begin_anew(capsys):
     folder = cut_off()
     others = [cut_off(2), cut_off(1, more=True)]
-    with chosen_folder(Path("other.py"), {"n": 1}) as other:
-        others.append(other)
-    with chosen_folder(STUDY, {"n": 1}, fresh=True) as fresh:
-        others.append(fresh)
+    for notebook, fresh in ((Path("other.py"), False), (STUDY, True)):
+        with chosen_folder(notebook, {"n": 1}, fresh=fresh) as other:
+            others.append(other)
     assert len({folder, *others}) == 5
     assert capsys.readouterr().out == ""
     assert cut_off() == folder
@@ -122,12 +113,12 @@ def test_a_named_folder_notes_its_run_and_no_other_command_continues_in_it(chose
 
 
 def test_a_run_that_ran_out_of_time_goes_on():
-    with chosen_folder(STUDY, {"n": 1}) as first:
-        (first / "metrics.json").write_text(json.dumps({"stopped": "time limit"}))
-    with chosen_folder(STUDY, {"n": 1}) as second:
-        (second / "metrics.json").write_text("{}")
-    with chosen_folder(STUDY, {"n": 1}) as third:
-        assert (first == second, second == third) == (True, False)
+    folders = []
+    for metrics in ('{"stopped": "time limit"}', "{}", "{}"):
+        with chosen_folder(STUDY, {"n": 1}) as folder:
+            (folder / "metrics.json").write_text(metrics)
+            folders.append(folder)
+    assert folders[0] == folders[1] != folders[2]
 
 
 def test_from_a_subfolder_of_the_project_the_same_run_is_found(place, monkeypatch):
@@ -143,57 +134,34 @@ def test_from_a_subfolder_of_the_project_the_same_run_is_found(place, monkeypatc
 
 
 def test_two_at_once_share_no_folder():
-    cut = cut_off()
-    held = """
-import sys
-from pathlib import Path
-from kernelkit.run_folders import kit_folder
-from kernelkit.running.chosen_folder import chosen_folder
-with chosen_folder(Path("study.py"), {"n": 1}) as folder:
-    print(folder, flush=True)
-    sys.stdin.read()
-"""
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    command = [sys.executable, "-c", held]
-    with subprocess.Popen(command, **pipes) as first:
-        assert "continuing" in first.stdout.readline()
-        assert first.stdout.readline() == f"{cut}\n"
-        with chosen_folder(STUDY, {"n": 1}) as folder:
-            assert folder != cut
-            with subprocess.Popen(command, **pipes) as third:
-                assert third.stdout.readline().strip() not in ("", str(cut), str(folder))
-                third.communicate("")
-        first.communicate("")
+    cut, at_once = cut_off(), [chosen_folder(STUDY, {"n": 1}) for _ in range(3)]
+    with at_once[0] as first, at_once[1] as second, at_once[2] as third:
+        assert first == cut
+        assert len({first, second, third}) == 3
 
 
 def test_a_named_folder_is_taken_as_it_is_but_by_one_at_a_time():
-    with chosen_folder(STUDY, {}, name="mine") as folder:
-        assert folder == Path("runs/mine")
-        with (
-            pytest.raises(ParameterError, match=r"another command runs in runs/mine: wait"),
-            chosen_folder(STUDY, {}, name="mine"),
-        ):
-            pass
-    with chosen_folder(STUDY, {}, name="mine"):
-        pass
+    for _ in range(2):
+        with chosen_folder(STUDY, {}, name="mine") as folder:
+            assert folder == Path("runs/mine")
+            with (
+                pytest.raises(ParameterError, match=r"another command runs in runs/mine: wait"),
+                chosen_folder(STUDY, {}, name="mine"),
+            ):
+                pass
 
 
-@pytest.mark.parametrize("state", ["", "[]", "\x00", '{"over": false}'])
+@pytest.mark.parametrize("state", ["{", '{"over": false}'])
 def test_a_damaged_state_begins_anew(state):
     folder = cut_off()
     (folder / ".kernelkit" / "run.json").write_text(state)
     assert cut_off() != folder
 
 
-@pytest.mark.parametrize("option", ["--name", "--output"])
+@pytest.mark.parametrize("option", ["name", "output"])
 def test_a_new_folder_and_a_chosen_one_exclude_each_other(option):
-    tool = runpy.run_path(str(ROOT / "tools" / "run_notebook.py"))["main"]
-    done = CliRunner().invoke(tool, ["study.py", "--fresh", option, "here"])
-    assert done.exit_code == 2
-    assert done.output == f"error: --fresh chooses a new folder itself: leave out {option}\n"
-
-
-def test_help_says_how_to_begin_anew():
-    tool = runpy.run_path(str(ROOT / "tools" / "run_notebook.py"))["main"]
-    text = re.sub(r"\s+", " ", CliRunner().invoke(tool, ["--help"]).output)
-    assert "the command continues it in its folder; --fresh starts a new run" in text
+    with (
+        pytest.raises(ParameterError, match=f"a new folder itself: leave out --{option}"),
+        chosen_folder(STUDY, {}, fresh=True, **{option: "here"}),
+    ):
+        pass
