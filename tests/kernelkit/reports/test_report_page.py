@@ -178,7 +178,9 @@ def test_a_notebook_without_a_run_is_open(render, tmp_path):
 
 def test_no_text_of_a_page_becomes_markup():
     back = {"up <b>": "../up.html"}
-    page = shell.page("a <title>", "<main></main>", (), {"x": "</script>"}, back)
+    data = {"x": "</script>", "y": float("nan")}
+    page = shell.page("a <title>", "<main></main>", (), data, back)
+    assert data_of(page) == data | {"y": None}
     assert "&lt;title&gt;" in page
     assert page.count("</script>") == 1
     assert '<a href="../up.html">← up &lt;b&gt;</a></nav>' in page

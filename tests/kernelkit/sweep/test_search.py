@@ -165,13 +165,11 @@ def test_another_space_or_base_is_another_study_over_the_same_folders(sweeps, in
     [("{a: [1, 7]}", {1, 7}), ("{a: {low: 2, high: 8, step: 3}}", {2}), ("{a: [3]}", set())],
 )
 def test_the_points_of_a_search_are_those_that_its_space_has_now(sweeps, space, inside):
-    folder = SweepFolder(sweeps.runs)
-    for run in specification.read(sweeps.write("grid: {a: [1, 2, 7, 11]}")).runs:
-        folder.write(run, Record(DONE, dict(run.overrides)))
-
+    sweeps.finish("grid: {a: [1, 2, 7, 11]}")
     sweep = specification.read(sweeps.write(f"search: {{trials: 9, space: {space}}}"))
 
-    assert {run.values["a"] for run in search.points(folder, sweep)} == inside
+    points = search.points(SweepFolder(sweeps.runs), sweep)
+    assert {run.values["a"] for run in points} == inside
 
 
 def test_a_run_that_ended_as_its_search_did_is_not_run_twice(sweeps, instant, monkeypatch):

@@ -7,10 +7,9 @@ import pytest
 
 from kernelkit.errors import CapacityError, ParameterError, PreflightError, RunFailedError
 from kernelkit.plans import packages
-from kernelkit.sweep import specification
 from kernelkit.sweep.backends import on_kaggle, session_kernel
 from kernelkit.sweep.options import SweepOptions
-from kernelkit.sweep.records import DONE, Record, SweepFolder
+from kernelkit.sweep.records import SweepFolder
 
 METADATA = {
     "id": "INSERT_USERNAME/tiny-notebook",
@@ -237,13 +236,10 @@ def test_an_accelerator_that_no_run_asks_for_is_refused_and_not_ignored(choosing
 
 
 def test_a_search_whose_space_is_used_up_is_over_and_pushes_nothing(choosing, pushed):
-    folder = SweepFolder(choosing.runs)
-    folder.claim("rehearsal-tiny")
-    text = "search: {trials: 20, space: {kind: [x, y]}}"
-    for run in specification.read(choosing.write("grid: {kind: [x, y]}")).runs:
-        folder.write(run, Record(DONE, dict(run.overrides)))
+    SweepFolder(choosing.runs).claim("rehearsal-tiny")
+    choosing.finish("grid: {kind: [x, y]}")
 
-    choosing.run(text, kaggle=True, local=True)
+    choosing.run("search: {trials: 20, space: {kind: [x, y]}}", kaggle=True, local=True)
 
     assert not pushed
     assert "2 of 2 runs done" in choosing.message
