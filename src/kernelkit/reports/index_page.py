@@ -11,7 +11,6 @@ from kernelkit.notebooks import document
 from kernelkit.reports import naming, notebook_html, trail
 from kernelkit.reports.many_runs import RunsPage, ShownRun
 from kernelkit.run_folders import active, history, run_folder
-from kernelkit.shown import Shown
 
 
 def runs_under(
@@ -31,7 +30,7 @@ def write(folders: Sequence[Path], page: Path) -> Path:
 
     A run whose metrics cannot be read is listed as such.
     """
-    return files.write_text(page, render(folders, page.parent, project.shown(page.parent)))
+    return files.write_text(page, render(folders, page.parent))
 
 
 def live(folder: Path, over: bool) -> str:
@@ -40,13 +39,12 @@ def live(folder: Path, over: bool) -> str:
     count = sum(map(active.is_active, folders))
     text = "Watching has ended." if over else f"{count or 'no'} run{'s' * (count != 1)} going on"
     state = {"text": text, "until": None, "over": over}
-    return render(folders, folder, project.shown(folder), state)
+    return render(folders, folder, state)
 
 
-def render(
-    folders: Sequence[Path], base: Path, shown: Shown, live: Mapping[str, Any] | None = None
-) -> str:
+def render(folders: Sequence[Path], base: Path, live: Mapping[str, Any] | None = None) -> str:
     """The page's HTML; links start from `base`."""
+    shown = project.shown(base)
     runs = [_run(folder, base, shown.score) for folder in folders]
     return RunsPage("Runs", runs, shown, shown.parameters, folder=base, live=live or {}).html()
 

@@ -3,7 +3,7 @@
 from html import escape
 from pathlib import Path
 
-from kernelkit import files, project
+from kernelkit import project
 from kernelkit.run_folders import run_folder
 from kernelkit.terminal import safe_text
 
@@ -31,8 +31,8 @@ def failure(title: str, message: str) -> str:
 
 def append(file: Path, text: str) -> None:
     """Put the text at the file's end, and an empty line before it."""
-    before = file.read_text(encoding="utf-8") if file.is_file() else ""
-    files.write_text(file, f"{before.rstrip()}\n\n{text}".lstrip())
+    with file.open("a", encoding="utf-8") as lines:
+        lines.write(f"\n{text}")
 
 
 def _cell(text: str) -> str:

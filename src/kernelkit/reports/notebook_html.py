@@ -29,7 +29,6 @@ def body(notebook: nbformat.NotebookNode, folder: Path) -> str:
     or its outputs bring runs in the page, or loads anything from elsewhere.
     """
     import nbconvert
-    from traitlets.config import Config
 
     from kernelkit.reports import safe_html
 
@@ -41,18 +40,12 @@ def body(notebook: nbformat.NotebookNode, folder: Path) -> str:
         if not any(tag in HIDDEN_TAGS for tag in document.tags(cell))
     ]
     exporter = nbconvert.HTMLExporter(
-        config=Config(
-            {
-                "HTMLExporter": {
-                    "extra_template_basedirs": [str(TEMPLATES)],
-                    "template_name": "notebook",
-                    "embed_images": True,
-                    "sanitize_html": True,
-                    "mathjax_url": "",
-                    "require_js_url": "",
-                }
-            }
-        ),
+        extra_template_basedirs=[str(TEMPLATES)],
+        template_name="notebook",
+        embed_images=True,
+        sanitize_html=True,
+        mathjax_url="",
+        require_js_url="",
         filters={"clean_html": safe_html.clean},
     )
     resources = {"metadata": {"path": str(folder)}}

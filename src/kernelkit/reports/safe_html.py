@@ -37,8 +37,7 @@ def clean(html: object) -> str:
 
     Markup past `LONGEST` characters or `MOST_TAGS` tags is replaced by a note.
     """
-    text = html.decode("utf-8", "replace") if isinstance(html, bytes) else str(html)
-    text = _UNREAD.sub("", text)
+    text = _UNREAD.sub("", str(html))
     if len(text) > LONGEST or text.count("<") > MOST_TAGS:
         return "<p><em>An output's HTML is too long for this page: the notebook has it.</em></p>"
     cleaner = bleach.Cleaner(

@@ -5,9 +5,11 @@ damaged is left out.
 """
 
 import base64
+import contextlib
 import csv
 import json
 import math
+import operator
 import re
 import statistics
 from collections.abc import Callable, Mapping, Sequence
@@ -101,12 +103,11 @@ def _matrix(path: Path) -> Content:
     counts = [[int(cell) for cell in row[1:]] for row in rows]
     if [len(names)] * len(names) != [len(row) for row in counts] or len(names) > MOST_CLASSES:
         raise ValueError(f"{path} is not square")
-    cells = {(i, j): count for i, row in enumerate(counts) for j, count in enumerate(row)}
-    total = sum(cells.values())
-    right = sum(count for (i, j), count in cells.items() if i == j)
+    total, right = sum(map(sum, counts)), sum(row[n] for n, row in enumerate(counts))
     finding = f"{right:,} of {total:,} are correct ({100 * right / max(total, 1):.1f} %)."
-    i, j = max((cell for cell in cells if cell[0] != cell[1]), key=cells.__getitem__)
-    if times := cells[i, j]:
+    cells = ((count, i, j) for i, row in enumerate(counts) for j, count in enumerate(row) if i != j)
+    times, i, j = max(cells, key=operator.itemgetter(0))
+    if times:
         finding += f" Most common mistake: {names[i]} → {names[j]} ({times})."
     return {"matrix": {"names": names, "counts": counts}, "finding": finding}
 
@@ -139,10 +140,8 @@ def _records(path: Path) -> list[dict[str, Any]]:
 
 def _number(text: str) -> int | float | str:
     for kind in (int, float):
-        try:
+        with contextlib.suppress(ValueError):
             return kind(text)
-        except ValueError:
-            continue
     return text
 
 

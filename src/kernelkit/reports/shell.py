@@ -37,7 +37,7 @@ def page(
     sources = [source(name) for name in scripts]
     policy = (
         f"{CLOSED} style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
-        "form-action 'none'; script-src " + (" ".join(map(_hash, sources)) or "'none'")
+        "form-action 'none'; script-src " + " ".join(map(_hash, sources))
     )
     return rendered(
         "page.html.j2",

@@ -5,21 +5,22 @@ import os
 import shlex
 import sys
 import textwrap
+import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import nbformat
 
-from kernelkit import files, project
+from kernelkit import files, processes, project
 from kernelkit.errors import OF_NOTEBOOKS, RunFailedError, StorageError
 from kernelkit.notebooks import document, parameters
 from kernelkit.reports import report_page
 from kernelkit.run_folders import active, kit_folder, run_folder
 from kernelkit.run_folders.kit_folder import REPORT
-from kernelkit.running import resources
 from kernelkit.running.chosen_folder import chosen_folder, own_folder
 from kernelkit.shown import duration
 from kernelkit.terminal import safe_text
@@ -27,6 +28,7 @@ from kernelkit.terminal.events import Events, NotebookOutput, from_here
 
 EXECUTED = run_folder.EXECUTED[0]
 TRACEBACK_LINES = 12
+RECORD_SECONDS = 2.0  # between two lines on what a run uses of the machine
 
 
 @dataclass(frozen=True)
@@ -98,7 +100,7 @@ def run_notebook(
         # C++ libraries bypass Jupyter and write straight to the terminal.
         os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
         try:
-            with project.importable(notebook), resources.recorded(folder):
+            with project.importable(notebook), _recorded(folder):
                 _execute(checked.content, folder, values, quiet)
         finally:
             if report and (folder / EXECUTED).is_file():
@@ -131,6 +133,33 @@ def _begin(folder: Path) -> None:
         (folder / name).unlink(missing_ok=True)
         for part in folder.glob(f".{name}.*part*"):  # of a process that was killed
             part.unlink(missing_ok=True)
+
+
+@contextmanager
+def _recorded(folder: Path) -> Iterator[None]:
+    """During a block, record in the run's folder what this process and its descendants use.
+
+    The file is CSV: seconds since the block began, bytes of memory, and seconds of CPU in all.
+    """
+    over = threading.Event()
+    recorder = threading.Thread(target=_record, args=(folder, over))
+    recorder.start()
+    try:
+        yield
+    finally:
+        over.set()
+        recorder.join()
+
+
+def _record(folder: Path, over: threading.Event) -> None:
+    path, begun = kit_folder.path(folder, kit_folder.RESOURCES), time.monotonic()
+    with suppress(OSError):  # a full disk must not end the run
+        path.parent.mkdir(exist_ok=True)
+        with path.open("w", buffering=1, encoding="utf-8") as lines:
+            lines.write("seconds,memory,cpu_seconds\n")
+            while not over.wait(RECORD_SECONDS):
+                memory, cpu = processes.usage(os.getpid())
+                lines.write(f"{time.monotonic() - begun:.1f},{memory},{cpu:.1f}\n")
 
 
 def _execute(

@@ -206,9 +206,9 @@ def _holds(axis: Any, value: Any) -> bool:
     """Whether a value is on an axis, which may have changed since the value was proposed."""
     if isinstance(axis, list):
         return value in axis
-    low, high, step = axis["low"], axis["high"], axis.get("step")
-    beside = abs(math.remainder(value - low, step)) if step else 0.0
-    return bool(low <= value <= high and beside <= 1e-9)
+    low, step = axis["low"], axis.get("step")
+    beside = math.remainder(value - low, step) if step else 0
+    return bool(low <= value <= axis["high"] and abs(beside) < 1e-9)
 
 
 def any_point(sweep: Specification) -> PlannedRun:

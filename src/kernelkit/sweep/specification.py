@@ -265,11 +265,7 @@ def check_keys(content: Mapping[str, Any], keys: Types, where: str) -> None:
 def checked_keep_best(keep_best: object) -> dict[str, int]:
     """A valid {file name: number of runs}; raises `ParameterError` for anything else."""
     if isinstance(keep_best, dict) and all(
-        isinstance(name, str)
-        and name
-        and Path(name).name == name
-        and type(most) is int
-        and most > 0
+        name and Path(str(name)).name == name and type(most) is int and most > 0
         for name, most in keep_best.items()
     ):
         return keep_best

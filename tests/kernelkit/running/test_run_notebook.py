@@ -23,7 +23,6 @@ from kernelkit.errors import (
 )
 from kernelkit.notebooks import document
 from kernelkit.run_folders import history
-from kernelkit.running import resources
 from kernelkit.running import run_notebook as run_notebook_module
 from kernelkit.running.run_notebook import run_notebook
 from kernelkit.terminal.events import Events
@@ -146,7 +145,7 @@ def test_a_failing_notebook_leaves_what_it_did_and_says_where(notebook, capsys):
 
 
 def test_a_notebook_without_parameters_runs_and_its_report_has_what_it_uses(notebook, monkeypatch):
-    monkeypatch.setattr(resources, "SECONDS", 0.05)
+    monkeypatch.setattr(run_notebook_module, "RECORD_SECONDS", 0.05)
     text = "b = bytes(10**8)\nsum(range(5 * 10**6))"
     notebook.write_text(f"# %%\n{text}\n")
     with pytest.raises(ParameterError, match="no cell tagged 'parameters'"):

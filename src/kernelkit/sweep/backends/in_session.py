@@ -36,7 +36,7 @@ INPUT_ROOT = "KERNELKIT_INPUT_ROOT"  # the location of /kaggle/input in a rehear
 def run_in_session(carried: Mapping[str, Any], minutes: float, accelerator: str) -> None:
     """Make the remaining runs of a sweep within this many minutes (0 = no limit).
 
-    `carried` is what `kernelkit.sweep.backends.session_kernel` packed. A run that is in progress
+    `carried` is what `kernelkit.sweep.backends.on_kaggle` packed. A run that is in progress
     when the time is up stays pending; a run that fails is reported and does not stop the others.
     `accelerator`: the machine that the runs need.
     """

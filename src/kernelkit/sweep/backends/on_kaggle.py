@@ -1,22 +1,30 @@
 """A sweep in Kaggle sessions: push a kernel for each machine, and download its runs."""
 
+import json
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import click
+import nbformat
+from slugify import slugify
 
 from kernelkit import files, machines, project
-from kernelkit.checks import wheels
+from kernelkit.checks import contents, preflight, wheels
 from kernelkit.errors import KernelkitError, ParameterError, PreflightError, RunFailedError
+from kernelkit.notebooks import document
 from kernelkit.plans import metadata as kernel_metadata
 from kernelkit.plans.metadata import Metadata
 from kernelkit.plans.plan import ACCELERATOR
+from kernelkit.project import Project
 from kernelkit.pushes.command import push_kernel
 from kernelkit.run_folders import claims
 from kernelkit.sweep import search
-from kernelkit.sweep.backends import in_session, session_kernel
+from kernelkit.sweep.backends import in_session
 from kernelkit.sweep.progress import SweepProgress
 from kernelkit.sweep.records import SweepFolder
 from kernelkit.sweep.search import STORAGE
@@ -25,6 +33,30 @@ from kernelkit.sweep.specification import PlannedRun, Specification
 OPTUNA = "optuna"
 TITLE_LENGTH = 50  # Kaggle's longest
 SPARE_SHARE, SPARE_MINUTES = 0.1, 5.0  # of a session, reserved for saving at its end
+
+# The rest of the specification is read from the notebook in the session, or not needed.
+CARRIED = (
+    "name",
+    "base",
+    "code",
+    "time_limit",
+    "memory",
+    "score",
+    "minimize",
+    "search",
+    "keep_best",
+)
+
+_PARAMETERS = """\
+accelerator = "auto"  # auto | tpu | gpu | cpu: the machine that the runs need
+time_limit = 0.0  # >= 0: minutes after which no run starts or continues; 0 = no limit"""
+
+RUN = """\
+import json
+
+from kernelkit.sweep.backends.in_session import run_in_session
+
+run_in_session(json.loads(SWEEP), time_limit, accelerator)"""
 
 
 def run_on_kaggle(progress: SweepProgress) -> None:
@@ -48,10 +80,10 @@ def run_on_kaggle(progress: SweepProgress) -> None:
         progress.take_up_search(len(progress.runs) - len(unfinished))
         if not (options.force or unfinished) and len(progress.runs) >= search.trials(sweep):
             return
-    of_machine: dict[str, list[PlannedRun]] = {}
+    of_machine = defaultdict(list)
     for run in runs:
-        of_machine.setdefault(_on(run, base).machine.kind, []).append(run)
-    kinds = {_on(run, base).machine.kind for run in progress.runs} | {*of_machine}
+        of_machine[_on(run, base).machine.kind].append(run)
+    kinds = {_on(run, base).machine.kind for run in [*progress.runs, *runs]}
     if options.accelerator and base.machine.kind not in kinds:
         raise ParameterError(
             f"the runs ask for {', '.join(sorted(kinds)).upper()} by their parameter {ACCELERATOR}:"
@@ -91,7 +123,7 @@ def _session(
     place = place / kind if several else place
     suffix = f" on {kind.upper()}" if several else ""
     title = f"Sweep {sweep.name.replace('_', ' ')}"[: TITLE_LENGTH - len(suffix)].strip() + suffix
-    content = session_kernel.carried(progress, runs)
+    content = carried(progress, runs)
     sessions = list(place.glob("session-*"))
     home = place / f"session-{len(sessions) + 1}"
     minutes = options.timeout or 60 * machines.LIMITS[kind].hours_per_session
@@ -100,14 +132,12 @@ def _session(
         try:
             push_kernel(
                 parameters={"time_limit": round(minutes - spare, 4)},
-                metadata=session_kernel.write(
-                    content, base, title, Path(scratch) if options.dry_run else place
-                ),
+                metadata=_write(content, base, title, Path(scratch) if options.dry_run else place),
                 timeout=options.timeout,
                 output=home,
                 local=options.local,
                 stream=options.stream,
-                project=session_kernel.carrying(sweep.notebook),
+                project=carrying(sweep.notebook),
                 starts=[run.values for run in runs],
                 stays=[f"{in_session.FOLDER}/{in_session.KEPT}/*"],  # only useful in sessions
                 continues=not options.force and any(map(claims.was_pushed, sessions)),
@@ -152,3 +182,58 @@ def _check_search(sweep: Specification, base: Metadata) -> None:
             'choose --accelerator gpu or cpu, or add "optuna==VERSION" to wheels in '
             "[tool.kernelkit]"
         )
+
+
+def carried(progress: SweepProgress, runs: Sequence[PlannedRun]) -> dict[str, Any]:
+    """The part of the sweep that a session for these runs receives; for a search, without them."""
+    sweep, options = progress.specification, progress.options
+    source = document.strip(document.read(sweep.notebook))
+    _check_cells(sweep.notebook, source)
+    return {
+        "notebook": nbformat.writes(source),
+        "sweep": {name: getattr(sweep, name) for name in CARRIED},
+        "runs": [] if sweep.search else [run.overrides for run in runs],
+        "retry_failed": options.retry_failed,
+        "report": options.report,
+        "shown": project.shown(sweep.notebook).as_json(),
+    }
+
+
+def _write(content: Mapping[str, Any], base: Metadata, title: str, place: Path) -> Path:
+    """Write the notebook that makes the runs of `carried`, and its metadata, into a folder.
+
+    Returns the metadata's path.
+    """
+    text = document.literal(json.dumps(content, indent=1, sort_keys=True))
+    notebook = nbformat.v4.new_notebook(metadata={"kernelspec": dict(document.KERNELSPEC)})
+    tags = {"tags": [document.PARAMETERS_TAG]}
+    notebook.cells = [
+        nbformat.v4.new_code_cell(_PARAMETERS, id="parameters", metadata=tags),
+        nbformat.v4.new_code_cell(f"SWEEP = {text}", id="sweep"),
+        nbformat.v4.new_code_cell(RUN, id="run"),
+    ]
+    slug = slugify(title)
+    values = {
+        **base.values,
+        "id": f"{base.owner or kernel_metadata.PLACEHOLDERS[0]}/{slug}",
+        "title": title,
+        "code_file": f"{slug}.ipynb",
+    }
+    files.write_text(place / f"{slug}.ipynb", nbformat.writes(notebook) + "\n")
+    return files.write_text(place / kernel_metadata.FILE_NAME, json.dumps(values, indent=2) + "\n")
+
+
+def _check_cells(notebook: Path, source: nbformat.NotebookNode) -> None:
+    """Raise `PreflightError` for cells that are not Python, with their lines."""
+    cells = [
+        (f"{notebook.name}[cell {number}]", cell.source)
+        for number, cell in enumerate(source.cells, 1)
+        if cell.cell_type == "code"
+    ]
+    preflight.stop_on_errors(list(contents.not_python(cells, cells=True)))
+
+
+def carrying(notebook: Path) -> Project:
+    """The notebook's project, which also bundles this package; imports decide which files."""
+    own = project.find_project(notebook)
+    return replace(own, packages=(*own.packages, "kernelkit"), beside=Path(notebook))

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from kernelkit.sweep import specification
-from kernelkit.sweep.backends import session_kernel
+from kernelkit.sweep.backends import on_kaggle
 from kernelkit.sweep.backends.in_session import FOLDER, KEPT, run_in_session
 from kernelkit.sweep.options import SweepOptions
 from kernelkit.sweep.progress import SweepProgress
@@ -28,7 +28,7 @@ class Sessions:
         sweep = specification.read(self.sweeps.write(text))
         options = SweepOptions(report=False, retry_failed=retry_failed)
         progress = SweepProgress(sweep, SweepFolder(self.sweeps.runs), options)
-        carried = session_kernel.carried(progress, sweep.runs)
+        carried = on_kaggle.carried(progress, sweep.runs)
         earlier, self.number = self.working, self.number + 1
         self.working = self.sweeps.folder / f"session-{self.number}" / "working"
         inputs = self.working.parent / "input"

@@ -7,7 +7,7 @@ import pytest
 
 from kernelkit.errors import CapacityError, ParameterError, PreflightError, RunFailedError
 from kernelkit.plans import packages
-from kernelkit.sweep.backends import on_kaggle, session_kernel
+from kernelkit.sweep.backends import on_kaggle
 from kernelkit.sweep.options import SweepOptions
 from kernelkit.sweep.records import SweepFolder
 
@@ -95,9 +95,9 @@ def test_rehearsed_runs_do_not_count_as_done_on_kaggle(sweeps, monkeypatch):
 
 def test_the_bundle_of_a_sweep_holds_no_client(sweeps):
     describe(sweeps)
-    project = session_kernel.carrying(sweeps.notebook)
+    project = on_kaggle.carrying(sweeps.notebook)
     files = packages.files(project.package_folder("kernelkit"), project.leave_out)
-    carried = {file.path for file in packages.reached([session_kernel.RUN], files, "kernelkit")}
+    carried = {file.path for file in packages.reached([on_kaggle.RUN], files, "kernelkit")}
 
     assert "kernelkit/sweep/backends/in_session.py" in carried
     assert "kernelkit/reports/style.css" in carried
