@@ -1,18 +1,19 @@
-"""A served local Kaggle, what to push to it, and no way to real credentials."""
+"""A served local Kaggle, and what to push to it."""
 
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import requests
+from nbformat.v4 import new_code_cell, new_notebook
 
 from local_kaggle.limits import ServerLimits
 from local_kaggle.server import LocalKaggle
@@ -23,15 +24,6 @@ if TYPE_CHECKING:
 
 KEY = "k3y-that-must-never-show"
 DEADLINE = 60.0
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _no_real_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
-        for name in [n for n in os.environ if n.startswith("KAGGLE_")]:
-            patch.delenv(name)
-        yield
 
 
 class Desk:
@@ -92,9 +84,16 @@ class Desk:
         return self.call("SaveKernel", **request)
 
     def status(self, slug: str, version: int | None = None) -> str:
-        label = {"versionLabel": f"v{version}"} if version else {}
-        answer = self.call("GetKernelSessionStatus", userName="tester", kernelSlug=slug, **label)
-        return str(answer.get("status", "QUEUED"))
+        return str(self._session(slug, version).get("status", "QUEUED"))
+
+    def failure(self, slug: str) -> str:
+        """Why the first version ended, in the server's words."""
+        return str(self._session(slug, 1).get("failureMessage", ""))
+
+    def _session(self, slug: str, version: int | None) -> dict[str, Any]:
+        label = f"v{version}" if version else ""
+        session = {"userName": "tester", "kernelSlug": slug, "versionLabel": label}
+        return self.call("GetKernelSessionStatus", **session)
 
     def finish(self, slug: str, version: int = 1) -> str:
         """The status of a version once it is over."""
@@ -123,9 +122,11 @@ class Desk:
         return "".join(line for line in lines if not line.startswith("[IPKernelApp]"))
 
     def cli(self, *words: str, user: str = "tester") -> subprocess.CompletedProcess[str]:
-        """Run the genuine command line, unmodified, as a subprocess."""
+        """Run the genuine command line, unmodified, as a subprocess; "" is nobody."""
         command = [sys.executable, "-m", "kaggle", *words]
-        environment = self.kaggle.client_environment(user=user)
+        environment = self.kaggle.client_environment(user=user or "tester")
+        if not user:
+            del environment["KAGGLE_USERNAME"], environment["KAGGLE_KEY"]
         return subprocess.run(
             command, env=environment, capture_output=True, text=True, timeout=60, cwd=self.folder
         )
@@ -134,24 +135,8 @@ class Desk:
 def notebook(*cells: str, **metadata: Any) -> str:
     """The JSON of a notebook with a kernelspec, unless the metadata say otherwise."""
     spec = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
-    return json.dumps(
-        {
-            "cells": [
-                {
-                    "cell_type": "code",
-                    "id": f"cell-{n}",
-                    "source": cell,
-                    "metadata": {},
-                    "outputs": [],
-                    "execution_count": None,
-                }
-                for n, cell in enumerate(cells)
-            ],
-            "metadata": spec | metadata,
-            "nbformat": 4,
-            "nbformat_minor": 5,
-        }
-    )
+    made = new_notebook(cells=[*map(new_code_cell, cells)])
+    return json.dumps(made | {"metadata": spec | metadata})
 
 
 @pytest.fixture(scope="module")
@@ -169,7 +154,9 @@ def context(limits: ServerLimits, tmp_path_factory: pytest.TempPathFactory) -> I
         yield Desk(kaggle, root)
 
 
-def signed_in(kaggle: LocalKaggle, user: str) -> Iterator[KaggleApi]:
+@contextmanager
+def signed_in(kaggle: LocalKaggle, user: str = "tester") -> Iterator[KaggleApi]:
+    """The genuine client in this process, for the length of a block."""
     with kaggle.attach(user):
         from kaggle.api.kaggle_api_extended import KaggleApi
 
@@ -181,13 +168,15 @@ def signed_in(kaggle: LocalKaggle, user: str) -> Iterator[KaggleApi]:
 @pytest.fixture
 def api(context: Desk) -> Iterator[KaggleApi]:
     """The genuine client, signed in as `tester`."""
-    yield from signed_in(context.kaggle, "tester")
+    with signed_in(context.kaggle) as api:
+        yield api
 
 
 @pytest.fixture
 def other(context: Desk) -> Iterator[KaggleApi]:
     """The genuine client, signed in as `other` from here on."""
-    yield from signed_in(context.kaggle, "other")
+    with signed_in(context.kaggle, "other") as api:
+        yield api
 
 
 @pytest.fixture
@@ -226,8 +215,3 @@ def script(tmp_path: Path) -> Callable[..., str]:
         return str(folder)
 
     return make
-
-
-@pytest.fixture(scope="session")
-def make_notebook() -> Callable[..., str]:
-    return notebook

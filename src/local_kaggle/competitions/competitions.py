@@ -8,7 +8,6 @@ import time
 import zipfile
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from kagglesdk.competitions.types import competition_api_service as types
 from starlette.exceptions import HTTPException
@@ -254,18 +253,29 @@ def _entry(row: sqlite3.Row) -> Json:
 def get_leaderboard(state: ServerState, request: Message) -> Json:
     """A page of the best scores, the best first; every user is a team of one."""
     entries = [
-        {"teamId": team, "teamName": user, "submissionDate": date, "score": score}
-        for _, team, user, date, score, *_ in _ranked(state, request.competition_name)
+        {
+            "teamId": min(row["id"] for row in own),
+            "teamName": own[0]["user"],
+            "submissionDate": moment(own[0]["created"]),
+            "score": own[0]["score"],
+        }
+        for own in _ranked(state, request.competition_name)
     ]
     return listing(state, request, "submissions", entries)
 
 
 @answers
 def download_leaderboard(state: ServerState, request: Message) -> Response:
-    """An archive with one CSV file."""
+    """An archive with one CSV file, whose dates are not in the form of the API's JSON."""
     name = request.competition_name
     text, packed = io.StringIO(), io.BytesIO()
-    csv.writer(text).writerows([HEADER, *_ranked(state, name)])
+    rows = csv.writer(text)
+    rows.writerow(HEADER)
+    for rank, own in enumerate(_ranked(state, name), start=1):
+        user, team = own[0]["user"], min(row["id"] for row in own)
+        date = datetime.fromtimestamp(max(row["created"] for row in own), UTC)
+        score = own[0]["score"]
+        rows.writerow((rank, team, user, f"{date:%Y-%m-%d %H:%M:%S}", score, len(own), user))
     with zipfile.ZipFile(packed, "w") as archive:
         today = datetime.now(UTC)
         archive.writestr(f"{name}-publicleaderboard-{today:%Y-%m-%d}.csv", text.getvalue())
@@ -276,8 +286,8 @@ def _rules(state: ServerState, competition: str) -> Path:
     return state.catalogue / "solutions" / f"{competition}.toml"
 
 
-def _ranked(state: ServerState, competition: str) -> list[tuple[Any, ...]]:
-    """The values for `HEADER` of each user's best submission, the best first.
+def _ranked(state: ServerState, competition: str) -> list[list[sqlite3.Row]]:
+    """Each user's scored submissions, the best first, as are the users.
 
     Among equal scores the earlier one leads. A team's id is that of its first submission.
     """
@@ -293,8 +303,4 @@ def _ranked(state: ServerState, competition: str) -> list[tuple[Any, ...]]:
     by_user: dict[str, list[sqlite3.Row]] = {}
     for row in sorted(scored, key=lambda row: (sign * float(row["score"]), row["id"])):
         by_user.setdefault(row["user"], []).append(row)
-    ranked = []
-    for rank, (user, own) in enumerate(by_user.items(), start=1):
-        date, team = moment(own[0]["created"]), min(row["id"] for row in own)
-        ranked.append((rank, team, user, date, own[0]["score"], len(own), user))
-    return ranked
+    return list(by_user.values())

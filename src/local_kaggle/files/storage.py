@@ -1,7 +1,7 @@
 """Downloads, alone and in archives, and uploads: `/storage/…` and `/upload/…`.
 
 Their links hold a token in place of credentials. What has arrived of an upload is in
-`root/blobs/TOKEN`, until a version takes it.
+`root/blobs/TOKEN`, until a version takes it or it has been left alone for a week.
 """
 
 import hashlib
@@ -11,6 +11,7 @@ import tarfile
 import threading
 import time
 import zipfile
+from contextlib import suppress
 from pathlib import Path
 
 from kagglesdk.blobs.types import blob_api_service as types
@@ -33,6 +34,7 @@ from local_kaggle.wire import Json, Message, Service
 
 answers = Service(types)
 
+UPLOAD_SECONDS = 7 * 24 * 3600.0  # to resume an upload; the client tries for six days
 DENIED = (
     "<?xml version='1.0' encoding='UTF-8'?><Error><Code>SignatureDoesNotMatch</Code>"
     "<Message>Access denied.</Message></Error>"
@@ -129,6 +131,11 @@ def open_upload(state: ServerState, name: str, size: int) -> Json:
     state.store.change("INSERT INTO blobs VALUES (?, ?, ?)", token, safe, size)
     path = _path(state, token)
     path.parent.mkdir(exist_ok=True)
+    for blob in path.parent.iterdir():
+        with suppress(FileNotFoundError):  # a version takes it meanwhile
+            if blob.stat().st_mtime < time.time() - UPLOAD_SECONDS:
+                state.store.change("DELETE FROM blobs WHERE token = ?", blob.name)
+                blob.unlink()
     path.touch()
     return {"token": token, "createUrl": f"{state.url}/upload/{token}"}
 

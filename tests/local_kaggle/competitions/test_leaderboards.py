@@ -2,9 +2,12 @@
 
 import csv
 import io
+import re
 import zipfile
 
 import pytest
+
+from ..conftest import signed_in
 
 
 @pytest.fixture(scope="module")
@@ -17,33 +20,21 @@ def harvest(context):
         "solutions/harvest.toml": 'metric = "mae"\n',
     }
     context.put(texts)
-
-    def submit(user, error):
-        (context.folder / "mine.csv").write_text(f"plot,tonnes\na,{1 + error}\nb,{2 + error}\n")
-        done = context.cli(
-            "competitions", "submit", "harvest", "-f", "mine.csv", "-m", "try", user=user
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-
+    file = context.folder / "mine.csv"
     for user, error in (("tester", 3), ("other", 2), ("tester", 1), ("tester", 4)):
-        submit(user, error)
+        file.write_text(f"plot,tonnes\na,{1 + error}\nb,{2 + error}\n")
+        with signed_in(context.kaggle, user) as api:
+            api.competition_submit(str(file), "try", "harvest", quiet=True)
     return context
 
 
-def test_it_shows_each_users_best_score_the_best_first(harvest):
-    done = harvest.cli("competitions", "leaderboard", "harvest", "--show", "--csv")
-    assert done.returncode == 0, done.stdout + done.stderr
-    rows = list(csv.DictReader(io.StringIO(done.stdout)))
-    assert [(row["teamName"], row["score"]) for row in rows] == [
+def test_it_has_each_users_best_score_the_best_first(harvest, api, tmp_path):
+    shown = api.competition_leaderboard_view("harvest")
+    assert [(row.team_name, row.score) for row in shown] == [
         ("tester", "1.00000"),
         ("other", "2.00000"),
     ]
-    assert len({row["teamId"] for row in rows}) == 2
-
-
-def test_it_is_downloaded_as_an_archive(harvest, tmp_path):
-    done = harvest.cli("competitions", "leaderboard", "harvest", "--download", "-p", str(tmp_path))
-    assert done.returncode == 0, done.stdout + done.stderr
+    api.competition_leaderboard_download("harvest", str(tmp_path))
     with zipfile.ZipFile(tmp_path / "harvest.zip") as archive:
         (name,) = archive.namelist()
         rows = list(csv.DictReader(io.StringIO(archive.read(name).decode())))
@@ -53,6 +44,9 @@ def test_it_is_downloaded_as_an_archive(harvest, tmp_path):
         ("1", "tester", "1.00000", "3"),
         ("2", "other", "2.00000", "1"),
     ]
+    assert [int(row["TeamId"]) for row in rows] == [row.team_id for row in shown]
+    for row in rows:
+        assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", row["LastSubmissionDate"])
 
 
 def test_it_comes_in_pages_and_is_404_where_there_is_no_competition(harvest):
@@ -69,7 +63,7 @@ def test_it_comes_in_pages_and_is_404_where_there_is_no_competition(harvest):
         assert harvest.post(method, competitionName="../harvest").status_code == 404
 
 
-def test_where_more_is_better_the_highest_leads(context, harvest):
-    context.put({"solutions/harvest.toml": 'metric = "roc_auc"'})
-    first = context.call("GetLeaderboard", competitionName="harvest")["submissions"][0]
+def test_where_more_is_better_the_highest_leads(harvest):
+    harvest.put({"solutions/harvest.toml": 'metric = "roc_auc"'})
+    first = harvest.call("GetLeaderboard", competitionName="harvest")["submissions"][0]
     assert (first["teamName"], first["score"]) == ("tester", "4.00000")

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import time
 from urllib.parse import urlsplit
 
@@ -7,9 +8,11 @@ import pytest
 import requests
 
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
+from local_kaggle.files.storage import UPLOAD_SECONDS
 from local_kaggle.limits import ServerLimits
 
 BYTES = bytes(range(256)) * 64
+SIZE = len(BYTES)
 
 
 @pytest.fixture(scope="module")
@@ -19,10 +22,21 @@ def limits() -> ServerLimits:
 
 @pytest.fixture
 def url(context) -> str:
-    if context.post("GetKernel", userName="tester", kernelSlug="one-file").status_code == 403:
-        context.save("one-file", "open('ä file.bin', 'wb').write(bytes(range(256)) * 64)")
-        context.finish("one-file")
-    return context.output("one-file")["files"][0]["url"]
+    """A link to a file of the catalogue."""
+    file = context.kaggle.catalogue / "datasets/meadow/soil/ä file.bin"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(BYTES)
+    named = {"ownerSlug": "meadow", "datasetSlug": "soil", "fileName": file.name}
+    return context.post("DownloadDataset", **named).url
+
+
+def get(url: str, **headers: str) -> requests.Response:
+    return requests.get(url, headers=headers, timeout=5)
+
+
+def put(url: str, data: bytes = b"", at: str = "") -> requests.Response:
+    headers = {"Content-Range": f"bytes {at}"} if at else {}
+    return requests.put(url, data=data, headers=headers, timeout=5)
 
 
 def start_upload(context, size: int) -> str:
@@ -31,62 +45,69 @@ def start_upload(context, size: int) -> str:
 
 
 def test_a_download_says_what_a_client_needs_to_resume_it(url):
-    response = requests.get(url, timeout=5)
+    response = get(url)
     assert response.content == BYTES
-    assert response.headers["Content-Length"] == str(len(BYTES))
+    assert response.headers["Content-Length"] == str(SIZE)
     assert response.headers["Accept-Ranges"] == "bytes"
     time.strptime(response.headers["Last-Modified"], "%a, %d %b %Y %H:%M:%S %Z")
-    rest = requests.get(
-        url, headers={"Range": "bytes=100-", "If-Range": response.headers["ETag"]}, timeout=5
-    )
-    assert rest.status_code == 206
-    assert rest.content == BYTES[100:]
-    whole = requests.get(url, headers={"Range": "bytes=100-", "If-Range": '"other"'}, timeout=5)
+    rest = get(url, **{"Range": "bytes=100-", "If-Range": response.headers["ETag"]})
+    assert (rest.status_code, rest.content) == (206, BYTES[100:])
+    whole = get(url, **{"Range": "bytes=100-", "If-Range": '"other"'})
     assert (whole.status_code, whole.content) == (200, BYTES)
 
 
 def test_a_link_expires(url):
     time.sleep(1.1)
-    response = requests.get(url, timeout=5)
+    response = get(url)
     assert response.status_code == 400
     assert "ExpiredToken" in response.text
 
 
 def test_a_link_opens_nothing_else(url):
-    assert requests.get(url.replace("/storage/", "/storage/0"), timeout=5).status_code == 403
-    assert requests.get(f"{url}/../../kaggle.sqlite", timeout=5).status_code in (403, 404)
+    assert get(url.replace("/storage/", "/storage/0")).status_code == 403
+    assert get(f"{url}/../../kaggle.sqlite").status_code in (403, 404)
 
 
 def test_a_request_as_to_a_proxy_is_understood(context, url):
     proxies = {"http": context.kaggle.url}
-    path = urlsplit(url)
-    response = requests.get(f"http://localhost{path.path}", proxies=proxies, timeout=5)
+    response = requests.get(f"http://localhost{urlsplit(url).path}", proxies=proxies, timeout=5)
     assert response.content == BYTES
 
 
 def test_an_upload_is_resumed_where_its_connection_broke(context):
-    url = start_upload(context, len(BYTES))
+    url = start_upload(context, SIZE)
     context.kaggle.faults = FaultSchedule([Fault("Upload", 1, FaultKind.TRUNCATED)])
     with pytest.raises(requests.ConnectionError):
-        requests.put(url, data=BYTES, timeout=5)
-    size = len(BYTES)
-    asked = requests.put(url, headers={"Content-Range": f"bytes */{size}"}, timeout=5)
-    assert asked.status_code == 308
-    arrived = int(asked.headers["Range"].split("-")[1]) + 1
-    assert 0 < arrived < size
-    rest = {"Content-Range": f"bytes {arrived}-{size - 1}/{size}"}
-    assert requests.put(url, data=BYTES[arrived:], headers=rest, timeout=5).status_code == 200
+        put(url, BYTES)
+    progress = put(url, at=f"*/{SIZE}")
+    assert progress.status_code == 308
+    arrived = int(progress.headers["Range"].split("-")[1]) + 1
+    assert 0 < arrived < SIZE
+    rest = put(url, BYTES[arrived:], f"{arrived}-{SIZE - 1}/{SIZE}")
+    assert rest.status_code == 200
 
 
 def test_an_upload_that_meets_a_503_can_be_asked_about(context):
     url = start_upload(context, 3)
     context.kaggle.faults = FaultSchedule([Fault("Upload", 1, FaultKind.ERROR_503)])
-    assert requests.put(url, data=b"abc", timeout=5).status_code == 503
-    assert requests.put(url, headers={"Content-Range": "bytes */3"}, timeout=5).status_code == 200
+    assert put(url, b"abc").status_code == 503
+    assert put(url, at="*/3").status_code == 200
 
 
-def test_an_upload_needs_its_token_and_a_range_that_fits(context):
-    url = start_upload(context, 10)
-    assert requests.put(url.replace("/upload/", "/upload/0"), timeout=5).status_code == 404
-    wrong = requests.put(url, data=b"x", headers={"Content-Range": "bytes 9-9/10"}, timeout=5)
-    assert wrong.status_code == 400
+def test_an_upload_needs_its_token_a_range_that_fits_and_the_announced_size(context):
+    url = start_upload(context, 3)
+    assert put(url.replace("/upload/", "/upload/0")).status_code == 404
+    assert put(url, b"x", "2-2/3").status_code == 400
+    assert put(url, b"four").status_code == 413
+    assert put(url, b"abc").status_code == 200
+
+
+def test_an_upload_that_was_left_alone_for_a_week_is_dropped(context):
+    old, recent = start_upload(context, 3), start_upload(context, 3)
+    now = time.time()
+    for url, age in ((old, UPLOAD_SECONDS + 60), (recent, UPLOAD_SECONDS - 60)):
+        blob = context.kaggle.root / "blobs" / url.rpartition("/")[2]
+        os.utime(blob, (now, now - age))
+    start_upload(context, 3)
+    assert put(old, b"abc").status_code == 404
+    assert put(recent, b"abc").status_code == 200
