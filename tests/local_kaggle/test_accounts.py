@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
+import requests
 from kagglesdk.models.types.model_api_service import ApiGetModelRequest
 from requests.exceptions import HTTPError
 
@@ -24,26 +22,13 @@ def api(context, api):
     return api
 
 
-def as_nobody(context, *words: str) -> subprocess.CompletedProcess[str]:
-    environment = context.kaggle.client_environment()
-    for name in ("KAGGLE_USERNAME", "KAGGLE_KEY"):
-        del environment[name]
-    command = [sys.executable, "-m", "kaggle", *words]
-    return subprocess.run(
-        command, env=environment, cwd=context.folder, capture_output=True, text=True, timeout=60
-    )
-
-
-def test_what_is_public_is_read_without_an_account(api, context, tmp_path):
-    done = as_nobody(context, "datasets", "files", "meadow/soil")
-    assert "a.csv" in done.stdout, done.stdout + done.stderr
-    as_nobody(context, "datasets", "download", "meadow/soil", "-p", str(tmp_path))
-    assert (tmp_path / "soil.zip").is_file()
-
-
-def test_what_is_private_is_not(api, context, dataset):
+def test_what_is_public_needs_no_account_and_what_is_private_does(api, context, dataset):
     api.dataset_create_new(dataset("hidden", {"a.csv": "a\n"}), quiet=True)
-    assert as_nobody(context, "datasets", "files", "tester/hidden").returncode == 1
+    done = context.cli("datasets", "download", "meadow/soil", user="")
+    assert (context.folder / "soil.zip").is_file(), done.stdout + done.stderr
+    hidden = {"ownerSlug": "tester", "datasetSlug": "hidden"}
+    for method in ("DownloadDataset", "ListDatasetFiles"):
+        assert requests.post(context.url(method), json=hidden, timeout=5).status_code == 404
 
 
 def test_kagglehubs_question_who_asks_is_answered(api):

@@ -11,6 +11,8 @@ import pytest
 
 from local_kaggle.limits import ServerLimits
 
+from .conftest import notebook
+
 
 @pytest.fixture(scope="module")
 def limits() -> ServerLimits:
@@ -29,7 +31,7 @@ def _catalogue(context):
 
 
 @pytest.fixture(scope="module")
-def pushed(context, make_notebook):
+def pushed(context):
     """The folder of a kernel that was pushed by the CLI and ran."""
     folder = context.folder / "kernel"
     folder.mkdir()
@@ -40,7 +42,7 @@ for n in range(25):
 Path("submission.csv").write_text("id,label\\na,0\\nb,1\\nc,0\\n")
 print("made the files")
 """
-    (folder / "work.ipynb").write_text(make_notebook(cell))
+    (folder / "work.ipynb").write_text(notebook(cell))
     metadata = {
         "id": "tester/pushed-kernel",
         "title": "Pushed Kernel",
@@ -55,24 +57,16 @@ print("made the files")
     assert "Kernel version 1 successfully pushed" in done.stdout, done.stderr
     assert "not valid competition sources" in done.stdout
     assert "['c/flowers']" in done.stdout
-    return folder
-
-
-def test_follow_the_log_to_its_end_then_ask_for_the_status(context, pushed):
     done = context.cli("kernels", "logs", "--follow", "tester/pushed-kernel")
     assert "made the files" in done.stdout
     assert context.finish("pushed-kernel") == "COMPLETE"
+    return folder
+
+
+def test_status_log_and_output_over_several_pages(context, pushed):
     assert "COMPLETE" in context.cli("kernels", "status", "tester/pushed-kernel").stdout
-
-
-def test_the_log_afterwards_is_a_json_array(context, pushed):
-    context.finish("pushed-kernel")
     done = context.cli("kernels", "logs", "tester/pushed-kernel")
     assert json.loads(done.stdout)[0]["data"] == "made the files\n"
-
-
-def test_output_over_several_pages(context, pushed):
-    context.finish("pushed-kernel")
     target = context.folder / "output"
     done = context.cli("kernels", "output", "tester/pushed-kernel", "-p", str(target))
     assert done.returncode == 0, done.stderr
@@ -81,35 +75,25 @@ def test_output_over_several_pages(context, pushed):
     assert "made the files" in (target / "pushed-kernel.log").read_text()
 
 
-def test_files_and_their_sizes(context, pushed):
-    context.finish("pushed-kernel")
-    done = context.cli("kernels", "files", "tester/pushed-kernel", "-v", "--page-size", "100")
-    sizes = {row["name"]: int(row["size"]) for row in csv.DictReader(done.stdout.splitlines())}
-    assert sizes["file-07.bin"] == 7000
-
-
-def test_pull_gives_what_was_pushed_and_writes_a_pinned_image(context, pushed):
+def test_pull_gives_what_was_pushed_and_writes_a_pinned_image(context, api, pushed):
     target = context.folder / "pulled"
-    done = context.cli("kernels", "pull", "-m", "tester/pushed-kernel", "-p", str(target))
-    assert done.returncode == 0, done.stderr
+    api.kernels_pull("tester/pushed-kernel", path=str(target), metadata=True)
     source = json.loads((target / "pushed-kernel.ipynb").read_text())
     assert source == json.loads((pushed / "work.ipynb").read_text())
     assert json.loads((target / "kernel-metadata.json").read_text())["docker_image"]
 
 
-def test_list_and_quota(context, pushed):
-    assert "tester/pushed-kernel" in context.cli("kernels", "list", "--mine").stdout
+def test_quota(context):
     quota = context.cli("quota", "-v")
     rows = {row["resource"]: row for row in csv.DictReader(quota.stdout.splitlines())}
-    assert rows["GPU"]["total"] == "30.00h"
-    assert rows["TPU"]["total"] == "20.00h"
+    assert (rows["GPU"]["total"], rows["TPU"]["total"]) == ("30.00h", "20.00h")
 
 
-def test_delete_stops_a_run_and_takes_it_away(context):
+def test_delete_stops_a_run_and_takes_it_away(context, api):
     context.save("to-delete", "import time; time.sleep(60)")
-    done = context.cli("kernels", "delete", "-y", "tester/to-delete")
-    assert "deleted successfully" in done.stdout
-    assert context.cli("kernels", "status", "tester/to-delete").returncode == 1
+    api.kernels_delete("tester/to-delete", no_confirm=True)
+    gone = {"userName": "tester", "kernelSlug": "to-delete"}
+    assert context.post("GetKernelSessionStatus", **gone).status_code == 403
 
 
 @pytest.mark.long
@@ -134,21 +118,16 @@ def test_a_dataset_is_created_becomes_ready_and_gets_a_version(context, dataset)
     assert "shards/0.bin,3," in files
 
 
-def test_competition_files_and_downloads(context):
+def test_competition_files_and_downloads(context, api, tmp_path):
     assert "train/00.tfrec" in context.cli("competitions", "files", "flowers").stdout
-    target = context.folder / "downloads"
-    done = context.cli(
-        "competitions", "download", "flowers", "-f", "sample_submission.csv", "-p", str(target)
-    )
-    assert done.returncode == 0, done.stderr
-    assert (target / "sample_submission.csv").read_text().startswith("id,label")
-    context.cli("competitions", "download", "flowers", "-p", str(target))
-    shutil.unpack_archive(target / "flowers.zip", target / "all")
-    assert (target / "all" / "train" / "00.tfrec").stat().st_size == 12_000
+    api.competition_download_file("flowers", "sample_submission.csv", path=str(tmp_path))
+    assert (tmp_path / "sample_submission.csv").read_text().startswith("id,label")
+    api.competition_download_files("flowers", path=str(tmp_path))
+    shutil.unpack_archive(tmp_path / "flowers.zip", tmp_path / "all")
+    assert (tmp_path / "all" / "train" / "00.tfrec").stat().st_size == 12_000
 
 
 def test_submit_a_file_and_a_kernels_output_and_see_the_scores(context, pushed):
-    context.finish("pushed-kernel")
     file = context.folder / "mine.csv"
     file.write_text("id,label\na,0\nb,1\nc,1\n")
     done = context.cli("competitions", "submit", "flowers", "-f", str(file), "-m", "by file")
@@ -160,12 +139,3 @@ def test_submit_a_file_and_a_kernels_output_and_see_the_scores(context, pushed):
     done = context.cli("competitions", "submissions", "flowers", "-v")
     scores = {r["description"]: r["publicScore"] for r in csv.DictReader(done.stdout.splitlines())}
     assert scores == {"by file": "1.00000", "by kernel": "0.66667"}
-
-
-def test_wrong_credentials_are_not_accepted(context, monkeypatch):
-    before = context.kaggle.environment
-    wrong = {"KAGGLE_KEY": "wrong"}
-    monkeypatch.setattr(context.kaggle, "environment", lambda *user: before(*user) | wrong)
-    done = context.cli("kernels", "list", "--mine")
-    assert done.returncode == 1
-    assert "Authentication required" in done.stdout

@@ -3,7 +3,6 @@ from __future__ import annotations
 import contextlib
 import socket
 import threading
-import time
 
 import psutil
 import pytest
@@ -45,14 +44,16 @@ def test_stopping_kills_what_runs_and_a_later_server_remembers(tmp_path):
     with LocalKaggle(tmp_path, limits=limits) as first:
         desk = Desk(first, tmp_path)
         desk.save("long-one", "import time; time.sleep(60)")
-        while not scripts():
-            time.sleep(0.02)
+        desk.wait_for(scripts)
     assert not scripts()
+    (tmp_path / "reruns" / "7").mkdir(parents=True)  # a rerun that was cut off with its server
     with LocalKaggle(tmp_path, limits=limits) as second:
-        assert second.key() == desk.kaggle.accounts["tester"]
-        answer = Desk(second, tmp_path).call("GetKernelSessionStatus", **LONG_ONE)
-    assert answer["status"] == "ERROR"
-    assert "local Kaggle was stopped" in answer["failureMessage"]
+        assert second.key() == first.accounts["tester"]
+        assert Desk(second, tmp_path).status("long-one", 1) == "ERROR"
+        assert "local Kaggle was stopped" in Desk(second, tmp_path).failure("long-one")
+        rerun = second.rerun(7)
+    assert (rerun.message, rerun.state) == ("Notebook Threw Exception", "ERROR")
+    assert "was stopped" in rerun.why
 
 
 def scripts() -> list[psutil.Process]:
@@ -62,9 +63,6 @@ def scripts() -> list[psutil.Process]:
         with contextlib.suppress(psutil.NoSuchProcess):  # it may end meanwhile
             found += [process] * ("script.py" in " ".join(process.cmdline()))
     return found
-
-
-LONG_ONE = {"userName": "tester", "kernelSlug": "long-one"}
 
 
 def test_a_port_that_is_taken_is_an_error_that_says_what_to_do(tmp_path):
@@ -81,20 +79,9 @@ def test_a_root_whose_database_is_broken_is_an_error_of_one_line(tmp_path):
         LocalKaggle(tmp_path).start()
 
 
-def test_a_rerun_that_was_cut_off_with_its_server_is_over(tmp_path):
-    (tmp_path / "reruns" / "7").mkdir(parents=True)
-    with LocalKaggle(tmp_path) as kaggle:
-        rerun = kaggle.rerun(7)
-    assert (rerun.message, rerun.state) == ("Notebook Threw Exception", "ERROR")
-    assert "was stopped" in rerun.why
-
-
-def test_before_it_serves_it_has_no_keys(tmp_path):
+def test_there_is_no_key_before_it_serves_nor_for_an_unknown_user(context, tmp_path):
     with pytest.raises(LocalKaggleError, match="start it first"):
         LocalKaggle(tmp_path).environment()
-
-
-def test_an_unknown_user_is_an_error(context):
     with pytest.raises(LocalKaggleError, match="no user"):
         context.kaggle.key("nobody")
 
@@ -109,6 +96,4 @@ def test_a_server_that_another_thread_stopped_leaves_its_root_to_the_next(tmp_pa
     stopper = threading.Thread(target=first.stop)
     stopper.start()
     stopper.join()
-
-    with LocalKaggle(tmp_path):
-        pass
+    LocalKaggle(tmp_path).start().stop()

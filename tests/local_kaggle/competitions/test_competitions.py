@@ -49,14 +49,6 @@ def test_a_days_allowance(context):
     assert [entry["status"] for entry in listed["submissions"]] == ["COMPLETE", "COMPLETE"]
 
 
-def test_an_unfinished_upload_is_not_entered(context):
-    start = context.call("StartSubmissionUpload", **UPLOAD, contentLength=100)
-    response = context.post(
-        "CreateSubmission", competitionName="flowers", blobFileTokens=start["token"]
-    )
-    assert response.status_code == 400
-
-
 def test_a_kernels_output_must_exist_to_be_entered(context):
     context.save("no-output", "print(1)")
     context.finish("no-output")

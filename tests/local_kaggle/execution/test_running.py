@@ -6,9 +6,8 @@ import psutil
 import pytest
 
 from local_kaggle.limits import ServerLimits
-from local_kaggle.server import LocalKaggle
 
-from ..conftest import KEY, Desk
+from ..conftest import notebook
 
 LOOK = """
 import os, subprocess, sys
@@ -32,74 +31,48 @@ def limits() -> ServerLimits:
     return ServerLimits(lag_seconds=0)
 
 
-@pytest.fixture(scope="module")
-def looked(context, make_notebook) -> str:
-    """The log of one TPU run that looks around."""
+SURROUNDINGS = [
+    "ModuleNotFoundError: No module named 'petals'",  # though its install is editable
+    "child ModuleNotFoundError: No module named 'kernelkit'",
+    "/competitions/flowers/deep/train.csv']",
+    "walked ['train.csv']",
+    "rehearsal: this TPU session is eight CPU devices",
+    "rehearsal tpu --xla_force_host_platform_device_count=8",
+    "home []",
+    "batch Batch working",
+    "secrets []",
+]
+
+
+def test_a_session_has_kaggles_surroundings_and_nothing_of_the_desks(context):
     context.put({"competitions/flowers/deep/train.csv": "id\n"})
-    text = make_notebook(LOOK, "import petals")
-    answer = context.save(
+    context.save(
         "looks-around",
-        text,
+        notebook(LOOK, "import petals"),
         kernelType="notebook",
         machineShape="TpuV38",
         competitionDataSources=["flowers"],
     )
-    assert answer["versionNumber"] == 1
-    context.finish("looks-around")
-    return context.log("looks-around")
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        "ModuleNotFoundError: No module named 'petals'",  # though its install is editable
-        "child ModuleNotFoundError: No module named 'kernelkit'",
-        "/competitions/flowers/deep/train.csv']",
-        "walked ['train.csv']",
-        "rehearsal: this TPU session is eight CPU devices",
-        "rehearsal tpu --xla_force_host_platform_device_count=8",
-        "home []",
-        "batch Batch working",
-        "secrets []",
-    ],
-)
-def test_a_session_has_kaggles_surroundings_and_nothing_of_the_desks(looked, words):
-    assert words in looked
-
-
-def test_outputs_of_a_failed_run_are_kept(context, looked):
-    assert context.status("looks-around", 1) == "ERROR"
-    files = context.output("looks-around")["files"]
+    assert context.finish("looks-around") == "ERROR"
+    log = context.log("looks-around")
+    assert [words for words in SURROUNDINGS if words not in log] == []
+    files = context.output("looks-around")["files"]  # a failed run keeps them
     assert [file["fileName"] for file in files] == ["sub/out.txt"]
-
-
-def test_the_retired_shape_was_substituted(context, looked):
     kernel = context.call("GetKernel", userName="tester", kernelSlug="looks-around")
-    assert kernel["metadata"]["machineShape"] == "TpuV5E8"
+    assert kernel["metadata"]["machineShape"] == "TpuV5E8"  # for the retired shape
 
 
-def test_a_notebook_without_a_kernelspec_dies_at_once(context, make_notebook):
-    text = make_notebook("print(1)", kernelspec={})
-    context.save("no-kernelspec", text, kernelType="notebook")
+def test_a_notebook_without_a_kernelspec_dies_at_once(context):
+    context.save("no-kernelspec", notebook("print(1)", kernelspec={}), kernelType="notebook")
     assert context.finish("no-kernelspec") == "ERROR"
     assert "No kernel name found in notebook" in context.log("no-kernelspec")
 
 
-@pytest.mark.parametrize(
-    ("slug", "metadata", "fields"),
-    [
-        ("own-metadata", {"kaggle": {"accelerator": "tpu"}}, {}),
-        ("pinned-image", {}, {"dockerImage": "gcr.io/kaggle-images/python"}),
-    ],
-)
-def test_a_tpu_push_with_an_image_of_its_own_sees_no_tpu(
-    context, make_notebook, slug, metadata, fields
-):
-    cell = "import os; print('is', os.environ.get('KAGGLE_REHEARSAL'))"
-    text = make_notebook(cell, **metadata)
-    context.save(slug, text, kernelType="notebook", enableTpu=True, **fields)
-    assert context.finish(slug) == "COMPLETE"
-    assert context.log(slug) == "is None\n"
+def test_a_tpu_push_with_an_image_of_its_own_sees_no_tpu(context):
+    text = "import os; print('is', os.environ.get('KAGGLE_REHEARSAL'))"
+    context.save("pinned-image", text, enableTpu=True, dockerImage="gcr.io/kaggle-images/python")
+    assert context.finish("pinned-image") == "COMPLETE"
+    assert context.log("pinned-image") == "is None\n"
 
 
 def test_past_its_limit_a_run_is_killed_with_its_children_and_its_log_is_lost(context):
@@ -115,7 +88,7 @@ time.sleep(60)
     context.save("runs-on", text, sessionTimeoutSeconds=4)
     context.wait_for(lambda: running("a daemon of runs-on"))
     assert context.finish("runs-on") == "ERROR"
-    assert "it ran 4 seconds, past" in failure(context, "runs-on")
+    assert "it ran 4 seconds, past" in context.failure("runs-on")
     output = context.output("runs-on")
     assert not output.get("log")
     assert not output.get("files")
@@ -131,34 +104,19 @@ def test_a_daemon_ends_with_its_session(context):
 
 
 @pytest.mark.parametrize(
-    ("slug", "text", "reason"),
+    ("slug", "code", "reason"),
     [
-        ("eats-memory", "x = b'x' * 400_000_000; import time; time.sleep(60)", "of memory"),
-        (
-            "fills-disk",
-            "import time; open('x', 'wb').write(bytes(60_000_000)); time.sleep(60)",
-            "of output",
-        ),
+        ("eats-memory", "x = b'x' * 400_000_000", "of memory"),
+        ("fills-disk", "open('x', 'wb').write(bytes(60_000_000))", "of output"),
     ],
 )
-def test_past_its_memory_or_disk_a_run_is_killed(tiny, slug, text, reason):
-    tiny.save(slug, text)
-    assert tiny.finish(slug) == "ERROR"
-    assert reason in failure(tiny, slug)
-    assert not tiny.output(slug).get("files")
-
-
-@pytest.fixture
-def tiny(tmp_path):
-    """A Kaggle whose sessions have 300 MB of memory and 50 MB of disk."""
-    limits = ServerLimits(memory_bytes={"cpu": 300e6}, working_bytes=50e6, lag_seconds=0)
-    with LocalKaggle(tmp_path, limits=limits, accounts={"tester": KEY}) as kaggle:
-        yield Desk(kaggle, tmp_path)
-
-
-def failure(context, slug):
-    label = {"userName": "tester", "kernelSlug": slug, "versionLabel": "v1"}
-    return context.call("GetKernelSessionStatus", **label).get("failureMessage", "")
+def test_past_its_memory_or_disk_a_run_is_killed(context, monkeypatch, slug, code, reason):
+    small = ServerLimits(memory_bytes={"cpu": 300e6}, working_bytes=50e6, lag_seconds=0)
+    monkeypatch.setattr(context.kaggle, "limits", small)
+    context.save(slug, f"{code}; import time; time.sleep(60)")
+    assert context.finish(slug) == "ERROR"
+    assert reason in context.failure(slug)
+    assert not context.output(slug).get("files")
 
 
 def running(words):
