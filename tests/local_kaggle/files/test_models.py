@@ -26,22 +26,19 @@ def folder(tmp_path):
     def make(slug: str, *, private: bool = True, title: str = "", **files: str) -> str:
         folder = tmp_path / slug
         folder.mkdir(exist_ok=True)
-        for name, text in files.items():
-            (folder / f"{name}.txt").write_text(text)
-        owner = {"ownerSlug": "tester"}
         about = {"title": title or slug, "subtitle": "", "description": "About it."}
-        model = {**owner, **about, "slug": slug, "isPrivate": private}
         variation = {
-            **owner,
-            "modelSlug": slug,
             "instanceSlug": "main",
             "framework": "jax",
             "overview": "Small.",
             "licenseName": "Apache 2.0",
             "trainingData": ["meadow/soil"],
         }
-        (folder / "model-metadata.json").write_text(json.dumps(model))
-        (folder / "model-instance-metadata.json").write_text(json.dumps(variation))
+        page = {"ownerSlug": "tester", "slug": slug, "modelSlug": slug, "isPrivate": private}
+        for kind, fields in (("model", about), ("model-instance", variation)):
+            (folder / f"{kind}-metadata.json").write_text(json.dumps(page | fields))
+        for name, text in files.items():
+            (folder / f"{name}.txt").write_text(text)
         return str(folder)
 
     return make
@@ -66,6 +63,12 @@ def files(api, reference: str) -> dict[str, int]:
     return {file.name: file.size for file in answer.files}
 
 
+def packed(api, reference: str, folder: Path) -> list[str]:
+    """The names of the files in a downloaded version."""
+    with tarfile.open(api.model_instance_version_download(reference, str(folder))) as archive:
+        return sorted(archive.getnames())
+
+
 def test_a_model_is_created_read_and_downloaded(api, create, tmp_path):
     (tmp_path / "bert-tiny" / "assets").mkdir(parents=True)
     (tmp_path / "bert-tiny" / "assets" / "words.txt").write_text("flower")
@@ -73,31 +76,29 @@ def test_a_model_is_created_read_and_downloaded(api, create, tmp_path):
     model = api.model_get("tester/bert-tiny")
     assert (model.ref, model.title, model.is_private) == ("tester/bert-tiny", "bert-tiny", True)
     assert [variation.slug for variation in model.instances] == ["main"]
-    variation = api.model_instance_get("tester/bert-tiny/jax/main")
+    name = VARIATION.format("bert-tiny")
+    variation = api.model_instance_get(name)
     assert variation.id
     assert (variation.framework.name, variation.version_number) == ("MODEL_FRAMEWORK_JAX", 1)
     assert (variation.license_name, variation.training_data) == ("Apache 2.0", ["meadow/soil"])
     assert variation.total_uncompressed_bytes == 7
-    assert files(api, "tester/bert-tiny/jax/main/1") == {"a.txt": 1, "assets/words.txt": 6}
-    whole = api.model_instance_version_download("tester/bert-tiny/jax/main/1", str(tmp_path / "w"))
-    with tarfile.open(whole) as archive:
-        assert sorted(archive.getnames()) == ["a.txt", "assets/words.txt"]
+    assert files(api, f"{name}/1") == {"a.txt": 1, "assets/words.txt": 6}
+    assert packed(api, f"{name}/1", tmp_path / "whole") == ["a.txt", "assets/words.txt"]
 
 
-def test_a_version_that_is_named_is_the_one_that_comes(api, create, folder, tmp_path):
-    create("two-versions")
-    (tmp_path / "two-versions" / "a.txt").unlink()
-    source = folder("two-versions", bb="22")
-    answer = api.model_instance_version_create(
-        VARIATION.format("two-versions"), source, "second", quiet=True
-    )
-    assert answer.ref == "tester/two-versions/jax/main/2"
-    assert files(api, "tester/two-versions/jax/main/1") == {"a.txt": 1}
-    assert files(api, "tester/two-versions/jax/main/2") == {"bb.txt": 2}
-    listed = api.model_instance_versions_list(VARIATION.format("two-versions"))
-    assert [version.version_number for version in listed.version_list.versions] == [2, 1]
+def test_a_version_that_is_named_is_the_one_that_comes(api, create, folder):
+    name = VARIATION.format("two-versions")
+    source = Path(create("two-versions"))
+    (source / "a.txt").unlink()
+    folder("two-versions", bb="22")
+    answer = api.model_instance_version_create(name, str(source), "second", quiet=True)
+    assert answer.ref == f"{name}/2"
+    assert files(api, f"{name}/1") == {"a.txt": 1}
+    assert files(api, f"{name}/2") == {"bb.txt": 2}
+    listed = api.model_instance_versions_list(name).version_list.versions
+    assert [version.version_number for version in listed] == [2, 1]
     with pytest.raises(HTTPError, match="version 9 not found"):
-        files(api, "tester/two-versions/jax/main/9")
+        files(api, f"{name}/9")
 
 
 def test_an_update_changes_what_the_metadata_name_and_nothing_else(api, create, folder):
@@ -105,12 +106,11 @@ def test_an_update_changes_what_the_metadata_name_and_nothing_else(api, create, 
     assert not api.model_update(folder("updated-model", title="Another", private=True)).error
     model = api.model_get("tester/updated-model")
     assert (model.title, model.is_private, model.description) == ("Another", True, "About it.")
-    source = Path(folder("updated-model"))
-    written = json.loads((source / "model-instance-metadata.json").read_text())
-    del written["licenseName"], written["trainingData"]
-    changed = json.dumps(written | {"fineTunable": True})
-    (source / "model-instance-metadata.json").write_text(changed)
-    assert not api.model_instance_update(str(source)).error
+    written = Path(folder("updated-model"), "model-instance-metadata.json")
+    fields = json.loads(written.read_text()) | {"fineTunable": True}
+    del fields["licenseName"], fields["trainingData"]
+    written.write_text(json.dumps(fields))
+    assert not api.model_instance_update(str(written.parent)).error
     variation = api.model_instance_get("tester/updated-model/jax/main")
     assert variation.fine_tunable
     assert (variation.license_name, variation.training_data) == ("Apache 2.0", ["meadow/soil"])
@@ -163,36 +163,35 @@ def test_a_model_of_the_catalogue_is_read_like_any_other(api, context, tmp_path)
     model = api.model_get("keras/bert")
     assert (model.id, model.title) == (2819, "BERT")
     assert api.model_instance_get("keras/bert/keras/tiny").version_number == 2
-    listed = api.model_instances_list("keras/bert").instances
-    assert [(each.slug, each.framework.name) for each in listed] == [
-        ("tiny", "MODEL_FRAMEWORK_KERAS")
-    ]
+    (listed,) = api.model_instances_list("keras/bert").instances
+    assert (listed.slug, listed.framework.name) == ("tiny", "MODEL_FRAMEWORK_KERAS")
     assert files(api, "keras/bert/keras/tiny/1") == {"config.json": 2}
-    path = api.model_instance_version_download("keras/bert/keras/tiny/1", str(tmp_path))
-    with tarfile.open(path) as archive:
-        assert archive.getnames() == ["config.json"]
+    assert packed(api, "keras/bert/keras/tiny/1", tmp_path) == ["config.json"]
 
 
 def test_a_model_whose_license_nobody_has_consented_to_is_seen_and_not_had(api, context):
-    model = "models/meadow/gated"
-    context.put({f"{model}/jax/main/1/a.txt": "a", f"{model}.toml": "publishTime = 2026-01-02"})
+    version = "meadow/gated/jax/main/1"
+    page = {"models/meadow/gated.toml": "publishTime = 2026-01-02"}
+    context.put(page | {f"models/{version}/a.txt": "a"})
     assert api.model_get("meadow/gated").publish_time.year == 2026
     with pytest.raises(HTTPError, match="must consent"):
-        api.model_instance_version_download("meadow/gated/jax/main/1", str(context.folder))
-    answer = context.save("gated-source", "1", modelDataSources=["meadow/gated/jax/main/1"])
-    assert answer["invalidModelSources"] == ["meadow/gated/jax/main/1"]
-    context.finish("gated-source")
+        files(api, version)
+    answer = context.save("gated-source", "1", modelDataSources=[version])
+    assert answer["invalidModelSources"] == [version]
 
 
-def test_an_uploaded_version_is_mounted_where_a_session_looks_for_it(api, context, create):
+def test_a_session_finds_models_by_their_framework_in_lower_case(context, create):
     create("mounted-model")
+    context.put({"models/me/net/tensorflow2/b0/1/a.txt": "weights"})
     text = """
 import os, pathlib
-root = pathlib.Path(os.environ["KERNELKIT_INPUT_ROOT"])
-print((root / "models/tester/mounted-model/jax/main/1/a.txt").read_text())
+root = pathlib.Path(os.environ["KERNELKIT_INPUT_ROOT"], "models")
+for place in ("tester/mounted-model/jax/main/1", "me/net/tensorflow2/b0/1"):
+    print((root / place / "a.txt").read_text())
 """
-    models = ["tester/mounted-model/Jax/main/1", "tester/mounted-model/jax/main/2"]
-    answer = context.save("takes-models", text, modelDataSources=models)
-    assert answer["invalidModelSources"] == models[1:]
+    models = ["tester/mounted-model/Jax/main/1", "me/net/tensorFlow2/b0/1"]
+    wrong = ["tester/mounted-model/jax/main/2", "me/net/tensorflw2/b0/1"]
+    answer = context.save("takes-models", text, modelDataSources=models + wrong)
+    assert answer["invalidModelSources"] == wrong
     assert context.finish("takes-models") == "COMPLETE"
-    assert "1\n" in context.log("takes-models")
+    assert "1\nweights\n" in context.log("takes-models")

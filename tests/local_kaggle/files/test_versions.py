@@ -1,4 +1,4 @@
-"""Versions of datasets, their uploads and archives, as the genuine client meets them."""
+"""Versions of datasets and their archives, as the genuine client meets them."""
 
 from __future__ import annotations
 
@@ -12,36 +12,10 @@ from pathlib import Path
 
 import pytest
 import requests
-from kagglesdk.datasets.types import dataset_api_service as types
 from requests.exceptions import HTTPError
 
 from local_kaggle.errors import LocalKaggleError
 from local_kaggle.server import LocalKaggle
-
-
-@pytest.fixture
-def client(api):
-    with api.build_kaggle_client() as kaggle:
-        yield kaggle.datasets.dataset_api_client
-
-
-def uploaded(context, name: str, data: bytes) -> types.ApiDatasetNewFile:
-    file = types.ApiDatasetNewFile()
-    file.token = context.upload(data, type="DATASET", name=name)
-    return file
-
-
-@pytest.fixture
-def creation():
-    """A request for a dataset of `tester`, by its slug."""
-
-    def make(slug: str, *files: types.ApiDatasetNewFile) -> types.ApiCreateDatasetRequest:
-        request = types.ApiCreateDatasetRequest()
-        request.owner_slug, request.slug, request.title = "tester", slug, slug
-        request.files = list(files)
-        return request
-
-    return make
 
 
 def downloaded(api, reference: str, folder: Path) -> dict[str, bytes]:
@@ -50,48 +24,21 @@ def downloaded(api, reference: str, folder: Path) -> dict[str, bytes]:
         return {name: archive.read(name) for name in archive.namelist()}
 
 
-def test_a_version_that_is_named_is_the_one_that_comes(api, client, dataset, tmp_path):
+def test_a_version_that_is_named_is_the_one_that_comes(api, context, dataset, tmp_path):
     api.dataset_create_new(dataset("two-versions", {"a.txt": "1", "gone.txt": "1"}), quiet=True)
     (tmp_path / "two-versions" / "gone.txt").unlink()
     api.dataset_create_version(dataset("two-versions", {"a.txt": "22"}), "second", quiet=True)
-    first = downloaded(api, "tester/two-versions/1", tmp_path / "first")
-    assert first == {"a.txt": b"1", "gone.txt": b"1"}
-    assert downloaded(api, "tester/two-versions", tmp_path / "newest") == {"a.txt": b"22"}
-    request = types.ApiListDatasetFilesRequest()
-    request.owner_slug, request.dataset_slug = "tester", "two-versions"
-    request.dataset_version_number = 1
-    listed = client.list_dataset_files(request)
-    assert [file.name for file in listed.files] == ["a.txt", "gone.txt"]
+    first = {"a.txt": b"1", "gone.txt": b"1"}
+    assert downloaded(api, "tester/two-versions/1", tmp_path) == first
+    assert downloaded(api, "tester/two-versions", tmp_path) == {"a.txt": b"22"}
+    named = {"ownerSlug": "tester", "datasetSlug": "two-versions", "datasetVersionNumber": 1}
+    listed = context.call("ListDatasetFiles", **named)["datasetFiles"]
+    assert [file["name"] for file in listed] == list(first)
     with pytest.raises(HTTPError, match="version 9 not found"):
-        downloaded(api, "tester/two-versions/9", tmp_path / "none")
+        downloaded(api, "tester/two-versions/9", tmp_path)
 
 
-def test_directories_of_an_upload_are_kept(api, client, context, creation, tmp_path):
-    inner, outer = types.ApiUploadDirectoryInfo(), types.ApiUploadDirectoryInfo()
-    inner.name, inner.files = "deep", [uploaded(context, "b.txt", b"b")]
-    outer.name, outer.directories = "train", [inner]
-    request = creation("directories", uploaded(context, "a.txt", b"a"))
-    request.directories = [outer]
-    assert client.create_dataset(request).status == "ok"
-    files = downloaded(api, "tester/directories", tmp_path)
-    assert files == {"a.txt": b"a", "train/deep/b.txt": b"b"}
-    request = creation("way-out-of-it", uploaded(context, "a.txt", b"a"))
-    outer.name, outer.directories = "..", []
-    request.directories = [outer]
-    with pytest.raises(HTTPError, match="no name of a directory"):
-        client.create_dataset(request)
-
-
-def test_a_folder_that_kagglehub_packed_is_a_folder_again(api, client, context, creation, tmp_path):
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
-        archive.writestr("train/b.txt", "b")
-    request = creation("packed-whole", uploaded(context, "archive.zip", packed.getvalue()))
-    assert client.create_dataset(request).status == "ok"
-    assert downloaded(api, "tester/packed-whole", tmp_path) == {"train/b.txt": b"b"}
-
-
-def test_an_upload_that_a_version_holds_cannot_be_written_again(context, tmp_path):
+def test_an_upload_that_a_version_holds_cannot_be_written_again(context):
     token = context.upload(b"a", type="DATASET", name="a.txt")
     create = {"ownerSlug": "tester", "slug": "unchanged", "title": "unchanged"}
     context.call("CreateDataset", **create, files=[{"token": token}])
@@ -101,10 +48,10 @@ def test_an_upload_that_a_version_holds_cannot_be_written_again(context, tmp_pat
     assert context.post("DownloadDataset", **named, fileName="a.txt").content == b"a"
 
 
-def test_many_clients_at_once_get_one_archive(api, context, dataset):
-    files = {f"{number}.txt": str(number) * 10_000 for number in range(50)}
-    api.dataset_create_new(dataset("one-archive", files), quiet=True)
-    named = {"ownerSlug": "tester", "datasetSlug": "one-archive"}
+def test_many_clients_at_once_get_one_archive(context):
+    files = {f"datasets/meadow/leaves/{number}.txt": str(number) * 10_000 for number in range(50)}
+    context.put(files)
+    named = {"ownerSlug": "meadow", "datasetSlug": "leaves"}
     with ThreadPoolExecutor(20) as pool:
         asked = [pool.submit(context.post, "DownloadDataset", **named) for _ in range(20)]
         answers = [answer.result() for answer in asked]
@@ -143,23 +90,17 @@ def test_bytes_are_stored_once_and_freed_with_their_dataset(api, context, datase
     assert context.used() - before < 0.2 * size
 
 
-def test_a_dataset_of_the_catalogue_has_a_page(api, client, context):
-    (context.kaggle.catalogue / "datasets" / "meadow" / "clover").mkdir(parents=True)
-    request = types.ApiGetDatasetRequest()
-    request.owner_slug, request.dataset_slug = "meadow", "clover"
-    page = client.get_dataset(request)
-    assert (page.ref, page.current_version_number) == ("meadow/clover", 1)
-    status = api.dataset_status("meadow/clover", format="json(status,current_version_number)")
-    assert json.loads(status) == {"status": "ready", "current_version_number": 1}
-
-
-def test_a_private_dataset_of_the_catalogue_is_its_owners(context, api, tmp_path):
+def test_a_dataset_of_the_catalogue_has_a_status_and_may_be_its_owners_alone(
+    context, api, tmp_path
+):
     texts = {
         "/a.txt": "new",
         ".versions/1/a.txt": "old",
         ".toml": 'title = "Mine"\nisPrivate = true',
     }
     context.put({f"datasets/tester/diary{name}": text for name, text in texts.items()})
+    status = api.dataset_status("tester/diary", format="json(status,current_version_number)")
+    assert json.loads(status) == {"status": "ready", "current_version_number": 2}
     assert downloaded(api, "tester/diary/1", tmp_path) == {"a.txt": b"old"}
     assert downloaded(api, "tester/diary", tmp_path) == {"a.txt": b"new"}
     named = {"ownerSlug": "tester", "datasetSlug": "diary"}
@@ -177,7 +118,7 @@ def test_a_root_of_an_earlier_version_is_refused(tmp_path):
     assert path.read_bytes() == before
 
 
-def test_nobody_changes_another_users_dataset(context, api, other, dataset):
+def test_nobody_changes_another_users_dataset(api, other, dataset):
     api.dataset_create_new(dataset("everybodys", {"a.txt": "1"}), public=True, quiet=True)
     with pytest.raises(HTTPError, match="denied"):
         other.dataset_delete("tester", "everybodys", no_confirm=True)

@@ -13,6 +13,10 @@ def limits() -> ServerLimits:
     return ServerLimits(lag_seconds=0, weekly_seconds={"gpu": 30 * 3600, "tpu": 1.0})
 
 
+def test_a_kind_of_machine_that_no_limit_names_keeps_kaggles_figure():
+    assert ServerLimits(sessions={"cpu": 9}).sessions == {"tpu": 1, "gpu": 2, "cpu": 9}
+
+
 def test_a_week_begins_on_saturday():
     tuesday = datetime(2026, 11, 24, 13, tzinfo=UTC)
     saturday = datetime(2026, 11, 21, tzinfo=UTC)

@@ -18,9 +18,7 @@ def placed(metadata: dict[str, object] | None = None, **fields: object) -> Place
     [
         ({}, "", "cpu"),
         ({"enableGpu": True}, "NvidiaTeslaT4", "gpu"),
-        ({"enableTpu": True}, "TpuV5E8", "tpu"),
         ({"machineShape": "TpuV38"}, "TpuV5E8", "tpu"),
-        ({"machineShape": "NvidiaTeslaP100"}, "NvidiaTeslaT4", "gpu"),
         ({"machineShape": "TpuV232", "enableTpu": True}, "", "cpu"),
         ({"machineShape": "tpuv5e8"}, "tpuv5e8", "tpu"),
         ({"machineShape": "Abacus"}, "Abacus", "cpu"),

@@ -4,6 +4,7 @@ import pytest
 
 from local_kaggle.limits import ServerLimits
 
+UNRUN = {"kernelExecutionType": "QUICK_SAVE"}
 SLEEP = "import time; time.sleep(60)"
 
 
@@ -47,33 +48,30 @@ def test_a_reader_that_names_no_version_is_told_of_the_one_before(context):
 def test_a_source_of_a_megabyte_is_refused(context):
     answer = context.save("too-large", "#" * 1_000_000)
     assert "must be less than 1 megabytes" in answer["error"]
-    assert "error" not in context.save("large-enough", "#" * 999_999)
-    context.finish("large-enough")
+    assert "error" not in context.save("large-enough", "#" * 999_999, **UNRUN)
 
 
 def test_sources_are_refused_in_the_answer_while_the_run_goes_on(context):
     (context.kaggle.catalogue / "competitions" / "flowers").mkdir(parents=True)
-    answer = context.save(
-        "some-sources",
-        "print(1)",
-        competitionDataSources=["flowers", "c/flowers", "weeds"],
-        datasetDataSources=["datasets/a/b", "a/b"],
-        kernelDataSources=["a/b"],
-        modelDataSources=["a/b/c/d/1"],
-    )
-    assert answer["invalidCompetitionSources"] == ["c/flowers", "weeds"]
-    assert answer["invalidDatasetSources"] == ["datasets/a/b", "a/b"]
-    assert answer["invalidKernelSources"] == ["a/b"]
-    assert answer["invalidModelSources"] == ["a/b/c/d/1"]
+    refused = {
+        "Competition": ["c/flowers", "weeds"],
+        "Dataset": ["datasets/a/b", "a/b"],
+        "Kernel": ["a/b"],
+        "Model": ["a/b/c/d/1"],
+    }
+    sources = {f"{kind.lower()}DataSources": names for kind, names in refused.items()}
+    sources["competitionDataSources"] = ["flowers", *refused["Competition"]]
+    answer = context.save("some-sources", "print(1)", **sources)
+    for kind, names in refused.items():
+        assert answer[f"invalid{kind}Sources"] == names
     assert context.finish("some-sources") == "COMPLETE"
 
 
 def test_the_slug_comes_from_the_title(context):
-    answer = context.save("the-slug", "print(1)", newTitle="Another Title")
+    answer = context.save("the-slug", "print(1)", newTitle="Another Title", **UNRUN)
     assert answer["ref"] == "/code/tester/another-title"
     again = context.save("the-slug", "print(1)", newTitle="Another Title")
     assert "already in use" in again["error"]
-    context.finish("another-title")
 
 
 @pytest.mark.parametrize(
@@ -85,14 +83,14 @@ def test_what_kaggle_would_not_take_is_refused(context, fields):
 
 
 def test_a_slug_without_its_owner_is_understood_beside_an_id(context):
-    kinds = {"language": "python", "kernelType": "script", "kernelExecutionType": "QUICK_SAVE"}
+    kinds = {"language": "python", "kernelType": "script", **UNRUN}
     kernel = context.call("SaveKernel", slug="tester/known-by-id", text="1", **kinds)["kernelId"]
     again = context.call("SaveKernel", slug="known-by-id", id=kernel, text="2", **kinds)
     assert again["versionNumber"] == 2
 
 
 def test_a_quick_save_does_not_run(context):
-    context.save("quick-save", "print(1)", kernelExecutionType="QUICK_SAVE")
+    context.save("quick-save", "print(1)", **UNRUN)
     assert context.status("quick-save", 1) == "NEW_SCRIPT"
 
 
