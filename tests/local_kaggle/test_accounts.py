@@ -1,18 +1,8 @@
 """Who may ask for what: nobody signed in, another account, and rules that nobody accepted."""
 
-from __future__ import annotations
-
 import pytest
 import requests
-from kagglesdk.models.types.model_api_service import ApiGetModelRequest
 from requests.exceptions import HTTPError
-
-from local_kaggle.limits import ServerLimits
-
-
-@pytest.fixture(scope="module")
-def limits() -> ServerLimits:
-    return ServerLimits(lag_seconds=0, dataset_seconds=0, rules_pending=("strict",))
 
 
 @pytest.fixture
@@ -31,17 +21,11 @@ def test_what_is_public_needs_no_account_and_what_is_private_does(api, context, 
         assert requests.post(context.url(method), json=hidden, timeout=5).status_code == 404
 
 
-def test_kagglehubs_question_who_asks_is_answered(api):
-    with api.build_kaggle_client() as kaggle:
-        client = kaggle.http_client()
-        client._init_session()
-        # As kagglehub asks: the SDK has no messages of this service.
-        service = "api.v1.DiagnosticsService", "Hello"
-        request = client._prepare_request(*service, ApiGetModelRequest())
-        assert client._session.send(request).json() == {"userName": "tester"}
-        client._session.auth = ("tester", "wrong")
-        request = client._prepare_request(*service, ApiGetModelRequest())
-        assert client._session.send(request).json()["code"] == 401
+def test_kagglehubs_question_who_asks_is_answered(context):
+    url = f"{context.kaggle.url}/api/v1/api.v1.DiagnosticsService/Hello"
+    hello = requests.post(url, json={}, auth=context.auth(), timeout=5)
+    assert hello.json() == {"userName": "tester"}
+    assert requests.post(url, json={}, timeout=5).json()["code"] == 401
 
 
 def test_rules_that_nobody_accepted_close_a_competition(api, script, tmp_path):

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from local_kaggle import LocalKaggleError
@@ -47,20 +45,17 @@ def test_what_has_earlier_versions_or_a_page_is_listed_once(catalogue):
     assert catalogue.versions("datasets", "me/none") == {}
 
 
-def test_a_command_fills_it_in_its_projects_folder(tmp_path):
-    code = "import os, sys; os.makedirs(sys.argv[1] + '/competitions/a')"
-    (tmp_path / "fill.py").write_text(code)
-    fill_catalogue(tmp_path / "new", "python fill.py {catalogue}", tmp_path)
+def test_a_command_fills_it_in_its_projects_folder_and_its_lines_are_handed_on(tmp_path, capfd):
+    code = "import os, sys; os.makedirs(sys.argv[1] + '/competitions/a'); print('one', flush=True)"
+    (tmp_path / "fill.py").write_text(f"{code}; print('two', file=sys.stderr)")
+    lines, command = [], "python fill.py {catalogue}"
+    fill_catalogue(tmp_path / "new", command, tmp_path, lines.append)
+    assert lines == ["one", "two"]
     assert Catalogue(tmp_path / "new").references("competitions") == ["a"]
+    with pytest.raises(
+        LocalKaggleError, match=r"(?s)ended with exit code 1\n.*    FileExistsError"
+    ):
+        fill_catalogue(tmp_path / "new", command, tmp_path)
     with pytest.raises(LocalKaggleError, match="could not be filled"):
         fill_catalogue(tmp_path / "new", "no-such-command")
-
-
-def test_what_the_command_writes_is_handed_on_and_not_printed(tmp_path, capfd):
-    code = "import sys; print('one'); print('two', file=sys.stderr, flush=True); sys.exit({})"
-    lines = []
-    fill_catalogue(tmp_path, f'python -c "{code.format(0)}"', tell=lines.append)
-    assert sorted(lines) == ["one", "two"]
-    with pytest.raises(LocalKaggleError, match=r"(?s)ended with exit code 3\n.*    two"):
-        fill_catalogue(tmp_path, f'python -c "{code.format(3)}"')
     assert capfd.readouterr() == ("", "")

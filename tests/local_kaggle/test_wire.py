@@ -1,7 +1,5 @@
 """Requests whose JSON has another type than the method takes: told in a line, never a failure."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

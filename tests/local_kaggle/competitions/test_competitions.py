@@ -1,4 +1,4 @@
-from __future__ import annotations
+from dataclasses import replace
 
 import pytest
 
@@ -37,11 +37,13 @@ def test_without_answers_a_submission_ends_in_an_error_that_says_so(context):
     assert "solutions/flowers.toml" in scored["errorDescription"]
 
 
-def test_a_days_allowance(context):
-    solution = {"csv": "id,label\na,0\n", "toml": 'metric = "accuracy"'}
-    context.put({f"solutions/flowers.{kind}": text for kind, text in solution.items()})
-    limits = context.call("GetSubmissionLimits", competitionName="flowers")
-    for _ in range(limits["numAllowedNow"]):
+def test_a_days_allowance(context, monkeypatch):
+    rules = {"solutions/flowers.toml": 'metric = "accuracy"'}
+    context.put(rules | {"solutions/flowers.csv": "id,label\na,0\n"})
+    few = replace(context.kaggle.limits, submissions_a_day=3)
+    monkeypatch.setattr(context.kaggle, "limits", few)
+    allowed = context.call("GetSubmissionLimits", competitionName="flowers")["numAllowedNow"]
+    for _ in range(allowed):
         assert submit(context, "id,label\na,0\n")["publicScore"] == "1.00000"
     with pytest.raises(AssertionError, match="daily submission allowance"):
         submit(context, "id,label\na,0\n")
@@ -52,12 +54,6 @@ def test_a_days_allowance(context):
 def test_a_kernels_output_must_exist_to_be_entered(context):
     context.save("no-output", "print(1)")
     context.finish("no-output")
-    response = context.post(
-        "CreateCodeSubmission",
-        competitionName="flowers",
-        kernelOwner="tester",
-        kernelSlug="no-output",
-        kernelVersion=1,
-        fileName="x.csv",
-    )
+    version = {"kernelOwner": "tester", "kernelSlug": "no-output", "kernelVersion": 1}
+    response = context.post("CreateCodeSubmission", competitionName="flowers", **version)
     assert response.status_code == 400

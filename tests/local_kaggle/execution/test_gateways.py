@@ -1,7 +1,5 @@
 """A competition's gateway asks a notebook's server, each in a sandbox of its own."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil
@@ -10,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from local_kaggle.execution import walls
-from local_kaggle.limits import ServerLimits
 
 pytest.importorskip("grpc")
 pytest.importorskip("google.protobuf")
@@ -76,11 +73,6 @@ def predict(numbers, shared):
 """
 
 
-@pytest.fixture(scope="module")
-def limits() -> ServerLimits:
-    return ServerLimits(lag_seconds=0, score_seconds=0)
-
-
 def rows(column: str, values: dict[int, int]) -> str:
     return "\n".join([f"id,{column}", *(f"r{n},{value}" for n, value in values.items())])
 
@@ -110,14 +102,8 @@ def rerun(sums, request):
         text = NOTEBOOK.format(predict=predict, serve=serve)
         sums.save(slug, text, competitionDataSources=["sums"], enableInternet=False)
         assert sums.finish(slug) == "COMPLETE", sums.log(slug)
-        answer = sums.call(
-            "CreateCodeSubmission",
-            competitionName="sums",
-            kernelOwner="tester",
-            kernelSlug=slug,
-            kernelVersion=1,
-            fileName="submission.csv",
-        )
+        version = {"kernelOwner": "tester", "kernelSlug": slug, "kernelVersion": 1}
+        answer = sums.call("CreateCodeSubmission", competitionName="sums", **version)
         folder = sums.kaggle.root / "reruns" / str(answer["ref"])
         sums.wait_for(lambda: (folder / "rerun.json").exists())
         truth = json.loads((folder / "rerun.json").read_text())
@@ -146,10 +132,11 @@ SERVER_ERROR = "Notebook Inference Server Error"
     ("replaced", "message", "why"),
     [
         ({"serve": "pass"}, "Notebook Inference Server Never Started", "serve() has to block"),
-        (
+        pytest.param(
             {"predict": PREDICT + "if HIDDEN: time.sleep(30)"},
             "Notebook Inference Server Never Started",
             "SERVER_NEVER_STARTED",
+            marks=pytest.mark.long,
         ),
         (
             {"predict": "def predict(numbers, _): return numbers[: 1 + (not HIDDEN)]"},

@@ -1,15 +1,6 @@
-from __future__ import annotations
-
 import pytest
 
 from local_kaggle.execution.sandbox import Sandbox
-
-
-@pytest.fixture
-def box(tmp_path):
-    made = Sandbox(tmp_path / "session", tmp_path / "image", internet=True)
-    yield made
-    made.discard()
 
 
 @pytest.mark.parametrize(
@@ -20,16 +11,14 @@ def box(tmp_path):
         ("tpu", "tpu", "--xla_force_host_platform_device_count=8"),
     ],
 )
-def test_a_session_is_told_what_it_rehearses(box, kind, marker, devices):
-    box.runs_on = kind
+def test_a_session_is_told_what_it_rehearses_and_leaves_its_outputs(
+    tmp_path, kind, marker, devices
+):
+    box = Sandbox(tmp_path / "session", tmp_path / "image", runs_on=kind, internet=True)
     environment = box.environment()
     assert environment.get("KAGGLE_REHEARSAL") == marker
     assert environment.get("XLA_FLAGS") == devices
     assert ("CUDA_VISIBLE_DEVICES" in environment) == (kind != "gpu")
-    assert environment["KAGGLE_KERNEL_RUN_TYPE"] == "Batch"
-
-
-def test_home_and_temporary_files_are_gone_afterwards(box):
     assert (box.scratch / "home").is_dir()
     box.discard()
     assert not box.scratch.exists()

@@ -1,15 +1,13 @@
 """What a session can reach behind walls, by each program that builds them."""
 
-from __future__ import annotations
-
 import shutil
+import socket
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from local_kaggle.execution import walls
-from local_kaggle.execution.image import build_image
 from local_kaggle.execution.sandbox import MountedSource, Sandbox
 
 LOOK = """
@@ -36,25 +34,14 @@ print("processes", len([name for name in os.listdir("/proc") if name.isdigit()])
 """
 
 
-def built(name: str) -> bool:
-    walls.builder.cache_clear()
-    program = {"bubblewrap": "bwrap"}.get(name, name)
-    return bool(shutil.which(program)) and bool(walls.builder())
-
-
 @pytest.fixture(params=["bubblewrap", "unshare"])
-def box(request, image, tmp_path):
-    if not built(request.param):
+def box(request, python, tmp_path):
+    if not walls.builder() or (request.param == "bubblewrap" and not shutil.which("bwrap")):
         pytest.skip(f"{request.param} does not work on this machine")
-    made = Sandbox(tmp_path / "session", image)
+    made = Sandbox(tmp_path / "session", python.parent.parent)
     made.builder = request.param
     yield made
     made.discard()
-
-
-@pytest.fixture(scope="module")
-def image(tmp_path_factory):
-    return build_image(tmp_path_factory.mktemp("kaggle") / "image").parent.parent
 
 
 def look(box, code):
@@ -70,16 +57,14 @@ def look(box, code):
 
 @pytest.mark.parametrize("linked", [False, True], ids=["files", "links"])
 def test_a_session_sees_kaggles_paths_and_nothing_of_the_desk(box, tmp_path, linked):
-    import socket
-
-    data = tmp_path / "catalogue"
-    (tmp_path / "elsewhere").mkdir()
+    data, elsewhere = tmp_path / "catalogue", tmp_path / "elsewhere/train.csv"
     data.mkdir()
-    (tmp_path / "elsewhere/train.csv").write_text("id,ph")
+    elsewhere.parent.mkdir()
+    elsewhere.write_text("id,ph")
     if linked:
-        (data / "train.csv").symlink_to(tmp_path / "elsewhere/train.csv")
+        (data / "train.csv").symlink_to(elsewhere)
     else:
-        shutil.copy(tmp_path / "elsewhere/train.csv", data)
+        shutil.copy(elsewhere, data)
     box.sources = [MountedSource("competitions", "soil", data)]
     hidden = [str(Path(__file__)), str(Path.home() / ".kaggle"), str(tmp_path / "session")]
     with socket.create_server(("127.0.0.1", 0)) as desk:
@@ -100,11 +85,8 @@ def test_a_session_sees_kaggles_paths_and_nothing_of_the_desk(box, tmp_path, lin
 
 def test_with_internet_the_desks_network_is_there(box):
     box.internet = True
-    import socket
-
     with socket.create_server(("127.0.0.1", 0)) as desk:
-        port = desk.getsockname()[1]
-        code = f"import socket; socket.create_connection(('127.0.0.1', {port}), timeout=5)"
+        code = f"import socket; socket.create_connection({desk.getsockname()}, timeout=5)"
         assert look(box, code).returncode == 0
 
 

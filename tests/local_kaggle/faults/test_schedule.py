@@ -1,18 +1,11 @@
-from __future__ import annotations
-
 import pytest
 
-from local_kaggle.faults.schedule import A_PUSH, POSSIBLE, Fault, FaultKind, FaultSchedule
+from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 
 
 def test_the_same_seed_gives_the_same_faults():
     assert FaultSchedule.seeded(7).faults == FaultSchedule.seeded(7).faults
     assert FaultSchedule.seeded(7).faults != FaultSchedule.seeded(8).faults
-
-
-def test_two_hundred_seeds_show_every_kind_that_a_push_can_meet():
-    met = {fault.kind for seed in range(200) for fault in FaultSchedule.seeded(seed).faults}
-    assert met == {kind for method in A_PUSH for kind in POSSIBLE[method]}
 
 
 def test_a_fault_comes_at_its_call_and_is_remembered():
@@ -21,11 +14,8 @@ def test_a_fault_comes_at_its_call_and_is_remembered():
     assert [schedule.next("SaveKernel") for _ in range(3)] == [None, fault, None]
     assert schedule.next("GetKernel") is None
     assert schedule.fired == [fault]
-
-
-def test_call_0_means_every_call():
     schedule = FaultSchedule([Fault("Download", 0, FaultKind.HTML)])
-    assert all(schedule.next("Download") for _ in range(3))
+    assert all(schedule.next("Download") for _ in range(3)), "0 is every call"
 
 
 @pytest.mark.parametrize("seconds", [0.2, 5.0])

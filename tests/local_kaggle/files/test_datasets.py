@@ -1,7 +1,5 @@
 """Datasets that users make of their uploads."""
 
-from __future__ import annotations
-
 import io
 import zipfile
 

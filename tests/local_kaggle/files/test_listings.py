@@ -115,13 +115,6 @@ def test_a_file_comes_alone_and_a_page_as_metadata(api, tmp_path):
     assert "soil" in Path(api.dataset_metadata("meadow/soil", str(tmp_path))).read_text()
 
 
-def test_a_list_comes_in_pages(stocked):
-    answer = stocked.call("ListDatasets", pageSize=1)
-    assert len(answer["datasets"]) == 1
-    rest = stocked.call("ListDatasets", pageSize=9, pageToken=answer["nextPageToken"])
-    assert answer["datasets"][0]["ref"] not in [entry["ref"] for entry in rest["datasets"]]
-
-
 def test_what_is_not_there_is_404(stocked):
     for method in ("DownloadDataset", "GetDatasetMetadata"):
         assert stocked.post(method, ownerSlug="no", datasetSlug="body").status_code == 404

@@ -1,7 +1,5 @@
 """Models, their variations and versions, as the genuine client meets them."""
 
-from __future__ import annotations
-
 import json
 import tarfile
 from pathlib import Path
@@ -9,14 +7,7 @@ from pathlib import Path
 import pytest
 from requests.exceptions import HTTPError
 
-from local_kaggle.limits import ServerLimits
-
 VARIATION = "tester/{}/jax/main"
-
-
-@pytest.fixture(scope="module")
-def limits() -> ServerLimits:
-    return ServerLimits(lag_seconds=0, dataset_seconds=0, rules_pending=("meadow/gated",))
 
 
 @pytest.fixture
@@ -86,21 +77,6 @@ def test_a_model_is_created_read_and_downloaded(api, create, tmp_path):
     assert packed(api, f"{name}/1", tmp_path / "whole") == ["a.txt", "assets/words.txt"]
 
 
-def test_a_version_that_is_named_is_the_one_that_comes(api, create, folder):
-    name = VARIATION.format("two-versions")
-    source = Path(create("two-versions"))
-    (source / "a.txt").unlink()
-    folder("two-versions", bb="22")
-    answer = api.model_instance_version_create(name, str(source), "second", quiet=True)
-    assert answer.ref == f"{name}/2"
-    assert files(api, f"{name}/1") == {"a.txt": 1}
-    assert files(api, f"{name}/2") == {"bb.txt": 2}
-    listed = api.model_instance_versions_list(name).version_list.versions
-    assert [version.version_number for version in listed] == [2, 1]
-    with pytest.raises(HTTPError, match="version 9 not found"):
-        files(api, f"{name}/9")
-
-
 def test_an_update_changes_what_the_metadata_name_and_nothing_else(api, create, folder):
     create("updated-model", private=False)
     assert not api.model_update(folder("updated-model", title="Another", private=True)).error
@@ -124,15 +100,19 @@ def test_a_name_is_taken_once(api, create):
     assert "already exists" in again.error
 
 
-def test_what_is_deleted_is_gone_and_its_bytes_are_freed(api, context, create, folder):
+def test_versions_are_told_apart_and_deleted_with_their_bytes(api, context, create, folder):
     before, size = context.used(), 1_000_000
-    source = create("much-room", a="1" * size)
-    name = VARIATION.format("much-room")
+    source, name = create("much-room", a="1" * size), VARIATION.format("much-room")
     assert "only version" in api.model_instance_version_delete(f"{name}/1", True).error
-    api.model_instance_version_create(name, folder("much-room", a="2"), quiet=True)
+    answer = api.model_instance_version_create(name, folder("much-room", a="2"), quiet=True)
+    assert answer.ref == f"{name}/2"
+    listed = api.model_instance_versions_list(name).version_list.versions
+    assert [version.version_number for version in listed] == [2, 1]
+    assert [files(api, f"{name}/{n}") for n in (1, 2)] == [{"a.txt": size}, {"a.txt": 1}]
     assert not api.model_instance_version_delete(f"{name}/1", True).error
     assert context.used() - before < 0.2 * size
-    assert files(api, f"{name}/2") == {"a.txt": 1}
+    with pytest.raises(HTTPError, match="version 1 not found"):
+        files(api, f"{name}/1")
     assert not api.model_instance_delete(name, True).error
     with pytest.raises(HTTPError, match="Model not found"):
         api.model_instance_get(name)

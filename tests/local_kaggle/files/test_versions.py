@@ -1,7 +1,5 @@
 """Versions of datasets and their archives, as the genuine client meets them."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

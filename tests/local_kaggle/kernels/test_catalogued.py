@@ -1,20 +1,11 @@
 """Kernels of the catalogue and outputs as a whole, as the genuine client asks for them."""
 
-from __future__ import annotations
-
 import io
 import zipfile
 
 import pytest
 from kagglesdk.kernels.types.kernels_api_service import ApiDownloadKernelOutputRequest
 from requests.exceptions import HTTPError
-
-from local_kaggle.limits import ServerLimits
-
-
-@pytest.fixture(scope="module")
-def limits() -> ServerLimits:
-    return ServerLimits(lag_seconds=0, dataset_seconds=0)
 
 
 @pytest.fixture
@@ -53,13 +44,6 @@ def test_a_kernel_of_the_catalogue_can_be_read_but_not_deleted(api, tmp_path):
         api.kernels_delete("meadow/herbarium", no_confirm=True)
 
 
-def test_a_whole_output_is_one_archive(api, context, push):
-    push("whole-output", "open('a.txt', 'w').write('a'); open('b.txt', 'w').write('b')")
-    assert context.finish("whole-output") == "COMPLETE"
-    for version in (None, 1):
-        assert whole_output(api, "tester", "whole-output", version) == ["a.txt", "b.txt"]
-
-
 def test_lists_keep_to_their_filters(api, context, push):
     context.put({"datasets/meadow/soil/a.csv": "a", "competitions/harvest/a.csv": "a"})
     sources = {"dataset_sources": ["meadow/soil"], "competition_sources": ["harvest"]}
@@ -91,8 +75,9 @@ def test_a_kernel_of_the_catalogue_has_versions_and_may_be_private(api, context,
 
 def test_a_source_may_pin_its_version(api, context, push, dataset):
     for number in (1, 2):
-        push("soil-sower", f"open('v.txt', 'w').write('row {number}')")
+        push("soil-sower", f"open('v.txt', 'w').write('row {number}'); open('{number}', 'w')")
         assert context.finish("soil-sower", number) == "COMPLETE"
+        assert whole_output(api, "tester", "soil-sower", number) == [f"{number}", "v.txt"]
         seeds = dataset("soil-seeds", {"v.txt": f"seed {number}"})
         upload = api.dataset_create_version if number > 1 else api.dataset_create_new
         upload(seeds, *["next"] * (number > 1), quiet=True)

@@ -12,7 +12,7 @@ from petals.augment.draws import LEVELS, Draw, Strength, by_name
 from petals.errors import SettingError
 
 KEY = tf.constant([3, 5], tf.int64)
-NAMES = [("flip", "none"), ("crop", "none"), ("light", "mixup"), ("strong", "cutmix")]
+NAMES = [("flip", "none"), ("crop", "mixup"), ("strong", "cutmix")]
 
 
 @pytest.fixture(scope="module")
@@ -107,41 +107,26 @@ def test_jax_gives_tensorflows_pictures_on_any_number_of_devices(images, tmp_pat
             assert (away > 0).mean() < 1e-3, name
 
 
-def test_none_is_nothing():
+def test_none_is_nothing_and_unknown_names_are_refused():
     assert augmentation("none") is None
-
-
-def test_unknown_names_are_refused():
     with pytest.raises(SettingError, match="none, flip, crop, light, strong"):
         augmentation("lots")
     with pytest.raises(SettingError, match="none, mixup, cutmix"):
         augmentation("none", "cut")
 
 
-def test_flip_mirrors(images, monkeypatch):
+def test_flip_mirrors_and_moving_by_nothing_does_no_more(images, monkeypatch):
     out, drawn = changed(images, Strength(), monkeypatch)
     flip = column(drawn, "flip")
-    expected = np.where(flip[:, None, None, None] > 0, images[:, :, ::-1], images)
-    assert (out == expected).all()
+    assert (out == np.where(flip[:, None, None, None] > 0, images[:, :, ::-1], images)).all()
     assert 0 < flip.sum() < 16
+    for dense in (False, True):
+        still = Strength(shift=1e-9, rotation=1e-9)
+        moved, _ = changed(images, still, monkeypatch, dense=dense)
+        assert (moved == out).mean() > 0.99
 
 
-@pytest.mark.parametrize("dense", [False, True])
-def test_moving_by_nothing_only_flips(images, monkeypatch, dense):
-    still = Strength(shift=1e-9, rotation=1e-9)
-    flipped, _ = changed(images, Strength(), monkeypatch)
-    out, _ = changed(images, still, monkeypatch, dense=dense)
-    assert (out == flipped).mean() > 0.99
-
-
-def test_rotation_turns_about_the_centre(monkeypatch):
-    spot = np.zeros((8, 49, 49, 3), np.uint8)
-    spot[:, 22:27, 22:27] = 255
-    out, _ = changed(spot, Strength(rotation=45), monkeypatch)
-    assert (out[:, 24, 24] > 200).all()
-
-
-def test_rotation_turns_by_the_angle(monkeypatch):
+def test_rotation_turns_by_the_angle_about_the_centre(monkeypatch):
     bar = np.zeros((8, 65, 65, 3), np.uint8)
     bar[:, 31:34, 4:61] = 255
     monkeypatch.setattr(Draw, "uniform", lambda draw, low, high: tf.fill([draw.count], float(high)))
@@ -149,6 +134,7 @@ def test_rotation_turns_by_the_angle(monkeypatch):
     y, x = np.nonzero(out[0, :, :, 0] > 100)
     slope = np.polyfit(x, y, 1)[0]
     assert abs(slope) == pytest.approx(np.tan(np.radians(20)), abs=0.03)
+    assert (x.mean(), y.mean()) == pytest.approx((32, 32), abs=0.5)
 
 
 def test_a_crop_is_a_part_of_the_picture_at_full_size(monkeypatch):
@@ -177,7 +163,7 @@ def test_no_draw_shifts_further_than_was_allowed_for(strength, monkeypatch):
         assert far.max() < 1.5 * size  # one reflection at the edge leads back into the picture
 
 
-@pytest.mark.parametrize("values", [1, 2, 4, 5, 17, 136, 366])
+@pytest.mark.parametrize("values", [1, 4, 5, 366])
 def test_steps_add_up_to_every_shift(values):
     left, steps = np.arange(values), resampling._steps(values)
     for step, options in steps:

@@ -38,13 +38,12 @@ def test_a_missing_size_names_those_on_disk(dataset):
         shards.shard_paths(dataset, 192, "train")
 
 
-@pytest.mark.parametrize("how", ["cut early", "cut at its end", "one byte flipped"])
+@pytest.mark.parametrize("how", ["cut", "flipped"])
 def test_a_damaged_shard_is_named(dataset, tmp_path, how):
     path = first_shard(copied(dataset, tmp_path))
     data = bytearray(path.read_bytes())
-    data[len(data) // 2] ^= 0xFF
-    cut = {"cut early": data[:400], "cut at its end": path.read_bytes()[:-3]}
-    path.write_bytes(cut.get(how, data))
+    data[len(data) // 2] ^= 0xFF * (how == "flipped")
+    path.write_bytes(data[: -3 if how == "cut" else None])
     with pytest.raises(DataError, match=f"{path.name} is damaged after"):
         list(shards.read_shard(path))
 
@@ -76,17 +75,8 @@ def test_a_full_disk_leaves_nothing(tmp_path, monkeypatch, kind, method, error):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_labels_and_ids_follow_the_same_order(splits):
-    labels, ids = splits[2].labels_and_ids()
-    assert len(ids) == 13
-    assert (labels == -1).all()
-    labels, _ = splits[1].labels_and_ids()
-    assert set(labels) == {0, 1, 2}
-
-
 def test_limit_takes_the_first_images(dataset):
-    split = Split.find(str(dataset), 32, "val", 5)
-    whole = Split.find(str(dataset), 32, "val")
+    split, whole = (Split.find(str(dataset), 32, "val", limit) for limit in (5, 0))
     assert split.count == 5
     assert (split.labels_and_ids()[1] == whole.labels_and_ids()[1][:5]).all()
     assert split.fingerprint() != whole.fingerprint()
@@ -123,7 +113,7 @@ def test_an_empty_shard_does_not_pass_for_a_full_one(dataset, tmp_path):
         split.labels_and_ids()
 
 
-@pytest.mark.parametrize("of", [1, 2, 3, 7])
+@pytest.mark.parametrize("of", [2, 7])
 def test_parts_of_a_split_are_its_images_in_order(splits, of):
     train = splits[0]
     parts = [train.part(index, of) for index in range(of)]
@@ -150,4 +140,4 @@ def test_fewer_images_than_hosts_are_an_error_that_says_so(splits):
     with pytest.raises(DataError, match="13 images for 14 hosts: use fewer hosts"):
         splits[2].part(0, 14)
     assert len(splits[2].paths) == 1, "fewer shards than hosts are none"
-    assert [splits[2].part(i, 13).count for i in range(13)] == [1] * 13
+    assert splits[2].part(12, 13).count == 1

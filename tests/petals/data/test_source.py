@@ -33,37 +33,27 @@ def hold(folder: Path) -> Path:
 
 @pytest.mark.parametrize(
     "place",
-    ["competitions/tpu-getting-started", "tpu-getting-started", "datasets/someone/flowers/a/b"],
+    [
+        "competitions/tpu-getting-started",
+        "tpu-getting-started/deep",
+        "datasets/someone/tpu-getting-started/a",
+    ],
 )
-def test_auto_finds_the_mount_in_every_layout(mounts, place, capsys):
+def test_auto_takes_the_competition_first_wherever_its_folder_is(mounts, place, capsys):
+    hold(mounts / "aaa")
     folder = hold(mounts / place)
-    (mounts / "datasets" / "another").mkdir(parents=True)
     assert find_source("auto", 32) == Source(str(folder), "mount")
     assert capsys.readouterr().out == ""
 
 
-@pytest.mark.parametrize(
-    "place",
-    [
-        "competitions/tpu-getting-started",
-        "competitions/tpu-getting-started/deep",
-        "datasets/someone/tpu-getting-started/a",
-    ],
-)
-def test_the_competition_goes_first_wherever_its_folder_is(mounts, place, capsys):
-    hold(mounts / "aaa")
-    folder = hold(mounts / place)
-    assert find_source("auto", 32).root == str(folder)
-    assert capsys.readouterr().out == ""
-
-
-def test_of_several_folders_the_one_that_was_taken_is_said(mounts, capsys):
-    first, second = hold(mounts / "datasets" / "a" / "one"), hold(mounts / "datasets" / "b" / "two")
+def test_of_several_other_folders_the_one_that_was_taken_is_said(mounts, capsys):
+    first = hold(mounts / "datasets/a/one")
+    (mounts / "datasets/another").mkdir()
     assert find_source("auto", 32).root == str(first)
-    message = capsys.readouterr().out
-    assert message.startswith(f"data=auto takes {first}")
-    assert str(second) in message
-    assert message.endswith("set data=FOLDER\n")
+    assert capsys.readouterr().out == ""
+    second = hold(mounts / "datasets/b/two")
+    assert find_source("auto", 32).root == str(first)
+    assert capsys.readouterr().out == f"data=auto takes {first}; for {second} set data=FOLDER\n"
 
 
 def test_missing_data_on_kaggle_is_an_error_that_lists_the_mounts(mounts):
@@ -75,17 +65,14 @@ def test_missing_data_on_kaggle_is_an_error_that_lists_the_mounts(mounts):
     assert '"competition_sources": ["tpu-getting-started"]' in str(error.value)
 
 
-def test_at_home_a_local_folder_comes_before_the_embedded_data(home):
-    hold(home / "data")
-    assert find_source("auto", 32) == Source("data", "folder")
-
-
-def test_at_home_the_embedded_data_is_the_last_resort(home, monkeypatch):
+def test_at_home_a_local_folder_comes_before_the_embedded_data(home, monkeypatch):
     monkeypatch.setattr(synthetic, "ensure_dataset", lambda root, size, **_: root / "drawn")
     source = find_source("auto", 32)
+    assert source == find_source("embedded", 32)
     assert source.kind == "embedded"
     assert source.root.endswith("embedded/drawn")
-    assert find_source("embedded", 32) == source
+    hold(home / "data")
+    assert find_source("auto", 32) == Source("data", "folder")
 
 
 def test_in_a_bundle_the_embedded_data_is_an_error(monkeypatch):
@@ -159,7 +146,7 @@ def test_a_bucket_that_kaggle_does_not_give_is_said(mounts, tpu_node):
         find_source("someone/withdrawn", 32)
 
 
-@pytest.mark.parametrize("text", ["[]", "{}", "[1]", "names", '["ros\u00e9"]'])
+@pytest.mark.parametrize("text", ["[]", "[1]", "names", '["ros\u00e9"]'])
 def test_a_list_of_classes_that_is_none_is_an_error(tmp_path, text):
     (tmp_path / "classes.json").write_bytes(text.encode("latin-1"))
     with pytest.raises(DataError, match=r"classes\.json must be a JSON list of class names"):
