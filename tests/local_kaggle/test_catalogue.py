@@ -52,9 +52,7 @@ def test_a_command_fills_it_in_its_projects_folder_and_its_lines_are_handed_on(t
     fill_catalogue(tmp_path / "new", command, tmp_path, lines.append)
     assert lines == ["one", "two"]
     assert Catalogue(tmp_path / "new").references("competitions") == ["a"]
-    with pytest.raises(
-        LocalKaggleError, match=r"(?s)ended with exit code 1\n.*    FileExistsError"
-    ):
+    with pytest.raises(LocalKaggleError, match=r"(?s)exit code 1\n.*    FileExistsError"):
         fill_catalogue(tmp_path / "new", command, tmp_path)
     with pytest.raises(LocalKaggleError, match="could not be filled"):
         fill_catalogue(tmp_path / "new", "no-such-command")

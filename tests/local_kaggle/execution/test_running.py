@@ -117,10 +117,8 @@ def running(words):
 def test_outputs_of_one_kernel_are_inputs_of_another_and_a_dead_proxy_stands_for_no_internet(
     context,
 ):
-    text = (
-        "open('data.txt', 'w').write('petal'); import sys; print('out'); print(2, file=sys.stderr)"
-    )
-    context.save("gives-data", text)
+    text = "import sys; print('out'); print(2, file=sys.stderr)"
+    context.save("gives-data", f"open('data.txt', 'w').write('petal'); {text}")
     assert context.finish("gives-data") == "COMPLETE"
     events = json.loads(context.output("gives-data")["log"])
     streams = {("stdout", "out\n"), ("stderr", "2\n")}
