@@ -33,7 +33,7 @@ def run(photos: Path, weights: Path) -> dict[str, Any]:
     """Macro F1 out of fold, its spread over the folds, and the cost, of each recipe.
 
     `photos`: a folder of class folders, or of TFRecords in the competition's format; train and val
-    are divided as 02_train's parameter `folds` does. The cost is that of the passes of the
+    are divided as `validation=fold:K/N` of 02_train does. The cost is that of the passes of the
     backbone, of the fit and of fine-tuning, over `PUBLIC_EPOCHS` passes, in processors' time: on
     a busy machine it stays the same, and of an accelerator it says nothing. What was measured of
     each fold is kept in the cache: a run that was cut short goes on from there.

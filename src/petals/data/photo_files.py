@@ -17,7 +17,8 @@ class PhotoError(Exception):
 def squares(path: Path, sizes: Sequence[int]) -> list[Image.Image]:
     """The photo's middle as an RGB square of each size (pixels), upright as the camera says.
 
-    Raises `PhotoError` with the reason if the file is not an image or is truncated.
+    Raises `PhotoError` with the reason if the file is not an image, is truncated, or has more than
+    the 179 megapixels that Pillow decodes.
     """
     try:
         with Image.open(path) as image:
@@ -25,6 +26,8 @@ def squares(path: Path, sizes: Sequence[int]) -> list[Image.Image]:
             # decodes several times faster. Decoding at twice the size loses nothing visible.
             image.draft("RGB" if image.mode == "RGB" else None, (2 * max(sizes), 2 * max(sizes)))
             rgb = _to_rgb(ImageOps.exif_transpose(image))
+    except Image.DecompressionBombError:
+        raise PhotoError("more than 179 megapixels: save a smaller copy") from None
     except Exception as error:  # Pillow's decoders raise OSError, SyntaxError, struct.error ...
         raise PhotoError(f"not a whole image ({error})") from None
     return [_square(rgb, size) for size in sizes]

@@ -53,7 +53,10 @@ class IngestSettings:
 
 @dataclass
 class Summary:
-    """The counts of an ingest: `images` by split and label, and why files were `left_out`."""
+    """The counts of an ingest: `images` by split and label, and why files were `left_out`.
+
+    `megabytes` of each shard.
+    """
 
     output: Path
     class_names: list[str]
@@ -62,11 +65,20 @@ class Summary:
     )
     left_out: dict[str, str] = field(default_factory=dict)
     shards_written: int = 0
+    megabytes: list[float] = field(default_factory=list)
 
     def __str__(self) -> str:
         counts = ", ".join(f"{n.total():,} {split}" for split, n in self.images.items())
-        head = f"{self.output}: {len(self.class_names)} classes, {counts}"
-        lines = [f"{head}; {self.shards_written} new shards"]
+        least, greatest = min(self.megabytes), max(self.megabytes)
+        photos_of = sum(self.images.values(), Counter[int]())
+        ranked = sorted((photos_of[i], name) for i, name in enumerate(self.class_names))
+        (fewest, rare), (most, common) = ranked[0], ranked[-1]
+        lines = [
+            f"{self.output}: {len(self.class_names)} classes, {counts}",
+            f"{len(self.megabytes)} shards of {least:.1f} to {greatest:.1f} MB, "
+            f"{self.shards_written} of them new",
+            f"fewest photos: {rare} ({fewest:,}); most: {common} ({most:,})",
+        ]
         lines += [f"left out: {path}: {why}" for path, why in sorted(self.left_out.items())]
         for split in ("train", "val"):
             present = self.images[split]
@@ -210,6 +222,7 @@ class _Ingest:
         for path in set(summary.output.glob("tfrecords-jpeg-*/*/*.tfrec")) - current:
             path.unlink()
         storage.write_json(summary.output / classes.FILE_NAME, summary.class_names)
+        summary.megabytes = [path.stat().st_size / 1e6 for path in current]
 
     def _paths(self, shard: _Shard, left_out: Mapping[str, str]) -> list[Path]:
         """The files of a shard, one a size."""

@@ -136,6 +136,12 @@ def test_a_photo_that_may_not_be_read_is_left_out(make, monkeypatch):
     assert sum(labels.total() for labels in summary.images.values()) == 57
 
 
+def test_a_photo_of_more_pixels_than_pillow_decodes_is_named(make, photos, monkeypatch):
+    Image.new("L", (100, 100)).save(photos / "red" / "vast.png")
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 4000)  # it refuses twice as many
+    assert f"left out: {photos}/red/vast.png: more than 179 megapixels" in str(make())
+
+
 def encoded(path, pixels, size, **options):
     """A picture's grey values after it was saved and made a square."""
     Image.fromarray(pixels).save(path / "a.png", **options)
@@ -213,10 +219,17 @@ def test_photos_that_are_put_back_after_an_interruption_get_their_labels_back(
     assert written() == before
 
 
-def test_it_says_which_classes_lack_photos(make, photos):
+def test_it_tells_shards_and_how_evenly_photos_are_spread(make, photos, tmp_path):
     for path in sorted((photos / "red").iterdir())[1:]:
         path.unlink()
-    assert "so add some: red" in str(make())
+    (photos / "blue" / "00.jpg").unlink()
+    first, again = str(make(sizes=(32, 64))), str(make(sizes=(32, 64)))
+    sizes = [path.stat().st_size / 1e6 for path in (tmp_path / "out").rglob("*.tfrec")]
+    shards_told = f"6 shards of {min(sizes):.1f} to {max(sizes):.1f} MB, "
+    assert shards_told + "6 of them new\n" in first
+    assert shards_told + "0 of them new\n" in again
+    assert "\nfewest photos: red (1); most: yellow (20)\n" in first
+    assert "so add some: red" in first
 
 
 @pytest.mark.parametrize(
