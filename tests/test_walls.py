@@ -1,19 +1,15 @@
-"""What the design fixes of the whole repository: who imports whom, and that pairs agree."""
+"""What the design fixes of the whole repository: who imports whom, and what starts at once."""
 
 import ast
+import re
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Collection
+from functools import cache
 from pathlib import Path
 
-import jupytext
-import nbformat
 import pytest
 from rooms import ROOMS, UPWARD
-
-from kernelkit import project
-from kernelkit.notebooks import document, parameters
 
 ROOT = Path(__file__).parents[1]
 PETALS_MAY = {
@@ -41,59 +37,67 @@ SOURCES = {
     .removesuffix(".__init__"): path
     for path in sorted((ROOT / "src").rglob("*.py"))
 }
-NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.py"))
 TOOLS = sorted((ROOT / "tools").glob("[!_]*.py"))
 
 
-def imports(path: Path) -> set[str]:
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+PACKAGES = ("petals", "kernelkit", "local_kaggle")
+
+
+@cache
+def parsed(source: str) -> list[ast.AST]:
+    """All nodes of a source."""
+    return list(ast.walk(ast.parse(source)))
+
+
+@cache
+def imported(source: str) -> frozenset[str]:
+    """The modules that a source imports, lazily ones too."""
+    found: set[str] = set()
+    for node in parsed(source):
         if isinstance(node, ast.Import):
-            found |= {alias.name.split(".")[0] for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.level == 0:
-            found.add((node.module or "").split(".")[0])
-    return found
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"write the whole name: {ast.unparse(node)}"
+            inner = {alias.name: f"{node.module}.{alias.name}" for alias in node.names}
+            found.update(i if i in SOURCES else str(node.module) for i in inner.values())
+    return frozenset(found)
 
 
-def offending(package: str, wrong: Callable[[Path], set[str]]) -> dict[str, set[str]]:
-    """The modules of a package that import something wrong, and what."""
-    paths = [path for name, path in SOURCES.items() if name.split(".")[0] == package]
-    assert len(paths) > 30
-    return {str(path.relative_to(ROOT)): found for path in paths if (found := wrong(path))}
+def of_this_repository(source: str) -> set[str]:
+    """The modules of this repository that a source imports."""
+    return {name for name in imported(source) if name.split(".")[0] in PACKAGES}
+
+
+def packages_imported_by(package: str) -> set[str]:
+    texts = [path.read_text() for name, path in SOURCES.items() if name.split(".")[0] == package]
+    assert len(texts) > 30
+    return {name.split(".")[0] for text in texts for name in imported(text)}
 
 
 def test_petals_imports_what_kaggles_images_hold():
-    allowed = PETALS_MAY | set(sys.stdlib_module_names)
-    assert offending("petals", lambda path: imports(path) - allowed) == {}
+    assert packages_imported_by("petals") <= PETALS_MAY | set(sys.stdlib_module_names)
 
 
-def test_kernelkit_imports_neither_petals_nor_keras():
-    barred = {"petals", "tensorflow", "keras", "jax"}
-    assert offending("kernelkit", lambda path: imports(path) & barred) == {}
-
-
-def test_local_kaggle_imports_neither_of_the_others():
+def test_each_package_imports_neither_of_the_others_but_for_rehearsals():
+    assert packages_imported_by("kernelkit") & {"petals", "tensorflow", "keras", "jax"} == set()
     barred = {"petals", "kernelkit", "tensorflow"}
-    assert offending("local_kaggle", lambda path: imports(path) & barred) == {}
-
-
-def test_kernelkit_imports_the_local_kaggles_public_names_lazily_in_one_module():
-    found = {
-        name: (node.module, isinstance(node, ast.ImportFrom) and node.col_offset > 0)
+    assert packages_imported_by("local_kaggle") & barred == set()
+    lines = {
+        (name, bool(indent), module)
         for name, path in SOURCES.items()
         if name.startswith("kernelkit.")
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.Import | ast.ImportFrom) and "local_kaggle" in ast.unparse(node)
+        for indent, module in re.findall(
+            r"^( *)(?:from|import) (local_kaggle\S*)", path.read_text(), re.M
+        )
     }
-    assert found == {"kernelkit.workspace.rehearsal": ("local_kaggle", True)}
+    assert lines == {("kernelkit.workspace.rehearsal", True, "local_kaggle")}
 
 
 def test_out_of_time_is_one_word_on_both_sides_of_the_wall():
     written = [
-        (name.split(".")[0], ast.literal_eval(node.value))
+        (name.split(".")[0], word)
         for name, path in SOURCES.items()
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "OUT_OF_TIME"
+        for word in re.findall(r'^OUT_OF_TIME = "(.+?)"', path.read_text(), re.M)
     ]
     assert sorted(written) == [("kernelkit", "time limit"), ("petals", "time limit")]
 
@@ -105,31 +109,12 @@ def room(module: str) -> str:
     return module
 
 
-def imported(module: str, source: str, modules: Collection[str]) -> set[str]:
-    """The modules of this repository that a source imports, lazily ones too."""
-    found = set()
-    for node in ast.walk(ast.parse(source)):
-        names = []
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{module} imports relatively: write the whole name"
-            names = [
-                inner if (inner := f"{node.module}.{alias.name}") in modules else str(node.module)
-                for alias in node.names
-            ]
-        found |= {
-            name for name in names if name.split(".")[0] in ("petals", "kernelkit", "local_kaggle")
-        }
-    return found
-
-
-def upward(module: str, source: str, modules: Collection[str]) -> list[str]:
+def upward(module: str, source: str) -> list[str]:
     """The imports of a module that its room's line in the table does not allow."""
     own = room(module)
     return sorted(
         other
-        for other in imported(module, source, modules)
+        for other in of_this_repository(source)
         if "." in other  # a package itself holds its version and nothing else
         and room(other) not in (own, *ROOMS[own])
         and (module, other) not in UPWARD
@@ -137,7 +122,7 @@ def upward(module: str, source: str, modules: Collection[str]) -> list[str]:
 
 
 def test_imports_run_downward():
-    found = {name: upward(name, path.read_text(), SOURCES) for name, path in SOURCES.items()}
+    found = {name: upward(name, path.read_text()) for name, path in SOURCES.items()}
     assert {name: others for name, others in found.items() if others} == {}
 
 
@@ -146,12 +131,11 @@ def test_imports_run_downward():
     [
         ("petals.data.pipeline", "def f():\n    from petals.training.head import train_head"),
         ("petals.models.build", "import petals.evaluation.prediction"),
-        ("kernelkit.run_folders.run_folder", "def f():\n    import kernelkit.kaggle_api.client"),
         ("kernelkit.sweep.workers.engine", "from kernelkit.sweep.backends import on_kaggle"),
     ],
 )
 def test_an_upward_import_is_caught(module, source):
-    assert upward(module, source, SOURCES)
+    assert upward(module, source)
 
 
 def test_the_rooms_stand_on_floors():
@@ -182,57 +166,10 @@ def test_what_runs_a_sweep_in_a_session_reaches_nothing_of_a_push():
         module = waiting.pop()
         if module not in reached:
             reached.add(module)
-            waiting += imported(module, SOURCES[module].read_text(), SOURCES)
+            waiting += of_this_repository(SOURCES[module].read_text())
     assert "kernelkit.running.run_notebook" in reached
     barred = ("kernelkit.pushes", "kernelkit.checks", "kernelkit.kaggle_api", "local_kaggle")
     assert [module for module in reached if module.startswith(barred)] == []
-
-
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
-def test_both_halves_of_a_notebook_agree(path):
-    script, notebook = jupytext.read(path), nbformat.read(path.with_suffix(".ipynb"), as_version=4)
-    assert [(c.cell_type, c.source) for c in script.cells] == [
-        (c.cell_type, c.source) for c in notebook.cells
-    ], f"run: jupytext --sync {path.relative_to(ROOT)}"
-    assert [document.has_tag(c, "parameters") for c in script.cells] == [
-        document.has_tag(c, "parameters") for c in notebook.cells
-    ]
-    assert not any(cell.get("outputs") for cell in notebook.cells)
-
-
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
-def test_a_notebook_is_an_article(path):
-    notebook = document.read(path)
-    assert sum(cell.cell_type == "code" for cell in notebook.cells) <= 25
-    assert notebook.cells[0].source.startswith("# ")
-    for cell in notebook.cells:
-        if cell.cell_type == "code":
-            for node in ast.walk(ast.parse(cell.source)):
-                if isinstance(node, ast.FunctionDef):
-                    assert node.end_lineno - node.lineno < 10, node.name
-    cell = document.parameters_cell(notebook).source
-    declared = parameters.declared(cell, project.find_project(path))
-    assert all(p.comment for p in declared.values()), "every parameter has its comment"
-    for parameter in declared.values():
-        parameter.check(parameter.default)
-
-
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
-def test_every_figure_is_shown_in_its_cell(path):
-    """Jupyter shows a cell's last line alone; any other figure has to be displayed."""
-    for cell in document.read(path).cells:
-        tree = ast.parse(cell.source) if cell.cell_type == "code" else ast.Module([], [])
-        shown = {
-            id(node) for call in ast.walk(tree) if _calls(call, "display") for node in call.args
-        }
-        shown |= {id(node.value) for node in tree.body[-1:] if isinstance(node, ast.Expr)}
-        for node in ast.walk(tree):
-            assert not _calls(node, "figure") or id(node) in shown, ast.unparse(node)
-
-
-def _calls(node, name):
-    named = getattr(node, "func", None)
-    return name in (getattr(named, "id", ""), getattr(named, "attr", ""))
 
 
 @pytest.mark.parametrize("path", TOOLS, ids=lambda p: p.stem)

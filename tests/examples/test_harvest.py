@@ -1,16 +1,13 @@
-"""The example as a stranger has it: copied out of this repository, and used from there."""
+"""The example with tables."""
 
 from __future__ import annotations
 
 import io
 import json
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
-import jupytext
-import nbformat
 import pytest
 
 from kernelkit.errors import RefusedError
@@ -18,31 +15,19 @@ from kernelkit.pushes.command import push_kernel
 from kernelkit.sweep.command import sweep
 from kernelkit.sweep.options import SweepOptions
 
-ROOT = Path(__file__).parents[2]
-
 
 @pytest.fixture
-def harvest(tmp_path, monkeypatch) -> Path:
-    folder = tmp_path / "copied"
-    left = shutil.ignore_patterns("runs", "__pycache__", ".*_cache", ".ipynb_checkpoints")
-    shutil.copytree(ROOT / "examples/harvest", folder, ignore=left)
-    monkeypatch.chdir(folder)
-    monkeypatch.setenv("HOME", str(tmp_path))
-    for name in ("KAGGLE_API_TOKEN", "KAGGLE_USERNAME", "KAGGLE_KEY", "KAGGLE_CONFIG_DIR"):
-        monkeypatch.delenv(name, raising=False)
-    return folder
+def harvest(copied) -> Path:
+    return copied("harvest")
 
 
-def test_what_its_push_would_send(harvest):
-    told = io.StringIO()
-    assert push_kernel(local=True, dry_run=True, as_json=True, stream=told) is None
-    events = [json.loads(line) for line in told.getvalue().splitlines()]
-    assert [e["text"] for e in events if e["event"] in ("warning", "error")] == []
-    request = next(e["request"] for e in events if e["event"] == "dry run")
+def test_what_its_push_would_send(harvest, dry_run):
+    events = dry_run()
+    request = events["dry run"]["request"]
     assert request["competition_data_sources"] == ["harvest-forecast"]
     assert not request["enable_tpu"]
     assert not request["enable_internet"]
-    assert "with harvest," in next(e["text"] for e in events if e["event"] == "bundle")
+    assert "with harvest," in events["bundle"]["text"]
 
 
 def test_it_knows_nothing_of_this_repository(harvest):
@@ -50,12 +35,6 @@ def test_it_knows_nothing_of_this_repository(harvest):
     assert len(texts) > 9
     for word in ("petals", "tensorflow", "jax", "sklearn", "id,label"):
         assert not any(word in text.lower().replace("of sklearn.metrics", "") for text in texts)
-
-
-def test_both_halves_of_its_notebook_agree(harvest):
-    script = jupytext.read(harvest / "notebooks/train.py")
-    notebook = nbformat.read(harvest / "notebooks/train.ipynb", as_version=4)
-    assert [c.source for c in script.cells] == [c.source for c in notebook.cells]
 
 
 def test_its_own_tests_pass(harvest):
