@@ -1,10 +1,7 @@
 """The tool as a person meets it: messages, exit codes, an interrupt in mid-work."""
 
-import io
-import os
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -15,106 +12,85 @@ from PIL import Image
 TOOL = str(Path(__file__).parents[2] / "tools" / "make_tfrecords.py")
 
 
-def tool(*arguments: object) -> subprocess.CompletedProcess:
-    command = [sys.executable, "-W", "ignore", TOOL, *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+def noise(path: Path, seed: int, side: int) -> Path:
+    pixels = np.random.default_rng(seed).integers(0, 255, (side, side, 3), np.uint8)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    Image.fromarray(pixels).save(path)
+    return path
 
 
 @pytest.fixture
 def photos(tmp_path) -> Path:
-    rng = np.random.default_rng(0)
-    for name in ("lily", "rose"):
-        (tmp_path / "photos" / name).mkdir(parents=True)
-        for number in range(12):
-            pixels = rng.integers(0, 255, (40, 50, 3)).astype(np.uint8)
-            Image.fromarray(pixels).save(tmp_path / "photos" / name / f"{number}.jpg")
+    for number in range(24):
+        noise(tmp_path / "photos" / ("lily", "rose")[number % 2] / f"{number}.jpg", number, 40)
     return tmp_path / "photos"
 
 
-@pytest.mark.long
-def test_write_then_inspect_then_find_the_damage(photos, tmp_path):
+def test_labelled_photos_are_written_and_inspected_until_one_is_damaged(photos, tmp_path, call):
+    names = [path.relative_to(photos) for path in sorted(photos.glob("*/*.jpg"))]
     (photos / "rose" / "broken.jpg").write_text("no photo")
-    written = tool("write", photos, tmp_path / "out", "--size", 32, "--size", 48)
-    assert written.returncode == 0, written.stderr
+    table, output = tmp_path / "labels.csv", tmp_path / "out"
+    names.append(Path("rose/broken.jpg"))
+    table.write_text("file,label\n" + "".join(f"{name},{name.parent}\n" for name in names))
+    noise(tmp_path / "test" / "t.jpg", 99, 40)
+    options = ("--size", 32, "--size", 48, "--labels", table, "--test-photos", tmp_path / "test")
+    written = call("make_tfrecords", "write", photos, output, *options)
+    assert written.exit_code == 0, written.output
     assert "2 classes, " in written.stdout
+    assert "1 test" in written.stdout
     assert "broken.jpg: not a whole image" in written.stdout
-    inspected = tool("inspect", tmp_path / "out")
-    assert inspected.returncode == 0, inspected.stdout
+
+    inspected = call("make_tfrecords", "inspect", output)
+    assert inspected.exit_code == 0, inspected.output
     assert "32 px train: " in inspected.stdout
-    shard = next((tmp_path / "out").glob("tfrecords-jpeg-48x48/train/*.tfrec"))
+    shard = next(output.glob("tfrecords-jpeg-48x48/train/*.tfrec"))
     shard.write_bytes(shard.read_bytes()[:-9])
-    damaged = tool("inspect", tmp_path / "out")
-    assert damaged.returncode == 11
+    damaged = call("make_tfrecords", "inspect", output)
+    assert damaged.exit_code == 11
     assert f"{shard} is damaged after" in damaged.stdout
 
 
-@pytest.mark.long
-def test_a_csv_and_test_photos(photos, tmp_path):
-    (tmp_path / "test").mkdir()
-    (photos / "rose" / "0.jpg").rename(tmp_path / "test" / "t.jpg")
-    table = tmp_path / "labels.csv"
-    names = [path.relative_to(photos) for path in sorted(photos.glob("*/*.jpg"))]
-    table.write_text("file,label\n" + "".join(f"{name},{name.parent}\n" for name in names))
-    given = ("--size", 32, "--labels", table, "--test-photos", tmp_path / "test")
-    written = tool("write", photos, tmp_path / "out", *given)
-    assert written.returncode == 0, written.stderr
-    assert "2 classes, " in written.stdout
-    assert "1 test" in written.stdout
-    assert tool("inspect", tmp_path / "out").returncode == 0
-    table.write_text("file,label\nnone.jpg,rose\n")
-    bad = tool("write", photos, tmp_path / "other", *given)
-    assert bad.returncode == 11
-    assert bad.stderr.splitlines()[-1] == f"  no file 'none.jpg' in {photos}"
-    assert not (tmp_path / "other").exists()
-
-
-@pytest.mark.long
-def test_mistakes_are_one_message_and_a_code(photos, tmp_path):
-    missing = tool("write", tmp_path / "nothing", tmp_path / "out")
-    assert (missing.returncode, missing.stdout) == (11, "")
-    assert missing.stderr.splitlines()[-1] == f"error: no such folder: {tmp_path / 'nothing'}"
-    wrong = tool("write", photos, tmp_path / "out", "--val", 0.9)
-    assert wrong.returncode == 2
-    assert "less than 1 in sum" in wrong.stderr
+@pytest.mark.parametrize(
+    ("folder", "output", "option", "code", "message"),
+    [
+        ("nothing", "out", "--size=32", 11, "error: no such folder: {folder}"),
+        ("photos", "out", "--val=0.9", 2, "less than 1 in sum"),
+        ("photos", "file", "--size=32", 12, "cannot write"),
+    ],
+)
+def test_a_mistake_is_one_message_and_a_code(
+    photos, tmp_path, call, folder, output, option, code, message
+):
     (tmp_path / "file").write_text("")
-    unwritable = tool("write", photos, tmp_path / "file", "--size", 32)
-    assert unwritable.returncode == 12
-    assert "cannot write" in unwritable.stderr
-    for done in (missing, wrong, unwritable):
-        assert "Traceback" not in done.stderr
+    done = call("make_tfrecords", "write", tmp_path / folder, tmp_path / output, option)
+    assert done.exit_code == code
+    (line,) = done.stderr.splitlines()
+    assert message.format(folder=tmp_path / folder) in line
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.long
-def test_an_interrupt_ends_with_130_and_whole_files(tmp_path, hearing_ctrl_c):
-    rng = np.random.default_rng(0)
-    (tmp_path / "photos" / "rose").mkdir(parents=True)
-    buffer = io.BytesIO()
-    Image.fromarray(rng.integers(0, 255, (1500, 1500, 3)).astype(np.uint8)).save(buffer, "JPEG")
-    for number in range(300):
+def test_an_interrupt_ends_with_130_and_whole_files(tmp_path, call, hearing_ctrl_c):
+    content = noise(tmp_path / "photos" / "rose" / "0.jpg", 0, 1500).read_bytes()
+    for number in range(1, 300):  # the same pixels in other bytes
         path = tmp_path / "photos" / "rose" / f"{number}.jpg"
-        path.write_bytes(buffer.getvalue() + bytes([number % 256, number // 256]))
+        path.write_bytes(content + number.to_bytes(2, "little"))
+    output = tmp_path / "out"
+    words = ["write", str(tmp_path / "photos"), str(output), "--size", "1024"]
     process = subprocess.Popen(
-        [
-            *hearing_ctrl_c,
-            TOOL,
-            "write",
-            str(tmp_path / "photos"),
-            str(tmp_path / "out"),
-            "--size",
-            "1024",
-        ],
+        [*hearing_ctrl_c, TOOL, *words],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
     )
     end = time.monotonic() + 90
-    while time.monotonic() < end and not list((tmp_path / "out").glob("*/*/[!.]*.tfrec")):
+    while time.monotonic() < end and not list(output.glob("*/*/[!.]*.tfrec")):
         time.sleep(0.05)
-    os.kill(process.pid, signal.SIGINT)
+    process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130, errors
     assert errors.splitlines()[-1] == "interrupted"
-    left = [path.name for path in (tmp_path / "out").rglob("*") if path.is_file()]
-    assert left
-    assert not [name for name in left if name.startswith(".")]
-    assert tool("inspect", tmp_path / "out").returncode == 0
+    files = [path.name for path in output.rglob("*") if path.is_file()]
+    assert files
+    assert not [name for name in files if name.startswith(".")]
+    assert call("make_tfrecords", "inspect", output).exit_code == 0
