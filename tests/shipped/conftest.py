@@ -2,61 +2,28 @@
 
 from __future__ import annotations
 
-import io
 import json
 import shutil
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import pytest
-from PIL import Image
+from records import write_dataset
 
 SIZES = (192, 224, 331, 512)
 COUNTS = {"train": (9, 9), "val": (9,), "test": (6,)}
-COLOURS = ((40, 60, 220), (220, 50, 40), (230, 210, 40))
-
-
-def jpeg(label: int, seed: int, size: int) -> bytes:
-    """A noisy picture of one colour."""
-    rng = np.random.default_rng(seed)
-    noise = rng.integers(-60, 60, (16, 16, 3)) + np.array(COLOURS[label])
-    buffer = io.BytesIO()
-    picture = Image.fromarray(noise.clip(0, 255).astype(np.uint8)).resize((size, size))
-    picture.save(buffer, "JPEG")
-    return buffer.getvalue()
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="session")
 def competition(tmp_path_factory) -> Path:
     """The competition's folder: three classes, 18 train, 9 val and 6 test images a size."""
-    from petals import storage
-    from petals.data import classes, shards
-
     root = tmp_path_factory.mktemp("competition")
-    ids: list[str] = []
     for size in SIZES:
-        seed = 0
-        for split, counts in COUNTS.items():
-            for number, count in enumerate(counts):
-                examples = []
-                for _ in range(count):
-                    label = -1 if split == "test" else seed % 3
-                    name = f"{seed:09x}"
-                    ids += [name] if split == "test" and size == SIZES[0] else []
-                    image = jpeg(seed % 3, seed, size)
-                    examples.append(shards.Example(image, name, label))
-                    seed += 1
-                shard = shards.shard_name(number, size, count)
-                folder = Path(shards.folder(root, size, split))
-                shards.write_shard(folder / shard, examples)
-    storage.write_json(root / classes.FILE_NAME, ["blue", "red", "yellow"])
+        ids = write_dataset(root, size, COUNTS)
     (root / "sample_submission.csv").write_text("id,label\n" + "".join(f"{n},0\n" for n in ids))
     return root
-
-
-ROOT = Path(__file__).parents[2]
 
 
 @dataclass

@@ -1,7 +1,6 @@
 """What a person sees while a real small run goes on: the phase, its rate and the time left."""
 
 import csv
-import io
 import os
 import pty
 import re
@@ -12,9 +11,8 @@ import termios
 from fcntl import ioctl
 from pathlib import Path
 
-import numpy as np
 import pytest
-from PIL import Image
+from records import write_dataset
 
 from kernelkit.terminal import safe_text
 
@@ -33,26 +31,6 @@ PARAMETERS = (
     "accelerator=cpu",
 )
 EPOCH = re.compile(rf"fine-tune (\d)/{EPOCHS}  loss .*?([\d,]+) images/s  (\d+):(\d\d) left")
-
-
-@pytest.fixture
-def photos(tmp_path):
-    """A folder of noise to train on: 104 drawn flowers would take longer than the run."""
-    from petals import storage
-    from petals.data import classes, shards
-
-    rng, root = np.random.default_rng(0), tmp_path / "photos"
-    for split, count in {"train": PHOTOS, "val": 64, "test": 8}.items():
-        examples = []
-        for number in range(count):
-            buffer = io.BytesIO()
-            Image.fromarray(rng.integers(0, 256, (32, 32, 3), np.uint8)).save(buffer, "JPEG")
-            label = -1 if split == "test" else number % 3
-            examples.append(shards.Example(buffer.getvalue(), f"{split}{number}", label))
-        shard = shards.shard_name(0, 32, count)
-        shards.write_shard(Path(shards.folder(root, 32, split)) / shard, examples)
-    storage.write_json(root / classes.FILE_NAME, ["a", "b", "c"])
-    return root
 
 
 def in_a_terminal(command, cwd):
@@ -80,8 +58,9 @@ def in_a_terminal(command, cwd):
 
 @pytest.mark.long
 @pytest.mark.timeout(900)
-def test_the_live_line_tells_phase_rate_and_time_left(tmp_path, photos):
-    folder = tmp_path / "run"
+def test_the_live_line_tells_phase_rate_and_time_left(tmp_path):
+    folder, photos = tmp_path / "run", tmp_path / "photos"
+    write_dataset(photos, 32, {"train": [PHOTOS], "val": [64], "test": [8]})
     given = [part for one in (f"data={photos}", *PARAMETERS) for part in ("-p", one)]
     told = in_a_terminal(
         [

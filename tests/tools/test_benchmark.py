@@ -2,70 +2,82 @@
 
 import importlib
 import inspect
-import io
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
-from PIL import Image
+from records import write_dataset
 
 from kernelkit.errors import KernelkitError, RunFailedError
-from petals.data import shards
 
 TOOLS = Path(__file__).parents[2] / "tools"
 
 
 @pytest.fixture
-def runtimes(monkeypatch, tmp_path):
-    """`benchmarks.runtimes`, with a folder in which a test can put measurements of its own."""
+def benchmarks(monkeypatch, tmp_path):
+    """Imports a module of `benchmarks`; a test can put measurements of its own beside them."""
     monkeypatch.syspath_prepend(str(TOOLS))
     (tmp_path / "benchmarks").mkdir()
     monkeypatch.syspath_prepend(str(tmp_path))
-    yield importlib.import_module("benchmarks.runtimes")
+    yield lambda name: importlib.import_module(f"benchmarks.{name}")
     for name in [name for name in sys.modules if name.partition(".")[0] == "benchmarks"]:
         del sys.modules[name]
 
 
-def test_every_name_is_a_benchmark(runtimes):
-    import benchmark
-
-    assert len(benchmark.NAMES) > 5
-    for name in benchmark.NAMES:
-        run = importlib.import_module(f"benchmarks.{name}").run
+def test_every_name_is_a_benchmark(benchmarks, tool):
+    names = tool("benchmark")["NAMES"]
+    assert len(names) > 5
+    for name in names:
+        run = benchmarks(name).run
         needed = [p for p in inspect.signature(run).parameters.values() if p.default is p.empty]
         assert {p.name for p in needed} <= {"photos", "weights", "python"}
         assert run.__doc__
 
 
-def test_a_measurement_has_a_process_of_its_own(runtimes, tmp_path, monkeypatch):
+def test_a_measurement_has_a_process_of_its_own_which_says_why_it_fails(
+    benchmarks, tmp_path, monkeypatch
+):
     monkeypatch.setenv("KERAS_BACKEND", "torch")
-    (tmp_path / "benchmarks" / "probe.py").write_text(
+    runtimes, probe = benchmarks("runtimes"), tmp_path / "benchmarks" / "probe.py"
+    probe.write_text(
         "import json, os, sys\n"
         "print('noise')\n"
-        "print(json.dumps({'given': sys.argv[2:], 'began': float(sys.argv[1]),\n"
+        "print(json.dumps({'arguments': sys.argv[2:], 'began': float(sys.argv[1]),\n"
         "                  **{k: os.environ.get(k) for k in ('KERAS_BACKEND', 'XLA_FLAGS')}}))\n"
     )
     measured = runtimes.measure("probe", runtimes.jax_devices(3), "a", "b")
-    assert measured["given"] == ["a", "b"]
+    assert measured["arguments"] == ["a", "b"]
     assert measured["began"] > 1e9
     assert measured["KERAS_BACKEND"] is None
     assert measured["XLA_FLAGS"].endswith("device_count=3")
-
-
-def test_a_measurement_that_fails_says_why(runtimes, tmp_path):
-    (tmp_path / "benchmarks" / "probe.py").write_text("raise SystemExit('no such device')\n")
+    probe.write_text("raise SystemExit('no such device')\n")
     with pytest.raises(KernelkitError, match="no such device"):
         runtimes.measure("probe", {})
 
 
+FITS = {
+    "fits": True,
+    "peak_bytes": 2**30,
+    "flops": 1e12,
+    "bytes": 819e6,
+    "images": 128,
+    "cpu_seconds": 90,
+    "cycles": 1.5e7,
+    "augment": "none",
+}
+REFUSED = {
+    "fits": False,
+    "message": "RESOURCE_EXHAUSTED: Ran out\nof memory | HBM",
+    "augment": "light",
+}
+
+
 @pytest.fixture
-def table(runtimes, monkeypatch, tmp_path):
+def table(benchmarks, monkeypatch, tmp_path):
     """`benchmarks.tpu` with a page of its own, and two backbones that "compile" at once."""
-    tpu = importlib.import_module("benchmarks.tpu")
-    monkeypatch.setattr(tpu, "ROWS", tmp_path / "tpu.json")
-    monkeypatch.setattr(tpu, "PAGE", tmp_path / "tpu.md")
-    monkeypatch.setattr(tpu, "LOCK", tmp_path / "tpu.lock")
+    tpu = benchmarks("tpu")
+    for name, file in {"ROWS": "tpu.json", "PAGE": "tpu.md", "LOCK": "tpu.lock"}.items():
+        monkeypatch.setattr(tpu, name, tmp_path / file)
     monkeypatch.setattr(tpu, "BACKBONES", ("VGG16", "Large"))
     tpu.LOCK.write_text("keras==3\nlibtpu==0.0.50 \\\n    --hash=sha256:0\n")
     tpu.PAGE.write_text(f"before\n{tpu.BEGIN}{tpu.END}after\n")
@@ -73,28 +85,10 @@ def table(runtimes, monkeypatch, tmp_path):
 
     def compiled(backbone, size):
         tpu.asked.append((backbone, size))
-        if (backbone, size) == ("Large", 192) and len(tpu.asked) < 4:
+        if (backbone, size) == ("Large", 192) and len(tpu.asked) < 3:
             raise KernelkitError("interrupted")
-        fits = {
-            "fits": True,
-            "peak_bytes": 2**30,
-            "flops": 1e12,
-            "bytes": 819e6,
-            "images": 128,
-            "cpu_seconds": 90,
-            "cycles": 1.5e7,
-            "augment": "none",
-        }
-        refused = {
-            "fits": False,
-            "message": "RESOURCE_EXHAUSTED: Ran out\nof memory | HBM",
-            "augment": "light",
-        }
-        return {
-            "parameters": 14_700_000,
-            "versions": {"libtpu": "0.0.50"},
-            **(refused if size == 512 else fits),
-        }
+        facts = {"parameters": 14_700_000, "versions": {"libtpu": "0.0.50"}}
+        return facts | (REFUSED if size == 512 else FITS)
 
     monkeypatch.setattr(tpu, "compiled", compiled)
     return tpu
@@ -106,8 +100,6 @@ def test_the_table_goes_on_where_it_was_and_says_what_was_refused(table):
     page = table.PAGE.read_text()
     assert "| VGG16 | 192 | 14.7 | 1.00 GiB | 5.1 ms | FLOPs | 10.0 ms | 12,826 |" in page
     assert "| Large | 512 | not compiled yet |" in page
-    with pytest.raises(KernelkitError):
-        table.run()
     table.run()
     page = table.PAGE.read_text()
     refused = "refused: RESOURCE_EXHAUSTED: Ran out of memory \\| HBM |"
@@ -131,66 +123,51 @@ def test_a_compiler_that_was_killed_is_a_row_and_not_the_end(table, monkeypatch)
     assert row in table.PAGE.read_text()
 
 
-def test_the_committed_table_is_that_of_the_committed_rows(runtimes):
-    tpu = importlib.import_module("benchmarks.tpu")
+def test_the_committed_table_is_that_of_the_committed_rows(benchmarks):
+    tpu = benchmarks("tpu")
     assert tpu.table(tpu.read()) in tpu.PAGE.read_text()
 
 
 @pytest.fixture
-def recipes(runtimes, tmp_path, monkeypatch):
+def recipes(benchmarks, tmp_path, monkeypatch):
     """`benchmarks.recipes` for a small network, on 36 labelled photos of three colours."""
-    found = importlib.import_module("benchmarks.recipes")
-    monkeypatch.setattr(found, "SIZE", 32)
-    monkeypatch.setattr(found, "BACKBONE", "SmallNet")
-    monkeypatch.setattr(found, "FOLDS", 3)
-    monkeypatch.setattr(found.fine_tune, "RECIPES", {"tuned": {"epochs": 2, "batch_size": 8}})
+    module = benchmarks("recipes")
+    monkeypatch.setattr(module, "SIZE", 32)
+    monkeypatch.setattr(module, "BACKBONE", "SmallNet")
+    monkeypatch.setattr(module, "FOLDS", 3)
+    monkeypatch.setattr(module.fine_tune, "RECIPES", {"tuned": {"epochs": 2, "batch_size": 8}})
     monkeypatch.setenv("PETALS_CACHE", str(tmp_path / "cache"))
-    rng = np.random.default_rng(0)
-    for part, count in {"train": 24, "val": 12, "test": 6}.items():
-        examples = []
-        for number in range(count):
-            pixels = rng.integers(0, 120, (32, 32, 3)) + 120 * np.eye(3, dtype=int)[number % 3]
-            buffer = io.BytesIO()
-            Image.fromarray(pixels.astype(np.uint8)).save(buffer, "JPEG")
-            label = -1 if part == "test" else number % 3
-            examples.append(shards.Example(buffer.getvalue(), f"{part}{number}", label))
-        name = shards.shard_name(0, 32, count)
-        shards.write_shard(Path(shards.folder(tmp_path, 32, part)) / name, examples)
-    return found
+    write_dataset(tmp_path, 32, {"train": [24], "val": [12], "test": [6]})
+    return module
 
 
 @pytest.mark.long
-def test_recipes_are_judged_on_photos_that_they_did_not_see(recipes, tmp_path):
-    found = recipes.run(tmp_path, "none")
-
-    assert (found["photos"], found["classes"]) == (36, 3)
-    for name in recipes.HEADS:
-        assert found[name]["macro_f1"] > 0.5
-        assert found[name]["cost"] > 0
-    best = found["logistic_depths_mirror"]
-    assert best["macro_f1"] > 0.9
-    tuned = found["tuned"]
-    assert tuned["cost"] > best["cost"]
-    assert tuned["gain"] == pytest.approx(tuned["macro_f1"] - best["macro_f1"], abs=2e-4)
-    assert len(tuned["epochs"]) == 2
-
-
-@pytest.mark.long
-def test_recipes_that_were_cut_short_go_on_where_they_were(recipes, tmp_path, monkeypatch):
+def test_recipes_are_judged_on_photos_that_they_did_not_see_and_go_on_where_they_were_cut_short(
+    recipes, tmp_path, monkeypatch
+):
     tune, tuned = recipes.fine_tune.run_fold, []
 
-    def killed_in_the_second(name, *given, **model):
+    def killed_in_the_second(name, *positional, **model):
         tuned.append(name)
         if len(tuned) == 2:
             raise KeyboardInterrupt
-        return tune(name, *given, **model)
+        return tune(name, *positional, **model)
 
-    heads = {recipes.BEGUN_FROM: recipes.HEADS[recipes.BEGUN_FROM]}
-    monkeypatch.setattr(recipes, "HEADS", heads)
     monkeypatch.setattr(recipes.fine_tune, "run_fold", killed_in_the_second)
     with pytest.raises(KeyboardInterrupt):
         recipes.run(tmp_path, "none")
-    found = recipes.run(tmp_path, "none")
+    rows = recipes.run(tmp_path, "none")
     assert len(tuned) == 4  # a fold, the one that was cut short, and the two that were left
-    assert recipes.run(tmp_path, "none") == found
+
+    assert (rows["photos"], rows["classes"]) == (36, 3)
+    for name in recipes.HEADS:
+        assert rows[name]["macro_f1"] > 0.5
+        assert rows[name]["cost"] > 0
+    best = rows["logistic_depths_mirror"]
+    assert best["macro_f1"] > 0.9
+    row = rows["tuned"]
+    assert row["cost"] > best["cost"]
+    assert row["gain"] == pytest.approx(row["macro_f1"] - best["macro_f1"], abs=2e-4)
+    assert len(row["epochs"]) == 2
+    assert recipes.run(tmp_path, "none") == rows
     assert len(tuned) == 4

@@ -1,23 +1,10 @@
 """The page of what the clients' own tests make of the local Kaggle."""
 
-import sys
 from collections import Counter
-from pathlib import Path
-
-import pytest
-
-TOOLS = Path(__file__).parents[2] / "tools"
 
 
-@pytest.fixture
-def table(monkeypatch):
-    monkeypatch.setattr(sys, "path", [str(TOOLS), *sys.path])
-    from suites.table import table
-
-    return table
-
-
-def test_it_counts_by_family_and_names_what_did_not_pass(table):
+def test_it_counts_by_family_and_names_what_did_not_pass(tool):
+    table = tool("suites/table")["table"]
     models = {"test_a": "passed", "test_b": "failure: no\n  /tmp/some/where/else.py there"}
     page = table({"kagglehub": {"models": models}}, Counter({"GetModel": 3, "Download": 1}))
     assert "## kagglehub: 1 of 2" in page
