@@ -40,15 +40,14 @@ SWEEP = "notebook: count.py\ngrid: {trees: [5, 6]}\n"
 class Runner:
     """A runner of jobs: a checkout for each, the steps of the action in order, and one cache."""
 
+    seconds, rmse = 3, "0.25"  # of the notebook
+
     def __init__(self, folder, server=None):
         self.server, self.folder = server, folder
-        self.said = ""
+        self.log = ""
         self.summary, self.outputs = folder / "summary.md", {}
         self.caches = []  # (key, paths, folder), oldest first
-
-    def write(self, *, rmse=0.25, seconds=3, **metadata):
-        """The repository in a new checkout: nothing but the files that are committed."""
-        values = {
+        self.metadata = {
             "id": "INSERT_USERNAME/count-rows",
             "title": "Count rows",
             "language": "python",
@@ -56,17 +55,26 @@ class Runner:
             "code_file": "count.py",
             "enable_internet": False,
         }
+
+    def check_out(self):
+        """The repository in a new folder: nothing but the files that are committed."""
         self.checkout = self.folder / f"checkout-{time.monotonic_ns()}"
         self.checkout.mkdir()
         (self.checkout / "pyproject.toml").write_text("[tool.kernelkit]\n")
-        (self.checkout / "count.py").write_text(NOTEBOOK.format(rmse=rmse, seconds=seconds))
+        notebook = NOTEBOOK.format(rmse=self.rmse, seconds=self.seconds)
+        (self.checkout / "count.py").write_text(notebook)
         (self.checkout / "trees.yaml").write_text(SWEEP)
-        (self.checkout / "kernel-metadata.json").write_text(json.dumps(values | metadata))
+        (self.checkout / "kernel-metadata.json").write_text(json.dumps(self.metadata))
 
-    def run(self, command, **given):
-        """Run the action with this command, without its installation; returns the exit code."""
+    def passes(self, command, **inputs):
+        """Run a job that ends well."""
+        assert self.run(command, **inputs) == 0, self.log
+
+    def run(self, command, **own):
+        """A job: run the action with this command, but its installation; returns the exit code."""
+        self.check_out()
         inputs = {name: str(entry.get("default", "")) for name, entry in ACTION["inputs"].items()}
-        inputs |= {"command": command, "token": TOKEN if self.server else ""} | given
+        inputs |= {"command": command, "token": TOKEN if self.server else ""} | own
         assert set(inputs) == set(ACTION["inputs"])
         self.outputs, code = {}, 0
         for step in STEPS[1:]:
@@ -147,7 +155,7 @@ class Runner:
             text=True,
             timeout=120,
         )
-        self.said += done.stdout + done.stderr
+        self.log += done.stdout + done.stderr
         self.outputs[step["id"]] = _outputs(outputs.read_text())
         return done.returncode
 
@@ -183,35 +191,31 @@ def fork(tmp_path):
     return Runner(tmp_path)
 
 
-def until_complete(job, command, **given):
+def until_complete(job, command, **inputs):
     """Run a command until what it looks after is over; returns the last exit code."""
     end = time.monotonic() + 100
-    code = job.run(command, **given)
-    while not code and job.output("state") == "running":
-        assert time.monotonic() < end, job.said
+    while not (code := job.run(command, **inputs)) and job.output("state") == "running":
+        assert time.monotonic() < end, job.log
         time.sleep(1)
-        code = job.run(command, **given)
     return code
 
 
 @pytest.mark.long
 def test_dispatch_now_and_collect_later_on_another_machine(job):
-    job.write()
-    assert job.run("dispatch", parameters="trees=7\n", accelerator="cpu") == 0, job.said
+    job.passes("dispatch", parameters="trees=7\n", accelerator="cpu")
     push = job.output("push")
     assert push == "tester/count-rows/1"
     assert f"`{push}`" in job.summary.read_text()
 
-    job.write()
     job.caches.clear()  # without the ledger
-    assert job.run("collect", push=push) == 0, job.said
+    job.passes("collect", push=push)
     assert job.output("state") == "running"
-    assert until_complete(job, "collect", push=push, output="home") == 0, job.said
+    assert until_complete(job, "collect", push=push, output="home") == 0, job.log
 
     assert "| rmse | 0.2500 |" in job.summary.read_text()
     assert json.loads((job.checkout / "home" / "metrics.json").read_text())["rows"] == 1200
-    kept = [p.read_text() for p in job.checkout.rglob("*") if p.suffix in (".jsonl", ".txt")]
-    for text in (job.said, job.summary.read_text(), *kept):
+    files = [p.read_text() for p in job.folder.rglob("checkout-*/**/*.*") if p.is_file()]
+    for text in (job.log, job.summary.read_text(), *files):
         assert TOKEN not in text
         assert job.server.key() not in text
 
@@ -219,55 +223,46 @@ def test_dispatch_now_and_collect_later_on_another_machine(job):
 @pytest.mark.long
 def test_a_repeated_job_pushes_nothing_twice(job):
     for _ in range(2):  # the second one while the first one's session is alive
-        job.write()
-        assert job.run("dispatch") == 0, job.said
+        job.passes("dispatch")
         assert (job.output("push"), job.output("state")) == ("tester/count-rows/1", "")
-    assert "nothing changed since" in job.said
-    job.write()
-    assert until_complete(job, "collect") == 0, job.said
-    job.write()
-    assert job.run("dispatch") == 0, job.said
+    assert "nothing changed since" in job.log
+    assert until_complete(job, "collect") == 0, job.log
+    job.passes("dispatch")
     assert (job.output("push"), sessions(job.server)) == ("tester/count-rows/1", 1)
-    assert "is complete, and nothing changed since" in job.said
+    assert "is complete, and nothing changed since" in job.log
 
-    assert job.run("dispatch", force="true") == 0, job.said
+    job.passes("dispatch", force="true")
     assert job.output("push") == "tester/count-rows/2"
 
 
 @pytest.mark.long
 def test_a_run_that_fails_fails_the_job_and_says_why_and_is_pushed_again(job):
-    job.write(rmse="1 / 0", seconds=0)
-    assert job.run("dispatch") == 0, job.said
-    job.write(rmse="1 / 0", seconds=0)
-    assert until_complete(job, "collect", push="last") == 6, job.said
+    job.rmse, job.seconds = "1 / 0", 0
+    job.passes("dispatch")
+    assert until_complete(job, "collect", push="last") == 6, job.log
     assert "ended in error" in job.summary.read_text()
-    assert "ZeroDivisionError" in job.said
+    assert "ZeroDivisionError" in job.log
 
-    job.write(rmse="1 / 0", seconds=0)
-    assert job.run("dispatch") == 0, job.said
+    job.passes("dispatch")
     assert job.output("push") == "tester/count-rows/2"
 
 
 @pytest.mark.long
-def test_a_repeated_submission_is_entered_once(job):
+def test_a_submission_is_waited_for_as_long_as_is_said_and_entered_once(job):
     _open_competition(job.server)
+    job.metadata["competition_sources"] = ["meadow"]
+    job.seconds = 6
+    job.passes("dispatch")
+    job.passes("submit", timeout="0.02")
+    assert job.output("state") == "running"
     for _ in range(2):
-        job.write(seconds=0, competition_sources=["meadow"])
-        assert job.run("dispatch") == 0, job.said
-        assert job.run("submit", message="a 'first' $(try)") == 0, job.said
+        job.passes("submit", message="a 'first' $(try)")
         assert job.output("state") == "complete"
-        assert "1.00000" in job.summary.read_text()
+        job.passes("dispatch")
+    assert "1.00000" in job.summary.read_text()
     with contextlib.closing(sqlite3.connect(job.server.root / "kaggle.sqlite")) as store:
         entered = store.execute("SELECT description FROM submissions").fetchall()
     assert (entered, sessions(job.server)) == ([("a 'first' $(try)",)], 1)
-
-
-@pytest.mark.long
-def test_a_submission_is_waited_for_as_long_as_is_said(job):
-    job.write(seconds=60)
-    assert job.run("dispatch") == 0, job.said
-    assert job.run("submit", timeout="0.05") == 0, job.said
-    assert job.output("state") == "running"
 
 
 def _open_competition(server):
@@ -281,15 +276,11 @@ def _open_competition(server):
 
 @pytest.mark.long
 def test_a_queue_that_is_written_down_in_the_workflow_is_pushed_once(job):
-    job.write()
-    assert job.run("queue", parameters="trees=7", timeout="30") == 0, job.said
+    queued = {"parameters": "trees=7", "timeout": "30"}
+    job.passes("queue", **queued)
     assert job.output("state") == "running"
-    while job.output("state") == "running":
-        job.write()  # the next job of a schedule
-        assert job.run("queue", parameters="trees=7", timeout="30") == 0, job.said
-        time.sleep(1)
-    job.write()
-    assert job.run("queue", parameters="trees=7", timeout="30") == 0, job.said
+    for _ in range(2):  # the next jobs of a schedule
+        assert until_complete(job, "queue", **queued) == 0, job.log
     assert (job.output("state"), sessions(job.server)) == ("complete", 1)
     assert "complete  tester/count-rows/1" in job.summary.read_text()
 
@@ -297,10 +288,9 @@ def test_a_queue_that_is_written_down_in_the_workflow_is_pushed_once(job):
 @pytest.mark.long
 @pytest.mark.parametrize("kaggle", ["false", "true"])
 def test_a_repeated_sweep_repeats_no_run(job, kaggle):
-    printed = []
+    job.seconds, printed = 0, []
     for _ in range(2):
-        job.write(seconds=0)
-        assert job.run("sweep", sweep="trees.yaml", kaggle=kaggle) == 0, job.said
+        job.passes("sweep", sweep="trees.yaml", kaggle=kaggle)
         (results,) = job.checkout.glob("runs/*/results.json")
         notebooks = results.parent.glob("*/run.ipynb")
         printed.append(sorted(MARK.search(path.read_text())[0] for path in notebooks))
@@ -311,24 +301,20 @@ def test_a_repeated_sweep_repeats_no_run(job, kaggle):
 
 
 def test_a_check_needs_no_token_and_finds_what_is_wrong(fork):
-    fork.write()
-    assert fork.run("check", parameters="trees=7") == 0, fork.said
-    assert "nothing to correct before a push" in fork.said
-    assert fork.run("check", parameters="bees=7") == 2
-
-    fork.write(machine_shape="TpuV99")
+    fork.passes("check", parameters="trees=7")
+    assert "nothing to correct before a push" in fork.log
+    fork.metadata["machine_shape"] = "TpuV99"
     assert fork.run("check") == 3
-    assert fork.run("check", ignore="machine") == 0, fork.said
     assert fork.run("dispatch", ignore="machine") == 4  # no token
     assert fork.caches
 
 
 @pytest.mark.long
 def test_a_rehearsal_needs_no_token(fork):
-    fork.write(seconds=0)
-    assert fork.run("rehearse", parameters="trees=7", output="home") == 0, fork.said
+    fork.seconds = 0
+    fork.passes("rehearse", parameters="trees=7", output="home")
     assert json.loads((fork.checkout / "home" / "metrics.json").read_text())["rows"] == 1200
-    fork.write(rmse="1 / 0", seconds=0)
+    fork.rmse = "1 / 0"
     assert fork.run("rehearse") == 6
     assert fork.caches == []
 
@@ -338,40 +324,28 @@ PUSHED = "-p X --accelerator X --timeout X"
 
 
 @pytest.mark.parametrize(
-    ("command", "arguments"),
+    ("command", "arguments", "off", "on"),
     [
-        ("check", f"check {PUSHED} --ignore X -- X"),
-        ("rehearse", f"rehearse {PUSHED} --ignore X --submit X --output X -- X"),
-        ("dispatch", f"push --no-wait --json {PUSHED} --ignore X --once -- X"),
-        ("collect", "--output X -- X"),
-        ("submit", "submit --message X -- X"),
-        ("sweep", f"sweep {PUSHED} --retry-failed -- X"),
-        ("queue", f"queue add {PUSHED} --ignore X --submit X --once -- X"),
+        ("check", f"check {PUSHED} --ignore X", "", ""),
+        ("rehearse", f"rehearse {PUSHED} --ignore X --submit X --output X", "", "--chain"),
+        ("dispatch", f"push --no-wait --json {PUSHED} --ignore X", "--once", "--chain --force"),
+        ("collect", "--output X", "", ""),
+        ("submit", "submit --message X", "", ""),
+        ("sweep", f"sweep {PUSHED}", "--retry-failed", "--force --kaggle --retry-failed"),
+        ("queue", f"queue add {PUSHED} --ignore X --submit X", "--once", "--force"),
     ],
 )
-def test_an_input_is_an_argument_and_never_code(fork, command, arguments):
-    fork.write()
-    hostile = dict.fromkeys(set(ACTION["inputs"]) - {"working-directory"}, HOSTILE)
-    fork.shell("inputs", hostile | {"working-directory": ".", "command": command})
-    words = [HOSTILE if word == "X" else word for word in arguments.split()]
-    assert (fork.folder / "kernelkit-arguments").read_text().split("\0")[:-1] == words
+def test_an_input_is_an_argument_and_never_code(fork, command, arguments, off, on):
+    fork.check_out()
+    hostile = dict.fromkeys(ACTION["inputs"], HOSTILE)
+    hostile |= {"working-directory": ".", "command": command}
+    switches = dict.fromkeys(("chain", "force", "kaggle"), "true")
+    for inputs, options in ((hostile, off), (hostile | switches, on)):
+        fork.shell("inputs", inputs)
+        words = f"{arguments} {options} -- X".split()
+        written = (fork.folder / "kernelkit-arguments").read_text().split("\0")[:-1]
+        assert written == [HOSTILE if word == "X" else word for word in words]
     assert not list(fork.folder.rglob("pwned"))
-
-
-def test_a_switch_is_an_option_of_some_commands(fork):
-    fork.write()
-    inputs = dict.fromkeys(set(ACTION["inputs"]) - {"working-directory"}, "")
-    on = dict.fromkeys(["chain", "force", "kaggle"], "true")
-    seen = {}
-    for command in ("rehearse", "dispatch", "sweep", "queue"):
-        fork.shell("inputs", inputs | on | {"working-directory": ".", "command": command})
-        seen[command] = (fork.folder / "kernelkit-arguments").read_text().split("\0")[:-1]
-    assert seen == {
-        "rehearse": ["rehearse", "--chain"],
-        "dispatch": ["push", "--no-wait", "--json", "--chain", "--force"],
-        "sweep": ["sweep", "--force", "--kaggle", "--retry-failed", "--", ""],
-        "queue": ["queue", "add", "--force"],
-    }
 
 
 def test_no_script_holds_an_expression():
@@ -385,22 +359,20 @@ def test_no_script_holds_an_expression():
         ("check", ["/the/action"]),
         ("rehearse", ["/the/action[rehearse]", "/the/action/src/local_kaggle"]),
         ("sweep", ["/the/action[sweep]"]),
-        ("frobnicate", None),
+        ("frobnicate", []),
     ],
 )
 def test_the_action_installs_this_checkout(tmp_path, command, packages):
-    arguments = tmp_path / "arguments"
-    (tmp_path / "python").write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" > {arguments}\n')
-    (tmp_path / "python").chmod(0o755)
+    python = tmp_path / "python"
+    python.write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n')
+    python.chmod(0o755)
     path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
     environment = {"PATH": path, "COMMAND": command, "GITHUB_ACTION_PATH": "/the/action"}
     install = ["bash", "-c", STEPS[0]["run"]]
     done = subprocess.run(install, env=environment, capture_output=True, text=True)
-    if packages is None:
-        assert (done.returncode, "command takes check" in done.stderr) == (2, True)
-    else:
-        assert done.returncode == 0, done.stderr
-        assert arguments.read_text().splitlines()[-len(packages) :] == packages
+    assert [word for word in done.stdout.splitlines() if "/" in word] == packages
+    refused = done.returncode == 2 and "command takes check" in done.stderr
+    assert refused == (not packages)
 
 
 def test_the_action_uses_what_it_says():

@@ -1,6 +1,5 @@
 """What is handed out: one version, a whole wheel, and what stands beside the code."""
 
-import ast
 import importlib.metadata
 import json
 import os
@@ -18,6 +17,8 @@ from pathlib import Path
 import pytest
 import yaml
 from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from test_walls import packages_imported_by
 
 from local_kaggle import LocalKaggle
 
@@ -69,11 +70,8 @@ def test_a_wheel_asks_for_what_its_package_imports(name):
     needed = declared(PROJECTS[name]["dependencies"])
     assert not needed & {"tensorflow", "keras", "matplotlib", "scikit-learn", "joblib", "jax"}
     offered = needed | declared(chain(*PROJECTS[name]["optional-dependencies"].values()))
-    modules = {m for path in (ROOT / "src" / name).rglob("*.py") for m in top_level_imports(path)}
-    imported = {
-        module: set(map(canonical, providers[module]))
-        for module in modules - set(sys.stdlib_module_names) - {name}
-    }
+    modules = packages_imported_by(name) - set(sys.stdlib_module_names) - {name}
+    imported = {module: set(map(canonicalize_name, providers[module])) for module in modules}
     tolerated = {"kaggle"} if name == "local_kaggle" else set()  # attached where it is installed
     assert {m for m, by in imported.items() if not by & offered} == tolerated
     assert needed - set().union(*imported.values()) == NOT_IMPORTED[name]
@@ -94,19 +92,7 @@ def test_the_page_of_a_wheel_is_about_its_package_and_stands_alone(name):
 
 
 def declared(requirements):
-    return {canonical(re.match(r"[\w-]+", line)[0]) for line in requirements}
-
-
-def canonical(name):
-    return re.sub(r"[-_.]+", "-", name).lower()
-
-
-def top_level_imports(path):
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            yield from (alias.name.split(".")[0] for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            yield node.module.split(".")[0]
+    return {canonicalize_name(Requirement(line).name) for line in requirements}
 
 
 @pytest.fixture(scope="module")
@@ -186,8 +172,13 @@ class Environment:
                 if ".." not in file.parts and file.suffix != ".pyc" and origin.is_file():
                     (site / file).parent.mkdir(parents=True, exist_ok=True)
                     shutil.copy(origin, site / file)
-        kept = {name: value for name, value in os.environ.items() if "KAGGLE" not in name}
-        self.variables = kept | {"HOME": str(folder), "JUPYTER_PATH": f"{sys.prefix}/share/jupyter"}
+        others = {name: value for name, value in os.environ.items() if "KAGGLE" not in name}
+        self.variables = others | {
+            "HOME": str(folder),
+            "JUPYTER_PATH": f"{sys.prefix}/share/jupyter",
+        }
+        self.work = folder / "work"
+        self.work.mkdir()
 
     def run(self, name, *arguments, **variables):
         return subprocess.run(
@@ -206,7 +197,7 @@ def needed_by(names):
     found = {}
     while waiting:
         requirement = Requirement(waiting.pop())
-        key = canonical(requirement.name)
+        key = canonicalize_name(requirement.name)
         applies = requirement.marker is None or requirement.marker.evaluate({"extra": ""})
         if applies and (key, *requirement.extras) not in found:
             distribution = importlib.metadata.distribution(key)
@@ -223,22 +214,12 @@ def needs_of(distribution, extras):
             yield line.partition(";")[0]
 
 
-@pytest.fixture(scope="module")
-def environments(wheels, tmp_path_factory):
-    return {
-        names: Environment(tmp_path_factory.mktemp("env"), [wheels[name] for name in names])
-        for names in (("kernelkit",), ("local_kaggle",), tuple(FOLDERS))
-    }
-
-
 @pytest.fixture
-def environment(environments, tmp_path):
-    """The environment with these wheels and no other of ours, used in an empty folder."""
+def environment(wheels, tmp_path):
+    """Makes an environment with these wheels and no other of ours, used in an empty folder."""
 
     def environment(*names):
-        made = environments[names]
-        made.work = tmp_path / "work"
-        made.work.mkdir()
+        made = Environment(tmp_path, [wheels[name] for name in names])
         for name in set(FOLDERS) - set(names):
             assert f"No module named '{name}'" in made.run("python", "-c", f"import {name}").stderr
         return made
@@ -284,7 +265,9 @@ def test_the_local_kaggle_alone_runs_what_the_genuine_client_pushes(environment,
 
 
 @pytest.mark.long
-def test_kernelkit_alone_checks_a_push_and_says_what_a_rehearsal_needs(environment, tmp_path):
+def test_kernelkit_alone_checks_a_push_makes_pages_and_says_what_a_rehearsal_needs(
+    environment, tmp_path
+):
     alone = environment("kernelkit")
     assert alone.run("kernelkit", "--version").stdout == f"kernelkit {VERSION}\n"
     assert "rehearse" in alone.run("kernelkit", "--help").stdout
@@ -300,18 +283,12 @@ def test_kernelkit_alone_checks_a_push_and_says_what_a_rehearsal_needs(environme
     assert "pip install local_kaggle" in refused.stderr
     assert "Traceback" not in refused.stderr
 
-
-@pytest.mark.long
-def test_kernelkit_makes_pages_of_runs_away_from_the_checkout(environment):
-    alone = environment("kernelkit")
-    alone.work /= "project"
     run = alone.work / "runs" / "home"
     run.mkdir(parents=True)
     (run / "metrics.json").write_text('{"macro_f1": 0.5, "seconds": 3}')
     (run / "run.ipynb").write_text(notebook("print(1)"))
-    (alone.work / "tiny.py").write_text('# %% tags=["parameters"]\na = 1  # >= 0: a number\n')
-    (alone.work / "tiny.yaml").write_text("notebook: tiny.py\ngrid: {a: [0, 1]}\n")
-    for arguments in (("report", "runs", "--index"), ("sweep", "tiny.yaml", "--dry-run")):
+    sweep = ("sweep", "notebooks/sweeps/first.yaml", "--dry-run")
+    for arguments in (("report", "runs", "--index"), sweep):
         done = alone.run("kernelkit", *arguments)
         assert done.returncode == 0, done.stderr
     assert "<style>" in (alone.work / "runs" / "index.html").read_text()

@@ -1,8 +1,8 @@
 """The pages of docs/ as a site: each is in the navigation, each link and anchor resolves."""
 
-import importlib.util
 import os
 import re
+import runpy
 import sys
 import types
 from pathlib import Path
@@ -23,19 +23,18 @@ def in_navigation(entries):
             yield from [value] if isinstance(value, str) else in_navigation(value)
 
 
+def without_blocks(text):
+    return re.sub(r"^ *```.*?^ *```$", "", text, flags=re.M | re.S)
+
+
 def anchors(text):
     """The anchors that headings make, on GitHub as on the site."""
-    headings = re.findall(
-        r"^#+ (.+)$", re.sub(r"^ *```.*?^ *```$", "", text, flags=re.M | re.S), re.M
-    )
-    plain = (re.sub(r"[^\w\s-]", "", heading).strip().lower() for heading in headings)
-    return {re.sub(r"\s", "-", heading) for heading in plain}
+    headings = re.findall(r"^#+ (.+)$", without_blocks(text), re.M)
+    return {re.sub(r"\s", "-", re.sub(r"[^\w\s-]", "", h).strip().lower()) for h in headings}
 
 
 def broken_links(page):
-    prose = re.sub(
-        r"`[^`\n]*`", "", re.sub(r"^ *```.*?^ *```$", "", page.read_text(), flags=re.M | re.S)
-    )
+    prose = re.sub(r"`[^`\n]*`", "", without_blocks(page.read_text()))
     for link in re.findall(r"\]\(([^)\s]+)\)", prose):
         if link.startswith(("https://", "http://")):
             continue
@@ -69,8 +68,7 @@ def test_a_broken_link_is_seen(tmp_path):
 
 def test_the_site_asks_nothing_of_a_network():
     config = yaml.safe_load((ROOT / "mkdocs.yml").read_text())
-    assert config["theme"]["font"] is False
-    assert config["strict"] is True
+    assert (config["theme"]["font"], config["strict"]) == (False, True)
     assert "offline" in config["plugins"]
     assert config["extra"]["polyfills"] == ["iframe-worker.js"]  # its own comes from a network
     assert not {"extra_javascript", "repo_url"} & set(config)  # repo_url asks GitHub for its stars
@@ -90,12 +88,9 @@ def test_the_lock_of_the_site_names_no_index():
 def test_a_table_of_names_in_a_docstring_is_a_list_on_the_site(monkeypatch):
     griffe = types.SimpleNamespace(Extension=object, Object=object)  # is where the site is made
     monkeypatch.setitem(sys.modules, "griffe", griffe)
-    path = DOCS / "docstring_tables.py"
-    spec = importlib.util.spec_from_file_location("docstring_tables", path)
-    tables = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(tables)
+    listed = runpy.run_path(str(DOCS / "docstring_tables.py"))["listed"]
     text = "Push it.\n\nwait    False returns\n        at once\nhours   of a session\nRaises what?"
-    assert tables.listed(text).splitlines() == [
+    assert listed(text).splitlines() == [
         "Push it.",
         "",
         "",

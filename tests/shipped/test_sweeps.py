@@ -64,14 +64,19 @@ def planned(name, at):
 
 
 @pytest.mark.parametrize("file", SHIPPED, ids=lambda file: file.stem)
-def test_each_run_of_a_sweep_has_what_it_needs_on_kaggle(file):
+def test_each_run_of_a_sweep_has_what_it_needs_on_kaggle_and_its_file_says_how_it_runs(file):
     asked = specification.read(file, kaggle=True)
     starts = [run.values for run in asked.runs or [asked.run({})]]
     planned = plan.make(None, (), metadata.locate(file), None, None, None, starts)
     found = preflight.run_checks(planned)
 
     assert [finding.text for finding in found if finding.level == "error"] == []
-    assert f"#   python tools/sweep.py notebooks/sweeps/{file.name} --kaggle" in file.read_text()
+    assert asked.warm
+    assert asked.search or len(starts) >= 3
+    command = f"\n#   python tools/sweep.py notebooks/sweeps/{file.name}"
+    header = file.read_text()
+    assert all(words in header for words in (f"{command}\n", f"{command} --kaggle"))
+    assert "\n# The result to expect" in header
 
 
 @pytest.fixture

@@ -69,7 +69,7 @@ def test_a_batch_that_cannot_fit_is_refused_with_its_figure(compile_for):
 LOWER = """\
 import json, sys
 from petals.ahead_of_time.check import Compiler, prepare_environment
-request = json.loads(sys.stdin.read())
+request = json.loads(sys.argv[1])
 prepare_environment(request["chips"])
 compiler = Compiler(request["chips"])
 from petals.accelerators import keras_backend
@@ -112,18 +112,26 @@ print(CompiledText(step.lower(images, changes).compile().as_text()).cost().hbm_b
 """
 
 
+@pytest.fixture
+def printed(python):
+    """Runs a program in the environment of the compiler; gives its last line as JSON."""
+
+    def printed(code, *arguments):
+        environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+        command = [python, "-c", code, *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, env=environment)
+        assert done.returncode == 0, done.stderr[-2000:]
+        return json.loads(done.stdout.splitlines()[-1])
+
+    return printed
+
+
 @pytest.mark.tpu
-def test_augmentation_takes_a_twentieth_of_a_step_at_most(python):
+def test_augmentation_takes_a_twentieth_of_a_step_at_most(printed):
     step = json.loads((ROOT / "docs/tpu.json").read_text())["EfficientNetB0-192-0.0.17"]
-    done = subprocess.run(
-        [python, "-c", AUGMENTING, json.dumps(TPU.request()), "strong", "cutmix"],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
     assert step["images"] == 128
-    assert int(done.stdout.splitlines()[-1]) < 0.05 * step["bytes"]
+    moved = printed(AUGMENTING, json.dumps(TPU.request()), "strong", "cutmix")
+    assert moved < 0.05 * step["bytes"]
 
 
 @pytest.fixture
@@ -141,19 +149,10 @@ def settings(competition):
 
 
 @pytest.fixture
-def shapes(python, settings):
+def shapes(printed, settings):
     """The batches of each program of the check, at the sizes of a rehearsal."""
     values = values_of(PROJECT, NOTEBOOK, settings)
-    request = json.dumps({"parameters": values, "chips": TPU.request()})
-    done = subprocess.run(
-        [python, "-c", LOWER],
-        input=request,
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout.splitlines()[-1])
+    return printed(LOWER, json.dumps({"parameters": values, "chips": TPU.request()}))
 
 
 STEP = re.compile(r"Compiling jit\((\w+_step)\) with global shapes and types (.*?)\. Argument")
@@ -162,27 +161,17 @@ ARRAY = re.compile(r"ShapedArray\((\w+)\[([\d,]*)\]")
 
 def rehearsed(settings, folder):
     """{(function, batches)} of what JAX compiles for eight CPU devices in a run of 02_train."""
-    parameters = [part for name, value in settings.items() for part in ("-p", f"{name}={value}")]
+    words = [str(ROOT / "tools/run_notebook.py"), str(NOTEBOOK), "--no-report", "--output", folder]
+    for name, value in settings.items():
+        words += ["-p", f"{name}={value}"]
+    devices = {
+        "KAGGLE_REHEARSAL": "tpu",
+        "JAX_PLATFORMS": "cpu",
+        "XLA_FLAGS": "--xla_force_host_platform_device_count=8",
+        "JAX_LOG_COMPILES": "1",
+    }
     done = subprocess.run(
-        [
-            sys.executable,
-            str(ROOT / "tools/run_notebook.py"),
-            str(NOTEBOOK),
-            *parameters,
-            "--output",
-            str(folder),
-            "--no-report",
-        ],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        env={
-            **os.environ,
-            "KAGGLE_REHEARSAL": "tpu",
-            "JAX_PLATFORMS": "cpu",
-            "XLA_FLAGS": "--xla_force_host_platform_device_count=8",
-            "JAX_LOG_COMPILES": "1",
-        },
+        [sys.executable, *words], capture_output=True, text=True, cwd=ROOT, env=os.environ | devices
     )
     assert done.returncode == 0, done.stderr[-2000:]
     log = "".join(path.read_text() for path in folder.rglob("*.ipynb"))
@@ -215,7 +204,7 @@ def test_each_program_of_a_rehearsal_has_its_counterpart(shapes, settings, tmp_p
 
 
 @pytest.mark.tpu
-def test_the_command_ends_with_the_code_of_what_does_not_fit(python):
+def test_a_value_out_of_range_and_another_machine_are_refused(python):
     with pytest.raises(errors.ParameterError, match="image_size"):
         values_of(PROJECT, NOTEBOOK, {"image_size": 4096})
     values = values_of(PROJECT, NOTEBOOK, SMALL | {"accelerator": "gpu"})
