@@ -38,7 +38,7 @@ def run(photos: Path) -> dict[str, Any]:
         times["alone"].append(time.perf_counter() - begun)
         with tempfile.TemporaryDirectory() as folder:
             begun = time.perf_counter()
-            make_tfrecords(photos, folder, sizes=(SIZE,))
+            make_tfrecords(photos, Path(folder), sizes=(SIZE,))
             times["make_tfrecords"].append(time.perf_counter() - begun)
     ratios = [a / m for a, m in zip(times["alone"], times["make_tfrecords"], strict=True)]
     return {

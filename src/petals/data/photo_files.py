@@ -46,8 +46,6 @@ def _to_rgb(image: Image.Image) -> Image.Image:
 
 
 def _square(image: Image.Image, size: int) -> Image.Image:
-    if image.size == (size, size):
-        return image
     side = min(image.size)
     left, top = (image.width - side) // 2, (image.height - side) // 2
     box = (left, top, left + side, top + side)

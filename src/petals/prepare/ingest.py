@@ -25,6 +25,7 @@ FEWEST_IN_A_SHARD = 64
 JPEG_QUALITY = 92
 MANIFEST = "manifest.json"
 TEST_IDS = "test_photos.csv"
+SHARD_FILES = "tfrecords-jpeg-*/*/*.tfrec"  # below the output
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,10 +54,7 @@ class IngestSettings:
 
 @dataclass
 class Summary:
-    """The counts of an ingest: `images` by split and label, and why files were `left_out`.
-
-    `megabytes` of each shard.
-    """
+    """The counts of an ingest: `images` by split and label, and why files were `left_out`."""
 
     output: Path
     class_names: list[str]
@@ -65,17 +63,16 @@ class Summary:
     )
     left_out: dict[str, str] = field(default_factory=dict)
     shards_written: int = 0
-    megabytes: list[float] = field(default_factory=list)
 
     def __str__(self) -> str:
         counts = ", ".join(f"{n.total():,} {split}" for split, n in self.images.items())
-        least, greatest = min(self.megabytes), max(self.megabytes)
+        megabytes = [path.stat().st_size / 1e6 for path in self.output.glob(SHARD_FILES)]
         photos_of = sum(self.images.values(), Counter[int]())
         ranked = sorted((photos_of[i], name) for i, name in enumerate(self.class_names))
         (fewest, rare), (most, common) = ranked[0], ranked[-1]
         lines = [
             f"{self.output}: {len(self.class_names)} classes, {counts}",
-            f"{len(self.megabytes)} shards of {least:.1f} to {greatest:.1f} MB, "
+            f"{len(megabytes)} shards of {min(megabytes):.1f} to {max(megabytes):.1f} MB, "
             f"{self.shards_written} of them new",
             f"fewest photos: {rare} ({fewest:,}); most: {common} ({most:,})",
         ]
@@ -88,11 +85,11 @@ class Summary:
 
 
 def make_tfrecords(
-    folder: str | Path,
-    output: str | Path,
+    folder: Path,
+    output: Path,
     *,
-    labels: str | Path | None = None,
-    test_photos: str | Path | None = None,
+    labels: Path | None = None,
+    test_photos: Path | None = None,
     progress: ShowProgress | None = None,
     **settings: Any,
 ) -> Summary:
@@ -109,17 +106,16 @@ def make_tfrecords(
     Raises `SettingError`, `StorageError` if the output cannot be written, and `DataError` for a
     folder without usable photos and, before anything is written, for bad rows of the CSV.
     """
-    folder, output, made = Path(folder), Path(output), IngestSettings(**settings)
-    places = [folder] if test_photos is None else [folder, Path(test_photos)]
-    for place in places:
+    made = IngestSettings(**settings)
+    for place in filter(None, (folder, test_photos)):
         if not place.is_dir():
             raise DataError(f"no such folder: {place}")
     if labels is None:
-        names, files = photos.in_class_folders(folder, (output, *places[1:]))
+        names, files = photos.in_class_folders(folder, (output, test_photos or output))
     else:
-        names, files = photos.in_csv(Path(labels), folder)
-    for place in places[1:]:  # first, so that these are kept if a labelled photo is the same
-        files = [*photos.in_test_folder(place, files), *files]
+        names, files = photos.in_csv(labels, folder)
+    if test_photos:  # first, so that these are kept if a labelled photo is the same
+        files = [*photos.in_test_folder(test_photos, files), *files]
         made = replace(made, test=0.0)
     summary = Summary(output, names)
     with ThreadPoolExecutor(cpu_count()) as pool:
@@ -130,9 +126,10 @@ def make_tfrecords(
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
-    (output / TEST_IDS).unlink(missing_ok=True)
-    for place in places[1:]:
-        _write_test_ids(place, photos_read, summary)
+    if test_photos:
+        _write_test_ids(test_photos, photos_read, summary)
+    else:
+        (output / TEST_IDS).unlink(missing_ok=True)
     return summary
 
 
@@ -219,10 +216,9 @@ class _Ingest:
             reasons = [f"{path}: {why}" for path, why in summary.left_out.items()]
             raise DataError("\n  ".join(["no usable photo was found", *reasons[:5]]))
         # Shards of an earlier call with other photos would otherwise be read along with these.
-        for path in set(summary.output.glob("tfrecords-jpeg-*/*/*.tfrec")) - current:
+        for path in set(summary.output.glob(SHARD_FILES)) - current:
             path.unlink()
         storage.write_json(summary.output / classes.FILE_NAME, summary.class_names)
-        summary.megabytes = [path.stat().st_size / 1e6 for path in current]
 
     def _paths(self, shard: _Shard, left_out: Mapping[str, str]) -> list[Path]:
         """The files of a shard, one a size."""

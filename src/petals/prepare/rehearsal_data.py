@@ -23,16 +23,16 @@ columns = ["id", "label"]
 """
 
 
-def fill(folder: str | Path, sizes: Iterable[int] = SIZES[:1]) -> Path:
+def fill(folder: Path, sizes: Iterable[int] = ()) -> Path:
     """Write the drawn dataset and its solution into a catalogue; return the competition's folder.
 
-    `sizes` are in pixels; sizes that the competition does not have are ignored. Existing files
-    stay. Sizes are added only if the answers show that the existing files were drawn by this
-    function: the real competition's files are never mixed with drawn ones. Scoring rules are
-    written if there are none. Raises what `ensure_dataset` raises.
+    `sizes` are in pixels, by default 192; sizes that the competition does not have are ignored.
+    Existing files stay. Sizes are added only if the answers show that the existing files were drawn
+    by this function: the real competition's files are never mixed with drawn ones. Scoring rules
+    are written if there are none. Raises what `ensure_dataset` raises.
     """
-    competition = Path(folder) / "competitions" / COMPETITION
-    solution = Path(folder) / "solutions" / f"{COMPETITION}.csv"
+    competition = folder / "competitions" / COMPETITION
+    solution = folder / "solutions" / f"{COMPETITION}.csv"
     rules = solution.with_suffix(".toml")
     if not rules.exists():
         storage.write_text(rules, SCORING)
@@ -61,4 +61,4 @@ def _copy(source: Path, target: Path) -> None:
 
 
 if __name__ == "__main__":
-    fill(sys.argv[1], [int(size) for size in sys.argv[2:]] or SIZES[:1])
+    fill(Path(sys.argv[1]), map(int, sys.argv[2:]))
