@@ -176,7 +176,8 @@ def _run(context: PushContext, push: Push, *, unverified: bool) -> Run:
     """The run of an earlier push; one that was pushed elsewhere gets the stored competition."""
     context.events("resumed", f"{push.kernel} version {push.version}")
     stored = stored_version(context, push)
-    if not push.competition:
-        named = [s.partition(" ")[2] for s in stored.sources if s.startswith("competition ")]
-        push = replace(push, competition=min(named, default=None))
-    return Run(context, push, stored.text, unverified=unverified)
+    run = Run(context, push, stored.text, unverified=unverified)
+    named = [s.partition(" ")[2] for s in stored.sources if s.startswith("competition ")]
+    if named and not push.competition:
+        run.note(competition=min(named))
+    return run

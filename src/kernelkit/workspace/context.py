@@ -132,10 +132,14 @@ class Ledger:
         return begun
 
     def update(self, push: Push, **changes: Any) -> Push:
-        """Change these fields in a push's line; returns the new push."""
-        changed = replace(push, **changes)
+        """Change these fields in a push's line; returns the push as the line then is.
+
+        The other fields stay as the file has them: another command may have changed them since
+        `push` was read.
+        """
         with files.locked(self.path.with_suffix(".lock")):
             lines = {old.pushed if old else line: line for line, old in self._entries()}
+            changed = replace(_read(lines.get(push.pushed, "")) or push, **changes)
             self._write((lines | {push.pushed: _line(changed)}).values())
         return changed
 

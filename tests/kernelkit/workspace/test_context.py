@@ -29,6 +29,14 @@ def test_a_push_is_one_line_from_before_it_is_sent(book):
     assert [p.kernel for p in book.pushes()] == ["me/blossom", "me/other"]
 
 
+def test_a_command_changes_its_own_fields_of_a_line_and_learns_of_the_others(book):
+    sent = book.begin(push())
+    book.update(sent, score="0.95")  # by another command
+    done = book.update(sent, state=State.COMPLETE)
+    assert book.pushes() == [done]
+    assert (done.score, done.state) == ("0.95", State.COMPLETE)
+
+
 def test_the_last_is_the_last_that_got_a_version(book):
     assert book.last() is None
     done = book.update(book.begin(push()), version=1)
