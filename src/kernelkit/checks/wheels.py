@@ -15,7 +15,6 @@ from kernelkit import files, machines
 from kernelkit.checks.contents import lacking, reported
 from kernelkit.datasets.targets import NONE, UNUSABLE, Dataset, await_ready, upload
 from kernelkit.errors import PreflightError
-from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.plans.plan import Plan
 from kernelkit.project import DOCTOR, Project
 from kernelkit.wheels import pip
@@ -66,10 +65,8 @@ def python_seen(runs: Path, kind: machines.Kind) -> tuple[int, int] | None:
     return None
 
 
-def attach(
-    context: PushContext, plan: Plan, username: str, upload_to: Kaggle | None = None
-) -> Plan:
-    """The plan with the dataset of its wheels attached, after uploading it if it is to be.
+def attach(context: PushContext, plan: Plan, username: str, *, uploads: bool = False) -> Plan:
+    """The plan with the dataset of its wheels attached; `uploads` it where Kaggle lacks it.
 
     Warns about each module that neither the image nor a wheel provides. Raises what `find_wheels`
     raises, and what the upload raises.
@@ -91,12 +88,12 @@ def attach(
         ref=reference,
         packages={wheel.name: wheel.version for wheel in chosen.wheels},
     )
-    if upload_to:
-        _upload(context, upload_to, chosen, reference)
+    if uploads:
+        _upload(context, chosen, reference)
     return plan.attaching("dataset", reference)
 
 
-def _upload(context: PushContext, kaggle: Kaggle, chosen: WheelSet, reference: str) -> None:
+def _upload(context: PushContext, chosen: WheelSet, reference: str) -> None:
     """Make sure that the dataset exists and is usable; upload its files only if not.
 
     Raises `RefusedError`, `CredentialsError` or `NetworkError`, depending on Kaggle's answer.
@@ -104,7 +101,7 @@ def _upload(context: PushContext, kaggle: Kaggle, chosen: WheelSet, reference: s
     paths = [wheel.path for wheel in chosen.wheels]
     with context.alone(f"uploads {reference}"):
         version, dataset = 0, Dataset(reference)
-        if dataset.state(kaggle) in MISSING:
+        if dataset.state(context.kaggle) in MISSING:
             version = upload(context, dataset, paths, f"wheels for {chosen.words}")
         await_ready(context, dataset, version, paths if version else ())
 

@@ -35,7 +35,7 @@ def prepare(context: PushContext, plan: Plan, *, continues: bool, upload: bool =
         plan = continuing(context, plan)
     if not plan.project.wheels:
         return plan
-    return wheels.attach(context, plan, context.kaggle.username, context.kaggle if upload else None)
+    return wheels.attach(context, plan, context.kaggle.username, uploads=upload)
 
 
 def draft(context: PushContext, plan: Plan) -> Push:
