@@ -1,5 +1,6 @@
 """A small repository to push from, a package index, and a pace at which a test can wait."""
 
+import contextlib
 import io
 import json
 import os
@@ -128,18 +129,33 @@ class Repository:
 
     def push(self, *parameters, **options):
         """Push it; returns what it returned. What it said is in `message`."""
-        return self._said(push_kernel, None, parameters, metadata=self.metadata, **options)
+        return self.run(push_kernel, None, parameters, metadata=self.metadata, **options)
 
     def resume(self, reference="last", **options):
         """Resume a push; returns what it returned. What it said is in `message`."""
-        return self._said(resume_push, reference, **{"runs": self.runs} | options)
+        return self.run(resume_push, reference, **{"runs": self.runs} | options)
 
-    def _said(self, command, *arguments, **options):
-        stream = io.StringIO()
-        try:
-            return command(*arguments, **{"timing": TIMING, "stream": stream} | options)
-        finally:
-            self.message = stream.getvalue()
+    @staticmethod
+    def assert_whole(folder, files):
+        """Assert that a folder has what a run with so many files leaves, byte for byte."""
+        for number in range(files):
+            name = f"deep/{number}.bin" if number % 2 else f"{number}.bin"
+            assert (folder / name).read_bytes() == bytes([number]) * (500 * number + 1)
+
+    def run(self, command, *arguments, **options):
+        """Call one of the kit's commands; returns what it returned."""
+        self.stream = io.StringIO()
+        return command(*arguments, **{"timing": TIMING, "stream": self.stream} | options)
+
+    @property
+    def message(self):
+        """What the last command said."""
+        return self.stream.getvalue()
+
+    def events(self, name=""):
+        """What the last command said `as_json`: these events, or all."""
+        events = map(json.loads, self.message.splitlines())
+        return [event for event in events if name in ("", event["event"])]
 
 
 TIMING = Timing(
@@ -147,7 +163,7 @@ TIMING = Timing(
     timeouts=Timeouts(connect=2.0, read=2.0, authenticate=10.0),
     retries=Retries(first=1.0, longest=5.0, clock=Clock(speed=50)),
     settle=(5.0, 10.0, 20.0),
-    patience=PollPolicy(poll=5.0, slow_poll=5.0),
+    patience=PollPolicy(poll=5.0, slow_poll=5.0, unproved=100.0),
 )
 
 
@@ -167,11 +183,22 @@ def timing():
 
 
 @pytest.fixture
-def busy_kaggle(tmp_path):
+def serve(tmp_path):
+    """Starts a local Kaggle with these limits; this process reaches it until the test ends."""
+    with contextlib.ExitStack() as opened:
+
+        def serve(root=tmp_path / "kaggle", **limits):
+            server = opened.enter_context(LocalKaggle(root, limits=ServerLimits(**limits)))
+            opened.enter_context(server.attach())
+            return server
+
+        yield serve
+
+
+@pytest.fixture
+def busy_kaggle(serve):
     """A local Kaggle whose sessions stay in the queue."""
-    limits = ServerLimits(queue_seconds=60.0)
-    with LocalKaggle(tmp_path / "kaggle", limits=limits) as server, server.attach():
-        yield server
+    return serve(queue_seconds=60.0)
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ from kernelkit.pushes import live_log
 from kernelkit.run_folders import log as logs
 from kernelkit.workspace.context import Push
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
-from local_kaggle.server import LocalKaggle
 
 REPORT = """\
 Traceback (most recent call last):
@@ -44,27 +43,21 @@ def test_papermills_own_end_is_left_out_of_the_live_log(whole):
     tell.flush()
     assert [entry.text for entry in shown] == [*caught, *after, "done\n"]
 
-
-def test_lines_of_a_traceback_that_never_ends_are_told_at_the_end():
-    shown = []
-    tell = live_log.WithoutReport(shown.append)
-    tell(logs.Entry(0.5, "stderr", "Traceback (most recent call last):\n  File\n"))
-    assert not shown
-    tell.flush()
-    assert len(shown) == 2
+    cut = live_log.WithoutReport(shown.append)
+    cut(logs.Entry(0.5, "stderr", "".join(caught[:2])))
+    assert shown[-1].text == "done\n"
+    cut.flush()
+    assert [entry.text for entry in shown[-2:]] == caught[:2]
 
 
-def test_each_entry_is_told_once_though_the_stream_breaks(
-    repository, notebook_code, tmp_path, timing, quick_sessions
-):
-    source = (
-        "import time\nfor n in range(12):\n    print('line', n, flush=True)\n    time.sleep(.15)"
+def test_each_entry_is_told_once_though_the_stream_breaks(repository, serve, quick_sessions):
+    repository.sources(
+        "import time\nfor n in range(12):\n    print('line', n, flush=True)\n    time.sleep(.1)"
     )
-    repository.cells(notebook_code(source))
     repository.on_cpu()
     faults = FaultSchedule([Fault("LogStream", n, FaultKind.DROPPED_STREAM) for n in (1, 2, 3)])
-    with LocalKaggle(tmp_path / "kaggle", faults=faults) as server, server.attach():
-        repository.push()
+    serve().faults = faults
+    repository.push()
     assert len(faults.fired) >= 2
     shown = [line for line in repository.message.splitlines() if "  | line" in line]
     assert [line.split()[-1] for line in shown] == [str(n) for n in range(12)]
@@ -94,26 +87,21 @@ def as_event(text):
     return b"data: " + json.dumps({"data": text}).encode() + b"\n\n"
 
 
-@pytest.mark.parametrize("size", [1, 7, 1 << 16])
-def test_one_long_line_takes_the_time_of_its_length(size):
+def test_one_long_line_takes_the_time_of_its_length():
     body = as_event("x" * 400_000) + as_event("after") + b"data: END_OF_LOG\n\n"
-    pieces = [body[n : n + size] for n in range(0, len(body), size)]
+    pieces = [body[n : n + 1] for n in range(len(body))]
     began = time.monotonic()
     first, second, end = live_log._events(Body(*pieces))
     assert time.monotonic() - began < 5  # it was 43 seconds
     assert (len(first.text), second.text, end) == (400_000, "after", None)
 
 
-def test_a_line_without_an_end_is_not_held(monkeypatch):
+def test_a_line_that_is_cut_or_has_no_end_is_left_for_the_next_connection(monkeypatch):
+    cut = [as_event("before"), b'data: {"data": "tw']
+    assert [entry.text for entry in live_log._events(Body(*cut))] == ["before"]
     monkeypatch.setattr(live_log, "LONGEST_LINE", 1000)
-    pieces = [as_event("before"), b"data: {", *[b"x" * 100] * 50, b"}\n", as_event("after")]
-    assert [entry.text for entry in live_log._events(Body(*pieces))] == ["before"]
-
-
-def test_a_line_that_is_cut_is_left_for_the_next_connection():
-    assert [e.text for e in live_log._events(Body(as_event("one"), b'data: {"data": "tw'))] == [
-        "one"
-    ]
+    endless = [as_event("before"), b"data: {", *[b"x" * 100] * 50, b"}\n", as_event("after")]
+    assert [entry.text for entry in live_log._events(Body(*endless))] == ["before"]
 
 
 def test_a_long_entry_is_shown_from_both_ends():

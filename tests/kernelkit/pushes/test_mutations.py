@@ -138,21 +138,21 @@ def push_with(repository, timing, root, answers, field, value):
     for push in Ledger(root / "runs").pushes():
         assert push.version in (None, 1)
     if folder:
-        for number in range(3):
-            name = f"deep/{number}.bin" if number % 2 else f"{number}.bin"
-            assert (folder / name).read_bytes() == bytes([number]) * (500 * number + 1)
+        repository.assert_whole(folder, 3)
         assert "unverified" in message or proof.is_verified(folder, "submission.csv")
     return ended
 
 
 def cases():
+    """Each field with one value in `make test`, and with three more in `make test-long`."""
     if ALL:
         return [(name, None) for name in ODD]
-    # Each value meets another field in `make test`, and three more in `make test-long`.
     names = list(ODD)
-    sample = [(names[n % len(names)], field) for n, field in enumerate(FIELDS)]
-    more = [(names[(n + 3 * k) % len(names)], f) for k in (1, 2, 3) for n, f in enumerate(FIELDS)]
-    return sample + [pytest.param(*case, marks=pytest.mark.long) for case in more]
+    sample = [
+        (names[(n + k) % len(names)], field) for k in range(4) for n, field in enumerate(FIELDS)
+    ]
+    first, more = sample[: len(FIELDS)], sample[len(FIELDS) :]
+    return first + [pytest.param(*case, marks=pytest.mark.long) for case in more]
 
 
 @pytest.mark.parametrize(("name", "field"), cases())

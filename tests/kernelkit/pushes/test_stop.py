@@ -12,7 +12,6 @@ from kernelkit.kaggle_api.client import Kernel
 from kernelkit.pushes.status import stop_push
 from kernelkit.workspace.context import State
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
-from local_kaggle.server import LocalKaggle
 
 pytestmark = pytest.mark.usefixtures("quick_sessions")
 
@@ -34,10 +33,10 @@ def outcome(repository, connect):
     return outcome
 
 
-def test_it_asks_before_it_deletes(server, repository, timing, outcome):
+def test_it_asks_before_it_deletes(server, repository, outcome):
     repository.push(wait=False)
     losses = []
-    stop_push(confirm=losses.append, timing=timing)
+    repository.run(stop_push, confirm=losses.append)
     assert outcome() == (True, [State.QUEUED])
     assert "cannot stop a session" in losses[0]
     refused = CliRunner().invoke(stop_command, [])  # not in a terminal
@@ -49,33 +48,33 @@ def test_it_asks_before_it_deletes(server, repository, timing, outcome):
     assert outcome() == (False, [State.STOPPED])
 
 
-def test_only_a_deletion_that_kaggle_made_counts(server, repository, timing, outcome):
+def test_only_a_deletion_that_kaggle_made_counts(server, repository, outcome):
     repository.push(wait=False)
     server.faults = FaultSchedule([Fault("DeleteKernel", 0, FaultKind.ERROR_500)])
     with pytest.raises(errors.NetworkError):
-        stop_push(confirm=bool, timing=timing)
+        repository.run(stop_push, confirm=bool)
     server.faults = FaultSchedule([Fault("DeleteKernel", 1, FaultKind.LOST_ANSWER)])
     assert outcome() == (True, [State.QUEUED])
-    stop_push(confirm=bool, timing=timing)
+    repository.run(stop_push, confirm=bool)
     assert server.faults.fired
     assert outcome() == (False, [State.STOPPED])
 
 
-def test_a_command_that_waits_leaves_a_stopped_push_stopped(server, repository, timing, outcome):
+def test_a_command_that_waits_leaves_a_stopped_push_stopped(server, repository, outcome):
     with ThreadPoolExecutor() as pool:
         waiting = pool.submit(repository.push)
         while outcome() != (True, [State.QUEUED]):
             time.sleep(0.05)
-        stop_push(confirm=bool, timing=timing)
+        repository.run(stop_push, confirm=bool)
         with pytest.raises(errors.RefusedError, match="either it was deleted"):
             waiting.result()
     assert outcome() == (False, [State.STOPPED])
 
 
-def test_a_run_that_is_over_and_anothers_kernel_stay(repository, tmp_path, monkeypatch, timing):
+def test_a_run_that_is_over_and_anothers_kernel_stay(repository, serve, monkeypatch):
     monkeypatch.chdir(repository.root)
-    with LocalKaggle(tmp_path / "kaggle") as server, server.attach():
-        repository.push("files=0")
-        stop_push(confirm=pytest.fail, timing=timing)
-        with pytest.raises(errors.ParameterError, match="only its owner"):
-            stop_push("somebody/blossom-train/1", confirm=pytest.fail, timing=timing)
+    serve()
+    repository.push("files=0")
+    repository.run(stop_push, confirm=pytest.fail)
+    with pytest.raises(errors.ParameterError, match="only its owner"):
+        repository.run(stop_push, "somebody/blossom-train/1", confirm=pytest.fail)

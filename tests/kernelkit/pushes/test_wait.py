@@ -88,34 +88,30 @@ def wait(monkeypatch, tmp_path):
     return wait
 
 
-@pytest.mark.parametrize(
-    ("local", "words"),
-    [(None, "the run continues on Kaggle. Reconnect"), (Path("kaggle"), "This rehearsal's")],
-)
-def test_an_interrupt_says_whether_the_run_goes_on(wait, monkeypatch, local, words):
+def test_an_interrupt_says_whether_the_run_goes_on(wait, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Time, "sleep", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        wait("queued", local=local)
-    event, text = wait.message[-1]
-    assert event == "interrupted"
-    assert text.startswith(words)
+    for local, words in (
+        (None, "the run continues on Kaggle. Reconnect"),
+        (Path("kaggle"), "This rehearsal's"),
+    ):
+        with pytest.raises(KeyboardInterrupt):
+            wait("queued", local=local)
+        event, text = wait.message[-1]
+        assert event == "interrupted"
+        assert text.startswith(words)
 
 
-def test_queued_and_running_times_are_told_apart(wait):
-    ended = wait("queued", "queued", "running", "running", "running", "complete")
+def test_queued_and_running_times_and_the_time_to_the_limit_are_told(wait):
+    ended = wait("queued", "queued", "running", "running", "running", "complete", timeout=90)
     assert ended.complete
     assert ended.minutes == {"minutes_queued": 0.5, "minutes_run": 0.75}
     assert ("state", "running") in wait.message
-
-
-def test_the_time_to_the_limit_is_told(wait):
-    wait("queued", "running", "running", "complete", timeout=90)
     shown = [text for event, text in wait.message if event == "progress"]
     assert shown[0].startswith("queued for")
-    assert shown[-1] == "running for 15 s, 1 h 30 min until its time limit"
+    assert shown[-1] == "running for 30 s, 1 h 30 min until its time limit"
 
 
 def test_it_never_asks_faster_than_every_quarter_of_a_minute(wait):
@@ -176,22 +172,14 @@ UNLISTED = Failure(FailureKind.SERVER, "ListKernelSessionOutput", "HTTP 500")
 
 
 def test_outputs_that_cannot_be_listed_are_not_an_empty_list(wait):
-    assert wait("complete", log=[UNLISTED, UNLISTED, LOG]).outputs.log == LOG
+    assert wait("error", log=[UNLISTED, UNLISTED, "", LOG]).outputs.log == LOG
     refused = Failure(FailureKind.REFUSED, "ListKernelSessionOutput", "HTTP 403")
     for failure in (UNLISTED, refused):
-        ended = wait("running", "complete", log=failure)
+        ended = wait("running", "complete", log=failure, local=Path("kaggle"))
         assert ended.complete
         assert isinstance(ended.problem, errors.NetworkError)
         assert failure.message in str(ended.problem)
-
-
-def test_what_a_rehearsal_left_can_be_fetched_later(wait):
-    ended = wait("complete", log=UNLISTED, local=Path("kaggle"))
-    assert "kernelkit resume me/blossom/7 --local" in str(ended.problem)
-
-
-def test_a_log_that_follows_an_outage_of_the_list_is_waited_for(wait):
-    assert wait("error", log=[UNLISTED, UNLISTED, "", LOG]).outputs.log == LOG
+        assert "kernelkit resume me/blossom/7 --local" in str(ended.problem)
 
 
 def test_a_list_without_files_and_log_is_no_answer_of_a_run_that_reached_its_end(wait):
