@@ -3,22 +3,19 @@
 import contextlib
 import io
 import json
+import re
 import sqlite3
 
 import pytest
 
 from kernelkit.queue.items import add, listing
 from kernelkit.queue.work import work_off
-from local_kaggle.limits import ServerLimits
-from local_kaggle.server import LocalKaggle
 
 
 @pytest.fixture
-def server(tmp_path, repository, monkeypatch, quick_sessions):
+def server(serve, repository, monkeypatch, quick_sessions):
     monkeypatch.chdir(repository.root)
-    limits = ServerLimits(lag_seconds=0.2)
-    with LocalKaggle(tmp_path / "kaggle", limits=limits) as server, server.attach():
-        yield server
+    return serve(lag_seconds=0.2)
 
 
 class Store:
@@ -47,18 +44,15 @@ class Store:
         """(begin, end) of each session, in the order in which they were pushed."""
         return self.run("SELECT queued, ended FROM sessions ORDER BY queued")
 
+    def requests(self):
+        """What each version was pushed with, in order."""
+        rows = self.run("SELECT request FROM versions ORDER BY created")
+        return [json.loads(row[0]) for row in rows]
+
     def files(self):
         """The value of `files` that each version was pushed with, in order."""
-        texts = [
-            json.loads(row[0])["text"]
-            for row in self.run("SELECT request FROM versions ORDER BY created")
-        ]
-        cells = [cell["source"] for text in texts for cell in json.loads(text)["cells"]]
-        return [
-            int(source.split("files = ")[1].split()[0])
-            for source in cells
-            if source.lstrip("# ").startswith("Parameters")
-        ]
+        texts = [request["text"] for request in self.requests()]
+        return [int(re.search(r"# Parameters\\n.*?files = (\d+)", text)[1]) for text in texts]
 
 
 @pytest.fixture
@@ -83,24 +77,17 @@ def meadow(server, store, repository, open_competition):
 
 
 @pytest.fixture
-def queue(repository, timing):
-    """The commands of the queue as functions that return what came of them and the events."""
+def queue(repository):
+    """The commands of the queue as functions that return what came of them."""
 
     class Commands:
+        events = repository.events
+
         def add(self, *parameters, **options):
-            return add(
-                None, parameters, metadata=repository.metadata, stream=io.StringIO(), **options
-            )
+            return repository.run(add, None, parameters, metadata=repository.metadata, **options)
 
         def run(self, **options):
-            self.stream = io.StringIO()
-            work_off(
-                as_json=True, stream=self.stream, timing=timing, runs=repository.runs, **options
-            )
-
-        def events(self, name):
-            events = map(json.loads, self.stream.getvalue().splitlines())
-            return [event for event in events if event["event"] == name]
+            repository.run(work_off, as_json=True, runs=repository.runs, **options)
 
         def states(self, **options):
             return [state for _, state in listing(stream=io.StringIO(), **options)]

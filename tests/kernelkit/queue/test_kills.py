@@ -9,7 +9,9 @@ import time
 
 import pytest
 
+from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.connection import Connection
+from kernelkit.submissions.submit import Submission
 from kernelkit.workspace.context import Ledger
 
 # `kernelkit queue run` with the pace of the tests.
@@ -70,89 +72,58 @@ def dying(monkeypatch):
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_killed_while_it_is_sent(server, queue, store, repository, monkeypatch, when):
+@pytest.mark.parametrize(
+    ("owner", "method", "state"),
+    [(Kaggle, "save", "sending"), (Submission, "_create", "not submitted")],
+    ids=["the push", "the submission"],
+)
+def test_killed_while_something_is_sent(
+    server, queue, store, repository, meadow, monkeypatch, when, owner, method, state
+):
     """Before the request is out, or once it has arrived and nobody knows."""
-    from kernelkit.kaggle_api.client import Kaggle
+    send = getattr(owner, method)
 
-    save = Kaggle.save
-
-    def killed(kaggle, fields):
+    def killed(*arguments, **fields):
         if when == "after":
-            save(kaggle, fields)
+            send(*arguments, **fields)
         raise Killed
 
-    monkeypatch.setattr(Kaggle, "save", killed)
-    queue.add("files=0")
+    monkeypatch.setattr(owner, method, killed)
+    queue.add("files=0", submit="first try")
     with pytest.raises(Killed):
         queue.run()
-    assert queue.states() == ["sending"]
-    monkeypatch.setattr(Kaggle, "save", save)
+    assert queue.states() == [state]
+    monkeypatch.setattr(owner, method, send)
     queue.run()
+    assert queue.states() == ["complete"]
     assert_each_ran_once(store, repository, 1)
-    assert bool(queue.events("found")) == (when == "after")
+    assert meadow.submissions() == ["first try"]
+    assert bool(queue.events("found")) == ((when, method) == ("after", "save"))
 
 
-def run_through_kills(queue, dying, rng, fewest, most):
-    """Run the queue to its end, killed again and again after so many steps; returns how often."""
+@pytest.mark.parametrize(
+    ("seed", "pushes"),
+    [(0, 1), *(pytest.param(seed, 4, marks=pytest.mark.long) for seed in range(1, 5))],
+)
+def test_killed_at_random_steps_each_runs_and_is_submitted_once(
+    server, queue, store, repository, meadow, dying, seed, pushes
+):
+    rng = random.Random(seed)
+    for files in range(pushes):
+        queue.add(f"files={files}", submit=f"try {files}")
     killed = 0
     while True:
-        dying(rng.randint(fewest, most), rng.choice(["before", "after"]))
+        dying(rng.randint(1, 25), rng.choice(["before", "after"]))
         try:
             queue.run()
         except Killed:
             killed += 1
         else:
-            return killed
-
-
-@pytest.mark.parametrize(
-    ("seed", "pushes"),
-    [
-        (0, 1),
-        *(pytest.param(seed, 5, marks=pytest.mark.long) for seed in range(1, 5)),
-    ],
-)
-def test_killed_at_random_steps(server, queue, store, repository, dying, seed, pushes):
-    rng = random.Random(seed)
-    for files in range(pushes):
-        queue.add(f"files={files}")
-    assert run_through_kills(queue, dying, rng, 1, 20) >= pushes
+            break
+    assert killed >= pushes
     assert_each_ran_once(store, repository, pushes)
-
-
-@pytest.mark.parametrize("when", ["before", "after"])
-def test_killed_while_it_is_submitted(server, queue, store, meadow, monkeypatch, when):
-    """Before the submission is out, or once it has arrived and nobody knows."""
-    from kernelkit.submissions import submit
-
-    create = submit.Submission._create
-
-    def killed(*arguments, **fields):
-        if when == "after":
-            create(*arguments, **fields)
-        raise Killed
-
-    monkeypatch.setattr(submit.Submission, "_create", killed)
-    queue.add("files=0", submit="first try")
-    with pytest.raises(Killed):
-        queue.run()
-    assert queue.states() == ["not submitted"]
-    monkeypatch.setattr(submit.Submission, "_create", create)
-    queue.run()
-    assert queue.states() == ["complete"]
-    assert meadow.submissions() == ["first try"]
-    assert store.files() == [0]
-
-
-@pytest.mark.parametrize("seed", [0, *(pytest.param(n, marks=pytest.mark.long) for n in (1, 2, 3))])
-def test_killed_at_random_steps_it_submits_once(server, queue, repository, meadow, dying, seed):
-    rng = random.Random(seed)
-    queue.add("files=0", submit="first try")
-    run_through_kills(queue, dying, rng, 5, 25)
-    assert queue.states() == ["complete"]
-    assert meadow.submissions() == ["first try"]
-    (push,) = [p for p in repository.pushes() if p.version]
-    assert push.score == "1.00000"
+    assert meadow.submissions() == [f"try {files}" for files in range(pushes)]
+    assert {push.score for push in repository.pushes() if push.version} == {"1.00000"}
 
 
 def written(repository):

@@ -1,32 +1,27 @@
 """A queued push may go on from the last run, and enter its result, once."""
 
-import json
 import time
 
 import pytest
-from click.testing import CliRunner
 
 from kernelkit import errors
-from kernelkit.commands.kaggle.queue import queue
 from local_kaggle import ServerLimits
 
 A_DAY = ServerLimits().submissions_a_day
 
 
-def scores(repository):
-    return [push.score for push in repository.pushes()]
-
-
-def test_results_are_entered_in_turn(server, queue, repository, meadow):
+def test_results_are_entered_in_turn_and_a_push_may_go_on_from_the_last(
+    server, queue, store, repository, meadow
+):
     queue.add("files=1", submit="one")
-    queue.add("files=2")
+    queue.add("files=2", continues=True)
     queue.add("files=3", submit="three")
-    queue.run()
-    assert meadow.submissions() == ["one", "three"]
-    assert scores(repository) == ["1.00000", None, "1.00000"]
-    assert [event["score"] for event in queue.events("score")] == ["1.00000"] * 2
-    queue.run()
-    assert meadow.submissions() == ["one", "three"]
+    for _ in range(2):  # the second time, nothing is left to do
+        queue.run()
+        assert meadow.submissions() == ["one", "three"]
+    assert [push.score for push in repository.pushes()] == ["1.00000", None, "1.00000"]
+    attached = [request.get("kernelDataSources", []) for request in store.requests()]
+    assert attached == [[], ["tester/blossom-train"], []]
 
 
 def test_a_day_without_submissions_left_is_waited_out(server, queue, store, repository, meadow):
@@ -53,27 +48,6 @@ def test_a_result_that_cannot_be_scored_is_entered_once(server, queue, repositor
     queue.add("files=1", submit="one")
     with pytest.raises(errors.RefusedError, match="cannot score it"):
         queue.run()
-    assert scores(repository) == ["not scored"]
+    assert [push.score for push in repository.pushes()] == ["not scored"]
     queue.run()
     assert meadow.submissions() == ["one"]
-
-
-def test_it_goes_on_from_what_the_last_run_left(server, queue, store, repository):
-    queue.add("files=1")
-    queue.add("files=2", continues=True)
-    queue.run()
-    requests = [
-        json.loads(row[0]) for row in store.run("SELECT request FROM versions ORDER BY created")
-    ]
-    attached = [request.get("kernelDataSources", []) for request in requests]
-    assert attached == [[], ["tester/blossom-train"]]
-
-
-def test_they_are_options_of_add_and_shown(repository, monkeypatch):
-    monkeypatch.chdir(repository.root)
-    refused = CliRunner().invoke(queue, ["add", "--submit", "one"])
-    assert (refused.exit_code, "competition_sources" in refused.output) == (3, True)
-    repository.describe(competition_sources=["meadow"])
-    assert CliRunner().invoke(queue, ["add", "--submit", "one", "--continue"]).exit_code == 0
-    shown = CliRunner().invoke(queue, ["list"]).output
-    assert "continues the last run, to be submitted" in shown

@@ -8,16 +8,13 @@ from kernelkit.kaggle_api.client import Kaggle, Kernel
 from kernelkit.kaggle_api.retries import Failure, FailureKind
 from kernelkit.submissions import submit as submission
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
-from local_kaggle.limits import ServerLimits
-from local_kaggle.server import LocalKaggle
 
 
 @pytest.fixture
-def server(tmp_path, open_competition):
-    limits = ServerLimits(score_seconds=0.2, submissions_a_day=2)
-    with LocalKaggle(tmp_path / "kaggle", limits=limits) as server, server.attach():
-        open_competition(server)
-        yield server
+def server(serve, open_competition):
+    server = serve(score_seconds=0.2, submissions_a_day=2)
+    open_competition(server)
+    return server
 
 
 @pytest.fixture
@@ -26,11 +23,11 @@ def submit(server, tmp_path, connect):
     kaggle = context.kaggle
     (tmp_path / "submission.csv").write_text("id,label\na,0\nb,1\n")
 
-    def submit(*faults, competition="garden", before=None):
+    def submit(*faults, before=None):
         server.faults = FaultSchedule(faults)
         return submission.Submission(
             context,
-            competition,
+            "garden",
             "a message",
             tmp_path / "submission.csv",
             Kernel("tester", "blossom-train"),
@@ -44,33 +41,22 @@ def submit(server, tmp_path, connect):
     return submit
 
 
-def test_a_lost_answer_enters_nothing_twice(submit):
-    assert float(submit(Fault("CreateSubmission", 1, FaultKind.LOST_ANSWER))) == 1.0
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Fault("CreateSubmission", 1, FaultKind.LOST_ANSWER),
+        Fault("Upload", 1, FaultKind.RESET),
+    ],
+)
+def test_what_breaks_on_the_way_enters_nothing_twice(submit, fault):
+    assert float(submit(fault)) == 1.0
     assert submit.number() == 1
 
 
-@pytest.mark.parametrize("kind", [FaultKind.THROTTLED, FaultKind.HTML])
-def test_an_answer_that_says_nothing_enters_nothing(submit, kind):
+def test_an_answer_that_says_nothing_enters_nothing(submit):
     with pytest.raises(errors.NetworkError):
-        submit(Fault("CreateSubmission", 1, kind))
+        submit(Fault("CreateSubmission", 1, FaultKind.HTML))
     assert submit.number() == 0
-
-
-def test_an_upload_that_breaks_is_repeated(submit):
-    assert float(submit(Fault("Upload", 1, FaultKind.RESET))) == 1.0
-
-
-def test_the_days_submissions_can_be_used_up(submit):
-    submit()
-    submit()
-    with pytest.raises(errors.RefusedError):
-        submit()
-
-
-def test_a_submission_that_cannot_be_scored_says_why(submit, tmp_path):
-    (tmp_path / "submission.csv").write_text("id,label\nz,0\n")
-    with pytest.raises(errors.RefusedError, match="cannot score"):
-        submit()
 
 
 def test_the_file_to_submit_is_the_only_one_or_the_one_that_the_project_names(
@@ -143,6 +129,8 @@ def test_an_older_one_of_the_same_message_in_the_answer_is_not_taken(submit, ans
     answers("CreateSubmission", older)
     assert float(submit()) < 1.0
     assert submit.number() == 2
+    with pytest.raises(errors.CapacityError, match="no more submissions today"):
+        submit()
 
 
 def test_a_submission_whose_answer_was_lost_is_taken_up_and_not_made_again(submit):
@@ -155,18 +143,14 @@ def test_a_submission_whose_answer_was_lost_is_taken_up_and_not_made_again(submi
     assert submit.number() == 1
 
 
-def test_a_score_that_is_not_shown_is_said_to_be_so(submit, answers):
+@pytest.mark.parametrize("problem", ["", "Notebook Threw Exception"])
+def test_a_score_that_is_not_shown_is_said_to_be_so_and_an_error_is_one(submit, answers, problem):
     def hide(answer, call):
-        answer.public_score = None
+        answer.public_score, answer.error_description = None, problem
 
     answers("GetSubmission", hide)
-    assert submit() == ""
-
-
-def test_complete_with_an_error_is_a_failure(submit, answers):
-    def fail(answer, call):
-        answer.public_score, answer.error_description = None, "Notebook Threw Exception"
-
-    answers("GetSubmission", fail)
-    with pytest.raises(errors.RefusedError, match="Notebook Threw Exception"):
+    if not problem:
+        assert submit() == ""
+        return
+    with pytest.raises(errors.RefusedError, match=problem):
         submit()
