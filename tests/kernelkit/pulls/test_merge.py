@@ -11,11 +11,20 @@ from nbformat.v4 import new_code_cell, new_notebook, new_output
 
 
 @pytest.fixture
-def repository(tmp_path):
-    """`repository("merge", "theirs")` calls git; a notebook of three cells is on two branches."""
+def merge(tmp_path):
+    """Merges two branches' edits of a notebook of three cells; git's answer, and the path."""
+    notebook = tmp_path / "train.ipynb"
 
     def git(*words):
         return subprocess.run(["git", "-C", tmp_path, *words], capture_output=True, text=True)
+
+    def commit(branch, *sources, outputs=()):
+        git("checkout", "-q", branch)
+        cells = [new_code_cell(text, id=f"cell-{n}") for n, text in enumerate(sources)]
+        cells[0].outputs = list(outputs)
+        nbformat.write(new_notebook(cells=cells), notebook)
+        git("add", "-A")
+        assert git("commit", "-qm", "a change").returncode == 0
 
     git("init", "-q", "-b", "ours")
     for name, value in {
@@ -25,47 +34,29 @@ def repository(tmp_path):
     }.items():
         git("config", name, value)
     (tmp_path / ".gitattributes").write_text("*.ipynb merge=notebook\n")
-    git.notebook = tmp_path / "train.ipynb"
-    write(git.notebook, "a = 1", "b = 1", "c = 1")
-    commit(git)
+    commit("ours", "a = 1", "b = 1", "c = 1")
     git("branch", "theirs")
-    return git
+
+    def merge(ours, theirs):
+        commit("theirs", *theirs)
+        commit("ours", *ours, outputs=[new_output("stream", text="1")])
+        return git("merge", "theirs"), notebook
+
+    return merge
 
 
-def write(path, *sources, outputs=()):
-    cells = [new_code_cell(text, id=f"cell-{n}") for n, text in enumerate(sources)]
-    cells[0].outputs = list(outputs)
-    nbformat.write(new_notebook(cells=cells), path)
-
-
-def commit(git):
-    git("add", "-A")
-    assert git("commit", "-qm", "a change").returncode == 0
-
-
-def test_cells_of_both_branches_come_together_and_outputs_stay(repository):
-    write(repository.notebook, "a = 1", "b = 1", "c = 2", outputs=[new_output("stream", text="1")])
-    commit(repository)
-    repository("checkout", "-q", "theirs")
-    write(repository.notebook, "a = 1", "a = 2", "b = 1", "c = 1")
-    commit(repository)
-    repository("checkout", "-q", "ours")
-    done = repository("merge", "theirs")
+def test_cells_of_both_branches_come_together_and_outputs_stay(merge):
+    done, notebook = merge(["a = 1", "b = 1", "c = 2"], ["a = 1", "a = 2", "b = 1", "c = 1"])
     assert done.returncode == 0, done.stdout
-    merged = nbformat.read(repository.notebook, as_version=4)
+    merged = nbformat.read(notebook, as_version=4)
     assert [cell.source for cell in merged.cells] == ["a = 1", "a = 2", "b = 1", "c = 2"]
     assert merged.cells[0].outputs[0].text == "1"
 
 
-def test_cells_that_conflict_leave_ours_and_are_told(repository):
-    write(repository.notebook, "a = 2", "b = 1", "c = 1")
-    commit(repository)
-    ours = repository.notebook.read_bytes()
-    repository("checkout", "-q", "theirs")
-    write(repository.notebook, "a = 3", "b = 1", "c = 1")
-    commit(repository)
-    repository("checkout", "-q", "ours")
-    done = repository("merge", "theirs")
+def test_cells_that_conflict_leave_ours_and_are_told(merge):
+    done, notebook = merge(["a = 2", "b = 1", "c = 1"], ["a = 3", "b = 1", "c = 1"])
     assert done.returncode == 1
     assert "merge the .py half" in done.stderr
-    assert repository.notebook.read_bytes() == ours
+    merged = nbformat.read(notebook, as_version=4)
+    assert [cell.source for cell in merged.cells] == ["a = 2", "b = 1", "c = 1"]
+    assert merged.cells[0].outputs[0].text == "1"

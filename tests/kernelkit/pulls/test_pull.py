@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 
 import jupytext
@@ -13,21 +12,13 @@ from kernelkit import errors
 from kernelkit.kaggle_api.client import Kernel
 from kernelkit.plans.pushed import own_cells, own_script
 from kernelkit.pulls.pull import pull_edits
-from local_kaggle.limits import ServerLimits
-from local_kaggle.server import LocalKaggle
+
+RESCORED = "F1 = 0.75", "F1 = 0.5"
+REWORDED = 'print("working on"', 'print("busy on"'
 
 
 @pytest.fixture
-def kaggle(tmp_path, quick_sessions):
-    with (
-        LocalKaggle(tmp_path / "kaggle", limits=ServerLimits(lag_seconds=0)) as server,
-        server.attach(),
-    ):
-        yield server
-
-
-@pytest.fixture
-def pushed(repository, kaggle, monkeypatch):
+def pushed(repository, busy_kaggle, monkeypatch):
     """The repository after a push of a notebook that is paired with a `.py`."""
     monkeypatch.chdir(repository.root)
     content = json.loads(repository.notebook.read_text())
@@ -37,12 +28,12 @@ def pushed(repository, kaggle, monkeypatch):
     notebook.metadata["jupytext"] = {"formats": "ipynb,py:percent"}
     jupytext.write(notebook, repository.notebook)
     jupytext.write(notebook, repository.notebook.with_suffix(".py"), fmt="py:percent")
-    repository.push("files=1")
+    repository.push("files=1", wait=False)
     return repository
 
 
 @pytest.fixture
-def edit_on_kaggle(kaggle, connect):
+def edit_on_kaggle(busy_kaggle, connect):
     """Saves the newest version anew with texts changed, as Kaggle's editor does."""
 
     def edit_on_kaggle(*changes, kernel_type="notebook"):
@@ -59,107 +50,93 @@ def edit_on_kaggle(kaggle, connect):
     return edit_on_kaggle
 
 
-def pull(timing, *arguments, **options):
-    stream = io.StringIO()
-    try:
-        return pull_edits(*arguments, timing=timing, stream=stream, **options)
-    finally:
-        pull.told = stream.getvalue()
-
-
-def test_edits_of_cells_and_modules_come_back_beside_ones_own(pushed, edit_on_kaggle, timing):
+def test_edits_of_cells_and_modules_come_back_beside_ones_own(pushed, edit_on_kaggle):
     script, module = pushed.notebook.with_suffix(".py"), pushed.package / "petals.py"
-    edit_on_kaggle(("F1 = 0.75", "F1 = 0.5"), ('print("working on"', 'print("busy on"'))
+    edit_on_kaggle(RESCORED, REWORDED)
     script.write_text(script.read_text().replace('ValueError("withered")', 'ValueError("dry")'))
     before = script.read_text()
 
-    assert pull(timing) == [module, script]
+    assert pushed.run(pull_edits) == [module, script]
     assert module.read_text() == "from __future__ import annotations\n\nF1 = 0.5\n"
-    assert script.read_text() == before.replace('print("working on"', 'print("busy on"')
+    assert script.read_text() == before.replace(*REWORDED)
     sources = [cell.source for cell in nbformat.read(pushed.notebook, as_version=4).cells]
     assert sources == [cell.source for cell in jupytext.read(script).cells]
     assert "injected" not in pushed.notebook.read_text()
-    assert '+print("busy on", accelerator)' in pull.told
+    assert '+print("busy on", accelerator)' in pushed.message
     copies = pushed.runs / "pulled" / "blossom-train-v2"
     assert (copies / "notebooks/train.py").read_text() == before
     assert (copies / "src/blossom/petals.py").read_text().endswith("F1 = 0.75\n")
 
-    assert pull(timing) == []
-    assert "holds no edit that is not here" in pull.told
+    assert pushed.run(pull_edits) == []
+    assert "holds no edit that is not here" in pushed.message
 
 
-def test_edits_of_the_same_line_stand_between_marks_and_end_in_an_error(
-    pushed, edit_on_kaggle, timing
-):
+def test_edits_of_the_same_line_stand_between_marks_and_end_in_an_error(pushed, edit_on_kaggle):
     module, notebook = pushed.package / "petals.py", pushed.notebook.read_bytes()
-    edit_on_kaggle(("F1 = 0.75", "F1 = 0.5"), ('ValueError("withered")', "ValueError(1)"))
+    edit_on_kaggle(RESCORED, ('ValueError("withered")', "ValueError(1)"))
     module.write_text("F1 = 0.25\n")
     script = pushed.notebook.with_suffix(".py")
     script.write_text(script.read_text().replace('ValueError("withered")', "ValueError(2)"))
 
     with pytest.raises(errors.PreflightError, match=r"petals\.py.*train\.py: both sides edited"):
-        pull(timing)
+        pushed.run(pull_edits)
     assert "<<<<<<< here\nF1 = 0.25\n=======\n" in module.read_text()
     assert ">>>>>>> version 2" in script.read_text()
     assert pushed.notebook.read_bytes() == notebook, "its JSON has no room for marks"
 
 
-def test_a_notebook_without_a_script_takes_the_cells_and_keeps_its_outputs(
-    pushed, edit_on_kaggle, timing
-):
+def test_a_notebook_without_a_script_takes_the_cells_and_keeps_its_outputs(pushed, edit_on_kaggle):
     pushed.notebook.with_suffix(".py").unlink()
     notebook = nbformat.read(pushed.notebook, as_version=4)
     notebook.cells[2].outputs = [nbformat.v4.new_output("stream", text="kept")]
     nbformat.write(notebook, pushed.notebook)
-    edit_on_kaggle(('print("working on"', 'print("busy on"'))
+    edit_on_kaggle(REWORDED)
 
-    assert pull(timing) == [pushed.notebook]
+    assert pushed.run(pull_edits) == [pushed.notebook]
     cells = nbformat.read(pushed.notebook, as_version=4).cells
     assert 'print("busy on"' in cells[1].source
     assert cells[2].outputs[0].text == "kept"
 
 
-def test_a_dry_run_shows_the_difference_and_writes_nothing(pushed, edit_on_kaggle, timing):
+def test_a_dry_run_shows_the_difference_and_writes_nothing(pushed, edit_on_kaggle):
     edit_on_kaggle(("F1 = 0.75", "F1 = 0.5\x1b[31m"))
-    assert pull(timing, dry_run=True) == []
-    assert "+F1 = 0.5" in pull.told
-    assert "\x1b" not in pull.told
+    assert pushed.run(pull_edits, dry_run=True) == []
+    assert "+F1 = 0.5" in pushed.message
+    assert "\x1b" not in pushed.message
     assert "0.75" in (pushed.package / "petals.py").read_text()
     assert not (pushed.runs / "pulled").exists()
 
 
-def test_a_path_outside_the_project_is_refused(pushed, edit_on_kaggle, timing, tmp_path):
+def test_a_path_outside_the_project_is_refused(pushed, edit_on_kaggle, tmp_path):
     edit_on_kaggle(('"blossom/petals.py"', '"../../../evil.py"'))
     with pytest.raises(errors.NotebookError, match="outside the project"):
-        pull(timing)
+        pushed.run(pull_edits)
     assert not list(tmp_path.rglob("evil.py"))
 
 
-def test_without_a_push_of_before_the_base_is_named(pushed, edit_on_kaggle, timing):
-    edit_on_kaggle(("F1 = 0.75", "F1 = 0.5"))
+def test_without_a_push_of_before_the_base_is_named(pushed, edit_on_kaggle):
+    edit_on_kaggle(RESCORED)
     (pushed.runs / "pushes.jsonl").unlink()
     with pytest.raises(errors.ParameterError, match="--base N"):
-        pull(timing)
-    assert len(pull(timing, 2, base=1)) == 1
+        pushed.run(pull_edits)
+    assert len(pushed.run(pull_edits, 2, base=1)) == 1
     with pytest.raises(errors.ParameterError, match="Kaggle has no tester/blossom-train/9"):
-        pull(timing, 9)
+        pushed.run(pull_edits, 9)
 
 
-def test_a_script_comes_back_without_what_was_carried(
-    repository, edit_on_kaggle, timing, monkeypatch
-):
+def test_a_script_comes_back_without_what_was_carried(repository, edit_on_kaggle, monkeypatch):
     monkeypatch.chdir(repository.root)
     script = repository.root / "work.py"
     script.write_text("from __future__ import annotations\n\nfrom blossom import petals\n\nx = 1\n")
     repository.describe(code_file="work.py", kernel_type="script")
-    repository.push()
+    repository.push(wait=False)
     edit_on_kaggle(("\nx = 1\n", "\nx = 2\n"), kernel_type="script")
-    assert pull(timing) == [script]
+    assert repository.run(pull_edits) == [script]
     assert script.read_text().startswith("from __future__ import annotations\n")
     assert script.read_text().endswith("x = 2\n")
 
 
-@pytest.mark.parametrize("text", ["print(1)", '{"cells": [1]}', "{", "[]"])
+@pytest.mark.parametrize("text", ["print(1)", '{"cells": [1]}', "{"])
 def test_a_text_that_no_push_made_is_refused_in_a_line(text):
     read = own_cells if text.startswith("{") else own_script
     with pytest.raises(errors.NotebookError, match="that version"):
