@@ -1,6 +1,5 @@
 """Kernels of one repository that read what others of it left, rehearsed on one local Kaggle."""
 
-import io
 import json
 import shutil
 import subprocess
@@ -23,10 +22,10 @@ WRITE = "import pathlib\npathlib.Path('out.txt').write_text(text + {letter!r})\n
 
 
 class Kernels:
-    """A git repository with a folder for each kernel, and what the last command wrote."""
+    """A git repository with a folder for each kernel."""
 
-    def __init__(self, root, timing, cell):
-        self.root, self._timing, self._cell = root, timing, cell
+    def __init__(self, root, run):
+        self.root, self._run = root, run
         root.mkdir()
         subprocess.run(["git", "init", "-q"], cwd=root, check=True)
 
@@ -36,15 +35,11 @@ class Kernels:
         folder.mkdir(exist_ok=True)
         places = [need.replace("INSERT_USERNAME", "tester") for need in needs]
         cells = [code, READ.format(places=places), WRITE.format(letter=letter)]
-        spec = {"kernelspec": {"name": "python3", "display_name": "Python 3"}}
-        notebook = {"cells": [self._cell(each) for each in cells if each], "metadata": spec}
-        (folder / "nb.ipynb").write_text(
-            json.dumps(notebook | {"nbformat": 4, "nbformat_minor": 4})
-        )
+        (folder / "nb.py").write_text("".join(f"# %%\n{each}\n" for each in cells))
         values = {
             "id": f"{owner}/letter-{letter}",
             "title": f"Letter {letter}",
-            "code_file": "nb.ipynb",
+            "code_file": "nb.py",
             "language": "python",
             "kernel_type": "notebook",
             "is_private": True,
@@ -55,20 +50,14 @@ class Kernels:
 
     def rehearse(self, letter, **options):
         """Rehearse in a kernel's folder; returns the text that its run wrote."""
-        stream = io.StringIO()
         metadata = self.root / letter / "kernel-metadata.json"
-        try:
-            folder = push_kernel(
-                metadata=metadata, timing=self._timing, stream=stream, **{"local": True} | options
-            )
-            return (folder / "out.txt").read_text() if folder else ""
-        finally:
-            self.message = stream.getvalue()
+        folder = self._run(push_kernel, metadata=metadata, **{"local": True} | options)
+        return (folder / "out.txt").read_text() if folder else ""
 
 
 @pytest.fixture
-def kernels(tmp_path, timing, notebook_code, quick_sessions):
-    return Kernels(tmp_path / "repository", timing, notebook_code)
+def kernels(tmp_path, repository, quick_sessions):
+    return Kernels(tmp_path / "kernels", repository.run)
 
 
 def test_folders_that_are_projects_of_their_own_share_the_repositorys_kaggle(kernels):
@@ -90,7 +79,7 @@ assert (seeds / "x.txt").read_text() == "x"
 """
 
 
-def test_ones_own_sources_are_found_and_mounted_under_the_accounts_own_name(kernels):
+def test_ones_own_sources_are_found_and_mounted_under_the_accounts_own_name(kernels, repository):
     own = {"owner": "gardener", "code": SEEDS, "dataset_sources": ["gardener/seed-list"]}
     kernels.write("a", owner="gardener")
     kernels.write("b", "gardener/letter-a", **own)
@@ -98,7 +87,7 @@ def test_ones_own_sources_are_found_and_mounted_under_the_accounts_own_name(kern
     (kernels.root / "seeds").mkdir()
     (kernels.root / "seeds/x.txt").write_text("x")
     runs = kernels.root / "runs"
-    push_dataset(kernels.root / "seeds", "seed-list", local=True, runs=runs, stream=io.StringIO())
+    repository.run(push_dataset, kernels.root / "seeds", "seed-list", local=True, runs=runs)
     kernels.rehearse("a")
     assert kernels.rehearse("b") == "ab"
     assert kernels.rehearse("c") == "ac"
@@ -141,10 +130,10 @@ def pushes(kernels):
 
 
 @pytest.mark.long
-def test_a_chain_runs_what_a_kernel_needs_first_and_skips_what_is_up_to_date(chained):
+def test_a_chain_runs_what_a_kernel_needs_first_and_skips_what_is_up_to_date(chained, repository):
     assert chained.rehearse("c", chain=True) == "abc"
     assert pushes(chained) == ["a/1 complete", "b/1 complete", "c/1 complete"]
-    assert chained.message.count("kernelkit push --chain  # on Kaggle") == 1
+    assert repository.message.count("kernelkit push --chain  # on Kaggle") == 1
 
     assert chained.rehearse("c", chain=True) == "abc"
     assert len(pushes(chained)) == 3
@@ -158,25 +147,25 @@ def test_a_chain_runs_what_a_kernel_needs_first_and_skips_what_is_up_to_date(cha
 
 
 @pytest.mark.long
-def test_a_kernel_that_fails_ends_the_chain_with_its_exit_code(chained):
+def test_a_kernel_that_fails_ends_the_chain_with_its_exit_code(chained, repository):
     chained.rehearse("c", chain=True)
     chained.write("a", code="raise MemoryError('too small')")
     with pytest.raises(RunFailedError, match="too small"):
         chained.rehearse("c", chain=True)
     assert pushes(chained)[3:] == ["a/2 failed"]
-    assert "the chain ends with letter-a" in chained.message
+    assert "the chain ends with letter-a" in repository.message
 
     chained.write("a")
     assert chained.rehearse("c", chain=True) == "abc"
     assert len(pushes(chained)) == 4  # what it had left before still holds
 
 
-def test_every_kernel_of_a_chain_is_checked_before_the_first_one_runs(chained):
+def test_every_kernel_of_a_chain_is_checked_before_the_first_one_runs(chained, repository):
     chained.write("b", "INSERT_USERNAME/letter-a", priority=1)
     with pytest.raises(PreflightError, match="ignores the key 'priority'"):
         chained.rehearse("c", chain=True)
     assert pushes(chained) == []
-    assert chained.message.splitlines()[-1].split()[:2] == ["[rehearsal]", "chain"]
+    assert repository.message.splitlines()[-1].split()[:2] == ["[rehearsal]", "chain"]
 
 
 @pytest.mark.long
@@ -221,10 +210,10 @@ def test_an_up_to_date_result_is_fetched_again_into_a_chosen_folder(chained, tmp
     assert len(pushes(chained)) == 1
 
 
-def test_a_dry_run_of_a_chain_shows_each_request_and_sends_none(chained):
+def test_a_dry_run_of_a_chain_shows_each_request_and_sends_none(chained, repository):
     chained.rehearse("a")
     chained.rehearse("c", chain=True, dry_run=True)
-    lines = chained.message.splitlines()
+    lines = repository.message.splitlines()
     requests = [line.rpartition("/")[2] for line in lines if "slug = " in line]
     assert requests == ["letter-a'", "letter-b'", "letter-c'"]
     assert [line for line in lines if "identical to tester/letter-a/1 (complete)" in line]

@@ -232,8 +232,8 @@ def test_a_rehearsal_begun_anew_shows_its_own_results(repository):
     assert (first.with_name(f"{first.name}-earlier-1") / "0.bin").read_bytes() == b"?"
 
 
-COLLIDING = ["push.json", "log.txt", "log.json", "run.ipynb", "report.html", "model.h5.part"]
-ASIDE = [".kernelkit/push.json", ".kernelkit/log.txt", ".KernelKit/x"]
+COLLIDING = ["push.json", "report.html", "model.h5.part"]
+ASIDE = [".kernelkit/push.json", ".KernelKit/x"]
 WRITE = """\
 for name in {}:
     path = pathlib.Path(name)
