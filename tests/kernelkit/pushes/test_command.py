@@ -131,25 +131,23 @@ def test_a_wrong_key_is_told(repository, kaggle, monkeypatch):
 
 def test_an_own_source_needs_a_complete_version_before_the_push(repository, kaggle):
     def describe(name, *sources):
-        title = f"Blossom {name}"
-        values = {"id": f"INSERT_USERNAME/blossom-{name}", "title": title}
-        repository.describe(**values, kernel_sources=[f"INSERT_USERNAME/{s}" for s in sources])
+        values = {"id": f"INSERT_USERNAME/blossom-{name}", "title": f"Blossom {name}"}
+        repository.describe(**values, kernel_sources=sources)
 
     def is_missed(source):
-        describe("later", source)
+        describe("later", f"INSERT_USERNAME/{source}")
         told = f"no version of tester/{source} is complete"
         with pytest.raises(errors.PreflightError, match=told):
             repository.push("files=1")
         assert "pushed" not in repository.message
         describe("train")
 
-    is_missed("blossom-train")
     with pytest.raises(errors.RunFailedError):
         repository.push("files=1", "fail=True")
     is_missed("blossom-train")
     repository.push("files=1")
     is_missed("blossom-train/3")
-    describe("later", "blossom-train/2")
+    describe("later", "INSERT_USERNAME/blossom-train/2")
     repository.push(wait=False)
     assert repository.pushes()[-1].inputs == {"tester/blossom-train/2": 2}
 
@@ -180,16 +178,13 @@ def test_beside_a_live_session_a_push_is_refused_and_a_dry_run_warns(repository,
 
 
 def test_outputs_that_cannot_come_home_whole_are_not_there(repository, kaggle):
-    kaggle.faults = FaultSchedule([Fault("Download", 0, FaultKind.WRONG_LENGTH)])
-
     again = "(.|\n)*kernelkit resume tester/blossom-train/1"
+    kaggle.faults = FaultSchedule([Fault("Download", 0, FaultKind.WRONG_LENGTH)])
     with pytest.raises(errors.OutputsError, match=f"kernelkit_manifest{again}"):
         repository.push()
 
-    first = kaggle.faults.calls["Download"] + 2  # the manifest comes, and no file
-    faults = [Fault("Download", n, FaultKind.WRONG_LENGTH) for n in range(first, first + 99)]
-    kaggle.faults = FaultSchedule(faults)
-    kaggle.faults.calls["Download"] = first - 2
+    faults = [Fault("Download", n, FaultKind.WRONG_LENGTH) for n in range(2, 99)]
+    kaggle.faults = FaultSchedule(faults)  # the manifest comes, and no file
     with pytest.raises(errors.OutputsError, match=f"submission{again}"):
         repository.resume("last")
     assert [p.state for p in repository.pushes()] == ["not fetched"]

@@ -8,7 +8,6 @@ typed error; nothing else is raised, and no wrong version stands in the ledger.
 """
 
 import contextlib
-import copy
 import json
 import os
 from dataclasses import replace
@@ -88,18 +87,15 @@ def paths(value, path=()):
         yield from paths(inner, (*path, key))
 
 
-def with_value(answer, path, value):
-    """A copy of `answer` with another value at `path`; itself where it has no such place."""
-    changed = copy.deepcopy(answer)
-    place = changed
-    try:
+def set_value(answer, path, value):
+    """Set the value at `path` of an answer, where it has such a place; returns the answer."""
+    place = answer
+    with contextlib.suppress(KeyError, IndexError, TypeError):
         for key in path[:-1]:
             place = place[key]
         place[path[-1]]
         place[path[-1]] = value
-    except (KeyError, IndexError, TypeError):
-        return answer
-    return changed
+    return answer
 
 
 def fields_of_a_push(repository, root, answers):
@@ -121,7 +117,7 @@ def push_with(repository, timing, root, answers, field, value):
     path = tuple(int(key) if key.isdigit() else key for key in path)
 
     def change(method, answer):
-        return with_value(answer, path, value) if method == named else answer
+        return set_value(answer, path, value) if method == named else answer
 
     answers.change = change
     with LocalKaggle(root) as server, server.attach():
