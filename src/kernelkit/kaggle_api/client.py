@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from kernelkit.errors import ParameterError
 from kernelkit.kaggle_api.connection import Connection
 from kernelkit.kaggle_api.retries import Failure, FailureKind, Retries, is_capacity
 
@@ -192,6 +193,13 @@ class Kaggle:
             accelerator=_accelerator(answer.metadata),
             internet=bool(answer.metadata.enable_internet),
         )
+
+    def existing(self, kernel: Kernel, version: int | None = None) -> Stored:
+        """Like `stored`; raises `ParameterError` if there is none."""
+        if stored := self.stored(kernel, version):
+            return stored
+        reference = f"{kernel}/{version}" if version else kernel
+        raise ParameterError(f"Kaggle has no {reference}, or this account cannot see it")
 
     def status(
         self, kernel: Kernel, version: int | None, until: float | None = None

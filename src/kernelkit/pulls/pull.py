@@ -8,7 +8,7 @@ from typing import Unpack
 
 from kernelkit import files
 from kernelkit.errors import NotebookError, ParameterError, PreflightError
-from kernelkit.kaggle_api.client import Kaggle, Kernel
+from kernelkit.kaggle_api.client import Kernel
 from kernelkit.notebooks import document
 from kernelkit.plans import plan as plans
 from kernelkit.plans.plan import Plan
@@ -52,12 +52,13 @@ def pull_edits(
     with context.ending(), context.connect() as kaggle:
         planned = plans.make(None, (), metadata, None, None)
         planned = planned.owned_by(kaggle.username, anyone=kaggle.connection.rehearses)
-        edited, newest = _stored(kaggle, planned.kernel, version)
+        edited = kaggle.existing(planned.kernel, version)
+        newest = version or edited.version
         number = base or _pushed_before(context, planned.kernel, newest)
-        pushed, _ = _stored(kaggle, planned.kernel, number)
+        pushed = kaggle.existing(planned.kernel, number)
         labels = ["here", f"version {number}", f"version {newest}"]
         edits = []
-        for path, here, before, after in _changes(planned, pushed, edited):
+        for path, here, before, after in _changes(planned, pushed.text, edited.text):
             text, conflicts = merge.merged(here, before, after, labels)
             if text != here:
                 edits.append(Edit(path, text, conflicts))
@@ -68,15 +69,6 @@ def pull_edits(
         elif not dry_run:
             _write(context, planned, edits, f"{planned.kernel.slug}-v{newest}")
     return [] if dry_run else [edit.path for edit in edits]
-
-
-def _stored(kaggle: Kaggle, kernel: Kernel, version: int | None) -> tuple[str, int]:
-    """The text of a version, and its number."""
-    stored = kaggle.stored(kernel, version)
-    if stored is None:
-        reference = kernel if version is None else f"{kernel}/{version}"
-        raise ParameterError(f"Kaggle has no {reference}, or not for this account")
-    return stored.text, version or stored.version
 
 
 def _pushed_before(context: PushContext, kernel: Kernel, newest: int) -> int:

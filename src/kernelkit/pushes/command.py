@@ -27,7 +27,6 @@ from kernelkit.plans.metadata import PLACEHOLDERS
 from kernelkit.plans.plan import Plan
 from kernelkit.project import Project
 from kernelkit.pushes.follow import Run
-from kernelkit.pushes.resuming import stored_version
 from kernelkit.pushes.send import draft, look_after_cut_off, prepare, repeated, send
 from kernelkit.run_folders import claims
 from kernelkit.terminal.events import from_here, size_of
@@ -227,7 +226,8 @@ def _send_and_follow(
             if (once or chained) and not force:
                 earlier = repeated(context, draft(context, plan), latest=chained)
             if earlier:
-                push, text = earlier, stored_version(context, earlier).text
+                push = earlier
+                text = context.kaggle.existing(push.name, push.version).text
                 words = f"{push.reference} is {push.state}, and nothing changed since"
                 context.events("skipped", words, kernel=push.kernel, version=push.version)
             else:

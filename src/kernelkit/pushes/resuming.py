@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Unpack
 
 from kernelkit.errors import KernelkitError, ParameterError, StillRunningError
-from kernelkit.kaggle_api.client import Stored
 from kernelkit.plans import metadata
 from kernelkit.pushes.follow import Run, check_verified
 from kernelkit.pushes.send import look_after_cut_off
@@ -18,7 +17,6 @@ from kernelkit.submissions import submit as submission
 from kernelkit.workspace.context import LAST, CommandOptions, Push, PushContext, in_project
 
 REFERENCE = re.compile(r"[^/\s]+/[^/\s]+/v?\d+")
-NOT_THERE = "Kaggle has no {}, or this account cannot see it"
 
 
 def resume_push(
@@ -165,17 +163,10 @@ def _last(context: PushContext) -> Push:
     raise ParameterError(f"no push in {ledger.path}: name one as OWNER/SLUG/N")
 
 
-def stored_version(context: PushContext, push: Push) -> Stored:
-    """A push's version as Kaggle stores it; raises `ParameterError` if there is none."""
-    if stored := context.kaggle.stored(push.name, push.version):
-        return stored
-    raise ParameterError(NOT_THERE.format(push.reference))
-
-
 def _run(context: PushContext, push: Push, *, unverified: bool) -> Run:
     """The run of an earlier push; one that was pushed elsewhere gets the stored competition."""
     context.events("resumed", f"{push.kernel} version {push.version}")
-    stored = stored_version(context, push)
+    stored = context.kaggle.existing(push.name, push.version)
     run = Run(context, push, stored.text, unverified=unverified)
     named = [s.partition(" ")[2] for s in stored.sources if s.startswith("competition ")]
     if named and not push.competition:

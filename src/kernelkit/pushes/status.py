@@ -11,7 +11,7 @@ from typing import Unpack
 
 from kernelkit.errors import ParameterError, RefusedError
 from kernelkit.project import find_project
-from kernelkit.pushes.resuming import NOT_THERE, earlier_push
+from kernelkit.pushes.resuming import earlier_push
 from kernelkit.terminal import safe_text
 from kernelkit.workspace.context import LAST, CommandOptions, Ledger, Push, State, in_project
 
@@ -29,7 +29,7 @@ def tell_status(reference: str = LAST, **options: Unpack[CommandOptions]) -> str
     with earlier_push(context, reference) as push:
         status = context.kaggle.status(push.name, push.version)
     if status is None:
-        raise ParameterError(NOT_THERE.format(push.reference))
+        raise ParameterError(f"Kaggle has no {push.reference}, or this account cannot see it")
     why = f": {status.message}" if status.message else ""
     context.events(
         "status",

@@ -132,11 +132,7 @@ class Ledger:
         return begun
 
     def update(self, push: Push, **changes: Any) -> Push:
-        """Change these fields in a push's line; returns the push as the line then is.
-
-        The other fields stay as the file has them: another command may have changed them since
-        `push` was read.
-        """
+        """Change these fields of a push's line as the file has it now; returns the new push."""
         with files.locked(self.path.with_suffix(".lock")):
             lines = {old.pushed if old else line: line for line, old in self._entries()}
             changed = replace(_read(lines.get(push.pushed, "")) or push, **changes)
