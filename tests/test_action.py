@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[1]
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text())
 STEPS = ACTION["runs"]["steps"]
 TOKEN = "KGAT_0123456789abcdef0123456789abcdef"
-EXPRESSION = re.compile(r"(inputs)\.([\w-]+)|steps\.(\w+)\.outputs\.(\w+)")
+NAME = re.compile(r"(?:inputs|steps)\.[\w.-]+")
 NOTEBOOK = """\
 # %% tags=["parameters"]
 trees = 5  # >= 1: how many
@@ -45,7 +45,8 @@ class Runner:
     def __init__(self, folder, server=None):
         self.server, self.folder = server, folder
         self.log = ""
-        self.summary, self.outputs = folder / "summary.md", {}
+        self.summary = folder / "summary.md"
+        self.values = {}  # of inputs and of steps' outputs, by the names that expressions have
         self.caches = []  # (key, paths, folder), oldest first
         self.metadata = {
             "id": "INSERT_USERNAME/count-rows",
@@ -76,24 +77,29 @@ class Runner:
         inputs = {name: str(entry.get("default", "")) for name, entry in ACTION["inputs"].items()}
         inputs |= {"command": command, "token": TOKEN if self.server else ""} | own
         assert set(inputs) == set(ACTION["inputs"])
-        self.outputs, code = {}, 0
+        self.values, code = {f"inputs.{name}": value for name, value in inputs.items()}, 0
         for step in STEPS[1:]:
-            condition = self._fill(step.get("if", "True"), inputs, "{!r}")
-            words = {"always()": "True", "||": "or", "&&": "and"}
-            for word, python in words.items():
+            condition = NAME.sub(lambda m: repr(self.values.get(m[0], "")), step.get("if", "True"))
+            for word, python in {"always()": "True", "||": "or", "&&": "and"}.items():
                 condition = condition.replace(word, python)
             if (code and "always()" not in step.get("if", "")) or not eval(condition):
                 continue
             if "uses" in step:
-                filled = {name: self._values(text, inputs) for name, text in step["with"].items()}
+                filled = {name: self._filled(text) for name, text in step["with"].items()}
                 getattr(self, step["uses"].split("/")[2].partition("@")[0])(**filled)
             else:
-                code = self.shell(step["id"], inputs)
+                code = self.shell(step)
         return code
 
     def output(self, name):
         """What a later step of the job reads."""
-        return self._values(ACTION["outputs"][name]["value"], {})
+        return self._filled(ACTION["outputs"][name]["value"])
+
+    def _filled(self, text):
+        """A text with the value of each of its expressions."""
+        whole = re.sub(r"\$\{\{ (.*?) \}\}", lambda m: self.values.get(m[1], ""), text)
+        assert "${{" not in whole
+        return whole
 
     def restore(self, *, path, key, **prefixes):
         assert not [cache for cache in self.caches if cache[0] == key]
@@ -115,22 +121,8 @@ class Runner:
             (shutil.copytree if source.is_dir() else shutil.copyfile)(source, target)
         self.caches.append((key, path, folder))
 
-    def _fill(self, text, inputs, form="{}"):
-        def value(match):
-            if match[1]:
-                return form.format(inputs[match[2]])
-            return form.format(self.outputs.get(match[3], {}).get(match[4], ""))
-
-        return EXPRESSION.sub(value, text)
-
-    def _values(self, text, inputs):
-        whole = re.sub(r"\$\{\{ (.*?) \}\}", lambda m: self._fill(m[1], inputs), text)
-        assert "${{" not in whole
-        return whole
-
-    def shell(self, step, inputs):
+    def shell(self, step):
         """Run one step of the action; returns its exit code."""
-        (step,) = [each for each in STEPS if each["id"] == step]
         environment = dict(os.environ)
         if self.server:
             environment = self.server.client_environment()
@@ -146,29 +138,21 @@ class Runner:
             "PYTHONWARNINGS": "ignore",
             "RUNNER_TEMP": str(self.folder),
         }
-        environment |= {n: self._values(text, inputs) for n, text in step.get("env", {}).items()}
+        environment |= {name: self._filled(text) for name, text in step.get("env", {}).items()}
         done = subprocess.run(
             ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
-            cwd=self.checkout / self._values(step["working-directory"], inputs),
+            cwd=self.checkout / self._filled(step["working-directory"]),
             env=environment,
             capture_output=True,
             text=True,
             timeout=120,
         )
         self.log += done.stdout + done.stderr
-        self.outputs[step["id"]] = _outputs(outputs.read_text())
+        text = outputs.read_text()
+        blocks = re.findall(r"^(\w+)<<(\S+)\n(.*?)\n\2$", text, re.M | re.S)
+        written = re.findall(r"^(\w+)=(.*)$", text, re.M) + [(n, value) for n, _, value in blocks]
+        self.values |= {f"steps.{step['id']}.outputs.{name}": value for name, value in written}
         return done.returncode
-
-
-def _outputs(text):
-    """What a step wrote, by name: NAME=VALUE, or NAME<<END and lines until END."""
-    outputs, lines = {}, iter(text.splitlines())
-    for line in lines:
-        name, sign, value = re.split(r"(=|<<)", line, maxsplit=1)
-        if sign == "<<":
-            value = "\n".join(iter(lambda end=value: (n := next(lines)) != end and n, False))
-        outputs[name] = value
-    return outputs
 
 
 def sessions(server):
@@ -337,11 +321,13 @@ PUSHED = "-p X --accelerator X --timeout X"
 )
 def test_an_input_is_an_argument_and_never_code(fork, command, arguments, off, on):
     fork.check_out()
+    (step,) = [step for step in STEPS if step["id"] == "inputs"]
     hostile = dict.fromkeys(ACTION["inputs"], HOSTILE)
     hostile |= {"working-directory": ".", "command": command}
     switches = dict.fromkeys(("chain", "force", "kaggle"), "true")
     for inputs, options in ((hostile, off), (hostile | switches, on)):
-        fork.shell("inputs", inputs)
+        fork.values = {f"inputs.{name}": value for name, value in inputs.items()}
+        fork.shell(step)
         words = f"{arguments} {options} -- X".split()
         written = (fork.folder / "kernelkit-arguments").read_text().split("\0")[:-1]
         assert written == [HOSTILE if word == "X" else word for word in words]

@@ -4,7 +4,6 @@ import ast
 import re
 import subprocess
 import sys
-import time
 from functools import cache
 from pathlib import Path
 
@@ -173,17 +172,10 @@ def test_what_runs_a_sweep_in_a_session_reaches_nothing_of_a_push():
 
 
 @pytest.mark.parametrize("path", TOOLS, ids=lambda p: p.stem)
-def test_every_tool_answers_help_at_once(path):
-    seconds = []
+def test_every_tool_answers_help_without_a_heavy_library(path):
     command = [sys.executable, "-X", "importtime", str(path), "--help"]
-    for _ in range(3):  # again where it was slow: other tests run beside this one
-        begun = time.monotonic()
-        done = subprocess.run(command, capture_output=True, text=True)
-        seconds.append(time.monotonic() - begun)
-        assert done.returncode == 0
-        assert "Usage: " in done.stdout
-        if seconds[-1] < 2:
-            break
-    assert "click" in done.stderr  # the modules that were imported
-    assert "tensorflow" not in done.stderr
-    assert min(seconds) < 2, "half a second on an idle machine"
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, "Usage: " in done.stdout) == (0, True)
+    loaded = re.findall(r"\| +(\w+)$", done.stderr, re.M)
+    assert "click" in loaded
+    assert not {"tensorflow", "jax", "keras", "matplotlib", "kaggle", "papermill"} & set(loaded)

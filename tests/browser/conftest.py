@@ -1,6 +1,8 @@
 """Headless Chromium and the pages of a small sweep, in both widths and both colour schemes."""
 
+import json
 import os
+import re
 import shutil
 from pathlib import Path
 
@@ -20,23 +22,18 @@ def browser():
         browser.close()
 
 
-def report():
-    """The report of a run that came to its end."""
-    done = [p for p in PAGES.glob("*/*/report.html") if (p.parent / "metrics.json").is_file()]
-    return sorted(done)[0]
-
-
-def failed_report():
-    failed = [p for p in PAGES.glob("*/*/report.html") if not (p.parent / "metrics.json").is_file()]
-    return sorted(failed)[0]
+def report(done):
+    """The report of a run that came to its end, or of one that failed."""
+    reports = sorted(PAGES.glob("*/*/report.html"))
+    return next(p for p in reports if (p.parent / "metrics.json").is_file() == done)
 
 
 PLACES = {
     "index": lambda: PAGES / "index.html",
     "sweep": lambda: next(PAGES.glob("*/sweep.json")).parent / "index.html",
     "search": lambda: PAGES / "made/search/index.html",  # a thousand runs: made_sweep.py
-    "report": report,
-    "failed": failed_report,
+    "report": lambda: report(True),
+    "failed": lambda: report(False),
 }
 
 
@@ -60,3 +57,22 @@ def opened(browser):
     for context in contexts:
         context.close()
     assert said == []
+
+
+@pytest.fixture
+def changed(opened, tmp_path):
+    """`changed(name, change, view)`: the page on data that `change` was applied to, in place."""
+
+    def open_changed(name, change, view=""):
+        text = PLACES[name]().read_text()
+        data_in = re.search(r'(?<=id="data">).*?(?=</script>)', text, re.DOTALL)
+        data = json.loads(data_in[0])
+        change(data)
+        content = json.dumps(data).replace("<", "\\u003c")
+        path = tmp_path / "changed.html"
+        path.write_text(text[: data_in.start()] + content + text[data_in.end() :])
+        page = opened(name)
+        page.goto(path.as_uri() + view)
+        return page
+
+    return open_changed

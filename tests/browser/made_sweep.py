@@ -66,6 +66,11 @@ def planned(count, seeds=2):
     return runs[:count]
 
 
+def write_csv(path, rows):
+    with path.open("w", newline="") as lines:
+        csv.writer(lines).writerows(rows)
+
+
 def leave(folder, number, run):
     """What a run leaves in its folder."""
     chance = np.random.default_rng(number)
@@ -82,22 +87,16 @@ def leave(folder, number, run):
         "ended": (BEGAN + timedelta(minutes=3 * number)).isoformat(),
     }
     (folder / "metrics.json").write_text(json.dumps(metrics))
-    with (folder / "history.csv").open("w", newline="") as lines:
-        writer = csv.writer(lines)
-        writer.writerow(["epoch", "loss", "val_macro_f1", "seconds"])
-        for epoch in range(1, run.values["epochs"] + 1):
-            value = score * (1 - math.exp(-epoch / 3)) + chance.normal(0, 0.004)
-            writer.writerow([epoch, 2 / epoch, round(value, 4), round(seconds / EPOCHS, 2)])
+    epochs = [["epoch", "loss", "val_macro_f1", "seconds"]]
+    for epoch in range(1, run.values["epochs"] + 1):
+        value = score * (1 - math.exp(-epoch / 3)) + chance.normal(0, 0.004)
+        epochs.append([epoch, 2 / epoch, round(value, 4), round(seconds / EPOCHS, 2)])
+    write_csv(folder / "history.csv", epochs)
     by_class = np.clip(score + np.random.default_rng(7).normal(0, 0.08, len(CLASSES)), 0, 1)
     by_class = np.clip(by_class + chance.normal(0, 0.03, len(CLASSES)), 0, 1)
-    with (folder / "class_scores.csv").open("w", newline="") as lines:
-        csv.writer(lines).writerows(
-            [("class", "F1", "precision", "recall", "images")]
-            + [
-                (c, f"{s:.4f}", f"{s:.4f}", f"{s:.4f}", 10)
-                for c, s in zip(CLASSES, by_class, strict=True)
-            ]
-        )
+    scores = [[c, *[f"{s:.4f}"] * 3, 10] for c, s in zip(CLASSES, by_class, strict=True)]
+    header = ["class", "F1", "precision", "recall", "images"]
+    write_csv(folder / "class_scores.csv", [header, *scores])
     return score
 
 
@@ -118,9 +117,8 @@ def leave_predictions(folder, number, score):
     (folder / "mistakes.json").write_text(json.dumps(photos))
     counts = np.zeros((len(CLASSES), len(CLASSES)), int)
     np.add.at(counts, (labels, guesses), 1)
-    with (folder / "confusion.csv").open("w", newline="") as lines:
-        rows = [[name, *row] for name, row in zip(CLASSES, counts.tolist(), strict=True)]
-        csv.writer(lines).writerows([["true", *CLASSES], *rows])
+    rows = [[name, *row] for name, row in zip(CLASSES, counts.tolist(), strict=True)]
+    write_csv(folder / "confusion.csv", [["true", *CLASSES], *rows])
 
 
 def make(folder, count):

@@ -1,6 +1,5 @@
 """Report, sweep page and index as people meet them: by eye, by keyboard, narrow, in the dark."""
 
-import json
 import re
 from pathlib import Path
 
@@ -26,20 +25,18 @@ def test_nothing_overlaps_is_too_small_or_out_of_sight(opened, name, width, sche
     assert told["sideways"] <= 0
 
 
-def test_a_table_of_unlike_runs_fits_its_page(opened, tmp_path):
+def test_a_table_of_unlike_runs_fits_its_page(changed):
     """No column of the page of all runs is out of sight at 1,400 px, whatever differs in it."""
-    text = PLACES["index"]().read_text()
-    found = re.search(r'(<script[^>]*id="data"[^>]*>)(.*?)(</script>)', text, re.DOTALL)
-    data = json.loads(found[2])
-    for n, run in enumerate(data["runs"]):
+
+    def unlike(data):
         kinds = ("EfficientNetB5", "DenseNet201"), (512, 224), ("block:block6", "none")
-        run["parameters"] = dict(zip(data["columns"], (kind[n % 2] for kind in kinds), strict=True))
-        run["device"] = ("TPU v5e × 8", "AMD EPYC, 2 cores (rehearsal)")[n % 2]
-        run["data"] = ("tpu-getting-started (3,712 val)", "drawn flowers (520 val)")[n % 2]
-    path = tmp_path / "unlike.html"
-    path.write_text(text[: found.start(2)] + json.dumps(data) + text[found.end(2) :])
-    page = opened("index")
-    page.goto(path.as_uri())
+        for n, run in enumerate(data["runs"]):
+            values = (kind[n % 2] for kind in kinds)
+            run["parameters"] = dict(zip(data["columns"], values, strict=True))
+            run["device"] = ("TPU v5e × 8", "AMD EPYC, 2 cores (rehearsal)")[n % 2]
+            run["data"] = ("tpu-getting-started (3,712 val)", "drawn flowers (520 val)")[n % 2]
+
+    page = changed("index", unlike)
     assert page.locator("th", has_text="validated on").count() == 1
     wide = "(it) => it.scrollWidth - it.clientWidth"
     assert page.locator(".scroll").first.evaluate(wide) == 0
@@ -95,33 +92,23 @@ def test_the_name_of_a_phase_lies_on_no_curve(opened, width, at):
 FIRST_ROWS = 40
 
 
-@pytest.fixture
-def long_page(opened, tmp_path):
-    """The sweep's page with three hundred runs, each with a time of its own."""
-    text = PLACES["sweep"]().read_text()
-    found = re.search(r'(<script[^>]*id="data"[^>]*>)(.*?)(</script>)', text, re.DOTALL)
-    data = json.loads(found[2])
-    done = next(run for run in data["runs"] if run["state"] == "done")
-    data["runs"] = [
-        {
-            **done,
-            "id": str(n),
-            "name": f"run {n}",
-            "setting": f"setting {n}",
-            "parameters": {**done["parameters"], "augment": f"a{n}", "weights": "none"},
-            "metrics": {**done["metrics"], "seconds": 1 + (n * 7919) % 300},
-        }
-        for n in range(300)
-    ]
-    path = tmp_path / "long.html"
-    path.write_text(text[: found.start(2)] + json.dumps(data) + text[found.end(2) :])
-    page = opened("sweep")
-    page.goto(path.as_uri())
-    return page
+def test_a_sort_lays_out_the_first_rows_and_a_scroll_the_others(changed):
+    def longer(data):
+        """Three hundred runs, each with a time of its own."""
+        done = next(run for run in data["runs"] if run["state"] == "done")
+        data["runs"] = [
+            {
+                **done,
+                "id": str(n),
+                "name": f"run {n}",
+                "setting": f"setting {n}",
+                "parameters": {**done["parameters"], "augment": f"a{n}", "weights": "none"},
+                "metrics": {**done["metrics"], "seconds": 1 + (n * 7919) % 300},
+            }
+            for n in range(300)
+        ]
 
-
-def test_a_sort_lays_out_the_first_rows_and_a_scroll_the_others(long_page):
-    page = long_page
+    page = changed("sweep", longer)
     lines = page.locator("#rows tr:not(.more)")
     assert lines.count() == FIRST_ROWS
     scroll = page.locator(".scroll").first

@@ -2,7 +2,6 @@
 
 import csv
 import io
-import json
 import re
 import xml.etree.ElementTree as ET
 
@@ -98,22 +97,19 @@ def test_shares_and_strengths_are_those_of_the_formulas(search):
     assert search.evaluate("unevenly(40, 10)") < 1e-4
 
 
-def test_pages_of_odd_runs_draw_no_number_that_is_none(opened, tmp_path):
-    text = PLACES["search"]().read_text()
-    match = re.search(r'(<script[^>]*id="data"[^>]*>)(.*?)(</script>)', text, re.DOTALL)
-    data = json.loads(match[2])
-    data["runs"] = data["runs"][:60]
-    odd = [None, ["a"], {"x": 1}, True, 0, "x y|z", 'q"u']
-    for n, run in enumerate(data["runs"]):
-        run["parameters"]["augment"] = odd[n % len(odd)]
-        run["parameters"]["learning_rate"] = [None, 1e-3, 0, -1, 1e9][n % 5]
-        run["state"] = ["done", "failed", "running", "pruned", "done"][n % 5]
-        run["curve"] = [[], [0.5], [-1.0, 0.0, -0.5], [0.5, None, 0.6]][n % 4]
-        run["along"] = {"seconds": [None, 1, 2], "step": [0, 10, 20]}
-    path = tmp_path / "odd.html"
-    path.write_text(text[: match.start(2)] + json.dumps(data) + text[match.end(2) :])
-    page = opened("search")
-    page.goto(path.as_uri() + "#x=step&logx=1&logy=1&pair=a*b&compare=none&smooth=x&filter=(%22")
+def test_pages_of_odd_runs_draw_no_number_that_is_none(changed):
+    def odd(data):
+        data["runs"] = data["runs"][:60]
+        texts = [None, ["a"], {"x": 1}, True, 0, "x y|z", 'q"u']
+        for n, run in enumerate(data["runs"]):
+            run["parameters"]["augment"] = texts[n % len(texts)]
+            run["parameters"]["learning_rate"] = [None, 1e-3, 0, -1, 1e9][n % 5]
+            run["state"] = ["done", "failed", "running", "pruned", "done"][n % 5]
+            run["curve"] = [[], [0.5], [-1.0, 0.0, -0.5], [0.5, None, 0.6]][n % 4]
+            run["along"] = {"seconds": [None, 1, 2], "step": [0, 10, 20]}
+
+    view = "#x=step&logx=1&logy=1&pair=a*b&compare=none&smooth=x&filter=(%22"
+    page = changed("search", odd, view)
     page.fill("#filter", "")
     expect(page.locator(".switch")).to_be_hidden()  # each run is a setting of its own
     page.locator("#tick-all").click()
@@ -279,22 +275,17 @@ def test_settings_command_and_notes_of_a_run(search):
     expect(search.locator("#notes-bar")).to_be_visible()  # kept until it is saved
 
 
-def test_words_of_a_run_are_no_markup_anywhere(opened, tmp_path):
+def test_words_of_a_run_are_no_markup_anywhere(changed):
     odd = "<img src=x onerror=alert(1)></script>\"'=1+1"
-    text = PLACES["search"]().read_text()
-    match = re.search(r'(<script[^>]*id="data"[^>]*>)(.*?)(</script>)', text, re.DOTALL)
-    data = json.loads(match[2])
-    for n, run in enumerate(data["runs"]):
-        run["parameters"]["augment"] += odd
-        run["name"] = run["setting"] = f"{odd} {n // 2}"
-        data["notes"][run["id"]] = {"tags": [odd], "note": [odd]}
-    data["classes"] = [name + odd for name in data["classes"]]
-    data["photos"]["names"] = data["classes"]
-    path = tmp_path / "odd.html"
-    content = json.dumps(data).replace("<", "\\u003c")
-    path.write_text(text[: match.start(2)] + content + text[match.end(2) :])
-    page = opened("search")
-    page.goto(path.as_uri())
+
+    def hostile(data):
+        for n, run in enumerate(data["runs"]):
+            run["parameters"]["augment"] += odd
+            run["name"] = run["setting"] = f"{odd} {n // 2}"
+            data["notes"][run["id"]] = {"tags": [odd], "note": [odd]}
+        data["classes"] = data["photos"]["names"] = [name + odd for name in data["classes"]]
+
+    page = changed("search", hostile)
     for menu in page.locator(".export summary").all():
         menu.click()
     assert page.locator("img:not([src^='data:image/'])").count() == 0

@@ -38,6 +38,11 @@ def rehearse(name, checkout, *parameters, **options):
         raise
 
 
+def rows_of(path):
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
 def test_notebooks_that_ship_have_nothing_that_stops_their_pushes_each_as_its_own_kernel():
     kernels = set()
     for name in NAMES:
@@ -68,9 +73,9 @@ def test_the_first_notebook_runs_on_tensorflow_and_on_eight_devices_of_jax(
     answers = kept["probabilities"].argmax(axis=1)
     assert metrics["macro_f1"] == pytest.approx(f1_score(kept["labels"], answers, average="macro"))
     assert kept["ids"].tolist() == [f"{number:09x}" for number in range(18, 27)]  # 9 in two batches
-    rows = list(csv.DictReader((run / "submission.csv").read_text().splitlines()))
+    rows = rows_of(run / "submission.csv")
     assert [row["id"] for row in rows] == [f"{number:09x}" for number in range(27, 33)]
-    history = list(csv.DictReader((run / "history.csv").read_text().splitlines()))
+    history = rows_of(run / "history.csv")
     assert len(history) == metrics["epochs"] == 2
     assert "macro F1" in (run / "report.html").read_text()
 
@@ -102,8 +107,8 @@ def test_train_is_rehearsed_and_what_it_left_is_compared_and_predicts(checkout):
     assert found["left_out"] == []
     assert (compared / "submission.csv").read_text() == (trained / "submission.csv").read_text()
 
-    rows = list(csv.DictReader((told / "predictions.csv").read_text().splitlines()))
-    submitted = list(csv.DictReader((told / "submission.csv").read_text().splitlines()))
+    rows = rows_of(told / "predictions.csv")
+    submitted = rows_of(told / "submission.csv")
     assert [row["photo"] for row in rows] == [row["id"] for row in submitted]
     assert len(rows) == 6
     classes = ["blue", "red", "yellow"]
@@ -116,7 +121,7 @@ def test_train_is_rehearsed_and_what_it_left_is_compared_and_predicts(checkout):
 def test_the_custom_loop_gives_the_losses_of_fit_on_tensorflow_and_on_jax(checkout, kind):
     run = rehearse("05_custom_loop", checkout, "batch_size=1", accelerator=kind)
 
-    rows = list(csv.DictReader((run / "loop.csv").read_text().splitlines()))
+    rows = rows_of(run / "loop.csv")
     assert len(rows) == 3
     for row in rows:
         assert float(row["loss"]) == pytest.approx(float(row["fit_loss"]), rel=1e-3)
