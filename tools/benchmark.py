@@ -51,7 +51,6 @@ ON_REQUEST = ("tpu", "tracing")  # take hours, and minutes that interest few
 )
 @exits_with_code
 def main(names: tuple[str, ...], photos: Path | None, weights: Path | None, python: Path) -> None:
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     given = {"photos": photos, "weights": weights, "python": python}
     click.echo(f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores")
     for name in names or [name for name in NAMES if name not in ON_REQUEST]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 import _python  # noqa: F401 - before what a wrong Python lacks
 
 # isort: split
@@ -31,8 +29,6 @@ def main(model: str, photos: tuple[str, ...], output: Path | None, top: int) -> 
 
     MODEL is a run's classifier.h5 or its folder, or auto for the best in runs/.
     """
-    # TensorFlow's C++ libraries log to stderr as they are loaded, and say nothing to a reader.
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     from petals.classify import classify
 
     click.echo(classify(model, photos, top=top, output=output))

@@ -97,7 +97,3 @@ def _make_kernel(folder: Path) -> None:
         "enable_internet": False,
     }
     (folder / "kernel-metadata.json").write_text(json.dumps(values))
-
-
-if __name__ == "__main__":
-    print(json.dumps(run(), indent=2))

@@ -31,9 +31,7 @@ def table(suites: dict[str, Suite], calls: Counter[str]) -> str:
     for name, suite in suites.items():
         total = sum(len(outcomes) for outcomes in suite.values())
         passed = sum(_passed(outcomes) for outcomes in suite.values())
-        parts.append(
-            f"\n## {name}: {passed} of {total}\n\n| family | passed | of |\n|---|---|---|\n"
-        )
+        parts.append(f"\n## {name}: {passed} of {total}\n\n{COLUMNS}")
         parts += [f"| {key} | {_passed(all_)} | {len(all_)} |\n" for key, all_ in suite.items()]
         others = [
             f"- `{test}`: {_line(outcome)}\n"
