@@ -26,9 +26,8 @@ NAMES = (
     "kernelkit",
     "page",
     "tpu",
-    "tracing",
 )
-ON_REQUEST = ("tpu", "tracing")  # take hours, and minutes that interest few
+ON_REQUEST = "tpu"  # takes hours
 
 
 @click.command(help=__doc__)
@@ -53,7 +52,7 @@ ON_REQUEST = ("tpu", "tracing")  # take hours, and minutes that interest few
 def main(names: tuple[str, ...], photos: Path | None, weights: Path | None, python: Path) -> None:
     given = {"photos": photos, "weights": weights, "python": python}
     click.echo(f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores")
-    for name in names or [name for name in NAMES if name not in ON_REQUEST]:
+    for name in names or [name for name in NAMES if name != ON_REQUEST]:
         run = import_module(f"benchmarks.{name}").run
         needed = [need for need in inspect.signature(run).parameters if need in given]
         if missing := [need for need in needed if given[need] is None]:
