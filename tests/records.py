@@ -1,7 +1,5 @@
 """Small datasets in the competition's format: noisy pictures, one colour a class."""
 
-from __future__ import annotations
-
 import io
 import itertools
 from collections.abc import Mapping, Sequence

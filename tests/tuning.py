@@ -1,7 +1,5 @@
 """Fine-tuning as the cells of 02_train do it, for tests."""
 
-from __future__ import annotations
-
 from petals.augment.layer import augmenting
 from petals.evaluation.prediction import predict
 from petals.training.callbacks import Epochs, Training, naming_causes

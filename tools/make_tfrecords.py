@@ -1,7 +1,5 @@
 """Make TFRecords in the competition's format from photos, or inspect some."""
 
-from __future__ import annotations
-
 import _python  # noqa: F401 - before what a wrong Python lacks
 
 # isort: split

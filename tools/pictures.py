@@ -3,8 +3,6 @@
 COMMAND is run in a terminal of 100 columns; without it the last recording is drawn again.
 """
 
-from __future__ import annotations
-
 import _python  # noqa: F401 - before what a wrong Python lacks
 
 # isort: split

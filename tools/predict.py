@@ -1,7 +1,5 @@
 """Tell what is on photos, with a model that a run left."""
 
-from __future__ import annotations
-
 import _python  # noqa: F401 - before what a wrong Python lacks
 
 # isort: split

@@ -1,8 +1,6 @@
 #!/usr/bin/env python
 """Make or update a private Kaggle dataset from a folder."""
 
-from __future__ import annotations
-
 import _python  # noqa: F401 - before what a wrong Python lacks
 
 # isort: split

@@ -1,8 +1,6 @@
 #!/usr/bin/env python
 """Push a notebook to Kaggle, wait for its run and bring the results home."""
 
-from __future__ import annotations
-
 import _python  # noqa: F401 - before what a wrong Python lacks
 
 # isort: split

@@ -1,7 +1,5 @@
 """Turn executed notebooks and run folders into HTML; with --index, a page over all runs."""
 
-from __future__ import annotations
-
 import _python  # noqa: F401 - before what a wrong Python lacks
 
 # isort: split

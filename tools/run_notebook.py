@@ -1,7 +1,5 @@
 """Run a notebook with parameters into a run folder, and report on it."""
 
-from __future__ import annotations
-
 import _python  # noqa: F401 - before what a wrong Python lacks
 
 # isort: split

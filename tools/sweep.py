@@ -1,8 +1,6 @@
 #!/usr/bin/env python
 """Run a sweep: many runs of one notebook, one table, nothing lost."""
 
-from __future__ import annotations
-
 import _python  # noqa: F401 - before what a wrong Python lacks
 
 # isort: split

@@ -1,8 +1,6 @@
 #!/usr/bin/env python
 """Compile a run's programs for a TPU at the desk."""
 
-from __future__ import annotations
-
 import _python  # noqa: F401 - before what a wrong Python lacks
 
 # isort: split

@@ -20,11 +20,7 @@ START_SECONDS = 180
 def git(folder: Path, *arguments: str) -> str:
     who = ("user.name=a", "user.email=a@example.com", "commit.gpgsign=false")
     config = [part for one in who for part in ("-c", one)]
-    done = subprocess.run(
-        ["git", "-C", str(folder), *config, *arguments], capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    return subprocess.check_output(["git", "-C", folder, *config, *arguments], text=True)
 
 
 def copy_of_the_repository(folder: Path) -> None:

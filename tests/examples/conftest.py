@@ -1,7 +1,5 @@
 """The examples as a stranger has them: copied out of this repository, and used from there."""
 
-from __future__ import annotations
-
 import io
 import json
 import shutil

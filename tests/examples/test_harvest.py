@@ -1,7 +1,5 @@
 """The example with tables."""
 
-from __future__ import annotations
-
 import io
 import json
 import subprocess

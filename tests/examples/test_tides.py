@@ -1,7 +1,5 @@
 """The example with an inference server."""
 
-from __future__ import annotations
-
 import io
 
 import pytest

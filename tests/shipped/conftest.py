@@ -1,7 +1,5 @@
 """A rehearsal's competition of a few noisy pictures, in every size of the real one."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import sys

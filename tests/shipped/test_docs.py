@@ -1,7 +1,5 @@
 """Each command in the docs is run here or by another test, or is marked as needing an account."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

@@ -7,7 +7,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import nbformat.v4
 import pytest
 
 from kernelkit.pushes.status import list_pushes
@@ -16,6 +15,13 @@ from local_kaggle.server import LocalKaggle
 
 ROOT = Path(__file__).parents[2]
 TOOL = ROOT / "tools" / "push_kernel.py"
+NOTEBOOK = """\
+# %% tags=["parameters"]
+petals = 5  # >= 1: how many
+
+# %%
+open("count.txt", "w").write(str(petals))
+"""
 
 
 def start(*arguments, **options):
@@ -33,16 +39,13 @@ def busy():
 @pytest.fixture
 def kernel(tmp_path):
     """A kernel without a package, in a folder of its own."""
-    parameters = nbformat.v4.new_code_cell("petals = 5  # >= 1: how many")
-    parameters.metadata.tags = ["parameters"]
-    work = nbformat.v4.new_code_cell("open('count.txt', 'w').write(str(petals))")
-    nbformat.write(nbformat.v4.new_notebook(cells=[parameters, work]), tmp_path / "count.ipynb")
+    (tmp_path / "count.py").write_text(NOTEBOOK)
     values = {
         "id": "INSERT_USERNAME/count-petals",
         "title": "Count petals",
         "language": "python",
         "kernel_type": "notebook",
-        "code_file": "count.ipynb",
+        "code_file": "count.py",
         "enable_internet": False,
     }
     (tmp_path / "kernel-metadata.json").write_text(json.dumps(values))

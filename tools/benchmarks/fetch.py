@@ -1,7 +1,5 @@
 """How long 200 output files take to come home: the kit's fetch and the client's own."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

@@ -1,7 +1,5 @@
 """Fine-tuning of one fold, as 02_train does it, from a head that was fitted before."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """make_tfrecords over what decoding, resizing and encoding the same photos costs alone."""
 
-from __future__ import annotations
-
 import os
 import statistics
 import tempfile

@@ -1,7 +1,5 @@
 """From the wheel to a report, in an environment of its own and away from this checkout."""
 
-from __future__ import annotations
-
 import os
 import resource
 import shutil

@@ -1,7 +1,5 @@
 """What the benchmarks work on: real photos made into records once, kept in the cache."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 

@@ -3,8 +3,6 @@
 All runs are sorted; of the rows the page lays out the first 40, and the others when one scrolls.
 """
 
-from __future__ import annotations
-
 import html
 import json
 import random

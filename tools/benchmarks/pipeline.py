@@ -1,7 +1,5 @@
 """Input pipeline: ours over plain JPEG decoding, next to the competition tutorial's."""
 
-from __future__ import annotations
-
 import os
 import statistics
 import time

@@ -1,7 +1,5 @@
 """How good recipes are, from the head alone to fine-tuning: out of fold, with their cost."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import tempfile
@@ -9,7 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 from unittest import mock
 
 from benchmarks import fine_tune
@@ -86,7 +84,7 @@ class _Measured:
     last: int
 
     @classmethod
-    def of(cls, root: Path, weights: Path) -> _Measured:
+    def of(cls, root: Path, weights: Path) -> Self:
         from petals.data.folds import divided
         from petals.data.shards import Split
         from petals.kaggle import cache_folder

@@ -1,7 +1,5 @@
 """Every runtime on this machine: head extraction, fine-tuning, and what eight replicas cost."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Ten backbones compiled for a TPU v5e-8 that is not there: a table for choosing."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A picture of the first screen of a page, by headless Chromium."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import tempfile

@@ -1,7 +1,5 @@
 """The three pictures of README, from a run and a sweep that took place."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from pathlib import Path

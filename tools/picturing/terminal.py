@@ -1,7 +1,5 @@
 """A command's terminal: recorded with its colours, and drawn as it is when the command is over."""
 
-from __future__ import annotations
-
 import errno
 import io
 import os

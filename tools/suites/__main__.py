@@ -1,7 +1,5 @@
 """Run the tests of kaggle-cli and kagglehub against the local Kaggle; a table for the docs."""
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 

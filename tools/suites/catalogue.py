@@ -1,7 +1,5 @@
 """What the clients' own tests expect to find at Kaggle, as a catalogue of the local one."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Run the clients' own tests, as they are, against a local Kaggle."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """What kagglehub's unit tests expect of their stubs, as a catalogue of the local Kaggle."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from datetime import UTC, datetime

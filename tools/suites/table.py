@@ -1,7 +1,5 @@
 """The outcomes of the clients' tests as a page of the docs."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 
