@@ -2,11 +2,11 @@
 
 import asyncio
 import base64
-import functools
 import hmac
 import logging
 import re
 from contextlib import suppress
+from functools import partial
 
 from kagglesdk.security.types.oauth_service import IntrospectTokenRequest
 from starlette.applications import Starlette
@@ -48,20 +48,16 @@ log = logging.getLogger(__name__)
 
 def build_app(state: ServerState) -> ASGIApp:
     """The whole application over one server's state."""
-    log = functools.partial(answered, state, "LogStream", _log)
-    endpoints = {
-        "GET /api/v1/kernels/logs/stream/{owner}/{slug}": log,
-        "POST /api/v1/kernels.KernelsApiService/GetKernelSessionLogsStream": log,
-        "POST /api/v1/{service}/{method}": functools.partial(call, state),
-        "GET /storage/{token}/{name}": functools.partial(
-            answered, state, "Download", storage.download
-        ),
-        "PUT /upload/{token}": functools.partial(storage.upload, state),
-    }
-    routes = []
-    for name, endpoint in endpoints.items():
-        method, path = name.split()
-        routes.append(Route(path, endpoint, methods=[method]))
+    log = partial(answered, state, "LogStream", _log)
+    download = partial(answered, state, "Download", storage.download)
+    stream = "/api/v1/kernels.KernelsApiService/GetKernelSessionLogsStream"
+    routes = [
+        Route("/api/v1/kernels/logs/stream/{owner}/{slug}", log),
+        Route(stream, log, methods=["POST"]),
+        Route("/api/v1/{service}/{method}", partial(call, state), methods=["POST"]),
+        Route("/storage/{token}/{name}", download),
+        Route("/upload/{token}", partial(storage.upload, state), methods=["PUT"]),
+    ]
     app = Starlette(routes=routes, exception_handlers={HTTPException: as_json})
     return _for_this_machine(app)
 

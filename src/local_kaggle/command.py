@@ -16,10 +16,9 @@ import click
 from local_kaggle.catalogue import fill_catalogue
 from local_kaggle.errors import LocalKaggleError
 from local_kaggle.faults.schedule import FaultSchedule
-from local_kaggle.server import UNSET_FOR_CLIENT, LocalKaggle
+from local_kaggle.server import CANNOT_WRITE, UNSET_FOR_CLIENT, LocalKaggle
 from local_kaggle.state import DEFAULT_USER
 
-CANNOT_WRITE = 12
 FOLDER = click.Path(path_type=Path, file_okay=False)
 
 

@@ -8,19 +8,14 @@ import time
 import zipfile
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from kagglesdk.competitions.types import competition_api_service as types
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from local_kaggle.catalogue import files_below
-from local_kaggle.competitions.scoring import (
-    SubmissionError,
-    lower_is_better,
-    prepare,
-    read_rules,
-    score,
-)
+from local_kaggle.competitions.scoring import SubmissionError, lower_is_better, prepare, score
 from local_kaggle.execution import sessions
 from local_kaggle.files import storage
 from local_kaggle.kernels import kernels, outputs, saving
@@ -152,10 +147,9 @@ def create_code_submission(state: ServerState, request: Message) -> Json:
 def get_submission(state: ServerState, request: Message) -> Json:
     """One submission."""
     query = "SELECT * FROM submissions WHERE id = ? AND user = ?"
-    row = state.store.row(query, request.ref, state.user)
-    if row is None:
-        raise HTTPException(404, f"Submission {request.ref} not found")
-    return _entry(settled(state, row))
+    if row := state.store.row(query, request.ref, state.user):
+        return _entry(settled(state, row))
+    raise HTTPException(404, f"Submission {request.ref} not found")
 
 
 @answers
@@ -254,28 +248,22 @@ def get_leaderboard(state: ServerState, request: Message) -> Json:
     """A page of the best scores, the best first; every user is a team of one."""
     entries = [
         {
-            "teamId": min(row["id"] for row in own),
-            "teamName": own[0]["user"],
-            "submissionDate": moment(own[0]["created"]),
-            "score": own[0]["score"],
+            "teamId": team,
+            "teamName": user,
+            "submissionDate": f"{date}Z".replace(" ", "T"),
+            "score": score,
         }
-        for own in _ranked(state, request.competition_name)
+        for _, team, user, date, score, *_ in _ranked(state, request.competition_name)
     ]
     return listing(state, request, "submissions", entries)
 
 
 @answers
 def download_leaderboard(state: ServerState, request: Message) -> Response:
-    """An archive with one CSV file, whose dates are not in the form of the API's JSON."""
+    """An archive with one CSV file."""
     name = request.competition_name
     text, packed = io.StringIO(), io.BytesIO()
-    rows = csv.writer(text)
-    rows.writerow(HEADER)
-    for rank, own in enumerate(_ranked(state, name), start=1):
-        user, team = own[0]["user"], min(row["id"] for row in own)
-        date = datetime.fromtimestamp(max(row["created"] for row in own), UTC)
-        score = own[0]["score"]
-        rows.writerow((rank, team, user, f"{date:%Y-%m-%d %H:%M:%S}", score, len(own), user))
+    csv.writer(text).writerows([HEADER, *_ranked(state, name)])
     with zipfile.ZipFile(packed, "w") as archive:
         today = datetime.now(UTC)
         archive.writestr(f"{name}-publicleaderboard-{today:%Y-%m-%d}.csv", text.getvalue())
@@ -286,21 +274,23 @@ def _rules(state: ServerState, competition: str) -> Path:
     return state.catalogue / "solutions" / f"{competition}.toml"
 
 
-def _ranked(state: ServerState, competition: str) -> list[list[sqlite3.Row]]:
-    """Each user's scored submissions, the best first, as are the users.
+def _ranked(state: ServerState, competition: str) -> list[tuple[Any, ...]]:
+    """The values for `HEADER` of each user, the one with the best submission first.
 
-    Among equal scores the earlier one leads. A team's id is that of its first submission.
+    Among equal scores the earlier one leads. A team's id is that of its first submission. The dates
+    are `2026-11-24 06:00:00`, as in Kaggle's file.
     """
     folder_of(state, competition)
-    try:
-        metric = read_rules(_rules(state, competition)).metric
-        sign = 1 if lower_is_better(metric) else -1
-    except SubmissionError:  # the answers went after they had served
-        sign = -1
+    sign = 1 if lower_is_better(_rules(state, competition)) else -1
     query = "SELECT * FROM submissions WHERE competition = ?"
     rows = [settled(state, row) for row in state.store.rows(query, competition)]
-    scored = [row for row in rows if row["status"] == "COMPLETE"]
+    scored = [row for row in rows if row["score"]]
     by_user: dict[str, list[sqlite3.Row]] = {}
     for row in sorted(scored, key=lambda row: (sign * float(row["score"]), row["id"])):
         by_user.setdefault(row["user"], []).append(row)
-    return list(by_user.values())
+    ranked = []
+    for rank, (user, own) in enumerate(by_user.items(), start=1):
+        team, last = min(row["id"] for row in own), max(row["created"] for row in own)
+        date = f"{datetime.fromtimestamp(last, UTC):%Y-%m-%d %H:%M:%S}"
+        ranked.append((rank, team, user, date, own[0]["score"], len(own), user))
+    return ranked

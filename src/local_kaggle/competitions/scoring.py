@@ -83,9 +83,12 @@ def read_rules(file: Path) -> ScoringRules:
         ) from None
 
 
-def lower_is_better(metric: str) -> bool:
-    """Whether the lowest value of this metric is the best one."""
-    return METRICS.get(metric, (metric, {}))[0].endswith(LOWER_ENDINGS)
+def lower_is_better(file: Path) -> bool:
+    """Whether the lowest value of a competition's metric is the best one."""
+    with suppress(SubmissionError):  # the rules went after they had served
+        metric = read_rules(file).metric
+        return METRICS.get(metric, (metric, {}))[0].endswith(LOWER_ENDINGS)
+    return False
 
 
 def score(submission: Path, file: Path, *, hidden: bool = False) -> float:

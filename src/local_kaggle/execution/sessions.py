@@ -96,25 +96,22 @@ class Sessions:
         self._running[number] = stop, thread
         thread.start()
 
-    def _stop(self, version: int) -> None:
-        """Kill the session of a version, if it is alive, and wait until it is gone."""
+    def remove(self, version: int) -> None:
+        """Stop a session and remove its folders; the time that it took still counts."""
         if session := self._running.pop(version, None):
             stop, thread = session
             stop.set()
             thread.join()
-
-    def remove(self, version: int) -> None:
-        """Stop a session and remove its folders; the time that it took still counts."""
-        self._stop(version)
         shutil.rmtree(self.folder(version), ignore_errors=True)
 
     def close(self) -> None:
         """Kill all sessions; they end in ERROR."""
         self.closing = True
-        for stop, _ in list(self._running.values()):
+        running = list(self._running.values())
+        for stop, _ in running:
             stop.set()
-        for version in list(self._running):
-            self._stop(version)
+        for _, thread in running:
+            thread.join()
 
     def _live(self, version: int, stop: threading.Event, plan: SessionPlan) -> None:
         outcome = Outcome("CANCEL_ACKNOWLEDGED")

@@ -5,6 +5,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextvars import ContextVar
 from pathlib import Path
+from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -75,10 +76,9 @@ def shows(*kinds: FaultKind) -> Fault | None:
     return fault if fault and fault.kind in kinds else None
 
 
-def as_json(_request: Request, error: Exception) -> Response:
-    """An error as Kaggle's servers write it."""
-    status = getattr(error, "status_code", 500)
-    message = str(getattr(error, "detail", ""))
+def as_json(_request: Request, error: Any) -> Response:
+    """An HTTPException as Kaggle's servers write it."""
+    status, message = error.status_code, error.detail
     if status == 404:  # the client raises the message alone, in which tools look for the number
         message = f"404 Client Error: Not Found: {message}"
     headers = {"Connection": "close"} if status in BODY_UNREAD else None

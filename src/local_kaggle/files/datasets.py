@@ -26,21 +26,16 @@ answers, public = Service(types), Service(types, anonymous=True)
 FIELDS = ("title", "subtitle", "description", "licenseName", "isPrivate")  # what a page takes
 
 
-def find(state: ServerState, request: Message) -> pages.Page:
-    """The dataset that a request names, if the user may see it. Raises HTTPException 404."""
-    return pages.find(state, pages.name_of(request))
-
-
 @answers
 def get_dataset_status(state: ServerState, request: Message) -> Json:
     """How the newest version is doing; HTTPException 404 means that the name is free."""
-    return {"status": find(state, request).versions[0].status}
+    return {"status": pages.named(state, request).versions[0].status}
 
 
 @public
 def get_dataset(state: ServerState, request: Message) -> Json:
     """A dataset's page."""
-    return _entry(find(state, request))
+    return _entry(pages.named(state, request))
 
 
 @answers
@@ -87,7 +82,7 @@ def download_dataset(state: ServerState, request: Message) -> Response:
 @public
 def get_dataset_metadata(state: ServerState, request: Message) -> Json:
     """What `dataset-metadata.json` is made of."""
-    dataset = find(state, request)
+    dataset = pages.named(state, request)
     info = {
         "title": dataset.slug,
         "licenses": [{"name": dataset.fields.get("licenseName", "")}],
@@ -125,7 +120,7 @@ def update_dataset_metadata(state: ServerState, request: Message) -> Json:
 
 
 def _files(state: ServerState, request: Message) -> Files:
-    return find(state, request).version(request.dataset_version_number).files
+    return pages.named(state, request).version(request.dataset_version_number).files
 
 
 def _is_licensed(dataset: Json, kind: str) -> bool:

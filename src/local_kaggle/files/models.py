@@ -31,20 +31,20 @@ def list_models(state: ServerState, request: Message) -> Json:
 @public
 def list_model_instances(state: ServerState, request: Message) -> Json:
     """The variations of a model."""
-    model = pages.find(state, name_of(request))
+    model = pages.named(state, request)
     return listing(state, request, "instances", _variations(state, model))
 
 
 @public
 def get_model(state: ServerState, request: Message) -> Json:
     """A model's page, with its variations."""
-    return _model(state, pages.find(state, name_of(request)))
+    return _model(state, pages.named(state, request))
 
 
 @public
 def get_model_instance(state: ServerState, request: Message) -> Json:
     """A variation's page."""
-    page = pages.find(state, name_of(request))
+    page = pages.named(state, request)
     return _described(state, page, page.versions[0])
 
 
@@ -72,7 +72,7 @@ def create_model_instance(state: ServerState, request: Message) -> Json:
 @public
 def list_model_instance_versions(state: ServerState, request: Message) -> Json:
     """The versions of a variation, the newest first."""
-    page = pages.find(state, name_of(request))
+    page = pages.named(state, request)
     versions = [_described(state, page, version) for version in page.versions]
     answer = listing(state, request, "versions", versions)
     return {"versionList": answer, "nextPageToken": answer.pop("nextPageToken")}

@@ -122,6 +122,11 @@ def find(state: ServerState, name: str) -> Page:
     return page
 
 
+def named(state: ServerState, request: Message) -> Page:
+    """The page that a request names, as `find` gives it."""
+    return find(state, name_of(request))
+
+
 def version_of(state: ServerState, name: str, number: int | None) -> Version:
     """The version of a page whose files the user may have. Raises HTTPException 403 or 404."""
     page = find(state, name)
