@@ -33,13 +33,12 @@ def changed(images, strength, monkeypatch, key=KEY, **given):
     return change.apply(tf.constant(images), drawn, **given).numpy(), drawn
 
 
-@pytest.mark.parametrize("level", ["flip", "crop", "light", "strong"])
+@pytest.mark.parametrize("level", ["crop", "light", "strong"])
 def test_levels_keep_shape_and_dtype_and_change_most_images(images, level):
     change = augmentation(level)
     out = change.apply(images, change.draw(KEY, 16, 48))
     assert (out.dtype, out.shape) == (tf.uint8, images.shape)
-    moved = np.any(out.numpy() != images.numpy(), axis=(1, 2, 3)).mean()
-    assert moved > (0.2 if level == "flip" else 0.9)
+    assert np.any(out.numpy() != images.numpy(), axis=(1, 2, 3)).mean() > 0.9
 
 
 def test_the_key_decides(images):

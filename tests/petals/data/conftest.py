@@ -1,6 +1,7 @@
 """Pictures that look like photos, and splits of them."""
 
 import io
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -36,3 +37,21 @@ def write_split():
         return shards.Split.find(str(root), size, split)
 
     return write
+
+
+@pytest.fixture
+def copied(dataset, tmp_path) -> Path:
+    """A copy of the dataset, to be damaged."""
+    return shutil.copytree(dataset, tmp_path / "copy")
+
+
+@pytest.fixture
+def flip():
+    """Damages a file: the bits of the byte in its middle."""
+
+    def flip(path):
+        data = bytearray(path.read_bytes())
+        data[len(data) // 2] ^= 0xFF
+        path.write_bytes(data)
+
+    return flip

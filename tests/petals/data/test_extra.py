@@ -4,7 +4,7 @@ import pytest
 
 from petals.data.extra import more_to_train_on
 from petals.data.shards import Split
-from petals.data.source import Source, find_sources
+from petals.data.source import Source
 from petals.errors import DataError
 
 SIZE = 64
@@ -81,22 +81,15 @@ def test_a_source_that_is_the_test_set_is_refused(add, tmp_path):
     assert not list((tmp_path / "cache").rglob("*.tfrec"))
 
 
-def test_a_source_of_other_classes_is_refused(add, tmp_path):
-    with pytest.raises(DataError, match="first source lacks: oak, elm") as error:
+def test_a_source_of_other_classes_is_refused(add):
+    with pytest.raises(DataError, match="first source lacks: oak, elm"):
         add(names=["oak", "elm"])
-    assert "\n" not in str(error.value)
 
 
 def test_a_second_run_finds_the_written_photos(add, tmp_path):
-    first = add()
-    before = {p: p.stat().st_mtime_ns for p in (tmp_path / "cache").rglob("*.tfrec")}
+    def written():
+        return {p: p.stat().st_mtime_ns for p in (tmp_path / "cache").rglob("*.tfrec")}
+
+    first, before = add(), written()
     assert add() == first
-    assert {p: p.stat().st_mtime_ns for p in (tmp_path / "cache").rglob("*.tfrec")} == before
-
-
-def test_a_source_is_named_once(main, write, tmp_path):
-    write("other", OTHER, train=ROWS)
-    roots = [source.root for source in find_sources(f"{tmp_path}/main, {tmp_path}/other", SIZE)]
-    assert roots == [f"{tmp_path}/main", f"{tmp_path}/other"]
-    with pytest.raises(DataError, match="twice"):
-        find_sources(f"{tmp_path}/main,{tmp_path}/main", SIZE)
+    assert written() == before

@@ -1,4 +1,3 @@
-import shutil
 from pathlib import Path
 
 import pytest
@@ -6,13 +5,6 @@ import pytest
 from petals.data import inspection, shards
 from petals.data.shards import Example, Split
 from petals.errors import DataError
-
-
-@pytest.fixture
-def root(dataset, tmp_path) -> Path:
-    """A copy of the dataset, to be damaged."""
-    shutil.copytree(dataset, tmp_path / "copy")
-    return tmp_path / "copy"
 
 
 def test_inspect_finds_nothing_wrong_in_good_data(dataset):
@@ -23,8 +15,8 @@ def test_inspect_finds_nothing_wrong_in_good_data(dataset):
     assert not any(h.problems for h in report)
 
 
-def test_inspect_finds_what_is_wrong(root):
-    paths = [Path(p) for p in shards.shard_paths(root, 32, "train")]
+def test_inspect_finds_what_is_wrong(copied, flip):
+    paths = [Path(p) for p in shards.shard_paths(copied, 32, "train")]
     examples = list(shards.read_shard(paths[0]))
     wrong = [
         *examples[:-3],
@@ -34,10 +26,8 @@ def test_inspect_finds_what_is_wrong(root):
     ]
     shards.write_shard(paths[0], wrong)
     paths[1].rename(paths[1].with_name("01-32x32-99.tfrec"))
-    data = bytearray(paths[2].read_bytes())
-    data[len(data) // 2] ^= 0xFF
-    paths[2].write_bytes(data)
-    (train, *_) = inspection.inspect(str(root))
+    flip(paths[2])
+    (train, *_) = inspection.inspect(str(copied))
     for problem in (
         "label 7 is not in 0..2",
         "does not decode",
@@ -48,11 +38,11 @@ def test_inspect_finds_what_is_wrong(root):
         assert problem in str(train)
 
 
-def test_inspect_finds_images_of_another_size(root):
-    (root / "tfrecords-jpeg-32x32").rename(root / "tfrecords-jpeg-64x64")
-    for path in (root / "tfrecords-jpeg-64x64").glob("*/*.tfrec"):
+def test_inspect_finds_images_of_another_size(copied):
+    folder = (copied / "tfrecords-jpeg-32x32").rename(copied / "tfrecords-jpeg-64x64")
+    for path in folder.glob("*/*.tfrec"):
         path.rename(path.with_name(path.name.replace("32x32", "64x64")))
-    assert "image of 32 x 32 pixels" in str(inspection.inspect(str(root))[0])
+    assert "image of 32 x 32 pixels" in str(inspection.inspect(str(copied))[0])
 
 
 def test_a_limited_split_is_read_no_further_than_its_shards(dataset):

@@ -1,4 +1,3 @@
-import shutil
 from itertools import islice
 from pathlib import Path
 
@@ -68,14 +67,11 @@ def test_one_pass_is_complete_filled_and_cut(splits, batch):
 
 
 @pytest.mark.parametrize("how", ["flipped", "no picture"])
-def test_damage_stops_training_with_the_files_name(dataset, tmp_path, how):
-    shutil.copytree(dataset, tmp_path / "copy")
-    split = Split.find(str(tmp_path / "copy"), 32, "train")
+def test_damage_stops_training_with_the_files_name(copied, flip, how):
+    split = Split.find(str(copied), 32, "train")
     path = Path(split.paths[1])
     if how == "flipped":
-        data = bytearray(path.read_bytes())
-        data[len(data) // 2] ^= 0xFF
-        path.write_bytes(data)
+        flip(path)
     else:
         examples = list(shards.read_shard(path))
         examples[4] = shards.Example(b"\xff\xd8no picture", "bad", 1)

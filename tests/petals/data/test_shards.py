@@ -10,11 +10,6 @@ from petals.data.shards import Example, Split, existing_splits
 from petals.errors import DataError, StorageError
 
 
-def copied(dataset, tmp_path) -> Path:
-    shutil.copytree(dataset, tmp_path / "copy")
-    return tmp_path / "copy"
-
-
 def first_shard(root, split="train") -> Path:
     return Path(shards.shard_paths(root, 32, split)[0])
 
@@ -27,35 +22,29 @@ def test_written_records_are_read_back(tmp_path):
 
 
 def test_names_carry_number_size_and_count():
-    assert shards.shard_name(3, 192, 798) == "03-192x192-798.tfrec"
-    assert shards.shard_count("gs://b/train/03-192x192-798.tfrec") == 798
+    name = shards.shard_name(3, 192, 798)
+    assert name == "03-192x192-798.tfrec"
+    assert shards.shard_count(f"gs://b/train/{name}") == 798
     with pytest.raises(DataError, match="not named"):
         shards.shard_count("train.tfrec")
 
 
-def test_a_missing_size_names_those_on_disk(dataset):
-    with pytest.raises(DataError, match=r"no \.tfrec files in .*192x192/train; .* these sizes: 32"):
-        shards.shard_paths(dataset, 192, "train")
+def test_a_damaged_shard_is_named(copied, flip):
+    cut, flipped, _ = map(Path, shards.shard_paths(copied, 32, "train"))
+    cut.write_bytes(cut.read_bytes()[:-3])
+    flip(flipped)
+    for path in (cut, flipped):
+        with pytest.raises(DataError, match=f"{path.name} is damaged after"):
+            list(shards.read_shard(path))
 
 
-@pytest.mark.parametrize("how", ["cut", "flipped"])
-def test_a_damaged_shard_is_named(dataset, tmp_path, how):
-    path = first_shard(copied(dataset, tmp_path))
-    data = bytearray(path.read_bytes())
-    data[len(data) // 2] ^= 0xFF * (how == "flipped")
-    path.write_bytes(data[: -3 if how == "cut" else None])
-    with pytest.raises(DataError, match=f"{path.name} is damaged after"):
-        list(shards.read_shard(path))
-
-
-def test_the_fingerprint_follows_the_content(dataset, tmp_path):
-    root = copied(dataset, tmp_path)
-    before = Split.find(root, 32, "train").fingerprint()
+def test_the_fingerprint_follows_the_content(dataset, copied):
+    before = Split.find(copied, 32, "train").fingerprint()
     assert before == Split.find(dataset, 32, "train").fingerprint()
-    path = first_shard(root)
+    path = first_shard(copied)
     examples = list(shards.read_shard(path))
     shards.write_shard(path, [*examples[:-1], Example(b"new", "n", 0)])
-    assert before != Split.find(root, 32, "train").fingerprint()
+    assert before != Split.find(copied, 32, "train").fingerprint()
 
 
 @pytest.mark.parametrize(
@@ -82,13 +71,12 @@ def test_limit_takes_the_first_images(dataset):
     assert split.fingerprint() != whole.fingerprint()
 
 
-def test_splits_that_are_not_there_are_left_out(dataset, tmp_path):
-    folder = tmp_path / "tfrecords-jpeg-32x32"
-    folder.mkdir()
-    (folder / "train").symlink_to(dataset / "tfrecords-jpeg-32x32" / "train")
-    assert list(existing_splits(str(tmp_path), 32)) == ["train"]
-    with pytest.raises(DataError, match=r"no \.tfrec files in .*64x64/train"):
-        existing_splits(str(tmp_path), 64)
+def test_splits_that_are_not_there_are_left_out(copied):
+    for part in ("val", "test"):
+        shutil.rmtree(copied / "tfrecords-jpeg-32x32" / part)
+    assert list(existing_splits(str(copied), 32)) == ["train"]
+    with pytest.raises(DataError, match=r"no \.tfrec files in .*64x64/train; .* these sizes: 32"):
+        existing_splits(str(copied), 64)
 
 
 def test_a_sample_is_of_the_positions_asked_for(splits):
@@ -99,15 +87,15 @@ def test_a_sample_is_of_the_positions_asked_for(splits):
     assert len(splits[1].sample(100).labels) == 21
 
 
-def test_a_sample_names_an_image_that_does_not_decode(dataset, tmp_path):
-    path = first_shard(copied(dataset, tmp_path))
+def test_a_sample_names_an_image_that_does_not_decode(copied):
+    path = first_shard(copied)
     shards.write_shard(path, [Example(b"no picture", "bad", 1), *list(shards.read_shard(path))[1:]])
     with pytest.raises(DataError, match="train: the image with id bad cannot be shown: its"):
-        Split.find(str(tmp_path / "copy"), 32, "train").sample(3)
+        Split.find(str(copied), 32, "train").sample(3)
 
 
-def test_an_empty_shard_does_not_pass_for_a_full_one(dataset, tmp_path):
-    split = Split.find(str(copied(dataset, tmp_path)), 32, "val")
+def test_an_empty_shard_does_not_pass_for_a_full_one(copied):
+    split = Split.find(str(copied), 32, "val")
     Path(split.paths[0]).write_bytes(b"")
     with pytest.raises(DataError, match="hold 10 images where their names say 21"):
         split.labels_and_ids()

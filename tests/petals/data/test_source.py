@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from petals.data import shards
-from petals.data.source import Source, find_source
+from petals.data.source import Source, find_source, find_sources
 from petals.errors import DataError
 from petals.kaggle import attached
 from petals.prepare import synthetic
@@ -73,6 +73,13 @@ def test_at_home_a_local_folder_comes_before_the_embedded_data(home, monkeypatch
     assert source.root.endswith("embedded/drawn")
     hold(home / "data")
     assert find_source("auto", 32) == Source("data", "folder")
+
+
+def test_a_source_is_named_once(home):
+    names = [str(hold(home / name)) for name in ("main", "other")]
+    assert [source.root for source in find_sources(", ".join(names), 32)] == names
+    with pytest.raises(DataError, match="twice"):
+        find_sources(f"{names[0]},{names[0]}", 32)
 
 
 def test_in_a_bundle_the_embedded_data_is_an_error(monkeypatch):
