@@ -3,10 +3,8 @@
 import json
 import re
 import shutil
-import tarfile
 import threading
 import time
-import zipfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -160,13 +158,10 @@ def _lay_out(files: list[tuple[str, Path]], folder: Path) -> None:
     for name, path in files:
         place = folder / name
         place.parent.mkdir(parents=True, exist_ok=True)
-        if name.endswith(".zip"):
-            with zipfile.ZipFile(path) as packed:
-                packed.extractall(folder if whole else place.with_suffix(""))  # noqa: S202 - it keeps within
-            path.unlink()
-        elif name.endswith(".tar"):
-            with tarfile.open(path) as tarred:
-                tarred.extractall(place.with_suffix(""), filter="data")
+        kind = place.suffix.removeprefix(".")
+        if kind in ("tar", "zip"):  # of a ZIP archive nothing is put outside of the folder anyway
+            target = folder if whole else place.with_suffix("")
+            shutil.unpack_archive(path, target, kind, filter="data" if kind == "tar" else None)
             path.unlink()
         else:
             path.rename(place)

@@ -105,11 +105,16 @@ def version_of(state: ServerState, kernel: Row, label: str | None) -> Row:
     return (begun or run[-1:] or versions)[0]
 
 
+def named(state: ServerState, request: Message) -> Row:
+    """The version that a request names."""
+    kernel = find(state, request.user_name, request.kernel_slug)
+    return version_of(state, kernel, request.version_label)
+
+
 @answers
 def get_kernel_session_status(state: ServerState, request: Message) -> Json:
     """How a version's session is doing."""
-    kernel = find(state, request.user_name, request.kernel_slug)
-    version = version_of(state, kernel, request.version_label)
+    version = named(state, request)
     name, failure = version["status"] or "NEW_SCRIPT", version["failure"]
     if shows(FaultKind.STALE_STATUS):
         name, failure = EARLIER.get(name, name), None

@@ -18,7 +18,7 @@ from local_kaggle.execution.sessions import ALIVE
 from local_kaggle.faults.responses import EVENTS_BEFORE_DROP, shows
 from local_kaggle.faults.schedule import FaultKind
 from local_kaggle.files.storage import one_or_all
-from local_kaggle.kernels.kernels import Row, find, version_of
+from local_kaggle.kernels.kernels import Row, find, named, version_of
 from local_kaggle.state import ServerState
 from local_kaggle.wire import Json, Message, Service, decode, file_listing, listing
 
@@ -31,7 +31,7 @@ KEEP_ALIVE = 15.0  # seconds of silence after which a comment is sent
 @public
 def list_kernel_session_output(state: ServerState, request: Message) -> Json:
     """Links to a page of files; the log on page one. Empty while the session is alive."""
-    version = _version(state, request)
+    version = named(state, request)
     files = [{"fileName": name, "url": state.link(path)} for name, path in files_of(version)]
     log = "" if request.page_token or not _is_over(version) else log_of(state, version)
     return listing(state, request, "files", files) | {"log": log}
@@ -40,7 +40,7 @@ def list_kernel_session_output(state: ServerState, request: Message) -> Json:
 @public
 def list_kernel_files(state: ServerState, request: Message) -> Json:
     """Names and sizes in bytes."""
-    return file_listing(state, request, "files", files_of(_version(state, request)))
+    return file_listing(state, request, "files", files_of(named(state, request)))
 
 
 @public
@@ -71,11 +71,6 @@ def _is_over(version: Row) -> bool:
     return version["status"] is not None and version["status"] not in ALIVE
 
 
-def _version(state: ServerState, request: Message) -> Row:
-    kernel = find(state, request.user_name, request.kernel_slug)
-    return version_of(state, kernel, request.version_label)
-
-
 async def log(state: ServerState, request: Request) -> Response:
     """`GET kernels/logs/stream/{owner}/{slug}?versionLabel=vN`, as the CLI asks, or a POST of
     GetKernelSessionLogsStream, as the SDK does. Every connection gets all entries from the start.
@@ -85,7 +80,7 @@ async def log(state: ServerState, request: Request) -> Response:
         message.user_name = request.path_params["owner"]
         message.kernel_slug = request.path_params["slug"]
         message.version_label = request.query_params.get("versionLabel", "")
-    version = await run_in_threadpool(_version, state, message)
+    version = await run_in_threadpool(named, state, message)
     if version["status"] in ALIVE:
         events = _events(state, version["id"], request.scope)
         return StreamingResponse(events, media_type="text/event-stream")
