@@ -1,33 +1,53 @@
 """Fine-tuning as the cells of 02_train do it, for tests."""
 
 from petals.augment.layer import augmenting
+from petals.data.pipeline import Batches
 from petals.evaluation.prediction import predict
-from petals.training.callbacks import Epochs, Training, naming_causes
-from petals.training.optimization import compile_model
+from petals.training.callbacks import Epochs, Phase, Training, naming_causes
+from petals.training.optimization import compile_model, learning_rates
 
 
 def fine_tune(
     classifier,
-    batches,
     splits,
-    labels,
-    rates,
-    phase,
+    epochs,
     training=None,
     *,
-    augment=None,
+    batch_size=10,
+    batches=None,
+    rates=None,
+    change=None,
+    on_device=False,
+    cache=None,
     **compiling,
 ):
     """Train what is trainable of a classifier; returns its `Epochs`.
 
-    `splits`: train and val; `labels`: of val; `batches`, `rates`, `phase`: as in the notebook.
+    `splits`: train and val; `batches(step)`: the dataset from a step on, by default the split's
+    own, with `change`; `rates`: of each step, along half a cosine by default.
     """
-    model, training = classifier.model, training or Training()
-    trained = model if augment is None else augmenting(model, augment)
+    train, val, *_ = splits
+    model, training, classes = classifier.model, training or Training(), classifier.head.units
+    phase = Phase("fine-tune", epochs, train.count // batch_size, batch_size)
+    if rates is None:
+        rates = learning_rates("cosine", epochs, phase.steps, learning_rate=3e-3)
+    own = Batches(
+        train,
+        batch_size,
+        classes,
+        augment=change,
+        on_device=on_device,
+        seed=3,
+        deterministic=True,
+        cache=cache,
+    )
+    batches = batches or own.dataset
+    trained = augmenting(model, change) if change and on_device else model
     compile_model(trained, rates, **compiling)
-    watch = Epochs(phase, training, labels, lambda: predict(model, splits[1], phase.batch_size))
+    labels, _ = val.labels_and_ids()
+    watch = Epochs(phase, training, labels, lambda: predict(model, val, batch_size))
     watch.resume(trained)
-    with naming_causes(splits[0], classifier.head.units):
+    with naming_causes(train, classes):
         for step, last_epoch, steps in watch.stretches():
             trained.fit(
                 batches(step),

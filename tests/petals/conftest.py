@@ -76,6 +76,22 @@ def splits(dataset):
     return tuple(Split.find(str(dataset), SIZE, part) for part in ("train", "val", "test"))
 
 
+@pytest.fixture(scope="session")
+def classifier():
+    """A SmallNet for the three classes, which no test changes: to build one takes a while."""
+    from petals.models.build import build
+
+    return build("SmallNet", SIZE, 3, weights="none")
+
+
+@pytest.fixture
+def narrow(monkeypatch):
+    """SmallNet with two layers, which compile fast, where the test is not about its answers."""
+    from petals.models import backbones
+
+    monkeypatch.setattr(backbones, "_WIDTHS", (4, 8))
+
+
 @pytest.fixture
 def write_run(tmp_path):
     """Writes a run folder under `runs`: answers that are right as often as `skill` says."""

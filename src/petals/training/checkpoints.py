@@ -71,8 +71,14 @@ class Checkpoints:
         self._begun, self.newest = time.monotonic(), Checkpoint()
         for part in self.folder.glob(".*.part.npz"):  # left by a process that was killed
             part.unlink(missing_ok=True)
+        problem = b""
         if resume != "never" and cluster.here().first:
-            self.newest = self._find(resume)
+            try:
+                self.newest = self._find(resume)
+            except CheckpointError as error:
+                problem = str(error).encode()
+        if problem := cluster.broadcast(problem):  # or the other hosts would wait for host 0
+            raise CheckpointError(problem.decode())
         if cluster.here().count > 1:  # the hosts need not share a disk
             file = io.BytesIO()
             _write(file, self.newest)

@@ -31,34 +31,28 @@ def main(dataset: str, out: str, parts: int, dying: int = -1) -> None:
     import tensorflow as tf
     from tuning import fine_tune
 
-    from petals.data import pipeline
+    from petals.data.pipeline import Batches
     from petals.data.shards import Split
     from petals.evaluation.prediction import predict
     from petals.models import backbones
     from petals.models.build import build, set_trainable
     from petals.run_folder import RunFolder
     from petals.training import head as heads
-    from petals.training.callbacks import Phase, Training
+    from petals.training.callbacks import Training
     from petals.training.checkpoints import Checkpoints
     from petals.training.features import FeatureExtractor
     from petals.training.head import train_head
-    from petals.training.optimization import learning_rates, set_seed
+    from petals.training.optimization import set_seed
 
     train, val = (Split.find(dataset, SIZE, part) for part in ("train", "val"))
-    labels, _ = val.labels_and_ids()
     backbones._WIDTHS = (4, 8)  # what is tested does not depend on it, and compiles in no time
     set_seed(1)
     with device.scope():
         model = build("SmallNet", SIZE, CLASSES, weights="none", dropout=0.0)
 
     def part(index: int, step: int) -> tf.data.Dataset:
-        return pipeline.Batches(
-            train.part(index, parts),
-            BATCH // parts,
-            CLASSES,
-            seed=3,
-            deterministic=True,
-        ).dataset(step)
+        split = train.part(index, parts)
+        return Batches(split, BATCH // parts, CLASSES, seed=3, deterministic=True).dataset(step)
 
     def batches(step: int) -> tf.data.Dataset:
         if device.hosts > 1:
@@ -67,7 +61,6 @@ def main(dataset: str, out: str, parts: int, dying: int = -1) -> None:
         return both.map(lambda *rows: tuple(tf.concat(part, 0) for part in zip(*rows)))  # noqa: B905
 
     set_trainable(model, "all", freeze_batch_norm=False)
-    steps = train.count // BATCH
 
     def record(rows: list[dict]) -> None:
         if device.host == dying and len(rows) == EPOCHS:
@@ -75,10 +68,8 @@ def main(dataset: str, out: str, parts: int, dying: int = -1) -> None:
 
     run = RunFolder(f"{out}-run")
     kept = Checkpoints(run.path, {"parts": parts})
-    rates = learning_rates("constant", EPOCHS, steps, learning_rate=2e-3)
-    phase = Phase("fine-tune", EPOCHS, steps, BATCH)
     tuned = Training(kept.newest.history, record, kept, deadline=1e12)
-    fine_tune(model, batches, (train, val), labels, rates, phase, tuned)
+    fine_tune(model, (train, val), EPOCHS, tuned, batch_size=BATCH, batches=batches)
     predicted = predict(model.model, val, BATCH, tta=2)
     extract = FeatureExtractor(model.features, "small", device)
     features, head = [extract(split) for split in (train, val)], Training()

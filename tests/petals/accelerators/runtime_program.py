@@ -53,15 +53,14 @@ def main(dataset: str, out: str, name: str, reference: str = "") -> None:
     from petals.models import backbones, saved
     from petals.models.build import Classifier, build, set_trainable
     from petals.training import head as heads
-    from petals.training.callbacks import Phase, Training
+    from petals.training.callbacks import Training
     from petals.training.features import FeatureExtractor, apply_head
     from petals.training.head import train_head
-    from petals.training.optimization import learning_rates, set_seed
+    from petals.training.optimization import set_seed
 
     keep_iterators()
     backbones._WIDTHS = WIDTHS
     train, val = (Split.find(dataset, SIZE, part) for part in ("train", "val"))
-    labels, _ = val.labels_and_ids()
     set_seed(1)
     result = {"device": device.as_dict()}
 
@@ -69,29 +68,10 @@ def main(dataset: str, out: str, name: str, reference: str = "") -> None:
         with device.scope():
             return build(name, SIZE, CLASSES, weights="none", dropout=dropout)
 
-    steps = train.count // BATCH
-
     def tune(model: Classifier, level: str = "none", **settings) -> dict:
-        change, on_device = augmentation(level), in_step(model.model)
-
-        def batches(step):
-            return pipeline.Batches(
-                train,
-                BATCH,
-                CLASSES,
-                augment=change,
-                on_device=on_device,
-                seed=3,
-                deterministic=True,
-            ).dataset(step)
-
-        rates = learning_rates("constant", 1, steps, learning_rate=2e-3)
-        phase, training = Phase("fine-tune", 1, steps, BATCH), Training()
-        in_it = change if on_device else None
-        fine_tune(
-            model, batches, (train, val), labels, rates, phase, training, augment=in_it, **settings
-        )
-        return training.history[0]
+        settings |= {"change": augmentation(level), "on_device": in_step(model.model)}
+        settings["batch_size"] = BATCH
+        return fine_tune(model, (train, val), 1, **settings).training.history[0]
 
     model = classifier()
     if reference:
@@ -134,20 +114,9 @@ def main(dataset: str, out: str, name: str, reference: str = "") -> None:
     def pictures(on_device: bool) -> np.ndarray:
         """What the models of three steps see."""
         change = augmentation("strong", "cutmix")
-        batches = (
-            pipeline.Batches(
-                train,
-                BATCH,
-                CLASSES,
-                augment=change,
-                on_device=on_device,
-                seed=3,
-                deterministic=True,
-            )
-            .dataset()
-            .take(3)
-            .map(lambda images, labels: images)
-        )
+        options = {"augment": change, "on_device": on_device, "deterministic": True}
+        batches = pipeline.Batches(train, BATCH, CLASSES, seed=3, **options).dataset().take(3)
+        batches = batches.map(lambda images, labels: images)
         with device.scope():
             images = keras.Input((SIZE, SIZE, 3), dtype="uint8")
             same = keras.Model(images, keras.layers.Lambda(lambda x: x, dtype="uint8")(images))
