@@ -1,10 +1,41 @@
-"""Fine-tuning as the cells of 02_train do it, for tests."""
+"""Training as the cells of 02_train do it, small, for tests and for the programs they start."""
 
 from petals.augment.layer import augmenting
 from petals.data.pipeline import Batches
+from petals.data.shards import Split
 from petals.evaluation.prediction import predict
+from petals.models import backbones
+from petals.models.build import build
+from petals.training import head
 from petals.training.callbacks import Epochs, Phase, Training, naming_causes
-from petals.training.optimization import compile_model, learning_rates
+from petals.training.features import FeatureExtractor
+from petals.training.optimization import compile_model, learning_rates, set_seed
+
+SIZE = 32
+HEAD = dict.fromkeys(("dropout", "label_smoothing", "weight_decay"), 0.0)
+HEAD |= {"seed": 0, "fine_tune": "all"}
+
+
+def begin(dataset, device):
+    """Train and val of a small dataset, and a function that builds a classifier for it."""
+    splits = [Split.find(dataset, SIZE, part) for part in ("train", "val")]
+    backbones._WIDTHS = (4, 8)  # what is tested does not depend on it, and compiles in no time
+    set_seed(1)
+
+    def classifier(name="SmallNet", **options):
+        with device.scope():
+            return build(name, SIZE, 3, weights="none", **options)
+
+    return splits, classifier
+
+
+def train_head(classifier, splits, device, epochs, **settings):
+    """(the features of the splits, the history) of a head that is trained for some epochs."""
+    extract = FeatureExtractor(classifier.features, classifier.name, device)
+    features, training = [extract(split) for split in splits], Training()
+    head.HEAD_EPOCHS = epochs
+    head.train_head(classifier, *features, HEAD | settings, training)
+    return features, training.history
 
 
 def fine_tune(

@@ -10,18 +10,16 @@ import pytest
 from petals.classify import Answers, classify, find_photos, photos_for
 from petals.errors import DataError
 from petals.models import saved
-from petals.models.build import build
 from petals.models.card import ModelCard
 
 ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
-def model(tmp_path_factory):
-    classifier = build("SmallNet", 32, 3, weights="none")
+def model(tmp_path_factory, classifier):
     path = tmp_path_factory.mktemp("model") / "classifier.h5"
-    weights = {"setting": "none", "file": "", "digest": "", "licence": "none"}
-    card = ModelCard("SmallNet", 32, ("blue", "red", "yellow"), "tf", weights, temperature=2.0)
+    names = ("blue", "red", "yellow")
+    card = ModelCard("SmallNet", 32, names, "tf", {"setting": "none"}, temperature=2.0)
     saved.save(classifier, path, card)
     return path
 

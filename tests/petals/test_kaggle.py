@@ -30,21 +30,17 @@ def test_a_bundle_says_how_long_its_session_lasts(monkeypatch):
     assert deadline(0, "tpu") == 1000 + 60 * 8
 
 
-@pytest.mark.parametrize(("kind", "hours"), [("tpu", 9), ("gpu", 12), ("cpu", 12)])
+@pytest.mark.parametrize(("kind", "hours"), [("tpu", 9), ("gpu", 12)])
 def test_on_kaggle_its_caps_hold_without_a_bundle(monkeypatch, kind, hours):
     monkeypatch.setenv("KAGGLE_KERNEL_RUN_TYPE", "Interactive")
     assert deadline(0, kind) == 1000 + 3600 * hours - 900
 
 
-def test_runs_of_one_session_share_its_beginning(monkeypatch):
+def test_runs_of_one_session_share_its_beginning_which_the_bundle_may_have_noted(monkeypatch):
     monkeypatch.setenv(MINUTES, "300")
     first = deadline(0, "tpu")
     monkeypatch.setattr(time, "monotonic", lambda: 5000.0)
     assert deadline(0, "tpu") == first
-
-
-def test_a_process_that_begins_late_has_the_beginning_that_the_bundle_noted(monkeypatch):
-    monkeypatch.setenv(MINUTES, "300")
     monkeypatch.setenv("KERNELKIT_SESSION_BEGAN", "400.5")
     assert deadline(0, "tpu") == 400.5 + 60 * 285
 

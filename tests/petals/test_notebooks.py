@@ -34,18 +34,22 @@ def train(dataset, tmp_path, report=False, **given):
     return execute("02_train", tmp_path, report, **(small | given))
 
 
+def read(run, name):
+    return json.loads((run.folder / name).read_text())
+
+
 def outputs_of(folder):
     notebook = nbformat.read(folder / "run.ipynb", as_version=4)
     return [output for cell in notebook.cells for output in cell.get("outputs", [])]
 
 
-def printed(folder):
-    outputs = outputs_of(folder)
+def printed(run):
+    outputs = outputs_of(run.folder)
     return "".join(o.get("text", "") for o in outputs if o.output_type == "stream")
 
 
-def pictures(folder):
-    outputs = outputs_of(folder)
+def pictures(run):
+    outputs = outputs_of(run.folder)
     return sum("<figcaption>" in o.get("data", {}).get("text/html", "") for o in outputs)
 
 
@@ -84,21 +88,7 @@ def test_layers_that_are_not_there_are_refused_before_the_head_is_trained(datase
     assert not (tmp_path / "out" / "history.csv").exists()
 
 
-def test_explore_tells_what_is_in_the_data(dataset, tmp_path):
-    run = execute(
-        "01_explore", tmp_path, report=True, data=str(dataset), image_size=32, seconds=0.1
-    )
-    assert lost_figures(run) == []
-    kept = json.loads((run.folder / "exploration.json").read_text())
-    assert kept["images"] == {"train": 50, "val": 21, "test": 13}
-    assert kept["balance"]["smallest"] == 16
-    assert kept["problems"] == kept["duplicates"] == []
-    assert kept["images_per_second"] > 0
-    assert pictures(run.folder) == 2
-    assert "nothing is wrong" in printed(run.folder)
-
-
-def test_explore_finds_twins(dataset, tmp_path):
+def test_explore_tells_what_is_in_the_data_and_finds_twins(dataset, tmp_path):
     root = tmp_path / "data"
     for split in ("train", "val"):
         examples = [e for p in shards.shard_paths(dataset, 32, split) for e in shards.read_shard(p)]
@@ -110,13 +100,18 @@ def test_explore_finds_twins(dataset, tmp_path):
         shards.write_shard(Path(shards.folder(root, 32, split)) / name, examples)
     (root / "classes.json").write_text('["blue", "red", "yellow"]')
 
-    run = execute("01_explore", tmp_path, data=str(root), image_size=32, seconds=0.1)
-    kept = json.loads((run.folder / "exploration.json").read_text())
+    given = {"data": str(root), "image_size": 32, "seconds": 0.1}
+    run = execute("01_explore", tmp_path, report=True, **given)
+    assert lost_figures(run) == []
+    assert pictures(run) >= 2
+    kept = read(run, "exploration.json")
     assert kept["images"] == {"train": 50, "val": 22}
-    assert [(row["splits"], row["same bytes"]) for row in kept["duplicates"]] == [
-        ("train and val", 1)
-    ]
-    assert "3 classes; train, val\n" in printed(run.folder)
+    assert kept["balance"]["smallest"] == 16
+    assert kept["problems"] == []
+    assert kept["images_per_second"] > 0
+    twins = [(row["splits"], row["same bytes"]) for row in kept["duplicates"]]
+    assert twins == [("train and val", 1)]
+    assert "3 classes; train, val\n" in printed(run)
 
 
 def test_compare_many_runs_with_pictures(write_run, dataset, splits, tmp_path):
@@ -129,30 +124,24 @@ def test_compare_many_runs_with_pictures(write_run, dataset, splits, tmp_path):
 
     run = execute("03_compare", tmp_path, report=True, runs=str(tmp_path / "runs" / "*"), repeats=3)
     assert lost_figures(run) == []
-    kept = json.loads((run.folder / "comparison.json").read_text())
+    kept = read(run, "comparison.json")
     assert sorted(row["name"] for row in kept["runs"]) == ["a", "b", "c"]
     assert kept["left_out"][0].startswith("broken: ")
     assert [row["submission"] for row in kept["held_out"]] == ["single", "mean", "weighted"]
     assert sum(row["weight"] for row in kept["weights"]) == pytest.approx(1)
     with (run.folder / "submission.csv").open() as file:
         assert len(list(csv.DictReader(file))) == 9
-    assert pictures(run.folder) >= 2
-    assert "left out: broken" in printed(run.folder)
+    assert pictures(run) >= 2
+    assert "left out: broken" in printed(run)
 
 
 def test_compare_one_run_says_what_it_cannot_show(write_run, tmp_path):
     folder = write_run("alone")
     run = execute("03_compare", tmp_path, runs=str(folder))
-    message = printed(run.folder)
-    for line in (
-        "1 run on 60",
-        "nothing to set beside it",
-        "nothing to put together",
-        "no pictures: no data at 'nowhere'",
-    ):
+    message = printed(run)
+    for line in ("1 run on 60", "nothing to set beside it", "no pictures: no data at 'nowhere'"):
         assert line in message
-    kept = json.loads((run.folder / "comparison.json").read_text())
-    assert kept["held_out"] is None
+    assert read(run, "comparison.json")["held_out"] is None
     assert (run.folder / "submission.csv").read_text() == (folder / "submission.csv").read_text()
 
 
@@ -163,29 +152,17 @@ def test_folds_with_more_data_are_compared_and_submitted_as_one(dataset, tmp_pat
     folder = Path(shards.folder(more, 32, "train"))
     shards.write_shard(folder / shards.shard_name(0, 32, 10), [*leaked, *new])
     (more / "classes.json").write_text('["blue", "Red", "yellow"]')
-    given = {
-        "data": f"{dataset},{more}",
-        "image_size": 32,
-        "backbone": "SmallNet",
-        "weights": "none",
-        "head": "gradient",
-    }
     for fold in range(2):
-        run = run_notebook(
-            NOTEBOOKS / "02_train.ipynb",
-            {**given, "validation": f"fold:{fold + 1}/2"},
-            report=False,
-            output=tmp_path / f"runs/{fold}",
-            quiet=True,
-        )
-        metrics = json.loads((run.folder / "metrics.json").read_text())
+        given = {"data": f"{dataset},{more}", "validation": f"fold:{fold + 1}/2"}
+        run = train(dataset, tmp_path / f"runs/{fold}", head="gradient", **given)
+        metrics = read(run, "metrics.json")
         assert metrics["data"]["train"] + metrics["data"]["val"] == 50 + 21 + 8
         assert metrics["added"][0]["twins"]["test"] == 2
         assert (run.folder / "twins.csv").read_text().count(",test,") == 2
-    compared = execute("03_compare", tmp_path, runs=str(tmp_path / "runs" / "*"))
-    comparison = json.loads((compared.folder / "comparison.json").read_text())
-    assert [row["name"] for row in comparison["runs"]] == ["0 to 1 (2 folds)"]
-    kept = [np.load(tmp_path / f"runs/{fold}/test_predictions.npz") for fold in range(2)]
+    compared = execute("03_compare", tmp_path, runs=str(tmp_path / "runs/*/out"))
+    rows = read(compared, "comparison.json")["runs"]
+    assert [row["name"] for row in rows] == ["0/out to 1/out (2 folds)"]
+    kept = [np.load(tmp_path / f"runs/{fold}/out/test_predictions.npz") for fold in range(2)]
     mean = (kept[0]["probabilities"] + kept[1]["probabilities"]).argmax(axis=1)
     lines = [f"{i},{n}" for i, n in zip(kept[0]["ids"], mean, strict=True)]
     assert (compared.folder / "submission.csv").read_text().split()[1:] == lines
@@ -193,10 +170,10 @@ def test_folds_with_more_data_are_compared_and_submitted_as_one(dataset, tmp_pat
 
 def test_a_last_run_trains_on_everything_and_claims_no_score(dataset, tmp_path):
     run = train(dataset, tmp_path, head="gradient", validation="none")
-    metrics = json.loads((run.folder / "metrics.json").read_text())
+    metrics = read(run, "metrics.json")
     assert metrics["data"]["train"] == 71
     assert metrics["macro_f1"] is None
     assert not (run.folder / "val_predictions.npz").exists()
     assert (run.folder / "submission.csv").is_file()
-    assert "were trained on" in printed(run.folder)
+    assert "were trained on" in printed(run)
     assert "none: validation photos" in (run.folder / "model_card.md").read_text()

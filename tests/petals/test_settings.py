@@ -27,42 +27,30 @@ FROM_NOTHING = {"fine_tune": "all", "head": "none"}
 
 ACCEPTED = [
     {},
-    {"head": "gradient", "dropout": 0.0, "label_smoothing": 0.0, "weight_decay": 1e-4},
-    {"head": "gradient", "schedule": "exponential", "learning_rate": 0.02},
-    {"head": "logistic", "views": 1},
-    {**TUNED, "dropout": 0.0, "learning_rate": 1e-3},
-    {"views": 3},
+    {"head": "gradient", "schedule": "exponential", "learning_rate": 0.02, "dropout": 0.0},
+    {**TUNED, "dropout": 0.0, "batch_size": 64},
     {"views": 3, "augment": "strong"},
-    {"views": 2, "augment": "none", **TUNED},
     {**FROM_NOTHING, "views": 4, "augment": "none", "mix": "cutmix"},
     {"validation": "fold:5/5"},
-    {"validation": "none"},
 ]
 
 REFUSED = [
     ({"head": "none"}, "head=none with fine_tune=none trains nothing"),
-    ({"head": "none", "epochs": 0}, "trains nothing"),
     ({**TUNED, "epochs": 0}, "fine_tune=all with epochs=0 fine-tunes nothing"),
-    ({"augment": "strong"}, "augment=strong would be ignored: fine_tune=none"),
-    ({"batch_size": 64}, "batch_size=64 would be ignored"),
-    ({"mix": "mixup", "epochs": 2}, "epochs=2, mix=mixup would be ignored"),
+    ({"mix": "mixup", "epochs": 2}, "epochs=2, mix=mixup would be ignored: fine_tune=none"),
     ({"views": 2, "augment": "strong"}, "augment=strong would be ignored"),
-    ({"views": 4, "augment": "none"}, "views=4 with augment=none"),
     ({**TUNED, "views": 4, "augment": "none"}, "views=4 with augment=none"),
     ({**TUNED, "mix": "mixup", "batch_size": 7}, "mix=mixup with batch_size=7: images are mixed"),
     ({"validation": "fold:6/5"}, "validation=fold:6/5 names no fold: fold:1/5 to fold:5/5"),
     *(({"validation": f"fold:{fold}"}, "names no fold") for fold in ("0/5", "1/1", "one")),
     ({"dropout": 0.5}, "dropout=0.5 would be ignored: the logistic head"),
-    ({"learning_rate": 0.1, "schedule": "ramp"}, "schedule=ramp, learning_rate=0.1 would be"),
 ]
 
 RESOLVED = [
     (TUNED, ("logistic", 2)),
     ({"weights": "none"}, ("logistic", 2)),
     ({**TUNED, "weights": "none"}, ("gradient", 1)),
-    ({"head": "gradient", "views": 3}, ("gradient", 3)),
-    (FROM_NOTHING, ("none", 1)),
-    ({"views": 1}, ("logistic", 1)),
+    ({"head": "logistic", "views": 3}, ("logistic", 3)),
 ]
 
 
@@ -89,14 +77,10 @@ def test_open_settings_are_resolved_by_the_head(given, expected):
     assert settings.resolve(resolved) == resolved  # those that a run records can be given again
 
 
-def test_defaults_are_those_of_the_notebook():
-    assert {name: DEFAULTS[name] for name in settings.BY_GRADIENT} == settings.BY_GRADIENT
-    assert {name: DEFAULTS[name] for name in settings.FINE_TUNING} == settings.FINE_TUNING
-
-
-def test_no_parameter_of_the_notebook_is_left_out():
+def test_parameters_and_defaults_are_those_of_the_notebook():
     assert tuple(DEFAULTS) == settings.PARAMETERS
     assert tuple(settings.resolve(DEFAULTS | {"another": 1})) == settings.PARAMETERS
+    assert DEFAULTS.items() >= {**settings.BY_GRADIENT, **settings.FINE_TUNING}.items()
 
 
 def test_the_check_needs_no_tensorflow():
@@ -134,9 +118,7 @@ def test_shipped_sweeps_ask_for_nothing_that_is_ignored(path):
     assert word_lists
     for words in word_lists:
         sweep = specification.read(path, given_in(words))
-        for run in sweep.runs:
-            settings.resolve(run.values)
-        for run in specification.read(path, kaggle=True).runs:
+        for run in (*sweep.runs, *specification.read(path, kaggle=True).runs):
             settings.resolve(run.values)
         for name, values in sweep.search.get("space", {}).items():
             ends = values if isinstance(values, list) else [values["low"], values["high"]]
@@ -144,10 +126,12 @@ def test_shipped_sweeps_ask_for_nothing_that_is_ignored(path):
                 settings.resolve(DEFAULTS | dict(sweep.base) | {name: value})
 
 
-@pytest.mark.parametrize("name", ["README.md", "Makefile"])
-def test_documented_commands_ask_for_nothing_that_is_ignored(name):
+@pytest.mark.parametrize(
+    ("name", "starts"),
+    [("README.md", ("02_train.py", "push_kernel.py")), ("Makefile", ("FIRST_RUN =",))],
+)
+def test_documented_commands_ask_for_nothing_that_is_ignored(name, starts):
     text = (ROOT / name).read_text().replace("…", "")
-    starts = {"README.md": ("02_train.py", "push_kernel.py"), "Makefile": ("FIRST_RUN =",)}[name]
     word_lists = [words for start in starts for words in commands(text, start) if "-p" in words]
     assert word_lists
     for words in word_lists:

@@ -19,9 +19,7 @@ from petals.errors import PetalsError
 
 sys.path.append(str(Path(__file__).parents[2]))  # of tuning
 
-BATCH, CLASSES, SIZE, EPOCHS = 16, 3, 32, 2
-HEAD = dict.fromkeys(("dropout", "label_smoothing", "weight_decay"), 0.0)
-HEAD |= {"seed": 0, "fine_tune": "all"}
+BATCH, EPOCHS = 16, 2
 
 
 def main(dataset: str, out: str, parts: int, dying: int = -1) -> None:
@@ -29,30 +27,21 @@ def main(dataset: str, out: str, parts: int, dying: int = -1) -> None:
 
     import numpy as np
     import tensorflow as tf
-    from tuning import fine_tune
+    from tuning import begin, fine_tune, train_head
 
     from petals.data.pipeline import Batches
-    from petals.data.shards import Split
     from petals.evaluation.prediction import predict
-    from petals.models import backbones
-    from petals.models.build import build, set_trainable
+    from petals.models.build import set_trainable
     from petals.run_folder import RunFolder
-    from petals.training import head as heads
     from petals.training.callbacks import Training
     from petals.training.checkpoints import Checkpoints
-    from petals.training.features import FeatureExtractor
-    from petals.training.head import train_head
-    from petals.training.optimization import set_seed
 
-    train, val = (Split.find(dataset, SIZE, part) for part in ("train", "val"))
-    backbones._WIDTHS = (4, 8)  # what is tested does not depend on it, and compiles in no time
-    set_seed(1)
-    with device.scope():
-        model = build("SmallNet", SIZE, CLASSES, weights="none", dropout=0.0)
+    splits, classifier = begin(dataset, device)
+    model = classifier()
 
     def part(index: int, step: int) -> tf.data.Dataset:
-        split = train.part(index, parts)
-        return Batches(split, BATCH // parts, CLASSES, seed=3, deterministic=True).dataset(step)
+        split = splits[0].part(index, parts)
+        return Batches(split, BATCH // parts, 3, seed=3, deterministic=True).dataset(step)
 
     def batches(step: int) -> tf.data.Dataset:
         if device.hosts > 1:
@@ -69,16 +58,13 @@ def main(dataset: str, out: str, parts: int, dying: int = -1) -> None:
     run = RunFolder(f"{out}-run")
     kept = Checkpoints(run.path, {"parts": parts})
     tuned = Training(kept.newest.history, record, kept, deadline=1e12)
-    fine_tune(model, (train, val), EPOCHS, tuned, batch_size=BATCH, batches=batches)
-    predicted = predict(model.model, val, BATCH, tta=2)
-    extract = FeatureExtractor(model.features, "small", device)
-    features, head = [extract(split) for split in (train, val)], Training()
-    heads.HEAD_EPOCHS = 2
-    train_head(model, *features, HEAD, head)
+    fine_tune(model, splits, EPOCHS, tuned, batch_size=BATCH, batches=batches)
+    predicted = predict(model.model, splits[1], BATCH, tta=2)
+    features, head = train_head(model, splits, device, 2)
     run.write_history(tuned.history)
     result = {
         "device": device.as_dict(),
-        "head": head.history,
+        "head": head,
         "tuned": tuned.history,
         "features": [float(np.abs(f.values).sum()) for f in features],
         "shapes": [list(f.values.shape) for f in features],

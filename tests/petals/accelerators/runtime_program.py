@@ -17,8 +17,7 @@ from petals.accelerators.detect import detect
 
 sys.path.append(str(Path(__file__).parents[2]))  # of tuning
 
-BATCH, CLASSES, SIZE = 16, 3, 32
-WIDTHS = (4, 8)  # SmallNet's: what is tested does not depend on them, and compiles in no time
+BATCH = 16
 
 
 def keep_iterators() -> None:
@@ -43,37 +42,27 @@ def main(dataset: str, out: str, name: str, reference: str = "") -> None:
 
     import numpy as np
     from tensorflow import keras
-    from tuning import fine_tune
+    from tuning import SIZE, begin, fine_tune, train_head
 
     from petals.augment.augmentation import augmentation
     from petals.augment.layer import augmenting, in_step
-    from petals.data import pipeline
-    from petals.data.shards import Split
+    from petals.data.pipeline import Batches, images
     from petals.evaluation.prediction import predict
-    from petals.models import backbones, saved
-    from petals.models.build import Classifier, build, set_trainable
-    from petals.training import head as heads
-    from petals.training.callbacks import Training
-    from petals.training.features import FeatureExtractor, apply_head
-    from petals.training.head import train_head
-    from petals.training.optimization import set_seed
+    from petals.models import saved
+    from petals.models.build import Classifier, set_trainable
+    from petals.training.features import apply_head
 
     keep_iterators()
-    backbones._WIDTHS = WIDTHS
-    train, val = (Split.find(dataset, SIZE, part) for part in ("train", "val"))
-    set_seed(1)
+    splits, classifier = begin(dataset, device)
+    val = splits[1]
     result = {"device": device.as_dict()}
-
-    def classifier(dropout: float = 0.0) -> Classifier:
-        with device.scope():
-            return build(name, SIZE, CLASSES, weights="none", dropout=dropout)
 
     def tune(model: Classifier, level: str = "none", **settings) -> dict:
         settings |= {"change": augmentation(level), "on_device": in_step(model.model)}
         settings["batch_size"] = BATCH
-        return fine_tune(model, (train, val), 1, **settings).training.history[0]
+        return fine_tune(model, splits, 1, **settings).training.history[0]
 
-    model = classifier()
+    model = classifier(name)
     if reference:
         saved.load(model, Path(reference) / "start.h5")
     else:
@@ -81,18 +70,13 @@ def main(dataset: str, out: str, name: str, reference: str = "") -> None:
     set_trainable(model, "all", freeze_batch_norm=False)
     result["first"] = tune(model)
 
-    extract = FeatureExtractor(model.features, name, device)
-    features = [extract(part) for part in (train, val)]
+    features, head = train_head(model, splits, device, 3, dropout=0.1)
     result["features"] = [list(part.values.shape) for part in features]
-    direct = np.asarray(model.features.predict(pipeline.images(val, BATCH), verbose=0))
+    direct = np.asarray(model.features.predict(images(val, BATCH), verbose=0))
     result["features_agree"] = float(
         np.abs(direct[: val.count] - features[1].values[:, 0]).max() / np.abs(direct).max()
     )
-    head = Training()
-    heads.HEAD_EPOCHS = 3
-    plain = {"label_smoothing": 0.0, "weight_decay": 0.0, "seed": 0, "fine_tune": "all"}
-    train_head(model, *features, {"dropout": 0.1, **plain}, head)
-    result["head"] = head.history[-1]
+    result["head"] = head[-1]
 
     predicted = predict(model.model, val, BATCH)
     np.save(Path(out) / "probabilities.npy", predicted)
@@ -101,7 +85,7 @@ def main(dataset: str, out: str, name: str, reference: str = "") -> None:
     result["tta"] = list(predict(model.model, val, BATCH, tta=3).shape)
     saved.save(model, Path(out) / "trained.h5")
 
-    changed = classifier(dropout=0.3)
+    changed = classifier(name, dropout=0.3)
     saved.load(changed, Path(out) / "trained.h5")
     again = predict(changed.model, val, BATCH)
     result["loaded_agrees"] = float(np.abs(predicted - again).max())
@@ -115,11 +99,11 @@ def main(dataset: str, out: str, name: str, reference: str = "") -> None:
         """What the models of three steps see."""
         change = augmentation("strong", "cutmix")
         options = {"augment": change, "on_device": on_device, "deterministic": True}
-        batches = pipeline.Batches(train, BATCH, CLASSES, seed=3, **options).dataset().take(3)
-        batches = batches.map(lambda images, labels: images)
+        batches = Batches(splits[0], BATCH, 3, seed=3, **options).dataset().take(3)
+        batches = batches.map(lambda pixels, labels: pixels)
         with device.scope():
-            images = keras.Input((SIZE, SIZE, 3), dtype="uint8")
-            same = keras.Model(images, keras.layers.Lambda(lambda x: x, dtype="uint8")(images))
+            pixels = keras.Input((SIZE, SIZE, 3), dtype="uint8")
+            same = keras.Model(pixels, keras.layers.Lambda(lambda x: x, dtype="uint8")(pixels))
         return np.asarray((augmenting(same, change) if on_device else same).predict(batches))
 
     np.savez(Path(out) / "pictures.npz", device=pictures(True), host=pictures(False))

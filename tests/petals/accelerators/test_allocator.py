@@ -18,7 +18,7 @@ if sys.argv[1] == "kept":
 three = lambda: [np.ones(24_000_000, np.uint8) for _ in range(3)]
 three()
 before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-for _ in range(40):
+for _ in range(8):
     three()
 print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 """

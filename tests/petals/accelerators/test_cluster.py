@@ -87,12 +87,16 @@ def message(tmp_path, number):
     return (tmp_path / f"log-{number}").read_text()
 
 
+def result(path):
+    return json.loads(path.read_text())
+
+
 @pytest.mark.long
 def test_two_hosts_train_as_one_does(undisturbed):
     folder = undisturbed
-    one = json.loads((folder / "one-0.json").read_text())
+    one = result(folder / "one-0.json")
     for index in range(2):
-        two = json.loads((folder / f"two-{index}.json").read_text())
+        two = result(folder / f"two-{index}.json")
         assert two["device"]["hosts"] == 2
         assert two["device"]["replicas"] == one["device"]["replicas"]
         for ours, theirs in zip(two["tuned"], one["tuned"], strict=True):
@@ -103,7 +107,7 @@ def test_two_hosts_train_as_one_does(undisturbed):
         assert np.allclose(two["predicted"], one["predicted"], atol=1e-3)
         assert two["head"][-1]["val_loss"] == pytest.approx(one["head"][-1]["val_loss"], abs=1e-2)
     assert (folder / "two-run" / "history.csv").is_file()
-    runs = {json.loads((folder / f"two-{i}.json").read_text())["run"] for i in range(2)}
+    runs = {result(folder / f"two-{index}.json")["run"] for index in range(2)}
     assert len(runs) == 2, "the other host writes elsewhere"
 
 
@@ -139,10 +143,8 @@ def test_when_host_0_dies_the_other_ends_and_started_again_they_end_as_two_left_
     for number, process in enumerate(both()):
         assert process.wait(timeout=600) == 0, message(tmp_path, 2 + number)
     for index in range(2):
-        whole, cut = (
-            json.loads(path.read_text())
-            for path in (undisturbed / f"two-{index}.json", tmp_path / f"cut-{index}.json")
-        )
+        whole = result(undisturbed / f"two-{index}.json")
+        cut = result(tmp_path / f"cut-{index}.json")
         assert (whole["resumed"], cut["resumed"]) == (0, 1)
         for ours, theirs in zip(cut["tuned"], whole["tuned"], strict=True):
             assert ours["val_loss"] == pytest.approx(theirs["val_loss"], abs=1e-6)

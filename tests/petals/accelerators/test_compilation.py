@@ -24,8 +24,8 @@ assert compilation.facts() == facts
 """
 
 
-def run(folder, inputs, **more):
-    own = {"JAX_PLATFORMS": "cpu", "KERNELKIT_INPUT_ROOT": str(inputs)} | more
+def run(folder, inputs, **own):
+    own |= {"JAX_PLATFORMS": "cpu", "KERNELKIT_INPUT_ROOT": str(inputs)}
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", CODE, str(folder)],
         capture_output=True,
@@ -34,27 +34,15 @@ def run(folder, inputs, **more):
         timeout=120,
     )
     assert done.returncode == 0, done.stderr
-    there, hit = done.stdout.split()
-    return int(there), hit == "True"
+    count, hit = done.stdout.split()
+    return int(count), hit == "True"
 
 
-@pytest.mark.long
-def test_compiled_programs_are_found_in_the_folder_and_among_inputs(tmp_path):
-    nothing = tmp_path / "nothing"
+def test_compiled_programs_are_found_among_inputs_and_shared_by_the_runs_of_a_sweep(tmp_path):
     earlier = tmp_path / "inputs/notebooks/me/mine"
-    assert run(earlier, nothing) == (0, False)
-    there, hit = run(earlier, nothing)
-    assert there > 0
+    assert run(earlier, tmp_path / "nothing") == (0, False)
+    kept = {"KERNELKIT_KEPT": str(tmp_path / "kept")}
+    count, hit = run(tmp_path / "working", tmp_path / "inputs", **kept)
+    assert count == sum(1 for _ in earlier.glob("compiled/*")) > 0
     assert hit
-    copied, hit = run(tmp_path / "working", tmp_path / "inputs")
-    assert copied == there
-    assert hit
-
-
-def test_the_runs_of_a_sweep_share_what_was_compiled(tmp_path):
-    kept = str(tmp_path / "kept")
-    assert run(tmp_path / "first", tmp_path / "nothing", KERNELKIT_KEPT=kept) == (0, False)
-    there, hit = run(tmp_path / "second", tmp_path / "nothing", KERNELKIT_KEPT=kept)
-    assert there > 0
-    assert hit
-    assert not (tmp_path / "second").exists()
+    assert not (tmp_path / "working").exists()

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from petals.evaluation.prediction import predict
-from petals.models import backbones, saved
+from petals.models import saved
 from petals.models.backbones import BACKBONES
 from petals.models.build import build
 
@@ -27,23 +27,16 @@ RUNTIMES = {
     "tf_keras": {"KAGGLE_REHEARSAL": "tpu-tensorflow"},
 }
 REPLICAS = {"plain": 1, "jax": 8, "mirrored": 4, "tf_keras": 8}
-WIDTHS = (4, 8)  # of SmallNet in the program
 OTHERS = [name for name in RUNTIMES if name != "plain"]
 AT_LENGTH = pytest.mark.skipif("RUNTIMES_AT_LENGTH" not in os.environ, reason="takes an hour")
 pytestmark = pytest.mark.long
 
 
-def start(arguments: list, runtime: str, cache: Path, timeout: float, **variables: str) -> str:
+def start(arguments: list, runtime: str, cache: Path, timeout: float) -> str:
     clean = {k: v for k, v in os.environ.items() if not k.startswith(("KERAS_", "KAGGLE_", "TF_"))}
     done = subprocess.run(
         [sys.executable, "-W", "ignore", *map(str, arguments)],
-        env={
-            **clean,
-            **RUNTIMES[runtime],
-            "PETALS_CACHE": str(cache),
-            "TF_CPP_MIN_LOG_LEVEL": "3",
-            **variables,
-        },
+        env={**clean, **RUNTIMES[runtime], "PETALS_CACHE": str(cache)},
         capture_output=True,
         text=True,
         timeout=timeout,
@@ -66,9 +59,8 @@ def plain(dataset, tmp_path_factory) -> tuple[dict, Path]:
 
 @pytest.mark.parametrize("runtime", OTHERS)
 def test_the_same_data_and_weights_give_the_same_training(
-    runtime, plain, dataset, splits, tmp_path, monkeypatch
+    runtime, plain, dataset, splits, tmp_path, narrow
 ):
-    monkeypatch.setattr(backbones, "_WIDTHS", WIDTHS)
     expected, reference = plain
     out = tmp_path / runtime
     result = run(runtime, dataset, out, reference)

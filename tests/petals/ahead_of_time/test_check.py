@@ -31,12 +31,7 @@ def test_no_tpu_is_looked_for_and_two_checks_may_run_at_once(monkeypatch):
             round(26.32 * 2**30),
             round(15.75 * 2**30),
         ),
-        (
-            "XLA:TPU compile permanent error. Ran out of memory in memory space hbm. Used 17.02G "
-            "of 15.75G hbm.",
-            round(17.02 * 2**30),
-            round(15.75 * 2**30),
-        ),
+        ("XLA:TPU compile permanent error. Used 1.50M of 3.50K hbm.", 3 << 19, 3584),
         (
             "Allocation (size=19327352832) would exceed memory (size=17179869184) :: #alloc",
             19327352832,

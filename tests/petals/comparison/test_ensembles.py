@@ -45,8 +45,7 @@ def test_models_that_err_apart_gain_together_and_the_gain_holds():
 
 
 def test_a_useless_model_gets_no_weight():
-    stack = np.stack([model(0.3), model(50.0)])
-    assert ensembles.hill_climb(stack, LABELS)[0] > 0.9
+    assert ensembles.hill_climb(np.stack([model(0.3), model(50.0)]), LABELS)[0] > 0.9
 
 
 def test_twins_gain_nothing_and_no_gain_is_claimed():

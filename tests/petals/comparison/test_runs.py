@@ -1,3 +1,4 @@
+import io
 import json
 
 import numpy as np
@@ -36,13 +37,17 @@ def test_what_differs_stands_beside_scores_and_times(write_run, glob):
     (old / "metrics.json").write_text(json.dumps(metrics | {"later_epoch_seconds": None}))
     runs, _ = comparison.read(glob)
     rows = comparison.ranking(runs).rows
-    assert [row["backbone"] for row in rows] == ["VGG16", "VGG16", "SmallNet"]
-    assert [row["seed"] for row in rows] == [0, 1, 0]
-    assert "dropout" not in rows[0]
-    assert [row["parameters"] for row in rows] == [5_000_000, 5_000_000, None]
-    assert [row["trainable"] for row in rows] == [14_000_000, 14_000_000, None]
-    assert [row["later epochs, s"] for row in rows] == [2.0, 2.0, None]
-    assert [row["device"] for row in rows] == ["8 × v5e TPU", "1 × a CPU", "1 × a CPU"]
+    columns = {name: [row[name] for row in rows] for name in rows[0]}
+    assert "dropout" not in columns
+    expected = {
+        "backbone": ["VGG16", "VGG16", "SmallNet"],
+        "seed": [0, 1, 0],
+        "parameters": [5_000_000, 5_000_000, None],
+        "trainable": [14_000_000, 14_000_000, None],
+        "later epochs, s": [2.0, 2.0, None],
+        "device": ["8 × v5e TPU", "1 × a CPU", "1 × a CPU"],
+    }
+    assert columns.items() >= expected.items()
     assert rows[0]["macro F1"] == runs[0].macro_f1
     assert rows[0]["minutes"] == pytest.approx(10 / 60)
 
@@ -75,59 +80,42 @@ def test_auto_takes_what_is_at_home_and_on_kaggle_what_is_attached(
     assert sorted(run.path.name for run in comparison.read("auto")[0]) == ["a", "b"]
 
 
-def no_file(folder):
-    (folder / "val_predictions.npz").unlink()
-
-
-def cut_short(folder):
-    path = folder / "val_predictions.npz"
-    path.write_bytes(path.read_bytes()[:100])
-
-
-def half_json(folder):
-    (folder / "metrics.json").write_text('{"macro_f1": ')
-
-
-def no_numbers(folder):
+def no_numbers():
+    file = io.BytesIO()
     rows = np.full((60, 3), np.nan)
-    np.savez(
-        folder / "val_predictions.npz",
-        ids=np.arange(60),
-        labels=np.zeros(60, int),
-        probabilities=rows,
-    )
-
-
-def foreign(folder):
-    (folder / "metrics.json").write_text(json.dumps({"score": 3}))
-
-
-def listed(folder):
-    (folder / "metrics.json").write_text("[]")
-
-
-def unparametrised(folder):
-    metrics = json.loads((folder / "metrics.json").read_text()) | {"parameters": []}
-    (folder / "metrics.json").write_text(json.dumps(metrics))
+    np.savez(file, ids=np.arange(60), labels=np.zeros(60, int), probabilities=rows)
+    return file.getvalue()
 
 
 @pytest.mark.parametrize(
-    "damage", [no_file, cut_short, half_json, no_numbers, foreign, listed, unparametrised]
+    ("name", "content"),
+    [
+        ("metrics.json", b'{"macro_f1": '),
+        ("metrics.json", b'{"score": 3}'),
+        ("metrics.json", b"[]"),
+        ("metrics.json", b'{"parameters": [], "device": {}, "data": {}}'),
+        ("val_predictions.npz", b"PK\3\4"),
+        ("val_predictions.npz", no_numbers()),
+        ("val_predictions.npz", None),
+    ],
 )
-def test_damaged_runs_are_left_out_by_name(write_run, glob, damage):
+def test_damaged_runs_are_left_out_by_name(write_run, glob, name, content):
     write_run("good")
-    damage(write_run("bad"))
-    runs, skipped = comparison.read(glob)
+    path = write_run("bad") / name
+    if content is None:
+        path.unlink()
+    else:
+        path.write_bytes(content)
+    runs, (skipped,) = comparison.read(glob)
     assert [run.name for run in runs] == ["good"]
-    assert len(skipped) == 1
-    assert skipped[0].startswith("bad: ")
-    assert "Errno" not in skipped[0]
+    assert skipped.startswith("bad: ")
+    assert "Errno" not in skipped
 
 
 def test_without_any_run_it_says_what_to_do(write_run, glob):
     with pytest.raises(DataError, match="02_train"):
         comparison.read(glob)
-    half_json(write_run("bad"))
+    (write_run("bad") / "metrics.json").write_text("{")
     with pytest.raises(DataError, match="bad: "):
         comparison.read(glob)
 

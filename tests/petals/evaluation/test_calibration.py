@@ -1,12 +1,7 @@
 import numpy as np
 import pytest
 
-from petals.evaluation.calibration import (
-    Calibration,
-    Reliability,
-    calibrated,
-    fit_temperature,
-)
+from petals.evaluation.calibration import Calibration, Reliability, calibrated, fit_temperature
 
 
 def answers(n=20_000, classes=10, seed=0):
@@ -18,7 +13,7 @@ def answers(n=20_000, classes=10, seed=0):
     return labels, true
 
 
-@pytest.mark.parametrize("temperature", [0.4, 1.0, 2.5])
+@pytest.mark.parametrize("temperature", [0.4, 2.5])
 def test_the_temperature_that_was_taken_away_is_found(temperature):
     labels, true = answers()
     spoilt = calibrated(true, 1 / temperature)

@@ -1,4 +1,3 @@
-import dataclasses
 import json
 
 import numpy as np
@@ -7,7 +6,6 @@ import pytest
 from petals import storage
 from petals.errors import WeightsError
 from petals.models import saved
-from petals.models.build import build
 from petals.models.card import ModelCard, parse
 from petals.models.restore import find_model, restore
 
@@ -15,8 +13,8 @@ NAMES = ("blue", "red", "yellow")
 
 
 def card_of(**changes):
-    card = ModelCard("SmallNet", 32, NAMES, "tf", {"setting": "none"}, temperature=1.5)
-    return dataclasses.replace(card, scores={"macro_f1": 0.5}, **changes)
+    facts = {"weights": {"setting": "none"}, "temperature": 1.5, "scores": {"macro_f1": 0.5}}
+    return ModelCard("SmallNet", 32, NAMES, "tf", **(facts | changes))
 
 
 def answers(classifier):
@@ -24,18 +22,25 @@ def answers(classifier):
     return np.asarray(classifier.model(images, training=False))
 
 
-def test_a_whole_model_comes_back_with_its_card(tmp_path):
-    classifier = build("SmallNet", 32, 3, weights="none", dropout=0.2)
-    card = card_of()
-    saved.save(classifier, tmp_path / "classifier.h5", card)
-    again, restored_card = restore(find_model(str(tmp_path)))
-    assert restored_card == card
+def test_a_whole_model_comes_back_with_its_card(tmp_path, classifier):
+    saved.save(classifier, tmp_path / "classifier.h5", card_of())
+    again, card = restore(find_model(str(tmp_path)))
+    assert card == card_of()
     assert np.allclose(answers(again), answers(classifier), atol=1e-6)
 
 
-def test_a_file_without_a_card_cannot_be_used_by_itself(tmp_path):
-    saved.save(build("SmallNet", 32, 3, weights="none"), tmp_path / "classifier.h5")
-    with pytest.raises(WeightsError, match="has no card"):
+@pytest.mark.parametrize(
+    ("card", "problem"),
+    [
+        (None, "has no card"),
+        (card_of(build={"lambda": "import os"}), "by another version of the kit"),
+    ],
+)
+def test_a_file_that_says_not_how_to_build_its_model_is_refused(
+    tmp_path, classifier, card, problem
+):
+    saved.save(classifier, tmp_path / "classifier.h5", card)
+    with pytest.raises(WeightsError, match=problem):
         restore(tmp_path / "classifier.h5")
 
 
@@ -54,24 +59,14 @@ def test_a_file_without_a_card_cannot_be_used_by_itself(tmp_path):
     ids=str,
 )
 def test_a_card_that_no_run_wrote_is_refused(change):
-    card = ModelCard("SmallNet", 32, NAMES, "tf", {"setting": "none"})
     with pytest.raises(WeightsError, match="has a damaged card") as error:
-        parse(json.dumps(json.loads(card.as_json()) | change), "x.h5")
+        parse(json.dumps(json.loads(card_of().as_json()) | change), "x.h5")
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize(("given", "views"), [(4, 4), (0, 1), ("9", 1), (10**6, 1), (None, 1)])
+@pytest.mark.parametrize(("given", "views"), [(4, 4), (0, 1), ("9", 1), (10**6, 1)])
 def test_a_photo_is_seen_as_often_as_the_temperature_was_fitted_for(given, views):
-    card = ModelCard("SmallNet", 32, NAMES, "tf", {}, about={"parameters": {"views": given}})
-    assert card.views == views
-
-
-def test_arguments_that_build_does_not_take_are_refused(tmp_path):
-    classifier = build("SmallNet", 32, 3, weights="none")
-    card = card_of(build={"lambda": "import os"})
-    saved.save(classifier, tmp_path / "classifier.h5", card)
-    with pytest.raises(WeightsError, match="by another version of the kit"):
-        restore(tmp_path / "classifier.h5")
+    assert card_of(about={"parameters": {"views": given}}).views == views
 
 
 @pytest.mark.parametrize(
@@ -83,17 +78,16 @@ def test_arguments_that_build_does_not_take_are_refused(tmp_path):
     ],
 )
 def test_a_model_of_other_classes_or_size_is_refused(classes, size, message):
-    card = ModelCard("SmallNet", 32, NAMES, "tf", {})
+    card = card_of()
     card.check(("blue ", "Red", "yellow"), 32, "x.h5")  # the competition's names end in spaces
     with pytest.raises(WeightsError, match=message):
         card.check(classes, size, "x.h5")
 
 
-def test_of_several_models_the_best_is_taken(tmp_path, monkeypatch, capsys):
+def test_of_several_models_the_best_is_taken(tmp_path, monkeypatch, capsys, classifier):
     monkeypatch.chdir(tmp_path)
-    classifier = build("SmallNet", 32, 3, weights="none")
     for name, score in (("a", 0.4), ("b", 0.9), ("c", None)):
-        card = dataclasses.replace(card_of(), scores={"macro_f1": score})
+        card = card_of(scores={"macro_f1": score})
         saved.save(classifier, tmp_path / "runs" / name / "classifier.h5", card)
     saved.save(classifier, tmp_path / "runs/old/classifier.h5")
     storage.write_text(tmp_path / "runs/broken/classifier.h5", "no HDF5")

@@ -23,22 +23,16 @@ def rows(text):
     return list(csv.reader(io.StringIO(text)))
 
 
-def test_classes_come_worst_first_and_without_empty_ones():
-    table = rows(records.class_scores(LABELS[:5], PROBABILITIES[:5], NAMES))
-    assert [row[0] for row in table] == ["class", "rose", "iris"]
-    assert table[1] == ["rose", "0.5000", "1.0000", "0.3333", "3"]
-
-
-def test_the_matrix_has_names_on_both_sides():
-    table = rows(records.matrix(LABELS, PROBABILITIES, NAMES))
-    assert table[0][1:] == list(NAMES)
-    assert table[1:] == [["rose", "1", "2", "0"], ["iris", "0", "2", "0"], ["lily", "1", "0", "0"]]
-
-
-def test_calibration_sets_how_sure_beside_how_right():
-    table = rows(records.calibration(LABELS, PROBABILITIES))
-    assert table[1] == ["60 to 70 %", "60.0 %", "0.0 %", "1"]
-    assert table[-1] == ["90 to 100 %", "93.3 %", "100.0 %", "3"]
+def test_scores_confusion_and_calibration_are_tables_with_names_and_percents():
+    scores = rows(records.class_scores(LABELS[:5], PROBABILITIES[:5], NAMES))
+    assert [row[0] for row in scores] == ["class", "rose", "iris"]  # the worst, and no empty one
+    assert scores[1] == ["rose", "0.5000", "1.0000", "0.3333", "3"]
+    names, *counts = rows(records.matrix(LABELS, PROBABILITIES, NAMES))
+    assert names[1:] == list(NAMES)
+    assert counts[:2] == [["rose", "1", "2", "0"], ["iris", "0", "2", "0"]]
+    tenths = rows(records.calibration(LABELS, PROBABILITIES))
+    assert tenths[1] == ["60 to 70 %", "60.0 %", "0.0 %", "1"]
+    assert tenths[-1] == ["90 to 100 %", "93.3 %", "100.0 %", "3"]
 
 
 @pytest.mark.parametrize(("sure", "verdict"), [(1.0, "too high"), (0.5, "fair"), (0.4, "too low")])

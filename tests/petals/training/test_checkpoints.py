@@ -43,7 +43,7 @@ def cut_at(monkeypatch):
 
 
 @pytest.fixture(autouse=True)
-def saved_at_each_step(monkeypatch):
+def saved_at_each_step(monkeypatch, narrow):
     monkeypatch.setattr(callbacks, "SAVE_EVERY", 0.0)
 
 
@@ -190,7 +190,6 @@ def test_without_space_training_goes_on(tmp_path, monkeypatch, capsys):
     assert Checkpoints(tmp_path, {"a": 1}).newest.step == 1
 
 
-@pytest.mark.usefixtures("narrow")
 def test_another_model_is_refused_before_anything_changes(splits, tmp_path):
     saved(tmp_path, settings={"seed": 0}, best_f1=0.0, partial={})
     with pytest.raises(CheckpointError, match="of another model"):

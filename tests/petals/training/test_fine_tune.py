@@ -12,7 +12,6 @@ from tuning import fine_tune
 from petals.accelerators import keras_backend
 from petals.accelerators.detect import Accelerator
 from petals.augment.augmentation import augmentation
-from petals.data import pipeline
 from petals.data.folds import divided
 from petals.data.shards import Split
 from petals.errors import DataError
@@ -21,10 +20,10 @@ from petals.evaluation.prediction import predict
 from petals.models.build import build, set_trainable
 from petals.training import features
 from petals.training import head as heads
-from petals.training.callbacks import Phase, Training
+from petals.training.callbacks import Training
 from petals.training.features import FeatureExtractor, apply_head
 from petals.training.head import train_head
-from petals.training.optimization import learning_rates, set_seed, suits_xla
+from petals.training.optimization import set_seed, suits_xla
 
 
 @pytest.fixture(autouse=True)
@@ -34,81 +33,72 @@ def seeded(monkeypatch, tmp_path):
     monkeypatch.setenv("PETALS_CACHE", str(tmp_path / "cache"))
 
 
-def classifier(dropout=0.0):
-    return build("SmallNet", 32, 3, weights="none", dropout=dropout)
+def untrained():
+    return build("SmallNet", 32, 3, weights="none")
+
+
+@pytest.fixture
+def averages():
+    """A model of features that compiles at once."""
+    images = keras.Input((32, 32, 3), dtype="uint8")
+    colours = keras.layers.GlobalAveragePooling2D()(keras.layers.Rescaling(1 / 255)(images))
+    return keras.Model(images, keras.layers.Dense(4)(colours))
 
 
 CPU = Accelerator("cpu", "test")
 
 
 def extract(model, split, views=1, level="light", *, name="small", device=CPU, **options):
-    return FeatureExtractor(model.features, name, device, **options)(split, views, level)
+    return FeatureExtractor(model, name, device, **options)(split, views, level)
 
 
 @pytest.mark.parametrize("backend", ["tensorflow", "jax"])  # frozen, and by Keras
-def test_features_are_the_models_own_in_order(splits, backend):
-    model = classifier()
-    extracted = extract(model, splits[1], device=Accelerator("cpu", "test", backend=backend))
+def test_features_are_the_models_own_in_order(splits, backend, classifier):
+    device = Accelerator("cpu", "test", backend=backend)
+    extracted = extract(classifier.features, splits[1], device=device)
     images = splits[1].sample(splits[1].count).images
-    assert np.allclose(extracted.values[:, 0], model.features(images), atol=1e-4)
+    assert np.allclose(extracted.values[:, 0], classifier.features(images), atol=1e-4)
     labels, ids = splits[1].labels_and_ids()
     assert (extracted.labels == labels).all()
     assert (extracted.ids == ids).all()
 
 
 def test_the_runs_of_a_sweep_share_their_features_in_the_sessions_output(
-    splits, monkeypatch, tmp_path
+    splits, monkeypatch, tmp_path, averages
 ):
     monkeypatch.setenv("KERNELKIT_KEPT", str(tmp_path / "kept"))
-    monkeypatch.setenv("PETALS_CACHE", str(tmp_path / "first"))
-    model = classifier()
-    assert not extract(model, splits[1]).stored
-
-    monkeypatch.setenv("PETALS_CACHE", str(tmp_path / "second"))  # a session has one of its own
-    assert extract(model, splits[1]).stored
+    for number in range(2):  # a session has a cache of its own
+        monkeypatch.setenv("PETALS_CACHE", str(tmp_path / f"cache {number}"))
+        assert extract(averages, splits[1]).stored == bool(number)
     assert [path.suffix for path in (tmp_path / "kept").rglob("*.*")] == [".npy"]
 
 
-def test_features_are_stored_by_what_they_depend_on(splits):
-    model = classifier()
-    first, again = extract(model, splits[1]), extract(model, splits[1])
-    assert not first.stored
-    assert again.stored
+def test_features_are_stored_by_what_they_depend_on(splits, averages):
+    first, again = (extract(averages, splits[1]) for _ in range(2))
+    assert (first.stored, again.stored) == (False, True)
     assert (first.values == again.values).all()
-    for change in ({"views": 2}, {"name": "other"}, {"split": splits[2]}):
-        assert not extract(model, **({"split": splits[1]} | change)).stored
+    twice = keras.layers.Concatenate()([averages.output, averages.output])  # as of a class token
+    other_layers = {"model": keras.Model(averages.input, twice)}
+    for change in ({"views": 2}, {"name": "other"}, {"split": splits[2]}, other_layers):
+        assert not extract(**{"model": averages, "split": splits[1]} | change).stored
+    averages.set_weights([weight + 1 for weight in averages.get_weights()])
+    assert not extract(averages, splits[1]).stored
 
 
-def test_features_of_other_layers_of_the_same_weights_are_stored_apart(splits):
-    last = classifier().features
-    joined = keras.layers.Concatenate()
-    twice = keras.Model(last.input, joined([last.output, last.output]))  # as of a class token
-    thrice = keras.Model(last.input, joined([last.output, last.output, last.output]))
-    extracted = [
-        FeatureExtractor(model, "small", CPU)(splits[1]) for model in [last, twice, thrice] * 2
-    ]
-    assert [each.stored for each in extracted] == [False] * 3 + [True] * 3
-    assert [each.values.shape[-1] for each in extracted] == [256, 512, 768] * 2
-
-
-def test_folds_share_the_features_of_their_parts(splits, tmp_path, monkeypatch):
-    ran, original = [], FeatureExtractor._compute
-    monkeypatch.setattr(FeatureExtractor, "_compute", lambda *a: ran.append(a[2]) or original(*a))
-    model, progress_calls = classifier(), []
+def test_folds_share_the_features_of_their_parts(splits, tmp_path, averages):
+    calls = []
     train, val = divided(*splits[:2], 3, 0, tmp_path)
-    first = extract(model, train, progress=lambda *line: progress_calls.append(line))
+    first = extract(averages, train, progress=lambda *call: calls.append(call))
     assert not first.stored
-    assert progress_calls[-1] == ("features", train.count, train.count)
-    assert [done for _, done, _ in progress_calls] == sorted(done for _, done, _ in progress_calls)
-    extract(model, val)
-    assert len(ran) == 3  # the parts
+    assert calls[-1] == ("features", train.count, train.count)
+    assert calls == sorted(calls)
+    assert not extract(averages, val).stored
     train, val = divided(*splits[:2], 3, 1, tmp_path)
-    second = extract(model, train)
+    second = extract(averages, train)
     assert second.stored
-    assert extract(model, val).stored
+    assert extract(averages, val).stored
     images = train.sample(train.count).images
-    assert np.allclose(second.values[:, 0], model.features(images), atol=1e-4)
-    assert len(ran) == 3
+    assert np.allclose(second.values[:, 0], averages(images), atol=1e-4)
 
 
 def test_folders_keep_the_images_of_a_part_of_a_split(splits, tmp_path):
@@ -120,46 +110,48 @@ def test_folders_keep_the_images_of_a_part_of_a_split(splits, tmp_path):
     assert np.concatenate(ids).tolist() == part.labels_and_ids()[1].tolist()
 
 
-def test_a_truncated_store_is_computed_again(splits, tmp_path):
-    model = classifier()
-    first = extract(model, splits[1])
+def test_a_truncated_store_is_computed_again(splits, tmp_path, averages):
+    first = extract(averages, splits[1])
     (stored,) = tmp_path.glob("cache/features/*.npy")
-    stored.write_bytes(stored.read_bytes()[:500])
-    again = extract(model, splits[1])
+    stored.write_bytes(stored.read_bytes()[:200])
+    again = extract(averages, splits[1])
     assert not again.stored
     assert (again.values == first.values).all()
 
 
-def test_a_store_that_cannot_be_written_stops_nothing(splits, monkeypatch, tmp_path, capsys):
+def test_a_store_that_cannot_be_written_stops_nothing(
+    splits, monkeypatch, tmp_path, capsys, averages
+):
     def full(*_):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(features.np, "save", full)
-    assert extract(classifier(), splits[1]).values.shape[0] == 21
+    assert extract(averages, splits[1]).values.shape == (21, 1, 4)
     assert "not kept" in capsys.readouterr().out
     assert not list(tmp_path.glob("cache/features/*.npy"))
 
 
 @pytest.mark.long
-def test_views_are_the_image_its_mirror_image_and_augmented_images(splits):
-    model = classifier()
-    extractor = FeatureExtractor(model.features, "small", CPU)
+def test_views_are_the_image_its_mirror_image_and_augmented_images(splits, classifier):
+    extractor = FeatureExtractor(classifier.features, "small", CPU)
     flip, crop = (extractor(splits[1], 3, level).values for level in ("flip", "crop"))
     images = splits[1].sample(splits[1].count).images
-    assert np.allclose(crop[:, 0], model.features(images), atol=1e-4)
-    assert np.allclose(crop[:, 1], model.features(images[:, :, ::-1]), atol=1e-4)
+    assert np.allclose(crop[:, 0], classifier.features(images), atol=1e-4)
+    assert np.allclose(crop[:, 1], classifier.features(images[:, :, ::-1]), atol=1e-4)
     assert not np.allclose(crop[:, 0], crop[:, 1])
     assert not np.allclose(crop[:, 1], crop[:, 2])
     assert np.allclose(flip[:, :2], crop[:, :2])
     assert not np.allclose(flip[:, 2], crop[:, 2])
 
 
-def test_the_backbone_is_compiled_once_for_all_splits_that_fill_a_batch(splits, monkeypatch):
+def test_the_backbone_is_compiled_once_for_all_splits_that_fill_a_batch(
+    splits, monkeypatch, averages
+):
     compiled = []
     original = features.frozen
     monkeypatch.setattr(features, "frozen", lambda *a: compiled.append(a) or original(*a))
     monkeypatch.setattr(features, "CPU_BATCH", 4)
-    extractor = FeatureExtractor(classifier().features, "small", CPU)
+    extractor = FeatureExtractor(averages, "small", CPU)
     for split in splits:
         extractor(split)
     assert len(compiled) == 1
@@ -175,8 +167,8 @@ def fewer_epochs(monkeypatch):
 
 
 def trained_head(splits, **settings):
-    model = classifier()
-    train, val = (extract(model, s) for s in splits[:2])
+    model = untrained()
+    train, val = (extract(model.features, split) for split in splits[:2])
     return model, train_head(model, train, val, HEAD | settings, Training())
 
 
@@ -186,7 +178,7 @@ def test_the_head_learns_and_is_put_into_the_model(splits):
     probabilities = predict(model.model, splits[1], 8)
     scores = Scores.of(splits[1].labels_and_ids()[0], probabilities)
     assert np.isclose(scores.macro_f1, watch.best_f1)
-    from_features = apply_head(model.head, extract(model, splits[1]))
+    from_features = apply_head(model.head, extract(model.features, splits[1]))
     assert from_features.dtype == np.float32
     assert np.allclose(from_features, probabilities, atol=1e-4)
     assert [row["epoch"] for row in watch.training.history] == list(range(1, 16))
@@ -202,50 +194,23 @@ def test_runs_repeat_to_the_bit(splits):
         return [*head.training.history, *tuned.training.history], model.model.get_weights()
 
     (first, weights), (second, again) = once(), once()
-    for a, b in zip(first, second, strict=True):
-        assert [a[k] for k in ("loss", "val_loss", "val_macro_f1")] == [
-            b[k] for k in ("loss", "val_loss", "val_macro_f1")
-        ]
+    for one, other in zip(first, second, strict=True):
+        assert all(one[key] == other[key] for key in ("loss", "val_loss", "val_macro_f1"))
     assert all((a == b).all() for a, b in zip(weights, again, strict=True))
-
-
-def batches_of(splits, change, on_device=False):
-    def batches(start):
-        return pipeline.Batches(
-            splits[0],
-            10,
-            3,
-            augment=change,
-            seed=1,
-            on_device=on_device,
-            deterministic=True,
-        ).dataset(start)
-
-    return batches
 
 
 def tune(model, splits, change, epochs=2, *, rates=None, on_device=False, **training):
     set_trainable(model, "all", freeze_batch_norm=False)
-    steps = splits[0].count // 10
-    if rates is None:
-        rates = learning_rates("cosine", epochs, steps, learning_rate=3e-3)
+    given = {"rates": rates, "change": change, "on_device": on_device}
+    training = Training(**training)
     return fine_tune(
-        model,
-        batches_of(splits, change, on_device),
-        splits,
-        splits[1].labels_and_ids()[0],
-        rates,
-        Phase("fine-tune", epochs, steps, 10),
-        Training(**training),
-        augment=change if on_device else None,
-        label_smoothing=0.1,
-        weight_decay=1e-3,
+        model, splits, epochs, training, **given, label_smoothing=0.1, weight_decay=1e-3
     )
 
 
 @pytest.mark.long
 def test_fine_tuning_learns_and_the_model_ends_with_the_weights_of_its_best_epoch(splits):
-    model = classifier()
+    model = untrained()
     rates = np.concatenate([np.full(7 * 5, 3e-3), np.full(5, 10.0)]).astype(np.float32)
     watch = tune(model, splits, augmentation("flip"), epochs=8, rates=rates)
     assert watch.best_f1 > 0.9
@@ -255,8 +220,9 @@ def test_fine_tuning_learns_and_the_model_ends_with_the_weights_of_its_best_epoc
     assert scores.macro_f1 == pytest.approx(watch.best_f1)
 
 
+@pytest.mark.usefixtures("narrow")
 def test_a_deadline_stops_at_the_next_step(splits, capsys):
-    watch = tune(classifier(), splits, augmentation("flip"), epochs=50, deadline=0.0)
+    watch = tune(untrained(), splits, augmentation("flip"), epochs=50, deadline=0.0)
     assert len(watch.training.history) == 1
     assert "time limit" in capsys.readouterr().out
 
@@ -266,21 +232,21 @@ def test_augmented_in_the_step_or_by_the_host_it_trains_the_same(splits):
     histories = []
     for on_device in (False, True):
         set_seed(5)
-        watch = tune(classifier(), splits, augmentation("light", "mixup"), on_device=on_device)
+        watch = tune(untrained(), splits, augmentation("light", "mixup"), on_device=on_device)
         histories.append(watch.training.history)
     for host, device in zip(*histories, strict=True):
         assert host["loss"] == pytest.approx(device["loss"], rel=1e-3)
         assert host["val_loss"] == pytest.approx(device["val_loss"], rel=1e-2)
 
 
-def test_xla_leaves_the_step_that_devices_share_alone(monkeypatch):
+def test_xla_leaves_the_step_that_devices_share_alone(monkeypatch, averages):
     monkeypatch.setattr(tf.config, "list_physical_devices", lambda kind: ["a", "b"])
-    model = classifier().model
-    assert suits_xla(model)
+    assert suits_xla(averages)
     monkeypatch.setattr(keras_backend, "replicas", lambda model: 2)
-    assert not suits_xla(model)
+    assert not suits_xla(averages)
 
 
+@pytest.mark.usefixtures("narrow")
 def test_damage_met_while_fine_tuning_is_named(splits, tmp_path):
     root = Path(splits[0].paths[0]).parents[2]
     shutil.copytree(root, tmp_path / "copy")
@@ -288,4 +254,4 @@ def test_damage_met_while_fine_tuning_is_named(splits, tmp_path):
     path = Path(train.paths[2])
     path.write_bytes(path.read_bytes()[:-50])
     with pytest.raises(DataError, match=path.name):
-        tune(classifier(), (train, *splits[1:]), augmentation("flip"), epochs=3)
+        tune(untrained(), (train, *splits[1:]), augmentation("flip"), epochs=3)

@@ -131,7 +131,6 @@ def test_nothing_is_trained_where_the_head_is_past_or_not_asked_for(run, kept, c
     [
         ({}, 0.2),
         ({"fine_tune": "all"}, 0.01),  # schedule and rate are those of fine-tuning
-        ({"learning_rate": 0.0}, 0.01),
         ({"learning_rate": 0.0, "schedule": "exponential"}, 0.005 * 0.01 ** (3 / 20)),
     ],
 )
