@@ -125,17 +125,14 @@ def write_run(tmp_path):
         }
         storage.write_json(folder / "metrics.json", metrics)
         labels = np.asarray(labels)
-        right = rng.random(len(labels)) < skill
-        message = np.where(right, labels, (labels + 1) % 3)
-        probabilities = (np.eye(3)[message] + 0.2 * rng.random((len(labels), 3))).astype(np.float32)
-        probabilities /= probabilities.sum(axis=1, keepdims=True)
-        np.savez(
-            folder / "val_predictions.npz", ids=ids, labels=labels, probabilities=probabilities
-        )
+        answers = np.where(rng.random(len(labels)) < skill, labels, (labels + 1) % 3)
+        rows = (np.eye(3)[answers] + 0.2 * rng.random((len(labels), 3))).astype(np.float32)
+        rows /= rows.sum(axis=1, keepdims=True)
+        np.savez(folder / "val_predictions.npz", ids=ids, labels=labels, probabilities=rows)
         tests = rng.dirichlet(np.ones(3), len(test_ids)).astype(np.float32)
         np.savez(folder / "test_predictions.npz", ids=test_ids, probabilities=tests)
-        answers = "".join(f"{i},{p.argmax()}\n" for i, p in zip(test_ids, tests, strict=True))
-        storage.write_text(folder / "submission.csv", "id,label\n" + answers)
+        lines = "".join(f"{i},{p.argmax()}\n" for i, p in zip(test_ids, tests, strict=True))
+        storage.write_text(folder / "submission.csv", "id,label\n" + lines)
         return folder
 
     return write

@@ -66,12 +66,6 @@ def test_an_overfitted_ensemble_shows_no_gain():
     assert abs(judged.scores["weighted"].mean() - 1 / 6) < 0.02
 
 
-def test_one_run_submits_its_own_answers(write_run, read, tmp_path):
-    folder = write_run("a")
-    assert ensembles.submit(read(), "single", np.array([1.0]), tmp_path / "s.csv") == "a"
-    assert answers(tmp_path / "s.csv") == answers(folder / "submission.csv")
-
-
 @pytest.mark.parametrize(("choice", "fitted"), [("mean", [1, 0]), ("weighted", [0.5, 0.5])])
 def test_an_ensemble_submits_the_weighted_mean(choice, fitted, write_run, read, tmp_path):
     write_run("a", 0.9)

@@ -44,22 +44,19 @@ def test_the_old_format_is_loaded_under_either_ending(tmp_path):
         assert np.allclose(network(x), old(x), atol=1e-4)
 
 
-def test_auto_finds_kerass_name_locally(saved, tmp_path, monkeypatch):
+def test_auto_finds_kerass_name_among_kaggles_inputs_and_locally(saved, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "weights").mkdir()
-    (tmp_path / "weights" / saved[0].name).symlink_to(saved[0])
-    assert same(load(MOBILENET, 64, "auto"), saved[1])
-    origin = {"setting": "auto", "file": saved[0].name, "licence": "Apache-2.0"}
-    assert Weights.find(MOBILENET, 64, "auto").origin == origin
-
-
-def test_auto_finds_it_among_kaggles_inputs(saved, tmp_path, monkeypatch):
-    place = tmp_path / "input" / "models" / "someone" / "mobilenet" / "keras" / "default" / "1"
-    place.mkdir(parents=True)
-    (place / saved[0].name).symlink_to(saved[0])
     monkeypatch.setenv("KERNELKIT_INPUT_ROOT", str(tmp_path / "input"))
-    assert same(load(MOBILENET, 64, "auto"), saved[1])
-    assert same(load(MOBILENET, 64, saved[0].name), saved[1])
+    attached = tmp_path / "input/models/someone/mobilenet/keras/default/1" / saved[0].name
+    for path in (attached, tmp_path / "weights" / saved[0].name):
+        path.parent.mkdir(parents=True)
+        path.symlink_to(saved[0])
+        weights = Weights.find(MOBILENET, 64, "auto")
+        assert weights.path.absolute() == path
+        origin = {"setting": "auto", "file": saved[0].name, "licence": "Apache-2.0"}
+        assert weights.origin == origin
+    assert same(weights.load(64), saved[1])
+    assert same(load(MOBILENET, 64, saved[0].name), saved[1])  # among the inputs
 
 
 def test_the_same_count_in_other_shapes_is_refused(tmp_path):

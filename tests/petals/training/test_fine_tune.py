@@ -88,15 +88,15 @@ def test_features_are_stored_by_what_they_depend_on(splits, averages):
 def test_folds_share_the_features_of_their_parts(splits, tmp_path, averages):
     calls = []
     train, val = divided(*splits[:2], 3, 0, tmp_path)
-    first = extract(averages, train, progress=lambda *call: calls.append(call))
+    first = extract(averages, train, 2, progress=lambda *call: calls.append(call))
     assert not first.stored
-    assert calls[-1] == ("features", train.count, train.count)
+    assert calls[-1] == ("features", 2 * train.count, 2 * train.count)
     assert calls == sorted(calls)
-    assert not extract(averages, val).stored
+    assert not extract(averages, val, 2).stored
     train, val = divided(*splits[:2], 3, 1, tmp_path)
-    second = extract(averages, train)
+    second = extract(averages, train, 2)
     assert second.stored
-    assert extract(averages, val).stored
+    assert extract(averages, val, 2).stored
     images = train.sample(train.count).images
     assert np.allclose(second.values[:, 0], averages(images), atol=1e-4)
 

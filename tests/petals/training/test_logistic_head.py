@@ -64,7 +64,7 @@ def test_views_of_an_image_stay_on_one_side_and_classes_are_shared_out():
     folds = logistic_head.stratified_folds(labels, seed=3)
     assert np.sum(folds, axis=0).tolist() == [1] * len(labels)
     for label, count in ((0, 2), (1, 1), (2, 4)):
-        assert [int((labels[fold] == label).sum()) for fold in folds] == [count] * 5
+        assert [(labels[fold] == label).sum() for fold in folds] == [count] * 5
 
 
 def test_the_model_gives_the_heads_probabilities(splits, monkeypatch, tmp_path):

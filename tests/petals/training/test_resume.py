@@ -18,18 +18,18 @@ SCORES = ("macro_f1", "accuracy", "macro_precision", "macro_recall", "loss", "ep
 
 def start(dataset, run, log):
     """The same command each time; Jupyter's kernel is this environment's."""
-    parameters = {
-        "data": dataset,
-        "image_size": 32,
-        "backbone": "SmallNet",
-        "weights": "none",
-        "head": "gradient",
-        "fine_tune": "all",
-        "epochs": 8,
-        "batch_size": 10,
-        "learning_rate": 1e-3,
-    }
-    given = [text for name, value in parameters.items() for text in ("-p", f"{name}={value}")]
+    parameters = (
+        f"data={dataset}",
+        "image_size=32",
+        "backbone=SmallNet",
+        "weights=none",
+        "head=gradient",
+        "fine_tune=all",
+        "epochs=8",
+        "batch_size=10",
+        "learning_rate=1e-3",
+    )
+    given = [text for parameter in parameters for text in ("-p", parameter)]
     return subprocess.Popen(
         [
             sys.executable,
