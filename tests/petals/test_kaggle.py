@@ -45,12 +45,6 @@ def test_runs_of_one_session_share_its_beginning_which_the_bundle_may_have_noted
     assert deadline(0, "tpu") == 400.5 + 60 * 285
 
 
-def test_a_clock_that_jumps_changes_nothing(monkeypatch):
-    before = deadline(5, "cpu")
-    monkeypatch.setattr(time, "time", lambda: 4e9)
-    assert deadline(5, "cpu") == before
-
-
 def test_a_sessions_scratch_disk_holds_what_is_kept_between_runs(monkeypatch, tmp_path):
     for name in (kaggle.CACHE, "XDG_CACHE_HOME"):
         monkeypatch.delenv(name, raising=False)

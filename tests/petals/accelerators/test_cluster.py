@@ -188,11 +188,3 @@ def test_errors_of_collectives_name_a_lost_host(monkeypatch):
         raise gloo
     with pytest.raises(ValueError, match="of its own"), cluster.naming_lost_hosts():
         raise ValueError("of its own")
-
-
-def test_alone_nothing_is_exchanged():
-    rows = np.arange(6.0).reshape(3, 2)
-    assert cluster.gather(rows) is rows
-    assert cluster.broadcast(b"bytes") == b"bytes"
-    assert cluster.broadcast_scalar(1.5) == 1.5
-    assert (cluster.of_first(rows) == rows).all()

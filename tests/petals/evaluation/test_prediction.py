@@ -4,10 +4,9 @@ import pytest
 from petals.data import pipeline
 from petals.errors import DataError
 from petals.evaluation import prediction
-from petals.evaluation.metrics import Scores, confusion, instructive, most_confused, per_class
+from petals.evaluation.metrics import Scores, instructive
 from petals.evaluation.submission import write_submission
 
-NAMES = ("rose", "tulip", "daisy", "lotus")
 LABELS = np.array([0, 0, 0, 1, 1, 2])
 GUESSES = np.array([0, 1, 1, 1, 0, 2])
 
@@ -23,19 +22,6 @@ def test_macro_f1_is_the_competitions():
     assert np.isclose(scores.macro_f1, np.mean(by_class))
     assert np.isclose(scores.accuracy, 3 / 6)
     assert np.isclose(scores.loss, -(3 * np.log(0.7) + 3 * np.log(0.1)) / 6)
-
-
-def test_classes_with_images_come_worst_first():
-    rows = per_class(LABELS, certain(GUESSES), NAMES)
-    assert [(row.name, row.support) for row in rows] == [("rose", 3), ("tulip", 2), ("daisy", 1)]
-    assert np.allclose((rows[0].precision, rows[0].recall), (1 / 2, 1 / 3))
-
-
-def test_confusion_and_its_worst_pairs():
-    matrix = confusion(LABELS, certain(GUESSES))
-    assert matrix.shape == (4, 4)
-    assert matrix[0].tolist() == [1, 2, 0, 0]
-    assert most_confused(LABELS, certain(GUESSES), 10) == [(0, 1, 2), (1, 0, 1)]
 
 
 def test_instructive_images_are_sure_mistakes_then_unsure_successes():

@@ -79,8 +79,8 @@ def test_efficientnet_normalizes_as_it_was_trained():
 
 
 def test_efficientnet_v2_brings_its_normalization():
-    classifier = build("EfficientNetV2B0", 32, 3, weights="none")
-    (layer,) = [x for x in classifier.backbone.layers if type(x).__name__ == "Normalization"]
+    network = build("EfficientNetV2B0", 32, 3, weights="none").backbone
+    (layer,) = [x for x in network.layers if isinstance(x, keras.layers.Normalization)]
     assert np.allclose(np.ravel(layer.mean), backbones.IMAGENET_MEAN)
     assert np.allclose(np.ravel(layer.variance), np.square(backbones.IMAGENET_STD))
 

@@ -26,10 +26,6 @@ def same(network, values) -> bool:
     return all((a == b).all() for a, b in zip(network.get_weights(), values, strict=True))
 
 
-def test_a_file_is_loaded_whole(saved):
-    assert same(load(MOBILENET, 96, str(saved[0])), saved[1])
-
-
 def test_the_old_format_is_loaded_under_either_ending(tmp_path):
     import tf_keras
 
