@@ -29,12 +29,8 @@ def call_with_timeout(seconds: float, ask: Callable[[], Answer]) -> Answer:
     try:
         return answer.result(seconds)
     except TimeoutError:
-        _leave_without_jax()
+        # At exit JAX clears its devices, and would wait there until the stuck thread returns.
+        api = sys.modules.get("jax._src.api")
+        if api is not None and hasattr(api, "clean_up"):
+            atexit.unregister(api.clean_up)
         raise
-
-
-def _leave_without_jax() -> None:
-    # At exit JAX clears its devices, and would wait there until the stuck thread returns.
-    api = sys.modules.get("jax._src.api")
-    if api is not None and hasattr(api, "clean_up"):
-        atexit.unregister(api.clean_up)
