@@ -10,7 +10,7 @@ from petals import resources
 from petals.run_folder import RunFolder
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def quick(monkeypatch):
     monkeypatch.setattr(resources, "SECONDS", 0.05)
     monkeypatch.setattr(resources, "_over", {})
@@ -26,7 +26,6 @@ def lines_of(file, count):
     raise AssertionError(f"{file} is not written")
 
 
-@pytest.mark.usefixtures("quick")
 def test_a_run_on_kaggle_records_memory_and_cpu(tmp_path, monkeypatch):
     monkeypatch.setenv("KAGGLE_KERNEL_RUN_TYPE", "Batch")
     before = threading.active_count()
@@ -46,7 +45,6 @@ def test_a_run_on_kaggle_records_memory_and_cpu(tmp_path, monkeypatch):
     assert (tmp_path / resources.FILE).stat().st_size == size
 
 
-@pytest.mark.usefixtures("quick")
 def test_at_home_nothing_is_recorded(tmp_path, monkeypatch):
     monkeypatch.delenv("KAGGLE_KERNEL_RUN_TYPE", raising=False)
     before = threading.active_count()

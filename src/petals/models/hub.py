@@ -40,10 +40,8 @@ class HubBackbone(Backbone):
     def build(self, size: int, weights: str | None = None) -> keras.Model:
         """The network, float (n, size, size, 3) to features; `weights`: None or "imagenet".
 
-        Raises `SettingError` without keras_hub, `WeightsError` for a preset that does not exist or
-        that requires another image size.
+        Raises `WeightsError` for a preset that does not exist or that requires another image size.
         """
-        package = _package()
         if self.config is not None and weights is None:
             config = _checked(json.dumps(self.config), self.name)
             try:
@@ -53,7 +51,7 @@ class HubBackbone(Backbone):
                     f"{self.name}: its configuration builds no network ({error})"
                 ) from None
         else:
-            network = self._from_preset(package, size, weights is not None)
+            network = self._from_preset(size, weights is not None)
         shape = tuple(network.inputs[0].shape[1:3])
         if shape not in ((size, size), (None, None)):
             raise WeightsError(
@@ -62,9 +60,10 @@ class HubBackbone(Backbone):
             )
         return network
 
-    def _from_preset(self, package: Any, size: int, weights: bool) -> keras.Model:
+    def _from_preset(self, size: int, weights: bool) -> keras.Model:
+        backbone = _package().models.Backbone
         try:
-            network = package.models.Backbone.from_preset(self._place(), load_weights=weights)
+            network = backbone.from_preset(self._place(), load_weights=weights)
         except Exception as error:  # keras_hub, kagglehub and the network raise various kinds
             if folder_of(self.source):
                 first = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]

@@ -47,10 +47,8 @@ def test_a_refusal_for_memory_has_its_figures(message, needed, available):
 
 
 def test_another_refusal_is_the_compilers():
-    assert check.refusal("UNIMPLEMENTED: no such op") == {
-        "message": "UNIMPLEMENTED: no such op",
-        "reason": "compiler",
-    }
+    message = "UNIMPLEMENTED: no such op"
+    assert check.refusal(message) == {"message": message, "reason": "compiler"}
 
 
 def test_a_batch_that_the_devices_cannot_share_says_so():
@@ -62,13 +60,7 @@ def test_a_batch_that_the_devices_cannot_share_says_so():
 
 
 def test_the_peak_counts_a_donated_state_once():
-    found = check._memory(
-        SimpleNamespace(
-            argument_size_in_bytes=100,
-            output_size_in_bytes=80,
-            alias_size_in_bytes=70,
-            temp_size_in_bytes=30,
-            generated_code_size_in_bytes=5,
-        )
-    )
+    sizes = {"argument": 100, "output": 80, "alias": 70, "temp": 30, "generated_code": 5}
+    analysis = {f"{name}_size_in_bytes": size for name, size in sizes.items()}
+    found = check._memory(SimpleNamespace(**analysis))
     assert found["peak_bytes"] == 140

@@ -35,25 +35,17 @@ ENTRY %main (a: f32[8,256], b: f32[256,104]) -> f32[] {
 """  # noqa: E501
 
 
-def exchanged():
-    return {(one["kind"], one["cause"]): one["bytes"] for one in CompiledText(STEP).collectives()}
-
-
-def test_the_sums_of_the_backward_pass_are_the_gradients():
-    gradients = exchanged()["all-reduce", hlo.GRADIENTS]
-    statistics = 4 * 48  # those of BatchNorm are too few to tell apart
-    assert gradients == 2 * 3 * 3 * 3 * 24 + 4 * (256 * 104 + 104) + statistics
-    assert exchanged()["all-reduce", hlo.SUMS] == 4 + 4 * 24
-
-
-def test_a_gathered_batch_is_named_by_its_operation():
-    assert exchanged()["all-gather", "augment/gather"] == 64 * 96 * 96 * 3
-    assert exchanged()["all-gather", "mix/gather"] == 64 * 4  # of its result alone
-
-
-def test_the_most_bytes_come_first():
-    sizes = list(exchanged().values())
-    assert sizes == sorted(sizes, reverse=True)
+def test_what_devices_exchange_has_its_cause_the_most_bytes_first():
+    exchanged = {
+        (each["kind"], each["cause"]): each["bytes"] for each in CompiledText(STEP).collectives()
+    }
+    statistics = 4 * 48  # those of BatchNorm are too few to tell from the gradients
+    gradients = 2 * 3 * 3 * 3 * 24 + 4 * (256 * 104 + 104) + statistics
+    assert exchanged["all-reduce", hlo.GRADIENTS] == gradients
+    assert exchanged["all-reduce", hlo.SUMS] == 4 + 4 * 24
+    assert exchanged["all-gather", "augment/gather"] == 64 * 96 * 96 * 3
+    assert exchanged["all-gather", "mix/gather"] == 64 * 4  # of its result alone
+    assert list(exchanged.values()) == sorted(exchanged.values(), reverse=True)
 
 
 def test_only_a_convolution_that_takes_float32_is_one_in_float32():

@@ -103,10 +103,10 @@ def test_of_several_models_the_best_is_taken(tmp_path, monkeypatch, capsys, clas
 
 def test_where_there_is_no_model_it_says_what_to_attach(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    with pytest.raises(WeightsError, match="no model at nowhere"):
+        find_model("nowhere")
     with pytest.raises(WeightsError, match=r"no classifier\.h5 in runs/: make one with"):
         find_model()
     monkeypatch.setenv("KAGGLE_KERNEL_RUN_TYPE", "Batch")
     with pytest.raises(WeightsError, match="model_sources"):
         find_model()
-    with pytest.raises(WeightsError, match="no model at"):
-        find_model("nowhere")
