@@ -1,5 +1,7 @@
 """Training as the cells of 02_train do it, small, for tests and for the programs they start."""
 
+import numpy as np
+
 from petals.augment.layer import augmenting
 from petals.data.pipeline import Batches
 from petals.data.shards import Split
@@ -14,6 +16,16 @@ from petals.training.optimization import compile_model, learning_rates, set_seed
 SIZE = 32
 HEAD = dict.fromkeys(("dropout", "label_smoothing", "weight_decay"), 0.0)
 HEAD |= {"seed": 0, "fine_tune": "all"}
+
+
+def pixels(count=2, size=SIZE):
+    """Images of noise, uint8."""
+    return np.random.default_rng(0).integers(0, 256, (count, size, size, 3), np.uint8)
+
+
+def untrained(**options):
+    """SmallNet with a head for three classes."""
+    return build("SmallNet", SIZE, 3, weights="none", **options)
 
 
 def begin(dataset, device):

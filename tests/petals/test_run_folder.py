@@ -3,6 +3,7 @@ import json
 
 import numpy as np
 import pytest
+from tuning import pixels, untrained
 
 from petals import storage
 from petals.accelerators.detect import detect
@@ -10,7 +11,6 @@ from petals.data.dataset import Dataset
 from petals.data.source import Source
 from petals.errors import PetalsError, StorageError
 from petals.evaluation.metrics import Scores
-from petals.models.build import build
 from petals.models.restore import find_model, restore
 from petals.plots import run as plots
 from petals.run_folder import RunFolder
@@ -39,10 +39,9 @@ def test_the_folder_holds_what_the_design_says(tmp_path, measured):
     run.write_predictions("test", np.array(["a", "b"]), probabilities=np.eye(2))
     run.write_metrics(Scores(0.9, 0.91, 0.92, 0.93, 0.3), HISTORY, **measured)
     metrics = json.loads((run.path / "metrics.json").read_text())
-    assert metrics["macro_f1"] == 0.9
-    assert metrics["first_epoch_seconds"] == 5.0
-    assert metrics["later_epoch_seconds"] == 2.5
-    assert metrics["step_seconds"] == 0.08  # 8 images at 100 a second
+    speed = {"first_epoch_seconds": 5.0, "later_epoch_seconds": 2.5}
+    speed["step_seconds"] = 0.08  # 8 images at 100 a second
+    assert metrics.items() >= {"macro_f1": 0.9, **speed}.items()
     assert metrics["device"]["kind"] == "cpu"
     data = {"source": "folder data", "name": "data", "image_size": 32}
     assert metrics["data"] == data | {"train": 50, "val": 21, "test": 13}
@@ -52,8 +51,7 @@ def test_the_folder_holds_what_the_design_says(tmp_path, measured):
     assert set(metrics["git"]) == {"sha", "dirty"}
     with (run.path / "history.csv").open() as file:
         assert [row["phase"] for row in csv.DictReader(file)] == [r["phase"] for r in HISTORY]
-    stored = np.load(run.path / "val_predictions.npz")
-    assert sorted(stored.files) == ["ids", "labels", "probabilities"]
+    assert np.load(run.path / "val_predictions.npz")["labels"].tolist() == [1]
     stored = np.load(run.path / "test_predictions.npz")
     assert stored["ids"].tolist() == ["a", "b"]
     assert stored["probabilities"].dtype == np.float32
@@ -92,7 +90,7 @@ def test_where_nothing_validated_the_scores_are_null(tmp_path, measured):
 
 
 def test_a_model_comes_back_with_the_features_it_was_built_on(tmp_path):
-    classifier = build("SmallNet", 32, 3, weights="none", depths=True)
+    classifier = untrained(depths=True)
     run = RunFolder(str(tmp_path / "run"))
     metrics = dict.fromkeys(("macro_f1", "accuracy", "calibration_error", "temperature"), None)
     metrics |= {"data": {"image_size": 32}, "parameters": {"weights": "none"}}
@@ -101,8 +99,7 @@ def test_a_model_comes_back_with_the_features_it_was_built_on(tmp_path):
     again, card = restore(find_model(str(run.path)))
     assert card.build == {"depths": True}
     assert card.weights["licence"] == "none: trained from scratch"
-    images = np.random.default_rng(0).integers(0, 256, (4, 32, 32, 3)).astype(np.uint8)
-    own, other = (np.asarray(c.model(images, training=False)) for c in (classifier, again))
+    own, other = (np.asarray(each.model(pixels())) for each in (classifier, again))
     assert np.allclose(own, other, atol=1e-6)
 
 

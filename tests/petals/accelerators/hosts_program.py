@@ -1,4 +1,4 @@
-"""What tests/petals/test_hosts.py runs as one host of several: trains, and says what came out.
+"""What test_cluster.py runs as one host of several: trains, and says what came out.
 
     python hosts_program.py DATASET OUT PARTS [DYING]
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tuning import untrained
 
 from petals.evaluation.prediction import predict
 from petals.models import saved
 from petals.models.backbones import BACKBONES
-from petals.models.build import build
 
 PROGRAM = Path(__file__).parent / "runtime_program.py"
 RUNTIMES = {
@@ -91,7 +91,7 @@ def test_the_same_data_and_weights_give_the_same_training(
     assert result["loaded_agrees"] < 1e-6
     there, here = np.load(out / "reference.npy"), np.load(reference / "probabilities.npy")
     assert np.abs(there - here).max() < 1e-5
-    model = build("SmallNet", 32, 3, weights="none")
+    model = untrained()
     saved.load(model, out / "trained.h5")
     again = predict(model.model, splits[1], 10)
     assert np.abs(again - np.load(out / "probabilities.npy")).max() < 1e-5

@@ -1,8 +1,11 @@
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from petals.comparison import agreement, runs
 from petals.comparison.agreement import FIRST, SECOND, Agreement
+from petals.comparison.runs import FinishedRun
 from petals.errors import DataError
 
 
@@ -29,20 +32,21 @@ def test_equal_splits_may_be_chance(first, second, chance, monkeypatch):
     assert Agreement(None, None).chance == pytest.approx(chance)
 
 
-def test_the_rival_knows_what_the_best_does_not(write_run, read):
-    def wrong_at(name, *positions):
-        folder = write_run(name)
-        stored = dict(np.load(folder / "val_predictions.npz"))
-        answers = np.arange(60) % 3
-        answers[list(positions)] = (answers[list(positions)] + 1) % 3
-        stored["probabilities"] = np.eye(3, dtype=np.float32)[answers]
-        np.savez(folder / "val_predictions.npz", **stored)
+def test_the_rival_knows_what_the_best_does_not():
+    labels = np.arange(60) % 3
 
-    wrong_at("best", 0, 1, 2, 3)
-    wrong_at("alike", 0, 1, 2, 3, 4)  # right nowhere where the best is wrong
-    wrong_at("other", 3, *range(10, 40))  # worse in all, and right in three of the best's four
-    wrong_at("half", 2, 3, *range(10, 20))
-    pair = Agreement.of(read())
+    def wrong_at(name, *positions):
+        answers = labels.copy()
+        answers[list(positions)] += 1
+        return FinishedRun(name, Path(), {}, labels, labels, np.eye(3)[answers % 3])
+
+    runs = [
+        wrong_at("best", 0, 1, 2, 3),
+        wrong_at("alike", 0, 1, 2, 3, 4),  # right nowhere where the best is wrong
+        wrong_at("other", 3, *range(10, 40)),  # worse in all, and right in three of the best's four
+        wrong_at("half", 2, 3, *range(10, 20)),
+    ]
+    pair = Agreement.of(runs)
     assert [pair.first.name, pair.second.name] == ["best", "other"]
 
 

@@ -6,6 +6,7 @@ import sys
 import numpy as np
 import pytest
 from tensorflow import keras
+from tuning import pixels, untrained
 
 from petals.errors import SettingError
 from petals.models import backbones
@@ -22,17 +23,14 @@ from petals.models.build import (
 EACH_FAMILY = {Backbone(name).family.prefix: name for name in reversed(BACKBONES)}.values()
 
 
-def pixels(size=8) -> np.ndarray:
-    return np.random.default_rng(0).integers(0, 256, (2, size, size, 3)).astype(np.uint8)
-
-
 @pytest.mark.parametrize("name", [name for name in EACH_FAMILY if name != backbones.SMALL])
 def test_preprocessing_is_kerass_own(name):
     module = sys.modules[getattr(keras.applications, name.partition("-")[0]).__module__]
     images = keras.Input((8, 8, 3), dtype="uint8")
     ours = keras.Model(images, preprocess(Backbone(name), images))
-    expected = module.preprocess_input(pixels().astype(np.float32))
-    assert np.allclose(ours(pixels()), expected, atol=1e-4)
+    images = pixels(size=8)
+    expected = module.preprocess_input(images.astype(np.float32))
+    assert np.allclose(ours(images), expected, atol=1e-4)
 
 
 @pytest.fixture
@@ -73,7 +71,7 @@ def test_efficientnet_normalizes_as_it_was_trained():
     network = Backbone("EfficientNetB0").build(32)
     _correct_normalization(network)
     upto = keras.Model(network.input, network.get_layer("normalization").output)
-    x = pixels(32).astype(np.float32)
+    x = pixels().astype(np.float32)
     expected = (x / 255 - backbones.IMAGENET_MEAN) / np.array(backbones.IMAGENET_STD)
     assert np.allclose(upto(x), expected, atol=1e-4)
 
@@ -91,17 +89,17 @@ def mobilenet():
 
 
 def test_a_classifier_takes_uint8_and_gives_probabilities(mobilenet):
-    out = mobilenet.model(pixels(64)).numpy()
+    out = mobilenet.model(pixels(size=64)).numpy()
     assert (out.shape, out.dtype) == ((2, 5), np.float32)
     assert np.allclose(out.sum(axis=1), 1, atol=1e-5)
-    assert mobilenet.features(pixels(64)).shape == (2, 256)
+    assert mobilenet.features(pixels(size=64)).shape == (2, 256)
 
 
 def test_the_head_stays_float32_under_mixed_precision(narrow):
     keras.mixed_precision.set_global_policy("mixed_bfloat16")
     try:
-        classifier = build("SmallNet", 32, 3, weights="none")
-        assert classifier.model(pixels(32)).dtype == "float32"
+        classifier = untrained()
+        assert classifier.model(pixels()).dtype == "float32"
         assert classifier.backbone.layers[-1].compute_dtype == "bfloat16"
     finally:
         keras.mixed_precision.set_global_policy("float32")

@@ -2,9 +2,10 @@
 
 import numpy as np
 from tensorflow import keras
+from tuning import pixels, untrained
 
 from petals.models.backbones import Backbone
-from petals.models.build import build, set_trainable
+from petals.models.build import set_trainable
 from petals.models.depths import feature_maps
 
 
@@ -30,20 +31,17 @@ def test_depths_lie_where_all_paths_meet():
 
 
 def test_a_classifier_on_depths_is_one_model():
-    classifier, last = (
-        build("SmallNet", 32, 3, weights="none", depths=depths) for depths in (True, False)
-    )
+    classifier, last = (untrained(depths=depths) for depths in (True, False))
     assert (classifier.depths, last.depths) == (True, False)
     width = classifier.features.output_shape[-1]
     assert width == 96 + 256 == classifier.head.get_weights()[0].shape[0]
-    images = np.random.default_rng(0).integers(0, 256, (4, 32, 32, 3), np.uint8)
-    values = np.asarray(classifier.features(images))
+    values = np.asarray(classifier.features(pixels()))
     last.backbone.set_weights(classifier.backbone.get_weights())
-    assert np.allclose(values[:, -256:], last.features(images), atol=1e-5)
+    assert np.allclose(values[:, -256:], last.features(pixels()), atol=1e-5)
 
 
 def test_the_trained_layers_do_not_depend_on_the_features():
-    classifier = build("SmallNet", 32, 3, weights="none", depths=True)
+    classifier = untrained(depths=True)
     for what, trained in (("none", 2), ("last:2", 3), ("all", 7)):
         set_trainable(classifier, what)
         assert len(classifier.model.trainable_weights) == trained

@@ -2,6 +2,7 @@ import h5py
 import numpy as np
 import pytest
 from tensorflow import keras
+from tuning import untrained
 
 from petals.errors import WeightsError
 from petals.models import saved as saved_module
@@ -18,7 +19,7 @@ def saved(tmp_path_factory, classifier):
 @pytest.fixture(scope="module")
 def other():
     """Its conv2d is conv2d_5 or so: Keras counts on."""
-    return build("SmallNet", 32, 3, weights="none")
+    return untrained()
 
 
 def test_a_classifier_comes_back_whatever_numbers_keras_gave_its_layers(saved, other):
@@ -87,7 +88,7 @@ def test_one_layer_missing_leaves_the_model_as_it_was(changed, other):
 def test_under_mixed_precision_the_file_is_the_same(saved):
     keras.mixed_precision.set_global_policy("mixed_bfloat16")
     try:
-        classifier = build("SmallNet", 32, 3, weights="none")
+        classifier = untrained()
         saved_module.load(classifier, saved[0])
         assert np.array_equal(classifier.backbone.get_weights()[0], saved[1][0])
     finally:

@@ -6,6 +6,7 @@ import shutil
 import numpy as np
 import pytest
 from tensorflow import keras
+from tuning import pixels
 
 from petals.errors import SettingError, WeightsError
 from petals.models import hub, saved
@@ -63,10 +64,6 @@ def preset(tmp_path):
     return preset
 
 
-def photos(size):
-    return np.random.default_rng(0).integers(0, 255, (2, size, size, 3), dtype=np.uint8)
-
-
 @pytest.mark.parametrize(
     ("network", "sizes", "width", "of_depths"),
     [
@@ -83,7 +80,7 @@ def test_each_family_gives_features_at_any_size_of_its_patches(
     name = preset(network())
     for size in sizes:
         last, several = (
-            np.asarray(build_features(name, size, depths=depths)[0](photos(size)))
+            np.asarray(build_features(name, size, depths=depths)[0](pixels(size=size)))
             for depths in (False, True)
         )
         assert (last.shape, several.shape) == ((2, width), (2, of_depths))
@@ -96,19 +93,19 @@ def test_features_are_the_class_token_and_the_mean_of_the_patches(preset):
     for network, others in ((dinov2(), 3), (vit(), 1)):
         size = network.inputs[0].shape[1]
         features, own = build_features(preset(network), size)
-        pixels = photos(size) / np.float32(127.5) - 1
+        inputs = pixels(size=size) / np.float32(127.5) - 1
         named = isinstance(own.input, dict)
-        tokens = np.asarray(own(dict.fromkeys(own.input, pixels) if named else pixels))
+        tokens = np.asarray(own(dict.fromkeys(own.input, inputs) if named else inputs))
         expected = np.concatenate([tokens[:, 0], tokens[:, others:].mean(1)], 1)
-        np.testing.assert_allclose(features(photos(size)), expected, atol=1e-5)
+        np.testing.assert_allclose(features(pixels(size=size)), expected, atol=1e-5)
 
 
 def test_positions_are_resized_as_keras_hub_does_for_dinov2(preset):
     name = preset(dinov2())
     own = keras_hub.models.Backbone.from_preset(name.removeprefix("hub:"), image_shape=(80, 80, 3))
     network = hub.find(name).build(80, "imagenet")
-    pixels = {"images": photos(80) / np.float32(255)}
-    np.testing.assert_allclose(network(pixels), own(pixels), atol=1e-5)
+    inputs = {"images": pixels(size=80) / np.float32(255)}
+    np.testing.assert_allclose(network(inputs), own(inputs), atol=1e-5)
 
 
 def test_a_size_between_patches_and_a_network_that_takes_no_images_are_refused(preset):
@@ -132,7 +129,7 @@ def test_the_last_blocks_are_trained_and_the_others_stay(preset):
     assert trained_parts(classifier) == {"block_1", "block_2", "block_3", "block_4"}
     before = [np.asarray(weight) for weight in classifier.backbone.non_trainable_weights]
     classifier.model.compile("sgd", "sparse_categorical_crossentropy")
-    classifier.model.fit(photos(64), np.array([0, 2]), verbose=0)
+    classifier.model.fit(pixels(size=64), np.array([0, 2]), verbose=0)
     after = [np.asarray(weight) for weight in classifier.backbone.non_trainable_weights]
     for old, new in zip(before, after, strict=True):
         np.testing.assert_array_equal(old, new)
@@ -146,12 +143,14 @@ def test_a_trained_model_is_restored_without_its_preset(preset, tmp_path, networ
     converter = keras_hub.layers.ViTImageConverter((32, 32), scale=scale.tolist(), offset=-1.5)
     converter.save_to_preset(folder)
     classifier = build(name, 64, 3, depths=True)
-    preprocessed = classifier.features.get_layer("preprocessing")(photos(64))
-    np.testing.assert_allclose(preprocessed, photos(64) * scale + offset, atol=1e-5)
+    preprocessed = classifier.features.get_layer("preprocessing")(pixels(size=64))
+    np.testing.assert_allclose(preprocessed, pixels(size=64) * scale + offset, atol=1e-5)
     config = hub.config_of(classifier.backbone, classifier.name)
     build_again = {"depths": True, "hub_config": json.loads(json.dumps(config))}
     card = ModelCard(classifier.name, 64, ("a", "b", "c"), "hub", {}, build_again)
     saved.save(classifier, tmp_path / "classifier.h5", card)
     shutil.rmtree(folder)
     again, _ = restore(tmp_path / "classifier.h5")
-    np.testing.assert_allclose(again.model(photos(64)), classifier.model(photos(64)), atol=1e-5)
+    np.testing.assert_allclose(
+        again.model(pixels(size=64)), classifier.model(pixels(size=64)), atol=1e-5
+    )

@@ -7,13 +7,13 @@ import time
 import numpy as np
 import pytest
 from tensorflow import keras
-from tuning import fine_tune
+from tuning import fine_tune, untrained
 
 from petals import storage
 from petals.accelerators import cluster
 from petals.augment.augmentation import augmentation
 from petals.errors import CheckpointError, StorageError
-from petals.models.build import build, set_trainable
+from petals.models.build import set_trainable
 from petals.training import callbacks
 from petals.training.callbacks import Training
 from petals.training.checkpoints import FOLDER, SETTINGS, Checkpoints
@@ -50,7 +50,7 @@ def saved_at_each_step(monkeypatch, narrow):
 def tune(splits, run, *, cache=True, deadline=math.inf):
     """Fine-tune from the checkpoint there is; returns (history, weights)."""
     set_seed(0)
-    model = build("SmallNet", 32, 3, weights="none", dropout=0.3)
+    model = untrained(dropout=0.3)
     set_trainable(model, "all", freeze_batch_norm=False)
     kept = Checkpoints(run, {"seed": 0})
     training = Training(kept.newest.history, checkpoints=kept, deadline=deadline)

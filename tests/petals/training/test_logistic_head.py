@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 from tensorflow import keras
+from tuning import untrained
 
 from petals.accelerators.detect import Accelerator
 from petals.evaluation.prediction import predict
-from petals.models.build import build
 from petals.training import logistic_head
 from petals.training.callbacks import Training
 from petals.training.features import FeatureExtractor, Features, apply_head
@@ -70,7 +70,7 @@ def test_views_of_an_image_stay_on_one_side_and_classes_are_shared_out():
 def test_the_model_gives_the_heads_probabilities(splits, monkeypatch, tmp_path):
     monkeypatch.setenv("PETALS_CACHE", str(tmp_path))
     set_seed(0)
-    model = build("SmallNet", 32, 3, weights="none", depths=True)
+    model = untrained(depths=True)
     train, val = (FeatureExtractor(model.features, "x", CPU)(s, 2) for s in splits[:2])
     training = Training()
     fit_head(model, train, val, training)

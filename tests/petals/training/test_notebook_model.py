@@ -5,10 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tensorflow import keras
+from tuning import pixels, untrained
 
 from kernelkit.notebooks import document
 from petals.accelerators.detect import Accelerator
-from petals.models.build import build, set_trainable
+from petals.models.build import set_trainable
 from petals.training.optimization import compile_model, set_seed
 
 NOTEBOOK = Path(__file__).parents[3] / "notebooks" / "02_train.py"
@@ -40,15 +41,14 @@ def test_the_notebook_trains_what_build_and_compile_model_make(head):
     names["trained"] = names["model"]
     run_cell("trained.compile(", names)
     set_seed(1)
-    classifier = build("SmallNet", 32, 3, weights="none", dropout=0.3, depths=head == "logistic")
+    classifier = untrained(dropout=0.3, depths=head == "logistic")
     compile_model(classifier.model, GIVEN["rates"], weight_decay=0.01, label_smoothing=0.2)
 
-    images = np.random.default_rng(0).integers(0, 256, (8, 32, 32, 3), np.uint8)
     labels = np.eye(3, dtype=np.float32)[np.arange(8) % 3]
     losses = []
     for model in (names["model"], classifier.model):
         keras.utils.set_random_seed(2)
-        losses.append([float(model.train_on_batch(images, labels)[0]) for _ in range(3)])
+        losses.append([float(model.train_on_batch(pixels(8), labels)[0]) for _ in range(3)])
     assert losses[0] == losses[1]
     set_trainable(classifier, "none")
     names["network"].trainable = False
