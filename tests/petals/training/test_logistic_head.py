@@ -67,7 +67,7 @@ def test_views_of_an_image_stay_on_one_side_and_classes_are_shared_out():
         assert [(labels[fold] == label).sum() for fold in folds] == [count] * 5
 
 
-def test_the_model_gives_the_heads_probabilities(splits, monkeypatch, tmp_path):
+def test_the_model_gives_the_heads_probabilities(splits, monkeypatch, tmp_path, narrow):
     monkeypatch.setenv("PETALS_CACHE", str(tmp_path))
     set_seed(0)
     model = untrained(depths=True)
