@@ -166,7 +166,10 @@ class Environment:
         self.bin = folder / "env" / "bin"
         pip("--python", self.bin / "python", "install", "--no-index", "--no-deps", *wheels)
         (site,) = (folder / "env" / "lib").glob("python*/site-packages")
-        for distribution in needed_by(wheel.name.split("-")[0] for wheel in wheels):
+        distributions = {}
+        for wheel in wheels:
+            add_needed(distributions, PROJECTS[wheel.name.split("-")[0]]["dependencies"])
+        for distribution in distributions.values():
             for file in distribution.files:
                 origin = Path(distribution.locate_file(file))
                 if ".." not in file.parts and file.suffix != ".pyc" and origin.is_file():
@@ -180,8 +183,9 @@ class Environment:
         self.work = folder / "work"
         self.work.mkdir()
 
-    def run(self, name, *arguments, **variables):
-        return subprocess.run(
+    def run(self, name, *arguments, code=0, **variables):
+        """Run a program that ends with this code; gives what it writes."""
+        done = subprocess.run(
             [self.bin / name, *arguments],
             cwd=self.work,
             capture_output=True,
@@ -189,29 +193,20 @@ class Environment:
             env=self.variables | variables,
             timeout=200,
         )
+        output = done.stdout + done.stderr
+        assert done.returncode == code, output
+        return output
 
 
-def needed_by(names):
-    """What distributions of this repository need, directly or not, of what is installed here."""
-    waiting = [line for name in names for line in PROJECTS[name]["dependencies"]]
-    found = {}
-    while waiting:
-        requirement = Requirement(waiting.pop())
-        key = canonicalize_name(requirement.name)
-        applies = requirement.marker is None or requirement.marker.evaluate({"extra": ""})
-        if applies and (key, *requirement.extras) not in found:
-            distribution = importlib.metadata.distribution(key)
-            found[(key, *requirement.extras)] = distribution
-            waiting += needs_of(distribution, requirement.extras)
-    return found.values()
-
-
-def needs_of(distribution, extras):
-    """The requirements of a distribution that hold with these of its extras."""
-    for line in distribution.requires or ():
-        marker = Requirement(line).marker
-        if marker is None or any(marker.evaluate({"extra": e}) for e in ("", *extras)):
-            yield line.partition(";")[0]
+def add_needed(distributions, lines, extras=()):
+    """Add what requirements ask for, directly or not, of what is installed here."""
+    for requirement in map(Requirement, lines):
+        marker = requirement.marker
+        holds = marker is None or any(marker.evaluate({"extra": e}) for e in ("", *extras))
+        key = (canonicalize_name(requirement.name), *requirement.extras)
+        if holds and key not in distributions:
+            distributions[key] = importlib.metadata.distribution(key[0])
+            add_needed(distributions, distributions[key].requires or (), requirement.extras)
 
 
 @pytest.fixture
@@ -221,7 +216,8 @@ def environment(wheels, tmp_path):
     def environment(*names):
         made = Environment(tmp_path, [wheels[name] for name in names])
         for name in set(FOLDERS) - set(names):
-            assert f"No module named '{name}'" in made.run("python", "-c", f"import {name}").stderr
+            absent = made.run("python", "-c", f"import {name}", code=1)
+            assert f"No module named '{name}'" in absent
         return made
 
     return environment
@@ -269,44 +265,37 @@ def test_kernelkit_alone_checks_a_push_makes_pages_and_says_what_a_rehearsal_nee
     environment, tmp_path
 ):
     alone = environment("kernelkit")
-    assert alone.run("kernelkit", "--version").stdout == f"kernelkit {VERSION}\n"
-    assert "rehearse" in alone.run("kernelkit", "--help").stdout
-    assert alone.run("kernelkit", "init", "soil").returncode == 0
+    assert alone.run("kernelkit", "--version") == f"kernelkit {VERSION}\n"
+    alone.run("kernelkit", "init", "soil")
     alone.work /= "soil"
     with LocalKaggle(tmp_path / "kaggle") as kaggle:
         there = kaggle.client_environment(alone.variables)
-        done = alone.run("kernelkit", "push", "--dry-run", **there)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "train.ipynb with soil" in done.stdout
-    refused = alone.run("kernelkit", "rehearse")
-    assert refused.returncode == 2, refused.stderr
-    assert "pip install local_kaggle" in refused.stderr
-    assert "Traceback" not in refused.stderr
+        assert "train.ipynb with soil" in alone.run("kernelkit", "push", "--dry-run", **there)
+    refused = alone.run("kernelkit", "rehearse", code=2)
+    assert "pip install local_kaggle" in refused
+    assert "Traceback" not in refused
 
     run = alone.work / "runs" / "home"
     run.mkdir(parents=True)
     (run / "metrics.json").write_text('{"macro_f1": 0.5, "seconds": 3}')
     (run / "run.ipynb").write_text(notebook("print(1)"))
-    sweep = ("sweep", "notebooks/sweeps/first.yaml", "--dry-run")
-    for arguments in (("report", "runs", "--index"), sweep):
-        done = alone.run("kernelkit", *arguments)
-        assert done.returncode == 0, done.stderr
+    alone.run("kernelkit", "sweep", "notebooks/sweeps/first.yaml", "--dry-run")
+    alone.run("kernelkit", "report", "runs", "--index")
     assert "<style>" in (alone.work / "runs" / "index.html").read_text()
 
 
 @pytest.mark.long
 def test_both_wheels_together_rehearse_a_new_project(environment):
     both = environment("kernelkit", "local_kaggle")
-    assert both.run("kernelkit", "init", "soil").returncode == 0
+    both.run("kernelkit", "init", "soil")
     both.work /= "soil"
-    done = both.run("kernelkit", "rehearse")
-    assert done.returncode == 0, done.stdout + done.stderr
+    both.run("kernelkit", "rehearse")
     home = both.work / "runs" / "rehearsal-soil-notebook-v1"
     assert (home / "metrics.json").is_file()
     assert (home / "report.html").is_file()
-    refused = both.run("kernelkit", "push", "--no-wait", "--local")
-    assert "start one that keeps running with kernelkit local" in refused.stderr
-    events = both.run("kernelkit", "quota", "--local", "--json").stdout.splitlines()
+    refused = both.run("kernelkit", "push", "--no-wait", "--local", code=2)
+    assert "start one that keeps running with kernelkit local" in refused
+    events = both.run("kernelkit", "quota", "--local", "--json").splitlines()
     assert {json.loads(event)["kind"] for event in events} == {"tpu", "gpu"}
 
 
