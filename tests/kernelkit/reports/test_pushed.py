@@ -1,11 +1,12 @@
 """The report of what came home, which leaves the run's own files alone."""
 
 import json
+import math
 
 import nbformat
 import pytest
 
-from kernelkit import files, project
+from kernelkit import files
 from kernelkit.reports import pushed
 from kernelkit.run_folders import kit_folder, run_folder
 from kernelkit.terminal.events import Events
@@ -94,24 +95,16 @@ def test_half_a_character_in_a_log_costs_nothing(tmp_path):
     assert "half \\ud83c" in report(tmp_path, "half \ud83c").read_text()
 
 
-@pytest.mark.parametrize(
-    "odd",
-    [
-        {"device": ["tpu"], "git": "abc", "versions": ["1"], "macro_f1": float("nan")},
-        {"device": None, "git": {"sha": 3}, "versions": None, "seconds": True},
-    ],
-)
-def test_metrics_of_any_shape_have_a_report(tmp_path, odd):
+def test_metrics_of_any_shape_have_a_report(tmp_path):
+    odd = {"device": ["tpu"], "git": {"sha": 3}, "versions": None, "f1": math.nan, "seconds": True}
     (tmp_path / "metrics.json").write_text(json.dumps(odd))
     assert pushed.report_or_why(tmp_path, "title")[1] == ""
-    run_folder.summary(odd, project.shown(tmp_path))
 
 
 def test_a_broken_report_does_not_cost_the_run(tmp_path):
     (tmp_path / "run.ipynb").write_text('{"cells": 3}')
     path, why = pushed.report_or_why(tmp_path, "title")
-    assert path is None
-    assert why
+    assert (path, bool(why)) == (None, True)
 
 
 def test_a_runs_own_report_and_notebook_stay_as_they_are(tmp_path):

@@ -184,13 +184,3 @@ def test_no_text_of_a_page_becomes_markup():
     assert "&lt;title&gt;" in page
     assert page.count("</script>") == 1
     assert '<a href="../up.html">← up &lt;b&gt;</a></nav>' in page
-
-
-def test_every_size_of_type_is_one_of_the_scale():
-    style = shell.source("style.css")
-    sizes = re.findall(r"font(?:-size)?: *([^;}]+)", style)
-    assert len(sizes) > 25
-    scale = set(re.findall(r"--(title|head|text|dense|small|chart|fine):", style))
-    used = {re.match(r"var\(--(\w+)\)|(inherit)", size) for size in sizes}
-    assert None not in used
-    assert {match[1] or "text" for match in used} == scale

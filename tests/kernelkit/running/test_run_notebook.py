@@ -6,12 +6,12 @@ import os
 import runpy
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import nbformat
 import pytest
+from click.testing import CliRunner
 
 from kernelkit import files
 from kernelkit.errors import (
@@ -119,17 +119,12 @@ for n in range(1, 4):
         "  reading 3 of 3  0:00 left\n"
     )
     assert "reading 2 of 3" in (run.folder / "run.ipynb").read_text()
+    assert not run.report.exists()
     shown = io.StringIO()
     run.tell(Events(shown))
-    assert (
-        shown.getvalue().splitlines()[-1] == "next      kernelkit report runs --index  # all runs"
+    assert shown.getvalue().endswith(
+        "report    runs/first\nnext      kernelkit report runs --index  # all runs\n"
     )
-
-
-def test_wrong_parameters_run_nothing(notebook):
-    with pytest.raises(ParameterError, match="did you mean scale"):
-        run_notebook(notebook, ["scal=3"], name="first")
-    assert not Path("runs").exists()
 
 
 def test_a_failing_notebook_leaves_what_it_did_and_says_where(notebook, capsys):
@@ -160,39 +155,10 @@ def test_a_notebook_without_parameters_runs_and_its_report_has_what_it_uses(note
     assert 'id="machine-charts"' in run.report.read_text()
 
 
-def test_no_report_when_none_is_wanted(notebook):
-    run = run_notebook(notebook, {"scale": 1}, output=Path("here"), report=False, quiet=True)
-    assert not run.report.exists()
-    assert (run.folder / "run.ipynb").is_file()
-    shown = io.StringIO()
-    run.tell(Events(shown))
-    assert "report    here\n" in shown.getvalue()
-
-
 def test_a_process_that_dies_is_a_failed_run(notebook):
     notebook.write_text(NOTEBOOK.replace('print("scaled"', 'import os; os._exit(1)\nprint("sc"'))
     with pytest.raises(RunFailedError, match="process died"):
         run_notebook(notebook, name="dead", quiet=True)
-
-
-@pytest.mark.long
-def test_the_tool_ends_with_the_documented_codes(notebook):
-    def tool(*arguments: str) -> subprocess.CompletedProcess:
-        command = [sys.executable, str(ROOT / "tools" / "run_notebook.py"), *arguments]
-        return subprocess.run(command, capture_output=True, text=True, timeout=120)
-
-    misspelt = tool(str(notebook), "-p", "scal=3")
-    assert misspelt.returncode == 2
-    assert misspelt.stderr == "error: the notebook has no parameter 'scal': did you mean scale?\n"
-    missing = tool("nowhere.py")
-    assert (missing.returncode, missing.stdout) == (2, "")
-    assert "no notebook at nowhere.py" in missing.stderr
-    failed = tool(str(notebook), "-p", "scale=13", "--name", "t")
-    assert failed.returncode == 6
-    assert "thirteen is not for us" in failed.stderr
-    assert "Traceback" not in failed.stderr.replace("Traceback (most recent call last)", "", 1)
-    Path("file").write_text("")
-    assert tool(str(notebook), "--output", "file/run").returncode == 12
 
 
 @pytest.mark.parametrize(("name", "code"), [("DataError", 11), ("SettingError", 2)])
@@ -205,23 +171,30 @@ def test_a_notebook_says_by_an_exceptions_name_why_it_ended(notebook, name, code
     assert "cell 5" in str(error.value)
 
 
-def test_an_output_that_cannot_be_is_said_before_anything_runs(notebook, monkeypatch):
-    from click.testing import CliRunner
-
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        ("study.py -p scal=3", 2, "the notebook has no parameter 'scal': did you mean scale?"),
+        ("nowhere.py", 2, "no notebook at nowhere.py"),
+        ("study.txt", 2, "study.txt"),
+        ("broken.ipynb", 2, "broken.ipynb"),
+        ("study.py --output /proc/nothing/run", 12, "cannot make the folder"),
+        (f"study.py --output {'x' * 300}", 12, "cannot make the folder"),
+    ],
+)
+def test_what_cannot_run_is_said_before_anything_runs(
+    notebook, monkeypatch, arguments, code, message
+):
+    for name in ("study.txt", "broken.ipynb"):
+        Path(name).write_text("{")
     monkeypatch.syspath_prepend(str(ROOT / "tools"))
     tool = runpy.run_path(str(ROOT / "tools" / "run_notebook.py"))["main"]
-    for place in ("/proc/nothing/run", "x" * 300):
-        message = CliRunner().invoke(tool, [str(notebook), "--output", place])
-        assert message.exit_code == 12, message.output
-        assert message.output.startswith("error: cannot make the folder")
-        assert len(message.output.splitlines()) == 1
-
-
-@pytest.mark.parametrize("name", ["study.txt", "broken.ipynb"])
-def test_a_file_that_is_no_notebook_is_an_error(notebook, name):
-    Path(name).write_text("{")
-    with pytest.raises(NotebookError, match=name):
-        document.read(Path(name))
+    done = CliRunner().invoke(tool, arguments)
+    assert done.exit_code == code
+    assert done.output.startswith("error: ")
+    assert message in done.output
+    assert len(done.output.splitlines()) == 1
+    assert not Path("runs").exists()
 
 
 def test_a_notebook_has_one_parameters_cell_at_most(notebook):

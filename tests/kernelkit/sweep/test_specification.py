@@ -62,27 +62,24 @@ def test_a_search_loses_what_is_fixed(sweeps):
 
 
 @pytest.mark.parametrize(
-    ("block", "overrides", "expected"),
+    ("block", "expected"),
     [
-        ("{base: {kind: y, a: 9}, grid: {does: [score]}, seeds: [4]}", (), [(9, "y", "score", 4)]),
-        ("{base: {a: 9}, grid: {does: [score]}, seeds: [4]}", ["a=3"], [(3, "x", "score", 4)]),
+        ("{base: {kind: y, a: 9}, grid: {does: [score]}, seeds: [4]}", [(9, "y", "score", 4)]),
         (
             "{base: {kind: null}, grid: {a: null, does: null, kind: [y, x]}, seeds: [0]}",
-            (),
             [(1, "y", "score", 0), (1, "x", "score", 0)],
         ),
         (
             "{base: {a: 3}, grid: {a: [4, 5], does: null}, seeds: null}",
-            (),
             [(4, "x", "score", 0), (5, "x", "score", 0)],
         ),
     ],
 )
-def test_the_block_for_kaggle_stands_over_the_rest(sweeps, block, overrides, expected):
+def test_the_block_for_kaggle_stands_over_the_rest(sweeps, block, expected):
     text = f"{GRID}\nkaggle: {block}"
     names = ("a", "kind", "does", "seed")
 
-    assert points(sweeps, text, *overrides, names=names, kaggle=True) == expected
+    assert points(sweeps, text, names=names, kaggle=True) == expected
     assert points(sweeps, text) == points(sweeps, GRID)
     assert read(sweeps, f"{GRID}\nkaggle: {{}}", kaggle=True) == read(sweeps, GRID)
 

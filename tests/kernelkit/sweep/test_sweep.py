@@ -2,7 +2,6 @@
 
 import errno
 import json
-import re
 import signal
 import subprocess
 import sys
@@ -10,11 +9,9 @@ import time
 
 import psutil
 import pytest
-from pages import data_of
 
 from kernelkit import files, project
 from kernelkit.errors import ParameterError, RunFailedError
-from kernelkit.reports import report
 from kernelkit.shown import Shown
 from kernelkit.sweep import records
 from kernelkit.sweep.workers import launchers
@@ -35,7 +32,8 @@ def test_a_sweep_without_a_score_says_how_to_name_one(sweeps, monkeypatch):
 
 @pytest.mark.long
 def test_a_sweep_leaves_a_table_and_skips_what_is_done(sweeps):
-    sweeps.run("grid: {a: [1, 2], kind: [x, y]}\nseeds: 2", report=True)
+    text = "grid: {a: [1, 2], kind: [x, y]}\nseeds: 2"
+    sweeps.run(text, report=True)
 
     rows = sweeps.rows()
     assert list(rows[0])[:5] == ["id", "state", "a", "kind", "seed"]
@@ -49,29 +47,8 @@ def test_a_sweep_leaves_a_table_and_skips_what_is_done(sweeps):
 
     before = {p: p.stat().st_mtime_ns for p in sweeps.runs.glob("*/run.ipynb")}
     assert len(before) == 8
-    sweeps.run("grid: {a: [1, 2], kind: [x, y]}\nseeds: 2", dry_run=True)
-    assert "8 runs, 8 done, 0 to run" in sweeps.message
-    sweeps.run("grid: {a: [1, 2, 3], kind: [x, y]}\nseeds: 2", dry_run=True)
-    assert re.search("12 runs, 8 done, 4 to run: about [0-9.]+ s with 2 at a time", sweeps.message)
-    sweeps.run("grid: {a: [1, 2], kind: [x, y]}\nseeds: 2")
+    sweeps.run(text)
     assert {p: p.stat().st_mtime_ns for p in sweeps.runs.glob("*/run.ipynb")} == before
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("plan", ["grid: {a: [1, 2]}", "search: {trials: 2, space: {a: [1, 2]}}"])
-def test_a_run_has_one_name_in_its_report_and_on_the_pages(sweeps, plan):
-    """The first report is written before the sweep's table is, and before a search goes on."""
-    sweeps.run(f"base: {{kind: y}}\nscore: macro_f1\n{plan}", report=True, workers=1)
-    index = sweeps.folder / "index.html"
-    for page in (sweeps.runs / "index.html", index):
-        if page == index:
-            report.report([sweeps.folder], index=True)
-        data = data_of(page.read_text())
-        assert {run["name"] for run in data["runs"]} == {"a=1", "a=2"}
-        for run in data["runs"]:
-            text = (page.parent / run["report"]).read_text()
-            assert f"<h1>{run['name']}</h1>" in text
-            assert "<li>kind=y</li>" in text.partition("<main")[0]
 
 
 def test_from_a_subfolder_a_sweep_lies_in_the_projects_runs(sweeps, monkeypatch):

@@ -74,19 +74,6 @@ def test_a_run_that_the_clock_stops_keeps_its_scores_and_is_gone_on_with(session
 
 
 @pytest.mark.long
-def test_a_run_that_bounded_itself_is_done(sweeps, sessions):
-    source = sweeps.notebook.read_text().replace(
-        "seed = 0", "time_limit = 0.0  # >= 0: minutes\nseed = 0"
-    )
-    sweeps.notebook.write_text(source)
-
-    text = "base: {does: late, time_limit: 5.0}\ngrid: {a: [1, 2]}"
-    sessions.run(text, began=time.monotonic() - 3000)
-
-    assert sessions.states() == ["done", "done"]
-
-
-@pytest.mark.long
 def test_files_that_runs_keep_travel_while_there_are_runs_left(sessions):
     text = "runs: [{a: 1}, {does: slow, a: 2}, {does: late, a: 3}]"
     folder = sessions.run(text, began=time.monotonic() - 3000)

@@ -8,9 +8,9 @@ import pytest
 from kernelkit.errors import CapacityError, ParameterError, PreflightError, RunFailedError
 from kernelkit.plans import packages
 from kernelkit.sweep.backends import on_kaggle
-from kernelkit.sweep.options import SweepOptions
 from kernelkit.sweep.records import SweepFolder
 
+PAGES = ("sweep/backends/in_session.py", "reports/style.css", "reports/runs/table.js")
 METADATA = {
     "id": "INSERT_USERNAME/tiny-notebook",
     "title": "Tiny notebook",
@@ -76,33 +76,25 @@ def test_a_dry_run_checks_what_each_run_needs_and_sends_nothing(sweeps):
 
 
 def test_rehearsed_runs_do_not_count_as_done_on_kaggle(sweeps, monkeypatch):
-    from kernelkit.sweep import command
-
-    folders = []
-    monkeypatch.setattr(
-        on_kaggle, "run_on_kaggle", lambda progress: folders.append(progress.folder.path.name)
-    )
+    monkeypatch.setattr(on_kaggle, "run_on_kaggle", lambda progress: None)
     monkeypatch.chdir(sweeps.folder)
-    file = sweeps.write("grid: {a: [1]}")
 
-    command.sweep(file, (), SweepOptions(kaggle=True, local=True))
-    command.sweep(file, (), SweepOptions(kaggle=True))
+    def folder(**options):
+        return sweeps.run("grid: {a: [1]}", kaggle=True, output=None, **options).name
+
+    assert folder(local=True) == "rehearsal-tiny"
+    assert folder() == "kaggle-tiny"
     monkeypatch.setenv("KAGGLE_API_ENVIRONMENT", "LOCALHOST")
-    command.sweep(file, (), SweepOptions(kaggle=True))
-
-    assert folders == ["rehearsal-tiny", "kaggle-tiny", "rehearsal-tiny"]
+    assert folder() == "rehearsal-tiny"
 
 
-def test_the_bundle_of_a_sweep_holds_no_client(sweeps):
+def test_the_bundle_of_a_sweep_holds_its_pages(sweeps):
     describe(sweeps)
     project = on_kaggle.carrying(sweeps.notebook)
     files = packages.files(project.package_folder("kernelkit"), project.leave_out)
     carried = {file.path for file in packages.reached([on_kaggle.RUN], files, "kernelkit")}
 
-    assert "kernelkit/sweep/backends/in_session.py" in carried
-    assert "kernelkit/reports/style.css" in carried
-    barred = ("kernelkit/pushes/", "kernelkit/checks/", "kernelkit/kaggle_api/", "local_kaggle/")
-    assert not [path for path in carried if path.startswith(barred)]
+    assert {f"kernelkit/{name}" for name in PAGES} <= carried
 
 
 def test_a_notebook_that_is_not_python_is_not_pushed(sweeps):

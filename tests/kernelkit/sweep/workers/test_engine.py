@@ -156,10 +156,16 @@ def test_a_start_that_is_interrupted_leaves_no_run_running(folder, run, work):
     assert (folder.record(run).state, launcher.closed) == (records.PENDING, True)
 
 
-@pytest.mark.parametrize("state", ["done", "stopped"])
-def test_no_run_begins_after_one_that_its_session_stopped(sweeps, work, state):
+@pytest.mark.parametrize(
+    ("stopped", "limit", "states"),
+    [
+        ({}, {}, ["done", "done"]),
+        ({"stopped": "time limit"}, {}, ["stopped", "pending"]),
+        ({"stopped": "time limit"}, {"time_limit": 5.0}, ["done", "done"]),  # its own limit
+    ],
+)
+def test_no_run_begins_after_one_that_its_session_stopped(sweeps, work, stopped, limit, states):
     runs = specification.read(sweeps.write("grid: {a: [1, 2]}")).runs
-    stopped = {"stopped": "time limit"} if state == "stopped" else {}
 
     class Leaving(Launcher):
         def start(self, request):
@@ -167,5 +173,4 @@ def test_no_run_begins_after_one_that_its_session_stopped(sweeps, work, state):
             (Path(request["folder"]) / "metrics.json").write_text(metrics)
             return super().start(request)
 
-    expected = ["done", "done"] if state == "done" else ["stopped", "pending"]
-    assert work(Leaving(), *runs) == expected
+    assert work(Leaving(), *(replace(run, overrides=limit) for run in runs)) == states
