@@ -95,14 +95,6 @@ def test_a_folder_without_a_run_costs_the_others_nothing(run):
         report([empty, cut_off])
 
 
-def test_a_broken_notebook_costs_no_other_report(run):
-    bad, good = run("a"), run("b")
-    (bad / "run.ipynb").write_text("{")
-    with pytest.raises(NotebookError, match=r"run\.ipynb"):
-        report([bad, good])
-    assert (good / "report.html").is_file()
-
-
 def test_an_index_makes_the_reports_that_are_missing_old_or_without_a_link_to_it(run, tmp_path):
     folders = [run("a"), run("sweep/b")]
     (folders[1].parent / "sweep.json").write_text("{}")
@@ -125,12 +117,15 @@ def test_an_index_makes_the_reports_that_are_missing_old_or_without_a_link_to_it
     assert (again[0] == first[0], again[1] == first[1]) == (True, False)
 
 
-def test_a_damaged_run_does_not_cost_the_page(run, tmp_path):
-    run("good")
-    (run("bad-notebook") / "run.ipynb").write_text("{")
+def test_a_damaged_run_costs_no_other_report_and_not_the_page(run, tmp_path):
+    good, broken = run("good"), run("bad-notebook")
+    (broken / "run.ipynb").write_text("{")
     bad = run("bad-metrics")
     (bad / "metrics.json").write_text("{")
     (bad / "run.ipynb").unlink()
+    with pytest.raises(NotebookError, match=r"run\.ipynb"):
+        report([broken, good])
+    assert (good / "report.html").is_file()
     page = report([tmp_path / "runs"], index=True)[0].read_text()
     assert '"report": "good/report.html"' in page
     assert '"report": "bad-notebook' not in page

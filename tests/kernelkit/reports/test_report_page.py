@@ -105,11 +105,11 @@ def test_learning_curves_say_their_best_and_where_a_phase_begins(render):
 def test_a_run_of_a_sweep_has_the_sweeps_name_for_it_and_leads_back(notebook, folder):
     sweep = folder.parent
     (sweep / "sweep.json").write_text('{"varying": ["dropout", "seed"]}')
-    metrics = {"parameters": {"dropout": 0.5, "seed": 0}}
+    metrics = {"parameters": {"dropout": 0.0029541004914, "seed": 0}}
     (folder / "metrics.json").write_text(json.dumps(metrics))
     nbformat.write(notebook, folder / "run.ipynb")
     page = report_page.write_report(folder / "run.ipynb", folder / "report.html").read_text()
-    assert "<h1>dropout=0.5 seed=0</h1>" in page
+    assert "<h1>dropout=0.002954 seed=0</h1>" in page
     assert '<a href="../index.html">← runs</a>' in page
 
 
@@ -139,9 +139,9 @@ def test_a_run_is_compared_with_the_last_one_of_its_notebook(render, folder):
         run = folder.parent / name
         state = {"notebook": f"/{book}.py", "parameters": {"dropout": dropout, "output": name}}
         note(run, kit_folder.STATE, state)
-        (run / "metrics.json").write_text(json.dumps({"f1": dropout, "accuracy": 0.5}))
+        metrics = files.write_text(run / "metrics.json", f'{{"f1": {dropout}, "accuracy": 0.5}}')
         (run / "f.csv").write_text(f"class,F1\nrose,{dropout}\niris,{1.05 - dropout / 2}\nfern,1\n")
-        os.utime(run / "metrics.json", (10**9 - age, 10**9 - age))
+        os.utime(metrics, (10**9 - age, 10**9 - age))
 
     def tables_in(name):
         page = render(place=folder.parent / name)

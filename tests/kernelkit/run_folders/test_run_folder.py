@@ -59,12 +59,3 @@ def test_numbers_that_are_none_are_not_shown(tmp_path):
     values = run_folder.metrics(tmp_path)
     assert run_folder.numbers(values) == {"epochs": 3, "ok": 0.5}
     assert "epochs 3" in run_folder.summary(values, project.Shown())
-
-
-def test_a_secret_split_over_two_entries_is_removed_from_both_logs(tmp_path):
-    log = json.dumps([{"data": "the key is 0123", "time": 1}, {"data": "4567 here\n", "time": 2}])
-    run_folder.keep(tmp_path, log, "", lambda text: text.replace("01234567", "[secret]"))
-    for name in (kit_folder.LOG, kit_folder.LOG_TEXT):
-        kept = kit_folder.path(tmp_path, name).read_text()
-        assert "[secret] here" in kept
-        assert "0123" not in kept

@@ -19,7 +19,6 @@ SPACE = "space: {a: {low: 0, high: 1000}, kind: [x, y]}"
     [
         (f"{{trails: 3, {SPACE}}}", "no key 'trails': did you mean trials?"),
         (f"{{{SPACE}}}", "needs trials"),
-        ("{trials: 3}", "a space"),
         (f"{{trials: 3, sampler: grid, {SPACE}}}", "sampler 'grid' must be tpe or random"),
         ("{trials: 3, space: {b: [1]}}", "no parameter 'b'"),
         ("{trials: 3, space: {a: {low: 5}}}", "needs a list of choices, or"),
@@ -190,17 +189,7 @@ def test_a_dry_run_says_what_would_be_searched(sweeps):
     assert not sweeps.runs.exists()
 
 
-def test_force_searches_anew(sweeps, instant):
-    text = f"search: {{trials: 4, {SPACE}}}"
-    sweeps.run(text)
-    first = [run.id for run in instant.started]
-
-    sweeps.run(text, force=True)
-
-    assert [run.id for run in instant.started] == first * 2  # the same seed draws the same
-
-
-def test_retry_failed_runs_those_points_again(sweeps, instant, monkeypatch):
+def test_retry_failed_runs_those_points_again_and_force_all(sweeps, instant, monkeypatch):
     text = f"search: {{trials: 5, {SPACE}}}"
     monkeypatch.setattr(Instant, "fail_at", (2, 4))
     with pytest.raises(RunFailedError, match="2 of 5 runs failed; --retry-failed"):
@@ -215,3 +204,7 @@ def test_retry_failed_runs_those_points_again(sweeps, instant, monkeypatch):
 
     assert [run.id for run in instant.started[5:]] == failed
     assert "5 of 5 runs done" in sweeps.message
+
+    sweeps.run(text, force=True)
+
+    assert instant.started[7:] == instant.started[:5]  # the same seed draws the same

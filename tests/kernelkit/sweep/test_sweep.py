@@ -154,14 +154,8 @@ def children():
 
 def strays(sweeps):
     """Processes that still have a run of this sweep open."""
-    processes = []
-    for process in psutil.process_iter():
-        try:
-            if any(str(sweeps.runs) in file.path for file in process.open_files()):
-                processes.append(process)
-        except psutil.Error:
-            continue
-    return processes
+    opened = [process.info["open_files"] or () for process in psutil.process_iter(["open_files"])]
+    return [file for files in opened for file in files if str(sweeps.runs) in file.path]
 
 
 def cmdline(process):

@@ -23,10 +23,10 @@ class Sessions:
             monkeypatch.setenv(name, "")  # what a session sets goes with the test
         self.working = sweeps.folder
 
-    def run(self, text, *, minutes=0.0, retry_failed=False, began=None):
-        """One session; returns its folder."""
+    def run(self, text, *, late=False):
+        """One session, of which not much is left if it is late; returns its folder."""
         sweep = specification.read(self.sweeps.write(text))
-        options = SweepOptions(report=False, retry_failed=retry_failed)
+        options = SweepOptions(report=False)
         progress = SweepProgress(sweep, SweepFolder(self.sweeps.runs), options)
         carried = on_kaggle.carried(progress, sweep.runs)
         earlier, self.number = self.working, self.number + 1
@@ -36,10 +36,10 @@ class Sessions:
         if self.number > 1:
             shutil.copytree(earlier, inputs / "notebooks" / "me" / "sweep-tiny")
         self.patch.setenv("KERNELKIT_INPUT_ROOT", str(inputs))
-        self.patch.setenv("KERNELKIT_SESSION_BEGAN", str(began or time.monotonic()))
+        self.patch.setenv("KERNELKIT_SESSION_BEGAN", str(time.monotonic() - 3000 * late))
         self.patch.setenv("KERNELKIT_SESSION_MINUTES", "60")
         self.patch.chdir(self.working)
-        run_in_session(json.loads(json.dumps(carried)), minutes, "auto")
+        run_in_session(json.loads(json.dumps(carried)), 0.0, "auto")
         return self.working / FOLDER
 
     def metrics(self):
@@ -48,9 +48,7 @@ class Sessions:
         return sorted((json.loads(f.read_text()) for f in files), key=lambda run: run["seconds"])
 
     def states(self):
-        folder = SweepFolder(self.working / FOLDER)
-        runs = [specification.PlannedRun(path.name, {}, {}) for path in folder.path.glob("*/")]
-        return sorted(folder.record(run).state for run in runs if run.id != KEPT)
+        return sorted(rec.state for _, rec in SweepFolder(self.working / FOLDER).recorded())
 
 
 @pytest.fixture
@@ -59,32 +57,23 @@ def sessions(sweeps, monkeypatch):
 
 
 @pytest.mark.long
-def test_a_run_that_the_clock_stops_keeps_its_scores_and_is_gone_on_with(sessions, capsys):
-    text = "base: {does: late}\ngrid: {a: [1, 2]}"
-    sessions.run(text, began=time.monotonic() - 3000)
-
-    # The first ended early with its scores, and the second was not begun at all.
-    assert sessions.states() == ["stopped"]
-    assert [run["macro_f1"] for run in sessions.metrics()] == [0.01]
-    assert "stopped" in capsys.readouterr().out
-
-    sessions.run(text)
-    assert sessions.states() == ["done", "done"]
-    assert "stopped" not in sessions.metrics()[0]
-
-
-@pytest.mark.long
-def test_files_that_runs_keep_travel_while_there_are_runs_left(sessions):
-    text = "runs: [{a: 1}, {does: slow, a: 2}, {does: late, a: 3}]"
-    folder = sessions.run(text, began=time.monotonic() - 3000)
-    assert sessions.states() == ["done", "done", "stopped"]
-    assert [run["kept"] for run in sessions.metrics()] == [0, 1, 2]
+def test_a_run_that_the_clock_stops_is_gone_on_with_and_files_travel_until_then(sessions, capsys):
+    text = "runs: [{a: 1}, {a: 2}, {does: late, a: 3}, {a: 4}]"
+    folder = sessions.run(text, late=True)
+    assert sessions.states() == ["done", "done", "stopped"]  # and the last was not begun at all
+    assert [(run["macro_f1"], run["kept"]) for run in sessions.metrics()] == [
+        (0.01, 0),
+        (0.02, 1),
+        (0.03, 2),
+    ]
     names = sorted(path.name for path in (folder / KEPT).iterdir())
     assert names == ["feature-1", "feature-2", "feature-3"]
+    assert "stopped" in capsys.readouterr().out
 
     folder = sessions.run(text)
+    assert sessions.states() == ["done"] * 4
     assert sessions.metrics()[-1]["kept"] == 3
-    assert sessions.states() == ["done", "done", "done"]
+    assert not any("stopped" in run for run in sessions.metrics())
     assert not (folder / KEPT).exists()
 
 
@@ -92,7 +81,7 @@ def test_files_that_runs_keep_travel_while_there_are_runs_left(sessions):
 def test_a_trial_that_the_clock_stops_is_gone_on_with(sessions):
     pytest.importorskip("optuna", reason="the extra `sweep` is not installed")
     text = "base: {does: late}\nsearch: {trials: 2, seed: 1, space: {a: {low: 0, high: 999}}}"
-    sessions.run(text, began=time.monotonic() - 3000)
+    sessions.run(text, late=True)
     (stopped,) = (sessions.working / FOLDER).glob("*/metrics.json")
     assert sessions.states() == ["stopped"]
 

@@ -17,10 +17,8 @@ METADATA = {
     "code_file": "tiny.ipynb",
     "language": "python",
     "kernel_type": "notebook",
-    "is_private": True,
     "enable_internet": False,
     "enable_gpu": False,
-    "enable_tpu": False,
 }
 
 
