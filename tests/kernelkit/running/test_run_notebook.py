@@ -51,7 +51,7 @@ from pathlib import Path
 
 print("scaled", 21 * scale)
 if scale == 13:
-    raise ValueError("thirteen is not for us")
+    raise type("ValueError", (Exception,), {})("thirteen is not for us")
 Path(output, "metrics.json").write_text(json.dumps({"macro_f1": scale / 10, "seconds": 1.0}))
 """
 
@@ -127,12 +127,17 @@ for n in range(1, 4):
     )
 
 
-def test_a_failing_notebook_leaves_what_it_did_and_says_where(notebook, capsys):
+@pytest.mark.parametrize(
+    ("name", "code"), [("ValueError", 6), ("DataError", 11), ("SettingError", 2)]
+)
+def test_a_failing_notebook_leaves_what_it_did_and_says_where_and_why(notebook, name, code):
+    notebook.write_text(NOTEBOOK.replace("ValueError", name))
     Path("runs/first").mkdir(parents=True)
     Path("runs/first/metrics.json").write_text('{"macro_f1": 0.99}')
-    with pytest.raises(RunFailedError) as error:
-        run_notebook(notebook, ["scale=13"], name="first")
-    assert "ValueError: thirteen is not for us" in str(error.value)
+    with pytest.raises(KernelkitError) as error:
+        run_notebook(notebook, ["scale=13"], name="first", quiet=True)
+    assert error.value.exit_code == code
+    assert f"{name}: thirteen is not for us" in str(error.value)
     assert "cell 4 (import json)" in str(error.value)
     folder = Path("runs/first")
     assert left_in(folder) == {"report.html", "run.ipynb"}
@@ -159,16 +164,6 @@ def test_a_process_that_dies_is_a_failed_run(notebook):
     notebook.write_text(NOTEBOOK.replace('print("scaled"', 'import os; os._exit(1)\nprint("sc"'))
     with pytest.raises(RunFailedError, match="process died"):
         run_notebook(notebook, name="dead", quiet=True)
-
-
-@pytest.mark.parametrize(("name", "code"), [("DataError", 11), ("SettingError", 2)])
-def test_a_notebook_says_by_an_exceptions_name_why_it_ended(notebook, name, code):
-    raising = f"class {name}(Exception): pass\nraise {name}('no photos at nowhere')"
-    notebook.write_text(f"{NOTEBOOK}\n# %%\n{raising}\n")
-    with pytest.raises(KernelkitError, match="no photos at nowhere") as error:
-        run_notebook(notebook, name="first", report=False, quiet=True)
-    assert error.value.exit_code == code
-    assert "cell 5" in str(error.value)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from kernelkit.errors import ParameterError, RunFailedError
 from kernelkit.sweep import search, specification
-from kernelkit.sweep.records import DONE, FAILED, PRUNED, Record, SweepFolder
+from kernelkit.sweep.records import DONE, FAILED, PRUNED, STOPPED, Record, SweepFolder
 from kernelkit.sweep.search import Search
 
 pytest.importorskip("optuna", reason="the extra `sweep` is not installed")
@@ -44,7 +44,7 @@ class Instant:
 
     started: ClassVar[list] = []
     crash_at: ClassVar[int] = 0
-    fail_at: ClassVar[tuple] = ()
+    ends: ClassVar[dict] = {}  # of some: {its number: its record}
 
     def __init__(self, sweep, folder, tell, *_):
         self.folder, self.tell = folder, tell
@@ -63,8 +63,7 @@ class Instant:
             record = Record(DONE, seconds=1.0)
             if message := source.hopeless(run):
                 record = Record(PRUNED, error=message)
-            if len(self.started) in self.fail_at:
-                record = Record(FAILED, error="ValueError: withered")
+            record = self.ends.get(len(self.started), record)
             self.folder.write(run, record)
             self.tell(run, record)
             source.ended(run, record)
@@ -171,6 +170,15 @@ def test_the_points_of_a_search_are_those_that_its_space_has_now(sweeps, space, 
     assert {run.values["a"] for run in points} == inside
 
 
+def test_a_point_that_its_session_stopped_is_gone_on_with(sweeps, instant, monkeypatch):
+    monkeypatch.setattr(instant, "ends", {2: Record(STOPPED)})
+    for _ in range(2):
+        sweeps.run(f"search: {{trials: 2, {SPACE}}}")
+
+    assert instant.started[2:] == instant.started[1:2]
+    assert "2 of 2 runs done" in sweeps.message
+
+
 def test_a_run_that_ended_as_its_search_did_is_not_run_twice(sweeps, instant, monkeypatch):
     text = f"search: {{trials: 3, {SPACE}}}"
     with monkeypatch.context() as patch, pytest.raises(ZeroDivisionError):
@@ -191,18 +199,17 @@ def test_a_dry_run_says_what_would_be_searched(sweeps):
 
 def test_retry_failed_runs_those_points_again_and_force_all(sweeps, instant, monkeypatch):
     text = f"search: {{trials: 5, {SPACE}}}"
-    monkeypatch.setattr(Instant, "fail_at", (2, 4))
+    failed = Record(FAILED, error="ValueError: withered")
+    monkeypatch.setattr(instant, "ends", {2: failed, 4: failed})
     with pytest.raises(RunFailedError, match="2 of 5 runs failed; --retry-failed"):
         sweeps.run(text)
-    failed = [instant.started[n - 1].id for n in (2, 4)]
-    monkeypatch.setattr(Instant, "fail_at", ())
     with pytest.raises(RunFailedError):
         sweeps.run(text)
     assert len(instant.started) == 5
 
     sweeps.run(text, retry_failed=True)
 
-    assert [run.id for run in instant.started[5:]] == failed
+    assert instant.started[5:] == instant.started[1:4:2]
     assert "5 of 5 runs done" in sweeps.message
 
     sweeps.run(text, force=True)

@@ -75,17 +75,3 @@ def test_a_run_that_the_clock_stops_is_gone_on_with_and_files_travel_until_then(
     assert sessions.metrics()[-1]["kept"] == 3
     assert not any("stopped" in run for run in sessions.metrics())
     assert not (folder / KEPT).exists()
-
-
-@pytest.mark.long
-def test_a_trial_that_the_clock_stops_is_gone_on_with(sessions):
-    pytest.importorskip("optuna", reason="the extra `sweep` is not installed")
-    text = "base: {does: late}\nsearch: {trials: 2, seed: 1, space: {a: {low: 0, high: 999}}}"
-    sessions.run(text, late=True)
-    (stopped,) = (sessions.working / FOLDER).glob("*/metrics.json")
-    assert sessions.states() == ["stopped"]
-
-    folder = sessions.run(text)
-
-    assert sessions.states() == ["done", "done"]
-    assert (folder / stopped.parent.name).is_dir()
