@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 from kernelkit import errors
 from kernelkit.commands import console
+from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.pushes import proof, send
 from kernelkit.pushes.command import push_kernel
 from kernelkit.workspace.context import Ledger, PushContext
@@ -292,6 +293,18 @@ def test_a_push_cut_off_before_it_arrived_is_made_again(repository, kaggle):
         repository.resume("last")
     assert "created no version: push again" in repository.message
     assert repository.push("files=1").name.endswith("-v1")
+
+
+def test_a_session_that_kaggle_refuses_to_show_is_lost_until_it_does(
+    repository, kaggle, monkeypatch
+):
+    repository.push("files=1", wait=False)
+    back = "either it was deleted, or access is refused .*kernelkit resume tester/blossom-train/1"
+    with monkeypatch.context() as patch, pytest.raises(errors.RefusedError, match=back):
+        patch.setattr(Kaggle, "status", lambda *_, **__: None)
+        repository.resume("last")
+    assert [p.state for p in repository.pushes()] == ["lost"]
+    assert (repository.resume("last") / "0.bin").is_file()
 
 
 def test_two_that_wait_for_one_run_fetch_it_once(repository, kaggle):
