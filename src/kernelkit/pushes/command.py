@@ -193,7 +193,8 @@ def _dry_run(context: PushContext, plan: Plan, options: PushOptions) -> None:
                 if not options.get("chain"):
                     raise
                 context.events("warning", f"for now, before the chain has run: {error}")
-            _check_account(context, plan, options)
+            force, submits = options.get("force", False), options.get("submit") is not None
+            preflight.check_account(context, plan, force=force, submits=submits)
     except (KernelBusyError, CapacityError) as error:  # may be over by the time of the push
         context.events("warning", f"a push would be refused for now: {error}")
     except (CredentialsError, NetworkError) as error:
@@ -203,12 +204,6 @@ def _dry_run(context: PushContext, plan: Plan, options: PushOptions) -> None:
     request = plan.save_fields
     lines = "\n".join(f"{name} = {value!r}" for name, value in request.items())
     context.events("dry run", f"nothing was sent; this would be:\n{lines}", request=request)
-
-
-def _check_account(context: PushContext, plan: Plan, options: PushOptions) -> None:
-    """Check the account and tell its state; raises what would stop the push."""
-    force, submits = options.get("force", False), options.get("submit") is not None
-    preflight.check_account(context, plan, force=force, submits=submits)
 
 
 def _send_and_follow(
@@ -231,7 +226,8 @@ def _send_and_follow(
                 words = f"{push.reference} is {push.state}, and nothing changed since"
                 context.events("skipped", words, kernel=push.kernel, version=push.version)
             else:
-                _check_account(context, plan, options)
+                submits = submit is not None
+                preflight.check_account(context, plan, force=force, submits=submits)
                 push = replace(draft(context, plan), stays=list(options.get("stays", ())))
                 push, text = send(context, plan, push, force=force), plan.bundle.text
         folder = context.folder(push)

@@ -119,7 +119,7 @@ def check_saved(context: PushContext, plan: Plan, saved: Saved) -> None:
         names = {source.lower() for source in stored.sources}
         missing = {source for source in sent if source.lower() not in names}
         # Kaggle may append a version, or remove the one that was sent.
-        similar = {s for s in missing if any(_is_below(s.lower(), name) for name in names)}
+        similar = {s for s in missing for name in names if _is_below(s.lower(), name)}
         refused |= missing - similar if names else set()
     for text in _doubts(plan, saved, similar):
         context.events("warning", text)

@@ -62,8 +62,8 @@ def send(context: PushContext, plan: Plan, push: Push, *, force: bool) -> Push:
     Raises `PreflightError` for a push that repeats another one, without `force`; `Failure`; and
     `RefusedError` for a run that is not the requested one.
     """
-    if not force:
-        _refuse_identical(context, repeated(context, push))
+    if not force and (earlier := repeated(context, push)):
+        _refuse_identical(context, earlier)
     push = context.ledger.begin(push)
     fields = plan.save_fields | {"text": build.stamped(plan.bundle.text, push.number)}
     try:
@@ -144,10 +144,8 @@ def repeated(context: PushContext, push: Push, *, latest: bool = True) -> Push |
     return None
 
 
-def _refuse_identical(context: PushContext, earlier: Push | None) -> None:
-    """Raise `PreflightError` for a push that repeats `earlier`, if any."""
-    if earlier is None:
-        return
+def _refuse_identical(context: PushContext, earlier: Push) -> None:
+    """Raise `PreflightError` for a push that repeats `earlier`, or warn of it."""
     resume = context.resuming(earlier)
     if earlier.state != State.UNFETCHED:
         home = f" into {from_here(Path(earlier.folder))}" if earlier.folder else ""
