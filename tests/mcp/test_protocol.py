@@ -1,7 +1,5 @@
 """`kernelkit mcp` over standard input and output, by the official SDK and by the inspector."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import shutil

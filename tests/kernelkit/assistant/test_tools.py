@@ -1,7 +1,5 @@
 """The tools of an assistant, called as the server calls them."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 

@@ -1,7 +1,5 @@
 """Notebooks merged by git itself, with the driver that `kernelkit init` names."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

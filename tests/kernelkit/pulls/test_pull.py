@@ -1,7 +1,5 @@
 """What was edited on Kaggle, merged into the project's own files."""
 
-from __future__ import annotations
-
 import json
 
 import jupytext

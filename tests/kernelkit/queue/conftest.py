@@ -34,9 +34,6 @@ class Store:
             f"SET started = ended - {hours * 3600} WHERE version = new.version; END"
         )
 
-    def used(self):
-        return self.run("SELECT coalesce(sum(ended - started), 0) FROM sessions")[0][0] / 3600
-
     def next_week(self):
         self.run("UPDATE sessions SET started = ended")
 
