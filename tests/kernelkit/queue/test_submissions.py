@@ -1,5 +1,6 @@
 """A queued push may go on from the last run, and enter its result, once."""
 
+import json
 import time
 
 import pytest
@@ -22,6 +23,11 @@ def test_results_are_entered_in_turn_and_a_push_may_go_on_from_the_last(
     assert [push.score for push in repository.pushes()] == ["1.00000", None, "1.00000"]
     attached = [request.get("kernelDataSources", []) for request in store.requests()]
     assert attached == [[], ["tester/blossom-train"], []]
+    score = repository.runs / "rehearsal-blossom-train-v1/.kernelkit/score.json"  # for its report
+    assert json.loads(score.read_text()) == {
+        "competition": "meadow (rehearsal)",
+        "score": "1.00000",
+    }
 
 
 def test_a_day_without_submissions_left_is_waited_out(server, queue, store, repository, meadow):

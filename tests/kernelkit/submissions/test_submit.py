@@ -3,9 +3,7 @@
 import pytest
 
 from kernelkit import errors
-from kernelkit.kaggle_api import transfers
 from kernelkit.kaggle_api.client import Kaggle, Kernel
-from kernelkit.kaggle_api.retries import Failure, FailureKind
 from kernelkit.submissions import submit as submission
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 
@@ -23,7 +21,7 @@ def submit(server, tmp_path, connect):
     kaggle = context.kaggle
     (tmp_path / "submission.csv").write_text("id,label\na,0\nb,1\n")
 
-    def submit(*faults, before=None):
+    def submit(*faults):
         server.faults = FaultSchedule(faults)
         return submission.Submission(
             context,
@@ -32,7 +30,6 @@ def submit(server, tmp_path, connect):
             tmp_path / "submission.csv",
             Kernel("tester", "blossom-train"),
             1,
-            before=before,
         ).submit()
 
     submit.number = lambda: len(
@@ -77,18 +74,6 @@ def test_the_file_to_submit_is_the_only_one_or_the_one_that_the_project_names(
         submission.output_of(tmp_path)
 
 
-def test_the_kernels_version_is_entered_where_a_file_is_refused(
-    submit, repository, quick_sessions, monkeypatch
-):
-    repository.push("files=0")
-
-    def refused(*arguments, **fields):
-        raise Failure(FailureKind.REFUSED, "upload", "submit from a notebook")
-
-    monkeypatch.setattr(transfers, "upload", refused)
-    assert float(submit()) == 1.0
-
-
 @pytest.fixture
 def answers(monkeypatch):
     """Changes the answers to one method: `answers("GetSubmission", change)`."""
@@ -131,16 +116,6 @@ def test_an_older_one_of_the_same_message_in_the_answer_is_not_taken(submit, ans
     assert submit.number() == 2
     with pytest.raises(errors.CapacityError, match="no more submissions today"):
         submit()
-
-
-def test_a_submission_whose_answer_was_lost_is_taken_up_and_not_made_again(submit):
-    with pytest.raises(errors.NetworkError):
-        submit(
-            Fault("CreateSubmission", 1, FaultKind.LOST_ANSWER),
-            *(Fault("ListSubmissions", n, FaultKind.ERROR_503) for n in range(2, 99)),
-        )
-    assert float(submit(before=[])) == 1.0
-    assert submit.number() == 1
 
 
 @pytest.mark.parametrize("problem", ["", "Notebook Threw Exception"])
