@@ -104,26 +104,25 @@ def test_the_previous_versions_list_is_not_fetched(repository, kaggle, answers):
     assert proof.is_verified(folder, "0.bin")
 
 
-def test_a_file_missing_from_the_list_is_named(repository, kaggle, answers):
-    def half(self, outputs, _):
-        rest = {name: url for name, url in outputs.files.items() if name != "0.bin"}
-        return Outputs(rest, outputs.log)
-
-    answers("outputs", half)
-    with pytest.raises(errors.OutputsError, match=r"0\.bin: Kaggle does not list it"):
-        repository.push("files=2")
-
-
-def test_links_that_lead_to_another_versions_files_bring_nothing_home(repository, kaggle, answers):
+@pytest.mark.parametrize(
+    ("mixed", "message"),
+    [
+        (lambda older: {}, r"0\.bin: Kaggle does not list it"),
+        (lambda older: older, r"metrics\.json: it is not the file that this"),
+    ],
+)
+def test_a_file_that_is_missing_or_another_versions_is_named(
+    repository, kaggle, answers, mixed, message
+):
     repository.push("files=1", "fail=False")
     (repository.package / "petals.py").write_text("F1 = 0.25\n")  # metrics of the same length
 
-    def links(self, outputs, asked):
+    def change(self, outputs, asked):
         older = asked(self, repository.pushes()[0].name, 1).files
-        return Outputs(outputs.files | older | {MANIFEST: outputs.files[MANIFEST]}, outputs.log)
+        return Outputs(mixed(older) | {MANIFEST: outputs.files[MANIFEST]}, outputs.log)
 
-    answers("outputs", links)
-    with pytest.raises(errors.OutputsError, match=r"metrics\.json: it is not the file that this"):
+    answers("outputs", change)
+    with pytest.raises(errors.OutputsError, match=message):
         repository.push("files=1")
 
 

@@ -41,21 +41,22 @@ class Told:
     username = "me"
 
     def __init__(self, statuses, log=LOG):
-        self.statuses, self.log = list(statuses), list(log) if isinstance(log, list) else [log]
+        self.statuses, self.logs = list(statuses), list(log) if isinstance(log, list) else [log]
         self.retries = Retries(clock=Time())
 
     def status(self, kernel, version, until):
         assert (kernel, version) == (PUSH.name, 7)
-        answer = self.statuses.pop(0) if len(self.statuses) > 1 else self.statuses[0]
-        if isinstance(answer, Failure):
-            raise answer
-        return Status(answer) if answer else None
+        state = self._next(self.statuses)
+        return Status(state) if state else None
 
     def outputs(self, kernel, version, until):
-        log = self.log.pop(0) if len(self.log) > 1 else self.log[0]
-        if isinstance(log, Failure):
-            raise log
-        return Outputs({}, log)
+        return Outputs({}, self._next(self.logs))
+
+    def _next(self, answers):
+        answer = answers.pop(0) if len(answers) > 1 else answers[0]
+        if isinstance(answer, Failure):
+            raise answer
+        return answer
 
 
 class NoLog:
