@@ -6,6 +6,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from packaging.utils import canonicalize_name
+
 from kernelkit import files, machines
 from kernelkit.checks.findings import Finding, error, warning
 from kernelkit.errors import NotebookError
@@ -32,6 +34,7 @@ SHELL = re.compile(r"^[%!]{1,2}\s*((?:[^\n]*\\\n)*[^\n]*)$", re.MULTILINE)
 SHELL_CELL = re.compile(r"\s*(?:%%(?:bash|sh|script)|!!)")
 # Its arguments, up to a redirection such as `> /dev/null`, or another command.
 INSTALLS = re.compile(r"\b(?:pip[\d.]*|conda|mamba)\s+install\s+((?:(?!\s\d?>)[^;&|])*)")
+NEWEST = re.compile(r"(?:^|\s)(?:-U|-I|--upgrade|--force-reinstall|--ignore-installed)\b")
 FROM_FILES = re.compile(
     r"--no-index|--find-links|requirements|(?:^|\s)(?:-[fr]\s|[\"']?(?:[./${]|file:))|\.whl\b"
 )
@@ -100,7 +103,7 @@ def downloads(plan: Plan) -> Iterator[Finding]:
     for place, source in plan.bundle.code:
         for line in _shell_lines(source):
             if install := INSTALLS.search(line):
-                online = not FROM_FILES.search(install[1])
+                online = not (FROM_FILES.search(install[1]) or _is_installed(install[1], plan))
                 instead = 'add "PACKAGE==VERSION" to wheels in [tool.kernelkit]'
             else:
                 online = bool(FETCHES.search(line))
@@ -110,6 +113,14 @@ def downloads(plan: Plan) -> Iterator[Finding]:
                     f"{place} runs `{line[:80]}` and the internet is off: {instead}, or set "
                     "enable_internet to true"
                 )
+
+
+def _is_installed(arguments: str, plan: Plan) -> bool:
+    """Whether the image has all these packages, whose versions are left open."""
+    names = [canonicalize_name(word.strip("\"'")) for word in arguments.split() if word[0] != "-"]
+    held = _held(plan.project.runs, plan.kind)
+    packages = {canonicalize_name(machines.distribution(module)) for module in held}
+    return not NEWEST.search(arguments) and packages.issuperset(names)
 
 
 def _shell_lines(source: str) -> list[str]:
@@ -166,7 +177,7 @@ def mounts(plan: Plan) -> Iterator[Finding]:
     for kind in SOURCES:
         for source in plan.metadata.sources(kind):
             parts = source.split("/")[:2]
-            attached |= set(parts)
+            attached.add(parts[-1])
             place = next((p for p, text in code if parts[-1] in OLD_MOUNT.findall(text)), None)
             knows = re.compile(rf"\b{kind}s[/'\"]").search
             if place and kind != "kernel" and not any(knows(text) for _, text in code):
@@ -272,10 +283,15 @@ def secrets(plan: Plan, own: Sequence[str] = ()) -> list[Finding]:
 
 def not_held(runs: Path, names: Iterable[str], kind: Kind) -> list[str]:
     """The modules among `names` that sessions on this kind of machine cannot import, in order."""
+    held = _held(runs, kind)
+    return [name for name in names if name not in held and name not in sys.stdlib_module_names]
+
+
+def _held(runs: Path, kind: Kind) -> Collection[str]:
+    """The modules of the image, as the latest session reported them or as this kit lists them."""
     lists = (session.get("modules") for session in reported(runs, kind))
     seen = (modules for modules in lists if modules and isinstance(modules, list))
-    held = next(seen, machines.MODULES[kind])
-    return [name for name in names if name not in held and name not in sys.stdlib_module_names]
+    return next(seen, machines.MODULES[kind])
 
 
 def reported(runs: Path, kind: Kind) -> Iterator[dict[str, Any]]:

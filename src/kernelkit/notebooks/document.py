@@ -28,6 +28,10 @@ PARAMETERS_TAG = "parameters"
 INJECTED_TAG = "injected-parameters"  # the tag of the cell that papermill adds
 SCRIPT_BEGINS = "# The bundled files end here; the script itself begins."
 SCRIPT_MARK = '#%%tags=["parameters"]'  # without its spaces
+NO_PARAMETERS = (
+    "the notebook has no cell tagged 'parameters': begin one with "
+    '`# %% tags=["parameters"]` in the .py, or add the tag in Jupyter'
+)
 KINDS = ("code", "markdown", "raw")
 # The line magics and shell aliases that IPython accepts without % in a one-line cell.
 AUTOMAGIC = re.compile(
@@ -132,10 +136,7 @@ def parameters_cell(notebook: Mapping[str, Any]) -> Any:
                 f"the notebook has {len(cells)} cells tagged 'parameters': keep one"
             )
         return cells[0]
-    raise NotebookError(
-        "the notebook has no cell tagged 'parameters': begin one with "
-        '`# %% tags=["parameters"]` in the .py, or add the tag in Jupyter'
-    )
+    raise NotebookError(NO_PARAMETERS)
 
 
 def parameters_source(notebook: Mapping[str, Any]) -> str:

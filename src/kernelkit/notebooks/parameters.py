@@ -27,6 +27,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kernelkit.errors import NotebookError, ParameterError, nearest
+from kernelkit.notebooks.document import NO_PARAMETERS
 from kernelkit.project import Project
 
 Value = Any  # a plain literal: bool, int, float, str, None, or a list or dict of these
@@ -174,9 +175,7 @@ def _named(parameters: Mapping[str, Parameter], name: str) -> Parameter:
     if name in parameters:
         return parameters[name]
     if not parameters:
-        raise ParameterError(
-            f"{name!r} cannot be set: the notebook has no cell tagged 'parameters'"
-        )
+        raise ParameterError(f"{name!r} cannot be set: {NO_PARAMETERS}")
     raise ParameterError(f"the notebook has no parameter {name!r}: {nearest(name, parameters)}")
 
 
