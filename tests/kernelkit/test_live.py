@@ -3,7 +3,6 @@
 import http.client
 import queue
 import re
-import signal
 import socket
 import threading
 import webbrowser
@@ -186,10 +185,14 @@ def test_a_folder_that_is_not_there_is_an_error(tmp_path):
         live.watch(tmp_path / "missing", print)
 
 
+def interrupted(seconds):
+    raise KeyboardInterrupt
+
+
 @pytest.mark.parametrize("words", [[], ["--json"], ["--quiet"]])
 def test_watch_prints_the_address_and_ends_with_ctrl_c(folder, monkeypatch, words):
     monkeypatch.setattr(webbrowser, "open", lambda address: True)
-    monkeypatch.setattr(live.time, "sleep", lambda seconds: signal.raise_signal(signal.SIGINT))
+    monkeypatch.setattr(live.time, "sleep", interrupted)
     shown = CliRunner().invoke(main, ["watch", str(folder), *words])
     assert shown.exit_code == 0
     address = r"http://127\.0\.0\.1:\d+/[\w-]{22}/index\.html"

@@ -84,6 +84,7 @@ def test_a_setting_that_is_none_is_refused(tmp_path, setting, hint):
         'wheels = ["https://me:token@example.com/x==1"]',
         'check = "petals.settings"',
         'check = ["a:b"]',
+        'check = "a:b; import os"',
         'submission = "model.h5"',
         'needs = {internt = ["a=b"]}',
         'tpu = {before_push = "yes"}',

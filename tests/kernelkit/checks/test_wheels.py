@@ -8,10 +8,9 @@ import pytest
 from kernelkit import errors
 from kernelkit.checks import contents, wheels
 from kernelkit.plans import plan
-from kernelkit.plans.metadata import Metadata
 from kernelkit.queue.items import add
 from kernelkit.queue.work import work_off
-from kernelkit.workspace.context import Push, PushContext, in_project
+from kernelkit.workspace.context import Push, in_project
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 from local_kaggle.limits import ServerLimits
 from local_kaggle.server import LocalKaggle
@@ -35,7 +34,7 @@ def garden(repository, index, notebook_code):
     """A notebook that imports two packages, one of which only the other one requires."""
     index.add("bloom-of-a-wheel", requires=["stem-of-a-wheel>=1", "pytest"])
     index.add("stem-of-a-wheel", "1.5")
-    repository.describe(enable_tpu=False, machine_shape=None)
+    repository.on_cpu()
     repository.cells(
         notebook_code("seed = 0  # >= 0: what is drawn", ["parameters"]), notebook_code(USING)
     )
@@ -90,25 +89,25 @@ def test_other_pins_are_another_dataset(kaggle, garden, index):
     assert len(uploaded(kaggle)) == 2
 
 
-def test_a_dry_run_shows_them_and_uploads_nothing(kaggle, garden):
+def test_a_dry_run_shows_them_and_what_they_lack_and_uploads_nothing(kaggle, garden):
+    garden.sources("import stem_of_a_wheel, thorns_of_a_rose")
     garden.push(dry_run=True)
     assert "bloom-of-a-wheel 1.0, stem-of-a-wheel 1.5 for this machine's Python" in garden.message
     assert "dataset_data_sources = ['tester/soil-moisture-wheels-" in garden.message
     assert uploaded(kaggle) == {}
+    (warning,) = [line for line in garden.message.splitlines() if "does not have" in line]
+    assert "thorns_of_a_rose" in warning
+    assert '"PACKAGE==VERSION" to wheels in [tool.kernelkit]' in warning
 
 
-def test_a_dry_run_without_an_account_looks_at_them_too(garden, index, monkeypatch):
+@pytest.mark.usefixtures("no_account")
+def test_a_dry_run_without_an_account_looks_at_them_too(garden, index):
     index.add("bloom-of-a-wheel", requires=["stem-of-a-wheel>=1"])
-    monkeypatch.setattr(PushContext, "connect", no_account)
     garden.push(dry_run=True)
     assert "dataset_data_sources = ['INSERT_USERNAME/soil-moisture-wheels-" in garden.message
     pin(garden, "blom-of-a-wheel==1.0")
     with pytest.raises(errors.PreflightError, match=r"no wheel of blom-of-a-wheel"):
         garden.push(dry_run=True)
-
-
-def no_account(context):
-    raise errors.CredentialsError("no token")
 
 
 @pytest.fixture
@@ -151,48 +150,21 @@ def test_wheels_for_one_of_both_pythons_alone_are_a_warning(choice, index):
     assert "for Kaggle's Python 3.13" in warning
 
 
-def test_faults_make_no_second_version(kaggle, garden):
-    kaggle.faults = FaultSchedule(
-        [
-            Fault("GetDatasetStatus", 1, FaultKind.ERROR_503),
-            Fault("Upload", 1, FaultKind.ERROR_503),
-            Fault("CreateDataset", 1, FaultKind.LOST_ANSWER),
-            Fault("GetDatasetStatus", 3, FaultKind.THROTTLED),
-        ]
-    )
-    assert (garden.push() / "versions.txt").is_file()
-    assert len(kaggle.faults.fired) == 4
-    assert [versions for versions, _ in uploaded(kaggle).values()] == [["1"]]
-
-
-def test_an_upload_that_does_not_get_through_pushes_nothing(kaggle, garden):
+def test_an_upload_pushes_nothing_until_it_gets_through_and_then_makes_one_version(kaggle, garden):
     kaggle.faults = FaultSchedule([Fault("StartBlobUpload", 0, FaultKind.ERROR_503)])
     with pytest.raises(errors.NetworkError):
         garden.push()
     assert "SaveKernel" not in kaggle.faults.calls
-    kaggle.faults = FaultSchedule()
+    faults = [
+        Fault("GetDatasetStatus", 1, FaultKind.ERROR_503),
+        Fault("Upload", 1, FaultKind.ERROR_503),
+        Fault("CreateDataset", 1, FaultKind.LOST_ANSWER),
+        Fault("GetDatasetStatus", 3, FaultKind.THROTTLED),
+    ]
+    kaggle.faults = FaultSchedule(faults)
     assert (garden.push() / "versions.txt").is_file()
-
-
-def test_a_session_without_them_ends_in_a_line(kaggle, garden, monkeypatch):
-    monkeypatch.setattr(Metadata, "attaching", lambda self, *_: self)
-    with pytest.raises(errors.DataError, match="a dataset of wheels: none is attached"):
-        garden.push()
-
-
-def test_a_package_that_does_not_exist_ends_before_anything_is_sent(kaggle, garden):
-    pin(garden, "blom-of-a-wheel==1.0")
-    with pytest.raises(errors.PreflightError, match=r"no wheel of blom-of-a-wheel==1\.0 for this"):
-        garden.push()
-    assert "SaveKernel" not in kaggle.faults.calls
-
-
-def test_a_module_that_no_wheel_brings_is_named_with_what_to_do(kaggle, garden):
-    garden.sources("import stem_of_a_wheel, thorns_of_a_rose")
-    garden.push(dry_run=True)
-    (warning,) = [line for line in garden.message.splitlines() if "does not have" in line]
-    assert "thorns_of_a_rose" in warning
-    assert '"PACKAGE==VERSION" to wheels in [tool.kernelkit]' in warning
+    assert len(kaggle.faults.fired) == 4
+    assert [versions for versions, _ in uploaded(kaggle).values()] == [["1"]]
 
 
 def test_a_queued_push_takes_them_along(kaggle, garden, timing, monkeypatch, index):
@@ -212,7 +184,7 @@ def test_a_rehearsal_takes_the_packages_of_kaggles_image_on_request(
     index.add("xgboost", "2.1")
     tiny = "import json, pathlib, xgboost\npathlib.Path('metrics.json').write_text('{}')"
     repository.cells(notebook_code("n = 1  # >= 0: n", ["parameters"]), notebook_code(tiny))
-    repository.describe(enable_tpu=False, machine_shape=None)
+    repository.on_cpu()
     hint = "which Kaggle's image holds: install xgboost here, or rehearse with --packages kaggle"
     with pytest.raises(errors.RunFailedError, match=f"No module named 'xgboost', {hint}"):
         repository.push(local=True)
@@ -229,6 +201,6 @@ def test_the_versions_that_the_doctor_saw_are_installed(repository, index):
     (repository.runs / "doctor").mkdir(parents=True)
     (repository.runs / "doctor" / "doctor.json").write_text(json.dumps(facts))
     repository.sources("import xgboost\nprint('has', xgboost.VERSION)")
-    repository.describe(enable_tpu=False, machine_shape=None)
+    repository.on_cpu()
     repository.push(local=True, packages="kaggle")
     assert "has 2.1" in repository.message

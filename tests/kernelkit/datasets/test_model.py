@@ -18,17 +18,13 @@ def folder(tmp_path):
     (data / "assets").mkdir(parents=True)
     (data / "head.bin").write_bytes(b"head" * 1000)
     (data / "assets" / "words.txt").write_text("petal sepal")
-    model = {"ownerSlug": "tester", "slug": "roses", "title": "Roses", "publishTime": ""}
-    (data / MODEL).write_text(json.dumps(model))
-    variation = {
-        "ownerSlug": "tester",
-        "modelSlug": "roses",
-        "instanceSlug": "small",
-        "framework": "tensorFlow2",
-        "licenseName": "Apache 2.0",
-        "fineTunable": True,
-    }
-    (data / VARIATION).write_text(json.dumps(variation))
+    (data / MODEL).write_text(
+        '{"ownerSlug": "tester", "slug": "roses", "title": "Roses", "publishTime": ""}'
+    )
+    (data / VARIATION).write_text(
+        '{"ownerSlug": "tester", "modelSlug": "roses", "instanceSlug": "small", '
+        '"framework": "tensorFlow2", "licenseName": "Apache 2.0", "fineTunable": true}'
+    )
     return data
 
 
@@ -55,24 +51,20 @@ def stored(kaggle, version):
     return {p.relative_to(root).as_posix(): p.read_bytes() for p in root.rglob("*") if p.is_file()}
 
 
-def page(method, reference):
+def test_it_is_made_and_then_updated(kaggle, folder, push):
     from kaggle.api.kaggle_api_extended import KaggleApi
 
-    api = KaggleApi()
-    api.authenticate()
-    return getattr(api, method)(reference)
-
-
-def test_it_is_made_and_then_updated(kaggle, folder, push):
     source, events = push(folder)
     assert source == "tester/roses/tensorFlow2/small/1"
     assert f'"model_sources": ["{source}"]' in events[-1]["text"]
     assert (events[-1]["event"], events[-1]["ref"]) == ("model", source)
     files = {"head.bin": b"head" * 1000, "assets/words.txt": b"petal sepal"}
     assert stored(kaggle, 1) == files
-    model = page("model_get", "tester/roses")
+    api = KaggleApi()
+    api.authenticate()
+    model = api.model_get("tester/roses")
     assert (model.title, model.is_private) == ("Roses", True)
-    variation = page("model_instance_get", "tester/roses/tensorFlow2/small")
+    variation = api.model_instance_get("tester/roses/tensorFlow2/small")
     assert (variation.license_name, variation.fine_tunable) == ("Apache 2.0", True)
 
     (folder / MODEL).unlink()
@@ -122,10 +114,7 @@ def test_missing_metadata_are_shown_by_an_example_that_works(folder, push):
     with pytest.raises(errors.PreflightError, match=r"write it, for example \{") as caught:
         push(folder)
     (folder / VARIATION).write_text(str(caught.value).partition("for example ")[2])
-    source, _ = push(folder)
-    assert source == f"tester/{json.loads((folder / VARIATION).read_text())['modelSlug']}/" + (
-        "tensorFlow2/default/1"
-    )
+    assert push(folder)[0] == "tester/weights/tensorFlow2/default/1"
 
 
 def test_a_rehearsal_uploads_to_its_own_account(kaggle, folder, push):
@@ -143,14 +132,12 @@ def test_what_kaggle_cannot_unpack_fails_at_once(folder, push):
 
 
 @pytest.mark.usefixtures("quick_sessions")
-def test_it_is_found_among_a_kernels_inputs(kaggle, folder, push, repository, notebook_code):
+def test_it_is_found_among_a_kernels_inputs(kaggle, folder, push, repository):
     repository.describe(model_sources=[push(folder)[0]])
-    repository.cells(
-        notebook_code(
-            "import os, pathlib, shutil\n"
-            "root = pathlib.Path(os.environ['KERNELKIT_INPUT_ROOT'])\n"
-            "shutil.copy(root / 'models/tester/roses/tensorflow2/small/1/head.bin', 'head.bin')"
-        )
+    repository.sources(
+        "import os, pathlib, shutil\n"
+        "root = pathlib.Path(os.environ['KERNELKIT_INPUT_ROOT'])\n"
+        "shutil.copy(root / 'models/tester/roses/tensorflow2/small/1/head.bin', 'head.bin')"
     )
     assert (repository.push() / "head.bin").read_bytes() == b"head" * 1000
 

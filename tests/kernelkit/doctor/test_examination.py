@@ -51,13 +51,10 @@ def others(rows):
 
 def test_the_local_kaggle_is_held_to_the_same_contract(doctor, repository):
     rows = doctor(run=True)
-    assert not others(rows)
     untried = {key for key, (verdict, _) in rows.items() if verdict == UNTRIED}
     assert untried == {key for key in ASSUMPTIONS if key.startswith((*HARDWARE, "submission."))}
     assert "no quota; leaves kernelkit-doctor-names and kernelkit-doctor behind" in doctor.told
     table = repository.runs / "doctor" / "rehearsal.md"
-    assert rows["save.slug"] == (SAME, "the title's")
-    assert rows["save.version"] == (SAME, "one more")
     assert "| the working folder | /kaggle/working | /kaggle/working | as assumed |" in (
         table.read_text()
     )

@@ -3,6 +3,8 @@
 import base64
 import json
 import socket
+import subprocess
+import sys
 import time
 
 import pytest
@@ -33,14 +35,8 @@ def token(server, monkeypatch):
     monkeypatch.setenv("KAGGLE_API_TOKEN", "KGAT_token")
 
 
-def test_without_credentials_it_says_where_to_get_them(capfd):
-    with pytest.raises(errors.CredentialsError, match="settings/api"):
-        open_connection()
-    assert capfd.readouterr().out == ""
-
-
 @pytest.mark.parametrize("command", ["status", "init garden --from a/rose"])
-def test_without_credentials_a_command_names_the_one_that_needs_none(
+def test_without_credentials_a_command_says_where_to_get_them_and_what_needs_none(
     tmp_path, monkeypatch, command
 ):
     monkeypatch.chdir(tmp_path)
@@ -48,6 +44,7 @@ def test_without_credentials_a_command_names_the_one_that_needs_none(
     assert done.exit_code == 4, done.output
     assert "settings/api" in done.output
     assert "`kernelkit rehearse` needs no account" in done.output
+    assert done.output.count("\n") == 1
 
 
 def test_a_legacy_key_serves(server):
@@ -87,9 +84,7 @@ def test_a_server_that_never_answers_about_a_token_is_given_up(token):
         assert time.monotonic() - began < 5
 
 
-@pytest.mark.parametrize(
-    "kind", [FaultKind.THROTTLED, FaultKind.HTML, FaultKind.ERROR_503, FaultKind.RESET]
-)
+@pytest.mark.parametrize("kind", [FaultKind.THROTTLED, FaultKind.HTML, FaultKind.RESET])
 def test_asking_about_a_token_is_repeated(server, token, timing, kind):
     server.faults = FaultSchedule([Fault("IntrospectToken", 1, kind)])
     assert open_connection(timing.timeouts, timing.retries).username == "tokener"
@@ -101,8 +96,6 @@ def test_asking_about_a_token_is_repeated(server, token, timing, kind):
         (FaultKind.THROTTLED, FailureKind.THROTTLED),
         (FaultKind.THROTTLED_RETRY_AFTER, FailureKind.THROTTLED),
         (FaultKind.HTML, FailureKind.MALFORMED),
-        (FaultKind.ERROR_500, FailureKind.SERVER),
-        (FaultKind.ERROR_502, FailureKind.SERVER),
         (FaultKind.ERROR_503, FailureKind.SERVER),
         (FaultKind.RESET, FailureKind.NETWORK),
         (FaultKind.HANG, FailureKind.NETWORK),
@@ -114,7 +107,7 @@ def test_every_misbehaviour_of_the_server_is_sorted(server, fault, kind):
     began = time.monotonic()
     with pytest.raises(Failure) as caught:
         kaggle.status(KERNEL, 1)
-    assert caught.value.kind is kind
+    assert (caught.value.kind, caught.value.sent) == (kind, True)
     assert time.monotonic() - began < 3
     if fault is FaultKind.THROTTLED_RETRY_AFTER:
         assert caught.value.retry_after is not None
@@ -125,17 +118,12 @@ def test_a_server_that_is_not_there_was_never_sent_to(server):
     server.stop()
     with pytest.raises(Failure) as caught:
         kaggle.status(KERNEL, 1)
-    assert caught.value.kind is FailureKind.NETWORK
-    assert not caught.value.sent
+    assert (caught.value.kind, caught.value.sent) == (FailureKind.NETWORK, False)
 
 
 def test_importing_the_kit_does_not_import_the_client():
-    import subprocess
-    import sys
-
     code = "import sys, kernelkit.pushes.command; print({'kaggle', 'kagglesdk'} & set(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.stdout.strip() == "set()"
+    assert subprocess.check_output([sys.executable, "-c", code], text=True) == "set()\n"
 
 
 def test_production_is_what_the_client_calls_production(monkeypatch):
@@ -161,7 +149,5 @@ def test_the_messages_have_the_fields_that_are_used():
 @pytest.mark.parametrize("token", ["KGAT_token\n", "\ufeffKGAT_token"])
 def test_a_token_that_no_header_takes_is_said_to_be_the_cause(server, monkeypatch, token):
     monkeypatch.setenv("KAGGLE_API_TOKEN", token)
-    begun = time.monotonic()
     with pytest.raises(errors.CredentialsError, match="byte order mark"):
         open_connection()
-    assert time.monotonic() - begun < 5

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import subprocess
 import sys
@@ -71,13 +72,7 @@ def test_an_edited_script_is_seen_and_named(notebook, old, new, cell):
 
 def test_cells_in_another_order_are_a_difference(notebook):
     script = notebook.with_suffix(".py")
-    head, first, second = (
-        script.read_text().partition("# %% tags")[0],
-        "# %%\na = 1\n",
-        "# %%\nb = 2\n",
-    )
-    script.write_text(head + first + second)
-    jupytext.write(jupytext.read(script), notebook)
+    head, first, second = re.split(r"^(?=# %%(?: tags|\n))", SCRIPT, flags=re.MULTILINE)
     script.write_text(head + second + first)
     assert "differ from cell 2 on" in document.difference(notebook)
 

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from kernelkit.errors import NotebookError, PreflightError
+from kernelkit.errors import NotebookError
 from kernelkit.notebooks import rules
-from kernelkit.project import Project, find_project
+from kernelkit.project import Project
 
 RULES = """\
 print("a library's greeting")
@@ -70,10 +70,3 @@ def test_rules_that_hang_are_given_up(project, monkeypatch):
     (at.root / "src" / "soil_rules.py").write_text("import time; time.sleep(9)")
     with pytest.raises(NotebookError, match="more than 0 s"):
         asked(at, {})
-
-
-@pytest.mark.parametrize("check", ['"petals.settings"', '["a:b"]', '"a:b; import os"'])
-def test_a_check_that_names_no_function_is_refused(tmp_path, check):
-    (tmp_path / "pyproject.toml").write_text(f"[tool.kernelkit]\ncheck = {check}\n")
-    with pytest.raises(PreflightError, match=r"package\.module:function"):
-        find_project(tmp_path)

@@ -21,6 +21,17 @@ class Terminal(io.StringIO):
         return True
 
 
+def written(*told, stream=None, secrets=(), **options):
+    """What a command writes that tells these events, each a name and a text, and then ends."""
+    stream = stream or io.StringIO()
+    events = Events(stream, **options)
+    events.keep_secret(secrets)
+    for event in told:
+        events(*event)
+    events.end()
+    return stream.getvalue()
+
+
 STEPS = [f"  tune {n}/20  loss 0.{n:03}  841 images/s  0:{20 - n:02} left" for n in range(1, 21)]
 NOTE = "E0000 00:00:1795307956.163175    7820 cuda_platform.cc:52] failed call to cuInit"
 
@@ -48,34 +59,24 @@ def test_a_ci_log_gets_lines_and_moving_ones_a_minute_apart(monkeypatch):
 
 
 def test_a_terminal_shows_the_time_and_the_step_in_the_line_that_moves():
-    stream = Terminal()
-    events = Events(stream)
-    events("progress", "running for 1 s")
-    events("log", STEPS[0])
-    events("progress", "running for 2 s")
-    events.end()
-    events.end()
-    *_, first, second, rest = stream.getvalue().split("\r\x1b[K")
+    times = [("progress", f"running for {second} s") for second in (1, 2)]
+    text = written(times[0], ("log", STEPS[0]), times[1], stream=Terminal())
+    *_, first, second, rest = text.split("\r\x1b[K")
     assert (first, rest) == (f"          running for 1 s: {STEPS[0].strip()}"[: len(first)], "")
     assert second.startswith("          running for 2 s: tune 1/20")
     assert second.endswith("841 images/s  0:19 left")
 
 
 def test_json_is_one_object_a_line_with_steps_and_notes_too():
-    stream = io.StringIO()
-    events = Events(stream, as_json=True, rehearsal=True)
-    events("state", "run\nning", state="running")
-    for line in (*STEPS, NOTE):
-        events("log", line)
-    first, *others = map(json.loads, stream.getvalue().splitlines())
-    assert first == {"event": "state", "rehearsal": True, "text": "run\nning", "state": "running"}
+    logged = [("log", line) for line in (*STEPS, NOTE)]
+    text = written(("state", "run\nning"), *logged, as_json=True, rehearsal=True)
+    first, *others = map(json.loads, text.splitlines())
+    assert first == {"event": "state", "rehearsal": True, "text": "run\nning"}
     assert [event["text"] for event in others] == [*STEPS, NOTE]
 
 
 def test_every_line_of_a_rehearsal_says_so():
-    stream = io.StringIO()
-    Events(stream, rehearsal=True)("failure", "one\ntwo\n\nthree")
-    lines = stream.getvalue().splitlines()
+    lines = written(("failure", "one\ntwo\n\nthree"), rehearsal=True).splitlines()
     assert len(lines) == 4
     assert all(line.startswith("[rehearsal]") for line in lines)
 
@@ -109,11 +110,8 @@ def test_no_control_sequence_reaches_the_terminal(as_json, event):
 
 
 def test_a_secret_that_is_coloured_in_two_halves_is_found():
-    stream = io.StringIO()
-    events = Events(stream)
-    events.keep_secret(["sentinel-0123"])
-    events("log", "sentinel\x1b[0m-0123")
-    assert "sentinel" not in stream.getvalue()
+    text = written(("log", "sentinel\x1b[0m-0123"), secrets=["sentinel-0123"])
+    assert "sentinel" not in text
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
@@ -127,75 +125,52 @@ def test_what_a_stream_cannot_write_is_escaped(encoding, as_json):
 
 
 @pytest.mark.parametrize(
-    ("count", "message"), [(0, "0 bytes"), (999, "999 bytes"), (34_400, "34 kB"), (1.5e6, "1.5 MB")]
+    ("count", "message"), [(999, "999 bytes"), (34_400, "34 kB"), (1_500_000, "1.5 MB")]
 )
 def test_sizes_are_said_as_people_say_them(count, message):
-    assert size_of(int(count)) == message
+    assert size_of(count) == message
 
 
 @pytest.mark.parametrize("as_json", [True, False])
 def test_a_quiet_report_tells_what_came_of_it_and_what_is_wrong(as_json):
-    stream = io.StringIO()
-    events = Events(stream, as_json=as_json, quiet=True)
-    for event in ("bundle", "state", "log", "progress", "warning", "score"):
-        events(event, f"of {event}")
-    lines = stream.getvalue().splitlines()
-    assert len(lines) == 2
-    assert "of warning" in lines[0]
-    assert "of score" in lines[1]
+    events = [(e, f"of {e}") for e in ("bundle", "state", "log", "progress", "warning", "score")]
+    first, second = written(*events, as_json=as_json, quiet=True).splitlines()
+    assert "of warning" in first
+    assert "of score" in second
 
 
 def test_a_terminal_boxes_the_result_with_the_next_commands():
-    stream = Terminal()
-    events = Events(stream, rehearsal=True)
-    events.keep_secret(["a-secret-of-mine"])
-    events("state", "complete")
-    events("metrics", "macro F1 0.9")
-    events("report", "runs/a-secret-of-mine/report.html")
-    events("next", "kernelkit push\nkernelkit report runs --index")
-    assert "macro F1" not in stream.getvalue(), "the box is drawn whole"
-    events.end()
-    events.end()
-    assert stream.getvalue() == (
+    told = [
+        ("state", "complete"),
+        ("metrics", "macro F1 0.9"),
+        ("report", f"runs/a-secret-of-mine/{'x' * 100}.html"),
+        ("next", "kernelkit push\nkernelkit report runs --index"),
+        ("warning", "out of time"),
+        ("score", "0.9"),
+    ]
+    options = {"rehearsal": True, "secrets": ["a-secret-of-mine"]}
+    assert written(*told, stream=Terminal(), **options) == (
         "[rehearsal] state     complete\n"
         "╭── rehearsal\n"
         "│ metrics   macro F1 0.9\n"
-        "│ report    runs/[secret]/report.html\n"
+        f"│ report    runs/[secret]/{'x' * 100}.html\n"
         "│ next      kernelkit push\n"
         "│           kernelkit report runs --index\n"
+        "╰──\n"
+        "[rehearsal] warning   out of time\n"
+        "╭── rehearsal\n"
+        "│ score     0.9\n"
         "╰──\n"
     )
 
 
-def test_what_comes_after_a_result_stands_below_its_box_with_the_path_in_one_piece():
-    stream = Terminal()
-    events = Events(stream)
-    path = f"runs/{'x' * 100}.html"
-    events("report", path)
-    events("warning", "it ran out of time")
-    events.end()
-    assert stream.getvalue().splitlines() == [
-        "╭──",
-        f"│ report    {path}",
-        "╰──",
-        "warning   it ran out of time",
-    ]
-
-
 def test_only_a_terminal_gets_colours(monkeypatch):
+    warning = ("warning", "out of time")
+    assert written(warning, stream=Terminal()) == "warning   out of time\n"
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setenv("TERM", "xterm")
-    shown = {}
-    for kind in (Terminal, io.StringIO):
-        stream = kind()
-        Events(stream)("warning", "out of time")
-        shown[kind] = stream.getvalue()
-    assert shown[Terminal].startswith("\x1b[33mwarning")
-    assert shown[io.StringIO] == "warning   out of time\n"
-    monkeypatch.setenv("NO_COLOR", "1")
-    stream = Terminal()
-    Events(stream)("warning", "out of time")
-    assert stream.getvalue() == "warning   out of time\n"
+    assert written(warning, stream=Terminal()).startswith("\x1b[33mwarning")
+    assert written(warning) == "warning   out of time\n"
 
 
 def test_a_command_goes_on_when_nobody_reads_it_any_more(tmp_path):
@@ -240,13 +215,13 @@ def test_a_line_that_is_too_long_keeps_its_time_left():
 def test_what_a_notebook_prints_comes_in_whole_lines_and_its_steps_in_one():
     stream = Terminal()
     shown = NotebookOutput(stream)
-    for text in (
+    for text in [
         "a be",
         "gin\n  reading 1 ",
         "of 3\n  reading 2 of 3\n",
         "read\x1b[2J all\nen",
         "d",
-    ):
+    ]:
         shown.write(text)
     shown.close()
     assert stream.getvalue() == (

@@ -48,9 +48,7 @@ def test_a_name_stays_on_its_line():
     )
 
 
-@pytest.mark.parametrize(
-    "text", ["\x1b]", "\x9d", "\x1b", "\x1b[", "\r", "\x1b[0", "x\r", "\r\n", "x", "\rx"]
-)
+@pytest.mark.parametrize("text", ["\x1b]", "\x9d", "\x1b[", "\r", "\x1b[0", "x\r", "\r\n"])
 @pytest.mark.parametrize("end", ["", "x", "\n\r\n"])
 def test_long_texts_take_their_length(text, end):
     safe_text.plain(text * 200_000 + end)

@@ -2,7 +2,6 @@
 
 import io
 import json
-import time
 
 import pytest
 
@@ -29,20 +28,13 @@ def test_a_run_that_fits_is_told_with_its_bound(garden):
     assert program["binds"] == "memory"
     assert program["bound_seconds"] == pytest.approx(10**10 / 819e9)
     (request,) = garden.asked()
-    assert request["parameters"] == {
-        "batch_size": 16,
-        "accelerator": "tpu",
-        "recomputes": False,
-    }
+    assert request["parameters"] == {"batch_size": 16, "accelerator": "tpu", "recomputes": False}
     assert request["chips"]["topology"] == "v5e:2x4"
 
 
 def test_a_second_check_is_found_by_content(garden):
     check(garden)
-    began = time.monotonic()
     assert "nothing changed since" in check(garden)["checked"]["text"]
-    assert time.monotonic() - began < 2
-    assert len(garden.asked()) == 1
     check(garden, "accelerator=tpu")  # as the push of it
     assert len(garden.asked()) == 1
     check(garden, "batch_size=24")
@@ -84,21 +76,18 @@ def test_a_faster_batch_than_the_largest_is_named(garden):
     assert "estimated" not in tried[-1]  # it does not fit
 
 
-def test_a_mistake_in_the_parameters_is_the_notebooks_error(garden):
-    with pytest.raises(errors.ParameterError, match="13 brings bad luck"):
-        check(garden, "batch_size=13")
-    with pytest.raises(errors.ParameterError, match="no parameter 'bach_size'"):
-        check(garden, "bach_size=16")
-
-
-def test_a_command_that_fails_says_its_last_words(garden):
-    with pytest.raises(errors.RunFailedError, match=r"exit code 1\n    no such luck"):
-        check(garden, "batch_size=14")
-
-
-def test_a_compiler_that_ran_out_of_memory_is_named(garden):
-    with pytest.raises(errors.RunFailedError, match="killed the compiler, as it does when memory"):
-        check(garden, "batch_size=15")
+@pytest.mark.parametrize(
+    ("parameter", "error", "message"),
+    [
+        ("bach_size=16", errors.ParameterError, "no parameter 'bach_size'"),
+        ("batch_size=13", errors.ParameterError, "13 brings bad luck"),
+        ("batch_size=14", errors.RunFailedError, r"exit code 1\n    no such luck"),
+        ("batch_size=15", errors.RunFailedError, "killed the compiler, as it does when memory"),
+    ],
+)
+def test_what_stops_the_compiler_is_told(garden, parameter, error, message):
+    with pytest.raises(error, match=message):
+        check(garden, parameter)
 
 
 def test_a_project_without_the_command_says_where_it_belongs(repository):

@@ -24,7 +24,7 @@ CHECK = (
 )
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_the_compiler_ends_with_a_command_that_is_killed(garden, number):
     (garden.package / "compile.py").write_text(COMPILING)
     with subprocess.Popen(

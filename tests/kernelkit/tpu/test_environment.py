@@ -44,12 +44,12 @@ def test_it_is_made_once_of_pinned_and_hashed_requirements(garden, commands):
     assert "3 GB of somebody's compiler" in told[0]
     (pip,) = [command for command in commands.run if "pip" in command]
     assert "--require-hashes" in pip
-    before = len(commands.run)
+    commands.run.clear()
     assert made(garden) == (python, [])
-    assert len(commands.run) == before
+    assert commands.run == []
     (garden.root / "tpu.lock").write_text("jax==2\n")
     made(garden)
-    assert len(commands.run) > before
+    assert commands.run
 
 
 def test_another_libtpu_is_installed_beside_the_first_once(garden, commands):
@@ -60,7 +60,7 @@ def test_another_libtpu_is_installed_beside_the_first_once(garden, commands):
     assert commands.run[-1][-1] == "libtpu==0.0.42.1"
     assert libtpu_folder(python, "0.0.42.1", commands.run.append) == folder
     assert told[-1] == ("environment", "installing libtpu 0.0.42.1, once")
-    commands.ended.update({"code": 1, "stderr": "ERROR: No matching distribution for libtpu==9"})
+    commands.ended.update(code=1, stderr="ERROR: No matching distribution for libtpu==9")
     with pytest.raises(errors.NoCompilerError, match="No matching distribution for libtpu==9"):
         libtpu_folder(python, "9", lambda *_: None)
     with pytest.raises(errors.ParameterError, match="a version such as"):
@@ -68,13 +68,11 @@ def test_another_libtpu_is_installed_beside_the_first_once(garden, commands):
 
 
 def test_one_that_could_not_be_made_is_not_taken_for_one(garden, commands):
-    commands.ended.update(
-        {"code": 1, "stderr": "noise\nERROR: No matching distribution for jax==1\n"}
-    )
+    commands.ended.update(code=1, stderr="noise\nERROR: No matching distribution for jax==1\n")
     with pytest.raises(errors.NoCompilerError, match="No matching distribution") as raised:
         made(garden)
     assert raised.value.exit_code == 15
-    commands.ended.update({"code": 0})
+    commands.ended["code"] = 0
     assert made(garden)[1]
 
 

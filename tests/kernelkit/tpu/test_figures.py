@@ -11,7 +11,6 @@ LARGE = {
     "program": "training step",
     "images": 128,
     "fits": True,
-    "message": "",
     "seconds": 700.0,
     "steps": 99,
     "parameters_bytes": 2**28,
@@ -28,10 +27,7 @@ LARGE = {
 }
 REFUSED = {
     "program": "training step",
-    "images": 8192,
     "fits": False,
-    "reason": "memory",
-    "seconds": 12.0,
     "message": "RESOURCE_EXHAUSTED: Ran out of memory on HBM",
     "needed_bytes": 28261384888,
     "available_bytes": 16911433728,
@@ -76,22 +72,16 @@ def test_a_refusal_is_told_with_its_figure_and_the_compilers_words():
     lines = list(of(REFUSED).lines())
     assert lines[0].startswith("training step: does not fit: it needs 26.32 GiB a chip, and 15.75")
     assert lines[0].endswith(REFUSED["message"])
-    other = {**REFUSED, "reason": "compiler"}
-    del other["needed_bytes"]
+    other = {name: REFUSED[name] for name in ("program", "fits", "message")}
     assert next(of(other).lines()).startswith("training step: refused by the compiler. The comp")
 
 
 def test_a_gathered_batch_and_float32_are_findings():
     gathered = {"kind": "all-gather", "cause": "mix/gather", "bytes": 28e6}
-    found = list(
-        of(
-            LARGE,
-            collectives=[*LARGE["collectives"], gathered],
-            float32_convolutions=["stem", "b", "c", "d"],
-        ).warnings()
-    )
-    assert "28.0 MB in an all-gather of mix/gather, which" in found[0]
-    assert found[1] == "training step: 4 convolutions in float32, such as stem"
+    more = {"collectives": [*LARGE["collectives"], gathered], "float32_convolutions": ["stem", "b"]}
+    first, second = of(LARGE, **more).warnings()
+    assert "28.0 MB in an all-gather of mix/gather, which" in first
+    assert second == "training step: 2 convolutions in float32, such as stem"
     assert list(of(LARGE).warnings()) == []
 
 

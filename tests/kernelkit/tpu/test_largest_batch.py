@@ -22,7 +22,7 @@ def search(memory, begin=16):
     return found, asked
 
 
-@pytest.mark.parametrize("edge", [8, 16, 24, 40, 100, 512])
+@pytest.mark.parametrize("edge", [8, 24, 100, 512])
 @pytest.mark.parametrize("fixed", [0, 40_000])
 def test_the_edge_is_found_in_steps_of_eight_whatever_any_batch_takes(edge, fixed):
     found, asked = search(lambda batch: fixed + batch * (ROOM - fixed) // edge)
@@ -30,7 +30,7 @@ def test_the_edge_is_found_in_steps_of_eight_whatever_any_batch_takes(edge, fixe
     assert len(asked) <= 3  # of which one or two are refused, which takes seconds
 
 
-@pytest.mark.parametrize("power", [0.3, 0.8, 1.5, 3])
+@pytest.mark.parametrize("power", [0.3, 3])
 def test_a_bad_estimate_ends_in_halving(power):
     found, asked = search(lambda batch: int(ROOM * (batch / 700) ** power))
     assert found == (696, 704)

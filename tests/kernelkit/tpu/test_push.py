@@ -10,33 +10,21 @@ from .conftest import PARAMETERS
 
 
 def pushed(garden, *parameters, **options):
-    """What a dry push says: nothing is sent, and nobody is asked."""
-    garden.push(*parameters, dry_run=True, **options)
+    """What a check says: nothing is sent, and nobody is asked."""
+    garden.push(*parameters, dry_run=True, offline=True, **options)
     return garden.message
-
-
-@pytest.fixture(autouse=True)
-def offline():
-    from kernelkit.workspace import context
-
-    def refuse(*_):
-        raise errors.NetworkError("no network in this test")
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(context, "open_connection", refuse)
-        yield patch
 
 
 def test_a_program_that_does_not_fit_stops_the_push(garden):
     with pytest.raises(errors.DoesNotFitError, match="refused by the compiler of a v5e-8"):
         pushed(garden, "batch_size=40", check_tpu=True)
     assert "needs 20.00 GiB a chip" in garden.message
-    assert "dry run" not in garden.message
+    assert "nothing to correct" not in garden.message
 
 
 def test_one_that_fits_goes_on_and_the_second_push_asks_nobody(garden):
     assert "fits, 8.00 GiB of 16 GiB a chip" in pushed(garden, check_tpu=True)
-    assert "nothing was sent" in garden.message
+    assert "nothing to correct" in garden.message
     assert "nothing changed since" in pushed(garden, check_tpu=True)
     assert len(garden.asked()) == 1
 
@@ -78,8 +66,7 @@ def test_the_last_check_counts_by_whichever_compiler(garden, monkeypatch):
 
 
 @pytest.mark.usefixtures("quick_sessions")
-def test_a_run_is_compared_with_the_compilers_estimate(garden, notebook_code, offline, tmp_path):
-    offline.undo()
+def test_a_run_is_compared_with_the_compilers_estimate(garden, notebook_code, tmp_path):
     run = notebook_code(
         "import json, pathlib\n"
         "device = {'kind': 'tpu', 'name': 'TPU v5 lite', 'peak_bytes': 9 * 2**30,\n"
@@ -101,7 +88,7 @@ def test_a_run_is_compared_with_the_compilers_estimate(garden, notebook_code, of
 
 
 def test_another_machine_has_nothing_to_check(garden):
-    garden.describe(enable_tpu=None, machine_shape=None)
+    garden.on_cpu()
     with pytest.raises(errors.ParameterError, match="--accelerator tpu"):
         pushed(garden, check_tpu=True)
     assert "compiler" not in pushed(garden)

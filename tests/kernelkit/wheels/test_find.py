@@ -47,32 +47,19 @@ def test_what_is_required_comes_along_save_what_the_image_holds(index, find):
 
     wheels = find("bloom==1.0")
 
-    assert found(wheels) == {
-        "bloom": "1.0",
-        "newer": "1.0",
-        "root": "1.0",
-        "stem": "2.0",
-        "water": "1.0",
-    }
     assert wheels.modules == {"bloom", "newer", "root", "stem", "water"}
-    assert sorted(path.name for path in wheels.wheels[0].path.parent.iterdir()) == sorted(
-        wheel.path.name for wheel in wheels.wheels
-    )
+    assert found(wheels) == dict.fromkeys(wheels.modules, "1.0") | {"stem": "2.0"}
+    assert len(list(wheels.wheels[0].path.parent.iterdir())) == 5
 
 
 def test_each_target_gets_the_wheel_that_suits_it(index, find):
     kaggles = index.add("bloom", tag="cp312-cp312-manylinux_2_28_x86_64")
     own = index.add("bloom", tag=f"{HERE}-none-any")
     index.add("bloom", "1.1", tag="cp312-cp312-win_amd64")
-    suiting = {kaggles.name, own.name} if HERE == "cp312" else {kaggles.name}
-    for target, names in (
-        (KAGGLES, suiting),
-        (this_python(), {own.name, kaggles.name}),
-    ):
+    suiting = {kaggles.name, own.name} if HERE == "cp312" else set()
+    for target, best in ((KAGGLES, kaggles), (this_python(), own)):
         (wheel,) = find("bloom==1.0", target=target).wheels
-        assert wheel.path.name in names
-    (wheel,) = find("bloom==1.0", target=this_python()).wheels
-    assert wheel.path.name == own.name or HERE == "cp312"
+        assert wheel.path.name in suiting | {best.name}
 
 
 @pytest.mark.long
@@ -115,7 +102,7 @@ def test_nothing_is_asked_for_what_this_python_holds_in_that_version(find):
         find("pytest==0.0.1", target=this_python())
 
 
-@pytest.mark.parametrize("tag", ["", "cp312-cp312-win_amd64", "cp39-cp39-manylinux2014_x86_64"])
+@pytest.mark.parametrize("tag", ["", "cp312-cp312-win_amd64"])
 def test_nothing_that_suits_is_said_in_a_line(index, tmp_path, tag, find):
     if tag:
         index.add("bloom", tag=tag)
@@ -130,8 +117,7 @@ def test_nothing_that_suits_is_said_in_a_line(index, tmp_path, tag, find):
 def test_a_package_may_carry_others_with_their_metadata(index, find):
     with zipfile.ZipFile(index.add("bloom"), "a") as archive:
         archive.writestr("bloom/vendored/stem-9.dist-info/METADATA", "Name: stem\nVersion: 9\n")
-    wheels = find("bloom==1.0")
-    assert found(wheels) == {"bloom": "1.0"}
+    assert found(find("bloom==1.0")) == {"bloom": "1.0"}
 
 
 def test_a_file_that_is_no_wheel_is_named(index, find):
@@ -148,29 +134,27 @@ def test_a_file_that_is_no_wheel_is_named(index, find):
 @pytest.fixture
 def answering(index, monkeypatch):
     """An index on the network that gives one answer to all that is asked."""
-    servers = []
 
-    def answer(status):
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self):
-                self.send_response(status)
-                self.send_header("Content-Length", "0")
-                self.end_headers()
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(self.status)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
 
-            def log_message(self, *_):
-                pass
-
-        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        servers.append(server)
-        return f"127.0.0.1:{server.server_port}"
+        def log_message(self, *_):
+            pass
 
     monkeypatch.delenv("PIP_NO_INDEX")
     monkeypatch.setattr(pip, "CONNECTIONS", ("--retries=0", "--timeout=5"))
-    yield answer
-    for server in servers:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+
+        def answer(status):
+            Handler.status = status
+            return f"127.0.0.1:{server.server_port}"
+
+        yield answer
         server.shutdown()
-        server.server_close()
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,6 @@ def own_paths(monkeypatch):
     ("place", "dataset"),
     [
         ("datasets/me/wheels/deep", "me/wheels"),
-        ("wheels", "me/wheels"),
-        ("datasets/me/garden-wheels-1a2b", "*/garden-wheels-*"),
         ("garden-wheels-1a2b", "*/garden-wheels-*"),
     ],
 )
@@ -43,7 +41,6 @@ def test_what_the_image_holds_is_left_as_it_is(tmp_path):
 @pytest.mark.parametrize(
     ("dataset", "message"),
     [
-        ("", "from a dataset of wheels: none is attached"),
         ("me/nothing", "from a dataset of wheels: none is attached"),
         ("me/others", "bloom_of_a_wheel cannot be installed from the attached wheels"),
         ("me/older", "No matching distribution found for pytest<2"),
