@@ -23,7 +23,6 @@ def make_folder(path: Path) -> Path:
 
     Raises `StorageError` if that fails, since users may name any path with --output.
     """
-    path = Path(path)
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -71,7 +70,6 @@ def write_bytes(path: Path, data: bytes) -> Path:
     A reader sees either the old file or the new one. Raises `OSError` when the disk is full or the
     folder is read-only; no partial file is left behind.
     """
-    path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}.", suffix=PART)
     try:

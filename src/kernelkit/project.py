@@ -156,7 +156,7 @@ class Project:
 
     def name(self, path: Path) -> str:
         """`path` relative to the root, with forward slashes."""
-        path = Path(path).resolve()
+        path = path.resolve()
         inside = path.is_relative_to(self.root)
         return path.relative_to(self.root).as_posix() if inside else path.name
 
@@ -169,7 +169,7 @@ def importable(notebook: Path) -> Iterator[None]:
     beside the notebook.
     """
     before = os.environ.get(PATH)
-    folder = Path(notebook).resolve().parent  # as for a notebook in Jupyter
+    folder = notebook.resolve().parent  # as for a notebook in Jupyter
     paths = [*find_project(notebook).import_paths(), folder, *([before] if before else [])]
     os.environ[PATH] = os.pathsep.join(map(str, paths))
     try:
@@ -185,7 +185,7 @@ def find_project(start: Path) -> Project:
 
     A notebook outside any project bundles no package.
     """
-    start = Path(start).resolve()
+    start = start.resolve()
     for folder in [start, *start.parents]:
         file = folder / "pyproject.toml"
         if file.is_file():

@@ -118,8 +118,8 @@ def downloads(plan: Plan) -> Iterator[Finding]:
 def _is_installed(arguments: str, plan: Plan) -> bool:
     """Whether the image has all these packages, whose versions are left open."""
     names = [canonicalize_name(word.strip("\"'")) for word in arguments.split() if word[0] != "-"]
-    held = _held(plan.project.runs, plan.kind)
-    packages = {canonicalize_name(machines.distribution(module)) for module in held}
+    modules = held(plan.project.runs, plan.kind)
+    packages = {canonicalize_name(machines.distribution(module)) for module in modules}
     return not NEWEST.search(arguments) and packages.issuperset(names)
 
 
@@ -196,11 +196,10 @@ def mounts(plan: Plan) -> Iterator[Finding]:
 
 def size(plan: Plan) -> Iterator[Finding]:
     """A bundle that exceeds Kaggle's size limit, or comes near it."""
-    kilobytes, most = plan.bundle.size / 1000, MAX_BYTES / 1000
-    if kilobytes >= WARN_SHARE * most:
-        yield (error if kilobytes >= most else warning)(
-            f"the bundle has {kilobytes:.0f} kB of the {most:.0f} kB that Kaggle accepts: move "
-            "data out of the packages or cells"
+    if plan.bundle.size >= WARN_SHARE * MAX_BYTES:
+        yield (error if plan.bundle.size >= MAX_BYTES else warning)(
+            f"the bundle has {plan.bundle.size / 1000:.0f} kB of the {MAX_BYTES / 1000:.0f} kB "
+            "that Kaggle accepts: move data out of the packages or cells"
         )
 
 
@@ -238,18 +237,17 @@ def modules(plan: Plan) -> Iterator[Finding]:
 def lacking(plan: Plan, brought: Collection[str] = ()) -> Iterator[Finding]:
     """Modules that the code needs, but neither the machine's image nor the wheels provide."""
     there = {*plan.bundle.packages, *brought, *(name.partition(".")[0] for name in brought)}
+    there.update(sys.stdlib_module_names, held(plan.project.runs, plan.kind))
     if plan.metadata.sources("competition"):  # its files may provide this module
         there.add("kaggle_evaluation")
-    places = plan.bundle.imports
-    needs = [module for module in places if module not in there]
     attached = plan.metadata.online or any(map(plan.metadata.sources, SOURCES))
     brings = _brings_modules(plan)
-    for module in not_held(plan.project.runs, needs, plan.kind):
+    for module, place in plan.bundle.imports.items():
         own = _is_own(module, plan)
-        if not brings or (own and not attached):
+        if module not in there and (not brings or (own and not attached)):
             yield warning(
-                f"the image of {plan.kind.upper()} sessions does not have {module} "
-                f"({places[module]}): {OWN_MODULE if own else OTHER_MODULE}"
+                f"the image of {plan.kind.upper()} sessions does not have {module} ({place}): "
+                f"{OWN_MODULE if own else OTHER_MODULE}"
             )
 
 
@@ -281,13 +279,7 @@ def secrets(plan: Plan, own: Sequence[str] = ()) -> list[Finding]:
     return [error(f"{leak}: remove it before you push") for leak in leaks]
 
 
-def not_held(runs: Path, names: Iterable[str], kind: Kind) -> list[str]:
-    """The modules among `names` that sessions on this kind of machine cannot import, in order."""
-    held = _held(runs, kind)
-    return [name for name in names if name not in held and name not in sys.stdlib_module_names]
-
-
-def _held(runs: Path, kind: Kind) -> Collection[str]:
+def held(runs: Path, kind: Kind) -> Collection[str]:
     """The modules of the image, as the latest session reported them or as this kit lists them."""
     lists = (session.get("modules") for session in reported(runs, kind))
     seen = (modules for modules in lists if modules and isinstance(modules, list))

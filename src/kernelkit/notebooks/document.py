@@ -50,7 +50,6 @@ def read(path: Path) -> nbformat.NotebookNode:
 
     Raises `NotebookError` if there is no such file or it is not a notebook.
     """
-    path = Path(path)
     if not path.is_file():
         raise NotebookError(f"no notebook at {path}")
     if path.suffix not in (".py", ".ipynb"):
@@ -78,7 +77,6 @@ def read_json(notebook: Path) -> dict[str, Any]:
 
     An `.ipynb` is parsed as plain JSON, because importing nbformat takes most of a second.
     """
-    notebook = Path(notebook)
     if notebook.suffix != ".ipynb" or not notebook.is_file():
         return dict(read(notebook))
     place = ""
@@ -130,13 +128,12 @@ def has_tag(cell: Mapping[str, Any], tag: str) -> bool:
 
 def parameters_cell(notebook: Mapping[str, Any]) -> Any:
     """The one code cell tagged `parameters`; raises `NotebookError` if there is none or several."""
-    if cells := [cell for cell in notebook["cells"] if takes_parameters(cell)]:
-        if len(cells) > 1:  # each would override the previous one
-            raise NotebookError(
-                f"the notebook has {len(cells)} cells tagged 'parameters': keep one"
-            )
-        return cells[0]
-    raise NotebookError(NO_PARAMETERS)
+    cells = [cell for cell in notebook["cells"] if takes_parameters(cell)]
+    if len(cells) > 1:  # each would override the previous one
+        raise NotebookError(f"the notebook has {len(cells)} cells tagged 'parameters': keep one")
+    if not cells:
+        raise NotebookError(NO_PARAMETERS)
+    return cells[0]
 
 
 def parameters_source(notebook: Mapping[str, Any]) -> str:

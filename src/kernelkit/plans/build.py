@@ -187,7 +187,7 @@ def _added_cells(
     yield _code(_HEAD.format(FIRST, *literals), {})
     yield _packed(manifest, "begin(os.getcwd(), PUSH)")
     if project.wheels:
-        arguments = json.dumps([list(project.wheels), f"*/{project.wheels_name}-*"])
+        arguments = json.dumps([list(project.wheels), project.wheels_name])
         call = f"_added = install_wheels(*{arguments})"
         words = 'print("wheels:", *(_added or ["all installed already"]))'
         yield _packed(session, f"{call}\n{words}")

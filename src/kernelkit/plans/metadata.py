@@ -185,7 +185,7 @@ def locate(start: Path) -> Path:
 
     `start` may also be a folder. Raises `PreflightError` if there is neither.
     """
-    start = Path(start).resolve()
+    start = start.resolve()
     if start.name and (own := own_file(start)).is_file():
         return own
     for folder in [start, *start.parents]:
@@ -202,7 +202,6 @@ def load(path: Path) -> Metadata:
 
     Raises `PreflightError` if there is none, or if it is not a JSON object.
     """
-    path = Path(path)
     path = path / FILE_NAME if path.is_dir() else path
     values = json_object(path, f"no {FILE_NAME} at {path}: give its path with --metadata")
     for key, value in values.items():

@@ -39,22 +39,19 @@ def init(
     folder: Path,
     competition: str | None = None,
     source: str | None = None,
-    *,
-    kaggle: Kaggle | None = None,
 ) -> list[Path]:
     """Create a repository in `folder`, which must be new or empty; returns the written files.
 
     folder       its name becomes the kernel's and the package's
     competition  a competition's slug: the notebook reads its files and writes a submission
     source       "owner/slug" of a notebook on Kaggle to start from, which is pulled but not run
-    kaggle       the account to pull it with; default the credentials of this machine
 
     Raises `ParameterError` for a folder that is not empty, for names that Kaggle does not accept,
     and for both a competition and a source; `StorageError` if the folder cannot be written; for a
     `source` also what `open_connection` raises, `RefusedError` if it is not visible,
     `NotebookError` if it is not a Python notebook. On an error, nothing is left behind.
     """
-    folder = Path(folder).absolute()
+    folder = folder.absolute()
     if competition is not None and source is not None:
         raise ParameterError("--competition and --from exclude each other: choose one")
     if competition is not None:
@@ -67,7 +64,7 @@ def init(
         competition = slug[1]
     _check_empty(folder)
     names = _names(folder)
-    return _write(folder, _pulled(names, source, kaggle) if source else _own(names, competition))
+    return _write(folder, _pulled(names, source) if source else _own(names, competition))
 
 
 def _check_empty(folder: Path) -> None:
@@ -117,7 +114,7 @@ def _own(names: Mapping[str, str], competition: str | None) -> dict[str, str]:
     return texts | _pair("notebooks/train", jupytext.reads(script, fmt="py:percent"))
 
 
-def _pulled(names: Mapping[str, str], source: str, kaggle: Kaggle | None) -> dict[str, str]:
+def _pulled(names: Mapping[str, str], source: str) -> dict[str, str]:
     """{path: text} of a repository with the notebook `owner/slug` as Kaggle stores it.
 
     Inputs that are not valid references are dropped, and a machine that is no more is the CPU.
@@ -125,9 +122,8 @@ def _pulled(names: Mapping[str, str], source: str, kaggle: Kaggle | None) -> dic
     name = NOTEBOOK.fullmatch(source)
     if name is None:
         raise ParameterError(f"--from {source}: write OWNER/SLUG, as in the notebook's URL")
-    if kaggle is None:
-        retries = Retries()
-        kaggle = Kaggle(open_connection(retries=retries), retries)
+    retries = Retries()
+    kaggle = Kaggle(open_connection(retries=retries), retries)
     stored = kaggle.stored(Kernel(*name.groups()))
     if stored is None:
         raise RefusedError(f"Kaggle has no notebook {source} that this account may see")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from kernelkit import files
-from kernelkit.errors import DoesNotFitError, NotebookError, PreflightError
+from kernelkit.errors import DoesNotFitError, PreflightError
 from kernelkit.notebooks import parameters as declarations
 from kernelkit.notebooks.document import parameters_source, read_json
 from kernelkit.project import Project, find_project
@@ -83,10 +83,7 @@ def values_of(
     project: Project, notebook: Path, overrides: Sequence[str] | Mapping[str, Any]
 ) -> dict[str, Any]:
     """All of the notebook's parameters, those given among them."""
-    if not notebook.is_file():
-        raise NotebookError(f"no notebook at {notebook}")
-    source = parameters_source(read_json(notebook))
-    declared = declarations.declared(source, project) if source else {}
+    declared = declarations.declared(parameters_source(read_json(notebook)), project)
     values = {name: parameter.default for name, parameter in declared.items()}
     return values | declarations.resolve(declared, overrides)
 

@@ -18,15 +18,14 @@ class WheelsError(RuntimeError):
     """The attached wheels are missing, or do not fit this session's image."""
 
 
-def install_wheels(requirements: list[str], dataset: str, inputs: Path | None = None) -> list[str]:
+def install_wheels(requirements: list[str], name: str) -> list[str]:
     """Install the `requirements` that the image lacks; returns their names with versions.
 
-    `dataset` is the attached "owner/slug" with the wheels, and either part may contain `*`.
-    Processes started later find the packages, too. Raises a one-line `WheelsError`.
+    The wheels are in any attached dataset whose slug is `name`, a hyphen and a hash. Processes
+    started later find the packages, too. Raises a one-line `WheelsError`.
     """
-    root = inputs or Path(os.environ.get("KERNELKIT_INPUT_ROOT", "/kaggle/input"))
-    slug = dataset.partition("/")[2]
-    places = [*root.glob(f"datasets/{dataset}"), *root.glob(slug)] if slug else []
+    root = Path(os.environ.get("KERNELKIT_INPUT_ROOT", "/kaggle/input"))
+    places = [*root.glob(f"datasets/*/{name}-*"), *root.glob(f"{name}-*")]
     folders = sorted({wheel.parent for place in places for wheel in place.rglob("*.whl")})
     # pip compares with the image's packages, and reports only what has to be added.
     report = Path(tempfile.mkdtemp(prefix="report-")) / "report.json"

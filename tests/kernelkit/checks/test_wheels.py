@@ -136,7 +136,7 @@ def test_wheels_are_for_both_pythons_until_a_session_tells_its_own(choice):
 
     (folder / ".kernelkit/manifest.json").write_text('{"python": "3.13.1", "modules": ["soils"]}')
     assert choice() == ["cp313"]
-    assert contents.not_held(choice.context.runs, ["os", "keras", "soils"], "cpu") == ["keras"]
+    assert contents.held(choice.context.runs, "cpu") == ["soils"]
     ledger.update(push, accelerator="tpu")  # another machine has an image of its own
     assert choice() == ["cp312", "cp313"]
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import io
 import json
-import time
-from types import SimpleNamespace
+from pathlib import Path
 
 import pytest
 
 from kernelkit.errors import NotebookError, ParameterError, RefusedError
-from kernelkit.kaggle_api.client import Kaggle, Kernel, Stored
+from kernelkit.kaggle_api.client import Kaggle, Stored
 from kernelkit.kaggle_api.connection import open_connection
 from kernelkit.pushes.command import push_kernel
+from kernelkit.start import new_repository
 from kernelkit.start.new_repository import init
 from local_kaggle.server import LocalKaggle
 
@@ -27,7 +27,7 @@ HOSTILE = {
         },
         {
             "cell_type": "code",
-            "source": "%%bash\ntouch /tmp/pulled-and-run",
+            "source": "%%bash\ntouch ~/pulled-and-run",
             "metadata": {
                 "jupyter": {"outputs_hidden": True},
                 "tags": ["remove-input", 7, "parameters"],
@@ -54,12 +54,14 @@ HOSTILE = {
 
 
 @pytest.fixture
-def pulled(tmp_path):
+def pulled(tmp_path, monkeypatch):
     """Makes a repository of what a server stores; returns its folder, and the metadata in it."""
 
     def pulled(stored, source="them/wheat"):
         folder = tmp_path / "wheat"
-        init(folder, source=source, kaggle=SimpleNamespace(stored=lambda kernel: stored))
+        monkeypatch.setattr(new_repository, "open_connection", lambda retries: None)
+        monkeypatch.setattr(Kaggle, "stored", lambda kaggle, kernel: stored)
+        init(folder, source=source)
         return folder, json.loads((folder / "kernel-metadata.json").read_text())
 
     return pulled
@@ -87,7 +89,8 @@ def test_nothing_but_sources_and_tags_comes_along(pulled):
     assert notebook["metadata"]["kernelspec"]["name"] == "python3"
     tags = {"tags": ["remove-input", "parameters"]}
     assert [cell["metadata"] for cell in notebook["cells"]] == [{}, tags, {}]
-    assert "# touch /tmp/pulled-and-run" in (folder / "notebooks/notebook.py").read_text()
+    assert "# touch ~/pulled-and-run" in (folder / "notebooks/notebook.py").read_text()
+    assert not Path("~/pulled-and-run").expanduser().exists()
 
 
 def test_a_script_becomes_one_cell(pulled):
@@ -129,22 +132,14 @@ def test_a_machine_that_is_no_more_becomes_the_cpu(pulled):
 
 
 @pytest.mark.long
-def test_a_kernel_of_a_server_is_pulled_and_rehearsed(tmp_path, monkeypatch):
-    monkeypatch.setenv("HOME", str(tmp_path))
-    ran = tmp_path / "ran"
-    source = f"import os\n\nopen({str(ran)!r}, 'a').write('x')"
-    cells = [{"cell_type": "code", "source": source, "metadata": {}}, *HOSTILE["cells"][2:]]
-    hostile = json.dumps(HOSTILE | {"cells": cells})
+def test_a_kernel_of_a_server_is_pulled_and_rehearsed(tmp_path):
+    hostile = json.dumps(HOSTILE | {"cells": HOSTILE["cells"][2:]})
     with LocalKaggle(tmp_path / "kaggle") as server, server.attach():
         kaggle = Kaggle(open_connection())
         fields = {"slug": "tester/wheat", "new_title": "Wheat", "text": hostile}
         fields |= {"language": "python", "kernel_type": "notebook"}
         kaggle.save(fields | {"docker_image": "gcr.io/kaggle/evil"})
-        while (status := kaggle.status(Kernel("tester", "wheat"), 1)) and status.alive:
-            time.sleep(0.2)  # the server's own run of it
-        ran.unlink(missing_ok=True)
         init(tmp_path / "mine" / "wheat", source="tester/wheat")
-        assert not ran.exists()
     metadata = json.loads((tmp_path / "mine/wheat/kernel-metadata.json").read_text())
     assert not [key for key in metadata if key.startswith("docker")]
     output = io.StringIO()
