@@ -150,11 +150,9 @@ def _message_in(body: str) -> str:
     """The message in an error's body, in either of Kaggle's two forms; empty for HTML."""
     try:
         answer = json.loads(body)
-    except ValueError:
+        inner = answer.get("error")
+    except (ValueError, AttributeError):
         return ""
-    if not isinstance(answer, dict):
-        return ""
-    inner = answer.get("error")
     message = inner.get("message") if isinstance(inner, dict) else answer.get("message")
     return str(message or (inner if isinstance(inner, str) else ""))
 

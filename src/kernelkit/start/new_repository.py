@@ -32,6 +32,8 @@ COMPETITION = re.compile(  # the slug, or an address that begins with it
 )
 NOTEBOOK = re.compile(r"(?:https://www\.kaggle\.com/)?(?:code/)?([A-Za-z0-9_-]+)/([A-Za-z0-9_-]+)")
 LONGEST, SHORTEST = 50, 5  # characters of a kernel's slug and title on Kaggle
+# What a repository's own notebook needs, and one from Kaggle replaces.
+OWN = {"competition": None, "pulled": "", "machine": machines.named("cpu"), "internet": False}
 MAY_BE_THERE = {".git", ".venv", ".idea", ".vscode"}
 
 
@@ -101,11 +103,8 @@ def _own(names: Mapping[str, str], competition: str | None) -> dict[str, str]:
     facts = {
         **names,
         "competition": competition,
-        "pulled": "",
         "notebook": "notebooks/train",
         "notebook_name": "train.py",
-        "machine": machines.named("cpu"),
-        "internet": False,
         "sources": {"competition": [competition]} if competition else {},
     }
     kinds = ("every", "own", "competition") if competition else ("every", "own")
@@ -132,7 +131,6 @@ def _pulled(names: Mapping[str, str], source: str) -> dict[str, str]:
     shape = stored.machine_shape or machines.TODAY.get(stored.accelerator, "")
     facts = {
         **names,
-        "competition": None,
         "pulled": "/".join(name.groups()),
         "notebook": "notebooks/notebook",
         "notebook_name": Path(next(iter(pair))).name,
@@ -191,7 +189,7 @@ def _rendered(kinds: tuple[str, ...], facts: Mapping[str, Any]) -> dict[str, str
             path = path.replace("PACKAGE", facts["package"])
             path = f".{path}" if path.startswith("git") else path
             template = environment.from_string(file.read_text(encoding="utf-8"))
-            texts[path] = template.render(facts, sweep=SWEEP)
+            texts[path] = template.render(OWN, **facts, sweep=SWEEP)
     return texts
 
 

@@ -76,15 +76,10 @@ def kaggles_python(python: tuple[int, int]) -> WheelTarget:
     abi = f"--abi=cp{version.replace('.', '')}"
     flags = ["--implementation=cp", f"--python-version={version}", abi]
     flags += [f"--platform={tag}" for tag in platforms]
-    environment = {
-        "implementation_name": "cpython",
-        "implementation_version": f"{version}.0",
+    environment = {  # the rest is that of the Python here
         "os_name": "posix",
         "platform_machine": "x86_64",
-        "platform_release": "",
-        "platform_python_implementation": "CPython",
         "platform_system": "Linux",
-        "platform_version": "",
         "python_full_version": f"{version}.0",
         "python_version": version,
         "sys_platform": "linux",
