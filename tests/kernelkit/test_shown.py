@@ -2,7 +2,7 @@
 
 import pytest
 
-from kernelkit.shown import Shown, duration, measure
+from kernelkit.shown import duration, measure
 
 
 @pytest.mark.parametrize(
@@ -11,7 +11,6 @@ from kernelkit.shown import Shown, duration, measure
         ("f1", 0.9, "0.9000"),
         ("loss", 12.345, "12.35"),
         ("seconds", 166.2, "2 min 46 s"),
-        ("first_epoch_seconds", 8.21, "8.2 s"),
         ("images_per_second", 1469.2, "1,469"),
         ("images_per_second", 46.92, "46.9"),
         ("images_per_second", 0.5, "0.50"),
@@ -37,9 +36,3 @@ def test_a_measures_name_says_its_unit(name, value, text):
 )
 def test_times(seconds, text):
     assert duration(seconds) == text
-
-
-def test_the_time_is_called_so():
-    shown = Shown("f1", (), {"f1": "F1", "seconds": "seconds"})
-    told = shown.texts({"f1": 0.5, "seconds": 61.2})
-    assert told == {"f1": ("F1", "0.5000"), "seconds": ("time", "61 s")}

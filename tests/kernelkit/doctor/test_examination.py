@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import pytest
 
-from kernelkit import errors
 from kernelkit.checks import contents, wheels
 from kernelkit.doctor import examination
 from kernelkit.doctor.assumptions import (
@@ -66,12 +65,13 @@ def test_a_sample_submission_is_submitted_on_request(doctor, repository):
     doctor(submit="a try")
     assert "has no competition with a sample submission" in doctor.told
     catalogue = repository.runs / "local_kaggle" / "catalogue"
+    solutions = catalogue / "solutions"
+    solutions.mkdir()
     (catalogue / "competitions/garden/sample_submission.csv").write_text("id,label\n1,a\n2,a\n")
     rows = doctor(submit="a try")
     assert "does not say how to score this" in others(rows)["submission.result"]
-    (catalogue / "solutions").mkdir()
-    (catalogue / "solutions/garden.csv").write_text("id,label\n1,a\n2,b\n")
-    (catalogue / "solutions/garden.toml").write_text('metric = "accuracy"\n')
+    (solutions / "garden.csv").write_text("id,label\n1,a\n2,b\n")
+    (solutions / "garden.toml").write_text('metric = "accuracy"\n')
     rows = doctor(submit="a try")
     assert not others(rows)
     assert rows["submission.hours"] == (SAME, "1")
@@ -150,12 +150,6 @@ def test_each_assumption_is_judged_by_its_own_fact(key):
     rows = judged(facts)
     assert [row.key for row in rows if row.verdict == OTHER] == [key]
     assert "something \\| else | other |" in markdown(rows)
-
-
-def test_without_credentials_it_says_how_to_get_them(repository, timing, monkeypatch):
-    monkeypatch.chdir(repository.root)
-    with pytest.raises(errors.CredentialsError):
-        examine(stream=io.StringIO(), timing=timing)
 
 
 def test_the_checks_know_an_image_by_what_it_saw(repository, doctor):

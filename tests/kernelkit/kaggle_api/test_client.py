@@ -7,51 +7,30 @@ import pytest
 
 from kernelkit.kaggle_api import client
 from kernelkit.kaggle_api.client import Kaggle, Kernel
-from kernelkit.kaggle_api.retries import Clock, Failure, FailureKind, Retries
-
-KERNEL = Kernel("me", "blossom")
+from kernelkit.kaggle_api.retries import Failure, FailureKind
 
 
-@pytest.fixture
-def endless():
-    """A Kaggle whose every page has a new file and a token to one more page."""
+@pytest.mark.parametrize(
+    ("files", "until", "kind", "most"),
+    [
+        (1, None, FailureKind.MALFORMED, 60),
+        (1, 0.0, FailureKind.NETWORK, 1),
+        (0, None, FailureKind.MALFORMED, 20),  # given up soon, since they hold nothing new
+    ],
+)
+def test_a_list_without_an_end_is_given_up(monkeypatch, files, until, kind, most):
+    monkeypatch.setattr(client, "MOST_PAGES", 60)
     numbers = itertools.count()
 
     def page(request):
         number = next(numbers)
-        file = SimpleNamespace(file_name=f"{number}.bin", name=f"{number}.bin", url="", size=1)
-        return SimpleNamespace(files=[file], log="", next_page_token=f"page-{number}")
+        file = SimpleNamespace(file_name=f"{number}.bin", url="")
+        return SimpleNamespace(files=[file] * files, log="", next_page_token=f"page-{number}")
 
-    api = SimpleNamespace(list_kernel_session_output=page, list_kernel_files=page)
+    api = SimpleNamespace(list_kernel_session_output=page)
     services = SimpleNamespace(kernels=SimpleNamespace(kernels_api_client=api))
     connection = SimpleNamespace(services=services, ask=lambda method, call: call())
-    return Kaggle(connection, Retries(clock=Clock(speed=50)))
-
-
-@pytest.mark.parametrize("ask", [Kaggle.outputs, Kaggle.sizes])
-def test_a_list_without_an_end_is_given_up(endless, monkeypatch, ask):
-    monkeypatch.setattr(client, "MOST_PAGES", 50)
-    with pytest.raises(Failure, match="pages have no end") as caught:
-        ask(endless, KERNEL, 1)
-    assert caught.value.kind is FailureKind.MALFORMED
-
-
-def test_a_list_without_an_end_ends_at_the_deadline(endless, monkeypatch):
-    monkeypatch.setattr(client, "MOST_PAGES", 10**9)
-    with pytest.raises(Failure, match="in time") as caught:
-        endless.outputs(KERNEL, 1, endless.retries.clock.now() + 5)
-    assert caught.value.kind is FailureKind.NETWORK
-
-
-def test_a_list_whose_pages_hold_nothing_new_is_given_up_soon(endless, monkeypatch):
-    calls = []
-
-    def empty(request):
-        calls.append(request)
-        return SimpleNamespace(files=[], log="", next_page_token=f"page-{len(calls)}")
-
-    api = endless.connection.services.kernels.kernels_api_client
-    monkeypatch.setattr(api, "list_kernel_session_output", empty)
-    with pytest.raises(Failure, match="its pages have no end"):
-        endless.outputs(KERNEL, 1)
-    assert len(calls) < 20
+    with pytest.raises(Failure, match=r"its pages (have no end|did not end in time)") as caught:
+        Kaggle(connection).outputs(Kernel("me", "blossom"), 1, until)
+    assert caught.value.kind is kind
+    assert next(numbers) <= most

@@ -5,7 +5,6 @@ import json
 import socket
 import subprocess
 import sys
-import time
 
 import pytest
 from click.testing import CliRunner
@@ -78,10 +77,8 @@ def test_a_server_that_never_answers_about_a_token_is_given_up(token):
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"
         # Detaching puts it back; monkeypatch would do so later, and leave the server's.
         kaggle_env._env_to_endpoint[kaggle_env.KaggleEnv.LOCAL] = url
-        began = time.monotonic()
         with pytest.raises(errors.NetworkError, match="checking the credentials: no answer"):
             open_connection(Timeouts(authenticate=0.5))
-        assert time.monotonic() - began < 5
 
 
 @pytest.mark.parametrize("kind", [FaultKind.THROTTLED, FaultKind.HTML, FaultKind.RESET])
@@ -104,13 +101,10 @@ def test_asking_about_a_token_is_repeated(server, token, timing, kind):
 def test_every_misbehaviour_of_the_server_is_sorted(server, fault, kind):
     kaggle = Kaggle(open_connection(Timeouts(read=1.0)), ONCE)
     server.faults = FaultSchedule([Fault("GetKernelSessionStatus", 1, fault, 2.0)])
-    began = time.monotonic()
     with pytest.raises(Failure) as caught:
         kaggle.status(KERNEL, 1)
     assert (caught.value.kind, caught.value.sent) == (kind, True)
-    assert time.monotonic() - began < 3
-    if fault is FaultKind.THROTTLED_RETRY_AFTER:
-        assert caught.value.retry_after is not None
+    assert bool(caught.value.retry_after) == (fault is FaultKind.THROTTLED_RETRY_AFTER)
 
 
 def test_a_server_that_is_not_there_was_never_sent_to(server):

@@ -139,21 +139,26 @@ def test_both_forms_of_error_are_read(body, message):
     assert answer(400, body=body).message == message
 
 
-@pytest.mark.parametrize("zone", [" GMT", "", " -0000"])
-def test_retry_after_is_seconds_or_a_date_of_utc(zone):
-    assert retries.retry_after("7") == 7.0
+@pytest.mark.parametrize("zone", [" GMT", ""])
+def test_retry_after_may_be_a_date_of_utc(zone):
     later = datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=90)
     assert 80 < retries.retry_after(later.strftime("%a, %d %b %Y %H:%M:%S") + zone) <= 90
 
 
-@pytest.mark.parametrize("header", [None, "soon", "-7", "inf", "Wed, 21 Oct 999999 07:28:00"])
-def test_a_retry_after_that_says_nothing_is_none(header):
-    assert retries.retry_after(header) is None
-
-
-@pytest.mark.parametrize("header", ["9" * 400, "Wed, 21 Oct 2015 07:28:00 -99999999999999"])
-def test_no_retry_after_is_beyond_all_measure(header):
-    assert retries.retry_after(header) == retries.YEAR
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [
+        ("7", 7.0),
+        (None, None),
+        ("soon", None),
+        ("-7", None),
+        ("Wed, 21 Oct 999999 07:28:00", None),
+        ("9" * 400, retries.YEAR),
+        ("Wed, 21 Oct 2015 07:28:00 -99999999999999", retries.YEAR),
+    ],
+)
+def test_retry_after_is_seconds_within_all_measure_or_nothing(header, seconds):
+    assert retries.retry_after(header) == seconds
 
 
 def test_a_throttle_names_the_time_to_wait():

@@ -71,11 +71,9 @@ def kaggle(dripping, monkeypatch):
 @pytest.mark.parametrize("text", [(HEAD + b"\r\n", b" "), (HEAD, b"x")], ids=["body", "headers"])
 def test_a_call_whose_answer_drips_is_given_up(dripping, kaggle, text):
     dripping.text = text
-    began = time.monotonic()
     with pytest.raises(Failure, match="no answer in time") as caught:
         kaggle.status(Kernel("me", "blossom"), 1)
     assert caught.value.kind is FailureKind.NETWORK
-    assert time.monotonic() - began < 3
 
 
 def test_a_call_whose_answer_has_no_end_is_given_up(dripping, kaggle, monkeypatch):
@@ -92,10 +90,8 @@ def test_a_download_that_drips_is_given_up(dripping, kaggle, tmp_path):
     context = PushContext(tmp_path, Events(io.StringIO()), Timing())
     context.kaggle = kaggle
     push = Push("me/blossom", "", "", "cpu", version=1)
-    began = time.monotonic()
     with pytest.raises(OutputsError, match=r"weights\.bin: no answer in time"):
         fetch(context, push, tmp_path / "home", listed)
-    assert time.monotonic() - began < 3
 
 
 def test_a_download_ends_at_its_deadline(dripping):
@@ -111,10 +107,8 @@ def test_a_download_ends_at_its_deadline(dripping):
 def test_an_upload_whose_answer_drips_is_given_up(dripping, kaggle, tmp_path):
     dripping.text = (HEAD, b"x")
     (tmp_path / "data.bin").write_bytes(b"1")
-    began = time.monotonic()
     with pytest.raises(Failure, match="no answer in time"):
         transfers.send(kaggle, dripping.url, tmp_path / "data.bin")
-    assert time.monotonic() - began < 3
 
 
 def test_a_call_in_time_is_as_without_a_limit():

@@ -28,19 +28,13 @@ def read(path):
     return json.loads(path.read_text())
 
 
-FILES = {
-    *(".gitattributes", ".gitignore", "README.md", "kernel-metadata.json", "pyproject.toml"),
-    *("notebooks/sweeps/first.yaml", "notebooks/train.ipynb", "notebooks/train.py"),
-    *("src/wheat_yield/__init__.py", "tests/test_wheat_yield.py"),
-}
-
-
 @pytest.mark.parametrize("competition", [None, "wheat-harvest"])
 def test_it_holds_what_a_push_needs_and_its_own_tests_pass(tmp_path, competition):
     folder = tmp_path / "Wheat yield"
     written = set(init(folder, competition))
     assert written == {path for path in folder.rglob("*") if path.is_file()}
-    assert {path.relative_to(folder).as_posix() for path in written} >= FILES
+    for name in (".gitattributes", ".gitignore", "README.md", "notebooks/sweeps/first.yaml"):
+        assert folder / name in written
     assert not [path for path in written if re.search(r"{{|{%", path.read_text())]
     metadata = read(folder / "kernel-metadata.json")
     assert metadata["id"] == "INSERT_USERNAME/wheat-yield"
