@@ -74,7 +74,7 @@ def unlisted_because(shape: str) -> str:
             f"machine shape {shape} is retired, and Kaggle would run on {instead.words} instead "
             f"without saying so: use {instead.shape or 'cpu'}, or tpu for the current TPU"
         )
-    shapes = ["tpu", "gpu", "cpu", *filter(None, BY_SHAPE)]
+    shapes = [*LIMITS, *filter(None, BY_SHAPE)]
     return f"no machine shape is called {shape!r}: {nearest(shape, shapes)}"
 
 

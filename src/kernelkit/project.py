@@ -170,7 +170,7 @@ def importable(notebook: Path) -> Iterator[None]:
     """
     before = os.environ.get(PATH)
     folder = notebook.resolve().parent  # as for a notebook in Jupyter
-    paths = [*find_project(notebook).import_paths(), folder, *([before] if before else [])]
+    paths = [*find_project(notebook).import_paths(), folder, *filter(None, [before])]
     os.environ[PATH] = os.pathsep.join(map(str, paths))
     try:
         yield

@@ -121,7 +121,7 @@ def machine(plan: Plan) -> Iterator[Finding]:
 
 def image(plan: Plan) -> Iterator[Finding]:
     """A pinned image, which a TPU push never uses."""
-    pinned = bool(plan.metadata.values.get("docker_image"))
+    pinned = plan.metadata.values.get("docker_image")
     pinning = plan.metadata.values.get("docker_image_pinning_type")
     if pinning not in (None, "original", "latest"):
         yield error(f"docker_image_pinning_type is {pinning!r}: write original or latest")
@@ -153,6 +153,7 @@ _CHECKS: Sequence[Callable[[Plan], Iterable[Finding]]] = (
 CHECKS = {check.__name__.replace("_", "-"): check for check in _CHECKS}
 # Kaggle refuses what these refuse, or it should never be sent.
 FINAL = ("size", "secrets")
+OPTIONAL = [name for name in CHECKS if name not in FINAL]
 
 
 def run_checks(plan: Plan, ignored: Collection[str] = ()) -> list[Finding]:
@@ -160,10 +161,8 @@ def run_checks(plan: Plan, ignored: Collection[str] = ()) -> list[Finding]:
 
     Raises `ParameterError` for a name in `ignored` that is unknown or cannot be ignored.
     """
-    optional = [name for name in CHECKS if name not in FINAL]
-    for name in ignored:
-        if name not in optional:
-            raise errors.ParameterError(f"--ignore {name}: it takes {errors.choice_of(optional)}")
+    for name in set(ignored).difference(OPTIONAL):
+        raise errors.ParameterError(f"--ignore {name}: it takes {errors.choice_of(OPTIONAL)}")
     findings = [
         replace(finding, check=name, level="warning" if name in ignored else finding.level)
         for name, check in CHECKS.items()
@@ -199,7 +198,7 @@ def stop_on_errors(findings: Sequence[Finding]) -> None:
     """Raise one `PreflightError` that lists every error among the findings."""
     wrong = [finding for finding in findings if finding.level == "error"]
     lines = [f"the preflight found {len(wrong)} to correct:", *(f"  - {f.text}" for f in wrong)]
-    if names := sorted({finding.check for finding in wrong} - {*FINAL, ""}):
+    if names := sorted({finding.check for finding in wrong}.intersection(OPTIONAL)):
         lines.append(f"To push anyway: {' '.join(f'--ignore {name}' for name in names)}")
     if wrong:
         raise errors.PreflightError("\n".join(lines))
@@ -280,8 +279,9 @@ def _sessions(kaggle: Kaggle, kernel: Kernel, kind: machines.Kind, force: bool) 
     """Whether other kernels of the account use all its sessions of this kind."""
     cap = machines.LIMITS[kind].sessions
     others = [other for other in kaggle.recent(kind) if str(other) != str(kernel)]
-    statuses = {str(other): kaggle.status(other, None) for other in others}
-    alive = [name for name, status in statuses.items() if status and status.alive]
+    alive = [
+        str(other) for other in others if (status := kaggle.status(other, None)) and status.alive
+    ]
     if len(alive) < cap:
         return ""
     message = f"Kaggle runs {cap} {kind.upper()} session(s) at once; now {', '.join(alive)}"

@@ -21,7 +21,6 @@ from kernelkit.wheels import pip
 from kernelkit.wheels.find import WheelSet, find_wheels, kaggles_python, this_python
 from kernelkit.workspace.context import PushContext
 
-MISSING = (NONE, *UNUSABLE)
 REHEARSED = "packages"  # in the local Kaggle's folder: what it adds to its image
 
 
@@ -101,7 +100,7 @@ def _upload(context: PushContext, chosen: WheelSet, reference: str) -> None:
     paths = [wheel.path for wheel in chosen.wheels]
     with context.alone(f"uploads {reference}"):
         version, dataset = 0, Dataset(reference)
-        if dataset.state(context.kaggle) in MISSING:
+        if dataset.state(context.kaggle) in (NONE, *UNUSABLE):
             version = upload(context, dataset, paths, f"wheels for {chosen.words}")
         await_ready(context, dataset, version, paths if version else ())
 

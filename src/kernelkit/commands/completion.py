@@ -25,9 +25,9 @@ def _values(name: str | None, ctx: click.Context) -> Iterable[str]:
 
         return filter(None, [*LIMITS, *BY_SHAPE])
     if name == "ignore":
-        from kernelkit.checks.preflight import CHECKS, FINAL
+        from kernelkit.checks.preflight import OPTIONAL
 
-        return [check for check in CHECKS if check not in FINAL]
+        return OPTIONAL
     if name == "push":
         from kernelkit.project import find_project
         from kernelkit.workspace.context import LAST, Ledger

@@ -61,8 +61,8 @@ def local(others: tuple[str, ...], as_json: bool, quiet: bool) -> None:
         os.chdir(own.root)
         words.append(f"--fill={own.catalogue}")
     words += [*others, *["--json"] * as_json, *["--quiet"] * quiet]
-    command = [sys.executable, "-m", "local_kaggle", *words]
-    os.execv(sys.executable, command)  # noqa: S606 - our own arguments, and no shell
+    # Our own arguments, and no shell.
+    os.execv(sys.executable, [sys.executable, "-m", "local_kaggle", *words])  # noqa: S606
 
 
 @options.command("doctor", ("", "--run --tpu"), local=True)

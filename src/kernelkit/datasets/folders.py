@@ -57,8 +57,6 @@ def push_dataset(folder: Path, name: str | None = None, **options: Unpack[Upload
     `dataset_sources`. Raises `ParameterError` for a name Kaggle does not take, and what
     `upload` raises.
     """
-    if not folder.is_dir():
-        raise ParameterError(f"no folder {folder}")
     slug = name or slugify(folder.resolve().name)
     if not DATASET_SLUG.fullmatch(slug):
         raise ParameterError(

@@ -67,9 +67,8 @@ class Dataset:
             body.version_notes, body.files = notes, files
             return "CreateDatasetVersion", {**self._name(), "body": body}
         owner, slug = self._name().values()
-        fields = {"owner_slug": owner, "slug": slug, "title": slug.replace("-", " ")}
-        own = {"license_name": LICENCE, "is_private": True, "files": files}
-        return "CreateDataset", fields | own
+        page = {"title": slug.replace("-", " "), "license_name": LICENCE, "is_private": True}
+        return "CreateDataset", {"owner_slug": owner, "slug": slug, "files": files, **page}
 
     def _name(self) -> dict[str, Any]:
         owner, _, slug = self.reference.partition("/")

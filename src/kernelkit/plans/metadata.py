@@ -104,8 +104,8 @@ class Metadata:
         """The requested machine, also one that is not listed or retired: a check reports those."""
         shape = str(self.values.get("machine_shape") or "")
         if shape in ("", "None"):  # `kaggle kernels pull` writes this for no machine
-            kinds = [kind for kind in ("tpu", "gpu") if self.values.get(f"enable_{kind}")]
-            shape = machines.TODAY[kinds[0] if kinds else "cpu"]
+            kinds = (kind for kind in ("tpu", "gpu") if self.values.get(f"enable_{kind}"))
+            shape = machines.TODAY[next(kinds, "cpu")]
         return machines.BY_SHAPE.get(shape) or machines.unlisted(shape)
 
     @property

@@ -112,12 +112,10 @@ def exits_with_code(command: Callable[P, object]) -> Callable[P, None]:
             code = getattr(error, "exit_code", None)
             if not isinstance(code, int) or isinstance(error, click.ClickException):
                 raise
-            if getattr(error, "announced", False):
-                pass
-            elif kwargs.get("as_json"):
-                event = {"event": "error", "text": str(error), "exit_code": code}
-                click.echo(json.dumps(event))
-            else:
+            announced = getattr(error, "announced", False)
+            if kwargs.get("as_json") and not announced:
+                click.echo(json.dumps({"event": "error", "text": str(error), "exit_code": code}))
+            elif not announced:
                 click.echo(f"error: {safe_text.plain(str(error))}", err=True)
             sys.exit(code)
 

@@ -80,7 +80,7 @@ def _started(
     words = shlex.split(project.tpu.command)
     if words[:1] == ["python"]:
         words[0] = str(python)
-    paths = [*([libtpu] if libtpu else []), *project.import_paths()]
+    paths = [*filter(None, [libtpu]), *project.import_paths()]
     process = subprocess.Popen(
         [sys.executable, "-m", processes.__name__, str(os.getpid()), *words],
         stdin=subprocess.PIPE,

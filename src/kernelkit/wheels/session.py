@@ -36,8 +36,8 @@ def install_wheels(requirements: list[str], name: str) -> list[str]:
         target = tempfile.mkdtemp(prefix="wheels-")
         _pip(["--no-deps", "--target", target, *missing], folders, requirements)
         sys.path.insert(0, target)
-        before = os.environ.get("PYTHONPATH")
-        os.environ["PYTHONPATH"] = os.pathsep.join([target, *([before] if before else [])])
+        paths = filter(None, [target, os.environ.get("PYTHONPATH")])
+        os.environ["PYTHONPATH"] = os.pathsep.join(paths)
         importlib.invalidate_caches()
     return missing
 
