@@ -72,16 +72,9 @@ class Desk:
 
     def save(self, slug: str, text: str, **fields: Any) -> dict[str, Any]:
         """SaveKernel of a Python script, unless told otherwise."""
-        request = {
-            "slug": f"tester/{slug}",
-            "newTitle": slug,
-            "text": text,
-            "language": "python",
-            "kernelType": "script",
-            "isPrivate": True,
-            **fields,
-        }
-        return self.call("SaveKernel", **request)
+        request = {"slug": f"tester/{slug}", "newTitle": slug, "text": text, "isPrivate": True}
+        kinds = {"language": "python", "kernelType": "script"}
+        return self.call("SaveKernel", **request | kinds | fields)
 
     def status(self, slug: str, version: int | None = None) -> str:
         return str(self._session(slug, version).get("status", "QUEUED"))
@@ -106,18 +99,14 @@ class Desk:
             assert time.monotonic() < end, "waited in vain"
             time.sleep(0.05)
 
-    def output(self, slug: str, version: int = 1, **fields: Any) -> dict[str, Any]:
-        return self.call(
-            "ListKernelSessionOutput",
-            userName="tester",
-            kernelSlug=slug,
-            versionLabel=f"v{version}",
-            **fields,
-        )
+    def output(self, slug: str, **fields: Any) -> dict[str, Any]:
+        """The files and the log of the first version."""
+        version = {"userName": "tester", "kernelSlug": slug, "versionLabel": "v1"}
+        return self.call("ListKernelSessionOutput", **version, **fields)
 
-    def log(self, slug: str, version: int = 1) -> str:
+    def log(self, slug: str) -> str:
         """What the run said; a kernel that is slow to end says besides that it was interrupted."""
-        events = json.loads(self.output(slug, version).get("log") or "[]")
+        events = json.loads(self.output(slug).get("log") or "[]")
         lines = "".join(event["data"] for event in events).splitlines(keepends=True)
         return "".join(line for line in lines if not line.startswith("[IPKernelApp]"))
 
@@ -180,20 +169,33 @@ def other(context: Desk) -> Iterator[KaggleApi]:
         yield api
 
 
+def write_folder(folder: Path, texts: dict[str, str], **metadata: dict[str, Any]) -> str:
+    """A folder with these texts and, by the kind of what it is of, metadata for the client."""
+    folder.mkdir(exist_ok=True)
+    for kind, fields in metadata.items():
+        texts |= {f"{kind.replace('_', '-')}-metadata.json": json.dumps(fields)}
+    for name, text in texts.items():
+        (folder / name).write_text(text)
+    return str(folder)
+
+
 @pytest.fixture
 def dataset(tmp_path: Path) -> Callable[..., str]:
     """Makes a folder of a dataset of `tester` with these files, and metadata beside the usual."""
 
     def make(slug: str, files: dict[str, str], **metadata: Any) -> str:
-        folder = tmp_path / slug
-        folder.mkdir(exist_ok=True)
-        for name, text in files.items():
-            (folder / name).write_text(text)
         usual = {"id": f"tester/{slug}", "title": slug, "licenses": [{"name": "CC0-1.0"}]}
-        (folder / "dataset-metadata.json").write_text(json.dumps(usual | metadata))
-        return str(folder)
+        return write_folder(tmp_path / slug, files, dataset=usual | metadata)
 
     return make
+
+
+SCRIPT = {
+    "code_file": "work.py",
+    "language": "python",
+    "kernel_type": "script",
+    "enable_internet": False,
+}
 
 
 @pytest.fixture
@@ -201,18 +203,7 @@ def script(tmp_path: Path) -> Callable[..., str]:
     """Makes a folder of a kernel of `tester` with this script, and metadata beside the usual."""
 
     def make(slug: str, text: str = "print(1)", **metadata: Any) -> str:
-        folder = tmp_path / slug
-        folder.mkdir(exist_ok=True)
-        (folder / "work.py").write_text(text)
-        usual = {
-            "id": f"tester/{slug}",
-            "title": slug,
-            "code_file": "work.py",
-            "language": "python",
-            "kernel_type": "script",
-            "enable_internet": False,
-        }
-        (folder / "kernel-metadata.json").write_text(json.dumps(usual | metadata))
-        return str(folder)
+        usual = {"id": f"tester/{slug}", "title": slug, **SCRIPT}
+        return write_folder(tmp_path / slug, {"work.py": text}, kernel=usual | metadata)
 
     return make

@@ -1,12 +1,12 @@
 """The genuine `kaggle` command line, unmodified, as a subprocess against the local Kaggle."""
 
-import csv
 import json
 import shutil
+from pathlib import Path
 
 import pytest
 
-from .conftest import notebook
+from .conftest import SCRIPT, notebook, write_folder
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -23,8 +23,6 @@ def _catalogue(context):
 @pytest.fixture(scope="module")
 def pushed(context):
     """The folder of a kernel that was pushed by the CLI and ran."""
-    folder = context.folder / "kernel"
-    folder.mkdir()
     cell = """
 from pathlib import Path
 for n in range(25):
@@ -32,25 +30,22 @@ for n in range(25):
 Path("submission.csv").write_text("id,label\\na,0\\nb,1\\nc,0\\n")
 print("made the files")
 """
-    (folder / "work.ipynb").write_text(notebook(cell))
     metadata = {
         "id": "tester/pushed-kernel",
         "title": "Pushed Kernel",
         "code_file": "work.ipynb",
-        "language": "python",
         "kernel_type": "notebook",
-        "enable_internet": False,
         "competition_sources": ["flowers", "c/flowers"],
     }
-    (folder / "kernel-metadata.json").write_text(json.dumps(metadata))
-    done = context.cli("kernels", "push", "-p", str(folder), "-t", "120")
+    texts = {"work.ipynb": notebook(cell)}
+    folder = write_folder(context.folder / "kernel", texts, kernel=SCRIPT | metadata)
+    done = context.cli("kernels", "push", "-p", folder, "-t", "120")
     assert "Kernel version 1 successfully pushed" in done.stdout, done.stderr
-    assert "not valid competition sources" in done.stdout
     assert "['c/flowers']" in done.stdout
     done = context.cli("kernels", "logs", "--follow", "tester/pushed-kernel")
     assert "made the files" in done.stdout
     assert context.finish("pushed-kernel") == "COMPLETE"
-    return folder
+    return Path(folder)
 
 
 def test_status_log_and_output_over_several_pages(context, pushed):
@@ -73,17 +68,6 @@ def test_pull_gives_what_was_pushed_and_writes_a_pinned_image(context, api, push
     assert json.loads((target / "kernel-metadata.json").read_text())["docker_image"]
 
 
-def test_a_dataset_is_created_and_gets_a_version(context, dataset):
-    folder = dataset("own-flowers", {"labels.csv": "a,b\n"})
-    done = context.cli("datasets", "create", "-p", folder)
-    assert "is being created" in done.stdout, done.stdout + done.stderr
-    dataset("own-flowers", {"labels.csv": "a,b,c\n"})
-    done = context.cli("datasets", "version", "-p", folder, "-m", "more")
-    assert "version is being created" in done.stdout, done.stdout + done.stderr
-    files = context.cli("datasets", "files", "tester/own-flowers", "-v").stdout
-    assert "labels.csv,6," in files
-
-
 def test_competition_files_and_downloads(context, api, tmp_path):
     assert "train/00.tfrec" in context.cli("competitions", "files", "flowers").stdout
     api.competition_download_file("flowers", "sample_submission.csv", path=str(tmp_path))
@@ -93,15 +77,13 @@ def test_competition_files_and_downloads(context, api, tmp_path):
     assert (tmp_path / "all" / "train" / "00.tfrec").stat().st_size == 12_000
 
 
-def test_submit_a_file_and_a_kernels_output_and_see_the_scores(context, pushed):
+def test_submit_a_file_and_a_kernels_output_and_see_the_scores(context, api, pushed):
     file = context.folder / "mine.csv"
     file.write_text("id,label\na,0\nb,1\nc,1\n")
     done = context.cli("competitions", "submit", "flowers", "-f", str(file), "-m", "by file")
-    assert "Successfully submitted" in done.stdout, done.stderr
-    assert "99 submissions remaining today" in done.stdout
-    output = ["-f", "submission.csv", "-k", "tester/pushed-kernel", "-v", "1"]
-    done = context.cli("competitions", "submit", "flowers", *output, "-m", "by kernel")
-    assert "Successfully submitted" in done.stdout, done.stderr
-    done = context.cli("competitions", "submissions", "flowers", "-v")
-    scores = {r["description"]: r["publicScore"] for r in csv.DictReader(done.stdout.splitlines())}
+    assert "99 submissions remaining today" in done.stdout, done.stdout + done.stderr
+    kernel = "tester/pushed-kernel"
+    api.competition_submit_code("submission.csv", "by kernel", "flowers", kernel, 1, quiet=True)
+    listed = api.competition_submissions("flowers")
+    scores = {entry.description: entry.public_score for entry in listed}
     assert scores == {"by file": "1.00000", "by kernel": "0.66667"}

@@ -18,9 +18,7 @@ def test_the_sdk_is_attached_and_let_go_again(context, monkeypatch):
 
         api = KaggleApi()
         api.authenticate()
-        with api.build_kaggle_client() as client:
-            quota = client.kernels.kernels_api_client.get_accelerator_quota_statistics()
-        assert quota.gpu_quota.total_time_allowed.total_seconds() == 30 * 3600
+        assert api.quota_view().gpu_quota.total_time_allowed.total_seconds() == 30 * 3600
     from kagglesdk import kaggle_env
 
     assert kaggle_env._env_to_endpoint[kaggle_env.KaggleEnv.LOCAL] == "http://localhost"

@@ -8,17 +8,12 @@ def test_sources_lie_where_kaggle_mounts_them_and_links_lead_there_from_older_pl
     source = tmp_path / "source"
     (source / "deep").mkdir(parents=True)
     (source / "deep" / "a.bin").write_bytes(b"a")
-    places = {
-        "competitions": "flowers",
-        "datasets": "me/weights",
-        "models": "me/net/keras/b0/1",
-        "notebooks": "me/before",
-    }
+    places = {"competitions": "flowers", "datasets": "me/weights", "models": "me/net/keras/b0/1"}
     root = tmp_path / "input"
     mount([MountedSource(kind, place, source) for kind, place in places.items()], root)
     walked = sorted(Path(folder) for folder, _, files in os.walk(root) if files)
     assert walked == [root / kind / place / "deep" for kind, place in places.items()]
-    for older in ("flowers", "weights", "before", "net/keras/b0/1"):
+    for older in ("flowers", "weights", "net/keras/b0/1"):
         assert (root / older / "deep" / "a.bin").read_bytes() == b"a"
     unmount(root)
     assert not root.exists()

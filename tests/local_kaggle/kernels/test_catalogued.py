@@ -4,7 +4,6 @@ import io
 import zipfile
 
 import pytest
-from kagglesdk.kernels.types.kernels_api_service import ApiDownloadKernelOutputRequest
 from requests.exceptions import HTTPError
 
 
@@ -15,12 +14,16 @@ def api(context, api):
     return api
 
 
-def whole_output(api, owner: str, slug: str, version: int | None = None) -> list[str]:
-    request = ApiDownloadKernelOutputRequest()
-    request.owner_slug, request.kernel_slug, request.version_number = owner, slug, version
-    with api.build_kaggle_client() as kaggle:
-        answer = kaggle.kernels.kernels_api_client.download_kernel_output(request)
-    return sorted(zipfile.ZipFile(io.BytesIO(answer.content)).namelist())
+@pytest.fixture
+def packed(context):
+    """The names in an archive of a whole output."""
+
+    def names(owner: str, slug: str, version: int | None = None) -> list[str]:
+        named = {"ownerSlug": owner, "kernelSlug": slug, "versionNumber": version}
+        archive = io.BytesIO(context.post("DownloadKernelOutput", **named).content)
+        return sorted(zipfile.ZipFile(archive).namelist())
+
+    return names
 
 
 def listed(api, **filters) -> set[str]:
@@ -32,13 +35,13 @@ def push(api, script):
     return lambda *words, **metadata: api.kernels_push(script(*words, **metadata))
 
 
-def test_a_kernel_of_the_catalogue_can_be_read_but_not_deleted(api, tmp_path):
+def test_a_kernel_of_the_catalogue_can_be_read_but_not_deleted(api, packed, tmp_path):
     assert api.kernels_status("meadow/herbarium").status.name == "COMPLETE"
     files = {file.name: file.size for file in api.kernels_list_files("meadow/herbarium").files}
     assert files == {"leaves.csv": 5, "plot.png": 3}
     api.kernels_output("meadow/herbarium", path=str(tmp_path / "output"))
     assert (tmp_path / "output" / "leaves.csv").read_text() == "leaf\n"
-    assert whole_output(api, "meadow", "herbarium") == ["leaves.csv", "plot.png"]
+    assert packed("meadow", "herbarium") == ["leaves.csv", "plot.png"]
     api.kernels_pull("meadow/herbarium", path=str(tmp_path / "pulled"), metadata=True)
     with pytest.raises(HTTPError, match="denied"):
         api.kernels_delete("meadow/herbarium", no_confirm=True)
@@ -64,20 +67,20 @@ def test_lists_keep_to_their_filters(api, context, push):
     assert "meadow/herbarium" not in listed(api, mine=True)
 
 
-def test_a_kernel_of_the_catalogue_has_versions_and_may_be_private(api, context, other):
+def test_a_kernel_of_the_catalogue_has_versions_and_may_be_private(context, packed, other):
     texts = {"/new.csv": "a", ".versions/1/old.csv": "a", ".toml": "isPrivate = true"}
     context.put({f"kernels/tester/own-notes{name}": text for name, text in texts.items()})
-    assert whole_output(api, "tester", "own-notes") == ["new.csv"]
-    assert whole_output(api, "tester", "own-notes", 1) == ["old.csv"]
+    assert packed("tester", "own-notes") == ["new.csv"]
+    assert packed("tester", "own-notes", 1) == ["old.csv"]
     with pytest.raises(HTTPError, match="denied"):
-        whole_output(other, "tester", "own-notes")
+        other.kernels_list_files("tester/own-notes")
 
 
-def test_a_source_may_pin_its_version(api, context, push, dataset):
+def test_a_source_may_pin_its_version(api, context, packed, push, dataset):
     for number in (1, 2):
         push("soil-sower", f"open('v.txt', 'w').write('row {number}'); open('{number}', 'w')")
         assert context.finish("soil-sower", number) == "COMPLETE"
-        assert whole_output(api, "tester", "soil-sower", number) == [f"{number}", "v.txt"]
+        assert packed("tester", "soil-sower", number) == [f"{number}", "v.txt"]
         seeds = dataset("soil-seeds", {"v.txt": f"seed {number}"})
         upload = api.dataset_create_version if number > 1 else api.dataset_create_new
         upload(seeds, *["next"] * (number > 1), quiet=True)
