@@ -7,7 +7,7 @@ import requests
 
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 
-BYTES = bytes(range(256)) * 1000
+BYTES = b"0123456789" * 25_000
 CUT = requests.ConnectionError, requests.exceptions.ChunkedEncodingError
 STATUS = {"userName": "tester", "kernelSlug": "left-files"}
 
@@ -15,10 +15,7 @@ STATUS = {"userName": "tester", "kernelSlug": "left-files"}
 @pytest.fixture(autouse=True)
 def _left_files(context):
     context.kaggle.faults = FaultSchedule()
-    if context.post("GetKernel", **STATUS).status_code == 403:
-        text = "for n in 'abcde': open(n, 'wb').write(bytes(range(256)) * 1000)"
-        context.save("left-files", text)
-        assert context.finish("left-files") == "COMPLETE"
+    context.put({f"kernels/tester/left-files/{name}": BYTES.decode() for name in "abcde"})
 
 
 def disturb(context, method: str, kind: FaultKind, seconds: float = 0.2) -> None:
@@ -76,15 +73,15 @@ def test_a_status_of_a_while_ago(context):
 
 
 def test_a_page_that_repeats(context):
-    names, token = [], ""
-    fault = Fault("ListKernelSessionOutput", 2, FaultKind.REPEATED_PAGE)
-    context.kaggle.faults = FaultSchedule([fault])
-    for _ in range(3):
+    def page(token=""):
         answer = context.output("left-files", pageToken=token)
-        names.append("".join(file["fileName"] for file in answer["files"]))
-        token = answer.get("nextPageToken", "")
-    assert names == ["abc", "abc", "de"]
-    assert token == ""
+        names = "".join(file["fileName"] for file in answer["files"])
+        return names, answer.get("nextPageToken")
+
+    names, token = page()
+    disturb(context, "ListKernelSessionOutput", FaultKind.REPEATED_PAGE)
+    assert page(token) == (names, token) == ("abc", "3")
+    assert page(token) == ("de", None)
 
 
 def test_a_truncated_download(context):

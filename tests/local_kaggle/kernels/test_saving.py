@@ -12,8 +12,6 @@ def limits() -> ServerLimits:
 
 
 def test_a_push_past_the_session_cap_is_refused_but_keeps_its_text(context):
-    context.save("tpu-one", "print(1)", machineShape="TpuV5E8")
-    context.finish("tpu-one")
     context.save("tpu-one", SLEEP, machineShape="TpuV5E8")
     context.save("tpu-two", "print('first')")
     refused = context.save("tpu-two", "print('second')", machineShape="TpuV5E8")

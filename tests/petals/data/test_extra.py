@@ -58,16 +58,14 @@ def test_classes_are_matched_by_name_and_twins_left_out(add, tmp_path):
     assert added.summary()["twins"] == {"test": 2, "val": 1, "train": 1}
     assert "10 of 14 photos added; 2 are also in test; 1 are also in val" in str(added)
     assert added.twins[0][1:] == ["test", "000000012"]
-    train = Split.of(added.paths, SIZE)
-    labels, ids = train.labels_and_ids()
-    assert train.count == added.added == 10
-    label_of = dict(zip(ids.tolist(), labels.tolist(), strict=True))
-    assert label_of[f"{100:09x}"] == 2  # Yellow is the first there and the last here
-    assert label_of[f"{101:09x}"] == 1
+    labels = {example.id: example.label for example in Split.of(added.paths, SIZE).examples()}
+    assert len(labels) == 10
+    assert labels[f"{100:09x}"] == 2  # Yellow is the first there and the last here
+    assert labels[f"{101:09x}"] == 1
 
 
 def test_a_photo_of_test_that_is_in_train_too_counts_as_one_of_test(add, write):
-    both = write("main", train=[(18, 0), (1, 1)], test=[(n, -1) for n in range(18, 24)])
+    both = write("main", train=[(18, 0), (1, 1)])
     splits = {part: Split.find(both.root, SIZE, part) for part in ("train", "test")}
     (added,) = add(splits=splits)
     assert added.summary()["twins"] == {"test": 2, "train": 1}
@@ -75,9 +73,8 @@ def test_a_photo_of_test_that_is_in_train_too_counts_as_one_of_test(add, write):
 
 def test_a_source_that_is_the_test_set_is_refused(add, tmp_path):
     rows = [(n, 0) for n in (*range(18, 24), 100, 101, 102)]
-    with pytest.raises(DataError, match="is the test set: 6 of its 9 photos") as error:
+    with pytest.raises(DataError, match="is the test set: 6 of its 9 photos"):
         add(rows)
-    assert "\n" not in str(error.value)
     assert not list((tmp_path / "cache").rglob("*.tfrec"))
 
 
