@@ -70,12 +70,7 @@ class Tools:
         words = [*self._words("push", notebook, parameters), "--no-wait", f"--timeout={minutes}"]
         if accelerator:
             words.append(f"--accelerator={accelerator}")
-        costs = {"hours": minutes / 60, "pushes": 1}
-        self._budget.spend(**costs)
-        answer = await self._run(words, 15)
-        if answer.exit_code in UNSENT and not answer.reference:
-            self._budget.give_back(**costs)
-        return answer
+        return await self._spend(words, 15, hours=minutes / 60, pushes=1)
 
     async def wait(self, reference: str = "last", minutes: float = 10) -> Answer:
         """Wait for a push, "OWNER/SLUG/VERSION", and download its files.
@@ -90,11 +85,7 @@ class Tools:
         Takes one submission of the budget.
         """
         words = ["submit", self._reference(reference), f"--message={message}"]
-        self._budget.spend(submissions=1)
-        answer = await self._run(words, minutes)
-        if answer.exit_code in UNSENT:
-            self._budget.give_back(submissions=1)
-        return answer
+        return await self._spend(words, minutes, submissions=1)
 
     async def sweep(self, file: str, dry_run: bool = False, minutes: float = 60) -> Answer:
         """Run a sweep's YAML file on this machine; the same call goes on where it stopped."""
@@ -140,6 +131,14 @@ class Tools:
 
     async def _run(self, words: Sequence[str], minutes: float) -> Answer:
         return await calls.run(self._root, words, minutes)
+
+    async def _spend(self, words: Sequence[str], minutes: float, **costs: float) -> Answer:
+        """Run a command that the budget must allow; it costs nothing if nothing was sent."""
+        self._budget.spend(**costs)
+        answer = await self._run(words, minutes)
+        if answer.exit_code in UNSENT and not answer.reference:
+            self._budget.give_back(**costs)
+        return answer
 
     def _words(self, command: str, notebook: str, parameters: Sequence[str]) -> list[str]:
         for text in parameters:

@@ -370,15 +370,9 @@ def test_a_dry_run_sends_nothing(repository, kaggle):
     assert not (repository.runs / "pushes.jsonl").exists()
 
 
-def test_a_file_that_is_no_notebook_or_another_kernels_is_told(repository):
+def test_a_file_that_is_no_notebook_is_told(repository):
     with pytest.raises(errors.NotebookError, match=r"pyproject\.toml is not a notebook"):
         push_kernel(repository.root / "pyproject.toml", dry_run=True, local=True)
-    values = repository.values | {"code_file": "notebooks/second.ipynb"}
-    second = repository.notebook.with_name("second.ipynb")
-    shutil.copy(repository.notebook, second)
-    second.with_name("second.kernel-metadata.json").write_text(json.dumps(values))
-    with pytest.raises(errors.PreflightError, match=r'"code_file": "second\.ipynb"'):
-        push_kernel(second, dry_run=True, local=True)
 
 
 def test_a_dry_run_that_kaggle_cuts_off_attaches_its_wheels_once(repository, kaggle, index):

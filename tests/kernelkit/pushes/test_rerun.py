@@ -40,9 +40,9 @@ def code_competition(repository, quick_sessions):
 
 @pytest.fixture
 def run_again(repository, code_competition, monkeypatch):
-    def run_again(code, limits=None, **options):
-        limits = limits or ServerLimits(score_seconds=0)
-        monkeypatch.setattr(state, "ServerLimits", lambda: limits)
+    def run_again(code, limits=(), **options):
+        changed = ServerLimits(score_seconds=0, **dict(limits))
+        monkeypatch.setattr(state, "ServerLimits", lambda: changed)
         repository.sources(PREDICT, code, SUBMIT)
         return repository.run(rerun, metadata_file=repository.metadata, **options)
 
@@ -56,9 +56,8 @@ def test_a_notebook_that_serves_is_scored_on_the_hidden_answers(repository, run_
     assert float(result.score) == 1.0
     assert not result.message
     assert "400 rows (public: 20)" in repository.message
-    full = ServerLimits(score_seconds=0, sessions={"cpu": 0})
     with pytest.raises(errors.CapacityError):  # with no earlier rerun in its place
-        run_again("", full)
+        run_again("", {"sessions": {"cpu": 0}})
 
 
 KINDS = "seen = {'rose': 0}\n[seen['tulip' if len(test) > 20 else row['kind']] for row in test]"
@@ -69,38 +68,27 @@ if len(test) > 20:
 """
 
 
+TIMES = "import time; time.sleep(len(test) / 80)"
+MEMORY = "import time; held = b'x' * (len(test) * 2_000_000)\nif len(test) > 20: time.sleep(20)"
+MOVED = "import os\nif len(test) > 20: os.makedirs('out'); os.chdir('out')"
+SHORT = "test = test[:-1] if len(test) > 20 else test"
+
+
 @pytest.mark.parametrize(
-    ("code", "truth"),
-    [(KINDS, "KeyError: 'tulip'"), (DOWNLOAD, "URLError")],
-    ids=["a category never seen", "a download"],
+    ("code", "limits", "shown", "truth"),
+    [
+        (KINDS, {}, "Notebook Threw Exception", "KeyError: 'tulip'"),
+        (DOWNLOAD, {}, "Notebook Threw Exception", "URLError"),
+        (TIMES, {"session_seconds": {"cpu": 4}}, "Notebook Timeout", "ran 4 seconds, past its"),
+        (MEMORY, {"memory_bytes": {"cpu": 3e8}}, "Notebook Out of Memory", "of memory, past its"),
+        (MOVED, {}, "Submission File Not Found", "left no submission.csv"),
+        (SHORT, {}, "Submission Scoring Error", "Kaggle cannot score it"),
+    ],
 )
-def test_what_only_the_hidden_data_shows(repository, run_again, code, truth):
-    with pytest.raises(
-        errors.RefusedError, match=r"Kaggle would only show: .*Notebook Threw Exception"
-    ):
-        run_again(code)
+def test_what_only_the_hidden_data_shows(repository, run_again, code, limits, shown, truth):
+    with pytest.raises(errors.RefusedError, match=f"Kaggle would only show: .*{shown}"):
+        run_again(code, limits)
     assert truth in repository.message
-
-
-def test_twenty_times_the_rows_past_the_time_limit(repository, run_again):
-    limits = ServerLimits(score_seconds=0, session_seconds={"tpu": 4, "gpu": 4, "cpu": 4})
-    with pytest.raises(errors.RefusedError, match="Notebook Timeout"):
-        run_again("import time; time.sleep(len(test) / 80)", limits=limits)
-    assert "ran 4 seconds, past its limit" in repository.message
-
-
-def test_memory_past_the_ceiling(repository, run_again):
-    limits = ServerLimits(score_seconds=0, memory_bytes={"tpu": 3e8, "gpu": 3e8, "cpu": 3e8})
-    held = "import time; held = b'x' * (len(test) * 2_000_000)\nif len(test) > 20: time.sleep(20)"
-    with pytest.raises(errors.RefusedError, match="Notebook Out of Memory"):
-        run_again(held, limits=limits)
-    assert "of memory, past its limit" in repository.message
-
-
-def test_a_file_that_is_not_there_after_the_second_run(repository, run_again):
-    with pytest.raises(errors.RefusedError, match="Submission File Not Found"):
-        run_again("import os\nif len(test) > 20: os.makedirs('out'); os.chdir('out')")
-    assert "left no submission.csv" in repository.message
 
 
 def test_the_hours_for_more_rows_are_projected(repository, run_again):
@@ -135,9 +123,3 @@ def test_what_is_missing_or_refused_is_told_with_what_to_do(
         run_again("pass", ignore=["keys"])
     again = run_again("pass", hidden=tmp_path / "kept", ignore=["keys"])
     assert float(again.score) == 1.0
-
-
-def test_a_file_that_cannot_be_scored_is_a_scoring_error(repository, run_again):
-    with pytest.raises(errors.RefusedError, match="Submission Scoring Error"):
-        run_again("test = test[:-1] if len(test) > 20 else test")
-    assert "Kaggle cannot score it" in repository.message

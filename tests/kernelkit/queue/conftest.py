@@ -46,6 +46,10 @@ class Store:
         rows = self.run("SELECT request FROM versions ORDER BY created")
         return [json.loads(row[0]) for row in rows]
 
+    def submissions(self):
+        """The messages of what was entered, in order."""
+        return [row[0] for row in self.run("SELECT description FROM submissions ORDER BY id")]
+
     def files(self):
         """The value of `files` that each version was pushed with, in order."""
         texts = [request["text"] for request in self.requests()]
@@ -58,19 +62,10 @@ def store(server):
 
 
 @pytest.fixture
-def meadow(server, store, repository, open_competition):
-    """A competition in which the repository's submission is right."""
-    opened = open_competition(server, "meadow", "accuracy")
+def meadow(server, repository, open_competition):
+    """A competition in which the repository's submission is right; the file with its rules."""
     repository.describe(competition_sources=["meadow"])
-
-    class Meadow:
-        rules = opened
-
-        def submissions(self):
-            """The messages of what was entered, in order."""
-            return [row[0] for row in store.run("SELECT description FROM submissions ORDER BY id")]
-
-    return Meadow()
+    return open_competition(server, "meadow", "accuracy")
 
 
 @pytest.fixture

@@ -97,7 +97,7 @@ def test_killed_while_something_is_sent(
     queue.run()
     assert queue.states() == ["complete"]
     assert_each_ran_once(store, repository, 1)
-    assert meadow.submissions() == ["first try"]
+    assert store.submissions() == ["first try"]
     assert bool(queue.events("found")) == ((when, method) == ("after", "save"))
 
 
@@ -122,7 +122,7 @@ def test_killed_at_random_steps_each_runs_and_is_submitted_once(
             break
     assert killed >= pushes
     assert_each_ran_once(store, repository, pushes)
-    assert meadow.submissions() == [f"try {files}" for files in range(pushes)]
+    assert store.submissions() == [f"try {files}" for files in range(pushes)]
     assert {push.score for push in repository.pushes() if push.version} == {"1.00000"}
 
 

@@ -19,7 +19,7 @@ def test_results_are_entered_in_turn_and_a_push_may_go_on_from_the_last(
     queue.add("files=3", submit="three")
     for _ in range(2):  # the second time, nothing is left to do
         queue.run()
-        assert meadow.submissions() == ["one", "three"]
+        assert store.submissions() == ["one", "three"]
     assert [push.score for push in repository.pushes()] == ["1.00000", None, "1.00000"]
     attached = [request.get("kernelDataSources", []) for request in store.requests()]
     assert attached == [[], ["tester/blossom-train"], []]
@@ -45,15 +45,15 @@ def test_a_day_without_submissions_left_is_waited_out(server, queue, store, repo
     store.run("UPDATE submissions SET created = created - 86400")
     queue.run()
     assert queue.states() == ["complete"]
-    assert meadow.submissions() == ["earlier"] * A_DAY + ["one"]
+    assert store.submissions() == ["earlier"] * A_DAY + ["one"]
     assert store.files() == [1]
 
 
-def test_a_result_that_cannot_be_scored_is_entered_once(server, queue, repository, meadow):
-    meadow.rules.unlink()
+def test_a_result_that_cannot_be_scored_is_entered_once(server, queue, store, repository, meadow):
+    meadow.unlink()
     queue.add("files=1", submit="one")
     with pytest.raises(errors.RefusedError, match="cannot score it"):
         queue.run()
     assert [push.score for push in repository.pushes()] == ["not scored"]
     queue.run()
-    assert meadow.submissions() == ["one"]
+    assert store.submissions() == ["one"]

@@ -17,29 +17,19 @@ def test_the_command_names_what_the_runs_ask_for(repository):
     assert catalogue({"files": 5, "size": "a b"}) == "fill {catalogue} 3 5 'a b'"
 
 
-def test_a_command_is_run_once_for_each_script_in_the_environment_of_who_rehearses(
+def test_a_command_is_run_once_for_each_project_and_script_in_the_environment_of_who_rehearses(
     tmp_path, monkeypatch
 ):
     monkeypatch.setenv("https_proxy", "http://proxy.test:1")
-    for text, word in ("ax", "ax", "ay", "by", "ax", "by"):
-        (tmp_path / "fill.py").write_text(
+    for project, text, word in ("oax", "oax", "oay", "pax", "oby", "oax", "oby"):
+        (tmp_path / project).mkdir(exist_ok=True)
+        (tmp_path / project / "fill.py").write_text(
             "import os, sys; text = os.environ['HOME'] + os.environ['https_proxy']\n"
             f"open(sys.argv[1] + '/runs', 'a').write({text!r} + sys.argv[2] + text + ' ')"
         )
-        with attached(tmp_path / "kaggle", f"python fill.py {{catalogue}} {word}", tmp_path):
+        command = f"python fill.py {{catalogue}} {word}"
+        with attached(tmp_path / "kaggle", command, tmp_path / project):
             pass
     seen = os.environ["HOME"] + "http://proxy.test:1"
     runs = (tmp_path / "kaggle/catalogue/runs").read_text().split()
-    assert runs == [f"{run}{seen}" for run in ("ax", "ay", "by")]
-
-
-def test_two_projects_with_one_local_kaggle_each_fill_it(tmp_path):
-    code = (
-        "import os, pathlib, sys; pathlib.Path(sys.argv[1], os.path.basename(os.getcwd())).touch()"
-    )
-    for name in ("a", "b"):
-        (tmp_path / name / "inputs").mkdir(parents=True)
-        (tmp_path / name / "inputs/__main__.py").write_text(code)
-        with attached(tmp_path / "kaggle", "python -m inputs {catalogue}", tmp_path / name):
-            pass
-        assert (tmp_path / "kaggle/catalogue" / name).is_file()
+    assert runs == [f"{run}{seen}" for run in ("ax", "ay", "ax", "by")]
