@@ -1,8 +1,10 @@
 """Small data in the competition's format, and a cache that no test shares with a user."""
 
-from __future__ import annotations
-
 import io
+import os
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -77,11 +79,54 @@ def splits(dataset):
 
 
 @pytest.fixture(scope="session")
+def python():
+    """Runs code, or a script, in a process whose Keras is chosen anew; returns its output.
+
+    For another `exit_code` than 0 that is what it wrote to standard error.
+    """
+
+    def run(
+        code: str | Path, *arguments, exit_code: int = 0, timeout: float = 600, **variables: str
+    ) -> str:
+        own = ("KERAS_", "KAGGLE_", "TF_", "TPU_")
+        clean = {name: text for name, text in os.environ.items() if not name.startswith(own)}
+        program = ["-c", code] if isinstance(code, str) else [code]
+        done = subprocess.run(
+            [sys.executable, "-W", "ignore", *map(str, [*program, *arguments])],
+            env={**clean, "TF_CPP_MIN_LOG_LEVEL": "3", **variables},
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+        )
+        assert done.returncode == exit_code, done.stderr[-4000:]
+        return done.stderr if exit_code else done.stdout
+
+    return run
+
+
+@pytest.fixture(scope="session")
 def classifier():
     """A SmallNet for the three classes, which no test changes: to build one takes a while."""
     from tuning import untrained
 
     return untrained()
+
+
+@pytest.fixture
+def policy():
+    """Sets the dtype policy of Keras for a test."""
+    from tensorflow import keras
+
+    yield keras.mixed_precision.set_global_policy
+    keras.mixed_precision.set_global_policy("float32")
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """The seconds that `time.monotonic` gives, which a test moves."""
+    now = [1000.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    return now
 
 
 @pytest.fixture

@@ -1,6 +1,4 @@
 import csv
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -71,18 +69,12 @@ def test_names_that_lead_to_no_photo(photos, tmp_path, monkeypatch):
 
 
 @pytest.mark.long
-def test_the_tool_prints_the_table(model, photos):
-    def tool(*arguments):
-        command = [sys.executable, ROOT / "tools/predict.py", *map(str, arguments)]
-        return subprocess.run(command, capture_output=True, text=True)
-
-    done = tool(model, photos / "red", "--top", 1)
-    assert done.returncode == 0, done.stderr
-    names, *rows = done.stdout.splitlines()
+def test_the_tool_prints_the_table(model, photos, python):
+    tool, red = ROOT / "tools/predict.py", photos / "red"
+    names, *rows = python(tool, model, red, "--top", 1).splitlines()
     assert names.split() == ["photo", "likeliest"]
     assert len(rows) == 20 and all(row.endswith("%") for row in rows)
-    (photos / "red/07.jpg").write_text("no photo")
-    failed = tool(model, photos / "red")
-    assert failed.returncode == 11
-    assert failed.stderr.strip().splitlines()[-1].startswith("error: ")
-    assert "Traceback" not in failed.stderr
+    (red / "07.jpg").write_text("no photo")
+    errors = python(tool, model, red, exit_code=11)
+    assert errors.strip().splitlines()[-1].startswith("error: ")
+    assert "Traceback" not in errors

@@ -1,18 +1,10 @@
 """Rates and times left on a clock that the tests move."""
 
 import io
-import time
 
 import pytest
 
 from petals.progress import Progress
-
-
-@pytest.fixture
-def clock(monkeypatch):
-    now = [1000.0]
-    monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    return now
 
 
 class Terminal(io.StringIO):

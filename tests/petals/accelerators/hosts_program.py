@@ -6,8 +6,6 @@ One host alone takes the batches that PARTS hosts would take together. Host DYIN
 when the last epoch is scored. Leaves OUT-INDEX.json, and goes on from a checkpoint in OUT-run.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -6,8 +6,6 @@ REFERENCE is what OUT was for the runtime that the others are compared with: the
 start.h5 and look at the validation images with its trained.h5.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

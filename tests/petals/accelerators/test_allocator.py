@@ -2,8 +2,6 @@
 
 import ctypes
 import platform
-import subprocess
-import sys
 
 import pytest
 
@@ -24,15 +22,10 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 """
 
 
-def faults(how):
-    done = subprocess.run([sys.executable, "-c", PROGRAM, how], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return int(done.stdout)
-
-
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="thresholds of glibc")
-def test_a_block_that_was_given_back_is_taken_again_without_page_faults():
-    assert faults("kept") < faults("not kept") / 4
+def test_a_block_that_was_given_back_is_taken_again_without_page_faults(python):
+    kept, returned = (int(python(PROGRAM, how)) for how in ("kept", "not kept"))
+    assert kept < returned / 4
 
 
 def test_a_platform_without_thresholds_is_left_alone(monkeypatch):

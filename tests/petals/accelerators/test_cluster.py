@@ -161,22 +161,16 @@ def test_a_host_0_that_does_not_answer_is_named_in_time():
 
 
 @pytest.mark.long
-def test_hosts_that_do_not_come_are_waited_for_in_vain_for_a_while():
+def test_hosts_that_do_not_come_are_waited_for_in_vain_for_a_while(python):
     program = (
         "from petals import errors\nfrom petals.accelerators import cluster\n"
         f"spec = cluster.ClusterSpec('{free_address()}', 2, 0)\n"
         "try: cluster.join(spec, seconds=10)\n"
         "except errors.HostsError as error: print(error)"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        env={**os.environ, **devices(1)},
-        timeout=600,
-        capture_output=True,
-        text=True,
-    )
-    assert "host 0 of 2 waited 10 s at 127.0.0.1" in done.stdout, done.stderr
-    assert "start every host once" in done.stdout
+    output = python(program, **devices(1))
+    assert "host 0 of 2 waited 10 s at 127.0.0.1" in output
+    assert "start every host once" in output
 
 
 def test_errors_of_collectives_name_a_lost_host(monkeypatch):

@@ -1,9 +1,5 @@
 """Programs that JAX compiled are found by the next process, here and among its inputs."""
 
-import os
-import subprocess
-import sys
-
 import pytest
 
 jax = pytest.importorskip("jax")
@@ -24,21 +20,17 @@ assert compilation.facts() == facts
 """
 
 
-def run(folder, inputs, **own):
-    own |= {"JAX_PLATFORMS": "cpu", "KERNELKIT_INPUT_ROOT": str(inputs)}
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", CODE, str(folder)],
-        capture_output=True,
-        text=True,
-        env=os.environ | own,
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stderr
-    count, hit = done.stdout.split()
-    return int(count), hit == "True"
+@pytest.fixture
+def run(python):
+    def run(folder, inputs, **own):
+        own |= {"JAX_PLATFORMS": "cpu", "KERNELKIT_INPUT_ROOT": str(inputs)}
+        count, hit = python(CODE, folder, **own).split()
+        return int(count), hit == "True"
+
+    return run
 
 
-def test_compiled_programs_are_found_among_inputs_and_shared_by_the_runs_of_a_sweep(tmp_path):
+def test_compiled_programs_are_found_among_inputs_and_shared_by_the_runs_of_a_sweep(run, tmp_path):
     earlier = tmp_path / "inputs/notebooks/me/mine"
     assert run(earlier, tmp_path / "nothing") == (0, False)
     kept = {"KERNELKIT_KEPT": str(tmp_path / "kept")}

@@ -1,7 +1,4 @@
 import importlib.util
-import os
-import subprocess
-import sys
 import time
 
 import pytest
@@ -9,18 +6,6 @@ import tensorflow as tf
 
 from petals.accelerators import detect, tpu
 from petals.errors import AcceleratorError, SettingError
-
-
-def run(code: str, **environment: str) -> subprocess.CompletedProcess:
-    """In a process of its own, as the backend is chosen once a process."""
-    clean = {k: v for k, v in os.environ.items() if not k.startswith(("KERAS_", "KAGGLE_", "TPU_"))}
-    return subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", code],
-        env={**clean, **environment},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
 
 
 def test_auto_at_home_is_a_cpu_and_says_what_was_tried():
@@ -107,14 +92,13 @@ def test_without_tf_keras_there_is_no_tpu_strategy(tensorflows_tpu, monkeypatch)
         detect.detect("tpu")
 
 
-def test_jax_that_hangs_ends_the_run_and_the_process():
-    done = run(
+def test_jax_that_hangs_ends_the_run_and_the_process(python):
+    code = (
         "import time, jax; from jax._src import xla_bridge\n"
         "xla_bridge.register_backend_factory('tpu', lambda: time.sleep(1000), priority=300)\n"
         "from petals.accelerators import detect; detect.PATIENCE = 1; detect.detect('tpu')"
     )
-    assert done.returncode == 1
-    assert "TPU through JAX: no answer within 1 s" in done.stderr
+    assert "TPU through JAX: no answer within 1 s" in python(code, exit_code=1)
 
 
 CLAIMED = """\
@@ -144,10 +128,8 @@ ask(9.0)
 """
 
 
-def test_a_tpu_that_another_process_still_holds_is_asked_again_for_a_while():
-    done = run(CLAIMED)
-    assert done.returncode == 0, done.stderr
-    no_sign, asking, given_up, asking_again, claimed = done.stdout.splitlines()
+def test_a_tpu_that_another_process_still_holds_is_asked_again_for_a_while(python):
+    no_sign, asking, given_up, asking_again, claimed = python(CLAIMED).splitlines()
     assert no_sign.startswith("1 starts: RuntimeError: Backend 'tpu' failed to initialize")
     assert asking.startswith("the TPU is not free, asking again for 1 s: RuntimeError: ")
     assert int(given_up.split()[0]) > 1
@@ -157,8 +139,8 @@ def test_a_tpu_that_another_process_still_holds_is_asked_again_for_a_while():
 
 
 @pytest.mark.long
-def test_tensorflows_tpu_is_trained_on_with_the_legacy_keras():
-    done = run(
+def test_tensorflows_tpu_is_trained_on_with_the_legacy_keras(python):
+    output = python(
         "import tensorflow as tf\n"
         "tf.tpu.experimental.initialize_tpu_system = lambda resolver: None\n"
         "tf.distribute.TPUStrategy = lambda resolver: tf.distribute.MirroredStrategy(['CPU:0'])\n"
@@ -167,10 +149,10 @@ def test_tensorflows_tpu_is_trained_on_with_the_legacy_keras():
         TPU_NAME="local",
         JAX_PLATFORMS="cpu",
     )
-    assert "TPU: TPU, 1 replica, tf_keras" in done.stdout, done.stderr
-    assert "\ntf_keras." in done.stdout
-    assert "nullcontext" not in done.stdout
-    assert "TPU through JAX          RuntimeError" in done.stdout
+    assert "TPU: TPU, 1 replica, tf_keras" in output
+    assert "\ntf_keras." in output
+    assert "nullcontext" not in output
+    assert "TPU through JAX          RuntimeError" in output
 
 
 @pytest.mark.long
@@ -185,8 +167,6 @@ def test_tensorflows_tpu_is_trained_on_with_the_legacy_keras():
         ("import tensorflow as tf; tf.zeros(1)", "gpu", "TensorFlow was at work before"),
     ],
 )
-def test_what_was_imported_or_at_work_too_early_is_an_error(before, rehearsal, says):
+def test_what_was_imported_or_at_work_too_early_is_an_error(python, before, rehearsal, says):
     code = f"{before}; from petals.accelerators.detect import detect; detect()"
-    done = run(code, KAGGLE_REHEARSAL=rehearsal, JAX_PLATFORMS="cpu")
-    assert done.returncode != 0
-    assert says in done.stderr
+    assert says in python(code, exit_code=1, KAGGLE_REHEARSAL=rehearsal, JAX_PLATFORMS="cpu")

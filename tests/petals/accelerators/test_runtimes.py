@@ -2,8 +2,6 @@
 
 import json
 import os
-import subprocess
-import sys
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -32,38 +30,32 @@ AT_LENGTH = pytest.mark.skipif("RUNTIMES_AT_LENGTH" not in os.environ, reason="t
 pytestmark = pytest.mark.long
 
 
-def start(arguments: list, runtime: str, cache: Path, timeout: float) -> str:
-    clean = {k: v for k, v in os.environ.items() if not k.startswith(("KERAS_", "KAGGLE_", "TF_"))}
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", *map(str, arguments)],
-        env={**clean, **RUNTIMES[runtime], "PETALS_CACHE": str(cache)},
-        capture_output=True,
-        text=True,
-        timeout=timeout,
-    )
-    assert done.returncode == 0, done.stderr[-4000:]
-    return done.stdout
+@pytest.fixture(scope="session")
+def train(python):
+    """Trains by the program in a runtime; returns its results."""
 
+    def train(runtime: str, dataset: Path, out: Path, *reference: Path, name="SmallNet") -> dict:
+        out.mkdir()
+        variables = RUNTIMES[runtime] | {"PETALS_CACHE": str(out / "cache")}
+        python(PROGRAM, dataset, out, name, *reference, **variables)
+        return json.loads((out / "result.json").read_text())
 
-def run(runtime: str, dataset: Path, out: Path, *reference: Path) -> dict:
-    out.mkdir()
-    start([PROGRAM, dataset, out, "SmallNet", *reference], runtime, out / "cache", 600)
-    return json.loads((out / "result.json").read_text())
+    return train
 
 
 @pytest.fixture(scope="session")
-def plain(dataset, tmp_path_factory) -> tuple[dict, Path]:
+def plain(train, dataset, tmp_path_factory) -> tuple[dict, Path]:
     out = tmp_path_factory.mktemp("runtimes") / "plain"
-    return run("plain", dataset, out), out
+    return train("plain", dataset, out), out
 
 
 @pytest.mark.parametrize("runtime", OTHERS)
 def test_the_same_data_and_weights_give_the_same_training(
-    runtime, plain, dataset, splits, tmp_path, narrow
+    runtime, train, plain, dataset, splits, tmp_path, narrow
 ):
     expected, reference = plain
     out = tmp_path / runtime
-    result = run(runtime, dataset, out, reference)
+    result = train(runtime, dataset, out, reference)
     device = result["device"]
     assert device["replicas"] == REPLICAS[runtime]
     assert device["backend"] == ("jax" if runtime == "jax" else "tensorflow")
@@ -138,14 +130,11 @@ print(np.abs(one - other).max() < 1e-6, device.replicas, device.backend)
 @pytest.mark.skipif(not find_spec("keras_hub"), reason="keras_hub is not installed")
 @pytest.mark.parametrize("runtime", ["plain", "jax"])
 def test_a_vision_transformer_of_a_preset_is_trained_and_outlives_its_run(
-    runtime, dataset, tmp_path
+    runtime, train, python, dataset, tmp_path
 ):
     preset = tmp_path / "vit"
-    start(["-c", _PRESET, preset], "plain", tmp_path / "cache", 120)
-    out = tmp_path / "out"
-    out.mkdir()
-    start([PROGRAM, dataset, out, f"hub:{preset}"], runtime, out / "cache", 600)
-    result = json.loads((out / "result.json").read_text())
+    python(_PRESET, preset)
+    result = train(runtime, dataset, tmp_path / "out", name=f"hub:{preset}")
     assert result["device"]["replicas"] == (8 if runtime == "jax" else 1)
     assert result["features"] == [[50, 1, 16], [21, 1, 16]]
     assert result["features_agree"] < 1e-4
@@ -153,8 +142,7 @@ def test_a_vision_transformer_of_a_preset_is_trained_and_outlives_its_run(
     assert result["loaded_agrees"] < 1e-6
     assert np.isfinite([result["first"]["val_loss"], result["augmented"]["val_loss"]]).all()
     model = tmp_path / "classifier.h5"
-    said = start(["-c", _OUTLIVES, f"hub:{preset}", model], runtime, tmp_path / "cache", 120)
-    assert said.split()[0] == "True"
+    assert python(_OUTLIVES, f"hub:{preset}", model, **RUNTIMES[runtime]).split()[0] == "True"
 
 
 _BUILD = """
@@ -177,6 +165,6 @@ for name in sys.argv[1:]:
 @AT_LENGTH
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("runtime", OTHERS)
-def test_every_backbone_builds(runtime, tmp_path):
-    names = list(BACKBONES)
-    assert start(["-c", _BUILD, *names], runtime, tmp_path, 3500).split() == names
+def test_every_backbone_builds(runtime, python):
+    output = python(_BUILD, *BACKBONES, timeout=3500, **RUNTIMES[runtime])
+    assert output.split() == list(BACKBONES)

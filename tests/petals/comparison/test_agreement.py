@@ -3,15 +3,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from petals.comparison import agreement, runs
+from petals.comparison import agreement
 from petals.comparison.agreement import FIRST, SECOND, Agreement
 from petals.comparison.runs import FinishedRun
 from petals.errors import DataError
-
-
-@pytest.fixture
-def read(tmp_path):
-    return lambda: runs.read(str(tmp_path / "runs" / "*"))[0]
 
 
 def test_every_photo_is_in_one_part(write_run, read):

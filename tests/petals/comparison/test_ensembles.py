@@ -5,7 +5,6 @@ import pytest
 from sklearn.metrics import f1_score
 
 from petals.comparison import ensembles
-from petals.comparison import runs as comparison
 from petals.errors import DataError, SettingError
 
 DICE = np.random.default_rng(1)
@@ -15,11 +14,6 @@ LABELS = np.arange(600) % 6
 def model(noise):
     rows = np.eye(6)[LABELS] + noise * DICE.standard_normal((600, 6))
     return np.exp(rows) / np.exp(rows).sum(axis=1, keepdims=True)
-
-
-@pytest.fixture
-def read(tmp_path):
-    return lambda: comparison.read(str(tmp_path / "runs" / "*"))[0]
 
 
 def answers(path):

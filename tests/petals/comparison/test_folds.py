@@ -25,13 +25,9 @@ def write_folds(write_run):
     return write
 
 
-def read(tmp_path):
-    return runs.read(str(tmp_path / "runs" / "*"))[0]
-
-
-def test_out_of_fold_each_image_counts_once(write_folds, tmp_path):
+def test_out_of_fold_each_image_counts_once(write_folds, read):
     write_folds("a")
-    (run,) = read(tmp_path)
+    (run,) = read()
     assert run.name == "a-0 to a-2 (3 folds)"
     assert sorted(run.ids.tolist()) == sorted(IDS)
     assert run.parameter("validation") == "folds"
@@ -41,9 +37,9 @@ def test_out_of_fold_each_image_counts_once(write_folds, tmp_path):
     assert runs.ranking([run]).rows[0]["run"] == run.name
 
 
-def test_test_predictions_are_averaged_into_the_submission(write_folds, tmp_path):
+def test_test_predictions_are_averaged_into_the_submission(write_folds, read, tmp_path):
     write_folds("a")
-    (run,) = read(tmp_path)
+    (run,) = read()
     ids, mean = run.test_predictions()
     paths = (tmp_path / "runs").glob("*/test_predictions.npz")
     expected = np.mean([np.load(path)["probabilities"] for path in paths], axis=0)
@@ -53,26 +49,26 @@ def test_test_predictions_are_averaged_into_the_submission(write_folds, tmp_path
     assert rows == [f"{i},{label}" for i, label in zip(ids, expected.argmax(1), strict=True)]
 
 
-def test_an_ensemble_is_weighted_out_of_fold(write_folds, tmp_path):
+def test_an_ensemble_is_weighted_out_of_fold(write_folds, read, tmp_path):
     write_folds("a", skill=0.6)
     write_folds("b", skill=0.6, backbone="VGG16")
-    one, other = read(tmp_path)
+    one, other = read()
     assert (one.ids == other.ids).all()
     ensembles.submit([one, other], "weighted", np.full(2, 0.5), tmp_path / "s.csv")
     assert len((tmp_path / "s.csv").read_text().split()) == 10
 
 
-def test_where_a_fold_is_missing_runs_stay_as_they_are(write_folds, tmp_path):
+def test_where_a_fold_is_missing_runs_stay_as_they_are(write_folds, read, tmp_path):
     write_folds("a", which=[0])
     write_folds("b", which=[0], backbone="VGG16")
-    assert sorted(run.name for run in read(tmp_path)) == ["a-0", "b-0"]  # on the same photos
+    assert sorted(run.name for run in read()) == ["a-0", "b-0"]  # on the same photos
     write_folds("a", which=[1])
-    assert sorted(run.name for run in read(tmp_path)) == ["a-0", "b-0"]
+    assert sorted(run.name for run in read()) == ["a-0", "b-0"]
     (other,) = runs.read(str(tmp_path / "runs" / "*"))[1]
     assert other.startswith("a-1: validated on ")
 
 
-def test_folds_that_share_an_image_are_not_joined(write_run, tmp_path):
+def test_folds_that_share_an_image_are_not_joined(write_run, read):
     for fold in range(2):
         write_run(f"a-{fold}", validation=f"fold:{fold + 1}/2")
-    assert len(read(tmp_path)) == 2
+    assert len(read()) == 2

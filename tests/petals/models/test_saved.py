@@ -1,7 +1,6 @@
 import h5py
 import numpy as np
 import pytest
-from tensorflow import keras
 from tuning import untrained
 
 from petals.errors import WeightsError
@@ -85,11 +84,8 @@ def test_one_layer_missing_leaves_the_model_as_it_was(changed, other):
     assert_refused(other, changed, "does not hold backbone/conv2d#3/0")
 
 
-def test_under_mixed_precision_the_file_is_the_same(saved):
-    keras.mixed_precision.set_global_policy("mixed_bfloat16")
-    try:
-        classifier = untrained()
-        saved_module.load(classifier, saved[0])
-        assert np.array_equal(classifier.backbone.get_weights()[0], saved[1][0])
-    finally:
-        keras.mixed_precision.set_global_policy("float32")
+def test_under_mixed_precision_the_file_is_the_same(saved, policy):
+    policy("mixed_bfloat16")
+    classifier = untrained()
+    saved_module.load(classifier, saved[0])
+    assert np.array_equal(classifier.backbone.get_weights()[0], saved[1][0])

@@ -3,7 +3,6 @@
 import io
 import re
 import sys
-import time
 
 import numpy as np
 import pytest
@@ -25,12 +24,9 @@ class Model:
         return []
 
 
-@pytest.fixture
-def clock(monkeypatch):
-    now = [1000.0]
-    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+@pytest.fixture(autouse=True)
+def seconds_between_lines(monkeypatch):
     monkeypatch.setattr(callbacks, "LOG_EVERY", 5.0)
-    return now
 
 
 def follow(clock, epochs, *, step_seconds, scoring_seconds=0.0, compile_seconds=0.0):

@@ -6,7 +6,6 @@ import time
 
 import numpy as np
 import pytest
-from tensorflow import keras
 from tuning import fine_tune, untrained
 
 from petals import storage
@@ -66,12 +65,6 @@ def assert_same(one, other):
         for name in ("loss", "accuracy"):
             assert first[name] == pytest.approx(second[name], rel=1e-6)
     assert all((a == b).all() for a, b in zip(one[1], other[1], strict=True))
-
-
-@pytest.fixture
-def policy():
-    yield keras.mixed_precision.set_global_policy
-    keras.mixed_precision.set_global_policy("float32")
 
 
 @pytest.mark.long
