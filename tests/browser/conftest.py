@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import sync_playwright
 
 PAGES = Path(os.environ.get("BROWSER_PAGES", Path(__file__).parents[2] / "runs/browser")).resolve()
@@ -57,6 +58,15 @@ def opened(browser):
     for context in contexts:
         context.close()
     assert said == []
+
+
+def serious_faults(page):
+    """What axe finds on a page: (rule, the first places) of each fault that stops somebody."""
+    return [
+        (fault["id"], [node["html"][:120] for node in fault["nodes"]][:3])
+        for fault in Axe().run(page).response["violations"]
+        if fault["impact"] in ("serious", "critical")
+    ]
 
 
 @pytest.fixture

@@ -10,8 +10,10 @@ import socket
 import subprocess
 import time
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parents[2]
 START_SECONDS = 180
@@ -77,7 +79,7 @@ class JupyterLab:
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
-        self._wait()
+        self._wait(lambda: self._answer("status"))
 
     def address(self, name: str) -> str:
         # Without what was open before.
@@ -85,29 +87,27 @@ class JupyterLab:
 
     def wait_for_kernel(self, name: str) -> None:
         """Wait until the notebook's kernel is idle: before that, Run All asks which one to take."""
-        until = time.monotonic() + START_SECONDS
-        while time.monotonic() < until:
-            with urllib.request.urlopen(
-                f"{self.server}/api/sessions?token={self.token}", timeout=30
-            ) as answer:
-                found = [one["kernel"] for one in json.load(answer) if one["name"] == name]
-            if any(k["execution_state"] == "idle" and k["connections"] for k in found):
-                return
-            time.sleep(0.5)
-        raise AssertionError(f"no kernel for {name}: {found}")
 
-    def _wait(self) -> None:
-        until = time.monotonic() + START_SECONDS
-        while True:
-            try:
-                urllib.request.urlopen(f"{self.server}/api/status?token={self.token}", timeout=5)
-                return
-            except OSError as error:
-                ended = self.process.poll() is not None or time.monotonic() > until
-                if ended:
-                    self.close()
-                    raise AssertionError(Path(self.log.name).read_text()) from error
-                time.sleep(0.5)
+        def ready() -> bool:
+            kernels = [one["kernel"] for one in self._answer("sessions") if one["name"] == name]
+            return any(k["execution_state"] == "idle" and k["connections"] for k in kernels)
+
+        self._wait(ready)
+
+    def _answer(self, path: str) -> Any:
+        address = f"{self.server}/api/{path}?token={self.token}"
+        with urllib.request.urlopen(address, timeout=30) as answer:
+            return json.load(answer)
+
+    def _wait(self, ready: Callable[[], Any]) -> None:
+        end = time.monotonic() + START_SECONDS
+        while time.monotonic() < end and self.process.poll() is None:
+            with suppress(OSError):
+                if ready():
+                    return
+            time.sleep(0.5)
+        self.close()
+        raise AssertionError(Path(self.log.name).read_text())
 
     def close(self) -> None:
         """End the server, and the kernels with it."""

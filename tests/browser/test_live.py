@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
+from conftest import serious_faults
 from playwright.sync_api import expect
 
 ROOT = Path(__file__).parents[2]
@@ -126,8 +126,7 @@ def test_the_page_is_right_after_each_of_twelve_runs_and_keeps_the_view(sweep, o
     address = sweep.start()
     page, narrow = open_page(address), open_page(address, viewport={"width": 360, "height": 800})
     expect(page.locator("#live-runs pre").first).to_contain_text("trains", timeout=30_000)
-    violations = Axe().run(page).response["violations"]
-    assert [v for v in violations if v["impact"] in ("serious", "critical")] == []
+    assert serious_faults(page) == []
     for run in range(1, RUNS + 1):
         sweep.let(run)
         words = f"{run} of 12 runs ended" if run < RUNS else "The sweep is over."

@@ -4,8 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from conftest import PICTURES, PLACES
+from conftest import PICTURES, PLACES, serious_faults
 from playwright.sync_api import expect
 
 OVERLAPS = (Path(__file__).parent / "overlaps.js").read_text()
@@ -136,13 +135,7 @@ def test_a_sort_lays_out_the_first_rows_and_a_scroll_the_others(changed):
 def test_axe_finds_nothing_serious(opened, name, scheme):
     page = opened(name, scheme=scheme)
     page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
-    found = Axe().run(page).response["violations"]
-    serious = [
-        (one["id"], [node["html"][:120] for node in one["nodes"]][:3])
-        for one in found
-        if one["impact"] in ("serious", "critical")
-    ]
-    assert serious == []
+    assert serious_faults(page) == []
 
 
 def focus_by_tab(page, selector, most=120):

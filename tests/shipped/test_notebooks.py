@@ -30,7 +30,7 @@ pytestmark = [
 
 def rehearse(name, checkout, *parameters, **options):
     stream = io.StringIO()
-    notebook = checkout.root / "notebooks" / f"{name}.ipynb"
+    notebook = checkout / "notebooks" / f"{name}.ipynb"
     try:
         return push_kernel(notebook, parameters, local=True, stream=stream, **options)
     except Exception:
@@ -82,14 +82,14 @@ def test_the_first_notebook_runs_on_tensorflow_and_on_eight_devices_of_jax(
 
 @pytest.mark.long
 def test_the_first_notebook_stops_where_there_is_no_tpu(checkout, tmp_path):
-    notebook = checkout.root / "notebooks" / "00_first.ipynb"
+    notebook = checkout / "notebooks" / "00_first.ipynb"
     with pytest.raises(AcceleratorMismatchError, match="no tpu: JAX sees"):
         run_notebook(notebook, {"accelerator": "tpu"}, output=tmp_path / "out", quiet=True)
 
 
 @pytest.mark.long
 def test_explore_is_rehearsed(checkout):
-    shutil.copy(ROOT / "pyproject.toml", checkout.root)  # whose command finds the catalogue full
+    shutil.copy(ROOT / "pyproject.toml", checkout)  # whose command finds the catalogue full
     home = rehearse("01_explore", checkout, "seconds=0.2")
 
     assert json.loads((home / "exploration.json").read_text())["images"]["train"] == 18
