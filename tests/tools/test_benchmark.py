@@ -2,7 +2,6 @@
 
 import importlib
 import inspect
-import sys
 from pathlib import Path
 
 import pytest
@@ -19,9 +18,7 @@ def benchmarks(monkeypatch, tmp_path):
     monkeypatch.syspath_prepend(str(TOOLS))
     (tmp_path / "benchmarks").mkdir()
     monkeypatch.syspath_prepend(str(tmp_path))
-    yield lambda name: importlib.import_module(f"benchmarks.{name}")
-    for name in [name for name in sys.modules if name.partition(".")[0] == "benchmarks"]:
-        del sys.modules[name]
+    return lambda name: importlib.import_module(f"benchmarks.{name}")
 
 
 def test_every_name_is_a_benchmark(benchmarks, tool):

@@ -2,7 +2,6 @@
 
 import importlib
 import re
-import sys
 from pathlib import Path
 
 import pytest
@@ -26,9 +25,7 @@ def picturing(monkeypatch, tmp_path):
     monkeypatch.setattr(readme.page, "picture", picture)
     Path("sweep.html").write_text("a sweep")
     Path("report.html").write_text("a report")
-    yield readme
-    for name in [name for name in sys.modules if name.partition(".")[0] == "picturing"]:
-        del sys.modules[name]
+    return readme
 
 
 def command(*lines, code=0):
