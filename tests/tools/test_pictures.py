@@ -46,9 +46,7 @@ def test_a_terminal_is_drawn_as_it_is_at_the_end_without_the_middle_of_a_long_re
     made = picturing.draw(recorded, "make run", Path("sweep.html"), Path("docs"))
 
     drawn = made[0].read_text()
-    assert {"green", "$", "line-3-", "⋮", "line-98-", "runs"} <= set(
-        re.findall(r"[\w-]+|\$|⋮", drawn)
-    )
+    assert all(text in drawn for text in ("green", "$", "line-3-", "⋮", "line-98-", "runs"))
     assert not re.search(f"step|line-50-|@font-face|{Path.cwd()}", drawn)
     assert [path.name for path in made] == ["terminal.svg", "report.png", "sweep.png"]
     assert made[1].read_text() == "a report"

@@ -1,4 +1,4 @@
-"""From the wheel to a report, in an environment of its own and away from this checkout."""
+"""From the wheels to a report, in an environment of its own and away from this checkout."""
 
 import os
 import resource
@@ -8,7 +8,6 @@ import subprocess
 import sys
 import tempfile
 import time
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -22,53 +21,32 @@ ABSENT = ("tensorflow", "keras", "jax", "sklearn", "petals")
 
 
 def run(python: Path) -> dict[str, Any]:
-    """Seconds for each step, from building the wheel to a page over all runs.
+    """Seconds for each step, from building the wheels to a page over all runs.
 
-    `python` makes the environment, which gets the wheel and what it asks for and nothing else;
+    `python` makes the environment, which gets both wheels and what they ask for and nothing else;
     `total` is from `init` to `report`, without build and installation, which load from the
     network. Raises `KernelkitError` where a step fails, with what it said.
     """
     with tempfile.TemporaryDirectory(prefix="kernelkit-wheel-") as scratch:
         folder = Path(scratch)
         figures: dict[str, Any] = {}
-        wheel = folder / "dist"
-        figures["build"] = _build(folder, wheel)
+        wheels = folder / "dist"
+        figures["build"] = _build(folder, wheels)
         environment = _environment(folder)
         figures["install"] = _timed([python, "-m", "venv", folder / "env"], folder, environment)
         own = folder / "env/bin/python"
         install = [own, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        figures["install"] += _timed([*install, *wheel.glob("*.whl")], folder, environment)
+        figures["install"] += _timed([*install, *wheels.glob("*.whl")], folder, environment)
         _check_absent(own, folder, environment)
         figures |= _work(folder, environment)
         figures["python"] = _said([own, "--version"], folder, environment).split()[1]
     return {key: round(v, 2) if isinstance(v, float) else v for key, v in figures.items()}
 
 
-def _build(folder: Path, wheel: Path) -> float:
-    """Build from a copy, since a build leaves files beside the sources."""
-    readme = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["readme"]
-    checkout = folder / "checkout"
-    ignored = shutil.ignore_patterns("*.egg-info", "__pycache__")
-    shutil.copytree(ROOT / "src", checkout / "src", ignore=ignored)
-    for name in ("pyproject.toml", "LICENSE", readme):
-        (checkout / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(ROOT / name, checkout / name)
-    build = [
-        sys.executable,
-        "-m",
-        "pip",
-        "wheel",
-        "--quiet",
-        "--no-deps",
-        "--no-build-isolation",
-        "--disable-pip-version-check",
-        "--wheel-dir",
-        wheel,
-        checkout,
-    ]
-    seconds = _timed(build, folder, dict(os.environ))
-    shutil.rmtree(checkout)
-    return seconds
+def _build(folder: Path, wheels: Path) -> float:
+    build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check"]
+    build += ["--no-deps", "--no-build-isolation", "--wheel-dir", wheels]
+    return _timed([*build, ROOT, ROOT / "src" / "local_kaggle"], folder, os.environ)
 
 
 def _environment(folder: Path) -> dict[str, str]:
