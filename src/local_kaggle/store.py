@@ -76,13 +76,9 @@ class Store:
 
     def secret(self, name: str) -> str:
         """A random text that belongs to this root: drawn at the first call, then kept."""
-        with self.lock:
-            row = self.row("SELECT value FROM settings WHERE name = ?", name)
-            if row:
-                return str(row["value"])
-            value = secrets.token_hex(16)
-            self.change("INSERT INTO settings VALUES (?, ?)", name, value)
-            return value
+        insert = "INSERT OR IGNORE INTO settings VALUES (?, ?)"
+        self.change(insert, name, secrets.token_hex(16))
+        return str(self.rows("SELECT value FROM settings WHERE name = ?", name)[0]["value"])
 
     def close(self) -> None:
         """Close the file; later calls raise sqlite3.ProgrammingError."""

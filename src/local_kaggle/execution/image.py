@@ -52,7 +52,12 @@ def build_image(folder: Path) -> Path:
     shutil.copyfile(kaggle_paths.__file__, site / "_kaggle_paths.py")
     (site / "_kaggle_paths.pth").write_text("import _kaggle_paths; _kaggle_paths.install()\n")
     (site / "_server_errors.pth").write_text(SERVER_ERRORS)
-    _write_kernelspec(folder / "share" / "jupyter" / "kernels" / "python3", python)
+    # Spelled out, because a kernelspec of the system would name another interpreter.
+    launch = ["-m", "ipykernel_launcher", "--log-level=40", "-f", "{connection_file}"]
+    spec = {"argv": [str(python), *launch], "display_name": "Python 3", "language": "python"}
+    kernel = folder / "share" / "jupyter" / "kernels" / "python3" / "kernel.json"
+    kernel.parent.mkdir(parents=True)
+    kernel.write_text(json.dumps(spec))
     return python
 
 
@@ -69,21 +74,3 @@ def _desk_names() -> frozenset[str]:
         if any(re.split(r"[^\w-]", name)[0].replace("-", "_") == own for name in concerned):
             names |= {file.parts[0] for file in distribution.files or ()}
     return frozenset(names)
-
-
-def _write_kernelspec(folder: Path, python: Path) -> None:
-    # Spelled out, because a kernelspec of the system would name another interpreter.
-    folder.mkdir(parents=True)
-    spec = {
-        "argv": [
-            str(python),
-            "-m",
-            "ipykernel_launcher",
-            "--log-level=40",
-            "-f",
-            "{connection_file}",
-        ],
-        "display_name": "Python 3",
-        "language": "python",
-    }
-    (folder / "kernel.json").write_text(json.dumps(spec))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import subprocess
 import threading
 import time
@@ -122,8 +123,8 @@ def _run(
         words = plan.gateway.command(asking, words, environment, box.working)
     outcome = _attend(words, environment, box, log, plan, stop)
     if (outcome.limit or outcome.state == "CANCEL_ACKNOWLEDGED") and not plan.rerun:
-        for path in sorted(box.working.rglob("*"), reverse=True):
-            path.unlink() if path.is_file() or path.is_symlink() else path.rmdir()
+        shutil.rmtree(box.working)
+        box.working.mkdir()
         log_path(plan.folder).write_text("")
     return outcome
 
