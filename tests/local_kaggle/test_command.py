@@ -1,5 +1,4 @@
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -12,19 +11,13 @@ COMMAND = [sys.executable, "-m", "local_kaggle"]
 
 
 @pytest.fixture
-def environment(tmp_path):
-    kept = {k: v for k, v in os.environ.items() if not k.startswith("KAGGLE_")}
-    return kept | {"HOME": str(tmp_path)}
-
-
-@pytest.fixture
-def serve(tmp_path, environment):
+def serve(tmp_path):
     """Starts the command, and ends it after the test, for the last line before a pause."""
     tools = []
 
     def start(*options: str, last: str) -> str:
         command = [*COMMAND, "--root", str(tmp_path / "root"), *options]
-        tools.append(subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True))
+        tools.append(subprocess.Popen(command, stdout=subprocess.PIPE, text=True))
         return next(line for line in tools[0].stdout if line.startswith(last))
 
     yield start
@@ -34,17 +27,11 @@ def serve(tmp_path, environment):
     assert not (tmp_path / "root" / "environment.sh").exists()
 
 
-@pytest.fixture
-def run(environment):
-    """Runs a command to its end."""
-
-    def run(*command: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
-
-    return run
+def run(*command: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, capture_output=True, text=True, timeout=60)
 
 
-def test_it_serves_says_how_to_get_there_and_ends_when_told(serve, run):
+def test_it_serves_says_how_to_get_there_and_ends_when_told(serve):
     fill = "mkdir -p {catalogue}/competitions/filled"
     script = serve("--fill", fill, last="# the same lines: ").partition(": ")[2].strip()
     done = run("/bin/sh", "-c", f"{script} && {sys.executable} -m kaggle competitions files filled")
@@ -58,7 +45,7 @@ def test_it_serves_says_how_to_get_there_and_ends_when_told(serve, run):
         ("--token", "KGAT_x=bob", "add --account bob"),
     ],
 )
-def test_what_it_cannot_begin_with_ends_it(tmp_path, run, option, value, words):
+def test_what_it_cannot_begin_with_ends_it(tmp_path, option, value, words):
     done = run(*COMMAND, "--root", str(tmp_path), option, value)
     assert done.returncode == 1
     assert words in done.stderr
@@ -79,9 +66,9 @@ def test_accounts_have_keys_of_their_own_and_tokens(serve):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs a full device")
-def test_where_its_lines_cannot_be_written_it_leaves_no_key_behind(tmp_path, environment):
+def test_where_its_lines_cannot_be_written_it_leaves_no_key_behind(tmp_path):
     with Path("/dev/full").open("w") as full:
         command = [*COMMAND, "--root", str(tmp_path)]
-        done = subprocess.run(command, env=environment, stdout=full, stderr=-1, timeout=30)
+        done = subprocess.run(command, stdout=full, stderr=-1, timeout=30)
     assert done.returncode == 12
     assert not (tmp_path / "environment.sh").exists()

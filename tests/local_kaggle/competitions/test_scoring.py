@@ -8,26 +8,33 @@ from local_kaggle.competitions.scoring import SubmissionError, score
 
 LABELS = 'metric = "f1_macro"\ncolumns = ["id", "label"]\n', "id,label\na,0\nb,1\nc,1\n"
 SOLD = "store,sales\na,1.5\nb,2\n"
+CROPS = 'metric = "accuracy"', "plot,crop\na,rye\nb,oats\n"
 SALES = 'metric = "rmse"\ncolumns = ["store", "sales"]\n', SOLD
 
 
-def scored(tmp_path, submission: str, rules: str, solution: str) -> float:
-    (tmp_path / "submission.csv").write_text(submission)
-    (tmp_path / "contest.csv").write_text(solution)
-    (tmp_path / "contest.toml").write_text(rules)
-    return score(tmp_path / "submission.csv", tmp_path / "contest.toml")
+@pytest.fixture
+def scored(tmp_path):
+    """Scores a submission by rules and a solution."""
+
+    def scored(submission: str, rules: str, solution: str) -> float:
+        texts = {"submission.csv": submission, "contest.csv": solution, "contest.toml": rules}
+        for name, text in texts.items():
+            (tmp_path / name).write_text(text)
+        return score(tmp_path / "submission.csv", tmp_path / "contest.toml")
+
+    return scored
 
 
-def test_macro_f1_whatever_the_order(tmp_path):
-    assert scored(tmp_path, "id,label\nc,1\na,0\nb,1\n", *LABELS) == 1.0
+def test_macro_f1_whatever_the_order(scored):
+    assert scored("id,label\nc,1\na,0\nb,1\n", *LABELS) == 1.0
     # Worked by hand: class 0 has F1 2/3 (precision 1/2, recall 1), class 1 the same.
-    assert scored(tmp_path, "id,label\na,0\nb,1\nc,0\n", *LABELS) == pytest.approx(2 / 3)
+    assert scored("id,label\na,0\nb,1\nc,0\n", *LABELS) == pytest.approx(2 / 3)
 
 
 @pytest.mark.parametrize("usage", ["Private", "Ignored"])
-def test_rows_that_are_not_public_do_not_count(tmp_path, usage):
+def test_rows_that_are_not_public_do_not_count(scored, usage):
     solution = f"id,label,Usage\na,0,Public\nb,1,{usage}\n"
-    assert scored(tmp_path, "id,label\na,0\nb,2\n", LABELS[0], solution) == 1.0
+    assert scored("id,label\na,0\nb,2\n", LABELS[0], solution) == 1.0
 
 
 @pytest.mark.parametrize(
@@ -41,33 +48,32 @@ def test_rows_that_are_not_public_do_not_count(tmp_path, usage):
         (LABELS, "id,label\na\nb,1\nc,1\n", "the label '' at a"),
         (SALES, "id,label\na,1\nb,2\n", "the columns store and sales, not id, label"),
         (SALES, "store,sales\na,1\nb,nan\n", "the sales 'nan' at b: give a number"),
+        (CROPS, "plot,crop\na,rye\nb,\n", "the crop '' at b: give a label"),
+        (('metric = "roc_auc"', SOLD), SOLD, "cannot be scored: roc_auc: "),
+        (('metric = "roc_auc"', "id,p\na,1\nb,1\n"), "id,p\na,0\nb,1\n", "roc_auc is nan"),
     ],
 )
-def test_a_submission_that_cannot_be_scored_says_why(tmp_path, contest, submission, words):
+def test_a_submission_that_cannot_be_scored_says_why(scored, contest, submission, words):
     with pytest.raises(SubmissionError, match=words):
-        scored(tmp_path, submission, *contest)
+        scored(submission, *contest)
 
 
-def test_another_competitions_columns_and_metric(tmp_path):
+def test_another_competitions_columns_and_metric(scored):
     # Worked by hand: errors of 3 and 4.
-    found = scored(tmp_path, "store,sales\nb,-2\na,4.5\n", *SALES)
+    found = scored("store,sales\nb,-2\na,4.5\n", *SALES)
     assert found == pytest.approx(12.5**0.5)
 
 
-def test_several_predicted_columns_score_their_mean(tmp_path):
+def test_several_predicted_columns_score_their_mean(scored):
     solution = "day,low,high,Usage\nmon,1,2,Public\ntue,3,4,Public\n"
     rules = 'metric = "mae"\n'  # the columns are those of the answers
-    found = scored(tmp_path, "day,low,high\nmon,2,2\ntue,3,7\n", rules, solution)
+    found = scored("day,low,high\nmon,2,2\ntue,3,7\n", rules, solution)
     assert found == pytest.approx((0.5 + 1.5) / 2)
 
 
-def test_labels_may_be_words_and_the_metric_scikit_learns(tmp_path):
-    solution = "plot,crop\na,rye\nb,oats\n"
-    assert scored(tmp_path, solution, 'metric = "accuracy"', solution) == 1.0
-    found = scored(tmp_path, "plot,crop\na,rye\nb,rye\n", 'metric = "cohen_kappa_score"', solution)
-    assert found == 0.0
-    with pytest.raises(SubmissionError, match="the crop '' at b: give a label"):
-        scored(tmp_path, "plot,crop\na,rye\nb,\n", 'metric = "accuracy"', solution)
+def test_labels_may_be_words_and_the_metric_scikit_learns(scored):
+    assert scored(CROPS[1], *CROPS) == 1.0
+    assert scored("plot,crop\na,rye\nb,rye\n", 'metric = "cohen_kappa_score"', CROPS[1]) == 0.0
 
 
 @pytest.mark.parametrize(
@@ -82,24 +88,10 @@ def test_labels_may_be_words_and_the_metric_scikit_learns(tmp_path):
         ('metric = "rmse"\nanswers = "lost.csv"', "put them in solutions/lost.csv"),
     ],
 )
-def test_rules_that_do_not_say_how_to_score_are_the_catalogues_fault(tmp_path, rules, words):
+def test_rules_that_do_not_say_how_to_score_are_the_catalogues_fault(scored, rules, words):
     with pytest.raises(SubmissionError, match=words) as caught:
-        scored(tmp_path, SOLD, rules, SOLD)
+        scored(SOLD, rules, SOLD)
     assert str(caught.value).startswith("rehearsal: ")
-
-
-@pytest.mark.parametrize(
-    ("metric", "submission", "solution", "words"),
-    [
-        ("roc_auc", SOLD, SOLD, "roc_auc: "),
-        ("roc_auc", "id,p\na,0.5\nb,0.7\n", "id,p\na,1\nb,1\n", "roc_auc is nan"),
-    ],
-)
-def test_values_that_the_metric_does_not_take_are_an_error(
-    tmp_path, metric, submission, solution, words
-):
-    with pytest.raises(SubmissionError, match=f"cannot be scored: {words}"):
-        scored(tmp_path, submission, f'metric = "{metric}"', solution)
 
 
 @pytest.mark.parametrize(
@@ -113,14 +105,14 @@ def test_values_that_the_metric_does_not_take_are_an_error(
         ("roc_auc", 0.75),
     ],
 )
-def test_the_usual_metrics(tmp_path, metric, score):
+def test_the_usual_metrics(scored, metric, score):
     solution, submission = "id,y\na,0\nb,0\nc,1\nd,1\n", "id,y\na,0\nb,1\nc,1\nd,1\n"
-    found = scored(tmp_path, submission, f'metric = "{metric}"', solution)
+    found = scored(submission, f'metric = "{metric}"', solution)
     assert found == pytest.approx(score)
 
 
-def test_log_loss_takes_the_probability_of_1(tmp_path):
-    found = scored(tmp_path, "id,y\na,0.25\nb,0.5\n", 'metric = "log_loss"', "id,y\na,1\nb,1\n")
+def test_log_loss_takes_the_probability_of_1(scored):
+    found = scored("id,y\na,0.25\nb,0.5\n", 'metric = "log_loss"', "id,y\na,1\nb,1\n")
     assert found == pytest.approx((math.log(4) + math.log(2)) / 2)
 
 
@@ -137,8 +129,8 @@ def test_a_file_alone_in_an_archive_is_scored_and_what_is_no_table_is_not(tmp_pa
         score(packed, rules)
 
 
-def test_without_scikit_learn_it_is_asked_for(tmp_path, monkeypatch):
+def test_without_scikit_learn_it_is_asked_for(scored, monkeypatch):
     monkeypatch.setitem(sys.modules, "sklearn.metrics", None)
     monkeypatch.setitem(sys.modules, "sklearn", None)
     with pytest.raises(SubmissionError, match="install scikit-learn"):
-        scored(tmp_path, SOLD, *SALES)
+        scored(SOLD, *SALES)

@@ -1,6 +1,5 @@
 """A competition's gateway asks a notebook's server, each in a sandbox of its own."""
 
-import json
 import re
 import shutil
 from pathlib import Path
@@ -103,11 +102,9 @@ def rerun(sums, request):
         sums.save(slug, text, competitionDataSources=["sums"], enableInternet=False)
         assert sums.finish(slug) == "COMPLETE", sums.log(slug)
         version = {"kernelOwner": "tester", "kernelSlug": slug, "kernelVersion": 1}
-        answer = sums.call("CreateCodeSubmission", competitionName="sums", **version)
-        folder = sums.kaggle.root / "reruns" / str(answer["ref"])
-        sums.wait_for(lambda: (folder / "rerun.json").exists())
-        truth = json.loads((folder / "rerun.json").read_text())
-        return truth, sums.call("GetSubmission", ref=answer["ref"])
+        ref = sums.call("CreateCodeSubmission", competitionName="sums", **version)["ref"]
+        sums.wait_for(lambda: sums.kaggle.rerun(ref))
+        return sums.kaggle.rerun(ref), sums.call("GetSubmission", ref=ref)
 
     return rerun
 
@@ -120,9 +117,9 @@ def test_a_server_is_asked_about_hidden_rows_that_its_notebook_never_sees(
         pytest.skip(f"{builder} does not work on this machine")
     monkeypatch.setattr(walls, "builder", lambda: builder)
     truth, submission = rerun()
-    assert (truth["message"], truth["why"]) == ("", "")
+    assert (truth.message, truth.why) == ("", "")
     assert float(submission["publicScore"]) == 0.0
-    assert "own words" in (Path(truth["folder"]) / "gateway" / "gateway.log").read_text()
+    assert "own words" in Path(truth.folder, "gateway/gateway.log").read_text()
 
 
 SERVER_ERROR = "Notebook Inference Server Error"
@@ -159,8 +156,7 @@ SERVER_ERROR = "Notebook Inference Server Error"
 )
 def test_what_kaggle_would_say_and_what_it_would_not(rerun, replaced, message, why):
     truth, submission = rerun(**replaced)
-    assert truth["message"] == message
-    assert why in truth["why"]
-    assert submission["errorDescription"] == message
+    assert truth.message == submission["errorDescription"] == message
+    assert why in truth.why
     if "RAISED" in why:
-        assert "IndexError: list index" in (Path(truth["folder"]) / "log.jsonl").read_text()
+        assert "IndexError: list index" in Path(truth.folder, "log.jsonl").read_text()

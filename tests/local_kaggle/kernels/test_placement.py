@@ -6,8 +6,8 @@ from kagglesdk.kernels.types.kernels_api_service import ApiSaveKernelRequest
 from local_kaggle.kernels.kernels import Placement, place
 
 
-def placed(metadata: dict[str, object] | None = None, **fields: object) -> Placement:
-    text = json.dumps({"cells": [], "metadata": metadata or {}})
+def placed(fields, **metadata):
+    text = json.dumps({"cells": [], "metadata": metadata})
     return place(ApiSaveKernelRequest.from_dict({"text": text, **fields}))
 
 
@@ -23,7 +23,7 @@ def placed(metadata: dict[str, object] | None = None, **fields: object) -> Place
     ],
 )
 def test_the_server_substitutes_in_silence(fields, shape, kind):
-    assert placed(**fields) == Placement(shape, kind, kind)
+    assert placed(fields) == Placement(shape, kind, kind)
 
 
 @pytest.mark.parametrize(
@@ -31,6 +31,6 @@ def test_the_server_substitutes_in_silence(fields, shape, kind):
     [({}, {"dockerImage": "gcr.io/image"}), ({"kaggle": {"isGpuEnabled": False}}, {})],
 )
 def test_an_image_of_its_own_takes_the_tpu_away_but_not_its_price(metadata, fields):
-    placement = placed(metadata, enableTpu=True, **fields)
+    placement = placed(fields | {"enableTpu": True}, **metadata)
     assert (placement.kind, placement.runs_on) == ("tpu", "cpu")
-    assert placed(metadata, enableGpu=True, **fields).runs_on == "gpu"
+    assert placed(fields | {"enableGpu": True}, **metadata).runs_on == "gpu"
