@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from kernelkit import project
+from kernelkit import files, project
 from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.connection import Timeouts, open_connection
 from kernelkit.kaggle_api.retries import Clock, Retries
 from kernelkit.pushes.command import push_kernel
 from kernelkit.pushes.resuming import resume_push
+from kernelkit.run_folders.active import PART
 from kernelkit.shown import Shown
 from kernelkit.terminal.events import Events
 from kernelkit.workspace.context import Ledger, PushContext
@@ -170,6 +171,20 @@ TIMING = Timing(
 @pytest.fixture
 def repository(tmp_path):
     return Repository(tmp_path / "repository")
+
+
+@pytest.fixture
+def printed():
+    """Writes what papermill has saved of an active run's notebook that printed these texts."""
+
+    def printed(folder, *texts):
+        outputs = [{"output_type": "stream", "name": "stdout", "text": [text]} for text in texts]
+        outputs.append({"output_type": "display_data", "data": {}})
+        cells = [{"cell_type": "markdown"}, {"cell_type": "code", "outputs": outputs}]
+        metadata = {"papermill": {"start_time": "2026-11-01T12:00:00+00:00"}}
+        files.write_text(folder / PART, json.dumps({"cells": cells, "metadata": metadata}))
+
+    return printed
 
 
 @pytest.fixture

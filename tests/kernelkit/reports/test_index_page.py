@@ -13,7 +13,7 @@ from pages import data_of, title_after
 
 from kernelkit import files, project
 from kernelkit.reports import index_page, many_runs
-from kernelkit.run_folders import active, kit_folder
+from kernelkit.run_folders import kit_folder
 from kernelkit.shown import duration
 
 
@@ -60,12 +60,9 @@ def page(runs):
     return write(runs)
 
 
-def test_a_watched_page_has_the_runs_that_go_on_and_the_page_on_disk_has_not(runs):
-    part = new_notebook(cells=[new_code_cell("x", outputs=[new_output("stream", text="epoch 2")])])
-    part.metadata["papermill"] = {"start_time": "2026-11-01T12:00:00+00:00"}
+def test_a_watched_page_has_the_runs_that_go_on_and_the_page_on_disk_has_not(runs, printed):
     now = runs / "now"
-    now.mkdir()
-    nbformat.write(part, now / active.PART)
+    printed(now, "epoch 2")
 
     def watched():
         data = data_of(index_page.live(runs, False))

@@ -14,13 +14,10 @@ from kernelkit.reports.report import report
 
 
 def executed(title="Tulips"):
-    notebook = nbformat.v4.new_notebook()
     output = nbformat.v4.new_output("stream", text="macro F1 0.9\n")
-    notebook.cells = [
-        nbformat.v4.new_markdown_cell(f"# {title}"),
-        nbformat.v4.new_code_cell("print(score)", outputs=[output]),
-    ]
-    return nbformat.writes(notebook)
+    heading = nbformat.v4.new_markdown_cell(f"# {title}")
+    cells = [heading, nbformat.v4.new_code_cell("print(score)", outputs=[output])]
+    return nbformat.writes(nbformat.v4.new_notebook(cells=cells))
 
 
 @pytest.fixture

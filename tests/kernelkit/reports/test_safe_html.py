@@ -136,7 +136,6 @@ def test_tables_and_pictures_stay():
     assert [tag for tag, _ in seen] == [tag for tag, _ in Seen(html).tags]
     assert ("img", {"src": PIXEL, "alt": "plot"}) in seen
     assert ("a", {"href": "https://www.kaggle.com/code"}) in seen
-    assert "0.9" in safe_html.clean(html)
 
 
 @pytest.mark.parametrize("html", ["<b>" * 200_000, "<style" * 200_000, "x" * 10**7])

@@ -1,35 +1,24 @@
 """A run that goes on, told from its files: papermill's notebook and the lock."""
 
-import json
-
 import pytest
 
 from kernelkit import files
 from kernelkit.run_folders import active, kit_folder
 
 
-def part(folder, *texts):
-    """What papermill has saved of a notebook whose cells printed these texts."""
-    outputs = [{"output_type": "stream", "name": "stdout", "text": [text]} for text in texts]
-    outputs.append({"output_type": "display_data", "data": {}})
-    cells = [{"cell_type": "markdown"}, {"cell_type": "code", "outputs": outputs}]
-    metadata = {"papermill": {"start_time": "2026-11-01T12:00:00+00:00"}}
-    (folder / active.PART).write_text(json.dumps({"cells": cells, "metadata": metadata}))
-
-
-def test_a_run_goes_on_while_its_command_holds_the_folder(tmp_path):
+def test_a_run_goes_on_while_its_command_holds_the_folder(tmp_path, printed):
     lock = kit_folder.path(tmp_path, kit_folder.LOCK)
     with files.try_lock(lock):
         assert not active.is_active(tmp_path)  # it has not begun
-        part(tmp_path)
+        printed(tmp_path)
         assert active.is_active(tmp_path)
     assert not active.is_active(tmp_path)  # killed
 
 
-def test_the_last_lines_are_as_a_terminal_would_show_them(tmp_path):
+def test_the_last_lines_are_as_a_terminal_would_show_them(tmp_path, printed):
     bar = "".join(f"\r{n}%|" for n in range(101)) + "\n"
     note = "I0000 00:00:1 7 tpu.cc:9] made\n"
-    part(
+    printed(
         tmp_path, "one\n", *(f"line {n}\n" for n in range(9)), bar, note, "\x1b[1mloss\x1b[0m 0.4\n"
     )
     began, log = active.activity(tmp_path)

@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from kernelkit import files, project
-from kernelkit.errors import ParameterError, RunFailedError
+from kernelkit.errors import RunFailedError
 from kernelkit.shown import Shown
 from kernelkit.sweep import records
 from kernelkit.sweep.workers import launchers
@@ -49,14 +49,6 @@ def test_a_sweep_leaves_a_table_and_skips_what_is_done(sweeps):
     assert len(before) == 8
     sweeps.run(text)
     assert {p: p.stat().st_mtime_ns for p in sweeps.runs.glob("*/run.ipynb")} == before
-
-
-def test_from_a_subfolder_a_sweep_lies_in_the_projects_runs(sweeps, monkeypatch):
-    (sweeps.folder / "pyproject.toml").touch()
-    (sweeps.folder / "deep").mkdir()
-    monkeypatch.chdir(sweeps.folder / "deep")
-    folder = sweeps.run("grid: {a: [1, 2]}", dry_run=True, output=None)
-    assert folder.resolve() == sweeps.runs / "tiny"
 
 
 @pytest.mark.long
@@ -163,11 +155,6 @@ def cmdline(process):
         return " ".join(process.cmdline())
     except psutil.Error:
         return ""
-
-
-def test_minutes_that_are_no_number_are_refused(sweeps):
-    with pytest.raises(ParameterError, match=r"time_limit=nan is negative or not a number"):
-        sweeps.run("grid: {a: [1]}", time_limit=float("nan"))
 
 
 @pytest.mark.parametrize("cold", [pytest.param(True, marks=pytest.mark.long), False])

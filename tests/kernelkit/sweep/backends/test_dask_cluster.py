@@ -100,10 +100,11 @@ def test_a_scheduler_that_is_not_there_is_reported(sweeps, monkeypatch):
     [
         ({"dask": "tcp://127.0.0.1:9", "kaggle": True}, "choose one"),
         ({"kaggle": True, "workers": 2}, "drop --workers"),
+        ({"time_limit": float("nan")}, "time_limit=nan is negative or not a number"),
         ({"local": True}, "--local is for a session: add --kaggle"),
         ({"accelerator": "gpu"}, "--accelerator is for a session: add --kaggle"),
     ],
 )
-def test_options_that_exclude_each_other_are_refused(sweeps, options, message):
+def test_options_that_exclude_each_other_or_are_no_number_are_refused(sweeps, options, message):
     with pytest.raises(ParameterError, match=message):
         sweeps.run("grid: {a: [1]}", **options)
