@@ -189,7 +189,7 @@ def interrupted(seconds):
     raise KeyboardInterrupt
 
 
-@pytest.mark.parametrize("words", [[], ["--json"], ["--quiet"]])
+@pytest.mark.parametrize("words", [["--quiet"], ["--json"]])
 def test_watch_prints_the_address_and_ends_with_ctrl_c(folder, monkeypatch, words):
     monkeypatch.setattr(webbrowser, "open", lambda address: True)
     monkeypatch.setattr(live.time, "sleep", interrupted)

@@ -34,16 +34,17 @@ def pushed(repository, busy_kaggle, monkeypatch):
 def edit_on_kaggle(busy_kaggle, connect):
     """Saves the newest version anew with texts changed, as Kaggle's editor does."""
 
-    def edit_on_kaggle(*changes, kernel_type="notebook"):
+    def edit_on_kaggle(*changes):
         client, kernel = connect().kaggle, Kernel("tester", "blossom-train")
-        text = client.stored(kernel).text
-        for pair in changes:
-            old, new = (json.dumps(each)[1:-1] for each in pair)
-            old, new = (old, new) if kernel_type == "notebook" else pair
-            assert text.count(old) == 1, old
-            text = text.replace(old, new)
+        stored = client.stored(kernel)
+        text = stored.text
+        for change in changes:
+            if stored.kernel_type == "notebook":
+                change = [json.dumps(each)[1:-1] for each in change]
+            assert text.count(change[0]) == 1, change
+            text = text.replace(*change)
         fields = {"slug": str(kernel), "new_title": "Blossom train", "text": text}
-        client.save(fields | {"language": "python", "kernel_type": kernel_type})
+        client.save(fields | {"language": "python", "kernel_type": stored.kernel_type})
 
     return edit_on_kaggle
 
@@ -128,7 +129,7 @@ def test_a_script_comes_back_without_what_was_carried(repository, edit_on_kaggle
     script.write_text("from __future__ import annotations\n\nfrom blossom import petals\n\nx = 1\n")
     repository.describe(code_file="work.py", kernel_type="script")
     repository.push(wait=False)
-    edit_on_kaggle(("\nx = 1\n", "\nx = 2\n"), kernel_type="script")
+    edit_on_kaggle(("\nx = 1\n", "\nx = 2\n"))
     assert repository.run(pull_edits) == [script]
     assert script.read_text().startswith("from __future__ import annotations\n")
     assert script.read_text().endswith("x = 2\n")

@@ -252,16 +252,6 @@ def test_a_runs_files_of_the_kits_names_all_come_home(repository, kaggle):
     assert json.loads((folder / ".kernelkit" / "push.json").read_text())["version"] == 1
 
 
-def test_a_folder_in_the_way_is_left_alone_and_the_run_comes_home_beside_it(repository, kaggle):
-    in_the_way = repository.runs / "rehearsal-blossom-train-v1"
-    in_the_way.mkdir(parents=True)
-    (in_the_way / "thesis.txt").write_text("precious")
-    folder = repository.push("files=1")
-    assert folder.name == "rehearsal-blossom-train-v1-2"
-    assert repository.resume("last") == folder
-    assert [p.name for p in in_the_way.iterdir()] == ["thesis.txt"]
-
-
 def push_cut_off(repository, *, arrives):
     """Push with a command that is killed before the answer is noted, or the request is sent."""
     once = send.Sending.once

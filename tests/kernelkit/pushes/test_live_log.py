@@ -63,14 +63,19 @@ def test_each_entry_is_told_once_though_the_stream_breaks(repository, serve, qui
     assert [line.split()[-1] for line in shown] == [str(n) for n in range(12)]
 
 
-def test_a_live_log_can_be_left_at_any_time(busy_kaggle, connect):
+def test_a_live_log_can_be_left_at_any_time_and_shows_both_ends_of_a_long_entry(
+    busy_kaggle, connect
+):
     shown = []
     push = Push("tester/nothing-there", "", "", "cpu", version=1)
     live = live_log.LiveLog(connect().kaggle, push, shown.append)
     live.start()
     time.sleep(0.2)
-    live.finish(as_log("late"))
-    assert [entry.text for entry in shown] == ["late"]
+    live.finish(as_log("late", "a" * 100_000 + "b"))
+    late, long = shown
+    assert late.text == "late"
+    assert len(long.text) < 11_000
+    assert "90,001 characters omitted: the log has them" in long.text
     assert threading.active_count() < 20
 
 
@@ -102,12 +107,3 @@ def test_a_line_that_is_cut_or_has_no_end_is_left_for_the_next_connection(monkey
     monkeypatch.setattr(live_log, "LONGEST_LINE", 1000)
     endless = [as_event("before"), b"data: {", *[b"x" * 100] * 50, b"}\n", as_event("after")]
     assert [entry.text for entry in live_log._events(Body(*endless))] == ["before"]
-
-
-def test_a_long_entry_is_shown_from_both_ends():
-    shown = []
-    live = live_log.LiveLog(None, Push("me/blossom", "", "", "cpu", version=1), shown.append)
-    live.finish(as_log("a" * 100_000 + "b"))
-    (entry,) = shown
-    assert len(entry.text) < 11_000
-    assert "90,001 characters omitted: the log has them" in entry.text

@@ -36,10 +36,7 @@ LONGEST = 60.0  # seconds of the wall for one push, with every pause and hang in
 LONGEST_COMMAND = 200.0  # where pauses are those of a rehearsal, and not of a test
 EAGER = (0, 5)  # seeds whose faults come early enough to meet every push
 
-
-@pytest.fixture(autouse=True)
-def sessions(quick_sessions):
-    pass
+pytestmark = pytest.mark.usefixtures("quick_sessions")
 
 
 def cases():

@@ -20,22 +20,14 @@ def server(serve, repository, monkeypatch, open_competition):
     return server
 
 
-def names(folder):
-    return {
-        path.relative_to(folder).as_posix()
-        for path in folder.rglob("*.*")
-        if path.is_file() and ".kernelkit" not in path.parts
-    }
-
-
 def test_only_the_files_that_fit_come_home_or_all(server, repository, tmp_path):
     repository.push("files=4")
     out = tmp_path / "some"
     fit = ["*.csv", "deep/1.*"]
     assert repository.run(fetch_push, only=fit, output=out, as_json=True) == out
-    assert names(out) == {"submission.csv", "deep/1.bin"}
     (fetched,) = repository.events("fetched")
     assert set(fetched["files"]) == {"submission.csv", "deep/1.bin"}
+    assert sorted(path.name for path in out.iterdir()) == [".kernelkit", "deep", "submission.csv"]
 
     with pytest.raises(
         errors.OutputsError, match=r"no output file matches \*\.h5: .*metrics\.json"
@@ -43,7 +35,7 @@ def test_only_the_files_that_fit_come_home_or_all(server, repository, tmp_path):
         repository.run(fetch_push, "tester/blossom-train/1", only=["*.h5"], output=tmp_path / "no")
 
     folder = repository.run(fetch_push, output=tmp_path / "all", as_json=True)
-    assert {"0.bin", "metrics.json", "submission.csv"} <= names(folder)
+    repository.assert_whole(folder, 4)
     assert repository.events("metrics")
 
 

@@ -121,13 +121,10 @@ def test_it_never_asks_faster_than_every_quarter_of_a_minute(wait):
     assert max(wait.clock.pauses) == 60
 
 
-def test_a_queue_has_a_deadline(wait):
+def test_a_queue_has_a_deadline_and_a_run_one_past_its_time_limit(wait):
     with pytest.raises(errors.DeadlineError, match=r"still queued, 2 h 0. min after .* Reconnect"):
         wait("queued", queue=7200.0)
     assert wait.clock.time < 7300
-
-
-def test_a_run_has_a_deadline_past_its_time_limit(wait):
     with pytest.raises(errors.DeadlineError, match="is still running"):
         wait("running", timeout=60)
     assert 3600 + 900 < wait.clock.time < 3600 + 900 + 120
