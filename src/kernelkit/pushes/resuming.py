@@ -3,7 +3,6 @@
 import contextlib
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Unpack
 
@@ -144,9 +143,9 @@ def earlier_push(context: PushContext, reference: str) -> Iterator[Push]:
 def _named(context: PushContext, reference: str) -> Push:
     """The push from the ledger, or what is known of one that was pushed elsewhere."""
     kernel, _, number = reference.rpartition("/")
-    push = Push(kernel, "", "", "", version=int(number.removeprefix("v")))
-    in_ledger = [p for p in context.ledger.pushes() if p.reference == push.reference]
-    return in_ledger[-1] if in_ledger else replace(push, rehearsal=context.events.rehearsal)
+    version, rehearsal = int(number.removeprefix("v")), context.events.rehearsal
+    push = Push(kernel, "", "", "", version=version, rehearsal=rehearsal)
+    return [push, *(p for p in context.ledger.pushes() if p.reference == push.reference)][-1]
 
 
 def _last(context: PushContext) -> Push:
