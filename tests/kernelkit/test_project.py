@@ -17,32 +17,29 @@ measures = { rmse = "RMSE", seconds = "seconds" }
 
 
 @pytest.fixture(autouse=True)
-def no_session(monkeypatch):
+def here(monkeypatch, tmp_path):
+    """The root of a project with these settings, and no session."""
     monkeypatch.delenv(project.SHOWN)
+    (tmp_path / "here/runs/a").mkdir(parents=True)
+    (tmp_path / "here/pyproject.toml").write_text(SETTINGS)
+    return tmp_path / "here"
 
 
-def test_what_is_shown_is_what_the_project_says(tmp_path):
-    (tmp_path / "pyproject.toml").write_text(SETTINGS)
-    (tmp_path / "runs/a").mkdir(parents=True)
-    shown = project.shown(tmp_path / "runs/a")
+def test_what_is_shown_is_what_the_project_says(here):
+    shown = project.shown(here / "runs/a")
     assert shown == Shown("rmse", ("model",), {"rmse": "RMSE", "seconds": "seconds"})
     metrics = {"seconds": 3.0, "rmse": 0.25, "loss": 1.0, "device": {}}
     assert shown.texts(metrics) == {"rmse": ("RMSE", "0.2500"), "seconds": ("time", "3.0 s")}
 
 
-def test_runs_kept_elsewhere_are_shown_as_the_present_project_says(tmp_path, monkeypatch):
-    (tmp_path / "here").mkdir()
-    (tmp_path / "there").mkdir()
-    (tmp_path / "here/pyproject.toml").write_text(SETTINGS)
-    monkeypatch.chdir(tmp_path / "here")
-    assert project.shown(tmp_path / "there").score == "rmse"
+def test_runs_kept_elsewhere_are_shown_as_the_present_project_says(here, tmp_path, monkeypatch):
+    monkeypatch.chdir(here)
+    assert project.shown(tmp_path).score == "rmse"
 
 
-def test_a_session_is_told_by_a_variable(tmp_path, monkeypatch):
-    (tmp_path / "pyproject.toml").write_text(SETTINGS)
-    told = project.shown(tmp_path).as_json()
+def test_a_session_is_told_by_a_variable(here, tmp_path, monkeypatch):
+    monkeypatch.setenv(project.SHOWN, project.shown(here).as_json())
     monkeypatch.chdir("/")
-    monkeypatch.setenv(project.SHOWN, told)
     assert project.shown(tmp_path / "nowhere").measures == {"rmse": "RMSE", "seconds": "seconds"}
 
 

@@ -24,10 +24,6 @@ def build(repository, minutes=None, **parameters):
     return build_module.build(repository.notebook, parameters, here, minutes)
 
 
-def first_cell(bundle):
-    return json.loads(bundle.text)["cells"][0]["source"]
-
-
 def run(text, folder, **environment):
     """Run a bundle's code cells in a bare Python; what it printed."""
     cells = [c["source"] for c in json.loads(text)["cells"] if c["cell_type"] == "code"]
@@ -45,7 +41,6 @@ def run(text, folder, **environment):
 
 def test_the_same_input_gives_the_same_bytes(repository):
     first = build(repository, files=2)
-    time.sleep(0.01)
     assert build(repository, files=2).text == first.text
     assert build(repository, files=4).content != first.content
 
@@ -71,42 +66,31 @@ def test_the_commit_is_told_and_does_not_change_the_content(repository):
     assert "'KERNELKIT_GIT_DIRTY': 'true'" in dirty.text
     assert "KERNELKIT_GIT_SHA" not in before.text
     assert clean.content == before.content == beside.content != dirty.content
-    assert clean.commit.sha in first_cell(clean)
+    assert clean.commit.sha in json.loads(clean.text)["cells"][0]["source"]
 
 
-def test_the_first_cell_states_package_version_parameters_and_hash(repository, monkeypatch):
-    monkeypatch.setenv("KERNELKIT_PROJECT_VERSION", "of this test's process")
-    monkeypatch.setenv("KERNELKIT_SESSION_BEGAN", "")  # which it sets, and goes with the test
-    built = build(repository, files=7)
-    names = {}
-    exec(first_cell(built), names)
-    facts = {name: names["BUNDLE"][name] for name in ("packages", "version", "parameters", "git")}
-    assert facts == {
+SESSION = "import json\nprint(json.dumps([BUNDLE, dict(os.environ), time.monotonic()]))"
+
+
+@pytest.mark.parametrize("minutes", [42.5, None])
+def test_a_session_knows_what_it_runs_how_long_it_lasts_and_when_it_began(
+    repository, tmp_path, minutes
+):
+    repository.sources(SESSION)
+    built = build(repository, minutes, files=7)
+    output = run(built.text, tmp_path / "working", KERNELKIT_PROJECT_VERSION="another")
+    facts, environment, now = json.loads(output.splitlines()[-1])
+    known = {
         "packages": ["blossom"],
         "version": "1.2",
         "parameters": {"files": 7},
         "git": {"commit": "", "dirty": True},
+        "content": f"sha256:{built.content}",
     }
-    assert names["BUNDLE"]["content"] == f"sha256:{built.content}"
-    assert names["os"].environ["KERNELKIT_PROJECT_VERSION"] == "1.2"
-
-
-SESSION = """\
-import os, time
-print(os.environ.get("KERNELKIT_SESSION_MINUTES"))
-print(time.monotonic() - float(os.environ["KERNELKIT_SESSION_BEGAN"]))"""
-
-
-@pytest.mark.parametrize("minutes", [42.5, None])
-def test_what_runs_is_told_how_long_its_session_lasts_and_when_it_began(
-    repository, tmp_path, minutes
-):
-    repository.sources(SESSION)
-    built = build(repository, minutes)
-    assert build(repository, minutes).text == built.text
-    told, ago = run(built.text, tmp_path / "working").splitlines()[-2:]
-    assert told == str(minutes)
-    assert 0 <= float(ago) < 60
+    assert facts | known == facts
+    assert environment["KERNELKIT_PROJECT_VERSION"] == "1.2"
+    assert environment.get("KERNELKIT_SESSION_MINUTES") == (minutes and str(minutes))
+    assert 0 <= now - float(environment["KERNELKIT_SESSION_BEGAN"]) < 60
 
 
 def test_it_runs_where_the_package_is_not_installed_with_files_of_any_name(repository, tmp_path):
