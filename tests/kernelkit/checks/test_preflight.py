@@ -246,16 +246,15 @@ def test_a_file_of_this_machine_is_an_error(repository, notebook_code):
 
 @pytest.mark.parametrize(
     ("written", "there"),
-    [("Train.ipynb", "train.ipynb"), ("sub/train.ipynb", "sub/train.py")],
+    [("Train.ipynb", "train.ipynb"), ("train.ipynb", "train.py")],
 )
-def test_a_code_file_of_another_case_or_kind_is_named(tmp_path, written, there):
-    (tmp_path / there).parent.mkdir(exist_ok=True)
-    (tmp_path / there).touch()
-    values = {"id": "me/train", "title": "train", "code_file": written}
-    (tmp_path / "kernel-metadata.json").write_text(json.dumps(values))
-    message = rf"{written}, but {Path(there).name} is there: correct code_file in"
+def test_a_code_file_of_another_case_or_kind_is_named(repository, written, there):
+    folder = repository.notebook.parent
+    repository.notebook.rename(folder / there)
+    repository.describe(code_file=f"notebooks/{written}")
+    message = f"{written}, but {there} is there: correct code_file in"
     with pytest.raises(errors.NotebookError, match=message):
-        plan.make(None, (), tmp_path / "kernel-metadata.json", None, None)
+        planned(repository)
 
 
 @pytest.mark.parametrize(

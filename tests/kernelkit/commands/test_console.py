@@ -76,16 +76,14 @@ def test_help_lists_the_commands_in_groups_and_names_the_page_of_exit_codes():
 
 @pytest.mark.parametrize("columns", [60, 100])
 def test_help_is_wrapped_between_words_and_cuts_no_sentence(columns):
-    for name in ["", *commands()]:
-        shown = CliRunner().invoke(
-            main, [*name.split(), "--help"], terminal_width=columns, max_content_width=columns
-        )
-        words = set(shown.output.split())
+    width = {"terminal_width": columns, "max_content_width": columns}
+    for name, command in {"": main, **commands()}.items():
+        words = set(CliRunner().invoke(main, [*name.split(), "--help"], **width).output.split())
         shortened = {word for word in words if word.endswith("...")}
         assert shortened <= {"[ARGS]...", "NUMBER...", "PATH...", "[OPTION]..."}
-        texts = [commands()[name].help, *(p.help for p in commands()[name].params)] if name else []
-        for text in texts:
-            assert set((text or "").replace("\b", "").split()) <= words, (name, text)
+        for part in (command, *command.params):
+            text = getattr(part, "help", None) or ""
+            assert set(text.replace("\b", "").split()) <= words, (name, text)
 
 
 @pytest.mark.parametrize("name", commands())

@@ -90,7 +90,6 @@ def test_asking_about_a_token_is_repeated(server, token, timing, kind):
 @pytest.mark.parametrize(
     ("fault", "kind"),
     [
-        (FaultKind.THROTTLED, FailureKind.THROTTLED),
         (FaultKind.THROTTLED_RETRY_AFTER, FailureKind.THROTTLED),
         (FaultKind.HTML, FailureKind.MALFORMED),
         (FaultKind.ERROR_503, FailureKind.SERVER),

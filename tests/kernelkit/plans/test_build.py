@@ -54,8 +54,7 @@ def test_the_commit_is_told_and_does_not_change_the_content(repository):
     clean = build(repository)
     (repository.package / "unused.py").write_text("x = 1\n")
     beside = build(repository)
-    imported = repository.package / "__init__.py"
-    imported.write_text(imported.read_text() + "x = 1\n")
+    (repository.package / "__init__.py").write_text("x = 1\n")
     dirty = build(repository)
 
     assert len(clean.commit.sha) == 40
@@ -162,8 +161,7 @@ def test_every_cell_has_an_id_and_the_files_of_a_folder_are_one_folded_cell(repo
     (repository.package / "leaves").mkdir()
     for name in ("__init__", "one", "two"):
         (repository.package / "leaves" / f"{name}.py").write_text(f"NAME = {name!r}\n")
-    initial = repository.package / "__init__.py"
-    initial.write_text(initial.read_text() + "from blossom.leaves import one, two\n")
+    (repository.package / "__init__.py").write_text("from blossom.leaves import one, two\n")
 
     text = build(repository).text
     nbformat.validate(nbformat.reads(text, as_version=4))
