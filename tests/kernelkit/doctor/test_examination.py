@@ -21,7 +21,7 @@ from kernelkit.doctor.assumptions import (
     markdown,
 )
 from kernelkit.doctor.examination import examine
-from kernelkit.kaggle_api.client import Kaggle
+from kernelkit.kaggle_api.client import Kaggle, Stored
 from local_kaggle import ServerLimits, state
 from local_kaggle.execution.sandbox import MountedSource
 
@@ -96,19 +96,26 @@ def test_without_options_it_saves_nothing(doctor):
     assert "leaves nothing behind" in doctor.told
 
 
-def test_an_account_without_a_verified_phone_and_with_fewer_hours_is_told_so(doctor, monkeypatch):
-    stored = Kaggle.stored
+def test_what_an_account_lacks_and_a_save_changes_is_named(doctor, monkeypatch):
+    saved = Kaggle.save
 
-    def without_internet(*arguments, **options):
-        kernel = stored(*arguments, **options)
-        return kernel and replace(kernel, internet=False)
+    def stored(kaggle, kernel, version=None):
+        return version and Stored(version, '{"cells": []}')
 
-    monkeypatch.setattr(Kaggle, "stored", without_internet)
+    def save(kaggle, fields):
+        answer = saved(kaggle, fields | {"slug": "tester/kernelkit-doctor-names"})
+        return replace(answer, ref="/code/tester/kernelkit-slug", version=2 * answer.version)
+
+    monkeypatch.setattr(Kaggle, "stored", stored)
+    monkeypatch.setattr(Kaggle, "save", save)
+    monkeypatch.setattr(examination.Examination, "session", lambda *_: None)
     limits = ServerLimits(weekly_seconds={"tpu": 9 * 3600, "gpu": 1.8e4})
-    rows = doctor(limits, run=True)
-    assert others(rows) == {
+    assert others(doctor(limits, run=True)) == {
         "quota.tpu": "9",
         "quota.gpu": "5",
+        "save.slug": "tester/kernelkit-slug",
+        "save.version": "2 more",
+        "save.text": "changed",
         "save.internet": "switched off",
     }
     assert "verify your phone: https://www.kaggle.com/settings" in doctor.told
@@ -120,19 +127,6 @@ def test_inputs_that_are_mounted_elsewhere_are_named(doctor, monkeypatch):
     assert others(doctor(run=True)) == {"inputs.older": "not there"}
     monkeypatch.setattr(MountedSource, "place", property(lambda source: source.reference))
     assert others(doctor(run=True)) == {"inputs.now": "garden"}
-
-
-def test_a_slug_that_is_not_the_titles_and_versions_that_jump_are_named(doctor, monkeypatch):
-    saved = Kaggle.save
-
-    def save(kaggle, fields):
-        answer = saved(kaggle, fields | {"slug": "tester/kernelkit-doctor-names"})
-        return replace(answer, ref="/code/tester/kernelkit-slug", version=2 * answer.version)
-
-    monkeypatch.setattr(Kaggle, "save", save)
-    monkeypatch.setattr(examination.Examination, "session", lambda *_: None)
-    rows = doctor(run=True)
-    assert others(rows) == {"save.slug": "tester/kernelkit-slug", "save.version": "2 more"}
 
 
 def test_a_probe_that_fails_stops_no_other(doctor):
