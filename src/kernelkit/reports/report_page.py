@@ -164,9 +164,10 @@ def _origin(
     if git.get("sha"):
         changes = " with changes" if git.get("dirty") else ""
         origin.append((f"commit {str(git['sha'])[:12]}{changes}", ""))
-    if notebook := run.get("notebook"):
+    if "notebook" in run:
+        notebook = Path(run["notebook"])
         given = [word for name, value in changed.items() for word in ("-p", f"{name}={value}")]
-        path = project.find_project(Path(notebook)).name(notebook)
+        path = project.find_project(notebook).name(notebook)
         origin.append((shlex.join(["kernelkit", "run", path, *given]), ""))
     session, own = kit_folder.path(folder, kit_folder.LOG_TEXT), folder / "log.txt"
     for text, log in (("the session's log", session), ("the run's own log", own)):
