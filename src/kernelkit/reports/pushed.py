@@ -14,12 +14,12 @@ from kernelkit import files
 from kernelkit.errors import NotebookError, of_traceback
 from kernelkit.notebooks.document import KERNELSPEC, SCRIPT_BEGINS, has_tag
 from kernelkit.reports.report_page import write_report
+from kernelkit.reports.sections import PICTURES
 from kernelkit.run_folders import kit_folder, run_folder
 from kernelkit.run_folders import log as logs
 from kernelkit.terminal.events import Events
 
 CAPTIONS = "figures.json"  # {a figure's file: {"caption", "text" for who cannot see it}}
-FIGURES = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg"}
 
 
 def report_or_why(
@@ -89,18 +89,18 @@ def _showing(output: nbformat.NotebookNode) -> nbformat.NotebookNode:
 def _figures(folder: Path) -> Iterator[nbformat.NotebookNode]:
     """A cell for each of the run's figures: those with captions first, in the order drawn."""
     captions = files.read_object(folder / CAPTIONS)
-    own = [path for path in sorted(folder.rglob("*")) if path.suffix.lower() in FIGURES]
+    own = [path for path in sorted(folder.rglob("*")) if path.suffix.lower() in PICTURES]
     for path in dict.fromkeys([*(folder / name for name in captions), *own]):
         if path not in own:
             continue
-        kind, name = FIGURES[path.suffix.lower()], path.relative_to(folder).as_posix()
+        kind, name = PICTURES[path.suffix.lower()], path.relative_to(folder).as_posix()
         picture = base64.b64encode(path.read_bytes()).decode()
         texts = captions.get(name)
         texts = texts if isinstance(texts, dict) else {}  # as the run wrote them
         alt, caption = (html.escape(str(texts.get(key, ""))) for key in ("text", "caption"))
         figure = (
-            f'<figure><img src="data:{kind};base64,{picture}" alt="{alt or caption or name}">'
+            f'<figure><img src="data:image/{kind};base64,{picture}" alt="{alt or caption or name}">'
             f"<figcaption>{caption}</figcaption></figure>"
         )
-        data = {kind: picture, "text/plain": name, "text/html": figure}
+        data = {f"image/{kind}": picture, "text/plain": name, "text/html": figure}
         yield _showing(new_output("display_data", data=data))

@@ -164,7 +164,7 @@ def _origin(
     if git.get("sha"):
         changes = " with changes" if git.get("dirty") else ""
         origin.append((f"commit {str(git['sha'])[:12]}{changes}", ""))
-    if "notebook" in run:
+    if run.get("notebook"):
         notebook = Path(run["notebook"])
         given = [word for name, value in changed.items() for word in ("-p", f"{name}={value}")]
         path = project.find_project(notebook).name(notebook)

@@ -23,7 +23,7 @@ MOST_ROWS, MOST_CLASSES, MOST_PHOTOS = 1_000, 400, 200
 LARGEST = 4_000_000  # bytes of a file
 MOST_LETTERS = 1_000  # of a conclusion
 _PICTURE = re.compile(r"data:image/(?:png|jpeg|webp);base64,[A-Za-z0-9+/=]+")
-_TYPES = {".png": "png", ".jpg": "jpeg", ".jpeg": "jpeg", ".webp": "webp"}
+PICTURES = {".png": "png", ".jpg": "jpeg", ".jpeg": "jpeg", ".webp": "webp"}
 
 Content = dict[str, Any]
 
@@ -53,7 +53,7 @@ def bars(sections: Sequence[Section], folder: Path) -> dict[str, str]:
 
 
 def _figure(path: Path) -> Content:
-    kind = _TYPES[path.suffix.lower()]
+    kind = PICTURES[path.suffix.lower()]
     return {"picture": f"data:image/{kind};base64,{base64.b64encode(path.read_bytes()).decode()}"}
 
 

@@ -35,9 +35,10 @@ def page(
     the element `data`. `back`: {name: relative address} of the pages that led here.
     """
     sources = [source(name) for name in scripts]
+    hashes = [base64.b64encode(hashlib.sha256(s.encode()).digest()).decode() for s in sources]
     policy = (
         f"{CLOSED} style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
-        "form-action 'none'; script-src " + " ".join(map(_hash, sources))
+        "form-action 'none'; script-src " + " ".join(f"'sha256-{digest}'" for digest in hashes)
     )
     return rendered(
         "page.html.j2",
@@ -66,10 +67,6 @@ def _environment() -> Environment:
 def source(name: str) -> str:
     """The text of a file of this folder."""
     return (PAGES / name).read_text(encoding="utf-8")
-
-
-def _hash(text: str) -> str:
-    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
 def as_json(value: object) -> str:

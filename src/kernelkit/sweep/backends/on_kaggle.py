@@ -185,10 +185,18 @@ def _check_search(sweep: Specification, base: Metadata) -> None:
 
 
 def carried(progress: SweepProgress, runs: Sequence[PlannedRun]) -> dict[str, Any]:
-    """The part of the sweep that a session for these runs receives; for a search, without them."""
+    """The part of the sweep that a session for these runs receives; for a search, without them.
+
+    Raises `PreflightError` for cells that are not Python, with their lines.
+    """
     sweep, options = progress.specification, progress.options
     source = document.strip(document.read(sweep.notebook))
-    _check_cells(sweep.notebook, source)
+    cells = [
+        (f"{sweep.notebook.name}[cell {number}]", cell.source)
+        for number, cell in enumerate(source.cells, 1)
+        if cell.cell_type == "code"
+    ]
+    preflight.stop_on_errors(list(contents.not_python(cells, cells=True)))
     return {
         "notebook": nbformat.writes(source),
         "sweep": {name: getattr(sweep, name) for name in CARRIED},
@@ -221,16 +229,6 @@ def _write(content: Mapping[str, Any], base: Metadata, title: str, place: Path) 
     }
     files.write_text(place / f"{slug}.ipynb", nbformat.writes(notebook) + "\n")
     return files.write_text(place / kernel_metadata.FILE_NAME, json.dumps(values, indent=2) + "\n")
-
-
-def _check_cells(notebook: Path, source: nbformat.NotebookNode) -> None:
-    """Raise `PreflightError` for cells that are not Python, with their lines."""
-    cells = [
-        (f"{notebook.name}[cell {number}]", cell.source)
-        for number, cell in enumerate(source.cells, 1)
-        if cell.cell_type == "code"
-    ]
-    preflight.stop_on_errors(list(contents.not_python(cells, cells=True)))
 
 
 def carrying(notebook: Path) -> Project:
