@@ -20,37 +20,46 @@ def api(stocked, api):
     return api
 
 
-def refs(found):
-    return [entry.ref for entry in found]
+@pytest.fixture
+def listed(api):
+    """The datasets that a list has."""
+    return lambda **filters: [entry.ref for entry in api.dataset_list(**filters) or ()]
 
 
-def test_lists_are_searched(api):
-    assert {"meadow/soil", "other/rain"} <= set(refs(api.dataset_list()))
-    assert refs(api.dataset_list(search="soil")) == ["meadow/soil"]
-    assert refs(api.dataset_list(user="other")) == ["other/rain"]
-    assert api.dataset_list(search="general") == []  # no group that passes all
-    assert api.dataset_list(mine=True) in ([], None)
-    found = api.competitions_list(search="harv")
-    assert [entry.title for entry in found.competitions] == ["harvest"]
-    assert refs(api.model_list(owner="meadow")) == ["meadow/roots"]
+@pytest.fixture
+def titles(api):
+    """The titles in a list of competitions."""
+
+    def titles(**filters):
+        return [entry.title for entry in api.competitions_list(**filters).competitions]
+
+    return titles
 
 
-def test_lists_keep_to_their_filters(api, dataset):
+def test_lists_are_searched(api, listed, titles):
+    assert {"meadow/soil", "other/rain"} <= set(listed())
+    assert listed(search="soil") == ["meadow/soil"]
+    assert listed(user="other") == ["other/rain"]
+    assert listed(search="general") == []  # no group that passes all
+    assert listed(mine=True) == []
+    assert titles(search="harv") == ["harvest"]
+    assert [model.ref for model in api.model_list(owner="meadow")] == ["meadow/roots"]
+
+
+def test_lists_keep_to_their_filters(api, dataset, listed, titles):
     folder = dataset("licensed", {"b.json": "{}" * 100}, licenses=[{"name": "GPL-2.0"}])
     api.dataset_create_new(folder, public=True, quiet=True)
-    assert refs(api.dataset_list(file_type="json")) == ["tester/licensed"]
-    assert refs(api.dataset_list(file_type="csv")) == ["meadow/soil", "other/rain"]
-    assert refs(api.dataset_list(min_size="100")) == ["tester/licensed"]
-    assert refs(api.dataset_list(max_size="100")) == ["meadow/soil", "other/rain"]
-    assert refs(api.dataset_list(license_name="gpl")) == ["tester/licensed"]
-    assert refs(api.dataset_list(license_name="other")) == ["meadow/soil", "other/rain"]
-    assert api.dataset_list(license_name="cc") == api.dataset_list(tag_ids="soil") == []
-    for group, titles in (("entered", ["harvest"]), ("hosted", [])):
-        competitions = api.competitions_list(group=group).competitions
-        assert [entry.title for entry in competitions] == titles
+    assert listed(file_type="json") == ["tester/licensed"]
+    assert listed(file_type="csv") == ["meadow/soil", "other/rain"]
+    assert listed(min_size="100") == ["tester/licensed"]
+    assert listed(max_size="100") == ["meadow/soil", "other/rain"]
+    assert listed(license_name="gpl") == ["tester/licensed"]
+    assert listed(license_name="other") == ["meadow/soil", "other/rain"]
+    assert listed(license_name="cc") == listed(tag_ids="soil") == titles(group="hosted") == []
+    assert titles(group="entered") == ["harvest"]
 
 
-def test_lists_keep_to_what_the_catalogues_pages_say(api, stocked):
+def test_lists_keep_to_what_the_catalogues_pages_say(api, stocked, listed, titles):
     pages = {
         "datasets/meadow/soil.toml": 'voteCount = 2\nkeywords = ["earth", "garden"]\n',
         "datasets/other/rain.toml": 'voteCount = 10\nkeywords = ["water", "garden"]\n',
@@ -59,16 +68,15 @@ def test_lists_keep_to_what_the_catalogues_pages_say(api, stocked):
         "competitions/orchard.toml": 'reward = "$5,000"\ncategory = "Getting Started"\n',
     }
     stocked.put(pages)
-    ordered = [ref for ref in refs(api.dataset_list(sort_by="votes")) if "tester" not in ref]
+    ordered = [ref for ref in listed(sort_by="votes") if "tester" not in ref]
     assert ordered == ["other/rain", "meadow/soil"]
     (soil,) = api.dataset_list(tag_ids="garden,earth")
     assert (soil.ref, soil.vote_count) == ("meadow/soil", 2)
     assert [tag.name for tag in soil.tags] == ["earth", "garden"]
-    for order, first in (("prize", "orchard"), ("earliestDeadline", "harvest")):
-        assert api.competitions_list(sort_by=order).competitions[0].title == first
-    for category, titles in (("gettingStarted", ["orchard"]), ("featured", [])):
-        competitions = api.competitions_list(category=category).competitions
-        assert [entry.title for entry in competitions] == titles
+    assert titles(sort_by="prize") == ["orchard", "harvest"]
+    assert titles(sort_by="earliestDeadline") == ["harvest", "orchard"]
+    assert titles(category="gettingStarted") == ["orchard"]
+    assert titles(category="featured") == []
     for name in pages:
         (stocked.kaggle.catalogue / name).unlink()
     (stocked.kaggle.catalogue / "competitions/orchard").rmdir()
@@ -92,7 +100,7 @@ def test_a_parameter_is_named_that_would_have_no_effect(stocked, method, fields)
     assert answer.json()["message"].startswith(f"{list(fields)[-1]}=")
 
 
-def test_metadata_are_changed_by_their_owner_and_read_back(api, dataset):
+def test_metadata_are_changed_by_their_owner_and_read_back(api, dataset, listed):
     folder = dataset("renamed", {"a.csv": "a"}, title="Before")
     api.dataset_create_new(folder, public=True, quiet=True)
     changed = {"title": "After", "licenses": [{"name": "GPL-2.0"}], "keywords": ["soil"]}
@@ -103,19 +111,16 @@ def test_metadata_are_changed_by_their_owner_and_read_back(api, dataset):
     info = written.get("info", written)
     assert info["isPrivate"]
     assert {name: info[name] for name in changed} == changed
-    assert refs(api.dataset_list(search="after", mine=True)) == ["tester/renamed"]
-    assert refs(api.dataset_list(search="after")) == []  # it is private now
+    assert listed(search="after", mine=True) == ["tester/renamed"]
+    assert listed(search="after") == []  # it is private now
     with pytest.raises(HTTPError, match="denied"):
         api.dataset_metadata_update("meadow/soil", folder)
 
 
-def test_a_file_comes_alone_and_a_page_as_metadata(api, tmp_path):
+def test_a_file_comes_alone_a_page_as_metadata_and_what_is_not_there_as_404(api, stocked, tmp_path):
     api.dataset_download_file("other/rain", "a.csv", path=str(tmp_path), quiet=True)
     assert (tmp_path / "a.csv").read_text() == "a\n1\n"
     assert "soil" in Path(api.dataset_metadata("meadow/soil", str(tmp_path))).read_text()
-
-
-def test_what_is_not_there_is_404(stocked):
     for method in ("DownloadDataset", "GetDatasetMetadata"):
         assert stocked.post(method, ownerSlug="no", datasetSlug="body").status_code == 404
     rain = {"ownerSlug": "other", "datasetSlug": "rain"}

@@ -9,8 +9,6 @@ from requests.exceptions import HTTPError
 
 from ..conftest import write_folder
 
-VARIATION = "tester/{}/jax/main"
-
 
 @pytest.fixture
 def folder(tmp_path):
@@ -58,14 +56,14 @@ def packed(api, reference: str, folder: Path) -> list[str]:
         return sorted(archive.getnames())
 
 
-def test_a_model_is_created_read_and_downloaded(api, create, tmp_path):
+def test_a_model_is_created_once_read_and_downloaded(api, create, tmp_path):
     (tmp_path / "bert-tiny" / "assets").mkdir(parents=True)
     (tmp_path / "bert-tiny" / "assets" / "words.txt").write_text("flower")
-    create("bert-tiny")
+    source = create("bert-tiny")
     model = api.model_get("tester/bert-tiny")
     assert (model.ref, model.title, model.is_private) == ("tester/bert-tiny", "bert-tiny", True)
     assert [variation.slug for variation in model.instances] == ["main"]
-    name = VARIATION.format("bert-tiny")
+    name = "tester/bert-tiny/jax/main"
     variation = api.model_instance_get(name)
     assert variation.id
     assert (variation.framework.name, variation.version_number) == ("MODEL_FRAMEWORK_JAX", 1)
@@ -73,6 +71,9 @@ def test_a_model_is_created_read_and_downloaded(api, create, tmp_path):
     assert variation.total_uncompressed_bytes == 7
     assert files(api, f"{name}/1") == {"a.txt": 1, "assets/words.txt": 6}
     assert packed(api, f"{name}/1", tmp_path / "whole") == ["a.txt", "assets/words.txt"]
+    assert "already used" in api.model_create_new(source).error
+    again = api.model_instance_create(source, quiet=True)
+    assert (again.error_code, "already exists" in again.error) == (409, True)
 
 
 def test_an_update_changes_what_the_metadata_name_and_nothing_else(api, create, folder):
@@ -90,16 +91,8 @@ def test_an_update_changes_what_the_metadata_name_and_nothing_else(api, create, 
     assert (variation.license_name, variation.training_data) == ("Apache 2.0", ["meadow/soil"])
 
 
-def test_a_name_is_taken_once(api, create):
-    source = create("taken-once")
-    assert "already used" in api.model_create_new(source).error
-    again = api.model_instance_create(source, quiet=True)
-    assert again.error_code == 409
-    assert "already exists" in again.error
-
-
 def test_versions_are_told_apart_and_deleted(api, create, folder):
-    source, name = create("much-room"), VARIATION.format("much-room")
+    source, name = create("much-room"), "tester/much-room/jax/main"
     assert "only version" in api.model_instance_version_delete(f"{name}/1", True).error
     answer = api.model_instance_version_create(name, folder("much-room", a="22"), quiet=True)
     assert answer.ref == f"{name}/2"

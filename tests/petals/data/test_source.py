@@ -41,17 +41,17 @@ def hold(folder: Path) -> Path:
 def test_auto_takes_the_competition_first_wherever_its_folder_is(mounts, place, capsys):
     hold(mounts / "aaa")
     folder = hold(mounts / place)
-    assert find_source("auto", 32) == Source(str(folder), "mount")
+    assert find_source("auto") == Source(str(folder), "mount")
     assert capsys.readouterr().out == ""
 
 
 def test_of_several_other_folders_the_one_that_was_taken_is_said(mounts, capsys):
     first = hold(mounts / "datasets/a/one")
     (mounts / "datasets/another").mkdir()
-    assert find_source("auto", 32).root == str(first)
+    assert find_source("auto").root == str(first)
     assert capsys.readouterr().out == ""
     second = hold(mounts / "datasets/b/two")
-    assert find_source("auto", 32).root == str(first)
+    assert find_source("auto").root == str(first)
     assert capsys.readouterr().out == f"data=auto takes {first}; for {second} set data=FOLDER\n"
 
 
@@ -60,52 +60,52 @@ def test_missing_data_on_kaggle_is_an_error_that_lists_the_mounts(mounts):
     hold(mounts.parent / "data")  # a local folder does not count there
     message = r'competitions/titanic.*"competition_sources": \["tpu-getting-started"\]'
     with pytest.raises(DataError, match=message):
-        find_source("auto", 32)
+        find_source("auto")
 
 
 def test_at_home_a_local_folder_comes_before_the_embedded_data(home, monkeypatch):
     monkeypatch.setattr(synthetic, "ensure_dataset", lambda root, size, **_: root / "drawn")
-    source = find_source("auto", 32)
-    assert source == find_source("embedded", 32)
+    source = find_source("auto")
+    assert source == find_source("embedded")
     assert source.kind == "embedded"
     assert source.root.endswith("embedded/drawn")
     hold(home / "data")
-    assert find_source("auto", 32) == Source("data", "folder")
+    assert find_source("auto") == Source("data", "folder")
 
 
 def test_a_source_is_named_once(home):
     names = [str(hold(home / name)) for name in ("main", "other")]
-    assert [source.root for source in find_sources(", ".join(names), 32)] == names
+    assert [source.root for source in find_sources(", ".join(names))] == names
     with pytest.raises(DataError, match="twice"):
-        find_sources(f"{names[0]},{names[0]}", 32)
+        find_sources(f"{names[0]},{names[0]}")
 
 
 def test_in_a_bundle_the_embedded_data_is_an_error(monkeypatch):
     monkeypatch.setitem(sys.modules, "petals.prepare.synthetic", None)
     monkeypatch.delattr("petals.prepare.synthetic")
     with pytest.raises(DataError, match="by code that is not pushed"):
-        find_source("embedded", 32)
+        find_source("embedded")
 
 
 def test_an_explicit_folder_goes_first_and_must_hold_records(mounts, tmp_path):
     hold(mounts / "competitions" / "tpu-getting-started")
     own = hold(tmp_path / "own")
-    assert find_source(str(own), 32) == Source(str(own), "folder")
-    assert find_source(str(own / "tfrecords-jpeg-32x32"), 32).root == str(own)
+    assert find_source(str(own)) == Source(str(own), "folder")
+    assert find_source(str(own / "tfrecords-jpeg-32x32")).root == str(own)
     (tmp_path / "photos").mkdir()
     with pytest.raises(DataError, match=r"make_tfrecords\.py"):
-        find_source(str(tmp_path / "photos"), 32)
+        find_source(str(tmp_path / "photos"))
     with pytest.raises(DataError, match="neither a folder nor an attached dataset"):
-        find_source(str(tmp_path / "nowhere"), 32)
+        find_source(str(tmp_path / "nowhere"))
 
 
 @pytest.mark.parametrize("layout", ["datasets/someone/flowers", "flowers"])
 def test_a_private_dataset_is_found_by_its_slug(mounts, layout):
     hold(mounts / "competitions" / "tpu-getting-started")
     folder = hold(mounts / layout / "inner")
-    assert find_source("someone/flowers", 32) == Source(str(folder), "mount")
+    assert find_source("someone/flowers") == Source(str(folder), "mount")
     with pytest.raises(DataError, match="Mounted: "):
-        find_source("someone/roses", 32)
+        find_source("someone/roses")
 
 
 @pytest.fixture
@@ -129,19 +129,19 @@ def tpu_node(monkeypatch):
 
 def test_a_tpu_node_asks_kaggle_for_its_bucket(mounts, monkeypatch, tpu_node):
     for data in ("auto", "someone/flowers"):
-        assert find_source(data, 32) == Source("gs://kds-1234", "bucket")
+        assert find_source(data) == Source("gs://kds-1234", "bucket")
     assert tpu_node == ["tpu-getting-started", "flowers"]
     with pytest.raises(DataError, match=r"no bucket for withdrawn \(RuntimeError: Backend error\)"):
-        find_source("someone/withdrawn", 32)
+        find_source("someone/withdrawn")
     monkeypatch.setenv("TPU_NAME", "local")  # a TPU VM reads its mounts
     with pytest.raises(DataError, match="neither a folder nor an attached dataset"):
-        find_source("someone/withdrawn", 32)
+        find_source("someone/withdrawn")
 
 
 def test_a_dataset_on_a_mount_needs_no_bucket(mounts, monkeypatch, tpu_node):
     monkeypatch.setattr(shards, "sizes", lambda root: [32])
     (mounts / "datasets" / "someone" / "flowers").mkdir(parents=True)
-    assert find_source("someone/flowers", 32).kind == "mount"
+    assert find_source("someone/flowers").kind == "mount"
     assert tpu_node == []
 
 
@@ -155,4 +155,4 @@ def test_a_list_of_classes_that_is_none_is_an_error(tmp_path, text):
 def test_an_explicit_bucket_must_hold_records(monkeypatch):
     monkeypatch.setattr(shards, "sizes", lambda root: [])
     with pytest.raises(DataError, match="gs://nothing holds no"):
-        find_source("gs://nothing", 32)
+        find_source("gs://nothing")
