@@ -28,20 +28,28 @@ class Runtime:
     alone: str = ""
 
 
-def runtimes() -> list[Runtime]:
-    """Those of `petals.accelerators.detect`, on CPU devices."""
+def jax_devices(count: int) -> dict[str, str]:
+    """The environment of JAX on so many CPU devices, as a rehearsed TPU session has it."""
+    return {
+        "KAGGLE_REHEARSAL": "tpu",
+        "XLA_FLAGS": f"--xla_force_host_platform_device_count={count}",
+        "JAX_PLATFORMS": "cpu",
+    }
 
-    def mirrored(kind: str, count: int) -> dict[str, str]:
-        return {"KAGGLE_REHEARSAL": f"{kind}:{count}"}
 
-    return [
-        Runtime("TensorFlow"),
-        Runtime("TensorFlow, mirrored x8", mirrored("gpu", 8), "TensorFlow"),
-        Runtime("JAX x1", jax_devices(1)),
-        Runtime("JAX x8", jax_devices(8), "JAX x1"),
-        Runtime("tf_keras, mirrored x1", mirrored("tpu-tensorflow", 1)),
-        Runtime("tf_keras, mirrored x8", mirrored("tpu-tensorflow", 8), "tf_keras, mirrored x1"),
-    ]
+def _mirrored(kind: str, count: int) -> dict[str, str]:
+    return {"KAGGLE_REHEARSAL": f"{kind}:{count}"}
+
+
+# Those of `petals.accelerators.detect`, on CPU devices.
+RUNTIMES = (
+    Runtime("TensorFlow"),
+    Runtime("TensorFlow, mirrored x8", _mirrored("gpu", 8), "TensorFlow"),
+    Runtime("JAX x1", jax_devices(1)),
+    Runtime("JAX x8", jax_devices(8), "JAX x1"),
+    Runtime("tf_keras, mirrored x1", _mirrored("tpu-tensorflow", 1)),
+    Runtime("tf_keras, mirrored x8", _mirrored("tpu-tensorflow", 8), "tf_keras, mirrored x1"),
+)
 
 
 def run() -> dict[str, Any]:
@@ -60,7 +68,7 @@ def run() -> dict[str, Any]:
 
     data = find_source("embedded", SIZE).root
     rows: dict[str, dict[str, Any]] = {}
-    for runtime in runtimes():
+    for runtime in RUNTIMES:
         with tempfile.TemporaryDirectory() as cache:
             environment = {"PETALS_CACHE": cache, **runtime.environment}
             row = measure("runtimes", environment, data)
@@ -97,15 +105,6 @@ def measure(module: str, environment: dict[str, str], *arguments: str) -> dict[s
     return dict(json.loads(done.stdout.splitlines()[-1]))
 
 
-def jax_devices(count: int) -> dict[str, str]:
-    """The environment of JAX on so many CPU devices, as a rehearsed TPU session has it."""
-    return {
-        "KAGGLE_REHEARSAL": "tpu",
-        "XLA_FLAGS": f"--xla_force_host_platform_device_count={count}",
-        "JAX_PLATFORMS": "cpu",
-    }
-
-
 def _overhead(eight: dict[str, Any], single: dict[str, Any]) -> str:
     def least(row: dict[str, Any]) -> float:
         return min(value for name, value in row.items() if name.startswith("cpu_ms"))
@@ -118,11 +117,13 @@ def _worker(begun: float, data: str) -> dict[str, Any]:
 
     rehearsed = os.environ.get("KAGGLE_REHEARSAL", "")
     device = detect("auto" if rehearsed else "cpu")
+    import numpy as np
+
     from petals.data import pipeline
     from petals.data.shards import Split
     from petals.models.build import build
     from petals.training.features import FeatureExtractor
-    from petals.training.optimization import set_seed
+    from petals.training.optimization import compile_model, set_seed
 
     set_seed(0, repeatable=False)
     with device.scope():
@@ -130,11 +131,12 @@ def _worker(begun: float, data: str) -> dict[str, Any]:
     train = Split.find(data, SIZE, "train")
     model = classifier.model
     row: dict[str, Any] = {}
+    rates = np.full(EPOCHS * STEPS, 1e-3)
     for steps in (1, STEPS):
-        watch = _Watch(steps)
+        watch = _Watch()
         try:
             with device.scope():
-                _compile(model, steps)
+                compile_model(model, rates, steps_per_execution=steps)
             dataset = pipeline.Batches(train, BATCH, CLASSES, deterministic=True).dataset()
             model.fit(
                 dataset,
@@ -160,20 +162,10 @@ def _worker(begun: float, data: str) -> dict[str, Any]:
     return row
 
 
-def _compile(model: Any, steps_per_execution: int) -> None:
-    import numpy as np
-
-    from petals.training.optimization import compile_model
-
-    rates = np.full(EPOCHS * STEPS, 1e-3)
-    compile_model(model, rates, steps_per_execution=steps_per_execution)
-
-
 class _Watch:
     """Times a fit: the best epoch from the second on, its processors' time, its memory."""
 
-    def __init__(self, steps: int) -> None:
-        self.steps = steps
+    def __init__(self) -> None:
         self.first = self.first_cpu = 0.0
         self.memory: list[int] = []
         self._wall: list[float] = []
