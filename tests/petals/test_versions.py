@@ -6,6 +6,13 @@ from importlib import metadata
 from petals import versions
 
 
+def test_the_kits_version_is_that_of_the_bundle_or_else_the_installed_one(monkeypatch):
+    monkeypatch.delenv("KERNELKIT_PROJECT_VERSION", raising=False)
+    assert versions.versions()["petals"] == metadata.version("kernelkit")
+    monkeypatch.setenv("KERNELKIT_PROJECT_VERSION", "7.8.9")
+    assert versions.versions()["petals"] == "7.8.9"
+
+
 def test_a_legacy_keras_that_tells_no_version_of_its_own_has_its_packages(monkeypatch):
     monkeypatch.setattr(versions, "keras", object())
     assert versions.versions()["keras"] == metadata.version("tf_keras")
