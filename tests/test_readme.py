@@ -26,7 +26,12 @@ DOCS = {
     for path in sorted((ROOT / "docs").rglob("*.md"))
 }
 NOTEBOOKS = [document.read(path) for path in sorted(ROOT.glob("notebooks/*.py"))]
-PROSE = [c.source for book in NOTEBOOKS for c in book.cells if c.cell_type == "markdown"]
+PROSE = [
+    re.sub("`[^`]+`", lambda code: code[0].replace("\n", " "), cell.source)
+    for book in NOTEBOOKS
+    for cell in book.cells
+    if cell.cell_type == "markdown"
+]
 # About other repositories, whose files and parameters are not here.
 ELSEWHERE = {
     "tutorials/another-repository.md",
