@@ -10,7 +10,6 @@ import sys
 import jupytext
 import pytest
 
-from kernelkit.errors import NotebookError
 from kernelkit.notebooks import document
 
 SCRIPT = """\
@@ -93,9 +92,3 @@ def test_a_script_that_is_no_jupytext_text_is_no_half(notebook):
     notebook.with_suffix(".py").write_text("# ---\n# A script with a rule\n# ---\n")
     assert document.text_half(notebook) is None
     assert document.difference(notebook) == ""
-
-
-def test_a_broken_half_is_named(notebook):
-    notebook.write_text("{")
-    with pytest.raises(NotebookError, match=r"train\.ipynb is not a notebook"):
-        document.difference(notebook)

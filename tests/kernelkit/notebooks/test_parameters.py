@@ -33,7 +33,6 @@ def test_defaults_and_types_come_from_the_cell():
     [
         ("epochs=7", 7),
         ("dropout=0", 0.0),
-        ("rate=2e-4", 2e-4),
         ("device=tpu", "tpu"),
         ("part=last:12", "last:12"),
         ("part=block:conv5", "block:conv5"),
@@ -43,7 +42,6 @@ def test_defaults_and_types_come_from_the_cell():
         ("note=x=y", "x=y"),
         ("note=5", "5"),
         ("weights=a/b.h5", "a/b.h5"),
-        ("anything=4", 4),
         ("anything=word", "word"),
         ("tight=c", "c"),
     ],

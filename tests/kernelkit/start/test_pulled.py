@@ -10,11 +10,9 @@ import pytest
 
 from kernelkit.errors import NotebookError, ParameterError, RefusedError
 from kernelkit.kaggle_api.client import Kaggle, Stored
-from kernelkit.kaggle_api.connection import open_connection
 from kernelkit.pushes.command import push_kernel
 from kernelkit.start import new_repository
 from kernelkit.start.new_repository import init
-from local_kaggle.server import LocalKaggle
 
 EVIL = "<script>alert(1)</script>"
 HOSTILE = {
@@ -126,23 +124,10 @@ def test_a_source_is_owner_and_slug(pulled, source):
         pulled(None, source)
 
 
-def test_a_machine_that_is_no_more_becomes_the_cpu(pulled):
-    _, metadata = pulled(Stored(1, '{"cells": []}', machine_shape="Tpu1VmV38"))
+def test_a_machine_that_is_no_more_becomes_the_cpu_and_all_checks_pass(pulled):
+    cells = json.dumps({"cells": HOSTILE["cells"][2:]})
+    folder, metadata = pulled(Stored(1, cells, machine_shape="Tpu1VmV38"))
     assert (metadata["enable_tpu"], metadata["enable_gpu"]) == (False, False)
-
-
-@pytest.mark.long
-def test_a_kernel_of_a_server_is_pulled_and_rehearsed(tmp_path):
-    hostile = json.dumps(HOSTILE | {"cells": HOSTILE["cells"][2:]})
-    with LocalKaggle(tmp_path / "kaggle") as server, server.attach():
-        kaggle = Kaggle(open_connection())
-        fields = {"slug": "tester/wheat", "new_title": "Wheat", "text": hostile}
-        fields |= {"language": "python", "kernel_type": "notebook"}
-        kaggle.save(fields)
-        init(tmp_path / "mine" / "wheat", source="tester/wheat")
-    output = io.StringIO()
-    folder = push_kernel(
-        metadata=tmp_path / "mine/wheat/kernel-metadata.json", local=True, stream=output
-    )
-    assert folder.is_dir()
-    assert "3.14159" in output.getvalue()
+    stream = io.StringIO()
+    push_kernel(metadata=folder / "kernel-metadata.json", offline=True, stream=stream)
+    assert "nothing to correct before a push" in stream.getvalue()
