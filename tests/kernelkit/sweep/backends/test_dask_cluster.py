@@ -13,7 +13,8 @@ from kernelkit.errors import NetworkError, ParameterError, RunFailedError
 Client = pytest.importorskip("distributed", reason="the extra `sweep` is not installed").Client
 LOCAL = ("--host", "127.0.0.1", "--port", "0", "--no-dashboard")
 SCHEDULER = [sys.executable, "-m", "distributed.cli.dask_scheduler", *LOCAL]
-WORKER = [sys.executable, "-m", "distributed.cli.dask_worker", "--nthreads", "1", "--no-nanny"]
+ALONE = ("--nthreads", "1", "--no-nanny", "--no-dashboard")
+WORKER = [sys.executable, "-m", "distributed.cli.dask_worker", *ALONE]
 
 
 @pytest.fixture
