@@ -136,11 +136,12 @@ class Epochs(keras.callbacks.Callback):
     def on_epoch_end(self, epoch: int, logs: Mapping[str, Any]) -> None:
         trained = _now() - self._epoch_begun
         scores = Scores.of(self.labels, self.predict())
+        rate = self.model.optimizer.learning_rate  # of several replicas it has no __array__
         speed = self._done * self.phase.batch_size / max(trained, 1e-9)
         row = self.training.add_epoch(
             {"phase": self.phase.name, "epoch": epoch + 1, **self._means(logs)},
             scores,
-            learning_rate=float(np.asarray(self.model.optimizer.learning_rate)),
+            learning_rate=float(rate.numpy() if hasattr(rate, "numpy") else rate),
             seconds=_now() - self._epoch_begun,
             images_per_second=speed if self.phase.reads == "images" else None,
         )
