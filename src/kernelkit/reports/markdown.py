@@ -3,7 +3,7 @@
 from html import escape
 from pathlib import Path
 
-from kernelkit import project
+from kernelkit import files, project
 from kernelkit.run_folders import run_folder
 from kernelkit.terminal import safe_text
 
@@ -31,6 +31,7 @@ def failure(title: str, message: str) -> str:
 
 def append(file: Path, text: str) -> None:
     """Put the text at the file's end, and an empty line before it."""
+    files.make_folder(file.parent)
     with file.open("a", encoding="utf-8") as lines:
         lines.write(f"\n{text}")
 

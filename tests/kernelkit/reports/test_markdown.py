@@ -29,5 +29,5 @@ def test_no_text_of_a_run_becomes_markup(tmp_path):
 
 def test_a_summary_is_added_to(tmp_path):
     for text in ("### a\n", "### b\n"):
-        markdown.append(tmp_path / "summary.md", text)
-    assert (tmp_path / "summary.md").read_text() == "\n### a\n\n### b\n"
+        markdown.append(tmp_path / "new" / "summary.md", text)
+    assert (tmp_path / "new" / "summary.md").read_text() == "\n### a\n\n### b\n"
