@@ -23,6 +23,7 @@ def make_folder(path: Path) -> Path:
 
     Raises `StorageError` if that fails, since users may name any path with --output.
     """
+    path = Path(path)
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:

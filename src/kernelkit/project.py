@@ -169,7 +169,7 @@ def importable(notebook: Path) -> Iterator[None]:
     beside the notebook.
     """
     before = os.environ.get(PATH)
-    folder = notebook.resolve().parent  # as for a notebook in Jupyter
+    folder = Path(notebook).resolve().parent  # as for a notebook in Jupyter
     paths = [*find_project(notebook).import_paths(), folder, *filter(None, [before])]
     os.environ[PATH] = os.pathsep.join(map(str, paths))
     try:
@@ -185,7 +185,7 @@ def find_project(start: Path) -> Project:
 
     A notebook outside any project bundles no package.
     """
-    start = start.resolve()
+    start = Path(start).resolve()
     for folder in [start, *start.parents]:
         file = folder / "pyproject.toml"
         if file.is_file():

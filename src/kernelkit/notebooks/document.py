@@ -50,6 +50,7 @@ def read(path: Path) -> nbformat.NotebookNode:
 
     Raises `NotebookError` if there is no such file or it is not a notebook.
     """
+    path = Path(path)
     if not path.is_file():
         raise NotebookError(f"no notebook at {path}")
     if path.suffix not in (".py", ".ipynb"):

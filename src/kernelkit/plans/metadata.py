@@ -185,7 +185,7 @@ def locate(start: Path) -> Path:
 
     `start` may also be a folder. Raises `PreflightError` if there is neither.
     """
-    start = start.resolve()
+    start = Path(start).resolve()
     if start.name and (own := own_file(start)).is_file():
         return own
     for folder in [start, *start.parents]:

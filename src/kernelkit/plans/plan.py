@@ -175,8 +175,8 @@ def _kernel(notebook: Path | None, metadata_file: Path | None) -> Metadata:
     file = metadata_file or metadata.locate(notebook or Path.cwd())
     kernel = metadata.load(file)
     own = kernel.code_file.resolve()
-    if notebook and not notebook.is_dir():
-        notebook = notebook.resolve()
+    if notebook and not Path(notebook).is_dir():
+        notebook = Path(notebook).resolve()
         halves = own.is_file() and notebook.with_suffix("") == own.with_suffix("")
         if notebook != own and not halves:
             _check_notebook(kernel, notebook, explicit=metadata_file is not None)

@@ -88,5 +88,5 @@ def _start(count: int, command: Sequence[str], folder: Path) -> None:
 
 if __name__ == "__main__":
     request = json.loads(sys.argv[1])
-    request["output"] = Path(request["output"])
-    exits_with_code(run_notebook)(**request)
+    paths = {name: Path(request[name]) for name in ("notebook", "output")}
+    exits_with_code(run_notebook)(**request | paths)
