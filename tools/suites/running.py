@@ -113,8 +113,9 @@ def _own_dataset(folder: Path, environment: Mapping[str, str]) -> None:
 def _pytest(
     folder: Path, paths: list[str], environment: Mapping[str, str], python: str = sys.executable
 ) -> Suite:
-    report = folder / "outcomes.xml"
-    options = ["-q", "--show-capture=no", "-p", "no:cacheprovider", "--rootdir=.", "-c", os.devnull]
+    report, settings = folder / "outcomes.xml", folder / "empty.ini"  # in place of their own
+    settings.write_text("[pytest]\n")
+    options = ["-q", "--show-capture=no", "-p", "no:cacheprovider", "--rootdir=.", f"-c{settings}"]
     subprocess.run(
         [python, "-m", "pytest", *options, f"--junitxml={report}", *paths],
         cwd=folder,
