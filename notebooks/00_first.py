@@ -339,7 +339,7 @@ write_json(folder / "metrics.json", metrics)
 #
 # | photos | macro F1, first phase alone | both phases | seconds, both phases |
 # |---|---|---|---|
-# | 104 kinds of drawn flowers, with the first command above | .932 | .979 | 99 |
+# | 104 kinds of drawn flowers, with the first command above | .931 | .977 | 115 |
 # | 17 kinds of real flowers, 809 to train on, `width=0.75`, `epochs=6` | .934 | .930 | 272 |
 #
 # The drawn flowers look unlike ImageNet's photos, so the network gains a lot when all of it learns,
