@@ -150,6 +150,7 @@ class NoCompilerError(KernelkitError):
     exit_code = 15
 
 
+NOT_VISIBLE = "Kaggle has no {}, or this account cannot see it"
 NO_LOCAL_KAGGLE = (
     "a rehearsal needs local_kaggle, which is a separate wheel: pip install local_kaggle-*.whl"
 )

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from kernelkit.errors import ParameterError
+from kernelkit.errors import NOT_VISIBLE, ParameterError
 from kernelkit.kaggle_api.connection import Connection
 from kernelkit.kaggle_api.retries import Failure, FailureKind, Retries, is_capacity
 
@@ -199,7 +199,7 @@ class Kaggle:
         if stored := self.stored(kernel, version):
             return stored
         reference = f"{kernel}/{version}" if version else kernel
-        raise ParameterError(f"Kaggle has no {reference}, or this account cannot see it")
+        raise ParameterError(NOT_VISIBLE.format(reference))
 
     def status(
         self, kernel: Kernel, version: int | None, until: float | None = None

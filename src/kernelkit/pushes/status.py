@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Unpack
 
-from kernelkit.errors import ParameterError, RefusedError
+from kernelkit.errors import NOT_VISIBLE, ParameterError, RefusedError
 from kernelkit.project import find_project
 from kernelkit.pushes.resuming import earlier_push
 from kernelkit.terminal import safe_text
@@ -29,7 +29,7 @@ def tell_status(reference: str = LAST, **options: Unpack[CommandOptions]) -> str
     with earlier_push(context, reference) as push:
         status = context.kaggle.status(push.name, push.version)
     if status is None:
-        raise ParameterError(f"Kaggle has no {push.reference}, or this account cannot see it")
+        raise ParameterError(NOT_VISIBLE.format(push.reference))
     why = f": {status.message}" if status.message else ""
     context.events(
         "status",
