@@ -30,8 +30,8 @@
 #   -p width=0.25 -p epochs=5 -p learning_rate=1e-3
 # ```
 #
-# Then run it on Kaggle's TPU, on the competition's photos. Expect about ten minutes, most of them
-# for compiling. (This is an estimate: it has not been timed on a TPU yet.)
+# Then run it on Kaggle's TPU, on the competition's photos. Expect it to take about ten minutes,
+# most of them spent compiling. (This is an estimate: nobody has timed it on a TPU yet.)
 #
 # ```
 # python tools/push_kernel.py notebooks/00_first.ipynb
@@ -58,11 +58,13 @@ output = ""  # folder for the results; empty = the working folder on Kaggle, run
 # Older notebooks find the TPU with `TPUClusterResolver`. On a v5e-8 that no longer works: the
 # TensorFlow that Kaggle installs cannot see this TPU, and those notebooks train on the CPU without
 # telling you. [JAX](https://docs.jax.dev) can see it, and Keras 3 runs on JAX as well as on
-# TensorFlow. Six lines, after the imports of `os` and `jax`, are all it takes:
+# TensorFlow. After you import `os` and `jax`, six lines are enough:
 #
-# - `jax.devices()` lists the chips of the TPU, else the GPUs, else one CPU.
+# - `jax.devices()` lists the chips of the TPU. Without a TPU it lists the GPUs, and without GPUs
+#   one CPU.
 # - `KERAS_BACKEND` tells Keras what to run on. Keras reads the variable once, when it is imported,
-#   so set it before. This notebook takes JAX for a TPU or GPUs, and TensorFlow for a single CPU.
+#   so set it before the import. This notebook uses JAX on a TPU or on GPUs, and TensorFlow on a
+#   single CPU.
 # - [`DataParallel`](https://keras.io/guides/distribution/) puts a copy of the model on each device
 #   and splits each batch among them. It replaces `strategy.scope()`; `compile` and `fit` stay as
 #   they are.
@@ -82,16 +84,16 @@ if on_jax:
 
 # %% [markdown]
 # `detect` in `src/petals/accelerators/detect.py` does this for the other notebooks. It also gives
-# up on a TPU that does not answer, and knows older TPUs, which need TensorFlow's `TPUStrategy`.
+# up on a TPU that does not answer, and supports older TPUs, which need TensorFlow's `TPUStrategy`.
 #
 # If you asked for a TPU and got none, it is better to stop now than after nine hours on a CPU.
-# `tools/push_kernel.py` sets `accelerator` to the device that it asks Kaggle for. `petals` is the
-# package behind these notebooks; a push that ends with its `AcceleratorError` exits with code 10.
-# In a rehearsal on your own machine, eight CPU devices stand in for the TPU, and
-# `KAGGLE_REHEARSAL` says so.
+# `tools/push_kernel.py` sets `accelerator` to the device that it asks Kaggle for. If the session
+# has another device, the next cell raises the `AcceleratorError` of `petals`, the package behind
+# these notebooks, and the push exits with code 10. In a rehearsal on your own machine, eight CPU
+# devices stand in for the TPU, and the variable `KAGGLE_REHEARSAL` says so.
 #
-# A TPU computes fastest in [bfloat16](https://cloud.google.com/tpu/docs/bfloat16), a float of 16
-# bits. The policy `mixed_bfloat16` uses it for computing and keeps the weights in float32.
+# A TPU computes fastest in [bfloat16](https://cloud.google.com/tpu/docs/bfloat16), a 16-bit float.
+# The policy `mixed_bfloat16` computes in it and keeps the weights in float32.
 
 # %%
 import time
@@ -110,15 +112,15 @@ print(f"{len(devices)} x {devices[0].device_kind}, Keras on {keras.config.backen
 # %% [markdown]
 # ## Find the photos
 #
-# A few things come from `petals`. `tools/push_kernel.py` packs it into the notebook that it sends
-# to Kaggle.
+# The next cell uses a few functions of `petals`. `tools/push_kernel.py` packs the package into the
+# notebook that it sends to Kaggle.
 #
-# - `find_source` finds the data. Kaggle mounts a competition's files as a folder, whose place
-#   differs from machine to machine. At home the data is in `data/`. With `data="embedded"`, or
-#   where there is no data at home, the function draws flowers.
-# - `Split` is the train, val or test photos. It lists their files, takes the number of photos from
-#   the files' names, and reads classes and ids without decoding the photos.
-# - `on_kaggle` and `runs_folder` say where results go.
+# - `find_source` finds the data. Kaggle mounts a competition's files as a folder, at a path that
+#   differs from machine to machine. At home the data is in `data/`. If there is none at home, or
+#   with `data="embedded"`, the function draws flowers.
+# - A `Split` holds the train, val or test photos. It lists their files, takes the number of photos
+#   from the names of the files, and reads classes and ids without decoding the photos.
+# - `on_kaggle` and `runs_folder` say where the results go.
 
 # %%
 from pathlib import Path
@@ -137,11 +139,11 @@ print(f"{source}: {train.count:,} train, {val.count:,} val and {test.count:,} te
 # ## Read the photos
 #
 # The photos come in [TFRecord](https://www.tensorflow.org/tutorials/load_data/tfrecord) files,
-# each of which holds hundreds of JPEGs with their classes. `read` turns one record into pixels and
-# a class. The pixels stay `uint8`, which makes a batch four times smaller on its way to the
-# devices than `float32` would. Test photos have no class and get -1.
+# each with hundreds of JPEGs and their classes. `read` turns one record into pixels and a class.
+# The pixels stay `uint8`: as `float32`, a batch would be four times as large on its way to the
+# devices. Test photos have no class and get -1.
 #
-# On JAX, TensorFlow only reads files, so it is told to leave the GPUs alone.
+# When Keras runs on JAX, TensorFlow only reads files, so the cell hides the GPUs from it.
 
 # %%
 import tensorflow as tf
@@ -165,13 +167,13 @@ def read(record):
 # photos, and JAX stops with an `IndivisibleError`: in `fit`, in `evaluate` and in `predict`. Two
 # tricks keep every batch full:
 #
-# - For training, `repeat()` makes the dataset endless, so there is no last, smaller batch. An
-#   endless dataset has no end of an epoch either, so `fit` needs `steps_per_epoch`.
-# - For validation and test, `repeat()` fills the last batch with the first photos again, and
-#   `take` ends after it. After `predict`, `[: split.count]` cuts off the extra rows.
+# - For training, `repeat()` makes the dataset endless, so there is no smaller batch at the end. An
+#   endless dataset does not say where an epoch ends either, so `fit` needs `steps_per_epoch`.
+# - For validation and test, `repeat()` fills up the last batch with the first photos, and `take`
+#   stops after that batch. After `predict`, `[: split.count]` cuts off the extra rows.
 #
-# Full batches save time as well. A TPU runs a program that was compiled for one shape of batch,
-# and each further shape has to be compiled too.
+# Full batches also save time. A TPU runs a program that was compiled for one shape of batch, and
+# would have to compile another program for every other shape.
 #
 # The order of the calls decides the speed. `shuffle` comes before `read`, while a photo is still
 # a small JPEG. `num_parallel_calls` decodes photos on all cores, and `prefetch` prepares the next
@@ -195,19 +197,22 @@ def in_order(split):
 # %% [markdown]
 # ## Build the model
 #
-# About 120 photos a class are too few to train a network from nothing. So the notebook starts with
+# About 120 photos a class are too few to train a network from scratch. So the notebook starts with
 # a [MobileNet](https://arxiv.org/abs/1704.04861) that was trained on the million photos of
-# ImageNet, and gives it a new last layer for the flowers. MobileNet is small and quick; any other
-# network of [`keras.applications`](https://keras.io/api/applications/) fits into the same place.
-# Xception, for one, takes pixels in the same range and scores higher. For sizes other than 128,
-# 160, 192 and 224, Keras warns that it loads the weights of 224. That is fine: they fit any size.
+# ImageNet, and gives it a new last layer for the flowers. MobileNet is small and fast, and any
+# other network of [`keras.applications`](https://keras.io/api/applications/) can take its place.
+# Xception, for example, expects pixels in the same range and scores higher. For sizes other than
+# 128, 160, 192 and 224, Keras warns that it loads the weights for 224. That is fine: they fit any
+# size.
 #
-# - `RandomFlip` mirrors half of the training photos, which makes the network see more of them.
-#   It is part of the model, so the devices do the work.
-# - `Rescaling` turns pixels from 0 … 255 into -1 … 1, which is what this MobileNet was trained on.
+# - `RandomFlip` mirrors half of the training photos, so the network sees more variety. It is part
+#   of the model, so the devices do the work.
+# - `Rescaling` maps pixels from 0 … 255 to -1 … 1, the range that this MobileNet was trained on.
 # - `training=False` freezes the statistics of the BatchNorm layers. They come from a million
-#   photos, and a small batch would estimate them worse. Without weights there is nothing to keep.
-# - `dtype="float32"` on the last layer: bfloat16 would blur small differences in probability.
+#   photos, and a small batch would estimate them worse. With `weights="none"` there are no
+#   statistics to keep.
+# - `dtype="float32"` keeps the last layer precise: bfloat16 would blur small differences in
+#   probability.
 
 # %%
 shape = (image_size, image_size, 3)
@@ -228,16 +233,16 @@ model = keras.Model(photos, classes)
 #
 # - **First only the new layer.** `trainable = False` freezes the rest. The new layer is random at
 #   first, and its large gradients would damage the weights from ImageNet.
-# - **Then the whole network,** at a lower rate. `CosineDecay` raises the rate from zero to its
-#   peak, so that the first steps do no damage, and then lowers it to zero, so that the weights can
-#   settle.
+# - **Then the whole network,** at a lower learning rate. `CosineDecay` raises the rate from zero to
+#   its peak, so that the first steps do no damage, and then lowers it to zero, so that the weights
+#   can settle.
 #
-# The model is compiled for each phase, because a change of `trainable` takes effect when a model
-# is compiled.
+# The notebook compiles the model before each phase, because a change of `trainable` takes effect
+# only then.
 #
-# Watch the seconds of the first epoch of each phase. On a TPU, [XLA](https://openxla.org/xla)
-# compiles the whole training step into one program before the first step runs. That takes minutes
-# for a large network. After that the epochs are fast.
+# Compare the seconds of the first epoch of each phase with those of the later ones. On a TPU,
+# [XLA](https://openxla.org/xla) compiles the whole training step into one program before the first
+# step runs. For a large network that takes minutes. After that the epochs are fast.
 
 # %%
 ends = [time.monotonic()]  # when training began, and when each epoch ended
@@ -272,8 +277,8 @@ for trainable, peak, count in (head, whole):
 #
 # The competition ranks by [macro
 # F1](https://scikit-learn.org/stable/modules/generated/sklearn.metrics.f1_score.html): the F1 of
-# each class, averaged over the classes. A rare flower counts as much as a common one. The cell
-# below measures it on the validation photos, which the network was not trained on.
+# each class, averaged over the classes. A rare flower counts as much as a common one. The next
+# cell measures it on the validation photos, which the network was not trained on.
 
 # %%
 from sklearn.metrics import f1_score
@@ -286,9 +291,9 @@ print(f"macro F1 {macro_f1:.4f} on {val.count:,} photos")
 # %% [markdown]
 # ## Write the submission
 #
-# The file has one row for each test photo: its id and the number of its class. On Kaggle, submit
-# it from the notebook's output, or push with `--submit MESSAGE`. The probabilities are kept too, so
-# that several runs can be averaged.
+# The file has one row for each test photo: its id and the number of its class. Submit it from the
+# notebook's output on Kaggle, or push with `--submit MESSAGE`. The cell also saves the
+# probabilities, so that you can average several runs.
 
 # %%
 import numpy as np
@@ -302,10 +307,10 @@ np.savez(folder / "test_predictions.npz", ids=test_ids, probabilities=test_proba
 # %% [markdown]
 # ## Keep the results
 #
-# The next two cells write what other tools read: `tools/report.py` makes a page about a run, and
-# `03_compare` sets runs side by side. `Scores` adds accuracy, precision, recall and loss to the
+# The next two cells write the files that other tools read: `tools/report.py` makes a page about a
+# run, and `03_compare` compares runs. `Scores` adds accuracy, precision, recall and loss to the
 # macro F1. `versions` and `git_state` record which code ran. `write_json` writes the file in one
-# piece, so that nobody reads half of it.
+# piece, so that no program reads half of it.
 
 # %%
 np.savez(folder / "val_predictions.npz", ids=ids, labels=labels, probabilities=probabilities)
@@ -334,26 +339,26 @@ write_json(folder / "metrics.json", metrics)
 # %% [markdown]
 # ## What to expect, and what to read next
 #
-# These runs had two cores of an x86 CPU and weights from ImageNet. Nothing has been measured on a
+# These runs used two cores of an x86 CPU and weights from ImageNet. Nothing has been measured on a
 # TPU yet. `docs/appendix/measurements.md` has the commands.
 #
-# | photos | macro F1, first phase alone | both phases | seconds, both phases |
+# | photos | macro F1, first phase only | macro F1, both phases | seconds, both phases |
 # |---|---|---|---|
 # | 104 kinds of drawn flowers, with the first command above | .931 | .977 | 115 |
 # | 17 kinds of real flowers, 809 to train on, `width=0.75`, `epochs=6` | .934 | .930 | 272 |
 #
-# The drawn flowers look unlike ImageNet's photos, so the network gains a lot when all of it learns,
-# and at a high rate. On 809 real photos, the second phase cost four minutes and gained nothing.
-# The same network in `02_train`, with its default settings, reached .941 on them in 44 seconds.
-# Go on there; it adds what raises a score and what a long run needs:
+# The drawn flowers look unlike ImageNet's photos, so it pays to train the whole network, at a high
+# learning rate. On 809 real photos, the second phase took four minutes and gained nothing. The same
+# network in `02_train`, with its default settings, reached .941 on these photos in 44 seconds.
+# Continue with that notebook. It adds what raises a score and what a long run needs:
 #
 # - **A better last layer.** The frozen network gives the same features in every epoch, so
 #   `02_train` computes them once, for each photo and its mirror image, and finds the best layer for
 #   them. That replaces the first phase.
 # - **Fine-tuning that pays.** With small batches, random crops, smoothed labels and a last layer
-#   that starts out less sure of itself, it raised .955 to .974 on the same 17 kinds
+#   that is less sure of itself at the start, fine-tuning raised .955 to .974 on the same 17 kinds
 #   (cross-validated).
-# - **Other networks.** `backbone` is a setting; `docs/reference/backbones.md` lists what it takes.
+# - **Other networks.** `backbone` is a setting; `docs/reference/backbones.md` lists its values.
 # - **Safety.** Training stops before the session ends, and the next session resumes it.
-# - **A closer look.** Figures show the worst classes and the commonest mistakes, and `04_predict`
+# - **A closer look.** Figures show the worst classes and the most common mistakes, and `04_predict`
 #   uses the model on new photos.

@@ -26,17 +26,17 @@
 #
 # It trains nothing and needs no accelerator.
 #
-# The cell below holds all settings. The notebook runs at home on flowers that the kit draws
-# (`tools/run_notebook.py notebooks/01_explore.py -p data=embedded`), and on Kaggle on the photos
-# of [Petals to the Metal](https://www.kaggle.com/competitions/tpu-getting-started).
+# The next cell holds all settings. At home the notebook runs on flowers that the kit draws
+# (`tools/run_notebook.py notebooks/01_explore.py -p data=embedded`), on Kaggle on the photos of
+# [Petals to the Metal](https://www.kaggle.com/competitions/tpu-getting-started).
 
 # %% tags=["parameters"]
 data = "auto"  # where the images are: auto, embedded, a folder, gs://..., owner/slug
 image_size = 192  # [32, 1024]: side in pixels; the competition has 192, 224, 331 and 512
 batch_size = 128  # >= 1: images in a batch while the input pipeline is timed
-needed = 963.0  # > 0: images/s it takes; 963: EfficientNetB5, 512 px, TPU v5e-8 as estimated
-seconds = 4.0  # > 0: for which the input pipeline is timed
-limit = 0  # >= 0: images a split, for trying things out; 0 = all
+needed = 963.0  # > 0: images/s an accelerator takes; 963: EfficientNetB5, 512 px, v5e-8, estimated
+seconds = 4.0  # > 0: how long the input pipeline is timed
+limit = 0  # >= 0: images in each split, for a quick trial; 0 = all
 output = ""  # the run's folder; empty = here on Kaggle, runs/latest at home
 
 # %%
@@ -74,9 +74,10 @@ print(f"{source}: {len(names)} classes; {', '.join(splits)}")
 # because many of them can be read at the same time. `02_train` learns from the split *train*,
 # measures on *val*, and writes a submission for *test*, which has no labels.
 #
-# This cell reads every record and decodes every image. It reports counts that differ from the
-# file's name, labels out of range, images that do not decode or have another size, and ids that
-# occur twice. One damaged image stops a training run in the middle, so it is better to find it now.
+# The next cell reads every record and decodes every image. It reports counts that differ from the
+# name of the file, labels out of range, images that cannot be decoded or have the wrong size, and
+# ids that occur twice. One damaged image would stop a training run in the middle, so it is better
+# to find it now.
 
 # %%
 health = [
@@ -89,8 +90,9 @@ print("make these files again" if problems else "nothing is wrong")
 # %% [markdown]
 # ## What the flowers look like
 #
-# One photo of each class, in the order of the labels (eight of each where there are few classes).
-# Look for classes that you could not tell apart yourself: the network will often confuse them too.
+# The figure shows one photo of each class in the order of the labels, or eight of each if there are
+# few classes. Look for classes that you could not tell apart yourself: the network will often
+# confuse them too.
 
 # %%
 labels = exploration.labels(splits, len(names))
@@ -104,11 +106,12 @@ run.figure(plots.gallery(photos.images, captions), "gallery")
 # ## How many photos each class has
 #
 # The competition's score, macro F1, is the mean of one score for each class. So a class with 18
-# photos counts as much as one with 782, and each of its photos counts more. Classes with few
-# photos are the first to look at when a model is bad.
+# photos counts as much as one with 782, and each of its photos counts more. If a model is bad, look
+# first at the classes with few photos.
 #
 # The cell also names the classes whose shares of *train* and of *val* differ by more than chance
-# explains (two standard errors): for them the validation score does not say what the model learnt.
+# explains (two standard errors). For these classes the validation score says little about what the
+# model has learnt.
 
 # %%
 balance = exploration.balance(labels, names)
@@ -122,13 +125,13 @@ run.figure(plots.class_balance(labels, names), "classes")
 # %% [markdown]
 # ## Photos that occur twice
 #
-# A photo in both *train* and *val* makes the validation score look better than it is: the model
-# was shown the answer. A photo under two labels can only be learnt wrong.
+# A photo in both *train* and *val* makes the validation score look better than it is, because the
+# model has seen the answer. A photo with two labels teaches the model something wrong.
 #
 # Two photos count as twins if their bytes are equal, or if their *hashes* differ in at most five
 # bits and their thumbnails look alike too. The hash has 64 bits: the photo is reduced to 8 rows of
-# 9 greys, and each bit says whether a grey is brighter than the one beside it. This finds copies
-# that were resized or compressed anew. It does not find crops.
+# 9 greys, and each bit says whether a grey is brighter than its neighbour. This finds copies that
+# were resized or compressed again. It does not find crops.
 
 # %%
 prints = duplicates.Fingerprints.of(splits, Progress())
@@ -147,14 +150,14 @@ if twins:
 #
 # The *input pipeline* reads shards, decodes JPEGs and puts photos into batches, on the host's CPU.
 # The accelerator trains on one batch while the host prepares the next. If the host is slower, the
-# accelerator waits, and its hours are lost. `needed` is the number of images a second that an
-# accelerator takes. The default is what fine-tuning EfficientNetB5 at 512 pixels takes on a TPU
-# v5e-8, as the TPU's compiler estimates it. A smaller network or smaller photos take more;
+# accelerator waits, and its hours are wasted. `needed` is the number of images that an accelerator
+# trains on in a second. The default is the TPU compiler's estimate for fine-tuning EfficientNetB5
+# at 512 pixels on a TPU v5e-8. With a smaller network or smaller photos an accelerator needs more;
 # `docs/explanation/tpu.md` has other backbones. TensorFlow's
 # [guide](https://www.tensorflow.org/guide/data_performance) explains what makes a pipeline fast.
 #
-# The cell times the training pipeline as it reads from the files. A training run whose decoded
-# photos fit into memory reads them only once, and is faster from the second epoch on.
+# The cell times the training pipeline while it reads from the files. If the decoded photos fit into
+# memory, a training run reads the files only once and is faster from the second epoch on.
 
 # %%
 rate = exploration.rate(splits["train"], batch_size, len(names), seconds)
@@ -164,8 +167,8 @@ print(f"this machine reads {rate:,.0f} images/s; {needed:,.0f} are needed: {enou
 # %% [markdown]
 # ## What is kept
 #
-# The run's folder has all figures, and `exploration.json` with the numbers. `02_train` is the next
-# notebook to run.
+# The run's folder has all figures, and `exploration.json` has the numbers. The next notebook to run
+# is `02_train`.
 
 # %%
 storage.write_json(

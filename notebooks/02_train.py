@@ -21,11 +21,11 @@
 # or two phases, measures macro F1 on photos that it was not trained on, and writes a submission.
 # The same cells run on a laptop, on GPUs and on Kaggle's TPU.
 #
-# The cell below holds all settings, in four groups. Most runs change only ten of them, which come
+# The next cell holds all settings, in four groups. Most runs change only ten of them, which come
 # first in their groups: `data`, `image_size`, `backbone`, `fine_tune`, `epochs`, `batch_size`,
-# `learning_rate`, `augment`, `seed` and `accelerator`. Edit them here or on the command line
-# (`tools/run_notebook.py notebooks/02_train.py -p backbone=VGG16`, or `tools/push_kernel.py` for
-# Kaggle). A setting that would be ignored is refused before anything runs.
+# `learning_rate`, `augment`, `seed` and `accelerator`. Change them in the cell or on the command
+# line (`tools/run_notebook.py notebooks/02_train.py -p backbone=VGG16`, or `tools/push_kernel.py`
+# for Kaggle). The notebook refuses a setting that would have no effect, before anything runs.
 
 # %% tags=["parameters"]
 # Data
@@ -72,12 +72,13 @@ head, views = settings["head"], settings["views"]
 # %% [markdown]
 # ## How a notebook uses a TPU
 #
-# The machine that holds the [TPU](https://www.kaggle.com/docs/tpu) runs this notebook and hands
-# its chips one batch after the other. Three things differ from a CPU:
+# This notebook runs on the CPU of the machine that holds the
+# [TPU](https://www.kaggle.com/docs/tpu), and hands the chips one batch after the other. A TPU
+# differs from a CPU in three ways:
 #
 # - **It compiles first.** [XLA](https://openxla.org/xla) turns a whole training step into one
-#   program for the chip. The first step therefore takes minutes. It fits one shape of batch.
-# - **It is several chips.** Kaggle's TPU v5e-8 has eight, with 16 GB of memory each.
+#   program for the chip, which takes minutes. The program fits only one shape of batch.
+# - **It has several chips.** Kaggle's TPU v5e-8 has eight, with 16 GB of memory each.
 # - **It computes in [bfloat16](https://cloud.google.com/tpu/docs/bfloat16).** The weights and the
 #   softmax stay in float32; Keras calls this policy `mixed_bfloat16`.
 #
@@ -90,18 +91,20 @@ head, views = settings["head"], settings["views"]
 # [`tf.distribute.TPUStrategy`](https://www.tensorflow.org/guide/tpu) needs Keras 2 (the package
 # `tf_keras`).
 #
-# `detect` tries JAX, then `TPUStrategy`, GPUs and the CPU. With `accelerator="tpu"` it stops
-# within a minute if there is no TPU. Keras is imported later, because it reads its backend once.
+# `detect` tries JAX, then `TPUStrategy`, then GPUs and last the CPU. With `accelerator="tpu"` it
+# stops within a minute if there is no TPU. Keras reads the name of its backend when it is imported,
+# so the notebook imports it only after `detect`.
 #
 # ### What a replica is
 #
 # A *replica* is a copy of the model on one chip. Every replica computes the gradients of its own
-# part of a batch; their average updates all copies. `batch_size` counts the photos of *one*
-# replica: eight with `batch_size=8` train like one device with a batch of 64.
+# part of a batch, and the average of the gradients updates all copies. `batch_size` is the number
+# of photos for *one* replica: eight replicas with `batch_size=8` train like one device with a batch
+# of 64.
 #
-# A larger batch makes fewer steps, so each has to be longer: fine-tuning multiplies the learning
-# rate by the number of replicas, as [Goyal et al. (2017)](https://arxiv.org/abs/1706.02677) did.
-# For AdamW that is a rule of thumb.
+# An epoch of larger batches has fewer steps, so each step has to be longer. Fine-tuning therefore
+# multiplies the learning rate by the number of replicas, as
+# [Goyal et al. (2017)](https://arxiv.org/abs/1706.02677) did. For AdamW this is a rule of thumb.
 
 # %%
 from petals.accelerators.detect import detect
@@ -112,18 +115,18 @@ print(device)
 # %% [markdown]
 # ## Where the photos are
 #
-# Kaggle *mounts* attached data as a read-only folder. `data="auto"` takes the competition's mount,
-# else another mount, else a bucket in Google Cloud Storage (`gs://...`, which a TPU in a machine
-# of its own needs), else `data/` in the repository. Elsewhere it uses 104 kinds of drawn flowers,
-# which need no download.
+# Kaggle *mounts* attached data as a read-only folder. `data="auto"` takes the first of these that
+# it finds: the competition's mount, another mount, a bucket in Google Cloud Storage (`gs://...`,
+# for a TPU in a machine of its own), or `data/` in the repository. If there is none, it uses 104
+# kinds of drawn flowers, which need no download.
 #
 # The competition divides its photos into *train* to learn from, *val* to measure on, and *test*,
 # whose labels only Kaggle has. Each split is cut into 16 *shards*: [TFRecord
 # files](https://www.tensorflow.org/tutorials/load_data/tfrecord) with hundreds of JPEGs each.
-# Reading several of them at a time is faster than opening single JPEGs, and the chips wait for a
-# slow host (`01_explore` measures it).
+# Reading several shards at a time is faster than opening single JPEGs. That matters, because the
+# chips have to wait for a slow host (`01_explore` measures its speed).
 #
-# On JAX the next cell finds programs that an earlier run compiled.
+# On JAX the next cell also finds the programs that an earlier run compiled.
 
 # %%
 from petals import kaggle
@@ -153,7 +156,7 @@ captions = [names[label] for label in sample.labels]
 run.figure(plots.gallery(sample.images, captions), "gallery")
 
 # %% [markdown]
-# In the competition the rarest class has 18 photos to train on and the commonest 782.
+# In the competition the rarest class has 18 training photos and the most common one 782.
 
 # %%
 train_labels, _ = train.labels_and_ids()
@@ -164,10 +167,11 @@ run.figure(plots.class_balance(balance, names), "classes")
 # %% [markdown]
 # ## If a session ends early
 #
-# Kaggle ends a TPU session after nine hours. Training stops before that. The run writes a
-# submission from what it has, and leaves a *checkpoint* to resume from. The next cell looks for
-# one in this run's folder and in the attached outputs of earlier sessions (`tools/push_kernel.py
-# --continue` attaches them). A resumed run gives the same scores as an uninterrupted one.
+# Kaggle ends a TPU session after nine hours. Training stops shortly before that. The run then
+# writes a submission from the model it has so far, and leaves a *checkpoint* to resume from. The
+# next cell looks for a checkpoint in this run's folder and in the attached outputs of earlier
+# sessions, which `tools/push_kernel.py --continue` attaches. A resumed run gives the same scores as
+# an uninterrupted one.
 
 # %%
 from petals.training.callbacks import Training
@@ -184,14 +188,14 @@ training = Training(history, run.write_history, kept, deadline)
 # ## What transfer learning keeps and what it changes
 #
 # About 120 photos a class are too few to train a large network from random weights. So the
-# notebook starts from one that was trained on a million photos of
+# notebook starts with a network that was trained on a million photos of
 # [ImageNet](https://www.image-net.org), as Keras's
 # [guide](https://keras.io/guides/transfer_learning/) does. The weights come from an attached file
-# or from `weights/`, else from the internet.
+# or from `weights/`. If neither has them, they are downloaded.
 #
 # - **It keeps** the *backbone*: all layers but the last. They turn a photo into *features*,
 #   numbers that describe its shapes, textures and colours.
-# - **It replaces** the last layer by a new *head* for the flowers: one `Dense` layer with a
+# - **It replaces** the last layer with a new *head* for the flowers: one `Dense` layer with a
 #   softmax.
 # - **It changes** only the head in the first phase, while the backbone is *frozen*. The second
 #   phase, which `fine_tune` switches on, trains the backbone as well.
@@ -204,8 +208,9 @@ training = Training(history, run.write_history, kept, deadline)
 # | average of each map over its places | the maps | 2,816 | 0 | – |
 # | head: 2,816 × 104 weights and 104 biases | 2,816 | 104 | 292,968 | in both phases |
 #
-# Earlier layers respond to textures, later layers to larger shapes. A logistic head gets features
-# of five depths, any other head those of the last layer. Pixels go in as 0 to 255.
+# Earlier layers respond to textures, later layers to larger shapes. A logistic head gets the
+# features of five depths, any other head only those of the last layer. The model takes pixels from
+# 0 to 255.
 
 # %%
 from tensorflow import keras  # the one that `detect` chose: Keras 3, or Keras 2 for TPUStrategy
@@ -237,21 +242,22 @@ print(f"{backbone}: {total:,} parameters, {trainable:,} of them in the head")
 #
 # A frozen backbone gives the same features for a photo in every epoch. So the notebook computes
 # and stores them once, and trains the head on them. With MobileNet-0.75 and 3,670 photos this took
-# 10.1 seconds on two CPU cores instead of 101. Later runs reuse them.
+# 10.1 seconds on two CPU cores instead of 101. Later runs reuse the stored features.
 #
-# Photos that change at random in every epoch (*augmentation*) have no features to store. `views`
-# is a compromise: it stores several versions of each photo, first the photo, then its mirror
-# image, then versions that `augment` makes. A prediction averages as many.
+# Photos that change at random in every epoch (*augmentation*) have no fixed features to store.
+# `views` is a compromise: it stores several versions of each photo, first the photo itself, then
+# its mirror image, then versions that `augment` makes. A prediction averages the same number of
+# versions.
 #
 # ### How the head is trained
 #
 # With fixed features the head is a [logistic
 # regression](https://scikit-learn.org/stable/modules/linear_model.html#logistic-regression), which
-# has one optimum. A solver finds it, without epochs or a learning rate, and cross-validation on
-# the training photos chooses the regularisation *C*.
+# has one optimum. A solver finds it without epochs or a learning rate, and cross-validation on the
+# training photos chooses the regularisation *C*.
 #
-# `head="gradient"` trains the same layer with AdamW for 30 epochs. Its learning rate has a peak of
-# 0.01 by default.
+# `head="gradient"` trains the same layer with AdamW for 30 epochs, by default with a peak learning
+# rate of 0.01.
 
 # %%
 import numpy as np
@@ -269,33 +275,35 @@ if head == "gradient" and head_rates:
 # %% [markdown]
 # ## Second phase: fine-tuning
 #
-# *Fine-tuning* trains the backbone too: `fine_tune="all"` all of it, `"last:40"` its last 40
-# layers with weights, `"block:NAME"` the layers whose names begin with NAME. There are three
-# risks:
+# *Fine-tuning* trains the backbone too. `fine_tune="all"` trains all of it, `"last:40"` its last 40
+# layers with weights, and `"block:NAME"` the layers whose names begin with NAME. Fine-tuning has
+# three risks:
 #
 # - **It can destroy what the backbone knows.** A new head sends large, random gradients back. So
 #   the head is trained first, and the learning rate is small and rises from near zero. A logistic
-#   head is more certain than smoothed labels ask for, so its logits are first divided by a
-#   temperature.
-# - **It can learn the photos by heart.** Augmentation works against it, and so do `mix`
+#   head is more certain than smoothed labels allow, so its logits are divided by a temperature
+#   before fine-tuning begins.
+# - **It can learn the photos by heart.** Augmentation counteracts this, and so do `mix`
 #   ([mixup](https://arxiv.org/abs/1710.09412), [CutMix](https://arxiv.org/abs/1905.04899)),
 #   `dropout`, [`label_smoothing`](https://arxiv.org/abs/1512.00567) and `weight_decay`.
 #   `dropout=0` scored best here.
-# - **It costs time and memory.** A batch that does not fit ends with `RESOURCE_EXHAUSTED`: take a
-#   smaller `batch_size`. `tools/tpu_check.py` asks the TPU's compiler beforehand.
+# - **It costs time and memory.** If a batch does not fit into memory, the run ends with
+#   `RESOURCE_EXHAUSTED`: choose a smaller `batch_size`. `tools/tpu_check.py` asks the TPU's
+#   compiler beforehand.
 #
 # ### Why the batch is small
 #
-# Small batches make many steps, which is what fine-tuning on a few thousand photos lacks. On 1,082
-# photos of 17 kinds, twelve epochs in batches of 8 (1,296 steps) reached .970, and six in batches
-# of 32 (162 steps) .959. With `weights="none"`, which trains the BatchNorm layers, take 32 or
-# more.
+# Fine-tuning needs many steps. A few thousand photos give few steps an epoch, and smaller batches
+# give more. On 1,082 photos of 17 kinds, twelve epochs in batches of 8 (1,296 steps) reached .970,
+# and six epochs in batches of 32 (162 steps) reached .959. With `weights="none"`, which also trains
+# the BatchNorm layers, choose a batch of 32 or more.
 #
 # ### Why BatchNorm stays frozen
 #
 # A [BatchNorm](https://arxiv.org/abs/1502.03167) layer normalises by a stored mean and deviation.
-# The stored values come from ImageNet, and the layers behind expect them; batches of a few dozen
-# photos estimate them badly. In Keras a BatchNorm layer with `trainable = False` keeps them.
+# The stored values come from ImageNet, and the layers that follow expect them. Batches of a few
+# dozen photos would estimate these values badly. In Keras a BatchNorm layer with
+# `trainable = False` keeps them.
 
 # %%
 from petals.augment.augmentation import augmentation, augmented
@@ -312,12 +320,12 @@ if fine_tunes:
 # ### The learning rate over time
 #
 # A *schedule* gives every step its learning rate. `"cosine"` rises in a short *warm-up* (a tenth
-# of the epochs, one at most), while [AdamW](https://arxiv.org/abs/1711.05101) learns the size of
-# the gradients, then falls along half a cosine ([Loshchilov & Hutter,
-# 2017](https://arxiv.org/abs/1608.03983)): long steps find a good region, short steps the best
-# place in it. The peak is 0.0001 for each replica, unless you set `learning_rate`. `"ramp"`, from
-# Kaggle's tutorial, rises for five epochs, then falls by a fifth an epoch. `"exponential"` falls
-# to a hundredth.
+# of the epochs, one at most), in which [AdamW](https://arxiv.org/abs/1711.05101) learns the size of
+# the gradients. It then falls along half a cosine ([Loshchilov & Hutter,
+# 2017](https://arxiv.org/abs/1608.03983)): long steps find a good region, and short steps find the
+# best place in it. The peak is 0.0001 for each replica, unless you set `learning_rate`. `"ramp"`,
+# from Kaggle's tutorial, rises for five epochs and then falls by a fifth in every epoch.
+# `"exponential"` falls to a hundredth of the peak.
 
 # %%
 from petals.training.optimization import learning_rates
@@ -332,8 +340,9 @@ if fine_tunes:
     display(run.figure(plots.schedule(rates, steps), "schedule"))
 
 # %% [markdown]
-# TPUs and GPUs augment the photos in the training step, a CPU in the input pipeline. On several
-# machines (`docs/how-to/several-machines.md`) each reads its own part of the photos.
+# On TPUs and GPUs, augmentation is part of the training step. On a CPU it is part of the input
+# pipeline. If the training runs on several machines (`docs/how-to/several-machines.md`), each reads
+# its own part of the photos.
 
 # %%
 if fine_tunes:
@@ -366,8 +375,8 @@ if fine_tunes:
 
 # %% [markdown]
 # The callback `Epochs` scores each epoch, keeps the best weights, saves checkpoints and stops in
-# time. A run that resumes in mid-epoch first fits the rest of that epoch. `05_custom_loop` writes
-# out what `fit` does, for steps that it does not have.
+# time. A run that resumes in the middle of an epoch first fits the rest of that epoch. If you need
+# a step that `fit` does not have, `05_custom_loop` writes out what `fit` does.
 
 # %%
 from petals.evaluation.prediction import predict
@@ -398,18 +407,18 @@ run.figure(plots.curves(history), "curves")
 # %% [markdown]
 # ## How good is it?
 #
-# The curves have one point an epoch. A validation loss that still falls at the end calls for more
-# epochs; one that rises while the training loss falls means that the network learns the photos by
+# The curves have one point an epoch. If the validation loss is still falling at the end, train for
+# more epochs. If it rises while the training loss falls, the network is learning the photos by
 # heart. Guessing among 104 classes gives a loss of 4.64, the natural logarithm of 104.
 #
 # ### Why macro F1 and not accuracy
 #
-# *Accuracy* is the share of right answers, so common classes decide it. *F1* of a class is the
-# harmonic mean of precision (how many of the answers "rose" are roses) and recall (how many roses
-# were found). [*Macro
+# *Accuracy* is the share of right answers, so the common classes decide it. The *F1* of a class is
+# the harmonic mean of precision (the share of the answers "rose" that are roses) and recall (the
+# share of the roses that were found). [*Macro
 # F1*](https://scikit-learn.org/stable/modules/generated/sklearn.metrics.f1_score.html) is the mean
 # over the classes, so a rare flower counts as much as a common one. The competition ranks by it.
-# Of 90 roses and 10 tulips, a model that always answers "rose" has an accuracy of 0.90 and a macro
+# On 90 roses and 10 tulips, a model that always answers "rose" has an accuracy of 0.90 and a macro
 # F1 of 0.474.
 
 # %%
@@ -432,16 +441,16 @@ if validated:
     run.write_predictions("val", val_ids, labels=val_labels, probabilities=probabilities)
     run.write_evaluation(val, val_labels, probabilities, names)  # for the report
 else:
-    print("the photos below were trained on: these figures say nothing about new ones")
+    print("the model was trained on these photos: the figures say nothing about new ones")
 print(f"macro F1 {scores.macro_f1:.4f}   accuracy {scores.accuracy:.4f}   on {val.count:,} photos")
 
 # %% [markdown]
 # ### How sure the model is
 #
-# Of the answers given with a probability of 80 %, 80 % should be right. Networks are often
-# overconfident ([Guo et al., 2017](https://arxiv.org/abs/1706.04599)). Dividing the outputs before
-# the softmax, the *logits*, by a *temperature* corrects that and changes no answer. `04_predict`
-# does so.
+# Of the answers that a model gives with a probability of 80 %, 80 % should be right. Networks are
+# often overconfident ([Guo et al., 2017](https://arxiv.org/abs/1706.04599)). Dividing the *logits*,
+# the outputs before the softmax, by a *temperature* corrects this without changing any answer.
+# `04_predict` does that.
 
 # %%
 from petals.evaluation.calibration import Calibration
@@ -454,11 +463,12 @@ run.figure(plots.reliability(curves), "reliability")
 # %% [markdown]
 # ## Which mistakes to look at
 #
-# - **The worst classes.** With few photos, a class's F1 jumps from run to run.
-# - **The pairs.** The most common mistakes are drawn; the report has the matrix of all classes.
-#   Confused classes look alike at this image size, or one is labelled wrongly.
-# - **The confident mistakes.** They are often wrong labels, which no setting cures, photos of two
-#   flowers, or small flowers.
+# - **The worst classes.** The F1 of a class with few photos varies a lot from run to run.
+# - **The pairs.** The figure shows the most common mistakes; the report has the matrix of all
+#   classes. If two classes are often confused, they look alike at this image size, or some photos
+#   have the wrong label.
+# - **The confident mistakes.** Often the label is wrong, which no setting can repair, or the photo
+#   shows two flowers or a small one.
 
 # %%
 from petals.evaluation.metrics import instructive, per_class
@@ -478,9 +488,9 @@ run.figure(
 # %% [markdown]
 # ## The submission and the model
 #
-# The run's folder, on Kaggle the notebook's output, holds scores, figures, predictions,
-# `submission.csv` and the model with a card. `04_predict` and `tools/predict.py` use the model on
-# new photos. A push with `--submit MESSAGE` enters the submission into the competition.
+# The run's folder, which on Kaggle is the notebook's output, holds scores, figures, predictions,
+# `submission.csv`, and the model with a card that describes it. `04_predict` and `tools/predict.py`
+# use the model on new photos. A push with `--submit MESSAGE` submits the file to the competition.
 
 # %%
 from petals.evaluation.submission import write_submission
@@ -515,8 +525,8 @@ print(f"{trained} after {run.seconds:.0f} s; the files are in {run}")
 # %% [markdown]
 # ## What to expect
 #
-# Measured on two CPU cores; `docs/explanation/recipes.md` says how. "Head" is the default head on
-# the backbone MobileNet-0.75 at 192 pixels.
+# These results were measured on two CPU cores; `docs/explanation/recipes.md` says how. "Head" is
+# the default head on the backbone MobileNet-0.75 at 192 pixels.
 #
 # | photos | what was trained | macro F1 | time |
 # |---|---|---|---|
@@ -526,12 +536,13 @@ print(f"{trained} after {run.seconds:.0f} s; the files are in {run}")
 # | 2,944 photos of five kinds, five folds | head | .902 ± .008 | .28 of twelve passes |
 # | the same | head, then all of the backbone, 6 epochs | .925 ± .011 | 1.7 of twelve passes |
 #
-# The last four rows were made with `dropout=0`; a pass runs all photos through the backbone.
-# Repeats of one recipe differ by about ± .008.
+# The last four rows were measured with `dropout=0`. A *pass* runs all photos through the backbone
+# once. Repeats of one recipe differ by about ± .008.
 #
-# **Nothing has been measured on a TPU or a GPU yet.** These are the TPU compiler's estimates of
-# fine-tuning all of a backbone on a v5e-8, with 128 photos a step (`docs/explanation/tpu.md`). The
-# one real step that is known took almost twice its estimate.
+# **Nothing has been measured on a TPU or a GPU yet.** The next table has the TPU compiler's
+# estimates of fine-tuning a whole backbone on a v5e-8, with 128 photos a step
+# (`docs/explanation/tpu.md`). The only real step whose time is known took almost twice its
+# estimate.
 #
 # | backbone | pixels | a step, as estimated | images/s, as estimated |
 # |---|---|---|---|

@@ -17,19 +17,19 @@
 # # Compare runs
 #
 # Every run of `02_train` leaves a folder with its scores, its settings and its predictions. This
-# notebook reads any number of these folders and sets them side by side: which scored best, where
-# two models disagree, and whether several models together are better than the best one. At the end
-# it writes a submission from the winner. Where the runs cannot answer one of these questions, the
-# notebook says so. Which setting helped, and how the runs learnt, is on the page of a sweep and on
-# the page of all runs (`kernelkit report runs --index`).
+# notebook reads any number of these folders and answers three questions: Which run scored best?
+# Where do two models disagree? Are several models together better than the best one? At the end it
+# writes a submission from the winner. If the runs cannot answer a question, the notebook says so.
+# To see which setting helped and how the runs learnt, open the page of a sweep or the page of all
+# runs (`kernelkit report runs --index`).
 #
-# The cell below holds all settings. At home it compares what is in `runs/`; on Kaggle it compares
-# the outputs of the notebooks that are attached as inputs. Scores can be compared only if the
-# runs were validated on the same photos, so the notebook takes the largest group of runs that
-# were, and names the others.
+# The next cell holds all settings. At home the notebook compares the runs in `runs/`, on Kaggle the
+# outputs of the notebooks that are attached as inputs. Scores can be compared only if the runs were
+# validated on the same photos, so the notebook takes the largest group of such runs and names the
+# others.
 
 # %% tags=["parameters"]
-runs = "auto"  # globs of run folders with commas between; auto = runs/*, on Kaggle all attached
+runs = "auto"  # comma-separated globs of run folders; auto = runs/*, on Kaggle all attached
 data = ""  # where the photos are, for the pictures; empty = where the best run had them
 most = 8  # [1, 64]: pictures of each kind of disagreement
 repeats = 10  # [2, 1000]: halvings of the validation set that judge the ensemble
@@ -48,17 +48,17 @@ except ModuleNotFoundError:
 # %% [markdown]
 # ## Which runs there are
 #
-# The table has the best run first, with the settings that differ. A folder that cannot be read is
-# left out, and a line says why. The runs of all folds of one recipe (`validation="fold:1/5"` to
+# The table lists the runs with the settings in which they differ, the best run first. If a folder
+# cannot be read, a line says why. The runs of all folds of one recipe (`validation="fold:1/5"` to
 # `"fold:5/5"`) are joined into one.
 #
-# A run that is repeated with another seed scores a little differently. In public notebooks for this
-# competition, repeats differed by about ± 0.008 of macro F1. A smaller difference shows nothing; a
-# larger one is a hint, and becomes evidence once each setting was repeated three times.
+# The same run with another seed scores a little differently. In public notebooks for this
+# competition, repeats differed by about ± 0.008 of macro F1. A smaller difference shows nothing. A
+# larger one is a hint, and becomes evidence once you have repeated each setting three times.
 #
-# The first epoch is slower, because it compiles the program and fills the caches; the later epochs
-# are what training costs. Compare times only between runs that trained the same part of a backbone
-# at the same size.
+# The first epoch is slower, because it compiles the program and fills the caches. The time of the
+# later epochs is the cost of training. Compare times only between runs that trained the same part
+# of a backbone at the same image size.
 
 # %%
 import numpy as np
@@ -84,16 +84,16 @@ comparison.ranking(finished)
 # ## Two models side by side
 #
 # The first model is the best run. The second is the run that is right most often where the best
-# one is wrong, so the two may complement each other. The cell counts the photos on which both are
-# right, one is, or neither is. It also prints a probability: if both models were equally good, a
-# split as uneven as this one would come about with this probability ([McNemar's
-# test](https://en.wikipedia.org/wiki/McNemar%27s_test)). If it is above 0.05, do not call the
-# first model better than the second.
+# one is wrong, so the two may complement each other. The cell counts the photos on which both, one
+# or neither of the models is right. It also prints the probability that two equally good models
+# would differ at least as much ([McNemar's
+# test](https://en.wikipedia.org/wiki/McNemar%27s_test)). If it is above 0.05, do not call the first
+# model better than the second.
 
 # %%
 pair = agreement.Agreement.of(finished) if len(finished) > 1 else None
 if pair is None:
-    print("only one run: nothing to set beside it")
+    print("only one run: nothing to compare it with")
 else:
     print(f"1: {pair.first.name}\n2: {pair.second.name}")
     for part, positions in pair.positions.items():
@@ -101,8 +101,8 @@ else:
     print(f"probability of so uneven a split by chance: {pair.chance:.2g}")
 
 # %% [markdown]
-# Photos that only one model recognises show what it has learnt and the other has not. Photos that
-# neither recognises are worth a close look: some have a wrong label.
+# Photos that only one model recognises show what it has learnt and the other has not. Look closely
+# at photos that neither model recognises: some have a wrong label.
 
 # %%
 try:
@@ -121,9 +121,9 @@ if pair and photos:
 # ## Several models together
 #
 # An *ensemble* averages the probabilities of several models. Models that make different mistakes
-# correct one another. [Ensemble selection](https://doi.org/10.1145/1015330.1015432) finds the
-# weights, of twelve runs at most: it begins with the best model, then adds in each round the model
-# that raises the score most. A model may be added several times.
+# correct one another. [Ensemble selection](https://doi.org/10.1145/1015330.1015432) chooses the
+# weights of at most twelve runs. It begins with the best model, and in each round adds the model
+# that raises the score most. It may add a model several times.
 
 # %%
 members = finished[: ensembles.MOST]
@@ -137,14 +137,14 @@ Table(rows)
 
 # %% [markdown]
 # Weights that were chosen on the validation set look good on that set, even if they are not. So
-# the set is cut in two halves: one half chooses the weights and the best single run, the other
-# half measures both. This is repeated `repeats` times with other halves. The gain below is what
-# you can expect on new photos.
+# the notebook cuts the set in two halves: one half chooses the weights and the best single run, the
+# other half measures both. It repeats this `repeats` times with different halves. The gain in the
+# table is what you can expect on new photos.
 
 # %%
 halves = ensembles.held_out(probabilities, labels, repeats) if len(members) > 1 else None
 if halves is None:
-    print("only one run: nothing to put together")
+    print("only one run: nothing to combine it with")
 else:
     display(Table(halves.rows()))
 
@@ -152,9 +152,9 @@ else:
 # ## The submission
 #
 # `submit` says what the submission is made from: the best run (`"single"`), the runs above with
-# equal weights (`"mean"`) or with the weights above (`"weighted"`). `"auto"` takes the better
-# of the two ensembles if it beat the best run in at least nine of ten repeats, and the best run if
-# not.
+# equal weights (`"mean"`), or the runs with the weights above (`"weighted"`). `"auto"` takes the
+# better of the two ensembles if it beat the best run in at least nine of ten repeats, and the best
+# run otherwise.
 
 # %%
 choice = submit if submit != ensembles.AUTO else halves.choice if halves else ensembles.SINGLE
@@ -168,7 +168,7 @@ print(outcome)
 # %% [markdown]
 # ## What is kept
 #
-# The folder has all figures, `submission.csv`, and `comparison.json` with the numbers.
+# The folder has all figures and `submission.csv`, and `comparison.json` has the numbers.
 
 # %%
 storage.write_json(

@@ -16,19 +16,19 @@
 # %% [markdown]
 # # Classify new photos
 #
-# Every run of `02_train` leaves its model. This notebook takes a model from a run's folder at home,
-# or from what is attached to the notebook on Kaggle (a *kernel* in Kaggle's words). It classifies
-# photos without labels: your own, or the competition's test photos, for which it also writes a
-# submission. It needs no internet.
+# Every run of `02_train` saves its model. This notebook takes a model from a run's folder at home,
+# or from the inputs that are attached to the notebook on Kaggle. It classifies photos without
+# labels: your own, or the competition's test photos, for which it also writes a submission. It
+# needs no internet.
 #
-# The cell below holds all settings. At home, `tools/predict.py` does the same from a terminal.
+# The next cell holds all settings. At home, `tools/predict.py` does the same from a terminal.
 
 # %% tags=["parameters"]
 model = "auto"  # a classifier.h5 or a run's folder; auto = the best of runs/, on Kaggle of inputs
 photos = "auto"  # a folder or glob; auto = photos of attached datasets, else the data's test split
 data = "auto"  # where the test split is: auto, embedded, a folder, gs://..., owner/slug
-top = 5  # [1, 20]: likeliest classes to show for each photo
-limit = 0  # >= 0: photos at most, for trying things out; 0 = all
+top = 5  # [1, 20]: most likely classes to show for each photo
+limit = 0  # >= 0: the most photos to classify, for a quick trial; 0 = all
 accelerator = "auto"  # auto | tpu | gpu | cpu: the device that the run must have
 output = ""  # the folder for the predictions; empty = here on Kaggle, runs/latest at home
 
@@ -66,9 +66,9 @@ Markdown(card.as_markdown())
 # ## How far to trust it
 #
 # Of the answers that a model gives with 80 % probability, 80 % should be right. `02_train` found
-# one number, the *temperature*, that brings the model close to this on the validation photos. The
-# model's outputs before the softmax are divided by it here. The figure shows how often the model
-# was right on the validation photos.
+# one number, the *temperature*, that brings the model close to this on the validation photos. This
+# notebook divides the model's outputs before the softmax by it. The figure shows how often the
+# model was right on the validation photos, for each probability.
 
 # %%
 if card.reliability:
@@ -80,8 +80,8 @@ else:
 # %% [markdown]
 # ## The photos
 #
-# The next cell classifies the photos and shows the first twenty answers. Your own photos may have
-# any size. A test split must have the classes and the image size that the model was trained for.
+# The next cell classifies the photos and shows the first twenty answers. Your own photos can have
+# any size. A test split must have the classes and the image size that the model was trained on.
 
 # %%
 paths = classify.photos_for(photos, limit)
@@ -99,8 +99,8 @@ run.figure(answers.picture(top), "predictions")
 # %% [markdown]
 # ## The files
 #
-# `predictions.csv` has the likeliest classes of every photo. For a test split there is also
-# `submission.csv`.
+# `predictions.csv` has the most likely classes of every photo. For a test split the notebook also
+# writes `submission.csv`.
 
 # %%
 answers.write(run.path, top)

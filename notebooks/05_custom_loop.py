@@ -18,12 +18,13 @@
 #
 # Keras's `fit` hides three things: the step that changes the weights, the loop around it, and how
 # several chips share a batch. This notebook trains a small network with `fit`, then writes out all
-# three, and compares the numbers. Start from it when you need a step that `fit` does not have,
-# such as two networks that learn from each other, or gradients that are changed on their way.
+# three and compares the losses. Start from it if you need a step that `fit` does not have, for
+# example two networks that learn from each other, or gradients that are changed before they are
+# applied.
 #
-# On a TPU, Keras runs on [JAX](https://docs.jax.dev), on one CPU or GPU it runs on TensorFlow. The
-# loop is the same, but the step differs, so there are two versions of it. To see the version for
-# JAX without a TPU, set `KAGGLE_REHEARSAL=tpu`: CPU devices then stand in for the chips.
+# On a TPU, Keras runs on [JAX](https://docs.jax.dev). On one CPU or GPU it runs on TensorFlow. The
+# loop is the same, but the step differs, so there are two versions of it. To run the version for
+# JAX without a TPU, set `KAGGLE_REHEARSAL=tpu`. CPU devices then stand in for the chips.
 #
 # ```
 # python tools/run_notebook.py notebooks/05_custom_loop.py -p data=embedded -p image_size=64
@@ -47,8 +48,8 @@ on_jax = device.backend == "jax"
 print(device)
 
 # %% [markdown]
-# `Batches` reads shuffled photos without end, as `uint8`, and their classes as one-hot rows. With
-# `deterministic` and the same seed, both trainings get the same batches in the same order.
+# `Batches` is an endless stream of shuffled photos, as `uint8`, with their classes as one-hot rows.
+# With `deterministic` and the same seed, both trainings get the same batches in the same order.
 
 # %%
 from petals.data.pipeline import Batches
@@ -65,8 +66,8 @@ print(f"{source}: {train.count:,} photos to train on, {steps} steps an epoch")
 # %% [markdown]
 # ## With `fit`
 #
-# The network is small and learns from nothing. BatchNorm makes it a fair example: its running mean
-# and deviation change in a step too, although no gradient reaches them.
+# The network is small and starts from random weights. BatchNorm makes it a realistic example: its
+# running mean and deviation change in every step too, although no gradient reaches them.
 
 # %%
 from tensorflow import keras  # the one that `detect` chose
@@ -97,9 +98,9 @@ fitted = model.fit(
 # %% [markdown]
 # ## A step on TensorFlow
 #
-# The tape records how the loss comes about, so that it can return the gradients. The optimizer
-# changes the model's own variables. `tf.function` makes one program of the whole step, without
-# Python in between. The first argument is there for JAX, whose step needs it.
+# The tape records how the loss is computed, so that it can return the gradients. The optimizer
+# changes the model's own variables. `tf.function` compiles the whole step into one program, without
+# Python in between. The step does not use its first argument, `state`, which only JAX needs.
 #
 # For several GPUs or a TPU through `TPUStrategy`, wrap the step in `strategy.run` and divide the
 # loss by the number of replicas, as TensorFlow's
@@ -130,8 +131,8 @@ def tensorflow_step(state, images, labels):
 #
 # JAX computes gradients of pure functions: everything that a step reads is an argument, and
 # everything that it changes is a result. `stateless_call` and `stateless_apply` are Keras's pure
-# versions of calling a model and of applying gradients. The *state* of a training is three lists of
-# arrays: the weights, the other variables (here those of BatchNorm), and the optimizer's own.
+# versions of calling a model and applying gradients. The *state* of the training is three lists of
+# arrays: the weights, the other variables (here those of BatchNorm), and the optimizer's variables.
 
 # %%
 import jax
@@ -156,14 +157,14 @@ def pure_step(state, images, labels):
 # %% [markdown]
 # ### Several chips
 #
-# The step is written as if there were one device. Where the arrays lie tells JAX the rest:
+# The step is written as if there were one device. The placement of the arrays tells JAX the rest:
 #
 # - `by_photo` divides a batch among the chips, along its first axis.
 # - `everywhere` gives each chip the whole state.
 #
-# From that, [XLA](https://openxla.org/xla) derives that the gradients have to be added up over the
-# chips. `donate_argnums` lets the new state take the memory of the old one, which is lost then. So
-# between `read_state` and `write_state` the model's variables must not be used.
+# From this placement, [XLA](https://openxla.org/xla) works out that it has to add up the gradients
+# over the chips. `donate_argnums` lets the new state take over the memory of the old one, which
+# destroys the old one. So do not use the model's variables between `read_state` and `write_state`.
 
 # %%
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
@@ -197,8 +198,8 @@ def write_state(state):
 # %% [markdown]
 # ## The loop
 #
-# An epoch is a number of steps, and a score. The losses are read once an epoch: reading one makes
-# Python wait for the device, which could be at work on the next step.
+# An epoch is a number of steps followed by a score. The loop reads the losses only once an epoch,
+# because reading one makes Python wait for the device, which could already compute the next step.
 
 # %%
 from itertools import islice
@@ -230,10 +231,10 @@ for epoch in range(epochs):
 # %% [markdown]
 # ## The same numbers
 #
-# Both trainings had the same weights, batches and formulas, so their losses agree but for
-# rounding, which grows from step to step. What the loop lacks is what `02_train` adds around `fit`:
-# a learning rate that changes, the best epoch's weights, checkpoints, and an end before the
-# session's.
+# Both trainings started with the same weights and used the same batches and formulas, so their
+# losses agree except for rounding, which grows from step to step. The loop lacks what `02_train`
+# adds to `fit`: a learning rate that changes, the weights of the best epoch, checkpoints, and a
+# stop before the session ends.
 
 # %%
 from pathlib import Path

@@ -136,7 +136,7 @@ def test_compare_one_run_says_what_it_cannot_show(write_run, tmp_path):
     folder = write_run("alone")
     run = execute("03_compare", tmp_path, runs=str(folder))
     message = printed(run)
-    for line in ("1 run on 60", "nothing to set beside it", "no pictures: no data at 'nowhere'"):
+    for line in ("1 run on 60", "nothing to compare it with", "no pictures: no data at 'nowhere'"):
         assert line in message
     assert read(run, "comparison.json")["held_out"] is None
     assert (run.folder / "submission.csv").read_text() == (folder / "submission.csv").read_text()
