@@ -35,10 +35,11 @@ def homes(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def away_from_home(monkeypatch, homes):
-    """A home of its own, and none of Kaggle's variables."""
+    """A home of its own, this environment's kernel for Jupyter, and none of Kaggle's variables."""
     home = next(homes)
     home.mkdir()
     monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("JUPYTER_PATH", f"{sys.prefix}/share/jupyter")
     for name in [name for name in os.environ if name.startswith("KAGGLE_")]:
         monkeypatch.delenv(name)
 

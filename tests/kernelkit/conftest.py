@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import itertools
 import json
 import os
 import zipfile
@@ -202,8 +203,9 @@ def serve(tmp_path):
     """Starts a local Kaggle with these limits; this process reaches it until the test ends."""
     with contextlib.ExitStack() as opened:
 
-        def serve(root=tmp_path / "kaggle", **limits):
-            server = opened.enter_context(LocalKaggle(root, limits=ServerLimits(**limits)))
+        def serve(root=tmp_path / "kaggle", tokens=None, **limits):
+            kaggle = LocalKaggle(root, limits=ServerLimits(**limits), tokens=tokens)
+            server = opened.enter_context(kaggle)
             opened.enter_context(server.attach())
             return server
 
@@ -226,6 +228,24 @@ def connect(tmp_path):
         return context
 
     return connect
+
+
+@pytest.fixture
+def answers_to(monkeypatch):
+    """`answers_to("GetDataset", change)`: its answers pass through `change(answer, number)`."""
+
+    def answers_to(method, change):
+        once, numbers = Kaggle.once, itertools.count(1)
+
+        def changed(self, asked, *service, **fields):
+            answer = once(self, asked, *service, **fields)
+            if asked == method:
+                change(answer, next(numbers))
+            return answer
+
+        monkeypatch.setattr(Kaggle, "once", changed)
+
+    return answers_to
 
 
 IN_ONE_PROCESS = """\

@@ -7,19 +7,18 @@ from ways import Arrived, Way
 
 from kernelkit.commands.console import main
 from kernelkit.kaggle_api.client import Kaggle
-from local_kaggle import LocalKaggle
 
 
 def arrive(*_, **__):
     raise Arrived
 
 
-def test_from_a_push_to_its_request(repository, monkeypatch):
+def test_from_a_push_to_its_request(repository, serve, monkeypatch):
     monkeypatch.chdir(repository.root)
-    repository.describe(enable_tpu=False, machine_shape=None)
+    repository.on_cpu()
     monkeypatch.setattr(Kaggle, "save", arrive)
-    kaggle = LocalKaggle(repository.root / "kaggle")
-    with kaggle as server, server.attach(), Way("kernelkit") as way:
+    serve()
+    with Way("kernelkit") as way:
         main(["push", "-p", "files=1"], standalone_mode=False)
         pytest.fail("no request was made")
     assert {"pushes/command", "pushes/send"} <= set(way.modules)

@@ -2,7 +2,6 @@
 
 import re
 import shutil
-import sys
 from pathlib import Path
 
 import pytest
@@ -42,9 +41,3 @@ def checkout(tmp_path, competition) -> Path:
     (root / CATALOGUE / "competitions").mkdir(parents=True)
     (root / CATALOGUE / "competitions" / "tpu-getting-started").symlink_to(competition)
     return root
-
-
-@pytest.fixture(autouse=True)
-def own_python(monkeypatch):
-    """Kernels are those of this environment, wherever the tests have their home."""
-    monkeypatch.setenv("JUPYTER_PATH", str(Path(sys.prefix) / "share" / "jupyter"))

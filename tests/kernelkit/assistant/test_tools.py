@@ -171,11 +171,6 @@ def test_compared_runs_are_ranked_by_the_score_and_a_log_is_read(call, repositor
     assert call("read_log", "runs/train-v1", lines=1)["untrusted"] == "two"
 
 
-def test_a_rerun_projects_the_time_for_the_rows_of_the_real_test_set(call, command):
-    command("import sys\nprint(sys.argv[1:])")
-    assert call("rerun", rows=20_000).problems == ["error: ['rerun', '--rows=20000', '--json']"]
-
-
 def test_the_skill_is_printed_for_assistants():
     printed = CliRunner().invoke(console.main, ["mcp", "--skill"]).output
     assert printed == SKILL.read_text()

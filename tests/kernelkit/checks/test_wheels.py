@@ -12,8 +12,6 @@ from kernelkit.queue.items import add
 from kernelkit.queue.work import work_off
 from kernelkit.workspace.context import Push, in_project
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
-from local_kaggle.limits import ServerLimits
-from local_kaggle.server import LocalKaggle
 
 USING = """\
 import pathlib, bloom_of_a_wheel, stem_of_a_wheel
@@ -23,10 +21,8 @@ pathlib.Path("versions.txt").write_text(" ".join(versions))
 
 
 @pytest.fixture
-def kaggle(tmp_path, quick_sessions):
-    limits = ServerLimits(dataset_seconds=0.2, lag_seconds=0.1)
-    with LocalKaggle(tmp_path / "kaggle", limits=limits) as server, server.attach():
-        yield server
+def kaggle(serve, quick_sessions):
+    return serve(dataset_seconds=0.2, lag_seconds=0.1)
 
 
 @pytest.fixture

@@ -142,31 +142,6 @@ def test_a_report_is_named_as_an_event(tmp_path):
     assert run(*arguments, "--quiet").stdout.startswith("report ")
 
 
-def test_a_dry_sweep_as_an_event(tmp_path):
-    (tmp_path / "tiny.py").write_text('# %% tags=["parameters"]\na = 1  # >= 0: a number\n')
-    (tmp_path / "tiny.yaml").write_text("notebook: tiny.py\ngrid: {a: [0, 1]}\n")
-    event = json.loads(run("sweep", tmp_path / "tiny.yaml", "--dry-run", "--json").stdout)
-    assert event["event"] == "dry run"
-    assert "2 runs, 0 done, 2 to run" in event["text"]
-
-
-def test_a_rehearsal_has_the_options_of_a_push_but_those_of_another_place():
-    push, rehearse = commands()["push"], commands()["rehearse"]
-    names = {p.name for p in push.params} - {p.name for p in rehearse.params}
-    assert names == {"local", "no_wait", "once"}
-
-
-def test_a_dataset_is_rehearsed_and_stays_for_the_next_rehearsal(tmp_path):
-    (tmp_path / "own-seeds").mkdir()
-    (tmp_path / "own-seeds" / "seeds.csv").write_text("a\n1\n")
-    (tmp_path / "pyproject.toml").write_text("")
-    event = json.loads(
-        run("dataset", tmp_path / "own-seeds", "--local", "--json", "--quiet").stdout
-    )
-    assert (event["ref"], event["rehearsal"]) == ("tester/own-seeds", True)
-    assert (tmp_path / "runs" / "local_kaggle").is_dir()
-
-
 @pytest.mark.parametrize(
     ("typed", "offered"),
     [

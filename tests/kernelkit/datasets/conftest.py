@@ -2,12 +2,13 @@
 
 import pytest
 
-from local_kaggle.limits import ServerLimits
-from local_kaggle.server import LocalKaggle
-
 
 @pytest.fixture
-def kaggle(tmp_path):
-    limits = ServerLimits(dataset_seconds=0.2)
-    with LocalKaggle(tmp_path / "kaggle", limits=limits) as server, server.attach():
-        yield server
+def kaggle(serve):
+    return serve(dataset_seconds=0.2)
+
+
+def contents(folder):
+    """The bytes of all files below a folder, by their paths there."""
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}

@@ -7,9 +7,10 @@ import pytest
 
 from kernelkit import errors
 from kernelkit.datasets.folders import push_dataset
-from kernelkit.kaggle_api.client import Kaggle
 from kernelkit.kaggle_api.connection import StoreSession
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
+
+from .conftest import contents
 
 
 @pytest.fixture
@@ -31,23 +32,17 @@ def push(timing):
 
 
 def stored(kaggle, version):
-    root = kaggle.root / "datasets" / "tester" / "my-weights" / str(version)
-    return {p.relative_to(root).as_posix(): p.read_bytes() for p in root.rglob("*") if p.is_file()}
-
-
-def original(folder):
-    paths = [p for p in folder.rglob("*") if p.is_file()]
-    return {p.relative_to(folder).as_posix(): p.read_bytes() for p in paths}
+    return contents(kaggle.root / f"datasets/tester/my-weights/{version}")
 
 
 def test_it_is_made_and_then_updated(kaggle, folder, push):
     assert push(folder) == "tester/my-weights"
-    assert stored(kaggle, 1) == original(folder)
+    assert stored(kaggle, 1) == contents(folder)
 
     (folder / "head.bin").write_bytes(b"better")
     push(folder)
 
-    assert stored(kaggle, 2) == original(folder)
+    assert stored(kaggle, 2) == contents(folder)
 
 
 def test_a_rehearsal_leaves_a_folder_outside_the_project_as_it_is(
@@ -57,10 +52,10 @@ def test_a_rehearsal_leaves_a_folder_outside_the_project_as_it_is(
     project.mkdir()
     (project / "pyproject.toml").touch()
     monkeypatch.chdir(project)
-    before = original(folder)
+    before = contents(folder)
 
     assert push(folder, local=True) == "tester/my-weights"
-    assert original(folder) == before
+    assert contents(folder) == before
     assert (project / "runs" / "local_kaggle" / "datasets" / "tester" / "my-weights").is_dir()
 
 
@@ -86,7 +81,7 @@ def test_an_upload_that_breaks_is_sent_again(kaggle, folder, push):
     kinds = (FaultKind.ERROR_503, FaultKind.RESET, FaultKind.TRUNCATED)
     kaggle.faults = FaultSchedule([Fault("Upload", n, kind) for n, kind in enumerate(kinds, 1)])
     push(folder)
-    assert stored(kaggle, 1) == original(folder)
+    assert stored(kaggle, 1) == contents(folder)
 
 
 @pytest.mark.parametrize("name", ["abc", "Has Capitals", "x" * 51])
@@ -104,20 +99,16 @@ def test_an_empty_folder_and_credentials_are_refused(folder, push):
         push(folder)
 
 
-def test_a_version_is_ready_once_it_is_the_one_that_is_served(kaggle, folder, push, monkeypatch):
+def test_a_version_is_ready_once_it_is_the_one_that_is_served(kaggle, folder, push, answers_to):
     push(folder)
     versions_seen = []
-    once = Kaggle.once
 
-    def late(self, method, service="kernels", **fields):
-        answer = once(self, method, service, **fields)
-        if method == "GetDataset":
-            versions_seen.append(answer.current_version_number)
-            if len(versions_seen) < 4:
-                answer.current_version_number = 1
-        return answer
+    def late(answer, number):
+        versions_seen.append(answer.current_version_number)
+        if number < 4:
+            answer.current_version_number = 1
 
-    monkeypatch.setattr(Kaggle, "once", late)
+    answers_to("GetDataset", late)
     push(folder)
     assert versions_seen == [1, 2, 2, 2]
 
@@ -138,15 +129,11 @@ def test_an_upload_that_is_sent_on_to_a_login_page_did_not_arrive(
         push(folder)
 
 
-def test_other_bytes_than_were_sent_are_not_ready(kaggle, folder, push, monkeypatch):
-    once = Kaggle.once
-
-    def other(self, method, service="kernels", **fields):
-        answer = once(self, method, service, **fields)
-        for file in answer.dataset_files if method == "ListDatasetFiles" else ():
+def test_other_bytes_than_were_sent_are_not_ready(kaggle, folder, push, answers_to):
+    def other(answer, _):
+        for file in answer.dataset_files:
             file.total_bytes = 17
-        return answer
 
-    monkeypatch.setattr(Kaggle, "once", other)
+    answers_to("ListDatasetFiles", other)
     with pytest.raises(errors.RefusedError, match=r"does not hold what was sent.*head\.bin"):
         push(folder)

@@ -9,6 +9,8 @@ from kernelkit import errors
 from kernelkit.datasets.folders import push_model
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 
+from .conftest import contents
+
 MODEL, VARIATION = "model-metadata.json", "model-instance-metadata.json"
 
 
@@ -47,8 +49,7 @@ def change(folder, name, **values):
 
 
 def stored(kaggle, version):
-    root = kaggle.root / "models" / "tester" / "roses" / "tensorflow2" / "small" / str(version)
-    return {p.relative_to(root).as_posix(): p.read_bytes() for p in root.rglob("*") if p.is_file()}
+    return contents(kaggle.root / f"models/tester/roses/tensorflow2/small/{version}")
 
 
 def test_it_is_made_and_then_updated(kaggle, folder, push):

@@ -124,12 +124,6 @@ def test_what_must_be_corrected_is_told_before_kaggle_is_asked(
         repository.push(**options)
 
 
-def test_a_wrong_key_is_told(repository, kaggle, monkeypatch):
-    monkeypatch.setenv("KAGGLE_KEY", "0" * 32)
-    with pytest.raises(errors.CredentialsError):
-        repository.push()
-
-
 def test_an_own_source_needs_a_complete_version_before_the_push(repository, kaggle):
     def describe(name, *sources):
         values = {"id": f"INSERT_USERNAME/blossom-{name}", "title": f"Blossom {name}"}
@@ -358,11 +352,6 @@ def test_a_dry_run_sends_nothing(repository, kaggle):
     assert "SaveKernel" not in kaggle.faults.calls
     assert "session_timeout_seconds = 1800" in repository.message
     assert not (repository.runs / "pushes.jsonl").exists()
-
-
-def test_a_file_that_is_no_notebook_is_told(repository):
-    with pytest.raises(errors.NotebookError, match=r"pyproject\.toml is not a notebook"):
-        push_kernel(repository.root / "pyproject.toml", dry_run=True, local=True)
 
 
 def test_a_dry_run_that_kaggle_cuts_off_attaches_its_wheels_once(repository, kaggle, index):

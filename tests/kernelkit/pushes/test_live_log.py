@@ -11,23 +11,7 @@ from kernelkit.run_folders import log as logs
 from kernelkit.workspace.context import Push
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 
-REPORT = """\
-Traceback (most recent call last):
-  File "<frozen runpy>", line 198, in _run_module_as_main
-papermill.exceptions.PapermillExecutionError:
----------------------------------------------------------------------------
-Exception encountered at "In [2]":
----------------------------------------------------------------------------
-ValueError                                Traceback (most recent call last)
-Cell In[2], line 1
-----> 1 wither()
-
-ValueError: withered
-"""
-
-
-def as_log(*texts):
-    return json.dumps([{"stream_name": "stderr", "time": 0.5, "data": text} for text in texts])
+from ..run_folders.test_log import REPORT, as_log
 
 
 @pytest.mark.parametrize("whole", [True, False])

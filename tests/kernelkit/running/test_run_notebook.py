@@ -16,7 +16,6 @@ from click.testing import CliRunner
 from kernelkit import files
 from kernelkit.errors import (
     KernelkitError,
-    NotebookError,
     ParameterError,
     RunFailedError,
     StorageError,
@@ -188,12 +187,6 @@ def test_what_cannot_run_is_said_before_anything_runs(
     assert message in done.output
     assert len(done.output.splitlines()) == 1
     assert not Path("runs").exists()
-
-
-def test_a_notebook_has_one_parameters_cell_at_most(notebook):
-    notebook.write_text('# %% tags=["parameters"]\na = 1\n# %% tags=["parameters"]\nb = 1\n')
-    with pytest.raises(NotebookError, match="2 cells tagged"):
-        run_notebook(notebook)
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ Path(output, "metrics.json").write_text(json.dumps({"macro_f1": index / 10}))
 def notebook(tmp_path, monkeypatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTHONWARNINGS", "ignore")
-    monkeypatch.setenv("JUPYTER_PATH", f"{sys.prefix}/share/jupyter")
+
     (tmp_path / "two.py").write_text(NOTEBOOK)
     return tmp_path / "two.py"
 

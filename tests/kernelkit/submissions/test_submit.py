@@ -3,7 +3,7 @@
 import pytest
 
 from kernelkit import errors
-from kernelkit.kaggle_api.client import Kaggle, Kernel
+from kernelkit.kaggle_api.client import Kernel
 from kernelkit.submissions import submit as submission
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 
@@ -74,44 +74,23 @@ def test_the_file_to_submit_is_the_only_one_or_the_one_that_the_project_names(
         submission.output_of(tmp_path)
 
 
-@pytest.fixture
-def answers(monkeypatch):
-    """Changes the answers to one method: `answers("GetSubmission", change)`."""
-
-    def answers(method, change):
-        once = Kaggle.once
-        calls = []
-
-        def answer(self, asked, service="kernels", **fields):
-            answer = once(self, asked, service, **fields)
-            if asked == method:
-                calls.append(fields)
-                change(answer, len(calls))
-            return answer
-
-        monkeypatch.setattr(Kaggle, "once", answer)
-        return calls
-
-    return answers
-
-
-def test_an_answer_about_another_submission_is_not_its_score(submit, answers):
+def test_an_answer_about_another_submission_is_not_its_score(submit, answers_to):
     def another(answer, call):
         if call < 4 and answer.status.name == "COMPLETE":
             answer.ref, answer.public_score = answer.ref + 70, "0.01"
 
-    answers("GetSubmission", another)
+    answers_to("GetSubmission", another)
     assert float(submit()) == 1.0
 
 
-def test_an_older_one_of_the_same_message_in_the_answer_is_not_taken(submit, answers, tmp_path):
+def test_an_older_one_of_the_same_message_in_the_answer_is_not_taken(submit, answers_to, tmp_path):
     submit()
     (tmp_path / "submission.csv").write_text("id,label\na,0\nb,0\n")
 
     def older(answer, call):
         answer.ref = 1
 
-    answers("CreateSubmission", older)
+    answers_to("CreateSubmission", older)
     assert float(submit()) < 1.0
     assert submit.number() == 2
     with pytest.raises(errors.CapacityError, match="no more submissions today"):
@@ -119,11 +98,13 @@ def test_an_older_one_of_the_same_message_in_the_answer_is_not_taken(submit, ans
 
 
 @pytest.mark.parametrize("problem", ["", "Notebook Threw Exception"])
-def test_a_score_that_is_not_shown_is_said_to_be_so_and_an_error_is_one(submit, answers, problem):
+def test_a_score_that_is_not_shown_is_said_to_be_so_and_an_error_is_one(
+    submit, answers_to, problem
+):
     def hide(answer, call):
         answer.public_score, answer.error_description = None, problem
 
-    answers("GetSubmission", hide)
+    answers_to("GetSubmission", hide)
     if not problem:
         assert submit() == ""
         return

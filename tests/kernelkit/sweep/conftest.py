@@ -3,8 +3,6 @@
 import csv
 import io
 import json
-import sys
-from pathlib import Path
 
 import pytest
 
@@ -121,9 +119,3 @@ class Sweeps:
 @pytest.fixture
 def sweeps(tmp_path):
     return Sweeps(tmp_path)
-
-
-@pytest.fixture(autouse=True)
-def own_python(monkeypatch):
-    """Kernels are those of this environment, wherever the tests have their home."""
-    monkeypatch.setenv("JUPYTER_PATH", str(Path(sys.prefix) / "share" / "jupyter"))

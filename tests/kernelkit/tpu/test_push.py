@@ -4,7 +4,6 @@ import pytest
 
 from kernelkit import errors
 from kernelkit.tpu.check import check_tpu
-from local_kaggle.server import LocalKaggle
 
 from .conftest import PARAMETERS
 
@@ -66,7 +65,7 @@ def test_the_last_check_counts_by_whichever_compiler(garden, monkeypatch):
 
 
 @pytest.mark.usefixtures("quick_sessions")
-def test_a_run_is_compared_with_the_compilers_estimate(garden, notebook_code, tmp_path):
+def test_a_run_is_compared_with_the_compilers_estimate(garden, notebook_code, serve):
     run = notebook_code(
         "import json, pathlib\n"
         "device = {'kind': 'tpu', 'name': 'TPU v5 lite', 'peak_bytes': 9 * 2**30,\n"
@@ -77,8 +76,8 @@ def test_a_run_is_compared_with_the_compilers_estimate(garden, notebook_code, tm
     )
     garden.cells(notebook_code(PARAMETERS, ["parameters"]), run)
     check_tpu(garden.notebook, ["recomputes=true"], quiet=True)
-    with LocalKaggle(tmp_path / "kaggle") as server, server.attach():
-        garden.push("recomputes=true")
+    serve()
+    garden.push("recomputes=true")
     assert (
         "40 ms per step with its input, 21.3 ms by the estimate of libtpu 2: 1.9 times; 9.00 GiB "
         "a chip at peak, compiled for 8.00 GiB; traced in 95 s, compiled in 5 min 0 s"

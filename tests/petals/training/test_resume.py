@@ -2,7 +2,6 @@
 
 import csv
 import json
-import os
 import random
 import subprocess
 import sys
@@ -41,7 +40,6 @@ def start(dataset, run, log):
         ],
         stdout=log,
         stderr=log,
-        env={**os.environ, "JUPYTER_PATH": f"{sys.prefix}/share/jupyter"},
     )
 
 
