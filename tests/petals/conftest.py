@@ -1,7 +1,7 @@
 """Small data in the competition's format, and a cache that no test shares with a user."""
 
-import io
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -9,24 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PIL import Image
+from records import COLOURS, jpeg, write_dataset
 
 SIZE = 32
-COLOURS = {"blue": (40, 60, 220), "red": (220, 50, 40), "yellow": (230, 210, 40)}
-
-
-def picture(colour: tuple[int, int, int], seed: int, size: int = SIZE) -> bytes:
-    """A noisy picture of one colour: a class that a network can learn in a few steps."""
-    rng = np.random.default_rng(seed)
-    pixels = np.array(colour) + rng.integers(-60, 60, (size, size, 3))
-    buffer = io.BytesIO()
-    Image.fromarray(pixels.clip(0, 255).astype(np.uint8)).save(buffer, "JPEG", quality=90)
-    return buffer.getvalue()
-
-
-@pytest.fixture
-def jpeg():
-    return picture
 
 
 @pytest.fixture(autouse=True)
@@ -39,35 +24,25 @@ def own_cache(tmp_path_factory, monkeypatch):
 @pytest.fixture
 def photos(tmp_path) -> Path:
     """A folder of class folders: three colours, 20 photos each."""
-    for number, (name, colour) in enumerate(COLOURS.items()):
-        (tmp_path / "photos" / name).mkdir(parents=True)
-        for i in range(20):
-            path = tmp_path / "photos" / name / f"{i:02}.jpg"
-            path.write_bytes(picture(colour, 100 * number + i, 48))
+    for number in range(60):
+        place = tmp_path / "photos" / list(COLOURS)[number % 3]
+        place.mkdir(parents=True, exist_ok=True)
+        (place / f"{number // 3:02}.jpg").write_bytes(jpeg(number, 48))
     return tmp_path / "photos"
 
 
 @pytest.fixture(scope="session")
 def dataset(tmp_path_factory) -> Path:
     """A dataset of three classes: 50 train, 21 val and 13 test images in several shards."""
-    from petals import storage
-    from petals.data import classes, shards
-
     root = tmp_path_factory.mktemp("dataset")
-    seed = 0
-    for split, counts in {"train": (17, 17, 16), "val": (11, 10), "test": (13,)}.items():
-        for number, count in enumerate(counts):
-            examples = []
-            for _ in range(count):
-                label = seed % 3
-                image = picture(list(COLOURS.values())[label], seed)
-                known = label if split != "test" else shards.UNLABELLED
-                examples.append(shards.Example(image, f"{seed:09x}", known))
-                seed += 1
-            name = shards.shard_name(number, SIZE, count)
-            shards.write_shard(Path(shards.folder(root, SIZE, split)) / name, examples)
-    storage.write_json(root / classes.FILE_NAME, list(COLOURS))
+    write_dataset(root, SIZE, {"train": (17, 17, 16), "val": (11, 10), "test": (13,)})
     return root
+
+
+@pytest.fixture
+def copied(dataset, tmp_path) -> Path:
+    """A copy of the dataset, to be changed."""
+    return shutil.copytree(dataset, tmp_path / "copy")
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 import io
 import re
-import shlex
 from pathlib import Path
 
 import pytest
@@ -99,41 +98,18 @@ def test_the_cell_has_at_most_24_parameters_under_four_headings():
     assert len(DEFAULTS) <= 24
 
 
-def commands(text, start):
-    """The arguments of every command in a text, its continuation lines joined."""
-    joined = re.sub(r"\s*\\\n#?\s*", " ", text)
-    return [shlex.split(line)[1:] for line in re.findall(rf"{re.escape(start)}(.*)", joined)]
-
-
-def given_in(words):
-    return [words[n + 1] for n, word in enumerate(words) if word == "-p"]
-
-
 @pytest.mark.parametrize("path", SWEEPS, ids=lambda path: path.stem)
 def test_shipped_sweeps_ask_for_nothing_that_is_ignored(path):
-    word_lists = commands(path.read_text(), "tools/sweep.py")
-    assert word_lists
-    for words in word_lists:
-        sweep = specification.read(path, given_in(words))
+    commands = re.findall(r"tools/sweep\.py(.*)", re.sub(r"\s*\\\n#?\s*", " ", path.read_text()))
+    assert commands
+    for command in commands:
+        sweep = specification.read(path, re.findall(r"-p (\S+)", command))
         for run in (*sweep.runs, *specification.read(path, kaggle=True).runs):
             settings.resolve(run.values)
         for name, values in sweep.search.get("space", {}).items():
             ends = values if isinstance(values, list) else [values["low"], values["high"]]
             for value in ends:
                 settings.resolve(DEFAULTS | dict(sweep.base) | {name: value})
-
-
-@pytest.mark.parametrize(
-    ("name", "starts"),
-    [("README.md", ("02_train.py", "push_kernel.py")), ("Makefile", ("FIRST_RUN =",))],
-)
-def test_documented_commands_ask_for_nothing_that_is_ignored(name, starts):
-    text = (ROOT / name).read_text().replace("…", "")
-    word_lists = [words for start in starts for words in commands(text, start) if "-p" in words]
-    assert word_lists
-    for words in word_lists:
-        given = [text for text in given_in(words) if text.partition("=")[0] in KNOWN]
-        settings.resolve(DEFAULTS | parameters.resolve(KNOWN, given))
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """Pictures that look like photos, and splits of them."""
 
 import io
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -37,12 +36,6 @@ def write_split():
         return shards.Split.find(str(root), size, split)
 
     return write
-
-
-@pytest.fixture
-def copied(dataset, tmp_path) -> Path:
-    """A copy of the dataset, to be damaged."""
-    return shutil.copytree(dataset, tmp_path / "copy")
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """Both phases on three colours: small, quick, and wrong if anything is."""
 
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -228,10 +227,8 @@ def test_xla_leaves_the_step_that_devices_share_alone(monkeypatch, averages):
 
 
 @pytest.mark.usefixtures("narrow")
-def test_damage_met_while_fine_tuning_is_named(splits, tmp_path):
-    root = Path(splits[0].paths[0]).parents[2]
-    shutil.copytree(root, tmp_path / "copy")
-    train = Split.find(str(tmp_path / "copy"), 32, "train")
+def test_damage_met_while_fine_tuning_is_named(copied, splits):
+    train = Split.find(str(copied), 32, "train")
     path = Path(train.paths[2])
     path.write_bytes(path.read_bytes()[:-50])
     with pytest.raises(DataError, match=path.name):
