@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from checkouts import check_out
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from test_walls import packages_imported_by
@@ -92,14 +93,7 @@ def declared(requirements):
 
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory):
-    """A copy of the checkout, as far as its packages are built from it."""
-    checkout = tmp_path_factory.mktemp("checkout")
-    ignored = shutil.ignore_patterns("*.egg-info", "__pycache__")
-    shutil.copytree(ROOT / "src", checkout / "src", ignore=ignored, copy_function=shutil.copyfile)
-    for name in ("pyproject.toml", PROJECTS["kernelkit"]["readme"], "LICENSE", ".gitignore"):
-        (checkout / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(ROOT / name, checkout / name)
-    return checkout
+    return check_out(tmp_path_factory.mktemp("checkout"))
 
 
 @pytest.fixture(scope="module")
@@ -171,10 +165,7 @@ class Environment:
                     (site / file).parent.mkdir(parents=True, exist_ok=True)
                     shutil.copy(origin, site / file)
         others = {name: value for name, value in os.environ.items() if "KAGGLE" not in name}
-        self.variables = others | {
-            "HOME": str(folder),
-            "JUPYTER_PATH": f"{sys.prefix}/share/jupyter",
-        }
+        self.variables = others | {"HOME": str(folder)}
         self.work = folder / "work"
         self.work.mkdir()
 

@@ -4,7 +4,6 @@ import json
 import os
 import re
 import secrets
-import shutil
 import signal
 import socket
 import subprocess
@@ -17,24 +16,6 @@ from typing import Any
 
 ROOT = Path(__file__).parents[2]
 START_SECONDS = 180
-
-
-def git(folder: Path, *arguments: str) -> str:
-    who = ("user.name=a", "user.email=a@example.com", "commit.gpgsign=false")
-    config = [part for one in who for part in ("-c", one)]
-    return subprocess.check_output(["git", "-C", folder, *config, *arguments], text=True)
-
-
-def copy_of_the_repository(folder: Path) -> None:
-    """What git keeps, committed; the environment is the repository's own."""
-    kept = git(ROOT, "ls-files", "--cached", "--others", "--exclude-standard", "-z")
-    for name in filter(None, kept.split("\0")):
-        if (ROOT / name).is_file():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, folder / name)
-    (folder / ".venv").mkdir()  # git ignores a folder of this name, and no link
-    for path in (ROOT / ".venv").iterdir():
-        (folder / ".venv" / path.name).symlink_to(path)
 
 
 def give(folder: Path, name: str, parameters: Mapping[str, object]) -> None:

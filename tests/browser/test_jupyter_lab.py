@@ -8,8 +8,9 @@ import re
 import time
 
 import pytest
+from checkouts import ROOT, check_out, git
 from conftest import PICTURES
-from jupyter_lab import JupyterLab, copy_of_the_repository, git, give
+from jupyter_lab import JupyterLab, give
 
 SECONDS = 1500  # that a notebook may take on a busy machine
 PARAMETERS = {
@@ -49,7 +50,7 @@ pytestmark = pytest.mark.timeout(SECONDS + 300)
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory):
     folder = tmp_path_factory.mktemp("checkout")
-    copy_of_the_repository(folder)
+    check_out(folder, ROOT / ".venv")
     for name, values in PARAMETERS.items():
         give(folder, name, values)
     return folder

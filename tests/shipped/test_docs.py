@@ -5,15 +5,13 @@ import re
 import shlex
 import shutil
 import subprocess
-import sys
 import textwrap
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
+from checkouts import ROOT, check_out
 from records import jpeg
 
-ROOT = Path(__file__).parents[2]
 PAGES = {
     path.relative_to(ROOT).as_posix(): path.read_text()
     for path in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("docs/**/*.md")))
@@ -143,23 +141,7 @@ def files(tmp_path_factory):
 
 @pytest.fixture
 def scratch(tmp_path, files):
-    """A copy of the repository that shares this environment, so that `make` finds it whole."""
-    root = tmp_path / "repository"
-    ignored = shutil.ignore_patterns("__pycache__", "runs", ".ipynb_checkpoints")
-    for name in ("examples", "notebooks", "src", "tools", "docs"):
-        shutil.copytree(ROOT / name, root / name, ignore=ignored)
-    for name in ("Makefile", "pyproject.toml", "requirements.lock", "kernel-metadata.json"):
-        shutil.copy(ROOT / name, root / name)
-    for place in files.iterdir():
-        shutil.copytree(place, root / place.name)
-    environment = root / ".venv"
-    environment.mkdir()
-    for entry in Path(sys.prefix).iterdir():
-        if entry.is_dir():
-            (environment / entry.name).symlink_to(entry)
-    shutil.copy(Path(sys.prefix) / "pyvenv.cfg", environment)
-    (environment / "installed").touch()
-    return root
+    return shutil.copytree(files, check_out(tmp_path / "repository"), dirs_exist_ok=True)
 
 
 def script(page: str) -> str:

@@ -1,39 +1,21 @@
 """Jupyter leaves no dirt: opening, running and saving a notebook changes nothing that git sees."""
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import nbformat
 import pytest
+from checkouts import ROOT, check_out, git
 
-ROOT = Path(__file__).parents[2]
 FILTER = [sys.executable, "-m", "nbstripout", "--keep-id", "--extra-keys", "metadata.language_info"]
-
-
-def git(folder, *arguments):
-    config = ["-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "commit.gpgsign=false"]
-    return subprocess.check_output(["git", "-C", folder, *config, *arguments], text=True)
 
 
 @pytest.fixture
 def clone(tmp_path):
-    """A clone's notebooks and git's attributes, with the filter that `make lab` installs."""
-    (tmp_path / "notebooks").mkdir()
-    for path in ROOT.glob("notebooks/*.*py*"):
-        shutil.copy(path, tmp_path / "notebooks")
-    for name in (".gitattributes", ".gitignore", "Makefile", "pyproject.toml", "requirements.lock"):
-        shutil.copy(ROOT / name, tmp_path)
-    environment = tmp_path / ".venv"  # as `make` finds it: made, and newer than the lock
-    (environment / "bin").mkdir(parents=True)
-    (environment / "bin" / "python").symlink_to(sys.executable)
-    (environment / ".gitignore").write_text("*\n")
-    shutil.copy(Path(sys.prefix) / "pyvenv.cfg", environment)
-    for folder in ("lib", "lib64"):
-        (environment / folder).symlink_to(Path(sys.prefix) / "lib")
-    git(tmp_path, "init", "-q")
+    """A clone, with the filter that `make lab` installs."""
+    git(check_out(tmp_path), "init", "-q")
     command = ["make", "-o", ".venv/installed", "lab-filter"]
     subprocess.run(command, cwd=tmp_path, env={**os.environ, "MAKEFLAGS": ""}, check=True)
     git(tmp_path, "add", "-A")
