@@ -33,7 +33,7 @@ ON_REQUEST = "tpu"  # takes hours
 @click.option(
     "--photos",
     type=click.Path(exists=True, path_type=Path),
-    help="A folder of class folders; without it only what needs none is run.",
+    help="A folder with a folder for each class; without it only benchmarks that need none run.",
 )
 @click.option(
     "--weights",
@@ -44,7 +44,7 @@ ON_REQUEST = "tpu"  # takes hours
     "--python",
     type=click.Path(exists=True, path_type=Path),
     default=sys.executable,
-    help="For kernelkit: the Python that its wheel is installed for; this one by default.",
+    help="For kernelkit: the Python for which its wheel is installed; by default this one.",
 )
 @exits_with_code
 def main(names: tuple[str, ...], photos: Path | None, weights: Path | None, python: Path) -> None:

@@ -1,4 +1,4 @@
-"""Make TFRecords in the competition's format from photos, or inspect some."""
+"""Make TFRecords in the competition's format from photos, or inspect TFRecords."""
 
 import _python  # noqa: F401 - before what a wrong Python lacks
 
@@ -52,10 +52,10 @@ def write(photos: Path, output: Path, **options: Any) -> None:
     """Write OUTPUT/tfrecords-jpeg-SxS/{train,val,test} from PHOTOS/CLASS/*.
 
     With --labels, the photos and their classes are those of the CSV. With --test-photos,
-    OUTPUT/test_photos.csv tells the id that each file has in a submission.
+    OUTPUT/test_photos.csv gives the id of each file in a submission.
 
-    A photo's split follows from its content, so it stays the same when photos are added. After an
-    interruption, the same command continues where it stopped.
+    The content of a photo decides its split, so the split stays the same when photos are added.
+    After an interruption, the same command continues where it stopped.
     """
     from petals.prepare.ingest import make_tfrecords
     from petals.progress import Progress
@@ -67,9 +67,9 @@ def write(photos: Path, output: Path, **options: Any) -> None:
 @click.argument("root", type=click.Path(path_type=Path))
 @exits_with_code
 def inspect(root: Path) -> None:
-    """Read every record under ROOT: counts, classes, sizes, and all that is wrong.
+    """Read every record under ROOT and report counts, classes, sizes and problems.
 
-    Ends with exit code 11 when something is.
+    Ends with exit code 11 if there is a problem.
     """
     from petals.data import inspection
     from petals.progress import Progress

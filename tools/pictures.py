@@ -1,6 +1,6 @@
-"""Draw the pictures of README: a terminal as a command leaves it, its report, a sweep's page.
+"""Draw the pictures in the README: a terminal after a command, its report, a sweep's page.
 
-COMMAND is run in a terminal of 100 columns; without it the last recording is drawn again.
+COMMAND runs in a terminal of 100 columns. Without it, the last recording is drawn again.
 """
 
 import _python  # noqa: F401 - before what a wrong Python lacks
@@ -16,7 +16,7 @@ from picturing.readme import draw
 
 @click.command(help=__doc__, context_settings={"ignore_unknown_options": True})
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
-@click.option("--title", default="make run", help="What stands above the terminal.")
+@click.option("--title", default="make run", help="The title above the terminal.")
 @click.option(
     "--sweep",
     type=click.Path(exists=True, path_type=Path),
@@ -24,7 +24,10 @@ from picturing.readme import draw
     help="The page of a sweep.",
 )
 @click.option(
-    "--into", type=click.Path(path_type=Path), default=Path("docs"), help="The pictures' folder."
+    "--into",
+    type=click.Path(path_type=Path),
+    default=Path("docs"),
+    help="The folder for the pictures.",
 )
 @exits_with_code
 def main(command: tuple[str, ...], title: str, sweep: Path, into: Path) -> None:

@@ -1,4 +1,4 @@
-"""Tell what is on photos, with a model that a run left."""
+"""Classify photos with the model of a run."""
 
 import _python  # noqa: F401 - before what a wrong Python lacks
 
@@ -19,11 +19,15 @@ from kernelkit.terminal.cli import exits_with_code
     help="A folder for predictions.csv and predictions.jpg.",
 )
 @click.option(
-    "--top", type=click.IntRange(1), default=5, show_default=True, help="Likeliest classes to tell."
+    "--top",
+    type=click.IntRange(1),
+    default=5,
+    show_default=True,
+    help="Most likely classes to show.",
 )
 @exits_with_code
 def main(model: str, photos: tuple[str, ...], output: Path | None, top: int) -> None:
-    """Tell what is on PHOTOS: files, folders or globs.
+    """Classify PHOTOS: files, folders or globs.
 
     MODEL is a run's classifier.h5 or its folder, or auto for the best in runs/.
     """

@@ -1,5 +1,5 @@
 #!/usr/bin/env python
-"""Run a sweep: many runs of one notebook, one table, nothing lost."""
+"""Run a sweep: many runs of one notebook, compared in one table."""
 
 import _python  # noqa: F401 - before what a wrong Python lacks
 

@@ -96,7 +96,7 @@ async def _body(request: Request, most: int) -> bytes:
                 if len(body) > most:
                     raise HTTPException(413, f"The request has more than {most} bytes")
     except TimeoutError:
-        raise HTTPException(408, "The request did not come whole in time") from None
+        raise HTTPException(408, "The request did not arrive completely in time") from None
     return bytes(body)
 
 
@@ -126,7 +126,7 @@ def _for_this_machine(app: ASGIApp) -> ASGIApp:
             re.sub(r":\d+$", "", headers.get("host", "localhost")) not in HOSTS
             or "origin" in headers
         ):
-            answer = {"code": 403, "message": "This Kaggle is for this machine alone"}
+            answer = {"code": 403, "message": "This Kaggle is only for this machine"}
             await JSONResponse(answer, 403)(scope, receive, send)
             return
         path = re.sub("^http://[^/]*", "", scope["path"])

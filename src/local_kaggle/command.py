@@ -37,7 +37,7 @@ FOLDER = click.Path(path_type=Path, file_okay=False)
     show_default="ROOT/catalogue",
     help="Folder with competitions/, datasets/ and solutions/ that kernels can use.",
 )
-@click.option("--faults", type=int, metavar="SEED", help="Misbehave by this seed's schedule.")
+@click.option("--faults", type=int, metavar="SEED", help="Misbehave as this seed determines.")
 @click.option("--fill", metavar="COMMAND", help="Fills {catalogue} before serving.")
 @click.option(
     "--account",
@@ -46,14 +46,14 @@ FOLDER = click.Path(path_type=Path, file_okay=False)
     metavar="NAME",
     default=[DEFAULT_USER],
     show_default=True,
-    help="An account; several may be given, and the lines are for the first.",
+    help="An account; may be repeated. The lines sign in the first.",
 )
 @click.option(
     "--token",
     "tokens",
     multiple=True,
     metavar="TOKEN[=NAME]",
-    help="An access token of an account, by default of the first.",
+    help="An access token for an account (default: the first).",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of lines.")
 @click.option("--quiet", is_flag=True, help="Print nothing.")
@@ -73,7 +73,7 @@ def command(
         for token, _, owner in (each.partition("=") for each in tokens):
             owners[token] = owner or accounts[0]
             if owners[token] not in accounts:
-                raise LocalKaggleError(f"a token is of {owner}: add --account {owner}")
+                raise LocalKaggleError(f"a token belongs to {owner}: add --account {owner}")
         kaggle = LocalKaggle(
             root,
             port=port,

@@ -173,7 +173,7 @@ def _claim(root: Path) -> FileLock:
         claim.acquire(blocking=False)
     except Timeout as error:
         raise LocalKaggleError(
-            f"a local Kaggle serves {root} already: wait for its rehearsal, stop it, or take "
+            f"a local Kaggle already serves {root}: wait for its rehearsal, stop it, or choose "
             "another root",
             IN_USE,
         ) from error
@@ -185,5 +185,5 @@ def _listener(port: int) -> socket.socket:
         return socket.create_server(("127.0.0.1", port), backlog=256)
     except OSError as error:
         raise LocalKaggleError(
-            f"port {port} cannot be used ({error.strerror}): take another, or 0 for a free one"
+            f"port {port} cannot be used ({error.strerror}): choose another, or 0 for a free one"
         ) from error

@@ -54,7 +54,7 @@ class Store:
         if version != FORMAT and self.rows("SELECT 1 FROM sqlite_master"):
             self._database.close()
             raise LocalKaggleError(
-                f"{root} is of an earlier version: remove it, or take another root"
+                f"{root} was made by an earlier version: remove it, or choose another root"
             )
         self._database.execute("PRAGMA journal_mode = WAL")
         self._database.execute("PRAGMA synchronous = NORMAL")

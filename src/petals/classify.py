@@ -67,7 +67,7 @@ class Answers:
             "\n".join(f"{class_} {100 * probability:.0f} %" for class_, probability in likeliest)
             for _, (_, likeliest) in zip(self.images, self._likeliest(top), strict=False)
         ]
-        return gallery(self.images, captions, overall="Photos, each below its likeliest classes.")
+        return gallery(self.images, captions, overall="Photos, each below its most likely classes.")
 
     def write(self, folder: Path, top: int = 5) -> None:
         """Write `predictions.csv`: photo, class 1, probability 1, class 2, and so on."""

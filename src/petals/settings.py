@@ -67,7 +67,7 @@ def fold_of(validation: str) -> tuple[int, int] | None:
     fold, folds = (int(match[1]), int(match[2])) if match else (0, 0)
     if not 1 <= fold <= folds or folds < 2:
         raise SettingError(
-            f"validation={validation} names no fold: fold:1/5 to fold:5/5 are the folds of five"
+            f"validation={validation} names no fold: the five folds are fold:1/5 to fold:5/5"
         )
     return fold, folds
 
@@ -92,7 +92,7 @@ def _problems(values: Mapping[str, Any]) -> Iterator[str]:
         return
     if head == NONE:
         yield f"head=none with fine_tune=none trains nothing: set head=logistic, or {TUNE}"
-    unused = [(FINE_TUNING, f"fine_tune=none trains the head alone: {TUNE}")]
+    unused = [(FINE_TUNING, f"fine_tune=none trains only the head: {TUNE}")]
     if head == LOGISTIC:
         why = "the logistic head chooses its own regularisation: set head=gradient"
         unused.append((BY_GRADIENT, f"{why}, or {TUNE}"))

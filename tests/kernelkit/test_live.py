@@ -196,7 +196,7 @@ def test_watch_prints_the_address_and_ends_with_ctrl_c(folder, monkeypatch, word
     shown = CliRunner().invoke(main, ["watch", str(folder), *words])
     assert shown.exit_code == 0
     address = r"http://127\.0\.0\.1:\d+/[\w-]{22}/index\.html"
-    text = f"live      {address}  Ctrl-C ends it"
+    text = f"live      {address}  Stop with Ctrl-C"
     if "--json" in words:
-        text = f'{{"event": "live", "text": "{address}  Ctrl-C ends it", "address": "{address}"}}'
+        text = f'{{"event": "live", "text": "{address}  Stop with Ctrl-C", "address": "{address}"}}'
     assert re.fullmatch(text + "\n", shown.output)

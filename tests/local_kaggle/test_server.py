@@ -65,7 +65,7 @@ def test_a_port_that_is_taken_is_an_error_that_says_what_to_do(tmp_path):
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         other.listen()
-        with pytest.raises(LocalKaggleError, match="take another"):
+        with pytest.raises(LocalKaggleError, match="choose another"):
             LocalKaggle(tmp_path, port=other.getsockname()[1]).start()
 
 
@@ -83,7 +83,7 @@ def test_there_is_no_key_before_it_serves_nor_for_an_unknown_user(context, tmp_p
 
 
 def test_two_servers_do_not_share_a_root(context):
-    with pytest.raises(LocalKaggleError, match=r"serves .* already"):
+    with pytest.raises(LocalKaggleError, match=r"already serves .*"):
         LocalKaggle(context.kaggle.root).start()
 
 

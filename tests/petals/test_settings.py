@@ -38,7 +38,7 @@ REFUSED = [
     ({"views": 2, "augment": "strong"}, "augment=strong would be ignored"),
     ({**TUNED, "views": 4, "augment": "none"}, "views=4 with augment=none"),
     ({**TUNED, "mix": "mixup", "batch_size": 7}, "mix=mixup with batch_size=7: images are mixed"),
-    ({"validation": "fold:6/5"}, "validation=fold:6/5 names no fold: fold:1/5 to fold:5/5"),
+    ({"validation": "fold:6/5"}, "validation=fold:6/5 names no fold: the five folds are fold:1/5"),
     *(({"validation": f"fold:{fold}"}, "names no fold") for fold in ("0/5", "1/1", "one")),
     ({"dropout": 0.5}, "dropout=0.5 would be ignored: the logistic head"),
 ]

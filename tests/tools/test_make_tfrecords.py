@@ -49,7 +49,7 @@ def test_labelled_photos_are_written_and_inspected_until_one_is_damaged(photos, 
     ("folder", "output", "option", "code", "message"),
     [
         ("nothing", "out", "--size=32", 11, "error: no such folder: {folder}"),
-        ("photos", "out", "--val=0.9", 2, "less than 1 in sum"),
+        ("photos", "out", "--val=0.9", 2, "sum is less than 1"),
         ("photos", "file", "--size=32", 12, "cannot write"),
     ],
 )

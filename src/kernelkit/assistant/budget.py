@@ -34,7 +34,7 @@ class Budget:
             for name, value in sums.items():
                 if not 0 <= value <= remaining[name]:  # NaN is neither
                     raise CapacityError(
-                        f"today's budget has {remaining[name]:g} {name} left and this takes "
+                        f"today's budget has {remaining[name]:g} {name} left and this needs "
                         f"{value:g}: ask the person who started the server (kernelkit mcp --{name})"
                     )
             self._add(sums, 1)
@@ -61,8 +61,8 @@ class Budget:
             return nothing
         except (OSError, ValueError, KeyError, TypeError):
             raise CapacityError(
-                f"{self.path} should say what was spent today and cannot be read, so that nothing "
-                "may be spent: ask the person who started the server to correct or to delete it"
+                f"{self.path} records what was spent today, but cannot be read, so nothing may be "
+                "spent: ask the person who started the server to correct or delete it"
             ) from None
         return spent if day >= _today() else nothing
 

@@ -43,11 +43,11 @@ FETCHES = re.compile(
     r"(?:clone|pull)|apt(?:-get)?(?:\s+-\S+)*\s+(?:install|update)|kaggle\s+\w+\s+download)\b"
 )
 OWN_MODULE = (
-    "it stays here: make it a package under src/, and add its name to packages in [tool.kernelkit]"
+    "it is not pushed: make it a package under src/, and name it in packages of [tool.kernelkit]"
 )
 OTHER_MODULE = (
     'add "PACKAGE==VERSION" to wheels in [tool.kernelkit], which is attached and installed, or put '
-    "its source under src/ and name it in packages there"
+    "its source under src/ and add its name to packages"
 )
 # Code after which more modules may be there than the image has.
 BRINGS = re.compile(
@@ -144,7 +144,7 @@ def paths(plan: Plan) -> Iterator[Finding]:
         if "/" in value and name != OUTPUT and _is_here(value):
             yield error(
                 f"{name}={value} is on this machine only: attach its contents (kernelkit dataset "
-                "FOLDER) and name it as the notebook finds it there"
+                "FOLDER) and give the path at which the session has them"
             )
     yield from _local_reads(plan)
 
@@ -158,8 +158,8 @@ def _local_reads(plan: Plan) -> Iterator[Finding]:
             here = _is_here(str(plan.metadata.code_file.parent / name))
             if here and reads.count(name) == text.count(name):
                 yield warning(
-                    f"{place} reads {name}, which stays here: attach it, or the competition that "
-                    "has it, and read it from /kaggle/input"
+                    f"{place} reads {name}, which is not pushed: attach it, or the competition "
+                    "that has it, and read it from /kaggle/input"
                 )
 
 
@@ -198,8 +198,8 @@ def size(plan: Plan) -> Iterator[Finding]:
     """A bundle that exceeds Kaggle's size limit, or comes near it."""
     if plan.bundle.size >= WARN_SHARE * MAX_BYTES:
         yield (error if plan.bundle.size >= MAX_BYTES else warning)(
-            f"the bundle has {plan.bundle.size / 1000:.0f} kB of the {MAX_BYTES / 1000:.0f} kB "
-            "that Kaggle accepts: move data out of the packages or cells"
+            f"the bundle has {plan.bundle.size / 1000:.0f} kB, and Kaggle accepts "
+            f"{MAX_BYTES / 1000:.0f} kB: move data out of the packages or cells"
         )
 
 
@@ -209,7 +209,7 @@ def bundle(plan: Plan) -> Iterator[Finding]:
     yield from not_python(plan.bundle.modules)
     unneeded = _brings_modules(plan) and any(map(plan.metadata.sources, SOURCES))
     for module, reason in plan.bundle.stays.items():
-        yield (warning if unneeded else error)(f"{module} stays here: {reason}")
+        yield (warning if unneeded else error)(f"{module} is not pushed: {reason}")
 
 
 def not_python(sources: Iterable[tuple[str, str]], *, cells: bool = False) -> Iterator[Finding]:

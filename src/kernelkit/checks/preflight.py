@@ -109,7 +109,7 @@ def machine(plan: Plan) -> Iterator[Finding]:
             )
     if not machine.common:
         yield warning(
-            f"{machine.shape} is listed for some accounts only; others get another machine"
+            f"{machine.shape} is available to some accounts only; others get another machine"
         )
     limit = plan.metadata.minutes(None)
     if plan.timeout_minutes and plan.timeout_minutes > limit:
@@ -297,4 +297,4 @@ def _quota(quota: Quota, plan: Plan) -> str:
         raise errors.CapacityError(f"{left}: push again after Saturday 00:00 UTC, when they renew")
     shorter = f"limit it with --timeout {quota.left * 60:.0f}"
     short = quota.left < plan.hours
-    return f"{left} and the run may take {plan.hours:.1f}: {shorter}" if short else ""
+    return f"{left}, and the run may take {plan.hours:.1f}: {shorter}" if short else ""

@@ -123,7 +123,9 @@ def for_rehearsal(context: PushContext, plan: Plan) -> None:
     imports = (name for name in plan.bundle.imports if name not in plan.bundle.packages)
     if missing := pip.missing_here(imports, plan.kind, folder):
         names = ", ".join(missing)
-        context.events("installs", f"{names}, for this and later rehearsals (once, maybe minutes)")
+        context.events(
+            "installs", f"{names}, for this and later rehearsals (once; it can take minutes)"
+        )
         facts = files.read_object(context.runs / DOCTOR).get("facts") or {}
         seen = json.loads(facts.get(f"packages.{plan.kind}") or "{}")
         requirements = pip.install(missing, seen, folder)

@@ -15,7 +15,7 @@ from kernelkit.commands import options
 @click.option(
     "-p", "parameters", metavar="NAME=VALUE", multiple=True, help="Replace a base value or an axis."
 )
-@click.option("--workers", type=int, default=0, metavar="N", help="How many runs at a time.")
+@click.option("--workers", type=int, default=0, metavar="N", help="The number of runs at a time.")
 @click.option(
     "--output",
     type=options.FILE,
@@ -31,7 +31,7 @@ from kernelkit.commands import options
 @click.option("--force", is_flag=True, help="Repeat all runs.")
 @click.option("--yes", is_flag=True, help="Accept a grid of more than 1,000 runs.")
 @options.report
-@click.option("--open", is_flag=True, help="Open a page in a browser that follows the runs.")
+@click.option("--open", is_flag=True, help="Open a live page of the runs in a browser.")
 @click.option(
     "--time-limit", type=float, metavar="MINUTES", help="Stop a run after this many minutes."
 )
@@ -44,10 +44,10 @@ from kernelkit.commands import options
 def sweep(
     file: Path, parameters: tuple[str, ...], as_json: bool, quiet: bool, **values: Any
 ) -> None:
-    """Run a sweep: many runs of one notebook, one table, nothing lost.
+    """Run a sweep: many runs of one notebook, compared in one table.
 
-    The same command continues where it was stopped. The results are in runs/NAME: index.html,
-    results.csv, results.json, and a folder for each run.
+    If a sweep is interrupted, the same command continues it. The results are in runs/NAME:
+    index.html, results.csv, results.json, and a folder for each run.
     """
     from kernelkit.sweep.command import sweep
     from kernelkit.sweep.options import SweepOptions
@@ -74,8 +74,8 @@ def report(paths: tuple[Path, ...], index: bool, **output: Any) -> None:
     """Write HTML reports of executed notebooks and run folders.
 
     PATH is an executed notebook, a run folder, or the folder of a sweep, which stands for its runs.
-    A folder without a run is skipped with a line, so that runs/*/ names all of them. The exit code
-    is 2 if no PATH has a run, or if a notebook cannot be read; all other reports are still written.
+    A folder without a run is skipped with a message, so you can pass runs/*/. The exit code is 2 if
+    no PATH has a run, or if a notebook cannot be read; all other reports are still written.
     With --index the command writes one page over all runs, and PATH may be a folder of run folders.
     """
     from kernelkit.reports.report import report
@@ -90,13 +90,13 @@ def report(paths: tuple[Path, ...], index: bool, **output: Any) -> None:
 @options.command("watch", ("", "runs"))
 @click.argument("folder", required=False, type=options.FILE)
 def watch(folder: Path | None, **output: Any) -> None:
-    """Open a page over all runs here that follows them, until Ctrl-C.
+    """Open a live page of all runs, until Ctrl-C.
 
-    FOLDER is the folder of the runs (default: the project's runs/). The page is served to this
-    machine alone, at an address with a token; without a browser, open the address that is printed.
+    FOLDER is the folder of the runs (default: the project's runs/). Only this machine can open the
+    page, at an address with a token. Without a browser, open the address that is printed.
     """
     from kernelkit.live import watch
     from kernelkit.terminal.events import Events
 
     events = Events(**output)
-    watch(folder, lambda address: events("live", f"{address}  Ctrl-C ends it", address=address))
+    watch(folder, lambda address: events("live", f"{address}  Stop with Ctrl-C", address=address))

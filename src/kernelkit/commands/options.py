@@ -40,7 +40,7 @@ model = click.option(
     "--model",
     metavar="SOURCE",
     multiple=True,
-    help="Attach a model too, in the form of model_sources; may be repeated.",
+    help="Also attach this model, written as in model_sources; may be repeated.",
 )
 notebook = click.argument("notebook", type=FILE, required=False)
 once = click.option(
@@ -70,7 +70,7 @@ timeout = click.option(
     "--timeout", type=float, metavar="MINUTES", help="Stop the session after this many minutes."
 )
 unverified = click.option(
-    "--unverified", is_flag=True, help="Accept files without proof that they are this push's."
+    "--unverified", is_flag=True, help="Accept files without proof that this push made them."
 )
 
 

@@ -46,7 +46,9 @@ def run(
 @click.option(
     "--machine", default="v5e-8", show_default=True, help="The TPU: v5e-8, v6e-8 or v3-8."
 )
-@click.option("--libtpu", metavar="VERSION", default="", help="The version of another compiler.")
+@click.option(
+    "--libtpu", metavar="VERSION", default="", help="Compile with this version of libtpu."
+)
 @click.option("--largest-batch", is_flag=True, help="Search for the largest batch that fits.")
 def tpu(notebook: Path, parameters: tuple[str, ...], **values: Any) -> None:
     """Compile a run's programs for a TPU, without a TPU.

@@ -24,7 +24,7 @@ from kernelkit.errors import NO_LOCAL_KAGGLE, ParameterError
 def init(folder: Path, competition: str | None, source: str | None, **output: Any) -> None:
     """Create a repository that can rehearse and push, in a new folder NAME.
 
-    The notebook of --from is not run; settings that would move a TPU run to another image are
+    The notebook of --from is not run. Settings that would move a TPU run to another image are
     removed.
     """
     from kernelkit.start.new_repository import init
@@ -47,8 +47,7 @@ def local(others: tuple[str, ...], as_json: bool, quiet: bool) -> None:
 
     Prints how to point the official client at it. Every OPTION is one of `python -m local_kaggle`,
     for example --port, --faults SEED, --account and --token; see its --help. The --root is
-    runs/local_kaggle of the project, and the project's command fills its catalogue if that is
-    empty.
+    runs/local_kaggle of the project. If its catalogue is empty, the project's command fills it.
     """
     if importlib.util.find_spec("local_kaggle") is None:
         raise ParameterError(NO_LOCAL_KAGGLE)
@@ -89,13 +88,13 @@ def doctor(**values: Any) -> None:
 @click.option("--hours", type=click.FloatRange(0), default=0, help="Session hours a day.")
 @click.option("--pushes", type=click.IntRange(0), default=0, help="Pushes a day.")
 @click.option("--submissions", type=click.IntRange(0), default=0, help="Submissions a day.")
-@click.option("--skill", is_flag=True, help="Print the SKILL.md for assistants, and end.")
+@click.option("--skill", is_flag=True, help="Print the SKILL.md for assistants and exit.")
 def mcp(skill: bool, **values: Any) -> None:
     """Let an assistant check, rehearse, push and compare, within a budget.
 
     Serves the Model Context Protocol on standard input and output. Without a budget it spends
-    nothing: checks, rehearsals and sweeps on this machine are free. What is spent in a day (UTC)
-    is kept in runs/assistant/budget.json, so that starting again gives no new budget.
+    nothing: checks, rehearsals and sweeps on this machine are free. What was spent on a day
+    (UTC) is kept in runs/assistant/budget.json, so a restart gives no new budget.
     """
     from kernelkit.assistant.budget import Budget
     from kernelkit.assistant.calls import FOLDER

@@ -60,7 +60,7 @@ def push_dataset(folder: Path, name: str | None = None, **options: Unpack[Upload
     slug = name or slugify(folder.resolve().name)
     if not DATASET_SLUG.fullmatch(slug):
         raise ParameterError(
-            f"{slug!r} is not a name Kaggle takes for a dataset (6 to 50 small letters, digits "
+            f"{slug!r} is not a name Kaggle takes for a dataset (6 to 50 lowercase letters, digits "
             "and hyphens): give another with --name"
         )
     return upload(folder, lambda kaggle: Dataset(f"{kaggle.username}/{slug}"), options)
@@ -152,7 +152,9 @@ def _settings(folder: Path) -> dict[str, Any]:
         if not isinstance(value, str) or not value or value.startswith("INSERT_"):
             raise PreflightError(f"{path} has no {key}: fill it in")
         if key.endswith("Slug") and not MODEL_SLUG.fullmatch(value):
-            raise PreflightError(f"{path}: {key} {value!r} must be small letters, digits, hyphens")
+            raise PreflightError(
+                f"{path}: {key} {value!r} must be lowercase letters, digits, hyphens"
+            )
     with _known_values(path):
         body_of("", settings)
     return settings
@@ -185,7 +187,7 @@ def _see_to_model(kaggle: Kaggle, folder: Path, owner: str, slug: str) -> None:
             raise
     else:
         if answer.error:
-            raise RefusedError(f"Kaggle did not take the model: {answer.error}")
+            raise RefusedError(f"Kaggle did not accept the model: {answer.error}")
 
 
 @contextmanager

@@ -162,7 +162,7 @@ def upload(context: PushContext, target: Target, entries: list[Path], notes: str
     else:
         if answer.error or (getattr(answer, "status", "") or "").lower() == "error":
             reason = answer.error or "no reason"
-            raise RefusedError(f"Kaggle did not take {target.reference}: {reason}")
+            raise RefusedError(f"Kaggle did not accept {target.reference}: {reason}")
     context.events("uploaded", f"{target.reference} version {version}", version=version)
     return version
 
@@ -201,7 +201,7 @@ def await_ready(
     while clock.now() < end:
         state = target.state(context.kaggle, end, version)
         if state in UNUSABLE:
-            raise RefusedError(f"Kaggle could not make {target.reference} usable: it is {state}")
+            raise RefusedError(f"Kaggle could not process {target.reference}: it is {state}")
         if state == "ready":
             served = target.latest(context.kaggle) or 0 if version else 0
             if served >= version:
@@ -230,7 +230,7 @@ def _check_files(
         context.events("warning", f"Kaggle lists no file of {target.reference}: not verified")
     elif wrong := [name for name, size in sent if (name, size) not in listed]:
         raise RefusedError(
-            f"{target.reference} version {version} does not hold what was sent: missing or of "
+            f"{target.reference} version {version} is not what was sent: files are missing or have "
             f"another length: {', '.join(wrong[:SHOWN])}. Upload it again"
         )
 

@@ -13,7 +13,7 @@ PYTHONS = OR.join(f"{major}.{minor}" for major, minor in machines.PYTHONS)
 ASSUMPTIONS = {
     "quota.tpu": ("TPU hours a week", "20"),
     "quota.gpu": ("GPU hours a week", "30"),
-    "missing": ("a kernel of one's own that is not there", "refused or not found"),
+    "missing": ("a missing kernel of your own account", "refused or not found"),
     "competition.entered": ("the project's competition is entered", "yes"),
     "save.slug": ("the slug of a kernel saved with another title", "the title's"),
     "save.version": ("the version of a second save", "one more"),
@@ -22,7 +22,7 @@ ASSUMPTIONS = {
     "save.sources": ("the project's inputs", "all taken"),
     "running.log": ("the listed log while a session runs", "empty"),
     "running.files": ("the listed files while a session runs", "none"),
-    "ended.state": ("the state of a session that came to its end", "complete"),
+    "ended.state": ("the state of a session that ended", "complete"),
     "ended.log": ("the listed log of a session that ended", "a JSON array"),
     "ended.files": ("files with their sizes", "listed"),
     "cpu.folder": ("the working folder", "/kaggle/working"),
@@ -37,8 +37,8 @@ ASSUMPTIONS = {
     "tpu.memory": ("GB of memory of a TPU session", "405 or 406"),
     "tpu.libtpu": ("libtpu of the TPU image", "0.0.17"),
     "tpu.jax": ("jax of the TPU image", "0.10.2"),
-    "submission.result": ("what a code submission ends with", "a score"),
-    "submission.hours": ("hours until then", OR.join(map(str, range(1, 16)))),
+    "submission.result": ("the result of a code submission", "a score"),
+    "submission.hours": ("hours until that result", OR.join(map(str, range(1, 16)))),
 }
 # A rehearsal shows the local machine's values of these, which prove nothing.
 HARDWARE = ("cpu.python", "cpu.memory", "cpu.cores", "tpu.")

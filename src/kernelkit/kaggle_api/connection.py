@@ -35,7 +35,7 @@ NO_CREDENTIALS = (
 )
 NO_HEADER = (
     "the Kaggle token or key contains an invalid character, such as a line end or a byte order "
-    "mark: write it again, alone, into ~/.kaggle/access_token or KAGGLE_API_TOKEN"
+    "mark: write only the token into ~/.kaggle/access_token or KAGGLE_API_TOKEN"
 )
 
 # The exceptions of a call; the SDK unpacks an answer without validating it.

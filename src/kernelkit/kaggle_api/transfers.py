@@ -104,7 +104,7 @@ def _write(
         for chunk in body:
             received += len(chunk)
             if received > min([expected.most, *lengths]):
-                raise _malformed("more bytes arrived than it has")
+                raise _malformed("more bytes arrived than the file has")
             file.write(chunk)
             md5.update(chunk)
             sha256.update(chunk)

@@ -89,7 +89,7 @@ def read_json(notebook: Path) -> dict[str, Any]:
             place = f"cell {number}: "
             cell_source(cell).encode()  # fails for half a character (a lone surrogate)
             if cell["cell_type"] not in KINDS:
-                raise ValueError(f"it is of no type among {', '.join(KINDS)}")
+                raise ValueError(f"its type is none of {', '.join(KINDS)}")
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise NotebookError(f"{notebook} is not a notebook: {place}{error}") from None
     return dict(source)
@@ -213,10 +213,10 @@ def difference(notebook: Path) -> str:
     for number, (in_text, in_notebook) in enumerate(contents, start=1):
         if in_text != in_notebook:
             return (
-                f"{notebook.name} and {script.name} differ from cell {number} on. To keep what the "
-                f".py holds: `jupytext --to ipynb --update {shlex.quote(str(script))}`; what the "
-                f"notebook holds: `jupytext --to py:percent {shlex.quote(str(notebook))}`; if both "
-                "were edited, copy one half to another name first, and merge by hand"
+                f"{notebook.name} and {script.name} differ from cell {number} on. To keep the .py: "
+                f"`jupytext --to ipynb --update {shlex.quote(str(script))}`. To keep the notebook: "
+                f"`jupytext --to py:percent {shlex.quote(str(notebook))}`. If you edited both, "
+                "first copy one to another name, then merge by hand"
             )
     return ""
 

@@ -185,7 +185,7 @@ def _kernel(notebook: Path | None, metadata_file: Path | None) -> Metadata:
         names = (path.name for end in ("ipynb", "py") for path in own.parent.glob(f"*.{end}"))
         near = [name for name in names if Path(name).stem.lower() == own.stem.lower()]
         near.sort(key=lambda name: name.lower() != own.name.lower())
-        hint = f", but {near[0]} is there" if near else ""
+        hint = f", but there is {near[0]}" if near else ""
         raise NotebookError(f"no notebook at {own}{hint}: correct code_file in {file}")
     if _is_r(own):
         raise NotebookError(

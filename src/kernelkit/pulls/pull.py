@@ -64,7 +64,7 @@ def pull_edits(
                 edits.append(Edit(path, text, conflicts))
                 context.events("diff", _difference(path, here, text), path=str(path))
         if not edits:
-            words = f"version {newest} of {planned.kernel} holds no edit that is not here"
+            words = f"version {newest} of {planned.kernel} has no edits that your files lack"
             context.events("pulled", words, files=[])
         elif not dry_run:
             _write(context, planned, edits, f"{planned.kernel.slug}-v{newest}")
@@ -76,8 +76,8 @@ def _pushed_before(context: PushContext, kernel: Kernel, newest: int) -> int:
     versions = [push.version for push in pushes if push.version and push.version <= newest]
     if not versions:
         raise ParameterError(
-            f"no push of {kernel} was made from here: --base N names the version that these "
-            "files were pushed as"
+            f"the ledger has no push of {kernel}: name the version that these files were pushed as "
+            "with --base N"
         )
     return max(versions)
 

@@ -71,13 +71,13 @@ def fetch(
     context.events("fetched", text, files=fetched, folder=str(folder))
     if len(fetched) < len(names) and not only:
         text = f"kernelkit fetch {push.reference} --only '{push.stays[0]}' downloads the others"
-        context.events("stays", f"what is only useful in sessions stays on Kaggle: {text}")
+        context.events("stays", f"files that only sessions use stay on Kaggle: {text}")
     verified = {name for name, file in expected.items() if file.sha256}
     if doubtful := [name for name in fetched if name not in verified]:
         why = "its manifest does not name or hash" if manifest else "it left no manifest of"
         context.events(
             "unverified",
-            f"{len(doubtful)} files that {why} may be another run's: {_listed(doubtful)}",
+            f"{len(doubtful)} files that {why} may come from another run: {_listed(doubtful)}",
             files=doubtful,
         )
     return fetched

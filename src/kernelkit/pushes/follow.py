@@ -105,7 +105,7 @@ class Run:
         if aside:
             self.context.events(
                 "set aside",
-                f"{from_here(self.folder)} is another run's: it is now in {from_here(aside)}",
+                f"{from_here(self.folder)} held another run, which is now in {from_here(aside)}",
                 folder=str(aside),
             )
 
@@ -154,8 +154,8 @@ class Run:
         manifest = proof.prove(kaggle, outputs, self.number).manifest
         if self.number and not manifest:
             raise OutputsError(
-                f"Kaggle does not list {MANIFEST} of push {self.number}, so that its files are "
-                "not verified: --unverified downloads what it lists"
+                f"Kaggle does not list {MANIFEST} of push {self.number}, so its files are not "
+                "verified: --unverified downloads what Kaggle lists"
             )
         self.claim(output)
         with self._alone_in(self.folder):
@@ -195,7 +195,7 @@ class Run:
         if not self.context.local or not named or named[1] not in machines.MODULES.get(kind, ()):
             return ""
         return (
-            f", which Kaggle's image holds: install {machines.distribution(named[1])} here, or "
+            f", which Kaggle's image has: install {machines.distribution(named[1])} here, or "
             "rehearse with --packages kaggle"
         )
 
@@ -221,7 +221,7 @@ class Run:
                 "warning",
                 f"the run {place} {run_folder.METRICS}: whether it had a {kind.upper()} cannot be "
                 'checked. To have it checked, let the run write {"device": {"kind": "gpu"}}, or '
-                '"tpu" or "cpu", as it finds it',
+                '"tpu" or "cpu", whichever it finds',
             )
 
     def _submit(self, message: str, *, once: bool) -> None:

@@ -144,7 +144,7 @@ def _doubts(plan: Plan, saved: Saved, similar: Collection[str]) -> Iterator[str]
         yield "Kaggle's answer was lost or named another version, but the push arrived"
     if saved.ref.lower() != str(plan.kernel).lower():
         yield (
-            f"Kaggle saved {plan.kernel} as {saved.ref}, since it makes the slug from the title: "
+            f"Kaggle saved {plan.kernel} as {saved.ref}, because it makes the slug from the title: "
             f'write "id": "{saved.ref}" into {metadata.path.name}'
         )
     if saved.refused_tags:
@@ -152,7 +152,7 @@ def _doubts(plan: Plan, saved: Saved, similar: Collection[str]) -> Iterator[str]
     if similar:
         yield f"Kaggle names these sources differently: {', '.join(sorted(similar))}"
     if stored and not stored.sources and any(map(metadata.sources, SOURCES)):
-        yield "Kaggle lists no sources for the stored version, which may have them"
+        yield "Kaggle lists no sources for the stored version, although it may have some"
     if stored and metadata.online and not stored.internet:
         yield (
             "Kaggle does not confirm that the session has internet, as requested: an account "
@@ -168,8 +168,8 @@ def _advice(context: PushContext, refused: Sequence[str], reference: str) -> str
     if context.local is None:
         return (
             f"Kaggle refused {names} and runs {reference} without them: correct the sources "
-            "(spelling, access, the competition's rules accepted) and push with --force, which "
-            "starts a second session beside this one unless you delete the kernel"
+            "(spelling, access, accepted rules) and push with --force, which starts a second "
+            "session in addition to this one unless you delete the kernel"
         )
     places = " and ".join(source.replace(" ", "s/", 1) for source in refused)
     return (

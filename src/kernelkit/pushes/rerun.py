@@ -167,7 +167,7 @@ def _report(context: PushContext, result: RerunResult, lengths: str) -> None:
     lines = (folder / "log.jsonl").read_text(encoding="utf-8", errors="replace").splitlines()
     if result.message and (failure := logs.failure(f"[{','.join(lines)}]", "")):
         events("failure", str(failure), traceback=failure.traceback)
-    outcome = f"score {result.score}" if result.score else "it finished, and was not scored"
+    outcome = f"score {result.score}" if result.score else "it finished but was not scored"
     why = f" ({result.why})" if result.why else ""
     events(
         "rerun",

@@ -133,7 +133,7 @@ def earlier_push(context: PushContext, reference: str) -> Iterator[Push]:
             )
     elif not REFERENCE.fullmatch(reference):
         raise ParameterError(
-            f"{reference!r} names no push, and no folder is there: write OWNER/SLUG/N, for example "
+            f"{reference!r} is neither a push nor a folder: write OWNER/SLUG/N, for example "
             "me/my-notebook/3"
         )
     with context.connect():

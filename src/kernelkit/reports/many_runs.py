@@ -136,7 +136,7 @@ class RunsPage:
         try:
             notes = yaml.safe_load((self.folder / NOTES).read_text(encoding="utf-8")) or {}
             if not all(isinstance(entry, dict) for entry in notes.values()):
-                raise ValueError("an entry is no table")
+                raise ValueError("an entry is not a table")
             return json.loads(json.dumps(notes, default=str)), ""
         except FileNotFoundError:
             return {}, ""

@@ -84,7 +84,7 @@ def _bars(path: Path) -> Content:
     values = [float(row[1]) for row in rows]
     mean, longest = statistics.fmean(values), max(1.0, values[-1])
     if not math.isfinite(mean):
-        raise ValueError(f"{path} has a score that is no number")
+        raise ValueError(f"{path} has a score that is not a number")
     bars = [
         {
             "name": name,

@@ -65,7 +65,7 @@ def chosen_folder(
             folder, run = runs / name, run | CHOSEN
             if not _hold(folder, locks):
                 raise ParameterError(
-                    f"another command runs in {folder}: wait for its end, or choose another --name"
+                    f"another command runs in {folder}: wait for it, or choose another --name"
                 )
         else:
             unfinished = None if fresh else _unfinished(runs, run, locks)

@@ -81,7 +81,7 @@ def _start(count: int, command: Sequence[str], folder: Path) -> None:
         if code:
             log_place = f"; its output is in {folder / HOST_FOLDER.format(index) / LOG}"
             raise of_exit_code(code)(
-                f"host {index} ended with exit code {code}, so the others were ended"
+                f"host {index} ended with exit code {code}, so the others were stopped"
                 f"{log_place if index else ''}. The same command continues from the last checkpoint"
             )
 

@@ -59,7 +59,7 @@ def sweep(file: Path, parameters: Iterable[str] = (), options: SweepOptions | No
             if options.open:
                 page = folder.path / trail.INDEX
                 address = stack.enter_context(served(page, progress.live_page))
-                click.echo(f"live, on this machine alone: {address}", file=options.stream)
+                click.echo(f"live, only on this machine: {address}", file=options.stream)
             stack.callback(progress.write)
             _run(progress)
         progress.conclude()
@@ -73,7 +73,7 @@ def _check(options: SweepOptions) -> None:
     if options.dask and options.kaggle:
         raise ParameterError("--dask and --kaggle exclude each other: choose one")
     if options.workers and options.kaggle:
-        raise ParameterError("a session runs one after the other: drop --workers")
+        raise ParameterError("a session makes one run at a time: drop --workers")
 
 
 def _check_rules(specification: Specification) -> None:

@@ -105,7 +105,9 @@ class SweepProgress:
             reason = f"no run has the score {name!r}" if name else f"no score: {NAME_SCORE}"
             lines.append(f"{reason}; the measures are: {measures}")
         elif states[records.DONE]:
-            lines.append("no run left a metrics.json in its folder: the parameter output names it")
+            lines.append(
+                "no run left a metrics.json in its folder, which the parameter output names"
+            )
         click.echo("\n".join([*lines, str(self.folder.path / "index.html")]), file=self.stream)
         if failed := [run for run in page.runs if run.state in records.ENDED_BADLY]:
             listed = "".join(

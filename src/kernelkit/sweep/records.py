@@ -131,7 +131,7 @@ class SweepFolder:
         """
         marker = self.path / SWEEP
         if not marker.is_file() and not files.is_unused(self.path, (LOCK,)):
-            raise self._not_this_sweeps("has files that are not a sweep's")
+            raise self._not_this_sweeps("has files that no sweep wrote")
         # A damaged marker does no harm: each run has its own state file.
         content = {"version": VERSION, "name": name} | files.read_object(marker)
         if content["name"] != name:

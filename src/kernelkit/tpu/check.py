@@ -186,7 +186,7 @@ def tell(check: TpuCheck, events: Events) -> None:
     if check.refused:
         names = ", ".join(program.name for program in check.refused)
         raise DoesNotFitError(
-            f"{names}: refused by the compiler of a {check.refused[0].machine.name}. Take a "
+            f"{names}: refused by the compiler of a {check.refused[0].machine.name}. Use a "
             "smaller batch (--largest-batch finds the largest), smaller images or a smaller model"
         )
 

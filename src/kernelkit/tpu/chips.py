@@ -60,4 +60,4 @@ def machine_named(name: str) -> TpuMachine:
         if name in (machine.name, machine.shape):
             return machine
     names = choice_of(machine.name for machine in TPUS)
-    raise ParameterError(f"no TPU is called {name!r}: it is {names}")
+    raise ParameterError(f"no TPU is called {name!r}: choose {names}")

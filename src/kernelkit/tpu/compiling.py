@@ -27,8 +27,8 @@ from kernelkit.project import PATH, Project
 EVERY = 5.0  # seconds between two signs of life
 LAST_LINES = 8  # of a command that failed
 KILLED = (
-    "the system killed the compiler, as it does when memory runs out. Use a machine with more, or "
-    "another compiler (--libtpu)"
+    "the system killed the compiler, most likely because memory ran out. Use a machine with more "
+    "memory, or another compiler (--libtpu)"
 )
 
 Tell = Callable[..., None]

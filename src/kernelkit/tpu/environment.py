@@ -47,11 +47,11 @@ def python_of(project: Project, tell: Tell) -> Path:
     folder = project.root / FOLDER
     python, marker = folder / "bin" / "python", folder / MADE
     digest = hashlib.sha256(requirements.read_bytes()).hexdigest()
-    busy = "another command makes the environment of the TPU's compiler: waiting for it"
+    busy = "another command is making the environment of the TPU's compiler: waiting for it"
     lock = project.runs / LOCKS / "venv-tpu.lock"
     with files.locked(lock, lambda: tell("waiting", busy)):
         if not marker.is_file() or marker.read_text(encoding="utf-8").strip() != digest:
-            what = f"making {folder.name} of {requirements.name}, once, in a few minutes"
+            what = f"making {folder.name} from {requirements.name} (once, a few minutes)"
             tell("environment", f"{what}: {project.tpu.note}")
             _run([_interpreter(), "-m", "venv", "--clear", str(folder)], folder)
             _pip(python, "--require-hashes", "--no-deps", "-r", str(requirements))

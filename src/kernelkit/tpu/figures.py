@@ -90,7 +90,7 @@ class CompiledProgram:
             )
         if "needed_bytes" in facts:
             needed, available = facts["needed_bytes"] / GIB, facts["available_bytes"] / GIB
-            why = f"does not fit: it needs {needed:.2f} GiB a chip, and {available:.2f} are there"
+            why = f"does not fit: it needs {needed:.2f} GiB a chip and has {available:.2f} GiB"
         elif facts.get("reason") == "memory":
             why = "does not fit the memory of a chip"
         else:
@@ -115,7 +115,7 @@ class CompiledProgram:
         if estimate:
             yield (
                 f"  by the compiler's own estimate {_time(estimate)} a step, "
-                f"{self.rate(estimate):,.0f} images/s, its input and the exchange apart"
+                f"{self.rate(estimate):,.0f} images/s, without input and exchange"
             )
         if steps := facts.get("steps"):
             epoch = f"  an epoch of {steps:,} steps: at best {_time(steps * bound)}"

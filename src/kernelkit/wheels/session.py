@@ -67,7 +67,7 @@ def _pip(arguments: list[str], folders: list[Path], requirements: list[str]) -> 
         failed, lines = True, [type(error).__name__]
     if failed:
         reason = lines[-1].removeprefix("ERROR: ") if lines else "pip gave no reason"
-        where = "the attached wheels" if folders else "a dataset of wheels: none is attached"
+        where = " from the attached wheels" if folders else ": no dataset of wheels is attached"
         raise WheelsError(
-            f"{', '.join(requirements)} cannot be installed from {where}. pip says: {reason}"
+            f"{', '.join(requirements)} cannot be installed{where}. pip says: {reason}"
         ) from None

@@ -157,7 +157,7 @@ def _read(path: Path, columns: Sequence[str]) -> tuple[Rows, list[str]]:
         raise SubmissionError("rehearsal: to score a .parquet, install pyarrow") from None
     except Exception as error:  # broken archives and tables end in errors of many kinds
         raise SubmissionError(
-            f"Submission is no CSV file, alone or in a ZIP archive, nor a Parquet file: {error}"
+            f"Submission is not a CSV file, plain or in a ZIP archive, or a Parquet file: {error}"
         ) from None
     if header[: len(columns)] != list(columns) or len(header) < 2:
         wanted = " and ".join(columns) or "of an id and of answers"

@@ -36,7 +36,7 @@ DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 HOME, WORKING = "/root", "/kaggle/working"  # a session's, as on Kaggle
 NOT_HELD = (
     "rehearsal: this machine cannot isolate sessions (neither bubblewrap nor unshare works): paths "
-    "below /kaggle are rewritten in the code, and the network and the host's files stay in reach"
+    "below /kaggle are rewritten in the code, and the network and the host's files are accessible"
 )
 ENDED = "the notebook ended before the gateway had its answers: in a rerun, serve() has to block"
 TRIAL_SECONDS = 20.0

@@ -52,7 +52,7 @@ def create(state: ServerState, name: str, fields: Json, upload: Message | None =
     with changing:
         error = None
         if not NAMES.fullmatch(name):
-            error = f"{name} is no valid name: 2 to 50 letters, digits and hyphens, a dataset's 6"
+            error = f"{name} is not valid: 2 (a dataset's 6) to 50 letters, digits and hyphens"
         elif state.contents.find(kind, name.partition("/")[2]) or state.store.row(
             "SELECT 1 FROM pages WHERE name = ?", name
         ):
@@ -132,7 +132,7 @@ def _uploaded(state: ServerState, upload: Message, inside: str = "") -> Iterator
         yield inside + name, path
     for directory in upload.directories:
         if not re.fullmatch(r"(?!\.\.?$)[^/\0]+", directory.name):
-            raise HTTPException(400, f"{directory.name!r} is no name of a directory")
+            raise HTTPException(400, f"{directory.name!r} is not a directory name")
         yield from _uploaded(state, directory, f"{inside}{directory.name}/")
 
 

@@ -35,8 +35,8 @@ CHOICE = "PETALS_HOSTS"
 ADDRESS, COUNT, INDEX = "JAX_COORDINATOR_ADDRESS", "JAX_NUM_PROCESSES", "JAX_PROCESS_ID"
 
 LOST = (
-    "another host of this run has ended or is out of reach: its own output says why. Start all "
-    "hosts again with the same command, and the run goes on from its checkpoint"
+    "another host of this run has ended or cannot be reached: its own output says why. Start all "
+    "hosts again with the same command, and the run continues from its checkpoint"
 )
 _SIGNS_OF_LOSS = ("Gloo", "coordination service", "heartbeat")
 
@@ -89,7 +89,7 @@ def read(environ: Mapping[str, str] = os.environ) -> ClusterSpec | None:
     """
     choice = environ.get(CHOICE, "")
     if choice not in ("", "1", "auto"):
-        raise SettingError(f"{CHOICE}={choice}: auto, or 1 to run alone")
+        raise SettingError(f"{CHOICE}={choice}: write auto, or 1 to run on one host")
     if choice == "1":
         return None
     if environ.get(COUNT) or environ.get(INDEX):
@@ -122,8 +122,8 @@ def join(spec: ClusterSpec, seconds: float = PATIENCE) -> Hosts:
     deadline = time.monotonic() + seconds
     if spec.index and not _answers(spec.address, deadline):
         raise HostsError(
-            f"{name}: nothing answers at {spec.address} within {seconds:.0f} s: start host 0 "
-            "there, and see that its port is reachable from here"
+            f"{name}: nothing answered at {spec.address} within {seconds:.0f} s: start host 0 "
+            "there, and make sure that this machine can reach its port"
         )
     try:
         # At its own timeout JAX would end the process, so the limit here must be shorter.
@@ -131,8 +131,8 @@ def join(spec: ClusterSpec, seconds: float = PATIENCE) -> Hosts:
         _here = call_with_timeout(remaining, lambda: _initialize(spec))
     except TimeoutError:
         raise HostsError(
-            f"{name} waited {seconds:.0f} s at {spec.address or 'the address JAX found'} and not "
-            "all other hosts joined: start every host once, with the same number of hosts and an "
+            f"{name} waited {seconds:.0f} s at {spec.address or 'the address JAX found'}, but "
+            "not all hosts joined: start every host once, with the same number of hosts and an "
             "index of its own"
         ) from None
     return _here

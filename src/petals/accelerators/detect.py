@@ -88,7 +88,7 @@ def detect(request: str = "auto", dtype: str = "auto") -> Accelerator:
     and `SettingError` for an unknown request or dtype.
     """
     if request not in REQUESTS:
-        raise SettingError(f"accelerator {request!r}: one of {', '.join(REQUESTS)}")
+        raise SettingError(f"accelerator {request!r}: choose one of {', '.join(REQUESTS)}")
     # Without this, TensorFlow's C++ side prints a screenful about its build in every notebook.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     keep_freed_memory()
@@ -98,9 +98,9 @@ def detect(request: str = "auto", dtype: str = "auto") -> Accelerator:
     if device is None or request not in ("auto", device.kind):
         tried = "".join(f"\n  {what}: {outcome}" for what, outcome in attempts.items())
         raise AcceleratorError(
-            f"a {request.upper()} was asked for and none is here. On Kaggle choose it in "
-            "kernel-metadata.json or with --accelerator, and see that no other notebook of this "
-            f"session holds it; or set accelerator='auto'. Tried:{tried}"
+            f"you asked for a {request.upper()}, but there is none. On Kaggle choose it in "
+            "kernel-metadata.json or with --accelerator, and make sure that no other notebook of "
+            f"this session uses it; or set accelerator='auto'. Tried:{tried}"
         )
     if dtype == "auto":
         dtype = "float32" if device.rehearsal else POLICIES[device.kind]
@@ -110,7 +110,7 @@ def detect(request: str = "auto", dtype: str = "auto") -> Accelerator:
         keras.mixed_precision.set_global_policy(dtype)
     except (ValueError, TypeError):
         raise SettingError(
-            f"dtype {dtype!r}: auto, float32, mixed_bfloat16 or mixed_float16"
+            f"dtype {dtype!r}: choose auto, float32, mixed_bfloat16 or mixed_float16"
         ) from None
     device.dtype, device.attempts = dtype, attempts
     return device
@@ -211,7 +211,9 @@ def _rehearsal() -> tuple[str, int]:
     """(what CPU devices stand in for, how many), or ("", 0)."""
     kind, _, count = os.environ.get(REHEARSAL, "").partition(":")
     if kind not in REHEARSALS or not (count.isdigit() or count == ""):
-        raise SettingError(f"{REHEARSAL}={kind}:{count}: one of {', '.join([*REHEARSALS][1:])}")
+        raise SettingError(
+            f"{REHEARSAL}={kind}:{count}: choose one of {', '.join([*REHEARSALS][1:])}"
+        )
     return kind, int(count or REHEARSALS[kind])
 
 
@@ -232,7 +234,7 @@ def _rehearsed(rehearsal: str, count: int, attempts: dict[str, str]) -> Accelera
         )
     except RuntimeError:
         raise AcceleratorError(
-            "TensorFlow was at work before detect could divide the CPU for a rehearsal: call "
+            "TensorFlow had started before detect could divide the CPU for a rehearsal: call "
             "petals.accelerators.detect.detect first"
         ) from None
     attempts[f"{kind.upper()} rehearsed"] = f"{count} devices on the CPU"

@@ -52,7 +52,7 @@ def through_jax(seconds: float, platform: str = "tpu") -> list[Any]:
             if not claimed or time.monotonic() + PAUSE >= deadline:
                 raise
             if not reported:
-                print(f"the TPU is not free, asking again for {seconds:.0f} s: {error}", flush=True)
+                print(f"the TPU is not free, trying again for {seconds:.0f} s: {error}", flush=True)
             reported = True
         time.sleep(PAUSE)
         from jax.extend.backend import clear_backends

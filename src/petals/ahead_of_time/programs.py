@@ -109,7 +109,7 @@ def _data(settings: Mapping[str, Any]) -> tuple[int, int]:
     else:
         raise SettingError(
             f"data={data} is not on this machine, and its number of classes shapes the program: "
-            "give data=FOLDER, where the same files lie"
+            "give data=FOLDER with the same files"
         )
     return classes, min(images, limit) if limit else images
 

@@ -30,9 +30,9 @@ def augmentation(level: str, mix: str = "none") -> Augmentation | None:
     Raises `SettingError` for a name that is not in `LEVELS` or `MIXES`.
     """
     if level not in LEVELS:
-        raise SettingError(f"augment {level!r}: one of {', '.join(LEVELS)}")
+        raise SettingError(f"augment {level!r}: choose one of {', '.join(LEVELS)}")
     if mix not in MIXES:
-        raise SettingError(f"mix {mix!r}: one of {', '.join(MIXES)}")
+        raise SettingError(f"mix {mix!r}: choose one of {', '.join(MIXES)}")
     return None if (level, mix) == ("none", "none") else Augmentation(level, mix)
 
 

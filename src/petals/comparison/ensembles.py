@@ -129,7 +129,7 @@ def submit(runs: Sequence[FinishedRun], choice: str, fitted: np.ndarray, path: P
     same = np.full(len(runs), 1 / len(runs))
     choices = {SINGLE: np.eye(len(runs))[0], MEAN: same, WEIGHTED: fitted}
     if choice not in choices:
-        raise SettingError(f"submit {choice!r}: {AUTO}, {', '.join(choices)}")
+        raise SettingError(f"submit {choice!r}: choose {AUTO}, {', '.join(choices)}")
     members = [pair for pair in zip(runs, choices[choice].tolist(), strict=True) if pair[1] > 0]
     write_submission(path, *mean_predictions(members))
     return ", ".join(run.name for run, _ in members)

@@ -115,7 +115,7 @@ def read(pattern: str) -> tuple[list[FinishedRun], list[str]]:
             runs.append(_read(folder, name))
         except FileNotFoundError as error:
             missing = Path(error.filename).name
-            skipped.append(f"{name}: no {missing}, so it did not run to its end")
+            skipped.append(f"{name}: no {missing}, so the run did not finish")
         except DAMAGE as error:
             skipped.append(f"{name}: damaged: {error!r}")
     if not runs:

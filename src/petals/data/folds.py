@@ -79,7 +79,7 @@ def _write(train: Split, val: Split, folds: int, folder: Path) -> None:
         print(f"  {len(twins)} pairs of images look alike and stay together in a fold")
     counts = np.bincount(part, minlength=folds).tolist()
     if not all(counts):
-        raise DataError(f"{len(ids)} images cannot make {folds} folds: set folds lower")
+        raise DataError(f"{len(ids)} images cannot make {folds} folds: choose fewer folds")
     for number, count in enumerate(counts):
         examples = chain(train.examples(), val.examples())
         own = (example for example, at in zip(examples, part, strict=True) if at == number)

@@ -82,7 +82,7 @@ def fault(example: Example, size: int, num_classes: int = 2**31) -> str:
     try:
         height, width, _ = tf.io.decode_jpeg(example.image, channels=3).shape
     except tf.errors.InvalidArgumentError:
-        return "its image does not decode"
+        return "its image cannot be decoded"
     return "" if height == width == size else f"image of {width} x {height} pixels"
 
 

@@ -20,7 +20,7 @@ def write_submission(
     """
     labels = dict(zip(ids.tolist(), probabilities.argmax(axis=1).tolist(), strict=True))
     if len(labels) != len(ids):
-        raise DataError(f"{len(ids) - len(labels)} test ids occur twice: no valid submission")
+        raise DataError(f"{len(ids) - len(labels)} test ids occur twice, so no submission is valid")
     order = list(labels)
     if sample is not None and tf.io.gfile.exists(str(sample)):
         with tf.io.gfile.GFile(str(sample)) as file:

@@ -202,7 +202,7 @@ def _chosen(layers: list[keras.layers.Layer], what: str) -> list[keras.layers.La
             return block
         names = sorted({layer.name.split("_")[0] for layer in layers})
         raise SettingError(f"no layer's name begins with {value!r}: blocks {', '.join(names)}")
-    raise SettingError(f"fine_tune {what!r}: none, all, last:N or block:NAME")
+    raise SettingError(f"fine_tune {what!r}: choose none, all, last:N or block:NAME")
 
 
 def parameter_counts(model: keras.Model) -> tuple[int, int]:

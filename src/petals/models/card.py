@@ -61,8 +61,8 @@ class ModelCard:
         """Raise `WeightsError` unless the model of `path` fits these classes and this size."""
         if [_key(name) for name in classes] != [_key(name) for name in self.classes]:
             raise WeightsError(
-                f"{path} knows other classes than the data has ({len(self.classes)} and "
-                f"{len(classes)}), or in another order: take a model that was trained on these"
+                f"{path} was trained on other classes than the data has ({len(self.classes)} and "
+                f"{len(classes)}), or in another order: use a model that was trained on these"
             )
         if size != self.image_size:
             raise WeightsError(

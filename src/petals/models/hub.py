@@ -56,7 +56,7 @@ class HubBackbone(Backbone):
         if shape not in ((size, size), (None, None)):
             raise WeightsError(
                 f"{self.name} takes images of {shape[0]} pixels, not {size}: set "
-                f"image_size={shape[0]}, or weights=none to begin from nothing"
+                f"image_size={shape[0]}, or weights=none to start from random weights"
             )
         return network
 
@@ -98,7 +98,7 @@ class HubBackbone(Backbone):
 def find(name: str, config: Mapping[str, Any] | None = None) -> HubBackbone:
     """The backbone of `hub:PRESET`; raises `SettingError` for no preset or no keras_hub."""
     if name == HUB:
-        raise SettingError(f"backbone {HUB}: write a preset behind it, like {HUB}FOLDER")
+        raise SettingError(f"backbone {HUB}: write a preset after it, like {HUB}FOLDER")
     _package()
     return HubBackbone(name, config)
 
@@ -117,14 +117,14 @@ def _package() -> Any:
     if str(getattr(keras, "__version__", "")).startswith("2."):
         raise SettingError(
             f"backbone {HUB}PRESET needs Keras 3, and this run has tf_keras: use the TPU through "
-            "JAX, or take a backbone of the registry"
+            "JAX, or choose another backbone"
         )
     try:
         import keras_hub
     except ImportError as error:
         raise SettingError(
             f"backbone {HUB}PRESET needs the package keras_hub ({error}): {INSTALL}; Kaggle's "
-            "images hold it already"
+            "images have it already"
         ) from None
     return keras_hub
 

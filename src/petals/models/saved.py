@@ -117,7 +117,7 @@ def fill(
 def _check(file: h5py.File) -> None:
     if (file.attrs.get("format"), file.attrs.get("version")) != (FORMAT, VERSION):
         raise WeightsError(
-            f"{file.filename} is no model of this version of petals: make the model again"
+            f"{file.filename} is not a model of this version of petals: make the model again"
         )
 
 

@@ -124,6 +124,6 @@ def conclusion(labels: np.ndarray, probabilities: np.ndarray) -> str:
     right = 100 * (probabilities.argmax(axis=1) == labels).mean()
     verdict = "fair" if abs(sure - right) < FAIR else "too low" if sure < right else "too high"
     return (
-        f"The probabilities are {verdict} on the whole: {sure:.1f} % on average, of predictions of "
-        f"which {right:.1f} % are correct.\n"
+        f"The probabilities are {verdict} on the whole: {sure:.1f} % on average, while "
+        f"{right:.1f} % of the predictions are correct.\n"
     )

@@ -107,7 +107,7 @@ def save(figure: Figure, folder: str | Path, name: str) -> Path:
 def class_balance(labels: Mapping[str, np.ndarray], names: Sequence[str]) -> Figure:
     """Images per class, one panel per split given its labels; sorted by the first one's counts."""
     figure, panels = new_figure(
-        "A bar for each class, the commonest first; each split has its own scale.",
+        "A bar for each class, the most common first; each split has its own scale.",
         height=1.4 + 1.4 * len(labels),
         nrows=len(labels),
         sharex=True,
@@ -140,8 +140,8 @@ def schedule(rates: np.ndarray, steps_per_epoch: int) -> Figure:
 def curves(history: Sequence[Mapping[str, Any]]) -> Figure:
     """Loss and scores of all epochs in a row, both phases, with a line where fine-tuning begins."""
     caption = (
-        "Left the loss, where lower is better; right accuracy and macro F1; by epoch. Fine-tuning "
-        "begins at a dotted line."
+        "Left: the loss by epoch; lower is better. Right: accuracy and macro F1 by epoch. A dotted "
+        "line marks the start of fine-tuning."
     )
     figure, (left, right) = new_figure(caption, ncols=2, height=3.4)
     x = np.arange(1, len(history) + 1)
@@ -261,7 +261,7 @@ def augmentations(before: np.ndarray, after: Sequence[np.ndarray]) -> Figure:
     """A row of originals above rows of their augmented versions; each uint8 (n, size, size, 3)."""
     columns = len(before)
     captions = ["original"] * columns + ["augmented"] * columns * len(after)
-    caption = "Photos, and below them as training sees them, changed anew in each epoch."
+    caption = "Photos, and below them what training sees, changed again in each epoch."
     return gallery(np.concatenate([before, *after]), captions, overall=caption, columns=columns)
 
 

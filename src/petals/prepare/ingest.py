@@ -48,7 +48,7 @@ class IngestSettings:
             raise SettingError(f"sizes {list(self.sizes)}: give one or more from 8 to 4096 pixels")
         if self.val < 0 or self.test < 0 or self.val + self.test >= 1:
             raise SettingError(
-                f"val {self.val} and test {self.test}: shares of the photos, less than 1 in sum"
+                f"val {self.val} and test {self.test}: give shares whose sum is less than 1"
             )
 
 

@@ -104,7 +104,7 @@ def in_csv(table: Path, folder: Path) -> tuple[list[str], Labelled]:
             problems.append(f"{name!r} has the label {label!r}{' and more' * too_long}")
         labels[path] = label
     if problems or not labels:
-        head = f"{table}: {len(problems)} bad of {len(rows)} rows; nothing was written"
+        head = f"{table}: {len(problems)} of {len(rows)} rows are wrong; nothing was written"
         raise DataError("\n  ".join([head, *problems[:MOST_SHOWN]]))
     numbers = all(label.isdecimal() for label in labels.values())
     names = sorted(set(labels.values()), key=int if numbers else None)

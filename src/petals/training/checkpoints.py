@@ -100,7 +100,7 @@ class Checkpoints:
             with storage.replacing(path) as part:
                 _write(part, Checkpoint(phase, step, arrays, **facts))
         except StorageError as error:
-            print(f"  no checkpoint of step {step} is kept, an earlier one stays: {error}")
+            print(f"  the checkpoint of step {step} was not saved; the earlier ones stay: {error}")
             return
         for old in sorted(self.folder.glob("[0-9]*.npz"))[:-KEPT]:
             old.unlink(missing_ok=True)
@@ -141,7 +141,7 @@ class Checkpoints:
             remedy = "give a checkpoint of the same settings, or resume='never'"
             raise CheckpointError(f"resume: {'; '.join(problems)}: {remedy}")
         for problem in problems:
-            print(f"{problem}: training starts anew")
+            print(f"{problem}: training starts again")
         return Checkpoint()
 
     def _difference(self, folder: Path) -> str:

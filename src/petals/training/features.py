@@ -128,7 +128,7 @@ class FeatureExtractor:
                 with storage.replacing(path) as part:
                     np.save(part, values)
             except StorageError as error:  # this run has them; the next one computes them again
-                print(f"  the features are not kept: {error}")
+                print(f"  the features were not stored: {error}")
         return values, False
 
     def _compute(

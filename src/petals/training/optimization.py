@@ -59,7 +59,7 @@ SCHEDULES = {
 def find_schedule(name: str) -> Schedule:
     """The schedule of that name; raises `SettingError` that lists them."""
     if name not in SCHEDULES:
-        raise SettingError(f"schedule {name!r}: one of {', '.join(SCHEDULES)}")
+        raise SettingError(f"schedule {name!r}: choose one of {', '.join(SCHEDULES)}")
     return SCHEDULES[name]
 
 

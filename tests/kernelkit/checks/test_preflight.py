@@ -65,7 +65,7 @@ def test_a_trap_is_an_error(repository, changes, message):
         ({"qwertz": 1}, "Kaggle ignores the unknown key 'qwertz'"),
         ({"is_private": False}, "will be public"),
         ({"dataset_sources": [""]}, "dataset_sources contains '', which names nothing"),
-        ({"machine_shape": "TpuV6E8"}, "listed for some accounts only"),
+        ({"machine_shape": "TpuV6E8"}, "available to some accounts only"),
         ({"enable_tpu": False, "machine_shape": None, "docker_image": "x"}, "newer packages"),
     ],
 )
@@ -252,7 +252,7 @@ def test_a_code_file_of_another_case_or_kind_is_named(repository, written, there
     folder = repository.notebook.parent
     repository.notebook.rename(folder / there)
     repository.describe(code_file=f"notebooks/{written}")
-    message = f"{written}, but {there} is there: correct code_file in"
+    message = f"{written}, but there is {there}: correct code_file in"
     with pytest.raises(errors.NotebookError, match=message):
         planned(repository)
 
@@ -285,7 +285,7 @@ def test_a_file_that_code_only_reads_beside_the_notebook_is_named(repository, co
     for name in ("train.csv", "log.txt"):
         (repository.notebook.parent / name).touch()
     repository.sources(code)
-    beside = "notebooks/train.ipynb[cell 1] reads train.csv, which stays here:"
+    beside = "notebooks/train.ipynb[cell 1] reads train.csv, which is not pushed:"
     assert [text.startswith(beside) for text in warnings_of(repository)] == [True] * named
 
 
@@ -320,7 +320,7 @@ def test_an_input_at_its_older_place_or_not_attached_is_named(repository, code, 
 def test_the_size_is_warned_of_and_refused(repository):
     data = repository.package / "table.json"
     data.write_text(json.dumps("x" * 850_000))
-    assert "of the 1000 kB that Kaggle accepts" in warnings_of(repository)[0]
+    assert "and Kaggle accepts 1000 kB" in warnings_of(repository)[0]
     data.write_text(json.dumps("x" * 1_000_000))
     assert "move data out of the packages" in errors_of(repository)[0]
 
@@ -423,7 +423,7 @@ def test_imports_of_modules_that_stay_at_the_desk_are_named(repository):
     (repository.root / "vase.py").touch()  # one beside the notebook travels
     repository.sources("import bouquet, vase")
     for text in warnings_of(repository, accelerator="cpu"):
-        assert "it stays here: make it a package under src/" in text
+        assert "it is not pushed: make it a package under src/" in text
     assert len(warnings_of(repository)) == 2
 
 
@@ -489,13 +489,13 @@ def test_a_binary_module_beside_the_notebook_stays_here(repository):
     (engine / "engine.so").write_bytes(b"\xff\xfe\0")
     repository.sources("import engine")
     (message,) = errors_of(repository)
-    assert message.startswith("engine stays here: ")
+    assert message.startswith("engine is not pushed: ")
     assert "engine.so is binary" in message
 
     repository.describe(competition_sources=["garden"])
     repository.sources("import sys\nsys.path.insert(0, '/kaggle/input/garden')\nimport engine")
     assert errors_of(repository) == []
-    assert any("engine stays here" in text for text in warnings_of(repository))
+    assert any("engine is not pushed" in text for text in warnings_of(repository))
 
 
 def test_a_carried_module_that_is_not_python_is_an_error(repository):

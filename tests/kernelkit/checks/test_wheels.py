@@ -173,7 +173,7 @@ def test_a_rehearsal_takes_the_packages_of_kaggles_image_on_request(
     tiny = "import json, pathlib, xgboost\npathlib.Path('metrics.json').write_text('{}')"
     repository.cells(notebook_code("n = 1  # >= 0: n", ["parameters"]), notebook_code(tiny))
     repository.on_cpu()
-    hint = "which Kaggle's image holds: install xgboost here, or rehearse with --packages kaggle"
+    hint = "which Kaggle's image has: install xgboost here, or rehearse with --packages kaggle"
     with pytest.raises(errors.RunFailedError, match=f"No module named 'xgboost', {hint}"):
         repository.push(local=True)
     repository.push(local=True, packages="kaggle")

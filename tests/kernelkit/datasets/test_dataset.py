@@ -135,5 +135,5 @@ def test_other_bytes_than_were_sent_are_not_ready(kaggle, folder, push, answers_
             file.total_bytes = 17
 
     answers_to("ListDatasetFiles", other)
-    with pytest.raises(errors.RefusedError, match=r"does not hold what was sent.*head\.bin"):
+    with pytest.raises(errors.RefusedError, match=r"is not what was sent.*head\.bin"):
         push(folder)

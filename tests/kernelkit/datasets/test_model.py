@@ -94,7 +94,7 @@ def test_a_lost_answer_makes_nothing_twice(kaggle, folder, push):
     [
         (VARIATION, {"licenseName": ""}, "has no licenseName"),
         (VARIATION, {"instanceSlug": "INSERT_INSTANCE_SLUG_HERE"}, "has no instanceSlug"),
-        (VARIATION, {"modelSlug": "Rosy Roses"}, "modelSlug 'Rosy Roses' must be small letters"),
+        (VARIATION, {"modelSlug": "Rosy Roses"}, "modelSlug 'Rosy Roses' must be lowercase"),
         (VARIATION, {"framework": "abacus"}, "value that Kaggle does not know: 'abacus'"),
         (MODEL, {"slug": "tulips"}, "must have a title and the slug 'roses'"),
         (MODEL, {"title": None}, "must have a title"),
@@ -128,7 +128,7 @@ def test_a_rehearsal_uploads_to_its_own_account(kaggle, folder, push):
 @pytest.mark.usefixtures("kaggle")
 def test_what_kaggle_cannot_unpack_fails_at_once(folder, push):
     (folder / "broken.zip").write_text("no archive")
-    with pytest.raises(errors.RefusedError, match=r"could not make .* usable: it is failed"):
+    with pytest.raises(errors.RefusedError, match=r"could not process .*: it is failed"):
         push(folder)
 
 

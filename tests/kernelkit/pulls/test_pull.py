@@ -67,7 +67,7 @@ def test_edits_of_cells_and_modules_come_back_beside_ones_own(pushed, edit_on_ka
     assert (copies / "src/blossom/petals.py").read_text().endswith("F1 = 0.75\n")
 
     assert pushed.run(pull_edits) == []
-    assert "holds no edit that is not here" in pushed.message
+    assert "has no edits that your files lack" in pushed.message
 
 
 def test_edits_of_the_same_line_stand_between_marks_and_end_in_an_error(pushed, edit_on_kaggle):

@@ -68,7 +68,7 @@ def test_the_others_are_ended_with_one_that_is_killed(tmp_path, monkeypatch):
     with pytest.raises(RunFailedError) as failed:
         several_hosts._start(2, [sys.executable, "-c", program], tmp_path)
     assert str(failed.value) == (
-        "host 1 ended with exit code -9, so the others were ended; its output is in "
+        "host 1 ended with exit code -9, so the others were stopped; its output is in "
         f"{tmp_path}/host-1/log.txt. The same command continues from the last checkpoint"
     )
     assert time.monotonic() - begun < 60

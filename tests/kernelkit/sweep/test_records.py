@@ -45,7 +45,7 @@ def test_a_damaged_state_counts_as_never_begun(sweeps, run, text):
     [
         (records.SWEEP, '{"version": 1, "name": "tiny"}', "by another version of the kit"),
         (records.SWEEP, '{"version": 2, "name": "other"}', "has the sweep 'other'"),
-        ("thesis.tex", "years of work", "has files that are not a sweep's"),
+        ("thesis.tex", "years of work", "has files that no sweep wrote"),
     ],
 )
 def test_a_folder_of_something_else_is_refused_and_left_alone(sweeps, name, text, message):

@@ -60,8 +60,7 @@ def test_a_program_that_fits_is_told_with_its_memory_bound_and_exchange():
 def test_the_compilers_own_estimate_stands_beside_the_bound():
     lines = list(of(LARGE, cycles=450_000_000).lines())
     assert lines[3].strip() == (
-        "by the compiler's own estimate 299 ms a step, 428 images/s, its input and the exchange "
-        "apart"
+        "by the compiler's own estimate 299 ms a step, 428 images/s, without input and exchange"
     )
     assert lines[4].strip() == "an epoch of 99 steps: at best 19.6 s, as estimated 29.6 s"
     unknown = CompiledProgram({**LARGE, "cycles": 1}, machine_named("v6e-8"))
@@ -70,7 +69,9 @@ def test_the_compilers_own_estimate_stands_beside_the_bound():
 
 def test_a_refusal_is_told_with_its_figure_and_the_compilers_words():
     lines = list(of(REFUSED).lines())
-    assert lines[0].startswith("training step: does not fit: it needs 26.32 GiB a chip, and 15.75")
+    assert lines[0].startswith(
+        "training step: does not fit: it needs 26.32 GiB a chip and has 15.75"
+    )
     assert lines[0].endswith(REFUSED["message"])
     other = {name: REFUSED[name] for name in ("program", "fits", "message")}
     assert next(of(other).lines()).startswith("training step: refused by the compiler. The comp")

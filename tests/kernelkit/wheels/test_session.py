@@ -35,7 +35,7 @@ def test_what_the_image_holds_is_left_as_it_is():
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("nothing", "from a dataset of wheels: none is attached"),
+        ("nothing", "cannot be installed: no dataset of wheels is attached"),
         ("others", "bloom_of_a_wheel cannot be installed from the attached wheels"),
         ("older", "No matching distribution found for pytest<2"),
     ],

@@ -125,7 +125,7 @@ def test_a_file_alone_in_an_archive_is_scored_and_what_is_no_table_is_not(tmp_pa
         archive.writestr("any.csv", SOLD)
     assert score(packed, rules) == 0.0
     packed.write_bytes(b"no archive")
-    with pytest.raises(SubmissionError, match="no CSV file, alone or in a ZIP archive"):
+    with pytest.raises(SubmissionError, match="not a CSV file, plain or in a ZIP archive"):
         score(packed, rules)
 
 

@@ -107,4 +107,4 @@ def test_directories_are_kept_and_no_name_leads_out_of_the_folder(context, creat
     page = {"ownerSlug": "tester", "slug": "way-out-of-it", "title": "x"}
     answer = context.post("CreateDataset", **page, directories=[{"name": ".."}])
     assert answer.status_code == 400
-    assert "no name of a directory" in answer.json()["message"]
+    assert "is not a directory name" in answer.json()["message"]

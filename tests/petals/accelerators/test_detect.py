@@ -20,7 +20,7 @@ def test_auto_at_home_is_a_cpu_and_says_what_was_tried():
 
 @pytest.mark.parametrize(("device", "name"), [("gpu", "GPU"), ("tpu", "TPU")])
 def test_a_missing_device_that_was_asked_for_is_an_error(device, name):
-    with pytest.raises(AcceleratorError, match=f"a {name} was asked for and none is here"):
+    with pytest.raises(AcceleratorError, match=f"you asked for a {name}, but there is none"):
         detect.detect(device)
 
 
@@ -131,10 +131,10 @@ ask(9.0)
 def test_a_tpu_that_another_process_still_holds_is_asked_again_for_a_while(python):
     no_sign, asking, given_up, asking_again, claimed = python(CLAIMED).splitlines()
     assert no_sign.startswith("1 starts: RuntimeError: Backend 'tpu' failed to initialize")
-    assert asking.startswith("the TPU is not free, asking again for 1 s: RuntimeError: ")
+    assert asking.startswith("the TPU is not free, trying again for 1 s: RuntimeError: ")
     assert int(given_up.split()[0]) > 1
     assert given_up.partition(" ")[2] == no_sign.partition(" ")[2]
-    assert asking_again.startswith("the TPU is not free, asking again for 9 s: ")
+    assert asking_again.startswith("the TPU is not free, trying again for 9 s: ")
     assert claimed == "4 starts: 1"
 
 
@@ -164,7 +164,7 @@ def test_tensorflows_tpu_is_trained_on_with_the_legacy_keras(python):
             "tpu",
             "Keras was imported with the tensorflow backend before",
         ),
-        ("import tensorflow as tf; tf.zeros(1)", "gpu", "TensorFlow was at work before"),
+        ("import tensorflow as tf; tf.zeros(1)", "gpu", "TensorFlow had started before"),
     ],
 )
 def test_what_was_imported_or_at_work_too_early_is_an_error(python, before, rehearsal, says):

@@ -30,7 +30,7 @@ def test_inspect_finds_what_is_wrong(copied, flip):
     (train, *_) = inspection.inspect(str(copied))
     for problem in (
         "label 7 is not in 0..2",
-        "does not decode",
+        "cannot be decoded",
         f"1 ids occur more than once, such as {examples[0].id}",
         "17 records, its name says 99",
         "damaged after",

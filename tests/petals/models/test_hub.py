@@ -25,7 +25,7 @@ def test_without_the_package_or_a_preset_one_line_says_what_to_do(no_package):
         with pytest.raises(SettingError, match=r"keras_hub .*: pip install keras-hub") as error:
             find()
         assert "\n" not in str(error.value)
-    with pytest.raises(SettingError, match="write a preset behind it"):
+    with pytest.raises(SettingError, match="write a preset after it"):
         find_backbone("hub:")
 
 

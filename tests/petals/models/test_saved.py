@@ -65,7 +65,7 @@ def changed(saved, tmp_path):
 def test_another_version_and_a_file_of_something_else_are_refused(changed, other, attributes):
     with h5py.File(changed, "a") as file:
         file.attrs.update(attributes)
-    assert_refused(other, changed, "is no model of this version of petals")
+    assert_refused(other, changed, "is not a model of this version of petals")
     assert_refused(other, changed.with_name("nothing.h5"), "no weights file at")
 
 

@@ -41,7 +41,7 @@ def test_calibration_concludes(sure, verdict):
     probabilities[:, 0] = sure
     text = records.conclusion(np.arange(10) % 2, probabilities)
     assert text.startswith(f"The probabilities are {verdict} on the whole: {100 * sure:.1f} % on")
-    assert "which 50.0 % are correct." in text
+    assert "while 50.0 % of the predictions are correct." in text
 
 
 def test_a_thumbnail_is_a_small_photo():

@@ -237,7 +237,7 @@ def test_it_tells_shards_and_how_evenly_photos_are_spread(make, photos, tmp_path
     [
         ({"sizes": ()}, "give one or more"),
         ({"sizes": (4,)}, "from 8 to 4096"),
-        ({"val": 0.6, "test": 0.5}, "less than 1 in sum"),
+        ({"val": 0.6, "test": 0.5}, "sum is less than 1"),
         ({"val": 0.9}, "val 0.9 and test 0.2"),
     ],
 )
@@ -319,7 +319,7 @@ def test_bad_rows_of_a_csv_are_named_and_nothing_is_written(make_labelled, table
     with pytest.raises(DataError) as raised:
         make_labelled()
     head, *lines = str(raised.value).splitlines()
-    assert head == f"{table}: 7 bad of 8 rows; nothing was written"
+    assert head == f"{table}: 7 of 8 rows are wrong; nothing was written"
     assert lines[:5] == [
         f"  no file 'none.jpg' in {folder}",
         "  '2.jpg' has the label ''",
@@ -334,7 +334,7 @@ def test_bad_rows_of_a_csv_are_named_and_nothing_is_written(make_labelled, table
 
 def test_only_the_first_bad_rows_are_shown(make_labelled, table):
     table.write_text("file,label\n" + "".join(f"x{n}.jpg,red\n" for n in range(500)))
-    with pytest.raises(DataError, match="500 bad of 500 rows") as raised:
+    with pytest.raises(DataError, match="500 of 500 rows") as raised:
         make_labelled()
     assert len(str(raised.value).splitlines()) == 21
 
@@ -342,8 +342,8 @@ def test_only_the_first_bad_rows_are_shown(make_labelled, table):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "0 bad of 0 rows"),
-        (b"file,label\n", "0 bad of 0 rows"),
+        (b"", "0 of 0 rows"),
+        (b"file,label\n", "0 of 0 rows"),
         (b"file;label\na;b\n", "'file'.*whose first line names the columns"),
         (b"file,class\na,b\n", "'label'"),
         ("file,label\n0.jpg,ros\u00e9".encode("latin-1"), "codec can't decode.*in UTF-8"),

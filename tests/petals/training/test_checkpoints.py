@@ -141,7 +141,7 @@ def test_other_settings_are_named_and_left_alone(tmp_path, capsys):
     saved(tmp_path)
     assert Checkpoints(tmp_path, {"a": 2, "b": 0}).newest.phase == ""
     told = capsys.readouterr().out
-    assert "a: 1 there, 2 here; b: None there, 0 here): training starts anew" in told
+    assert "a: 1 there, 2 here; b: None there, 0 here): training starts again" in told
     with pytest.raises(CheckpointError, match="other settings"):
         Checkpoints(tmp_path, {"a": 2}, resume=str(tmp_path))
     assert Checkpoints(tmp_path, {"a": 1}, resume="never").newest.phase == ""
@@ -163,7 +163,7 @@ def test_it_is_looked_for_in_attached_outputs(tmp_path, monkeypatch, capsys):
     (tmp_path / "inputs/notebooks/me/mine").mkdir(parents=True)
     monkeypatch.setenv("KERNELKIT_INPUT_ROOT", str(tmp_path / "inputs"))
     assert Checkpoints(tmp_path / "working", {"a": 1}).newest.phase == ""
-    assert "no checkpoint in the attached outputs: training starts anew" in capsys.readouterr().out
+    assert "no checkpoint in the attached outputs: training starts again" in capsys.readouterr().out
     saved(tmp_path / "inputs/notebooks/me/mine", [7])
     saved(tmp_path / "working", [2])
     assert Checkpoints(tmp_path / "working", {"a": 1}).newest.step == 7
@@ -178,7 +178,7 @@ def test_without_space_training_goes_on(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(storage, "replacing", full)
     kept.save("fine-tune", 2, [], history=[])
     told = capsys.readouterr().out
-    assert "no checkpoint of step 2 is kept, an earlier one stays: cannot write" in told
+    assert "the checkpoint of step 2 was not saved; the earlier ones stay: cannot write" in told
     monkeypatch.undo()
     assert Checkpoints(tmp_path, {"a": 1}).newest.step == 1
 

@@ -122,7 +122,7 @@ def test_a_store_that_cannot_be_written_stops_nothing(
 
     monkeypatch.setattr(features.np, "save", full)
     assert extract(averages, splits[1]).values.shape == (21, 1, 4)
-    assert "not kept" in capsys.readouterr().out
+    assert "not stored" in capsys.readouterr().out
     assert not list(tmp_path.glob("cache/features/*.npy"))
 
 

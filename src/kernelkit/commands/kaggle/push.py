@@ -67,7 +67,7 @@ NOT_IN_REHEARSALS = ("local", "no_wait", "once")
 @click.option(
     "--packages",
     type=click.Choice(["kaggle"]),
-    help="Install what Kaggle's image holds and this machine lacks, once, for rehearsals.",
+    help="Install packages that Kaggle's image has and this machine lacks (once), for rehearsals.",
 )
 def rehearse(notebook: Path | None, **values: Any) -> None:
     """Rehearse a push against a local stand-in for Kaggle.
@@ -91,7 +91,7 @@ def rehearse(notebook: Path | None, **values: Any) -> None:
     help="The competition's folder in the second run; default hidden/SLUG of the catalogue.",
 )
 @click.option(
-    "--rows", type=click.IntRange(1), help="Rows of the real test set: project the time for them."
+    "--rows", type=click.IntRange(1), help="Project the time for a real test set of this many rows."
 )
 def rerun(notebook: Path | None, metadata: Path | None, **values: Any) -> None:
     """Rehearse a code competition: run the notebook, then again on hidden data.

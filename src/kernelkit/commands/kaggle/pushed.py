@@ -39,7 +39,7 @@ def fetch(push: str, **values: Any) -> None:
     """Download the files of a push, or some of them.
 
     The default is the last push. The command does not wait: its exit code is 13 while the run is
-    alive.
+    active.
     """
     from kernelkit.pushes.resuming import fetch_push
 

@@ -57,7 +57,7 @@ def list_(**values: Any) -> None:
 @options.command("remove", ("2", "2 3"), group=queue)
 @click.argument("numbers", metavar="NUMBER...", nargs=-1, required=True, type=int)
 def remove(numbers: tuple[int, ...], **values: Any) -> None:
-    """Remove pushes from the queue; a session that has begun goes on."""
+    """Remove pushes from the queue; a session that has begun continues."""
     from kernelkit.queue.items import remove
 
     remove(numbers, **values)

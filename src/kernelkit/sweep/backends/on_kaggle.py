@@ -97,7 +97,7 @@ def run_on_kaggle(progress: SweepProgress) -> None:
         except KernelkitError as error:
             failure = failure or error
             if number < len(of_machine):
-                message = f"the session on {kind.upper()} failed, the next one begins: {error}"
+                message = f"the session on {kind.upper()} failed, and the next one begins: {error}"
                 click.echo(message, file=progress.stream)
     if failure:
         raise failure

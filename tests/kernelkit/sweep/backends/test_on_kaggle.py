@@ -208,7 +208,7 @@ def test_a_session_that_fails_keeps_no_other_from_its_own(choosing, pushed):
         ("cpu", "INSERT_USERNAME/sweep-tiny-on-cpu", False),
         ("gpu", "INSERT_USERNAME/sweep-tiny-on-gpu", True),
     ]
-    assert "on CPU failed, the next one begins: no hours" in choosing.message
+    assert "on CPU failed, and the next one begins: no hours" in choosing.message
 
 
 def test_an_accelerator_that_no_run_asks_for_is_refused_and_not_ignored(choosing, pushed):
