@@ -83,6 +83,7 @@ def of_run(
         weights="none",
         dropout=settings["dropout"],
         depths=settings["head"] == LOGISTIC,
+        packed=settings["weights"] != "none",
     )
     set_trainable(classifier, settings["fine_tune"])  # refuses layers that are not there
     set_trainable(classifier, "none")

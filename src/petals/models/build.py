@@ -10,7 +10,7 @@ import tensorflow as tf
 from tensorflow import keras
 
 from petals.errors import SettingError
-from petals.models import hub
+from petals.models import hub, packing
 from petals.models.backbones import (
     BACKBONES,
     HUB,
@@ -78,13 +78,16 @@ def build_features(
     weights: str = "auto",
     depths: bool = False,
     hub_config: Mapping[str, Any] | None = None,
+    packed: bool | None = None,
 ) -> tuple[keras.Model, keras.Model]:
     """(a model from uint8 (n, size, size, 3) to features (n, width), the backbone within it).
 
     `weights` as in `petals.models.backbones.Weights.find`. The features are those of the network's
     last output, with `depths` also of up to four before it: the mean of each channel of a map; of
     tokens, the class token, if there is one, followed by the mean over the patches.
-    `hub_config`: the network of a preset, if it was saved. Raises `SettingError` for an unknown
+    `hub_config`: the network of a preset, if it was saved. `packed`: the first layers as
+    `petals.models.packing` computes them, which None does on a TPU with trained weights, where
+    BatchNorm stays frozen. Raises `SettingError` for an unknown
     name or a size that the backbone cannot take, `WeightsError` for weights.
     """
     entry = hub.find(name, hub_config) if hub_config else find_backbone(name)
@@ -97,7 +100,12 @@ def build_features(
     _correct_normalization(network)
     _share_statistics(network)
     images = keras.Input((size, size, 3), dtype="uint8", name="image")
-    pooled = _pooled_outputs(network, preprocess(entry, images), depths)
+    inner = network
+    if depths:
+        inner = keras.Model(network.inputs[0], feature_maps(network), name=network.name)
+    if packed or (packed is None and weights != "none" and packing.on_tpu()):
+        inner = inner if entry.preset else packing.packed(inner)
+    pooled = _pooled_outputs(network, inner, preprocess(entry, images))
     return keras.Model(images, pooled, name="features"), network
 
 
@@ -121,12 +129,11 @@ def preprocess(entry: Backbone, images: Any) -> Any:
     return pixels[..., ::-1] if caffe else pixels  # VGG's weights come from Caffe: blue first
 
 
-def _pooled_outputs(network: keras.Model, pixels: Any, depths: bool) -> Any:
-    if depths:
-        outputs = keras.Model(network.inputs[0], feature_maps(network), name=network.name)(pixels)
-        return keras.layers.Concatenate(name=POOLED)([_pooled(each, network) for each in outputs])
-    named = isinstance(network.input, dict)  # some of keras_hub name their only input
-    output = network(dict.fromkeys(network.input, pixels) if named else pixels)
+def _pooled_outputs(network: keras.Model, inner: keras.Model, pixels: Any) -> Any:
+    named = isinstance(inner.input, dict)  # some of keras_hub name their only input
+    output = inner(dict.fromkeys(inner.input, pixels) if named else pixels)
+    if isinstance(output, list):  # of several depths
+        return keras.layers.Concatenate(name=POOLED)([_pooled(each, network) for each in output])
     return _pooled(output, network, name=POOLED)
 
 
