@@ -70,3 +70,24 @@ def hearing_ctrl_c():
         "runpy.run_path(sys.argv[0], run_name='__main__')"
     )
     return [sys.executable, "-W", "ignore", "-c", code]
+
+
+@pytest.fixture
+def open_competition():
+    """Lays out a competition in a local Kaggle's catalogue; returns the file with its rules.
+
+    The answers are "0" for a and "1" for b.
+    """
+
+    def open_competition(server, name="garden", metric="f1_macro"):
+        folder = server.catalogue / "competitions" / name
+        folder.mkdir(parents=True)
+        (folder / "sample_submission.csv").write_text("id,label\na,0\nb,0\n")
+        solutions = server.catalogue / "solutions"
+        solutions.mkdir()
+        (solutions / f"{name}.csv").write_text("id,label\na,0\nb,1\n")
+        rules = solutions / f"{name}.toml"
+        rules.write_text(f'metric = "{metric}"\n')
+        return rules
+
+    return open_competition

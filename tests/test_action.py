@@ -237,8 +237,8 @@ def test_a_run_that_fails_fails_the_job_and_says_why_and_is_pushed_again(job):
 
 
 @pytest.mark.long
-def test_a_submission_is_waited_for_as_long_as_is_said_and_entered_once(job):
-    _open_competition(job.server)
+def test_a_submission_is_waited_for_as_long_as_is_said_and_entered_once(job, open_competition):
+    open_competition(job.server, "meadow", "accuracy")
     job.metadata["competition_sources"] = ["meadow"]
     job.seconds = 6
     job.passes("dispatch")
@@ -251,15 +251,6 @@ def test_a_submission_is_waited_for_as_long_as_is_said_and_entered_once(job):
     assert "1.00000" in job.summary.read_text()
     assert stored(job.server, "description", "submissions") == [("a 'first' $(try)",)]
     assert sessions(job.server) == 1
-
-
-def _open_competition(server):
-    folder, solutions = server.catalogue / "competitions" / "meadow", server.catalogue / "solutions"
-    folder.mkdir(parents=True)
-    (folder / "train.csv").write_text("id,label\nc,0\n")
-    solutions.mkdir()
-    (solutions / "meadow.csv").write_text("id,label\na,0\nb,1\n")
-    (solutions / "meadow.toml").write_text('metric = "accuracy"\n')
 
 
 @pytest.mark.long

@@ -170,8 +170,11 @@ TIMING = Timing(
 
 
 @pytest.fixture
-def repository(tmp_path):
-    return Repository(tmp_path / "repository")
+def repository(tmp_path, monkeypatch):
+    """The repository, which is the working directory."""
+    made = Repository(tmp_path / "repository")
+    monkeypatch.chdir(made.root)
+    return made
 
 
 @pytest.fixture
@@ -276,27 +279,6 @@ def quick_sessions(monkeypatch):
 
     monkeypatch.setattr(running, "command", command)
     monkeypatch.setattr(pushed, "report_or_why", lambda folder, *_: (folder / "report.html", ""))
-
-
-@pytest.fixture
-def open_competition():
-    """Lays out a competition in a local Kaggle's catalogue; returns the file with its rules.
-
-    The repository's submission is right there.
-    """
-
-    def open_competition(server, name="garden", metric="f1_macro"):
-        folder = server.catalogue / "competitions" / name
-        folder.mkdir(parents=True)
-        (folder / "sample_submission.csv").write_text("id,label\na,0\nb,0\n")
-        solutions = server.catalogue / "solutions"
-        solutions.mkdir()
-        (solutions / f"{name}.csv").write_text("id,label\na,0\nb,1\n")
-        rules = solutions / f"{name}.toml"
-        rules.write_text(f'metric = "{metric}"\n')
-        return rules
-
-    return open_competition
 
 
 class PackageIndex:

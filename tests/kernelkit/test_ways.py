@@ -14,7 +14,6 @@ def arrive(*_, **__):
 
 
 def test_from_a_push_to_its_request(repository, serve, monkeypatch):
-    monkeypatch.chdir(repository.root)
     repository.on_cpu()
     monkeypatch.setattr(Kaggle, "save", arrive)
     serve()

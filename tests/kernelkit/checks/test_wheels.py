@@ -155,8 +155,7 @@ def test_an_upload_pushes_nothing_until_it_gets_through_and_then_makes_one_versi
     assert [*uploaded(kaggle).values()] == [["1"]]
 
 
-def test_a_queued_push_takes_them_along(kaggle, garden, timing, monkeypatch, index):
-    monkeypatch.chdir(garden.root)
+def test_a_queued_push_takes_them_along(kaggle, garden, timing, index):
     add(None, (), metadata=garden.metadata, runs=garden.runs, stream=io.StringIO())
     pin(garden, "something-else==9")  # what waits is frozen
     index.clear()

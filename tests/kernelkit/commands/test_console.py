@@ -157,8 +157,7 @@ def test_a_report_is_named_as_an_event(tmp_path):
         ("fetch x", []),
     ],
 )
-def test_a_shell_completes_names_and_values(repository, monkeypatch, typed, offered):
-    monkeypatch.chdir(repository.root)
+def test_a_shell_completes_names_and_values(repository, typed, offered):
     ledger = Ledger(repository.runs)
     for version in (1, 2):
         push = Push("tester/blossom-train", "content", "git", "tpu", version=version)

@@ -32,7 +32,6 @@ def doctor(repository, quick_sessions, timing, monkeypatch):
     catalogue.mkdir(parents=True)
     (catalogue / "test.csv").write_text("id\n")
     repository.describe(competition_sources=["garden"])
-    monkeypatch.chdir(repository.root)
 
     def doctor(limits=None, **options):
         monkeypatch.setattr(state, "ServerLimits", lambda: limits or ServerLimits())

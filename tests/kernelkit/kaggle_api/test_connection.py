@@ -109,7 +109,7 @@ def test_a_server_that_is_not_there_was_never_sent_to(server):
     assert (caught.value.kind, caught.value.sent) == (FailureKind.NETWORK, False)
 
 
-def test_production_is_what_the_client_calls_production(monkeypatch):
+def test_production_is_what_the_client_calls_production():
     from kagglesdk.kaggle_client import KaggleClient
     from kagglesdk.kaggle_env import KaggleEnv
 

@@ -26,6 +26,9 @@ class Waits:
         self.slept.append(seconds)
         self.time += seconds
 
+    def wall(self, seconds):
+        return seconds
+
 
 def failing(times, failure):
     calls = []

@@ -35,11 +35,6 @@ NASTY = [
 ]
 
 
-@pytest.mark.parametrize("text", NASTY)
-def test_a_literal_gives_back_its_text(text):
-    assert eval(literal(text)) == text
-
-
 def test_any_text_survives():
     draw = random.Random(0)
     alphabet = "\\'\"\n\r\t abc#{}%!?\x0c\x85\u2028é"

@@ -16,9 +16,8 @@ REWORDED = 'print("working on"', 'print("busy on"'
 
 
 @pytest.fixture
-def pushed(repository, busy_kaggle, monkeypatch):
+def pushed(repository, busy_kaggle):
     """The repository after a push of a notebook that is paired with a `.py`."""
-    monkeypatch.chdir(repository.root)
     content = json.loads(repository.notebook.read_text())
     for number, cell in enumerate(content["cells"]):
         cell["id"] = f"own-{number}"
@@ -123,8 +122,7 @@ def test_without_a_push_of_before_the_base_is_named(pushed, edit_on_kaggle):
         pushed.run(pull_edits, 9)
 
 
-def test_a_script_comes_back_without_what_was_carried(repository, edit_on_kaggle, monkeypatch):
-    monkeypatch.chdir(repository.root)
+def test_a_script_comes_back_without_what_was_carried(repository, edit_on_kaggle):
     script = repository.root / "work.py"
     script.write_text("from __future__ import annotations\n\nfrom blossom import petals\n\nx = 1\n")
     repository.describe(code_file="work.py", kernel_type="script")

@@ -13,8 +13,7 @@ pytestmark = pytest.mark.usefixtures("quick_sessions")
 
 
 @pytest.fixture
-def server(serve, repository, monkeypatch, open_competition):
-    monkeypatch.chdir(repository.root)
+def server(serve, repository, open_competition):
     server = serve(score_seconds=0.2)
     open_competition(server, metric="accuracy")
     return server
@@ -51,16 +50,14 @@ def test_what_is_fetched_again_comes_into_the_folder_that_was_chosen(server, rep
         repository.push("files=2")
 
 
-def test_after_rehearsals_alone_nothing_was_pushed(repository, monkeypatch):
-    monkeypatch.chdir(repository.root)
+def test_after_rehearsals_alone_nothing_was_pushed(repository):
     ledger = Ledger(repository.runs)
     ledger.begin(Push("tester/blossom-train", "", "", "cpu", version=1, rehearsal=True))
     with pytest.raises(errors.ParameterError, match=r"nothing was pushed to Kaggle.*--local"):
         repository.run(tell_status)
 
 
-def test_a_run_that_is_alive_is_not_waited_for(busy_kaggle, repository, monkeypatch):
-    monkeypatch.chdir(repository.root)
+def test_a_run_that_is_alive_is_not_waited_for(busy_kaggle, repository):
     repository.push(wait=False)
     with pytest.raises(errors.StillRunningError, match=r"still queued.*resume tester/bl"):
         repository.run(fetch_push)

@@ -17,12 +17,6 @@ pytestmark = pytest.mark.usefixtures("quick_sessions")
 
 
 @pytest.fixture
-def server(busy_kaggle, repository, monkeypatch):
-    monkeypatch.chdir(repository.root)
-    return busy_kaggle
-
-
-@pytest.fixture
 def outcome(repository, connect):
     """Whether the kernel still exists, and the states in the ledger."""
 
@@ -33,7 +27,7 @@ def outcome(repository, connect):
     return outcome
 
 
-def test_it_asks_before_it_deletes(server, repository, outcome):
+def test_it_asks_before_it_deletes(busy_kaggle, repository, outcome):
     repository.push(wait=False)
     losses = []
     repository.run(stop_push, confirm=losses.append)
@@ -48,19 +42,19 @@ def test_it_asks_before_it_deletes(server, repository, outcome):
     assert outcome() == (False, [State.STOPPED])
 
 
-def test_only_a_deletion_that_kaggle_made_counts(server, repository, outcome):
+def test_only_a_deletion_that_kaggle_made_counts(busy_kaggle, repository, outcome):
     repository.push(wait=False)
-    server.faults = FaultSchedule([Fault("DeleteKernel", 0, FaultKind.ERROR_500)])
+    busy_kaggle.faults = FaultSchedule([Fault("DeleteKernel", 0, FaultKind.ERROR_500)])
     with pytest.raises(errors.NetworkError):
         repository.run(stop_push, confirm=bool)
-    server.faults = FaultSchedule([Fault("DeleteKernel", 1, FaultKind.LOST_ANSWER)])
+    busy_kaggle.faults = FaultSchedule([Fault("DeleteKernel", 1, FaultKind.LOST_ANSWER)])
     assert outcome() == (True, [State.QUEUED])
     repository.run(stop_push, confirm=bool)
-    assert server.faults.fired
+    assert busy_kaggle.faults.fired
     assert outcome() == (False, [State.STOPPED])
 
 
-def test_a_command_that_waits_leaves_a_stopped_push_stopped(server, repository, outcome):
+def test_a_command_that_waits_leaves_a_stopped_push_stopped(busy_kaggle, repository, outcome):
     with ThreadPoolExecutor() as pool:
         waiting = pool.submit(repository.push)
         while outcome() != (True, [State.QUEUED]):
@@ -71,8 +65,7 @@ def test_a_command_that_waits_leaves_a_stopped_push_stopped(server, repository, 
     assert outcome() == (False, [State.STOPPED])
 
 
-def test_a_run_that_is_over_and_anothers_kernel_stay(repository, serve, monkeypatch):
-    monkeypatch.chdir(repository.root)
+def test_a_run_that_is_over_and_anothers_kernel_stay(repository, serve):
     serve()
     repository.push("files=0")
     repository.run(stop_push, confirm=pytest.fail)

@@ -13,26 +13,11 @@ from kernelkit.pushes.wait import Wait
 from kernelkit.workspace.context import Push, PushContext
 from kernelkit.workspace.timing import PollPolicy, Timing
 
+from ..kaggle_api.test_retries import Waits
+
 PUSH = Push("me/blossom", "", "", "tpu", version=7)
 DOWN = Failure(FailureKind.SERVER, "GetKernelSessionStatus", "HTTP 503")
 LOG = '[{"data": "done"}]'
-
-
-class Time:
-    speed = 1.0
-
-    def __init__(self):
-        self.time, self.pauses = 0.0, []
-
-    def now(self):
-        return self.time
-
-    def sleep(self, seconds):
-        self.pauses.append(seconds)
-        self.time += seconds
-
-    def wall(self, seconds):
-        return seconds
 
 
 class Told:
@@ -42,7 +27,7 @@ class Told:
 
     def __init__(self, statuses, log=LOG):
         self.statuses, self.logs = list(statuses), list(log) if isinstance(log, list) else [log]
-        self.retries = Retries(clock=Time())
+        self.retries = Retries(clock=Waits())
 
     def status(self, kernel, version, until):
         assert (kernel, version) == (PUSH.name, 7)
@@ -93,7 +78,7 @@ def test_an_interrupt_says_whether_the_run_goes_on(wait, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Time, "sleep", interrupted)
+    monkeypatch.setattr(Waits, "sleep", interrupted)
     for local, words in (
         (None, "the run continues on Kaggle. Reconnect"),
         (Path("kaggle"), "This rehearsal's"),
@@ -117,8 +102,8 @@ def test_queued_and_running_times_and_the_time_to_the_limit_are_told(wait):
 
 def test_it_never_asks_faster_than_every_quarter_of_a_minute(wait):
     wait(*["queued"] * 100, *["running"] * 200, "complete")
-    assert min(wait.clock.pauses) >= 15
-    assert max(wait.clock.pauses) == 60
+    assert min(wait.clock.slept) >= 15
+    assert max(wait.clock.slept) == 60
 
 
 def test_a_queue_has_a_deadline_and_a_run_one_past_its_time_limit(wait):
@@ -139,7 +124,7 @@ def test_silence_has_a_limit(wait):
 def test_a_throttle_is_honoured_and_pauses_grow_meanwhile(wait):
     throttle = Failure(FailureKind.THROTTLED, "GetKernelSessionStatus", "", retry_after=100.0)
     assert wait("running", throttle, DOWN, DOWN, DOWN, "running", "complete").complete
-    assert wait.clock.pauses == [15, 100, 30, 60, 120, 15]
+    assert wait.clock.slept == [15, 100, 30, 60, 120, 15]
 
 
 def test_a_throttle_for_a_day_is_told_and_does_not_outlast_the_limit_of_silence(wait):

@@ -13,8 +13,7 @@ from kernelkit.queue.work import work_off
 
 
 @pytest.fixture
-def server(serve, repository, monkeypatch, quick_sessions):
-    monkeypatch.chdir(repository.root)
+def server(serve, repository, quick_sessions):
     return serve(lag_seconds=0.2)
 
 

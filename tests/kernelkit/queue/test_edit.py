@@ -10,11 +10,6 @@ from kernelkit.commands.kaggle.queue import queue
 from kernelkit.queue.items import Queue, remove
 
 
-@pytest.fixture(autouse=True)
-def here(repository, monkeypatch):
-    monkeypatch.chdir(repository.root)
-
-
 def invoke(*arguments):
     return CliRunner().invoke(queue, arguments)
 

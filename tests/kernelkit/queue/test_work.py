@@ -97,8 +97,7 @@ def test_without_waiting_it_does_what_can_be_done_now(server, queue, store):
     assert queue.states() == ["complete"] * 2
 
 
-def test_a_rehearsed_queue_is_as_it_was_for_kaggle(repository, queue, quick_sessions, monkeypatch):
-    monkeypatch.chdir(repository.root)
+def test_a_rehearsed_queue_is_as_it_was_for_kaggle(repository, queue, quick_sessions):
     queue.add("files=1")
     queue.run(local=True)
     assert queue.states() == ["waiting"]

@@ -172,7 +172,6 @@ def test_a_process_that_dies_is_a_failed_run(notebook):
         ("nowhere.py", 2, "no notebook at nowhere.py"),
         ("study.txt", 2, "study.txt"),
         ("study.py --output /proc/nothing/run", 12, "cannot make the folder"),
-        (f"study.py --output {'x' * 300}", 12, "cannot make the folder"),
     ],
 )
 def test_what_cannot_run_is_said_before_anything_runs(

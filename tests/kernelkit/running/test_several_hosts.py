@@ -56,7 +56,7 @@ def test_host_0_leaves_the_run_and_the_other_a_folder_below_it(notebook, capfd):
     assert "this is host 1" not in shown
 
 
-def test_the_others_are_ended_with_one_that_is_killed(tmp_path, monkeypatch):
+def test_the_others_are_ended_with_one_that_is_killed(tmp_path):
     program = (
         "import os, signal, subprocess, sys, time\n"
         "if os.environ['JAX_PROCESS_ID'] == '1': os.kill(os.getpid(), signal.SIGKILL)\n"

@@ -14,8 +14,6 @@ from kernelkit import files
 from kernelkit.errors import ParameterError, StorageError
 from kernelkit.pushes.command import push_kernel
 from kernelkit.start.new_repository import init
-from kernelkit.sweep.command import sweep
-from kernelkit.sweep.options import SweepOptions
 
 
 def pushed(folder, **options):
@@ -45,19 +43,6 @@ def test_it_holds_what_a_push_needs_and_its_own_tests_pass(tmp_path, competition
     if competition:
         command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
         subprocess.run(command, cwd=folder, check=True)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("competition", [None, "wheat-harvest"])
-def test_it_rehearses_and_sweeps(tmp_path, competition):
-    folder = tmp_path / "wheat"
-    init(folder, competition)
-    home, told = pushed(folder, submit="first" if competition else None)
-    assert read(home / "metrics.json")["rmse"] < 0.3
-    assert ("score" in told) == bool(competition)
-    options = SweepOptions(output=tmp_path / "swept", report=False, stream=io.StringIO())
-    swept = sweep(folder / "notebooks/sweeps/first.yaml", (), options)
-    assert len(list(swept.glob("*/metrics.json"))) == 4
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from kernelkit.terminal.events import Events, LiveLine, NotebookOutput, fitted, size_of
+from kernelkit.terminal.events import Events, NotebookOutput, fitted, size_of
 
 
 @pytest.fixture(autouse=True)
@@ -193,16 +193,6 @@ def test_a_command_goes_on_when_nobody_reads_it_any_more(tmp_path):
         assert process.stderr.read() == b""
     assert process.returncode == 0
     assert (tmp_path / "end").exists()
-
-
-def test_in_a_terminal_what_stays_replaces_what_moves():
-    stream = Terminal()
-    line = LiveLine(stream)
-    line.move("1 of 3")
-    line.move("2 of 3")
-    line.stay("done")
-    line.erase()
-    assert stream.getvalue() == "1 of 3\r\x1b[K2 of 3\r\x1b[Kdone\n"
 
 
 def test_a_line_that_is_too_long_keeps_its_time_left():
