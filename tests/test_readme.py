@@ -104,11 +104,6 @@ def test_the_readme_is_read_in_four_minutes():
     assert len(README.split()) <= 900
 
 
-def test_every_tool_is_mentioned():
-    assert len(TOOLS) > 5
-    assert [tool for tool in TOOLS if f"tools/{tool}.py" not in TEXT] == []
-
-
 def test_every_parameter_it_uses_exists():
     known = {name for book in NOTEBOOKS for name in declared(document.parameters_cell(book).source)}
     used = set(re.findall(r"(?:-p |`)([a-z]\w*)=", TEXT + MAKEFILE))

@@ -60,12 +60,6 @@ def test_every_link_and_anchor_resolves():
     assert {page: links for page, links in broken.items() if links} == {}
 
 
-def test_a_broken_link_is_seen(tmp_path):
-    page = tmp_path / "page.md"
-    page.write_text("# One head\n[a](none.md) [b](#two) [c](#one-head) `[d](x)` [e](https://x.y)\n")
-    assert list(broken_links(page)) == ["none.md", "#two"]
-
-
 def test_the_site_asks_nothing_of_a_network():
     config = yaml.safe_load((ROOT / "mkdocs.yml").read_text())
     assert (config["theme"]["font"], config["strict"]) == (False, True)

@@ -14,21 +14,6 @@ from kernelkit.notebooks.document import PARAMETERS_TAG, has_tag
 
 ROOT = Path(__file__).parents[2]
 NOTEBOOKS = sorted(ROOT.glob("notebooks/*.py"))
-QUESTIONS = (
-    "How a notebook uses a TPU",
-    "Why JAX",
-    "What a replica is",
-    "Where the photos are",
-    "What transfer learning keeps",
-    "Why the features are",
-    "Second phase: fine-tuning",
-    "Why BatchNorm stays frozen",
-    "The learning rate over time",
-    "Why macro F1 and not accuracy",
-    "Which mistakes",
-    "What to expect",
-    "What to try next",
-)
 
 
 def sources(path, kind):
@@ -86,15 +71,6 @@ def test_the_first_notebook_has_ten_settings_and_at_most_120_lines_of_code():
     lines = [line for source in sources(path, "code") for line in source.splitlines()]
     assert len([line for line in lines if line and not line.startswith("#")]) <= 120
     assert len(document.parameters_cell(document.read(path)).source.splitlines()) == 10
-
-
-def test_the_training_notebook_answers_a_reader_s_questions_in_their_order():
-    headings = re.findall(r"^##+ (.+)$", TRAIN, re.MULTILINE)
-    places = [
-        next(i for i, heading in enumerate(headings) if heading.startswith(question))
-        for question in QUESTIONS
-    ]
-    assert places == sorted(places)
 
 
 def test_what_to_expect_is_what_the_docs_hold():

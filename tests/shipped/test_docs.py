@@ -167,9 +167,3 @@ def test_the_commands_of_a_page_run_in_its_order(page, scratch, monkeypatch):
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     output = done.stdout + done.stderr
     assert [c.error for c in run_here(page) if c.error not in output] == []
-
-
-@pytest.mark.parametrize("line, code", [("true", 0), ("false", 1), ("true\nerror: no", 97)])
-def test_a_page_with_a_command_that_ends_otherwise_fails(line, code, monkeypatch):
-    monkeypatch.setitem(PAGES, "page", f"```console\n$ {line}\n```\n")
-    assert subprocess.run(["bash", "-c", script("page")], check=False).returncode == code

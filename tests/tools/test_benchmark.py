@@ -2,22 +2,16 @@
 
 import importlib
 import inspect
-from pathlib import Path
 
 import pytest
 from records import write_dataset
 
-from kernelkit.errors import KernelkitError, RunFailedError
-
-TOOLS = Path(__file__).parents[2] / "tools"
+from kernelkit.errors import KernelkitError
 
 
 @pytest.fixture
-def benchmarks(monkeypatch, tmp_path):
-    """Imports a module of `benchmarks`; a test can put measurements of its own beside them."""
-    monkeypatch.syspath_prepend(str(TOOLS))
-    (tmp_path / "benchmarks").mkdir()
-    monkeypatch.syspath_prepend(str(tmp_path))
+def benchmarks(tool):
+    """Imports a module of `benchmarks`, which lies beside the tools."""
     return lambda name: importlib.import_module(f"benchmarks.{name}")
 
 
@@ -29,27 +23,6 @@ def test_every_name_is_a_benchmark(benchmarks, tool):
         needed = [p for p in inspect.signature(run).parameters.values() if p.default is p.empty]
         assert {p.name for p in needed} <= {"photos", "weights", "python"}
         assert run.__doc__
-
-
-def test_a_measurement_has_a_process_of_its_own_which_says_why_it_fails(
-    benchmarks, tmp_path, monkeypatch
-):
-    monkeypatch.setenv("KERAS_BACKEND", "torch")
-    runtimes, probe = benchmarks("runtimes"), tmp_path / "benchmarks" / "probe.py"
-    probe.write_text(
-        "import json, os, sys\n"
-        "print('noise')\n"
-        "print(json.dumps({'arguments': sys.argv[2:], 'began': float(sys.argv[1]),\n"
-        "                  **{k: os.environ.get(k) for k in ('KERAS_BACKEND', 'XLA_FLAGS')}}))\n"
-    )
-    measured = runtimes.measure("probe", runtimes.jax_devices(3), "a", "b")
-    assert measured["arguments"] == ["a", "b"]
-    assert measured["began"] > 1e9
-    assert measured["KERAS_BACKEND"] is None
-    assert measured["XLA_FLAGS"].endswith("device_count=3")
-    probe.write_text("raise SystemExit('no such device')\n")
-    with pytest.raises(KernelkitError, match="no such device"):
-        runtimes.measure("probe", {})
 
 
 FITS = {
@@ -108,16 +81,6 @@ def test_the_table_goes_on_where_it_was_and_says_what_was_refused(table):
     rows = table.table(table.read()).splitlines()[2:]
     assert [row.rsplit("| ", 1)[1] for row in rows[:2]] == ["0.0.51 |", "0.0.50 |"]
     assert "not compiled yet" in rows[0]
-
-
-def test_a_compiler_that_was_killed_is_a_row_and_not_the_end(table, monkeypatch):
-    def killed(backbone, size):
-        raise RunFailedError(f"the programs could not be built: {table.KILLED}")
-
-    monkeypatch.setattr(table, "compiled", killed)
-    table.run()
-    row = "| VGG16 | 192 |  | refused: the compiling machine ran out of memory |"
-    assert row in table.PAGE.read_text()
 
 
 def test_the_committed_table_is_that_of_the_committed_rows(benchmarks):

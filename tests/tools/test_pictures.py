@@ -8,13 +8,11 @@ import pytest
 
 from kernelkit.errors import KernelkitError
 
-TOOLS = Path(__file__).parents[2] / "tools"
-
 
 @pytest.fixture
-def picturing(monkeypatch, tmp_path):
+def picturing(tool, monkeypatch, tmp_path):
     """`picturing.readme`, in a folder with a command, and a browser that copies nothing."""
-    monkeypatch.syspath_prepend(str(TOOLS))
+
     monkeypatch.chdir(tmp_path)
     readme = importlib.import_module("picturing.readme")
 

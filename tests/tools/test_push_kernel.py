@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from kernelkit.pushes.status import list_pushes
 from local_kaggle.limits import ServerLimits
 from local_kaggle.server import LocalKaggle
 
@@ -65,18 +64,6 @@ def test_the_whole_preflight_takes_less_than_a_second(kernel):
         message, _ = process.communicate(timeout=120)
     assert process.returncode == 0, message
     assert busy() - began < 1
-
-
-@pytest.mark.long
-def test_a_rehearsal_brings_the_result_home(kernel, call, monkeypatch):
-    monkeypatch.chdir(kernel)
-    done = call("push_kernel", "--local", "-p", "petals=8")
-    assert done.exit_code == 0, done.output
-    home = kernel / "runs" / "rehearsal-count-petals-v1"
-    assert (home / "count.txt").read_text() == "8"
-    assert (home / "report.html").is_file()
-    assert "[rehearsal] pushed" in done.stdout
-    assert "tester/count-petals/1 (rehearsal)" in list_pushes(kernel / "runs")
 
 
 @pytest.mark.parametrize(

@@ -49,15 +49,6 @@ def test_test_predictions_are_averaged_into_the_submission(write_folds, read, tm
     assert rows == [f"{i},{label}" for i, label in zip(ids, expected.argmax(1), strict=True)]
 
 
-def test_an_ensemble_is_weighted_out_of_fold(write_folds, read, tmp_path):
-    write_folds("a", skill=0.6)
-    write_folds("b", skill=0.6, backbone="VGG16")
-    one, other = read()
-    assert (one.ids == other.ids).all()
-    ensembles.submit([one, other], "weighted", np.full(2, 0.5), tmp_path / "s.csv")
-    assert len((tmp_path / "s.csv").read_text().split()) == 10
-
-
 def test_where_a_fold_is_missing_runs_stay_as_they_are(write_folds, read, tmp_path):
     write_folds("a", which=[0])
     write_folds("b", which=[0], backbone="VGG16")

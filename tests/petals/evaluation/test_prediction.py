@@ -46,18 +46,6 @@ def test_prediction_is_complete_and_in_order_whatever_the_batch_and_in_memory(sp
     assert prediction.predict_images(classifier.model, images[:3], 8, tta=3).shape == (3, 3)
 
 
-def test_few_images_are_not_filled_up_to_a_large_batch(splits):
-    seen = []
-
-    class Watched:
-        def predict(self, dataset, **_):
-            seen.append(dataset.element_spec.shape[0])
-            return np.zeros((seen[-1], 3), np.float32)
-
-    assert prediction.predict(Watched(), splits[2], 256).shape == (13, 3)
-    assert seen == [16]
-
-
 @pytest.mark.long
 def test_tta_is_the_mean_over_views(splits, classifier):
     model = classifier.model

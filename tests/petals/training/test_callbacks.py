@@ -65,14 +65,3 @@ def test_a_line_within_an_epoch_has_the_time_left(clock, monkeypatch):
     assert [line.split("  ")[1] for _, line in lines if "val loss" in line] == [
         f"fine-tune {epoch}/3" for epoch in (1, 2, 3)
     ]
-
-
-def test_lines_within_an_epoch_are_written_over_where_a_person_watches(clock, monkeypatch, capsys):
-    monkeypatch.setenv("JPY_SESSION_NAME", "notebooks/02_train.ipynb")
-    follow(clock, 1, step_seconds=1.0)
-    printed = capsys.readouterr().out
-    assert printed.count("\n") == 1
-    first, *_, last = printed.split("\r")[1:]
-    assert first.startswith("  fine-tune: images 128 of 2,560  64 a second  0:38 left")
-    assert last.startswith("  fine-tune 1/1  loss 1.000")
-    assert last.rstrip().endswith("0:00 left")

@@ -120,17 +120,6 @@ def test_as_many_folds_as_hold_out_enough_images(monkeypatch, enough, folds):
     assert images == [60, *[48] * folds]
 
 
-def test_a_fit_that_starts_from_another_ends_at_the_same_optimum():
-    train = clouds(spread=1.5)
-    values = (train.values - train.values.mean(axis=0)) / train.values.std(axis=0)
-    first, other = (logistic_head._Regression(values, train.labels, 3, 1e-4) for _ in "ab")
-    kernel, _, iterations = first.fit(0.1)
-    other.start_from(first)
-    again, _, fewer = other.fit(0.1)
-    assert fewer < iterations
-    assert np.allclose(again, kernel, atol=1e-2)
-
-
 def test_a_softened_head_gives_the_same_answers_less_surely():
     train, val = clouds(views=2, spread=0.3), clouds(seed=1, spread=0.3)
     head, _ = fitted(train)
