@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 import yaml
+from checkouts import ROOT
 
 from local_kaggle.limits import ServerLimits
 from local_kaggle.server import LocalKaggle
 
-ROOT = Path(__file__).parents[1]
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text())
 STEPS = ACTION["runs"]["steps"]
 TOKEN = "KGAT_0123456789abcdef0123456789abcdef"

@@ -2,9 +2,9 @@
 
 import ast
 import re
-from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+from checkouts import ROOT
+
 PAGE = (ROOT / "docs/explanation/architecture.md").read_text()
 
 

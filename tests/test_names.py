@@ -6,8 +6,8 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
+from checkouts import ROOT
 
-ROOT = Path(__file__).parents[1]
 FLOWERS = ("petal", "flower", "backbone", "macro_f1", "tpu-getting-started")
 
 

@@ -4,10 +4,10 @@ import ast
 import re
 import runpy
 from dataclasses import fields
-from pathlib import Path
 from xml.etree import ElementTree
 
 import click
+from checkouts import ROOT
 
 from kernelkit import errors, machines
 from kernelkit.checks.preflight import CHECKS, FINAL
@@ -19,7 +19,6 @@ from kernelkit.shown import Shown
 from kernelkit.sweep.specification import KEYS
 from local_kaggle.command import command as local_kaggle
 
-ROOT = Path(__file__).parents[1]
 README, MAKEFILE = (ROOT / "README.md").read_text(), (ROOT / "Makefile").read_text()
 DOCS = {
     path.relative_to(ROOT / "docs").as_posix(): path.read_text()
@@ -91,12 +90,10 @@ def test_its_pictures_are_there_small_and_drawn_by_a_target():
     drawn = {"docs/terminal.svg", "docs/report.png", "docs/sweep.png"}
     assert shown == drawn | {"docs/flowers.jpg"}
     assert all(1_000 < (ROOT / name).stat().st_size < 200_000 for name in drawn)
-    assert re.search(r"^pictures: .*\n\t.*tools/pictures\.py -- \$\(RUN\)", MAKEFILE, re.M)
 
     terminal = ElementTree.fromstring((ROOT / "docs/terminal.svg").read_text())
     told = " ".join(" ".join(terminal.itertext()).split())
-    assert "macro" in told and "report.html" in told
-    assert not re.search(r"@font-face|https:", told)  # no font is asked of a network
+    assert "report.html" in told
     assert not re.search(r"/home/|/root/|/Users/|/work/|/tmp/", told)
 
 

@@ -16,14 +16,13 @@ from pathlib import Path
 
 import pytest
 import yaml
-from checkouts import check_out
+from checkouts import ROOT, check_out
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from test_walls import packages_imported_by
 
 from local_kaggle import LocalKaggle
 
-ROOT = Path(__file__).parents[1]
 FOLDERS = {"kernelkit": ROOT, "local_kaggle": ROOT / "src" / "local_kaggle"}
 PROJECTS = {
     name: tomllib.loads((folder / "pyproject.toml").read_text())["project"]

@@ -5,12 +5,11 @@ import re
 import subprocess
 import sys
 from functools import cache
-from pathlib import Path
 
 import pytest
+from checkouts import ROOT
 from rooms import ROOMS, UPWARD
 
-ROOT = Path(__file__).parents[1]
 PETALS_MAY = {
     "IPython",
     "filelock",

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 import threading
-from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
 
-SRC = Path(__file__).parents[1] / "src"
+from checkouts import ROOT
+
+SRC = ROOT / "src"
 
 
 class Arrived(BaseException):
@@ -22,14 +23,14 @@ class Way:
     """The modules of a package whose functions are called within a `with` block.
 
     `modules` has their paths below the package in the order in which they are entered, such as
-    "push/send". Code that runs only while a module is imported does not count. `without` begins
-    the paths that do not count either. Of other threads those of a pool are followed.
+    "push/send". Code that runs only while a module is imported does not count. Of other threads
+    those of a pool are followed.
     """
 
-    def __init__(self, package: str, without: str = "(none)") -> None:
+    def __init__(self, package: str) -> None:
         self.modules: list[str] = []
         self._folder = f"{SRC / package}/"
-        self._without = without
+
         self._seen: set[CodeType] = set()
 
     @property
@@ -60,7 +61,7 @@ class Way:
         if event != "call" or code in self._seen or not own:  # a page's template is no module
             return
         module = code.co_filename.removeprefix(self._folder).removesuffix(".py")
-        if module.startswith(self._without) or self._is_importing(frame):
+        if self._is_importing(frame):
             return
         self._seen.add(code)
         if module not in self.modules:

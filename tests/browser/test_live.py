@@ -5,13 +5,12 @@ import re
 import signal
 import subprocess
 import time
-from pathlib import Path
 
 import pytest
+from checkouts import ROOT
 from conftest import serious_faults
 from playwright.sync_api import expect
 
-ROOT = Path(__file__).parents[2]
 RUNS = 12
 NOTEBOOK = """\
 # %% tags=["parameters"]

@@ -6,10 +6,11 @@ import shutil
 from pathlib import Path
 
 import pytest
+from checkouts import ROOT
 
 from kernelkit.pushes.command import push_kernel
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
+EXAMPLES = ROOT / "examples"
 
 
 @pytest.fixture

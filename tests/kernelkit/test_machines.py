@@ -1,13 +1,11 @@
 """The list of what Kaggle's images hold, against what pins the same versions."""
 
 import re
-from pathlib import Path
 
 import pytest
+from checkouts import ROOT
 
 from kernelkit import machines
-
-ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize("kind", ["tpu", "gpu", "cpu"])

@@ -1,10 +1,10 @@
 import contextlib
 import re
 import socket
-from pathlib import Path
 
 import pytest
 import requests
+from checkouts import ROOT
 
 from local_kaggle import serving
 from local_kaggle.wire import METHODS
@@ -23,7 +23,7 @@ def test_what_is_not_rehearsed_says_so(context):
 
 
 def test_it_has_every_method_that_the_clients_own_tests_call():
-    page = Path(__file__).parents[2] / "docs" / "reference" / "conformance.md"
+    page = ROOT / "docs" / "reference" / "conformance.md"
     listed = re.findall(r"^`(\w+)`$", page.read_text(), re.MULTILINE)
     methods = {name.rpartition("/")[2] for name in METHODS}
     assert len(listed) > 50

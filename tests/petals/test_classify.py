@@ -1,5 +1,4 @@
 import csv
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,8 +7,6 @@ from petals.classify import Answers, classify, find_photos, photos_for
 from petals.errors import DataError
 from petals.models import saved
 from petals.models.card import ModelCard
-
-ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
@@ -66,15 +63,3 @@ def test_names_that_lead_to_no_photo(photos, tmp_path, monkeypatch):
     place.mkdir(parents=True)
     (place / "a.JPG").symlink_to(photos / "red/00.jpg")
     assert photos_for("auto") == [place / "a.JPG"]
-
-
-@pytest.mark.long
-def test_the_tool_prints_the_table(model, photos, python):
-    tool, red = ROOT / "tools/predict.py", photos / "red"
-    names, *rows = python(tool, model, red, "--top", 1).splitlines()
-    assert names.split() == ["photo", "likeliest"]
-    assert len(rows) == 20 and all(row.endswith("%") for row in rows)
-    (red / "07.jpg").write_text("no photo")
-    errors = python(tool, model, red, exit_code=11)
-    assert errors.strip().splitlines()[-1].startswith("error: ")
-    assert "Traceback" not in errors

@@ -8,13 +8,14 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from checkouts import ROOT
 from records import jpeg
 
 from kernelkit.errors import ParameterError
 from kernelkit.running.run_notebook import run_notebook
 from petals.data import shards
 
-NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
+NOTEBOOKS = ROOT / "notebooks"
 
 pytestmark = [
     pytest.mark.long,

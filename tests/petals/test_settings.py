@@ -2,9 +2,9 @@
 
 import io
 import re
-from pathlib import Path
 
 import pytest
+from checkouts import ROOT
 
 from kernelkit.errors import ParameterError
 from kernelkit.notebooks import document, parameters
@@ -14,7 +14,6 @@ from kernelkit.sweep.options import SweepOptions
 from petals import settings
 from petals.errors import SettingError
 
-ROOT = Path(__file__).parents[2]
 TRAIN = ROOT / "notebooks" / "02_train.py"
 SWEEPS = sorted((ROOT / "notebooks" / "sweeps").glob("*.yaml"))
 KNOWN = parameters.declared(document.parameters_cell(document.read(TRAIN)).source)

@@ -1,13 +1,12 @@
 """Training passes through no more modules than a reader can follow."""
 
-from pathlib import Path
-
 import nbformat
 import pytest
+from checkouts import ROOT
 from tensorflow import keras
 from ways import Arrived, Way
 
-NOTEBOOK = Path(__file__).parents[2] / "notebooks" / "02_train.ipynb"
+NOTEBOOK = ROOT / "notebooks" / "02_train.ipynb"
 
 
 @pytest.mark.long

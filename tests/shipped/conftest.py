@@ -5,12 +5,12 @@ import shutil
 from pathlib import Path
 
 import pytest
+from checkouts import ROOT
 from records import write_dataset
 
 SIZES = (192, 224, 331, 512)
 COUNTS = {"train": (9, 9), "val": (9,), "test": (6,)}
 CATALOGUE = "runs/local_kaggle/catalogue"
-ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="session")

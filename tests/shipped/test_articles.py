@@ -2,17 +2,16 @@
 
 import ast
 import re
-from pathlib import Path
 
 import jupytext
 import nbformat
 import pytest
+from checkouts import ROOT
 
 from kernelkit import project
 from kernelkit.notebooks import document, parameters
 from kernelkit.notebooks.document import PARAMETERS_TAG, has_tag
 
-ROOT = Path(__file__).parents[2]
 NOTEBOOKS = sorted(ROOT.glob("notebooks/*.py"))
 
 

@@ -4,10 +4,10 @@ import csv
 import io
 import json
 import shutil
-from pathlib import Path
 
 import numpy as np
 import pytest
+from checkouts import ROOT
 from sklearn.metrics import f1_score
 
 from kernelkit.checks import preflight
@@ -16,7 +16,6 @@ from kernelkit.plans import plan
 from kernelkit.pushes.command import push_kernel
 from kernelkit.running.run_notebook import run_notebook
 
-ROOT = Path(__file__).parents[2]
 NOTEBOOKS = ROOT / "notebooks"
 NAMES = ("00_first", "01_explore", "02_train", "03_compare", "04_predict", "05_custom_loop")
 QUICK = ("backbone=SmallNet", "weights=none", "head=gradient")

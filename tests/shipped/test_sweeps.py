@@ -3,10 +3,10 @@
 import csv
 import io
 import json
-from pathlib import Path
 
 import pytest
 import yaml
+from checkouts import ROOT
 
 from kernelkit.checks import preflight
 from kernelkit.plans import metadata, plan
@@ -14,7 +14,6 @@ from kernelkit.sweep import specification
 from kernelkit.sweep.command import sweep
 from kernelkit.sweep.options import SweepOptions
 
-ROOT = Path(__file__).parents[2]
 SHIPPED = sorted((ROOT / "notebooks" / "sweeps").glob("*.yaml"))
 ON_THEIR_OWN = ("search", "machine")  # one asks Optuna, the other makes a session a machine
 WEIGHTS = "someone/weights"

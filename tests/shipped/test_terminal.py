@@ -3,14 +3,13 @@
 import csv
 import re
 import runpy
-from pathlib import Path
 
 import pytest
+from checkouts import ROOT
 from records import write_dataset
 
 from kernelkit.terminal import safe_text
 
-ROOT = Path(__file__).parents[2]
 PHOTOS, BATCH, EPOCHS = 256, 64, 4
 PARAMETERS = (
     "image_size=32",

@@ -5,9 +5,9 @@ import os
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+from checkouts import ROOT
 
 from kernelkit import errors
 from kernelkit.project import find_project
@@ -16,7 +16,6 @@ from kernelkit.tpu.check import TpuRun, values_of
 from kernelkit.tpu.chips import machine_named
 from kernelkit.tpu.compiling import compile_programs
 
-ROOT = Path(__file__).parents[2]
 NOTEBOOK = ROOT / "notebooks" / "02_train.ipynb"
 SMALL = {"backbone": "SmallNet", "weights": "none", "fine_tune": "all", "image_size": 64}
 PROJECT = find_project(NOTEBOOK)

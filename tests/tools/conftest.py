@@ -1,13 +1,13 @@
 """A tool called in this process."""
 
 import runpy
-from pathlib import Path
 
 import click
 import pytest
+from checkouts import ROOT
 from click.testing import CliRunner, Result
 
-TOOLS = Path(__file__).parents[2] / "tools"
+TOOLS = ROOT / "tools"
 
 
 @pytest.fixture

@@ -1,13 +1,10 @@
 """docs/reference/cli.md says what the commands' own help says, and nothing else."""
 
-from pathlib import Path
-
 import click
 import pytest
+from checkouts import ROOT
 
 from kernelkit.commands.console import COMMANDS
-
-ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture

@@ -4,11 +4,10 @@ import os
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+from checkouts import ROOT
 
-ROOT = Path(__file__).parents[2]
 TOOLS = sorted(path.name for path in (ROOT / "tools").glob("[!_]*.py"))
 WRONG = [sys.executable, "-S", "-E"]  # no package is found: as good as another Python
 

@@ -7,16 +7,15 @@ import runpy
 import shlex
 import subprocess
 import sys
-from pathlib import Path
 
 import click
 import pytest
+from checkouts import ROOT
 from click.testing import CliRunner
 
 from kernelkit.commands.console import COMMANDS, main
 from kernelkit.workspace.context import Ledger, Push
 
-ROOT = Path(__file__).parents[3]
 HEAVY = ("kaggle", "nbformat", "papermill", "requests", "starlette", "yaml")
 
 

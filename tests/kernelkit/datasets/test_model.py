@@ -130,14 +130,3 @@ def test_what_kaggle_cannot_unpack_fails_at_once(folder, push):
     (folder / "broken.zip").write_text("no archive")
     with pytest.raises(errors.RefusedError, match=r"could not process .*: it is failed"):
         push(folder)
-
-
-@pytest.mark.usefixtures("quick_sessions")
-def test_it_is_found_among_a_kernels_inputs(kaggle, folder, push, repository):
-    repository.describe(model_sources=[push(folder)[0]])
-    repository.sources(
-        "import os, pathlib, shutil\n"
-        "root = pathlib.Path(os.environ['KERNELKIT_INPUT_ROOT'])\n"
-        "shutil.copy(root / 'models/tester/roses/tensorflow2/small/1/head.bin', 'head.bin')"
-    )
-    assert (repository.push() / "head.bin").read_bytes() == b"head" * 1000

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import nbformat
 import pytest
+from checkouts import git
 
 from kernelkit import errors, project
 from kernelkit.notebooks import parameters
@@ -47,9 +48,8 @@ def test_the_same_input_gives_the_same_bytes(repository):
 
 def test_the_commit_is_told_and_does_not_change_the_content(repository):
     before = build(repository)
-    git = ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-C", str(repository.root)]
-    for arguments in (["init", "-q"], ["add", "."], ["commit", "-qm", "seed"]):
-        subprocess.run([*git, *arguments], check=True, capture_output=True)
+    for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "seed"]):
+        git(repository.root, *words)
 
     clean = build(repository)
     (repository.package / "unused.py").write_text("x = 1\n")

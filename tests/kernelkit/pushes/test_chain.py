@@ -2,9 +2,9 @@
 
 import json
 import shutil
-import subprocess
 
 import pytest
+from checkouts import git
 from click.testing import CliRunner
 
 from kernelkit.commands.console import main
@@ -27,7 +27,7 @@ class Kernels:
     def __init__(self, root, run):
         self.root, self._run = root, run
         root.mkdir()
-        subprocess.run(["git", "init", "-q"], cwd=root, check=True)
+        git(root, "init", "-q")
 
     def write(self, letter, *needs, owner="INSERT_USERNAME", code="", **metadata):
         """Write the kernel `OWNER/letter-LETTER`, which reads `needs` ("owner/slug") as mounted."""
@@ -68,8 +68,8 @@ def test_folders_that_are_projects_of_their_own_share_the_repositorys_kaggle(ker
         kernels.rehearse(letter)
     assert sorted(path.name for path in (kernels.root / "runs").iterdir()) == ["local_kaggle"]
     assert (kernels.root / "b/runs/rehearsal-letter-b-v1/out.txt").read_text() == "ab"
-    asked = ["git", "status", "--porcelain", "--untracked-files=all", "runs"]
-    assert subprocess.check_output(asked, cwd=kernels.root) == b""  # it holds keys, and data
+    asked = ("status", "--porcelain", "--untracked-files=all", "runs")
+    assert git(kernels.root, *asked) == ""  # it holds keys, and data
 
 
 SEEDS = """\

@@ -58,12 +58,11 @@ def without_the_kits_own(page):
     return page
 
 
-def check(page, own_styles=1):
+def check(page):
     seen = Seen(page).tags
     names = [tag for tag, _ in seen]
     assert not {*FORBIDDEN.split()} & {*names}
-    assert names.count("style") == own_styles
-    assert names.count("meta") == (3 if own_styles else 0)
+    assert (names.count("style"), names.count("meta")) == (1, 3)  # the kit's own
     for _tag, attributes in seen:
         assert not [name for name in attributes if name.startswith("on")]
         assert "evil" not in (attributes.get("src") or "")
@@ -71,11 +70,6 @@ def check(page, own_styles=1):
         assert "url(" not in (attributes.get("style") or "")
         link = "".join((attributes.get("href") or "#").split()).lower()
         assert link.startswith(("#", "http", "mailto:"))
-
-
-@pytest.mark.parametrize("html", ATTACKS)
-def test_markup_is_harmless(html):
-    check(safe_html.clean(html), own_styles=0)
 
 
 def hostile_notebook(html):

@@ -7,13 +7,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from checkouts import ROOT
 
 from kernelkit.errors import ParameterError, RunFailedError
 from kernelkit.run_folders import kit_folder
 from kernelkit.running.chosen_folder import chosen_folder
 from kernelkit.running.run_notebook import run_notebook
 
-ROOT = Path(__file__).parents[3]
 pytestmark = pytest.mark.filterwarnings(
     "ignore::pytest.PytestUnraisableExceptionWarning",
     "ignore::ResourceWarning",

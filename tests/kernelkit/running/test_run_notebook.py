@@ -11,6 +11,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from checkouts import ROOT
 from click.testing import CliRunner
 
 from kernelkit import files
@@ -26,7 +27,6 @@ from kernelkit.running import run_notebook as run_notebook_module
 from kernelkit.running.run_notebook import run_notebook
 from kernelkit.terminal.events import Events
 
-ROOT = Path(__file__).parents[3]
 pytestmark = pytest.mark.filterwarnings(
     # pyzmq and jupyter_client close their sockets and loops after the test is over
     "ignore::pytest.PytestUnraisableExceptionWarning",

@@ -5,12 +5,13 @@ import shutil
 from pathlib import Path
 
 import pytest
+from checkouts import ROOT
 
 from local_kaggle.execution import walls
 
 pytest.importorskip("grpc")
 pytest.importorskip("google.protobuf")
-EVALUATION = Path(__file__).parents[3] / "examples/tides/rehearsal/kaggle_evaluation"
+EVALUATION = ROOT / "examples/tides/rehearsal/kaggle_evaluation"
 # As the example's gateway, over plain values: Polars is not among what these tests need.
 GATEWAY = """
 import os, sys

@@ -1,7 +1,6 @@
 """One code for three Kerases: the same program in each, with eight replicas, compared."""
 
 import json
-import os
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -11,7 +10,6 @@ from tuning import untrained
 
 from petals.evaluation.prediction import predict
 from petals.models import saved
-from petals.models.backbones import BACKBONES
 
 PROGRAM = Path(__file__).parent / "runtime_program.py"
 RUNTIMES = {
@@ -26,7 +24,6 @@ RUNTIMES = {
 }
 REPLICAS = {"plain": 1, "jax": 8, "mirrored": 4, "tf_keras": 8}
 OTHERS = [name for name in RUNTIMES if name != "plain"]
-AT_LENGTH = pytest.mark.skipif("RUNTIMES_AT_LENGTH" not in os.environ, reason="takes an hour")
 pytestmark = pytest.mark.long
 
 
@@ -100,38 +97,10 @@ network = keras_hub.models.ViTBackbone(
 network.save_to_preset(sys.argv[1])
 """
 
-_OUTLIVES = """
-import sys
-from petals.accelerators.detect import detect
-device = detect()
-import numpy as np
-from petals.evaluation.prediction import predict_images
-from petals.models import hub, saved
-from petals.models.build import build, set_trainable
-from petals.models.card import ModelCard
-from petals.models.restore import restore
-name, path = sys.argv[1:]
-with device.scope():
-    classifier = build(name, 32, 3)
-set_trainable(classifier, "last:2")
-trained = {"/".join(v.path.split("/")[1:3]) for v in classifier.backbone.trainable_weights}
-assert len(trained) > 1, trained
-card = ModelCard(name, 32, ("a", "b", "c"), "hub", {"setting": "auto"},
-                 {"hub_config": hub.config_of(classifier.backbone, name)})
-saved.save(classifier, path, card)
-with device.scope():
-    again, _ = restore(path)
-images = np.random.default_rng(0).integers(0, 256, (5, 32, 32, 3)).astype(np.uint8)
-one, other = (predict_images(c.model, images) for c in (classifier, again))
-print(np.abs(one - other).max() < 1e-6, device.replicas, device.backend)
-"""
-
 
 @pytest.mark.skipif(not find_spec("keras_hub"), reason="keras_hub is not installed")
 @pytest.mark.parametrize("runtime", ["plain", "jax"])
-def test_a_vision_transformer_of_a_preset_is_trained_and_outlives_its_run(
-    runtime, train, python, dataset, tmp_path
-):
+def test_a_vision_transformer_of_a_preset_is_trained(runtime, train, python, dataset, tmp_path):
     preset = tmp_path / "vit"
     python(_PRESET, preset)
     result = train(runtime, dataset, tmp_path / "out", name=f"hub:{preset}")
@@ -141,30 +110,3 @@ def test_a_vision_transformer_of_a_preset_is_trained_and_outlives_its_run(
     assert result["head_agrees"] < 1e-5
     assert result["loaded_agrees"] < 1e-6
     assert np.isfinite([result["first"]["val_loss"], result["augmented"]["val_loss"]]).all()
-    model = tmp_path / "classifier.h5"
-    assert python(_OUTLIVES, f"hub:{preset}", model, **RUNTIMES[runtime]).split()[0] == "True"
-
-
-_BUILD = """
-import sys
-from petals.accelerators.detect import detect
-device = detect()
-from tensorflow import keras
-from petals.models import build as models
-for name in sys.argv[1:]:
-    with device.scope():
-        classifier = models.build(name, 96, 5, weights="none", dropout=0.1)
-    models.set_trainable(classifier, "last:20")
-    assert classifier.model.output_shape == (None, 5), name
-    assert 0 < models.parameter_counts(classifier.model)[1], name
-    print(name, flush=True)
-    keras.backend.clear_session()
-"""
-
-
-@AT_LENGTH
-@pytest.mark.timeout(3600)
-@pytest.mark.parametrize("runtime", OTHERS)
-def test_every_backbone_builds(runtime, python):
-    output = python(_BUILD, *BACKBONES, timeout=3500, **RUNTIMES[runtime])
-    assert output.split() == list(BACKBONES)

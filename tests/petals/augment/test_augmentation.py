@@ -1,7 +1,3 @@
-import os
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -67,48 +63,6 @@ def test_each_way_gives_the_same_pictures(images, names):
     coarse = change.apply(images, drawn, dense=True, dtype="bfloat16").numpy()
     assert np.abs(coarse - expected).mean() < 1.5
     assert np.abs(coarse - expected).max() < 12
-
-
-_ON_JAX = """
-import sys
-import jax, numpy as np
-from jax.sharding import Mesh, NamedSharding, PartitionSpec
-from petals.augment.augmentation import augmentation
-given = np.load(sys.argv[1])
-found, collectives = {}, ("all-gather", "all-reduce", "all-to-all", "collective-permute")
-for number, names in enumerate(%r):
-    for dense in (False, True):
-        change = augmentation(*names)
-        step = jax.jit(lambda x, y: change.apply(x, y, dense=dense))
-        for devices in (1, 8):
-            mesh = Mesh(np.array(jax.devices()[:devices]), ("batch",))
-            shared = NamedSharding(mesh, PartitionSpec("batch"))
-            data = [jax.device_put(given[n], shared) for n in ("images", f"drawn{number}")]
-            program = step.lower(*data).compile()
-            used = [word for word in collectives if word in program.as_text()]
-            assert not used, used
-            found[f"{number}-{dense}-{devices}"] = np.asarray(program(*data))
-np.savez(sys.argv[2], **found)
-"""
-
-
-@pytest.mark.long
-def test_jax_gives_tensorflows_pictures_on_any_number_of_devices(images, tmp_path):
-    changes = [augmentation(*names) for names in NAMES]
-    drawn = {f"drawn{n}": c.draw(KEY, 16, 48).numpy() for n, c in enumerate(changes)}
-    np.savez(tmp_path / "given.npz", images=images.numpy(), **drawn)
-    flags = {"JAX_PLATFORMS": "cpu", "XLA_FLAGS": "--xla_force_host_platform_device_count=8"}
-    code = _ON_JAX % (NAMES,)
-    arguments = [str(tmp_path / "given.npz"), str(tmp_path / "found.npz")]
-    subprocess.run(
-        [sys.executable, "-c", code, *arguments], env={**os.environ, **flags}, check=True
-    )
-    with np.load(tmp_path / "found.npz") as found:
-        assert len(found.files) == 4 * len(NAMES)
-        for name in found.files:
-            number = int(name[0])
-            expected = changes[number].apply(images, tf.constant(drawn[f"drawn{number}"])).numpy()
-            assert_alike(found[name], expected)
 
 
 def test_none_is_nothing_and_unknown_names_are_refused():

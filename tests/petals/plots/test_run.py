@@ -49,11 +49,6 @@ def test_curves_state_the_best_epochs_and_mark_where_fine_tuning_begins():
         assert not legend.get_window_extent().overlaps(axes.get_window_extent())
 
 
-def test_scores_of_classes_say_how_many_are_below_the_mean():
-    scores = per_class(LABELS, np.eye(104)[LABELS], CLASSES)
-    assert "0 of" in run.class_scores(scores).axes[0].get_title(loc="left")
-
-
 def test_the_most_common_mistakes_are_drawn_in_letters_that_can_be_read():
     labels = np.repeat(np.arange(104), 12)
     guesses = labels.copy()
@@ -67,24 +62,6 @@ def test_the_most_common_mistakes_are_drawn_in_letters_that_can_be_read():
     assert min(tick.get_fontsize() for tick in ticks) >= 8
     title = f"1,240 of 1,248 are correct (99%); most common mistake: {pairs[0]}"
     assert figure.get_suptitle() == title
-
-
-def test_training_and_validation_are_beside_and_not_on_each_other():
-    few = {"train": LABELS % 5, "val": LABELS[:50] % 5}
-    train, val = run.class_balance(few, CLASSES[:5]).axes
-    assert train.get_title(loc="left").startswith("train: 5 classes of ")
-    assert len(train.patches) == len(val.patches) == 5
-    (even,) = run.class_balance({"val": np.arange(15) % 5}, CLASSES[:5]).axes
-    assert even.get_title(loc="left") == "val: 5 classes of 3 images"
-
-
-def test_a_title_too_long_for_its_axes_goes_on_in_a_second_line():
-    figure, (left, _) = run.new_figure("Two panels.", ncols=2)
-    run.plain_axis(left, "a title " * 12)
-    figure.draw_without_rendering()
-    edges = [axes.get_window_extent().x1 for axes in figure.axes]
-    assert left.title.get_window_extent().x1 <= edges[0] + 40
-    assert "\n" in left.get_title(loc="left")
 
 
 def test_mistakes_are_captioned_with_the_truth():

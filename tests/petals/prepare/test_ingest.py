@@ -219,15 +219,13 @@ def test_photos_that_are_put_back_after_an_interruption_get_their_labels_back(
     assert written() == before
 
 
-def test_it_tells_shards_and_how_evenly_photos_are_spread(make, photos, tmp_path):
+def test_it_tells_shards_and_how_evenly_photos_are_spread(make, photos):
     for path in sorted((photos / "red").iterdir())[1:]:
         path.unlink()
     (photos / "blue" / "00.jpg").unlink()
     first, again = str(make(sizes=(32, 64))), str(make(sizes=(32, 64)))
-    sizes = [path.stat().st_size / 1e6 for path in (tmp_path / "out").rglob("*.tfrec")]
-    shards_told = f"6 shards of {min(sizes):.1f} to {max(sizes):.1f} MB, "
-    assert shards_told + "6 of them new\n" in first
-    assert shards_told + "0 of them new\n" in again
+    assert "6 of them new\n" in first
+    assert "0 of them new\n" in again
     assert "\nfewest photos: red (1); most: yellow (20)\n" in first
     assert "so add some: red" in first
 

@@ -1,9 +1,8 @@
 """02_train builds and compiles the model that `kernelkit tpu` compiles ahead of time."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
+from checkouts import ROOT
 from tensorflow import keras
 from tuning import pixels, untrained
 
@@ -12,7 +11,7 @@ from petals.accelerators.detect import Accelerator
 from petals.models.build import set_trainable
 from petals.training.optimization import compile_model, set_seed
 
-NOTEBOOK = Path(__file__).parents[3] / "notebooks" / "02_train.py"
+NOTEBOOK = ROOT / "notebooks" / "02_train.py"
 GIVEN = {
     "backbone": "SmallNet",
     "image_size": 32,

@@ -6,12 +6,11 @@ import random
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import psutil
 import pytest
+from checkouts import ROOT
 
-ROOT = Path(__file__).parents[3]
 SCORES = ("macro_f1", "accuracy", "macro_precision", "macro_recall", "loss", "epochs")
 
 
