@@ -62,7 +62,7 @@ def test_the_header_answers_what_one_comes_with(search):
     answers = search.inner_text("#answers")
     assert re.search(r"Learning rate explains \d+ % of the score's variance", answers)
     assert "Augment and width act together" in answers
-    assert re.search("No effect seen of .*dropout", answers)
+    assert re.search("No visible effect: .*dropout", answers)
     assert re.search(r"Learning rate between 0\.00\d+ and 0\.00\d+; augment strong", answers)
     assert "within the spread of its seeds" in answers
     assert re.search(r"gains most on flower \d+ \+0\.\d+", answers)
@@ -195,7 +195,7 @@ def test_two_runs_side_by_side_differ_in_settings_classes_and_photos(search):
     apart, a, b, neither = map(
         int,
         re.search(
-            r"on (\d+) of 1,000.* on (\d+), B alone on (\d+), neither on (\d+)", words
+            r"on (\d+) of 1,000.* on (\d+), only B on (\d+), neither on (\d+)", words
         ).groups(),
     )
     assert apart == a + b + neither > 0

@@ -16,12 +16,13 @@
 # %% [markdown]
 # # Harvest forecast
 #
-# What a plot yields, from its rain, sun, nitrogen and soil: ridge regression on powers of the
-# features, judged by the mean absolute error on plots that it has not seen.
+# This notebook predicts the yield of a plot from its rain, sun, nitrogen and soil. It uses ridge
+# regression on powers of the features, and measures the mean absolute error on plots that were not
+# used for training.
 
 # %% tags=["parameters"]
 degree = 2  # [1, 6]: highest power of a feature
-penalty = 1.0  # >= 0: of large weights
+penalty = 1.0  # >= 0: strength of the penalty on large weights
 holdout = 0.25  # [0.05, 0.5]: share of the plots that validate
 seed = 0  # >= 0: chooses the plots that validate
 output = ""  # the run's folder; empty = here

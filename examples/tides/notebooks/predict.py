@@ -16,9 +16,9 @@
 # %% [markdown]
 # # Tide levels
 #
-# A competition with an inference server: the notebook offers `predict`, and a gateway asks it for
-# one day at a time. The level of an hour is a sum of tides of known periods and of the effect of
-# the air's pressure; least squares finds how high each is.
+# A competition with an inference server: the notebook offers `predict`, and a gateway calls it for
+# one day at a time. The level at an hour is the sum of tides with known periods and of the effect
+# of the air pressure. Least squares finds the height of each.
 
 # %% tags=["parameters"]
 periods = "12.42 12.0 25.82"  # hours, of the tides that are fitted
@@ -54,8 +54,8 @@ Path(output or ".", "metrics.json").write_text(json.dumps({"rmse": error}))
 
 
 # %% [markdown]
-# In the rerun `serve` must be called within fifteen minutes, so slow loading belongs into the first
-# call of `predict`. Nothing after `serve()` runs there.
+# In the rerun, `serve` must be called within fifteen minutes, so do slow loading in the first call
+# of `predict`. In the rerun, nothing after `serve()` runs.
 
 
 # %%

@@ -84,4 +84,4 @@ def _why_without_metrics(folder: Path) -> str:
         executed = run_folder.executed(folder)
         if executed and notebook_html.reached_end(document.read(executed)):
             return ""
-    return "did not reach its end"
+    return "did not finish"

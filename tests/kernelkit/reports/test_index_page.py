@@ -138,7 +138,7 @@ def test_a_run_without_metrics_has_ended_if_its_notebook_did(runs):
         nbformat.write(new_notebook(cells=cells), runs / name / "run.ipynb")
     notes = {name: run["note"] for name, run in listed(runs).items()}
     assert notes["explored"] == notes["pushed"] == ""
-    assert notes["failed"] == notes["cut-off"] == "did not reach its end"
+    assert notes["failed"] == notes["cut-off"] == "did not finish"
 
 
 def test_metrics_of_another_kind_are_listed_as_they_are(tmp_path):

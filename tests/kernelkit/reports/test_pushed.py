@@ -52,7 +52,7 @@ def test_a_run_that_failed_says_so_in_its_report(tmp_path):
     raised = "Traceback (most recent call last):\n  x\nValueError: withered"
     run_folder.keep(fetched(tmp_path), json.dumps([{"data": raised}]), notebook_of("", "look()"))
     page = report(tmp_path, "a run").read_text()
-    assert "did not reach its end.</strong> ValueError: withered" in page
+    assert "did not finish.</strong> ValueError: withered" in page
 
 
 def test_the_score_of_a_submission_comes_into_the_report(tmp_path):

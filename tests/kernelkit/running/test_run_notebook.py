@@ -140,7 +140,7 @@ def test_a_failing_notebook_leaves_what_it_did_and_says_where_and_why(notebook, 
     assert "cell 4 (import json)" in str(error.value)
     folder = Path("runs/first")
     assert left_in(folder) == {"report.html", "run.ipynb"}
-    assert "The run did not reach its end" in (folder / "report.html").read_text()
+    assert "The run did not finish" in (folder / "report.html").read_text()
 
 
 def test_a_notebook_without_parameters_runs_and_its_report_has_what_it_uses(notebook, monkeypatch):

@@ -65,7 +65,7 @@ const signed = (value) => (value < 0 ? "−" : "+") + Math.abs(value).toFixed(Ma
 // Whether the first two differ by more than their seeds do (Welch's standard error).
 function noise([a, b]) {
   if (a.score === null || b.score === null) return "";
-  if (a.scores.length < 2 || b.scores.length < 2) return "With one seed each, nothing says how much of the difference is chance.";
+  if (a.scores.length < 2 || b.scores.length < 2) return "With one seed each, nobody can say how much of the difference is chance.";
   const error = Math.sqrt(a.deviation ** 2 / a.scores.length + b.deviation ** 2 / b.scores.length);
   const times = Math.abs(a.score - b.score) / error;
   return `A and B differ by ${Math.abs(a.score - b.score).toFixed(4)}, ${times.toFixed(1)} standard errors of their seeds: ${times < 2 ? "this may well be chance" : "more than chance explains"}.`;
@@ -121,7 +121,7 @@ function photosBeside([a, b]) {
   const [onlyA, onlyB] = [apart.filter((photo) => photo.a === photo.truth), apart.filter((photo) => photo.b === photo.truth)];
   const neither = apart.filter((photo) => photo.a !== photo.truth && photo.b !== photo.truth);
   const seeds = [a, b].some((row) => row.runs.length > 1) ? ` (seed ${show(left.parameters[SEED])} and seed ${show(right.parameters[SEED])})` : "";
-  byId("photos-words").textContent = `A and B${seeds} disagree on ${apart.length} of ${truths.length.toLocaleString("en")} photos: A alone is right on ${onlyA.length}, B alone on ${onlyB.length}, neither on ${neither.length}.${apart.length ? ` Two equally good models would differ as much or more with a probability of ${chanceText(unevenly(onlyA.length, onlyB.length))}.` : ""}`;
+  byId("photos-words").textContent = `A and B${seeds} disagree on ${apart.length} of ${truths.length.toLocaleString("en")} photos: only A is right on ${onlyA.length}, only B on ${onlyB.length}, neither on ${neither.length}.${apart.length ? ` Two equally good models would differ at least as much with a probability of ${chanceText(unevenly(onlyA.length, onlyB.length))}.` : ""}`;
   byId("photos").hidden = !apart.length;
   const line = (photo) => make("tr", {}, make("td", {}, ...(pictures[photo.id] ? [make("img", { src: pictures[photo.id], alt: "", width: 80, height: 80 }), " "] : []), photo.id), make("td", {}, nameOf(photo.truth)), ...[photo.a, photo.b].map((guess) => make("td", { className: guess === photo.truth ? "done" : "" }, nameOf(guess) + (guess === photo.truth ? " ✓" : ""))));
   const all = [...onlyA, ...onlyB, ...neither];

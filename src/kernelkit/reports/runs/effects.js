@@ -214,7 +214,7 @@ function bestSoFar() {
   const records = [];
   own.forEach((run, n) => { if (!records.length || better(score(run), records.at(-1).value) < 0) records.push({ n, value: score(run), run }); });
   const since = own.length - 1 - records.at(-1).n;
-  byId("best-words").textContent = `In the order in which the runs ${timed ? "ended" : "were planned"}. The best came as run ${records.at(-1).n + 1} of ${own.length.toLocaleString("en")}` + (since ? `; the ${since.toLocaleString("en")} after it were no better.` : ".");
+  byId("best-words").textContent = `In the order in which the runs ${timed ? "ended" : "were planned"}. The best was run ${records.at(-1).n + 1} of ${own.length.toLocaleString("en")}` + (since ? `; the ${since.toLocaleString("en")} after it were no better.` : ".");
   chart(place, (width) => {
     const framed = panel(width, 340, own, "run");
     const { picture, box, y } = framed;

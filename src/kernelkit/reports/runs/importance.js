@@ -204,7 +204,7 @@ const atEdge = (row) => continuous(row.name) && (row.best === 0 || row.best === 
 function importance() {
   const rows = importances();
   byId("importance-section").hidden = !rows.length;
-  byId("importance-words").textContent = words().some((word) => /^(score|time|seconds)[<>=]/.test(word) || word.startsWith(data.score.toLowerCase() + ">")) ? "The filter chooses runs by what came of them: among these, a setting that decides the score may explain nothing." : "";
+  byId("importance-words").textContent = words().some((word) => /^(score|time|seconds)[<>=]/.test(word) || word.startsWith(data.score.toLowerCase() + ">")) ? "The filter chooses runs by their results: among these, a setting that decides the score may explain nothing." : "";
   byId("importance").replaceChildren(...rows.map((row) => {
     const bar = make("span", { className: "share", ariaHidden: "true" }, make("i"), make("b"));
     bar.firstChild.style.width = `${100 * row.share}%`;
@@ -241,5 +241,5 @@ function heat({ a, b, left, top, share, clear }) {
   })));
   byId("heat").replaceChildren(make("thead", {}, head), make("tbody", {}, ...lines));
   const empty = cells.filter((cell) => !cell.length).length;
-  byId("heat-words").textContent = `Mean ${scoreName} of the settings with both values; the stronger its colour, the better. ${share === null ? "There are too few runs to say whether the two act together." : clear > CLEAR ? `How they meet explains ${percent(share)} of the variance, beyond what each does alone.` : "That the two act together is not to be seen: choose each by itself."}${empty ? ` ${empty} of ${cells.length} combinations were not tried.` : ""}`;
+  byId("heat-words").textContent = `Mean ${scoreName} of the settings with both values; the stronger the colour, the better. ${share === null ? "There are too few runs to say whether the two act together." : clear > CLEAR ? `Their interaction explains ${percent(share)} of the variance, beyond what each explains by itself.` : "There is no sign that the two act together: choose each by itself."}${empty ? ` ${empty} of ${cells.length} combinations were not tried.` : ""}`;
 }

@@ -34,7 +34,7 @@ function sayLive() {
   const words = ended && !over ? "The connection ended: the command was stopped." : text;
   byId("live").hidden = !served;
   if (byId("live-words").textContent !== words) byId("live-words").textContent = words;
-  byId("live-when").textContent = over || ended ? `All below is ${since}; the page on disk has the links to reports.` : [left > 0 ? `about ${duration(Math.ceil(left))} left` : "", since].filter(Boolean).join(", ");
+  byId("live-when").textContent = over || ended ? `Everything below is ${since}; the page on disk has the links to reports.` : [left > 0 ? `about ${duration(Math.ceil(left))} left` : "", since].filter(Boolean).join(", ");
   const running = over || ended ? [] : data.runs.filter((run) => run.state === "running" && run.log).slice(0, RUNNING);
   const there = [...byId("live-runs").children];
   const places = running.map((run) => there.find((place) => place.dataset.run === run.id) ?? make("figure", {}, make("figcaption"), make("pre")));

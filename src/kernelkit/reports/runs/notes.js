@@ -51,6 +51,6 @@ function sayNotes() {
   const count = Object.keys(unsaved).length;
   byId("notes-bar").hidden = !count && !data.damage;
   byId("save-notes").hidden = !count;
-  const damage = data.damage ? `notes.yaml beside this page ${data.damage}. What it says is missing here, and would be missing from a file that is saved in its place. ` : "";
-  byId("notes-words").textContent = damage + (!count ? "" : `Notes on ${count} run${count === 1 ? "" : "s"} are in no file yet. Save notes.yaml beside this page: the next time the page is written, they are in it. `);
+  const damage = data.damage ? `notes.yaml beside this page ${data.damage}. Its notes are missing here, and would be missing from a file that you save in its place. ` : "";
+  byId("notes-words").textContent = damage + (!count ? "" : `Notes on ${count} run${count === 1 ? "" : "s"} are not in a file yet. Save notes.yaml beside this page, and the page has them the next time it is written. `);
 }

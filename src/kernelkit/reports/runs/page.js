@@ -34,9 +34,9 @@ function mattered() {
     const twin = others.find(([, strength]) => strength >= SAME);
     return `${inWords(name)} ${n ? "" : "explains "}${percent(share)}${n ? "" : " of the score's variance"} (${Math.round(100 * low)}–${percent(high)}${twin ? `; ${inWords(twin[0])} changes with it` : ""})`;
   };
-  const first = sure.length ? listed(sure.slice(0, 3).map(text)) + ". " : "No setting explains more of the score than chance may. ";
+  const first = sure.length ? listed(sure.slice(0, 3).map(text)) + ". " : "No setting explains more of the score than chance could. ";
   const pair = both ? `${inWords(both.a)} and ${inWords(both.b)} act together (${percent(both.share)} more). ` : "";
-  return first + capital(pair) + (idle.length ? `No effect seen of ${listed(idle.slice(0, 5).map(({ name }) => inWords(name)))}.` : "");
+  return first + capital(pair) + (idle.length ? `No visible effect: ${listed(idle.slice(0, 5).map(({ name }) => inWords(name)))}.` : "");
 }
 const capital = (text) => text.slice(0, 1).toUpperCase() + text.slice(1);
 
@@ -46,13 +46,13 @@ function next() {
   const texts = sure.map((row) => {
     const level = row.levels.names[row.best];
     if (!atEdge(row)) return `${inWords(row.name)} ${continuous(row.name) ? `between ${level.replace(" to ", " and ")}` : level}`;
-    return `${inWords(row.name)} ${row.best ? "above" : "below"} ${show(Number(valuesOf(row.name).at(row.best ? -1 : 0).toPrecision(2)))}, for it did best at the end of what was tried`;
+    return `${inWords(row.name)} ${row.best ? "above" : "below"} ${show(Number(valuesOf(row.name).at(row.best ? -1 : 0).toPrecision(2)))}, because the best value is at the end of those tried`;
   });
   const { own } = weighed;
   const met = sure.length > 1 && own.some((_, n) => sure.every(({ levels, best }) => levels.of[n] === best));
-  if (sure.length > 1 && !met) texts.push(`these together: no run has the best of ${listed(sure.map(({ name }) => inWords(name)))} at once`);
+  if (sure.length > 1 && !met) texts.push(`these together: no run combines the best ${listed(sure.map(({ name }) => inWords(name)))}`);
   const [first, second] = ranked.settings;
-  if (first && second && first.deviation !== null && Math.abs(first.score - second.score) < first.deviation) texts.push("more seeds of the best settings: they differ by less than their seeds");
+  if (first && second && first.deviation !== null && Math.abs(first.score - second.score) < first.deviation) texts.push("more seeds of the best settings: they differ less than their seeds do");
   return texts.length ? texts.join("; ") + "." : "";
 }
 
@@ -71,7 +71,7 @@ function classesApart() {
   const text = (rows) => listed(rows.map(({ name, change }) => `${name} ${signed(change).slice(0, -2)}`));
   const [up, down] = [changes.filter(({ change }) => change > 0.005).slice(0, 3), changes.filter(({ change }) => change < -0.005).slice(-3).reverse()];
   if (!up.length && !down.length) return "";
-  return `${up.length ? `it gains most on ${text(up)}` : "it gains on none"}${down.length ? ` and loses on ${text(down)}` : ""}.`;
+  return `${up.length ? `it gains most on ${text(up)}` : "it gains on no class"}${down.length ? ` and loses on ${text(down)}` : ""}.`;
 }
 
 // Of all runs, whatever the filter leaves of them.

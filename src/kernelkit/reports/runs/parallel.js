@@ -107,8 +107,8 @@ function drawParallel(place, width, rows, scales, out) {
     reading.replaceChildren(...(nearest ? [make("b", {}, `${scoreName} ${scored(nearest)}`), make("span", {}, nearest.name)] : []));
   });
   place.replaceChildren(picture, reading);
-  const few = out ? ` ${out} settings that matter less have no room at this width.` : "";
-  byId("parallel-words").textContent = `A line is a ${view.rows === "runs" ? "run" : "setting"}, the brighter the better; settings that explain more of the score stand closer to it. Drag along an axis, or focus it and use the arrow keys (Shift for its upper end), to filter the whole page; click it to clear.${few}`;
+  const few = out ? ` ${out} settings that matter less do not fit this width.` : "";
+  byId("parallel-words").textContent = `Each line is a ${view.rows === "runs" ? "run" : "setting"}; brighter is better. Settings that explain more of the score are closer to it. Drag along an axis, or focus it and use the arrow keys (Shift for its upper end), to filter the whole page; click it to clear.${few}`;
 }
 
 function drawAxis(picture, scale, { x, y, top, bottom, room, ends }) {

@@ -182,7 +182,7 @@ function scoreCell(row) {
   const ends = [Math.min(...row.scores), Math.max(...row.scores)].map(place);
   spread.firstChild.style.cssText = `left:${ends[0]}%;width:${ends[1] - ends[0]}%`;
   spread.lastChild.style.left = place(row.score) + "%";
-  const badge = row.best ? make("span", { className: "badge", title: "the best of those validated on the same data", textContent: "best" }) : null;
+  const badge = row.best ? make("span", { className: "badge", title: "the best run that was validated on the same data", textContent: "best" }) : null;
   return make("td", { className: "number", title: row.scores.map(fixed).join(", ") }, make("span", {}, badge, spread, scored(row)));
 }
 
