@@ -38,7 +38,7 @@ backbone = "EfficientNetB0"  # in petals.models.backbones.BACKBONES | hub:PRESET
 fine_tune = "none"  # none | all | last:N | block:NAME: layers of the backbone to train
 weights = "auto"  # auto | imagenet | none | FILE: the weights that the backbone starts with
 head = "auto"  # auto | logistic | gradient | none: how the new last layer is trained first
-views = 0  # [0, 64]: versions of a photo to learn from and average; 0 = two with a logistic head
+views = 0  # [0, 2]: 1 = the photo, 2 = its mirror image too; 0 = two with a logistic head
 dropout = 0.3  # [0, 1): share of the features left out while gradients train
 # Training
 epochs = 12  # >= 0: epochs of fine-tuning
@@ -244,10 +244,9 @@ print(f"{backbone}: {total:,} parameters, {trainable:,} of them in the head")
 # and stores them once, and trains the head on them. With MobileNet-0.75 and 3,670 photos this took
 # 10.1 seconds on two CPU cores instead of 101. Later runs reuse the stored features.
 #
-# Photos that change at random in every epoch (*augmentation*) have no fixed features to store.
-# `views` is a compromise: it stores several versions of each photo, first the photo itself, then
-# its mirror image, then versions that `augment` makes. A prediction averages the same number of
-# versions.
+# Photos that change at random in every epoch (*augmentation*) have no fixed features to store. The
+# head learns from the mirror image of each photo too, and a prediction averages both. `views=1`
+# leaves the mirror images out. Four or eight versions instead of two did not score better.
 #
 # ### How the head is trained
 #
@@ -266,7 +265,7 @@ from IPython.display import display
 from petals.training.features import FeatureExtractor
 from petals.training.head import train_first_phase
 
-extract = FeatureExtractor(classifier.features, backbone, device, seed, Progress())
+extract = FeatureExtractor(classifier.features, backbone, device, Progress())
 stopped = train_first_phase(classifier, extract, train, val, settings, training)
 head_rates = [row["learning_rate"] for row in history if row["phase"] == "head"]
 if head == "gradient" and head_rates:
@@ -428,7 +427,7 @@ from petals.training.features import apply_head
 def predict_split(split):
     if fine_tune == "none":  # the backbone is still the one that gave the stored features
         return apply_head(classifier.head, extract(split, views))
-    return predict(model, split, batch, tta=views, seed=seed)
+    return predict(model, split, batch, tta=views)
 
 
 # %%
@@ -559,9 +558,8 @@ print(f"{trained} after {run.seconds:.0f} s; the files are in {run}")
 # 2. A larger backbone, such as `backbone="EfficientNetB5"` or `"DenseNet201"`.
 # 3. `fine_tune="all"`, with `augment="strong"` if the training loss falls far below the validation
 #    loss.
-# 4. `views=4`: the head learns from four versions of each photo, and a prediction averages four.
-# 5. Several settings in one command: `tools/sweep.py notebooks/sweeps/schedule.yaml`.
-# 6. `03_compare`: the average of several runs often scores better than the best of them.
-# 7. `validation="fold:1/5"` to `"fold:5/5"`: five runs, each validated on another fifth of the
+# 4. Several settings in one command: `tools/sweep.py notebooks/sweeps/schedule.yaml`.
+# 5. `03_compare`: the average of several runs often scores better than the best of them.
+# 6. `validation="fold:1/5"` to `"fold:5/5"`: five runs, each validated on another fifth of the
 #    labelled photos. `03_compare` joins them.
-# 8. Your own photos, one folder per class, or more photos to train on: `docs/tutorials/photos.md`.
+# 7. Your own photos, one folder per class, or more photos to train on: `docs/tutorials/photos.md`.

@@ -74,13 +74,8 @@ def fold_of(validation: str) -> tuple[int, int] | None:
 
 def _problems(values: Mapping[str, Any]) -> Iterator[str]:
     """One line for each rule that resolved values break, the most helpful first."""
-    fine_tune, head, views = values["fine_tune"], values["head"], values["views"]
+    fine_tune, head = values["fine_tune"], values["head"]
     fold_of(values["validation"])
-    if views > 2 and values["augment"] == "none" and head != NONE:
-        yield (
-            f"views={views} with augment=none would show the head the same view {views - 1} times: "
-            "set augment to flip, crop, light or strong, or views to 2 for photo and mirror image"
-        )
     if fine_tune != "none":
         if not values["epochs"]:
             yield f"fine_tune={fine_tune} with epochs=0 fine-tunes nothing: set epochs to 1 or more"
@@ -100,7 +95,7 @@ def _problems(values: Mapping[str, Any]) -> Iterator[str]:
         ignored = [
             f"{name}={values[name]}"
             for name, default in defaults.items()
-            if values[name] != default and not (name == "augment" and views > 2)  # makes views
+            if values[name] != default
         ]
         if ignored:
             yield f"{', '.join(ignored)} would be ignored: {reason}"

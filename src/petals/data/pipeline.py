@@ -195,26 +195,6 @@ def _options(deterministic: bool) -> tf.data.Options:
     return options
 
 
-def views(
-    split: Split,
-    batch_size: int,
-    view: int,
-    augment: Augmentation,
-    seed: int = 0,
-    on_device: bool = True,
-) -> tf.data.Dataset:
-    """Batches of a split in order, augmented like those of `Batches`, by `seed` and `view`."""
-    seed += 7919 * view
-    draws = Batches(split, batch_size, 1, augment=augment, on_device=on_device, seed=seed)
-    nothing = tf.zeros([batch_size, 1])
-
-    def changed(step: tf.Tensor, batch: tf.Tensor) -> Any:
-        return draws.changed(step, batch, nothing)[0]
-
-    dataset = images(split, batch_size).enumerate().map(changed, num_parallel_calls=AUTOTUNE)
-    return dataset.prefetch(AUTOTUNE)
-
-
 @contextmanager
 def naming_damaged_files(split: Split, num_classes: int = 2**31) -> Iterator[None]:
     """Turn tf.data's error about a bad record or image into a `DataError` that names the file.

@@ -26,8 +26,6 @@ from tensorflow import keras
 from petals import storage
 from petals.accelerators import cluster
 from petals.accelerators.detect import Accelerator
-from petals.augment.augmentation import augmentation
-from petals.augment.layer import augmenting, in_step
 from petals.data import pipeline
 from petals.data.shards import Split
 from petals.errors import DataError, StorageError
@@ -36,7 +34,6 @@ from petals.models.build import Classifier
 from petals.progress import ShowProgress
 
 VERSION = 1  # part of every key: raise it when the computation changes
-VIEWS_VERSION = 2  # the same for views: raise it when the augmentation changes
 CPU_BATCH = 32  # images; larger batches fall out of a core's cache
 TPU_BATCH = 128  # images for each replica, also on a GPU
 Forward = Callable[..., Iterator[np.ndarray]]  # takes a dataset and what to call after each batch
@@ -65,20 +62,19 @@ class FeatureExtractor:
         model: keras.Model,
         backbone: str,
         device: Accelerator,
-        seed: int = 0,
         progress: ShowProgress = lambda step, done, total: None,
     ) -> None:
-        self.model, self.backbone, self.seed, self.progress = model, backbone, seed, progress
+        self.model, self.backbone, self.progress = model, backbone, progress
         self.frozen = device.backend == "tensorflow" and device.strategy is None
         self.batch_size = batch_size(device)
         self._programs: dict[int, Forward] = {}  # by batch size
         self._weights = ""  # their digest
 
     @cluster.local_devices_only
-    def __call__(self, split: Split, views: int = 1, level: str = "light") -> Features:
+    def __call__(self, split: Split, views: int = 1) -> Features:
         """The features of every image of a split, in the files' order.
 
-        View 0 is the image itself, view 1 its mirror image, the others are augmented at `level`.
+        View 0 is the image itself, view 1 its mirror image.
         Every host computes a part of the images, and all hosts get all features. Features are
         stored per folder, so that the folds of a cross-validation share them.
         """
@@ -92,13 +88,13 @@ class FeatureExtractor:
             def count(images: int, earlier: int = done) -> None:
                 self.progress("features", earlier + images, views * own.count)
 
-            values, was_stored = self._load_or_compute(model, folder, views, level, count)
+            values, was_stored = self._load_or_compute(model, folder, views, count)
             rows.append(values)
             stored, done = stored and was_stored, done + views * len(values)
         return Features(cluster.gather(np.concatenate(rows)), labels, ids, stored)
 
     def _load_or_compute(
-        self, model: keras.Model, folder: Split, views: int, level: str, count: Callable
+        self, model: keras.Model, folder: Split, views: int, count: Callable
     ) -> tuple[np.ndarray, bool]:
         """The features of one folder's images, and whether they were stored.
 
@@ -107,7 +103,6 @@ class FeatureExtractor:
         """
         key = [VERSION, self.backbone, self._weights, folder.fingerprint(), folder.size, views]
         key += [model.compute_dtype, model.output_shape[-1]]  # the last layer's or several depths'
-        key += [level, self.seed, VIEWS_VERSION] if views > 2 else []
         name = hashlib.blake2b(repr(key).encode(), digest_size=12).hexdigest()
         path = kept_folder() / "features" / f"{name}.npy"
         lock = cache_folder() / "features" / f"{name}.lock"
@@ -123,7 +118,7 @@ class FeatureExtractor:
                     return values, True
             except (OSError, ValueError, EOFError):
                 pass  # missing, or truncated by a crash
-            values = self._compute(model, folder, views, level, count)
+            values = self._compute(model, folder, views, count)
             try:
                 with storage.replacing(path) as part:
                     np.save(part, values)
@@ -132,22 +127,15 @@ class FeatureExtractor:
         return values, False
 
     def _compute(
-        self, model: keras.Model, folder: Split, views: int, level: str, count: Callable
+        self, model: keras.Model, folder: Split, views: int, count: Callable
     ) -> np.ndarray:
         """float32 (images, views, width)."""
         size = folder.batch_size(self.batch_size) if self.frozen else self.batch_size
         if size not in self._programs:  # the splits of a run share it
             self._programs[size] = frozen(model, size) if self.frozen else predicting(model)
         forward, columns = self._programs[size], []
-        change = augmentation(level) if views > 2 else None
-        on_device = change is not None and not self.frozen and in_step(model)
         for view in range(views):
-            if view < 2 or change is None:
-                dataset = pipeline.images(folder, size, mirrored=view == 1)
-            else:
-                dataset = pipeline.views(folder, size, view, change, self.seed, on_device)
-                if on_device and view == 2:
-                    forward = predicting(augmenting(model, change))
+            dataset = pipeline.images(folder, size, mirrored=view == 1)
 
             def count_batches(batches: int, earlier: int = view * folder.count) -> None:
                 count(earlier + min(batches * size, folder.count))

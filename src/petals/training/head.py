@@ -42,7 +42,7 @@ def train_first_phase(
         classifier.head.set_weights(checkpoints.newest.arrays)
     if phase or settings["head"] == "none":
         return ""
-    train_features = extract(train, settings["views"], settings["augment"])
+    train_features = extract(train, settings["views"])
     val_features = extract(val, settings["views"])
     if train_features.stored and val_features.stored:
         print("  the features were stored by an earlier run")

@@ -80,7 +80,7 @@ def main(dataset: str, out: str, name: str, reference: str = "") -> None:
     np.save(Path(out) / "probabilities.npy", predicted)
     applied = apply_head(model.head, features[1])
     result["head_agrees"] = float(np.abs(predicted - applied).max())
-    result["tta"] = list(predict(model.model, val, BATCH, tta=3).shape)
+    result["tta"] = list(predict(model.model, val, BATCH, tta=2).shape)
     saved.save(model, Path(out) / "trained.h5")
 
     changed = classifier(name, dropout=0.3)

@@ -43,7 +43,7 @@ def test_prediction_is_complete_and_in_order_whatever_the_batch_and_in_memory(sp
     twice = prediction.predict(classifier.model, splits[2], 8, tta=2)
     again = prediction.predict_images(classifier.model, images, 8, tta=2)
     assert np.allclose(twice, again, atol=1e-5)
-    assert prediction.predict_images(classifier.model, images[:3], 8, tta=3).shape == (3, 3)
+    assert prediction.predict_images(classifier.model, images[:3], 8).shape == (3, 3)
 
 
 @pytest.mark.long
@@ -52,9 +52,6 @@ def test_tta_is_the_mean_over_views(splits, classifier):
     plain = prediction.predict(model, splits[2], 8)
     mirrored = model.predict(pipeline.images(splits[2], 8, mirrored=True), verbose=0)[:13]
     assert np.allclose(prediction.predict(model, splits[2], 8, tta=2), (plain + mirrored) / 2)
-    more = prediction.predict(model, splits[2], 8, tta=3, seed=1)
-    assert np.allclose(more.sum(axis=1), 1, atol=1e-5)
-    assert (more == prediction.predict(model, splits[2], 8, tta=3, seed=1)).all()
 
 
 def test_a_submission_follows_the_sample(tmp_path):

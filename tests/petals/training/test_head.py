@@ -16,7 +16,6 @@ from petals.training.optimization import set_seed
 SETTINGS = {
     "head": "logistic",
     "views": 2,
-    "augment": "strong",
     "seed": 0,
     "fine_tune": "none",
     "schedule": "constant",
@@ -49,11 +48,11 @@ class Kept:
         self.saved.append((phase, step, len(facts["history"])))
 
 
-def extract(split, views, level="light"):
+def extract(split, views):
     labels = np.repeat(np.arange(3), 30)
     rng = np.random.default_rng(1)
     values = np.eye(3)[labels][:, None] + 0.1 * rng.normal(size=(90, views, 3))
-    extract.calls.append((split, views, level))
+    extract.calls.append((split, views))
     return Features(values.astype(np.float32), labels, np.array([str(i) for i in range(90)]))
 
 
@@ -85,7 +84,7 @@ def test_the_head_that_the_settings_name_is_trained_and_kept(run, head, epochs, 
     assert history[-1]["val_macro_f1"] > 0.9
     assert [array.shape for array in trained.weights] == [(3, 3), (3,)]
     assert kept.saved == [("head", steps, epochs)]
-    assert extract.calls == [("train", 2, "strong"), ("val", 2, "light")]
+    assert extract.calls == [("train", 2), ("val", 2)]
 
 
 @pytest.mark.parametrize(
