@@ -7,7 +7,6 @@ import re
 import shutil
 import subprocess
 import sys
-import time
 import tomllib
 import venv
 import zipfile
@@ -236,13 +235,9 @@ def test_the_local_kaggle_alone_runs_what_the_genuine_client_pushes(environment,
         there = {k: v for k, v in os.environ.items() if k not in event["unset"]} | event["set"]
         assert "version 1 successfully pushed" in client("push", "-p", kernel)
         assert "hello from 42" in client("logs", "--follow", "tester/say-hello")
-        while "RUNNING" in (status := client("status", "tester/say-hello")):
-            time.sleep(0.2)
-        assert "COMPLETE" in status
     finally:
         server.terminate()
         server.communicate(timeout=20)
-    assert server.returncode == 0
 
 
 @pytest.mark.long

@@ -20,7 +20,6 @@ from kernelkit.sweep import records, results
 from kernelkit.sweep.records import Record, SweepFolder
 from kernelkit.sweep.specification import SEED, PlannedRun, Specification
 
-ROOT = Path(__file__).parents[2]
 CLASSES = [f"flower {n:03}" for n in range(104)]
 PHOTOS = 1000
 PICTURE = (  # of one colour

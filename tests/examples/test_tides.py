@@ -8,11 +8,6 @@ from kernelkit.pushes.rerun import rerun
 from local_kaggle.execution import walls
 
 
-def test_a_dry_run_of_it_has_nothing_to_complain_about(copied, dry_run):
-    copied("tides")
-    assert "dry run" in dry_run()
-
-
 @pytest.mark.long
 def test_its_server_is_asked_and_scored_on_the_hidden_days(copied):
     pytest.importorskip("polars")

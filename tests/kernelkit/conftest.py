@@ -135,7 +135,7 @@ class Repository:
 
     def resume(self, reference="last", **options):
         """Resume a push; returns what it returned. What it said is in `message`."""
-        return self.run(resume_push, reference, **{"runs": self.runs} | options)
+        return self.run(resume_push, reference, **options)
 
     @staticmethod
     def assert_whole(folder, files):

@@ -32,11 +32,6 @@ def test_no_exception_is_a_failed_run(text):
     assert errors.of_traceback(text) == (errors.RunFailedError, text)
 
 
-def test_the_documented_names_are_those_that_count():
-    documented = " ".join(errors.__doc__.split()).split("after a push:")[1]
-    assert all(f"`{name}`" in documented for name in errors.OF_NOTEBOOKS)
-
-
 @pytest.mark.parametrize("code", [2, 10, 11, 12])
 def test_the_code_of_another_process_counts_too(code):
     assert errors.of_exit_code(code).exit_code == code

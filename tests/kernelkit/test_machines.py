@@ -15,10 +15,6 @@ def test_every_session_has_what_petals_needs(kind):
     assert not {"timm_something", "jupytext", "asynchat"} & machines.MODULES[kind]
 
 
-def test_the_tpus_image_holds_less():
-    assert machines.MODULES["gpu"] - machines.MODULES["tpu"] >= {"xgboost", "spacy"}
-
-
 def test_the_pinned_versions_are_of_one_date_and_name_no_host():
     text = (ROOT / "requirements-kaggle.lock").read_text()
     assert re.match(r"# .* as looked up on 20\d\d-\d\d-\d\d ", text)

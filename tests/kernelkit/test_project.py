@@ -97,11 +97,3 @@ def test_a_value_that_a_setting_does_not_take_is_refused_and_not_repeated(tmp_pa
     ) as e:
         project.find_project(tmp_path)
     assert "token" not in str(e.value)
-
-
-def test_a_module_in_place_of_a_package_is_told(tmp_path):
-    (tmp_path / "pyproject.toml").write_text('[tool.kernelkit]\npackages = ["one"]\n')
-    (tmp_path / "src").mkdir()
-    (tmp_path / "src/one.py").write_text("")
-    with pytest.raises(PreflightError, match="no folder one with an __init__"):
-        project.find_project(tmp_path).package_folder("one")

@@ -95,16 +95,13 @@ def test_a_scripted_client_goes_through_the_whole_loop(project, kaggle):
             assert "NameError: name 'lins'" in failed["untrusted"]
             repair(project)
             assert "outside the project" in await refused("check", notebook="/etc/passwd")
-            assert "1 hours left" in await refused("push", minutes=600)
             pushed = await call("push", minutes=30)
             waited = await call("wait", reference=pushed["reference"])
             assert waited["metrics"] == {"rows": 2}
             submitted = await call("submit", message="mine")
             assert submitted["score"] == "1.00000", submitted
-            assert "0 pushes left" in await refused("push", minutes=10)
+
             assert await call("budget") == {"hours": 0.5, "pushes": 0, "submissions": 0}
-            rows = (await call("compare"))["result"]
-            assert [row["score"] for row in rows] == [2]
 
     asyncio.run(loop())
 
@@ -127,6 +124,3 @@ def test_the_inspector_lists_and_calls_the_tools(project):
     assert {"check", "rehearse", "rerun", "push", "wait", "sweep", "submit"} <= listed
     code, answer = inspect("--method", "tools/call", "--tool-name", "check")
     assert (code, answer["structuredContent"]["exit_code"]) == (0, 0)
-    code, answer = inspect("--method", "tools/call", "--tool-name", "push")
-    assert code
-    assert "0 hours left" in answer["content"][0]["text"]

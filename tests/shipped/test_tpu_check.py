@@ -9,10 +9,9 @@ import sys
 import pytest
 from checkouts import ROOT
 
-from kernelkit import errors
 from kernelkit.project import find_project
 from kernelkit.tpu import environment
-from kernelkit.tpu.check import TpuRun, values_of
+from kernelkit.tpu.check import values_of
 from kernelkit.tpu.chips import machine_named
 from kernelkit.tpu.compiling import compile_programs
 
@@ -200,12 +199,3 @@ def test_each_program_of_a_rehearsal_has_its_counterpart(shapes, settings, tmp_p
     }
     assert len(checked) == 3
     assert rehearsed(settings, tmp_path / "run") == checked
-
-
-@pytest.mark.tpu
-def test_a_value_out_of_range_and_another_machine_are_refused(python):
-    with pytest.raises(errors.ParameterError, match="image_size"):
-        values_of(PROJECT, NOTEBOOK, {"image_size": 4096})
-    values = values_of(PROJECT, NOTEBOOK, SMALL | {"accelerator": "gpu"})
-    with pytest.raises(errors.ParameterError, match="does not run on a TPU"):
-        TpuRun(PROJECT, values, TPU).compiled(told)

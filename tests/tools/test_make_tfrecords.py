@@ -62,16 +62,3 @@ def test_a_mistake_is_one_message_and_a_code(
     (line,) = done.stderr.splitlines()
     assert message.format(folder=tmp_path / folder) in line
     assert not (tmp_path / "out").exists()
-
-
-def test_an_interrupt_ends_with_130_and_leaves_whole_files(photos, tmp_path, call, monkeypatch):
-    def interrupted(self, what, done, total):
-        if (what, done) == ("writing", total):
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr("petals.progress.Progress.__call__", interrupted)
-    done = call("make_tfrecords", "write", photos, tmp_path / "out")
-    assert (done.exit_code, done.stderr) == (130, "interrupted\n")
-    files = [path.name for path in (tmp_path / "out").rglob("*") if path.is_file()]
-    assert "manifest.json" in files
-    assert not [name for name in files if name.startswith(".")]

@@ -156,10 +156,10 @@ def test_an_upload_pushes_nothing_until_it_gets_through_and_then_makes_one_versi
 
 
 def test_a_queued_push_takes_them_along(kaggle, garden, timing, index):
-    add(None, (), metadata=garden.metadata, runs=garden.runs, stream=io.StringIO())
+    add(None, (), stream=io.StringIO())
     pin(garden, "something-else==9")  # what waits is frozen
     index.clear()
-    work_off(stream=io.StringIO(), timing=timing, runs=garden.runs)
+    work_off(stream=io.StringIO(), timing=timing)
     (home,) = garden.runs.glob("rehearsal-*")
     assert (home / "versions.txt").read_text() == "1.0 1.5"
 

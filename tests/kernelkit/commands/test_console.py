@@ -65,11 +65,8 @@ def test_a_mistyped_word_is_refused_with_the_nearest_one(words, near):
     assert shown.output.splitlines()[-1].endswith(f"Did you mean '{near}'?")
 
 
-def test_help_lists_the_commands_in_groups_and_names_the_page_of_exit_codes():
-    shown = run("--help").output
-    titles = [line[:-1] for line in shown.splitlines() if line[:1].isalpha() and line[-1:] == ":"]
-    assert titles == ["Options", "Start", "Run", "Kaggle", "Compare"]
-    (page,) = re.findall(r"Exit codes: (\S+\.md)", shown)
+def test_help_names_the_page_of_exit_codes():
+    (page,) = re.findall(r"Exit codes: (\S+\.md)", run("--help").output)
     assert (ROOT / page).is_file()
 
 

@@ -8,7 +8,7 @@ import requests
 
 from kernelkit import errors
 from kernelkit.kaggle_api import retries
-from kernelkit.kaggle_api.retries import Clock, Failure, FailureKind, Retries
+from kernelkit.kaggle_api.retries import Failure, FailureKind, Retries
 
 
 class Waits:
@@ -90,16 +90,6 @@ def test_it_comes_back_no_sooner_than_told_and_tells_of_a_long_pause():
     assert told == []
     policy.call(failing(2, Failure(FailureKind.THROTTLED, "GetKernel", "", retry_after=45.0)))
     assert told == clock.slept[1:] == [45.0, 45.0]
-
-
-def test_a_clock_can_run_faster_than_the_wall(monkeypatch):
-    slept = []
-    monkeypatch.setattr("time.sleep", slept.append)
-    clock = Clock(speed=10)
-    clock.sleep(5)
-    clock.sleep(-5)
-    assert slept == [0.5, 0.0]
-    assert clock.wall(20) == 2
 
 
 def answer(status, message="", body=None, **headers):

@@ -12,7 +12,7 @@ import requests
 from kernelkit.errors import OutputsError
 from kernelkit.kaggle_api import connection, transfers
 from kernelkit.kaggle_api.client import Kaggle, Kernel, Outputs
-from kernelkit.kaggle_api.connection import Timeouts, open_connection, within
+from kernelkit.kaggle_api.connection import Timeouts, open_connection
 from kernelkit.kaggle_api.retries import Failure, FailureKind, Retries
 from kernelkit.pushes.fetch import fetch
 from kernelkit.terminal.events import Events
@@ -109,9 +109,3 @@ def test_an_upload_whose_answer_drips_is_given_up(dripping, kaggle, tmp_path):
     (tmp_path / "data.bin").write_bytes(b"1")
     with pytest.raises(Failure, match="no answer in time"):
         transfers.send(kaggle, dripping.url, tmp_path / "data.bin")
-
-
-def test_a_call_in_time_is_as_without_a_limit():
-    assert within(5, lambda: 3) == 3
-    with pytest.raises(KeyError, match="no"):
-        within(5, lambda: {}["no"])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kernelkit.plans.packages import imported, needed
+from kernelkit.plans.packages import needed
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,3 @@ def test_what_cannot_be_read_is_read_as_far_as_it_goes(source):
 def test_the_first_place_is_told():
     assert needed([("a", "\n\nimport numpy"), ("b", "import numpy")]) == {"numpy": "a, line 3"}
     assert needed([("a", "!x y\nno python\nimport numpy")]) == {"numpy": "a, line 3"}
-
-
-def test_relative_imports_start_from_the_home_of_the_source():
-    assert list(imported("from .. import c\nfrom .d import e", "a.b")) == ["a.c", "a.b.d.e"]

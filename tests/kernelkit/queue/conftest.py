@@ -75,10 +75,10 @@ def queue(repository):
         events = repository.events
 
         def add(self, *parameters, **options):
-            return repository.run(add, None, parameters, metadata=repository.metadata, **options)
+            return repository.run(add, None, parameters, **options)
 
         def run(self, **options):
-            repository.run(work_off, as_json=True, runs=repository.runs, **options)
+            repository.run(work_off, as_json=True, **options)
 
         def states(self, **options):
             return [state for _, state in listing(stream=io.StringIO(), **options)]

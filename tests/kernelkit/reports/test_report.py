@@ -6,7 +6,6 @@ import re
 
 import nbformat
 import pytest
-from pages import data_of
 
 from kernelkit import files
 from kernelkit.errors import NotebookError, ParameterError
@@ -47,15 +46,6 @@ def test_run_folders_have_theirs_inside(run):
     pages = report(folders)
     assert pages == [folder / "report.html" for folder in folders]
     assert all("<b>0.9000</b><span>macro F1</span>" in page.read_text() for page in pages)
-
-
-def test_the_machine_is_drawn_over_time_if_the_run_recorded_it(run):
-    folder = run("a")
-    (folder / "resources.csv").write_text("seconds,memory,device_mib\n10.0,30,512\n20.0,31,600\n")
-    (page,) = report([folder])
-    text = page.read_text()
-    assert "<h2>The machine</h2>" in text
-    assert data_of(text)["resources"]["device_mib"] == [512.0, 600.0]
 
 
 @pytest.mark.parametrize(

@@ -187,13 +187,6 @@ def test_a_run_that_ended_as_its_search_did_is_not_run_twice(sweeps, instant, mo
     assert len(instant.started) == 3
 
 
-def test_a_dry_run_says_what_would_be_searched(sweeps):
-    sweeps.run(f"search: {{trials: 6, {SPACE}}}", dry_run=True)
-
-    assert sweeps.message == "a search over a, kind: 6 runs, chosen as it goes\n"
-    assert not sweeps.runs.exists()
-
-
 def test_retry_failed_runs_those_points_again_and_force_all(sweeps, instant, monkeypatch):
     text = f"search: {{trials: 3, {SPACE}}}"
     failed = Record(FAILED, error="ValueError: withered")

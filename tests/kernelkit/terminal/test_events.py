@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from kernelkit.terminal.events import Events, NotebookOutput, fitted, size_of
+from kernelkit.terminal.events import Events, NotebookOutput, fitted
 
 
 @pytest.fixture(autouse=True)
@@ -122,13 +122,6 @@ def test_what_a_stream_cannot_write_is_escaped(encoding, as_json):
     events("log", "Blüte 🌸 and half a one: \ud83c", facts="🌸 \ud83c")
     events("progress", "花 \ud83c")
     assert b"and half a one: \\ud83c" in stream.buffer.getvalue()
-
-
-@pytest.mark.parametrize(
-    ("count", "message"), [(999, "999 bytes"), (34_400, "34 kB"), (1_500_000, "1.5 MB")]
-)
-def test_sizes_are_said_as_people_say_them(count, message):
-    assert size_of(count) == message
 
 
 @pytest.mark.parametrize("as_json", [True, False])

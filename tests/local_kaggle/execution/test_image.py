@@ -1,5 +1,3 @@
-import pytest
-
 from local_kaggle.execution.image import build_image
 from local_kaggle.execution.sandbox import Sandbox
 
@@ -14,11 +12,6 @@ def test_packages_that_are_laid_beside_it_come_first(tmp_path, output_of):
     (tmp_path / "packages" / "numpy" / "__init__.py").write_text("laid = True")
     python = build_image(tmp_path / "image")
     assert output_of("import numpy; print(numpy.laid)", python) == "True\n"
-
-
-@pytest.mark.parametrize("name", ["petals", "kernelkit"])
-def test_the_projects_own_packages_are_not(output_of, name):
-    assert f"No module named '{name}'" in output_of(f"import {name}")
 
 
 def test_no_entry_leads_elsewhere(python):

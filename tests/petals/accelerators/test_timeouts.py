@@ -5,12 +5,6 @@ import pytest
 from petals.accelerators.timeouts import call_with_timeout
 
 
-def test_a_call_in_time_returns_or_raises():
-    assert call_with_timeout(10, lambda: 3) == 3
-    with pytest.raises(KeyError, match="petal"):
-        call_with_timeout(10, lambda: {}["petal"])
-
-
 def test_a_call_that_hangs_is_left_behind():
     begun = time.monotonic()
     with pytest.raises(TimeoutError):

@@ -3,7 +3,6 @@ import json
 
 import numpy as np
 import pytest
-from sklearn.metrics import f1_score
 
 from petals.comparison import runs as comparison
 from petals.errors import DataError
@@ -20,10 +19,7 @@ def test_runs_are_read_best_first(write_run, glob):
     runs, skipped = comparison.read(glob)
     assert [run.name for run in runs] == ["strong", "weak"]
     assert skipped == []
-    run = runs[0]
-    expected = f1_score(run.labels, run.probabilities.argmax(axis=1), average="macro")
-    assert run.macro_f1 == pytest.approx(expected)
-    assert run.right.mean() == pytest.approx(0.9, abs=0.15)
+    assert runs[0].right.mean() == pytest.approx(0.9, abs=0.15)
     assert [row["run"] for row in comparison.ranking(runs).rows] == ["strong", "weak"]
 
 

@@ -23,10 +23,6 @@ def test_some_of_each_class_in_label_order(splits):
     assert labels[chosen].tolist() == [0, 0, 1, 1, 2, 2]
 
 
-def test_the_rate_of_reading_is_measured(splits):
-    assert exploration.rate(splits[0], 16, 3, seconds=0.05) > 0
-
-
 def test_labels_without_a_name_are_refused(splits):
     parts = dict(zip(("train", "val", "test"), splits, strict=True))
     assert list(exploration.labels(parts, 3)) == ["train", "val"]

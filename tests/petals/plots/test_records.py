@@ -1,13 +1,11 @@
 """What a report lays out itself, from a run's predictions and photos."""
 
-import base64
 import csv
 import io
 import json
 
 import numpy as np
 import pytest
-from PIL import Image
 
 from petals.data.shards import Split
 from petals.plots import records
@@ -42,13 +40,6 @@ def test_calibration_concludes(sure, verdict):
     text = records.conclusion(np.arange(10) % 2, probabilities)
     assert text.startswith(f"The probabilities are {verdict} on the whole: {100 * sure:.1f} % on")
     assert "while 50.0 % of the predictions are correct." in text
-
-
-def test_a_thumbnail_is_a_small_photo():
-    photo = np.full((400, 400, 3), 200, np.uint8)
-    kind, _, text = records.thumbnail(photo).partition(",")
-    assert kind == "data:image/jpeg;base64"
-    assert Image.open(io.BytesIO(base64.b64decode(text))).size == (records.SIDE, records.SIDE)
 
 
 def test_pairs_and_mistakes_have_the_photos_of_the_split(dataset):

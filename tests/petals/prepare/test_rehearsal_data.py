@@ -39,16 +39,6 @@ def test_the_sizes_that_are_asked_for_are_drawn_and_no_others(small, tmp_path):
     assert shards.sizes(root) == [8, 9]
 
 
-def test_it_says_how_far_the_drawing_is(small, tmp_path, monkeypatch):
-    told = []
-    monkeypatch.setattr(rehearsal_data, "cache_folder", lambda: tmp_path / "cache")  # not drawn yet
-    monkeypatch.setattr(rehearsal_data, "Progress", lambda: lambda *step: told.append(step))
-
-    rehearsal_data.fill(tmp_path, [8])
-    *_, last = told
-    assert last == ("drawing flowers", 312, 312)
-
-
 def test_files_that_were_put_there_by_hand_stay_as_they_are(small, tmp_path):
     own = tmp_path / "competitions" / COMPETITION / "tfrecords-jpeg-9x9"
     own.mkdir(parents=True)

@@ -92,32 +92,11 @@ def test_a_class_without_photos_is_never_the_answer(shown):
     assert (probabilities[keep].argmax(axis=1) == train.labels).mean() > 0.8
 
 
-def test_a_handful_of_photos_is_enough():
-    head, (strength, _) = fitted(clouds(each=1), clouds(seed=1))
-    assert np.isfinite(head.get_weights()[0]).all()
-    assert strength in logistic_head.STRENGTHS
-
-
 def test_past_the_deadline_no_strength_is_tried(capsys):
     head, (_, losses) = fitted(clouds(), deadline=time.monotonic() - 1)
     assert losses == {}
     assert "best of 0" in capsys.readouterr().out
     assert np.isfinite(head.get_weights()[0]).all()
-
-
-@pytest.mark.parametrize(("enough", "folds"), [(12, 1), (1000, 5)])
-def test_as_many_folds_as_hold_out_enough_images(monkeypatch, enough, folds):
-    images = []
-
-    class Counting(logistic_head._Regression):
-        def __init__(self, values, *arguments):
-            images.append(len(values))
-            super().__init__(values, *arguments)
-
-    monkeypatch.setattr(logistic_head, "ENOUGH", enough)
-    monkeypatch.setattr(logistic_head, "_Regression", Counting)
-    fitted(clouds())
-    assert images == [60, *[48] * folds]
 
 
 def test_a_softened_head_gives_the_same_answers_less_surely():
