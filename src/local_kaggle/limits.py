@@ -57,7 +57,7 @@ class ServerLimits:
                       license nobody has accepted: their files and submissions are refused (403),
                       and a push continues without them
     also_named        another name of the user, under which the user's sources are mounted: that
-                      of the account at Kaggle for which the rehearsal is made
+                      of the account on Kaggle for which the rehearsal is made
     """
 
     sessions: Mapping[Kind, int] = field(default_factory=lambda: {"tpu": 1, "gpu": 2, "cpu": 5})

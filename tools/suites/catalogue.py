@@ -1,4 +1,4 @@
-"""What the clients' own tests expect to find at Kaggle, as a catalogue of the local one."""
+"""What the clients' own tests expect to find on Kaggle, as a catalogue of the local one."""
 
 from collections.abc import Iterable
 from pathlib import Path

@@ -62,7 +62,7 @@ class Tools:
         accelerator: str = "",
         minutes: float = 60,
     ) -> Answer:
-        """Run the notebook at Kaggle for at most `minutes`, which are taken off the budget's hours.
+        """Run the notebook on Kaggle for at most `minutes`, which are taken off the budget's hours.
 
         Takes one push of the budget. Returns at once with the reference that `wait` takes.
         `accelerator` is tpu, gpu, cpu or a machine shape (default: the metadata's).

@@ -1,4 +1,4 @@
-"""The options that define a push, and what its inputs and some options need at Kaggle."""
+"""The options that define a push, and what its inputs and some options need on Kaggle."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path

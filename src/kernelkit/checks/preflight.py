@@ -1,4 +1,4 @@
-"""The checks before a push: without a network, by the names that `--ignore` accepts; and at Kaggle.
+"""The checks before a push: without a network, by the names that `--ignore` accepts; and on Kaggle.
 
 Kaggle silently accepts many mistakes: a misspelt key, a source with a prefix, a machine that no
 longer exists, an image that pins a TPU run to the CPU. These checks find each of them. The checks

@@ -88,7 +88,7 @@ def push_model(folder: Path, **options: Unpack[UploadOptions]) -> str:
 
 
 def upload(folder: Path, prepare: Callable[[Kaggle], Target], options: UploadOptions) -> str:
-    """Upload a folder as a version of what `prepare` sees to at Kaggle, and wait for it.
+    """Upload a folder as a version of what `prepare` sees to on Kaggle, and wait for it.
 
     Returns the source that goes into a kernel's metadata; "" for a dry run. Raises
     `ParameterError` for an empty folder, `PreflightError` for credentials in it, `RefusedError`,

@@ -1,4 +1,4 @@
-"""What has versions at Kaggle, datasets and variations of models: upload one, wait until it is
+"""What has versions on Kaggle, datasets and variations of models: upload one, wait until it is
 ready."""
 
 import tempfile

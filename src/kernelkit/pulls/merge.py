@@ -1,4 +1,4 @@
-"""One file merged three ways: as it is here, as it was pushed, and as it is at Kaggle now.
+"""One file merged three ways: as it is here, as it was pushed, and as it is on Kaggle now.
 
 It is also git's merge driver for notebooks, whose cells are merged as text, and whose outputs stay.
 Git calls it with three files, the ancestor's, ours and theirs, and takes what it leaves in ours:

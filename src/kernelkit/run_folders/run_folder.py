@@ -157,6 +157,6 @@ def check_accelerator(values: Metrics, requested: str, *, rehearsal: bool) -> No
     if kind and (kind.lower() != requested or stand_in):
         raise AcceleratorMismatchError(
             f"the run should have had a {requested.upper()} and had {kind.upper()}{stand_in}: its "
-            "figures do not count. Check the quota and the phone verification at Kaggle, then push "
+            "figures do not count. Check the quota and the phone verification on Kaggle, then push "
             "again"
         )

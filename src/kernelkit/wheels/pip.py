@@ -33,7 +33,7 @@ def download(requirements: Sequence[str], flags: Sequence[str], python: str, fol
 
 
 def missing_here(modules: Iterable[str], kind: machines.Kind, folder: Path) -> list[str]:
-    """The modules that such a session imports at Kaggle, and neither this Python nor `folder` has.
+    """The modules that such a session imports on Kaggle, and neither this Python nor `folder` has.
 
     `folder` is as `pip install --target` leaves one.
     """

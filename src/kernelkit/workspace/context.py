@@ -40,7 +40,7 @@ class State(enum.StrEnum):
 
     SENDING = "sending"  # SaveKernel was sent, and has not been answered
     REFUSED = "refused"
-    QUEUED = "queued"  # at Kaggle, or running there
+    QUEUED = "queued"  # on Kaggle, or running there
     UNFETCHED = "not fetched"  # the run is complete, but not all outputs are downloaded
     COMPLETE = "complete"
     FAILED = "failed"

@@ -107,7 +107,7 @@ function drawParallel(place, width, rows, scales, out) {
     reading.replaceChildren(...(nearest ? [make("b", {}, `${scoreName} ${scored(nearest)}`), make("span", {}, nearest.name)] : []));
   });
   place.replaceChildren(picture, reading);
-  const few = out ? ` ${out} settings that matter less do not fit this width.` : "";
+  const few = out ? ` Left out at this width, because they matter least: ${out}.` : "";
   byId("parallel-words").textContent = `Each line is a ${view.rows === "runs" ? "run" : "setting"}; brighter is better. Settings that explain more of the score are closer to it. Drag along an axis, or focus it and use the arrow keys (Shift for its upper end), to filter the whole page; click it to clear.${few}`;
 }
 
