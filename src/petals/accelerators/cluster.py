@@ -248,4 +248,7 @@ def local_copy(model: keras.Model) -> keras.Model:
         _copies[model] = keras.models.clone_model(model)
         random.setstate(rng)
     _copies[model].set_weights(model.get_weights())
+    for layer in _copies[model]._flatten_layers():
+        if hasattr(layer, "finalize_state"):  # Normalization computes by values made of its weights
+            layer.finalize_state()
     return _copies[model]

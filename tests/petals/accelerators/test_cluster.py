@@ -182,3 +182,15 @@ def test_errors_of_collectives_name_a_lost_host(monkeypatch):
         raise gloo
     with pytest.raises(ValueError, match="of its own"), cluster.naming_lost_hosts():
         raise ValueError("of its own")
+
+
+def test_a_hosts_copy_normalizes_like_the_model(monkeypatch):
+    from tensorflow import keras
+
+    inputs = keras.Input((4, 4, 3))
+    norm = keras.layers.Normalization()
+    model = keras.Model(inputs, norm(inputs))
+    norm.adapt(np.random.default_rng(0).normal(5, 3, (8, 4, 4, 3)))
+    monkeypatch.setattr(cluster, "_here", Hosts(1, 2))
+    images = np.ones((1, 4, 4, 3), np.float32)
+    assert np.allclose(cluster.local_copy(model)(images), model(images), atol=1e-6)
