@@ -545,9 +545,9 @@ print(f"{trained} after {run.seconds:.0f} s; the files are in {run}")
 #
 # | backbone | pixels | a step, as estimated | images/s, as estimated |
 # |---|---|---|---|
-# | EfficientNetB0 | 192 | 5.8 ms | 21,999 |
-# | EfficientNetV2S | 192 | 8.4 ms | 15,270 |
-# | EfficientNetB5 | 512 | 132.9 ms | 963 |
+# | EfficientNetB0 | 192 | 4.6 ms | 27,807 |
+# | EfficientNetV2S | 192 | 7.4 ms | 17,257 |
+# | EfficientNetB3 | 192 | 9.0 ms | 14,262 |
 
 # %% [markdown]
 # ## What to try next
