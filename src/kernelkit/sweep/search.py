@@ -13,7 +13,7 @@
 The trials are in `search.db` in the sweep's folder, the runs in the same folders as for a grid.
 Pruning uses the column val_<score>, or <score>, of a run's `history.csv`; without either, no run is
 stopped. `trials` counts distinct points: if one is proposed again, its result is reused and another
-is proposed, until the space has no more.
+is proposed, until the space has no more. A sampler that repeats itself gives way to the next point.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ KEYS = {"trials": int, "sampler": str, "prune": bool, "seed": int, "space": dict
 STORAGE = "search.db"
 NUMBER = (int, float)
 RANGE: Types = {"low": NUMBER, "high": NUMBER, "log": bool, "step": NUMBER}
-REPEATS = 4  # proposals per trial that may repeat points: a small space runs out of new ones
+REPEATS = 4  # proposals in a row that may repeat points: a small space runs out of new ones
 
 
 class Search:
@@ -69,15 +69,17 @@ class Search:
 
     def __next__(self) -> PlannedRun:
         """The next trial's run; the score of a point that has already run is recorded at once."""
-        most = self.sweep.search["trials"] * (1 + REPEATS)
-        while self._waiting() or (len(self.runs) < trials(self.sweep) and self._count() < most):
+        repeats = 0
+        while self._waiting() or len(self.runs) < trials(self.sweep):
+            if repeats > REPEATS and math.isfinite(size(self.sweep)):
+                self.study.enqueue_trial(self._unseen())
             trial = self.study.ask(self.space)
             run = self.sweep.run(trial.params)
             record = self.folder.record(run)
+            repeats += not self._add(run)
             if run.id in self._flight:  # the same point is already running
                 self.study.tell(trial, state=self._states.FAIL)
                 continue
-            self._add(run)
             if record.state not in records.ENDED or run.id in self._retried:
                 self._retried.discard(run.id)
                 self._flight[run.id] = trial
@@ -109,11 +111,25 @@ class Search:
 
     def _waiting(self) -> int:
         """The number of points that are to be run again."""
-        return self._count(self._states.WAITING)
+        return len(self.study.get_trials(deepcopy=False, states=[self._states.WAITING]))
 
-    def _count(self, *states: Any) -> int:
-        """The number of trials in these states, or of all."""
-        return len(self.study.get_trials(deepcopy=False, states=states or None))
+    def _unseen(self) -> dict[str, Any]:
+        """The first point of a finite space that has not been proposed."""
+        proposed = {run.id for run in self.runs}
+        points = (self._point(number) for number in range(int(size(self.sweep))))
+        return next(point for point in points if self.sweep.run(point).id not in proposed)
+
+    def _point(self, number: int) -> dict[str, Any]:
+        """A point by its number: `itertools.product` would first copy axes like 2**31 seeds."""
+        point = {}
+        for name, axis in self.sweep.search["space"].items():
+            number, place = divmod(number, int(_length(self.sweep, name, axis)))
+            if isinstance(axis, list):
+                point[name] = axis[place]
+            else:
+                values = self.space[name]
+                point[name] = min(values.low + place * values.step, values.high)
+        return point
 
     def _study(self) -> Any:
         sweep, optuna, settings = self.sweep, self.optuna, self.sweep.search
@@ -163,9 +179,11 @@ class Search:
             if again or interrupted:
                 self.study.enqueue_trial(trial.params)
 
-    def _add(self, run: PlannedRun) -> None:
-        if all(run.id != other.id for other in self.runs):
+    def _add(self, run: PlannedRun) -> bool:
+        """Whether the point is new."""
+        if is_new := all(run.id != other.id for other in self.runs):
             self.runs.append(run)
+        return is_new
 
     def _tell(self, trial: Any, run: PlannedRun, record: Record) -> None:
         metrics = run_folder.metrics(self.folder.run_folder(run)) or {}
@@ -180,11 +198,15 @@ class Search:
 
 def trials(sweep: Specification) -> int:
     """The runs of a search: as many as it asks for, or as its space has points if that is fewer."""
-    sizes = (_size(sweep, name, axis) for name, axis in sweep.search["space"].items())
-    return int(min(sweep.search["trials"], math.prod(sizes)))
+    return int(min(sweep.search["trials"], size(sweep)))
 
 
-def _size(sweep: Specification, name: str, axis: Any) -> float:
+def size(sweep: Specification) -> float:
+    """The number of points of the space, infinite if an axis is continuous."""
+    return math.prod(_length(sweep, *axis) for axis in sweep.search["space"].items())
+
+
+def _length(sweep: Specification, name: str, axis: Any) -> float:
     if isinstance(axis, list):
         return len(axis)
     step = axis.get("step") or (1 if sweep.declared[name].type is int else 0)
@@ -231,8 +253,9 @@ def check(sweep: Specification) -> None:
             raise ParameterError(
                 f"search: {name} needs a list of choices, or {{low: …, high: …}} with log or step"
             )
-        for value in (axis["low"], axis["high"]) if is_range else axis:
-            sweep.run({name: value})
+        values = (axis["low"], axis["high"]) if is_range else axis
+        if len({sweep.run({name: value}).id for value in values}) < len(values) and not is_range:
+            raise ParameterError(f"search: {name} lists a value twice: {axis}")
         if is_range:
             specification.check_keys(axis, RANGE, f"search: {name}")
             low, high, log, step = map(axis.get, RANGE)

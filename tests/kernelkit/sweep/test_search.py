@@ -21,6 +21,7 @@ SPACE = "space: {a: {low: 0, high: 1000}, kind: [x, y]}"
         (f"{{{SPACE}}}", "needs trials"),
         (f"{{trials: 3, sampler: grid, {SPACE}}}", "sampler 'grid' must be tpe or random"),
         ("{trials: 3, space: {b: [1]}}", "no parameter 'b'"),
+        ("{trials: 3, space: {a: [1, 2, 1]}}", "search: a lists a value twice"),
         ("{trials: 3, space: {a: {low: 5}}}", "needs a list of choices, or"),
         ("{trials: 3, space: {a: {low: 5, high: 3}}}", "cannot range over {'low': 5, 'high': 3}"),
         ("{trials: 3, space: {a: {low: 0, high: 9, log: true}}}", "log needs a low above 0"),
@@ -141,6 +142,22 @@ def test_a_space_that_is_used_up_ends_the_search(sweeps, instant, a):
     assert len({run.id for run in instant.started}) == len(instant.started) == 4
     assert "4 of 4 runs done" in sweeps.message
     assert "4/4" in sweeps.message
+
+
+def test_a_search_finds_the_points_that_its_sampler_does_not_propose(sweeps, instant, monkeypatch):
+    monkeypatch.setattr(search, "REPEATS", 1)
+    only = {"a": 0.1, "kind": "x"}
+    monkeypatch.setattr(
+        "optuna.samplers.RandomSampler.sample_independent",
+        lambda sampler, study, trial, name, distribution: only[name],
+    )
+    sweeps.notebook.write_text(sweeps.notebook.read_text().replace("a = 1 ", "a = 1.0 "))
+
+    space = "{a: {low: 0.1, high: 0.4, step: 0.1}, kind: [x, y]}"
+    sweeps.run(f"search: {{trials: 9, sampler: random, space: {space}}}")
+
+    assert len({run.id for run in instant.started}) == len(instant.started) == 8
+    assert "8 of 8 runs done" in sweeps.message
 
 
 def test_another_space_or_base_is_another_study_over_the_same_folders(sweeps, instant):
