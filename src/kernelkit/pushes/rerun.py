@@ -6,13 +6,14 @@ it again on the competition's hidden folder and scores its output.
 
 import csv
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Unpack
 
 from kernelkit import machines
 from kernelkit.errors import ParameterError, RefusedError
 from kernelkit.plans import metadata
+from kernelkit.plans import plan as plans
 from kernelkit.pushes.command import push_kernel
 from kernelkit.run_folders import kit_folder
 from kernelkit.run_folders import log as logs
@@ -28,7 +29,7 @@ MESSAGE = "rerun"
 SCORING = "Submission Scoring Error"  # Kaggle's message for a file that it cannot score
 NO_ANSWERS = "rehearsal: "  # begins what only the local Kaggle says: it has no answers
 NO_HIDDEN = (
-    "there is no hidden data, so nothing was run again: name it with --hidden FOLDER, or have the "
+    "there is no hidden data, so nothing was run: name it with --hidden FOLDER, or have the "
     "catalogue's command write {{catalogue}}/hidden/{slug}"
 )
 
@@ -81,8 +82,15 @@ def rerun(
     if len(sources) != 1:
         raise ParameterError(f"{file} names {len(sources)} competitions: a rerun takes one")
     local, slug = context.local or context.runs, sources[0]
+    place = local / CATALOGUE / "hidden" / slug
     if hidden is not None:
-        _link(hidden, local / CATALOGUE / "hidden" / slug)
+        _link(hidden, place)
+    elif not place.is_dir():
+        plan = plans.make(notebook, parameters, file, None, None)
+        with replace(context, catalogue=plan.catalogue, owner=plan.account).connect():
+            pass  # the catalogue is filled
+        if not place.is_dir():
+            raise ParameterError(NO_HIDDEN.format(slug=slug))
     own: dict[str, Any] = {"metadata": file, "submit": MESSAGE, "force": True, "ignore": ignore}
     refusal, before = "", context.ledger.last()
     try:
@@ -101,7 +109,7 @@ def _second_run(
     push = context.ledger.last()
     truth = rerun_of(local, push.submission) if push and push.submission else None
     if push is None or truth is None:
-        raise RefusedError(refusal) if refusal else ParameterError(NO_HIDDEN.format(slug=slug))
+        raise RefusedError(refusal)
     if refusal and not truth.message:
         context.events("warning", refusal.removeprefix("[rehearsal] "))
     unscored = not truth.message and NO_ANSWERS in refusal
