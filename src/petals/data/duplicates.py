@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import math
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -48,7 +49,8 @@ class Fingerprints:
     def of(cls, splits: Mapping[str, Split], progress: ShowProgress | None = None) -> Fingerprints:
         """Read every image of the splits; raises `DataError` that names a damaged file.
 
-        An image that does not decode has a black thumbnail; `petals.data.inspection` finds those.
+        An image that does not decode has noise as its thumbnail, made from its bytes, so that it
+        is like those with the same bytes alone; `petals.data.inspection` finds such images.
         """
         rows: list[tuple[Any, ...]] = []
         total = sum(split.count for split in splits.values())
@@ -92,7 +94,8 @@ def _thumbnail(jpeg: bytes) -> np.ndarray:
             image.draft("RGB", (64, 64))  # libjpeg decodes at as little as an eighth of the size
             small = image.convert("RGB").resize(THUMBNAIL, Image.Resampling.BOX)
     except Exception:  # Pillow's decoders raise several kinds
-        return np.zeros((*THUMBNAIL[::-1], 3), np.uint8)
+        noise = hashlib.shake_128(jpeg).digest(3 * math.prod(THUMBNAIL))
+        return np.frombuffer(noise, np.uint8).reshape(*THUMBNAIL[::-1], 3)
     return np.asarray(small, np.uint8)
 
 

@@ -54,9 +54,12 @@ def test_flat_pictures_are_told_apart_and_what_does_not_decode_is_compared_by_it
         Image.new("RGB", (64, 64), colour).save(buffer, "JPEG")
         return buffer.getvalue()
 
-    data = flat("red"), flat("blue"), b"no jpeg", b"no jpeg"
+    data = flat("red"), flat("black"), b"no jpeg", b"no jpeg", b"", b"neither"
     splits = written(train=[(image, label) for label, image in enumerate(data)])
     assert [(p.first, p.second, p.same_bytes) for p in pairs_in(splits)] == [(2, 3, True)]
+    other = written(val=[(image, 0) for image in (b"none", flat("black"), b"no jpeg")])
+    prints = [duplicates.Fingerprints.of(split) for split in (other, splits)]
+    assert duplicates.twins_of(*prints).tolist() == [-1, 1, 2]
 
 
 def test_each_image_has_its_twin_among_others_mirrored_or_stored_anew(written, picture):
