@@ -3,11 +3,16 @@
 `petals.prepare` makes records of them, and `petals.classify` shows them to a model.
 """
 
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 from PIL import Image, ImageOps
+
+# Pillow's warning from 90 megapixels on names no file. It is ignored once, here: a filter that is
+# set and restored around each photo would race with the other threads.
+warnings.filterwarnings("ignore", category=Image.DecompressionBombWarning)
 
 
 class PhotoError(Exception):

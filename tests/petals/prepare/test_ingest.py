@@ -1,6 +1,8 @@
 import io
 import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -140,6 +142,19 @@ def test_a_photo_of_more_pixels_than_pillow_decodes_is_named(make, photos, monke
     Image.new("L", (100, 100)).save(photos / "red" / "vast.png")
     monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 4000)  # it refuses twice as many
     assert f"left out: {photos}/red/vast.png: more than 179 megapixels" in str(make())
+
+
+def test_a_photo_of_which_pillow_would_warn_is_read_quietly(tmp_path):
+    Image.new("L", (100, 100)).save(tmp_path / "large.png")
+    code = (
+        "import sys; from pathlib import Path; from PIL import Image\n"
+        "Image.MAX_IMAGE_PIXELS = 6000\n"
+        "from petals.data.photo_files import squares\n"
+        "print(squares(Path(sys.argv[1]), [50])[0].size)"
+    )
+    command = [sys.executable, "-c", code, tmp_path / "large.png"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("(50, 50)\n", "")
 
 
 def encoded(path, pixels, size, **options):
