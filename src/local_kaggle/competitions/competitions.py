@@ -260,13 +260,13 @@ def get_leaderboard(state: ServerState, request: Message) -> Json:
 
 @answers
 def download_leaderboard(state: ServerState, request: Message) -> Response:
-    """An archive with one CSV file."""
+    """An archive with one CSV file, named by the time and with a byte order mark, as Kaggle's."""
     name = request.competition_name
     text, packed = io.StringIO(), io.BytesIO()
     csv.writer(text).writerows([HEADER, *_ranked(state, name)])
     with zipfile.ZipFile(packed, "w") as archive:
-        today = datetime.now(UTC)
-        archive.writestr(f"{name}-publicleaderboard-{today:%Y-%m-%d}.csv", text.getvalue())
+        file = f"{name}-publicleaderboard-{datetime.now(UTC):%Y-%m-%dT%H:%M:%S}.csv"
+        archive.writestr(file, text.getvalue().encode("utf-8-sig"))
     return Response(packed.getvalue(), media_type="application/zip")
 
 

@@ -37,8 +37,10 @@ def test_it_has_each_users_best_score_the_best_first(harvest, api, tmp_path):
     api.competition_leaderboard_download("harvest", str(tmp_path))
     with zipfile.ZipFile(tmp_path / "harvest.zip") as archive:
         (name,) = archive.namelist()
-        rows = list(csv.DictReader(io.StringIO(archive.read(name).decode())))
-    assert name.startswith("harvest-publicleaderboard-")
+        text = archive.read(name).decode()
+    assert re.fullmatch(r"harvest-publicleaderboard-\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.csv", name)
+    assert text.startswith("\ufeffRank,")
+    rows = list(csv.DictReader(io.StringIO(text.removeprefix("\ufeff"))))
     columns = ("Rank", "TeamName", "Score", "SubmissionCount")
     assert [tuple(row[column] for column in columns) for row in rows] == [
         ("1", "tester", "1.00000", "3"),
