@@ -19,7 +19,7 @@ from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from socketserver import ThreadingTCPServer
 from typing import Any
-from urllib.parse import quote, unquote
+from urllib.parse import quote
 
 from kernelkit import project
 from kernelkit.errors import ParameterError
@@ -105,7 +105,7 @@ class Request(BaseHTTPRequestHandler):
         mine = hmac.compare_digest(token.encode("latin-1"), self.server.token.encode())
         text = None
         if mine and host in (HERE, "localhost"):
-            text = self.server.page(unquote(place))
+            text = self.server.page(trail.place(place))
         if text is None:
             self.send_error(404)
             return

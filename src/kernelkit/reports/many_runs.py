@@ -5,11 +5,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 
 import yaml
 
-from kernelkit.reports import sections, shell
+from kernelkit.reports import sections, shell, trail
 from kernelkit.run_folders import history
 from kernelkit.shown import Shown
 
@@ -71,7 +70,7 @@ class RunsPage:
 
     def html(self, back: Mapping[str, str] | None = None) -> str:
         """The page; `back`: {name: address} of the pages above it."""
-        folders = [self.folder / unquote(run.id) for run in self.runs]
+        folders = [self.folder / trail.place(run.id) for run in self.runs]
         scores = [sections.bars(self.shown.sections, folder) for folder in folders]
         columns = (history.curve(folder, self.shown.score)[0] for folder in folders)
         classes = list(dict.fromkeys(name for own in scores for name in own))
@@ -116,7 +115,7 @@ class RunsPage:
         names: list[str] = []
         pictures: dict[str, str] = {}
         for run in best[:GUESSED]:
-            folder = self.folder / unquote(run.id)
+            folder = self.folder / trail.place(run.id)
             own, guessed = _predictions(folder)
             truths = truths or own
             if not own or own != truths:

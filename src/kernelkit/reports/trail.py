@@ -2,7 +2,7 @@
 
 import os
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import quote, unquote_to_bytes
 
 from kernelkit import files
 
@@ -32,7 +32,13 @@ def way_back(folder: Path) -> dict[str, str]:
 
 def address(page: Path, folder: Path) -> str:
     """The address of a page for a link that stands in a page of `folder`."""
-    return quote(os.path.relpath(page.resolve(), folder.resolve()).replace(os.sep, "/"))
+    place = os.path.relpath(page.resolve(), folder.resolve()).replace(os.sep, "/")
+    return quote(os.fsencode(place))  # a name on disk need not be UTF-8
+
+
+def place(address: str) -> str:
+    """The path that an `address` stands for, relative to the page's folder."""
+    return os.fsdecode(unquote_to_bytes(address))
 
 
 def link(file: Path, folder: Path) -> str:

@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 import re
+import sys
 
 import nbformat
 import pytest
@@ -139,6 +140,15 @@ def test_a_run_without_metrics_has_ended_if_its_notebook_did(runs):
     notes = {name: run["note"] for name, run in listed(runs).items()}
     assert notes["explored"] == notes["pushed"] == ""
     assert notes["failed"] == notes["cut-off"] == "did not finish"
+
+
+@pytest.mark.skipif(sys.platform == "darwin", reason="names of files are UTF-8 there")
+def test_a_run_is_linked_and_read_where_its_name_is_not_utf_8(tmp_path):
+    folder = tmp_path / "50% #1 \udce4"
+    run(folder, macro_f1=0.5).with_name("report.html").touch()
+    (folder / "history.csv").write_text("step,val_macro_f1\n7,0.5\n")
+    (odd,) = data_of(write(tmp_path).read_text())["runs"]
+    assert (odd["report"], odd["along"]["step"]) == ("50%25%20%231%20%E4/report.html", [7])
 
 
 def test_metrics_of_another_kind_are_listed_as_they_are(tmp_path):
