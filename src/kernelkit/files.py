@@ -36,7 +36,7 @@ def make_folder(path: Path) -> Path:
 def read_object(path: Path) -> dict[str, Any]:
     """The object in a JSON file; {} where there is none to read."""
     try:
-        return dict(json.loads(path.read_text(encoding="utf-8")))
+        return dict(json.loads(path.read_text("utf-8")))
     except (OSError, ValueError, TypeError, RecursionError):
         return {}
 

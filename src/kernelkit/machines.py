@@ -33,7 +33,7 @@ class SessionLimits:
     hours_per_week: float | None = None
 
 
-_FACTS = tomllib.loads(Path(__file__).with_name("kaggle.toml").read_text(encoding="utf-8"))
+_FACTS = tomllib.loads(Path(__file__).with_name("kaggle.toml").read_text("utf-8"))
 
 MACHINES = tuple(Machine(**facts) for facts in _FACTS["machines"])
 BY_SHAPE = {machine.shape: machine for machine in MACHINES}

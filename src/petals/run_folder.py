@@ -32,6 +32,7 @@ from petals.models.restore import FILE
 from petals.plots import records, run
 from petals.versions import git_state, versions
 
+History = Sequence[Mapping[str, Any]]  # the rows of history.csv
 HISTORY = (
     *("phase", "epoch", "loss", "accuracy", "val_loss", "val_accuracy", "val_macro_f1"),
     *("learning_rate", "seconds", "images_per_second"),
@@ -83,7 +84,7 @@ class RunFolder:
             f"<figcaption>{escape(words['caption'])}</figcaption></figure>"
         )
 
-    def write_history(self, history: Sequence[Mapping[str, Any]]) -> None:
+    def write_history(self, history: History) -> None:
         """Write `history.csv`, with one row per epoch of either phase."""
         rows = ([row[name] for name in HISTORY] for row in history)
         storage.write_csv(self.path / "history.csv", HISTORY, rows)
@@ -152,7 +153,7 @@ class RunFolder:
     def write_metrics(
         self,
         scores: Scores | None,
-        history: Sequence[Mapping[str, Any]],
+        history: History,
         *,
         accelerator: Accelerator,
         dataset: Dataset,
@@ -196,7 +197,7 @@ class RunFolder:
         return metrics
 
 
-def _speed(history: Sequence[Mapping[str, Any]], batch: int) -> dict[str, float | None]:
+def _speed(history: History, batch: int) -> dict[str, float | None]:
     """The pace of the last phase; the seconds of a step include its input."""
     first, *later = (row for row in history if row["phase"] == history[-1]["phase"])
     rate = history[-1]["images_per_second"]

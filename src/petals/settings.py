@@ -11,6 +11,8 @@ from typing import Any
 
 from petals.errors import SettingError
 
+Values = Mapping[str, Any]
+
 # The parameters in the order of the notebook's cell: data, model, training, machine and session
 PARAMETERS = (
     *("data", "image_size", "validation", "limit"),
@@ -22,19 +24,19 @@ PARAMETERS = (
 LOGISTIC, GRADIENT, NONE = "logistic", "gradient", "none"
 # Parameters that affect only training by gradients, then those that affect only fine-tuning, with
 # their defaults
-BY_GRADIENT: Mapping[str, Any] = {
+BY_GRADIENT: Values = {
     "dropout": 0.3,
     "label_smoothing": 0.1,
     "weight_decay": 0.0,
     "schedule": "cosine",
     "learning_rate": 0.0,
 }
-FINE_TUNING: Mapping[str, Any] = {"epochs": 12, "batch_size": 8, "augment": "crop", "mix": "none"}
+FINE_TUNING: Values = {"epochs": 12, "batch_size": 8, "augment": "crop", "mix": "none"}
 COMPETITION_SIZES = (192, 224, 331, 512)  # of its photos, in pixels
 TUNE = "set fine_tune to all, last:N or block:NAME"
 
 
-def resolve(values: Mapping[str, Any]) -> dict[str, Any]:
+def resolve(values: Values) -> dict[str, Any]:
     """The parameters of 02_train, with the actual head and views instead of "auto" and 0.
 
     `values` holds all `PARAMETERS` by name; other names in it are dropped, so a notebook can pass
@@ -72,7 +74,7 @@ def fold_of(validation: str) -> tuple[int, int] | None:
     return fold, folds
 
 
-def _problems(values: Mapping[str, Any]) -> Iterator[str]:
+def _problems(values: Values) -> Iterator[str]:
     """One line for each rule that resolved values break, the most helpful first."""
     fine_tune, head = values["fine_tune"], values["head"]
     fold_of(values["validation"])
@@ -102,7 +104,7 @@ def _problems(values: Mapping[str, Any]) -> Iterator[str]:
 
 
 def check(
-    notebook: str, values: Mapping[str, Any], sources: Mapping[str, Sequence[str]] | None
+    notebook: str, values: Values, sources: Mapping[str, Sequence[str]] | None
 ) -> Iterator[str]:
     """Problems with a notebook's parameters; kernelkit calls this before a push or a run.
 

@@ -52,7 +52,7 @@ class Budget:
     def _spent(self) -> dict[str, float]:
         nothing = dict.fromkeys(self.limits, 0.0)
         try:
-            content = json.loads(self.path.read_text(encoding="utf-8"))
+            content = json.loads(self.path.read_text("utf-8"))
             day = datetime.date.fromisoformat(content["day"]).isoformat()
             spent = {name: content[name] + 0.0 for name in nothing}
             if not all(0 <= value < math.inf for value in spent.values()):

@@ -6,7 +6,7 @@ of the kernel's settings are here; those of a push's contents are in `contents`.
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from kernelkit.checks import contents
 from kernelkit.checks.findings import Finding, error, warning
 from kernelkit.checks.options import PlanOptions, of_submission
 from kernelkit.kaggle_api.client import Kaggle, Kernel, Quota
+from kernelkit.notebooks.parameters import Overrides
 from kernelkit.plans import plan as plans
 from kernelkit.plans.metadata import KEYS, SHAPES, Metadata
 from kernelkit.plans.plan import Plan
@@ -172,10 +173,7 @@ def run_checks(plan: Plan, ignored: Collection[str] = ()) -> list[Finding]:
 
 
 def plan_and_check(
-    notebook: Path | None,
-    parameters: Sequence[str] | Mapping[str, Any],
-    options: PlanOptions,
-    **more: Any,
+    notebook: Path | None, parameters: Overrides, options: PlanOptions, **more: Any
 ) -> tuple[Plan, list[Finding]]:
     """The plan of a push, and what the checks without a network find.
 

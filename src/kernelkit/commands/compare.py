@@ -61,7 +61,7 @@ def sweep(
     if values["dry_run"]:
         events("dry run", stream.getvalue(), folder=str(folder))
     else:
-        table = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+        table = json.loads((folder / "results.json").read_text("utf-8"))
         events("sweep", from_here(folder / "index.html"), folder=str(folder), **table)
 
 

@@ -26,7 +26,8 @@ NONE = "not there"  # the state of a dataset that does not exist
 SHOWN = 5  # names of files, in an error
 UNUSABLE = ("failed", "deleted")  # the states of what no kernel will ever get
 
-Request = tuple[str, dict[str, Any]]  # a method and its fields
+Fields = dict[str, Any]  # of a request to Kaggle
+Request = tuple[str, Fields]  # a method and its fields
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ class Dataset:
         page = {"title": slug.replace("-", " "), "license_name": LICENCE, "is_private": True}
         return "CreateDataset", {"owner_slug": owner, "slug": slug, "files": files, **page}
 
-    def _name(self) -> dict[str, Any]:
+    def _name(self) -> Fields:
         owner, _, slug = self.reference.partition("/")
         return {"owner_slug": owner, "dataset_slug": slug}
 
@@ -121,7 +122,7 @@ class Variation:
         body.files = files
         return method, {**name, "body": body}
 
-    def _name(self) -> dict[str, Any]:
+    def _name(self) -> Fields:
         owner, model, framework, slug = self.reference.split("/")
         return {
             "owner_slug": owner,

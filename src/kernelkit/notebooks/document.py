@@ -24,6 +24,7 @@ from kernelkit.errors import NotebookError
 if TYPE_CHECKING:  # importing it takes most of a second, too long for --help
     import nbformat
 
+Node = Mapping[str, Any]  # a notebook or one of its cells, as its JSON has them
 PARAMETERS_TAG = "parameters"
 INJECTED_TAG = "injected-parameters"  # the tag of the cell that papermill adds
 SCRIPT_BEGINS = "# The bundled files end here; the script itself begins."
@@ -82,7 +83,7 @@ def read_json(notebook: Path) -> dict[str, Any]:
         return dict(read(notebook))
     place = ""
     try:
-        source = json.loads(notebook.read_text(encoding="utf-8"))
+        source = json.loads(notebook.read_text("utf-8"))
         if source["nbformat"] < 4:
             raise ValueError("format 4 is needed")
         for number, cell in enumerate(source["cells"], start=1):
@@ -101,7 +102,7 @@ def read_script(path: Path) -> dict[str, Any]:
     The block begins at the line `# %% tags=["parameters"]` and ends at the next `# %%`.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise NotebookError(f"{path} cannot be read: {error}") from None
     cells: list[dict[str, Any]] = []
@@ -115,19 +116,19 @@ def read_script(path: Path) -> dict[str, Any]:
     return {"cells": [cell for cell in cells if cell["source"].strip()]}
 
 
-def tags(cell: Mapping[str, Any]) -> list[str]:
+def tags(cell: Node) -> list[str]:
     """The cell's tags; empty if its metadata has no list of them."""
     metadata = cell.get("metadata")
     listed = metadata.get("tags") if isinstance(metadata, Mapping) else None
     return [tag for tag in listed if isinstance(tag, str)] if isinstance(listed, list) else []
 
 
-def has_tag(cell: Mapping[str, Any], tag: str) -> bool:
+def has_tag(cell: Node, tag: str) -> bool:
     """Whether the cell has the tag."""
     return tag in tags(cell)
 
 
-def parameters_cell(notebook: Mapping[str, Any]) -> Any:
+def parameters_cell(notebook: Node) -> Any:
     """The one code cell tagged `parameters`; raises `NotebookError` if there is none or several."""
     cells = [cell for cell in notebook["cells"] if takes_parameters(cell)]
     if len(cells) > 1:  # each would override the previous one
@@ -137,7 +138,7 @@ def parameters_cell(notebook: Mapping[str, Any]) -> Any:
     return cells[0]
 
 
-def parameters_source(notebook: Mapping[str, Any]) -> str:
+def parameters_source(notebook: Node) -> str:
     """The text of the cell tagged `parameters`; empty if there is none.
 
     Raises `NotebookError` for several.
@@ -146,12 +147,12 @@ def parameters_source(notebook: Mapping[str, Any]) -> str:
     return cell_source(parameters_cell(notebook)) if has_one else ""
 
 
-def takes_parameters(cell: Mapping[str, Any]) -> bool:
+def takes_parameters(cell: Node) -> bool:
     """Whether a cell is the one with the parameters that a run may set."""
     return cell["cell_type"] == "code" and has_tag(cell, PARAMETERS_TAG)
 
 
-def cell_source(cell: Mapping[str, Any]) -> str:
+def cell_source(cell: Node) -> str:
     """The cell's text; in a file it may be a list of lines."""
     source = cell.get("source", "")
     return source if isinstance(source, str) else "".join(source)
@@ -194,7 +195,7 @@ def text_half(notebook: Path) -> Path | None:
     script = notebook.with_suffix(".py")
     if notebook.suffix != ".ipynb" or not script.is_file():
         return None
-    lines = script.read_text(encoding="utf-8", errors="replace").splitlines()
+    lines = script.read_text("utf-8", "replace").splitlines()
     paired = any(line.startswith(("# jupyter:", "# %%")) for line in lines)
     return script if paired else None
 

@@ -22,7 +22,7 @@ import math
 import operator
 import re
 import tokenize
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,6 +31,7 @@ from kernelkit.notebooks.document import NO_PARAMETERS
 from kernelkit.project import Project
 
 Value = Any  # a plain literal: bool, int, float, str, None, or a list or dict of these
+Overrides = Sequence[str] | Mapping[str, Any]  # "name=value" strings, or typed values
 
 _NUMBER = r"[-+]?(?:\d+\.?\d*(?:e[-+]?\d+)?|inf)"
 _INTERVAL = re.compile(rf"([\[(])\s*({_NUMBER})\s*,\s*({_NUMBER})\s*([\])])")
@@ -203,7 +204,7 @@ def _members(project: Project | None, name: str) -> tuple[Value, ...] | None:
     place = project.package_folder(package).joinpath(*path)
     for file in (place / "__init__.py", place.with_suffix(".py")):
         try:
-            text = file.read_text(encoding="utf-8") if file.is_file() else ""
+            text = file.read_text("utf-8") if file.is_file() else ""
             assigned = dict(map(_assigned, ast.parse(text).body))  # the last one counts
             expression: Any = assigned.get(constant)
             elements = getattr(expression, "keys", None) or getattr(expression, "elts", ())

@@ -31,6 +31,7 @@ FOLDED_TAG = "bundle"  # of the other cells that a push adds
 FOLDED = {"_kg_hide-input": True, "jupyter": {"source_hidden": True}, "tags": [FOLDED_TAG]}
 FUTURE = re.compile(r"^from __future__ import [\w, ]+$", re.MULTILINE)
 
+Values = Mapping[str, Any]  # parameters, facts or other contents by name
 Cell = dict[str, Any]
 Texts = tuple[tuple[str, str], ...]  # texts by file or cell, such as "train.ipynb[cell 2]"
 
@@ -61,7 +62,7 @@ class Bundle:
     content: str
     commit: Commit
     packages: tuple[str, ...]
-    parameters: Mapping[str, Any]
+    parameters: Values
     texts: Texts
     code: Texts = ()
     stays: Mapping[str, str] = field(default_factory=dict)
@@ -89,7 +90,7 @@ class Bundle:
 
 def build(
     notebook: Path,
-    parameters: Mapping[str, Any],
+    parameters: Values,
     project: Project,
     session_minutes: float | None = None,
     *,
@@ -134,9 +135,7 @@ def build(
     )
 
 
-def _own_cells(
-    source: Iterable[Mapping[str, Any]], name: str, parameters: Mapping[str, Any]
-) -> dict[str, Cell]:
+def _own_cells(source: Iterable[Values], name: str, parameters: Values) -> dict[str, Cell]:
     """The notebook's cells by place, such as "train.ipynb[cell 2]", with the parameters injected.
 
     They are numbered as in the local notebook, without cells that papermill injected earlier. Only
@@ -156,7 +155,7 @@ def _own_cells(
     return cells
 
 
-def _code(source: str, metadata: Mapping[str, Any] = FOLDED) -> Cell:
+def _code(source: str, metadata: Values = FOLDED) -> Cell:
     """A code cell without outputs."""
     return {
         "cell_type": "code",
@@ -167,9 +166,7 @@ def _code(source: str, metadata: Mapping[str, Any] = FOLDED) -> Cell:
     }
 
 
-def _added_cells(
-    facts: Mapping[str, Any], files: Sequence[File], project: Project
-) -> Iterator[Cell]:
+def _added_cells(facts: Values, files: Sequence[File], project: Project) -> Iterator[Cell]:
     """The cells that come before the notebook's own; `facts` are what BUNDLE will be.
 
     The first one puts the version, the commit, the minutes of the session and the time when it
@@ -206,7 +203,7 @@ def _added_cells(
 
 def _packed(module: Any, call: str) -> Cell:
     """A folded cell with the source of a module, and a call of it."""
-    source = Path(module.__file__).read_text(encoding="utf-8").rstrip("\n")
+    source = Path(module.__file__).read_text("utf-8").rstrip("\n")
     return _code(f"{source}\n\n\n{call}")
 
 
@@ -229,7 +226,7 @@ def _script(added: Iterable[Cell], own: Iterable[Cell]) -> str:
     return "\n".join([*futures, ridden, document.SCRIPT_BEGINS, FUTURE.sub("", text)]) + "\n"
 
 
-def _as_json(notebook: Mapping[str, Any]) -> str:
+def _as_json(notebook: Values) -> str:
     return json.dumps(notebook, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 

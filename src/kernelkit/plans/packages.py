@@ -34,7 +34,7 @@ _CREDENTIALS = re.compile(
     r"(?:^|/)(?:\.env(?:\.\w+)?|kaggle\.json|access_token(?:\.txt)?|credentials\.json|\.netrc"
     r"|id_(?:rsa|ed25519))$"
 )
-_SHAPES = Path(__file__).with_name("secrets.toml").read_text(encoding="utf-8")
+_SHAPES = Path(__file__).with_name("secrets.toml").read_text("utf-8")
 _PATTERNS = {kind: re.compile(shape) for kind, shape in tomllib.loads(_SHAPES).items()}
 
 

@@ -122,7 +122,7 @@ class Plan:
 
 def make(
     notebook: Path | None,
-    overrides: Sequence[str] | Mapping[str, Any],
+    overrides: parameters.Overrides,
     metadata_file: Path | None,
     accelerator: str | None,
     timeout_minutes: float | None,

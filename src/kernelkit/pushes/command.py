@@ -20,6 +20,7 @@ from kernelkit.errors import (
     ParameterError,
     PreflightError,
 )
+from kernelkit.notebooks.parameters import Overrides
 from kernelkit.plans import metadata
 from kernelkit.plans import plan as plans
 from kernelkit.plans.build import MAX_BYTES
@@ -63,7 +64,7 @@ class PushOptions(PlanOptions, total=False):
 
 def push_kernel(
     notebook: Path | None = None,
-    parameters: Sequence[str] | Mapping[str, Any] = (),
+    parameters: Overrides = (),
     **options: Unpack[PushOptions],
 ) -> Path | None:
     """Push a notebook, wait for its run and download its outputs; returns their folder.
@@ -84,9 +85,7 @@ def push_kernel(
     return _push(notebook, parameters, options)
 
 
-def _push_needed(
-    notebook: Path | None, parameters: Sequence[str] | Mapping[str, Any], options: PushOptions
-) -> None:
+def _push_needed(notebook: Path | None, parameters: Overrides, options: PushOptions) -> None:
     """Push the kernels of this repository that a kernel needs, in order, and wait for each."""
     file = options.get("metadata") or metadata.locate(notebook or Path.cwd())
     context = in_project(options, file, PushOptions)
@@ -114,7 +113,7 @@ def _push_needed(
 
 def _push(
     notebook: Path | None,
-    parameters: Sequence[str] | Mapping[str, Any],
+    parameters: Overrides,
     options: PushOptions,
     *,
     last: bool = True,
@@ -147,7 +146,7 @@ def _push(
 def _checked(
     context: PushContext,
     notebook: Path | None,
-    parameters: Sequence[str] | Mapping[str, Any],
+    parameters: Overrides,
     options: PushOptions,
 ) -> Plan:
     """The plan, after all checks that need no network; raises `PreflightError`."""

@@ -78,7 +78,7 @@ def prove(kaggle: Kaggle, outputs: Outputs, number: str, until: float | None = N
         with StoreSession() as session, tempfile.TemporaryDirectory() as folder:
             part, most = Path(folder) / MANIFEST, Expected(most=LARGEST_MANIFEST)
             transfers.receive(kaggle, session, outputs.files[MANIFEST], part, most, until)
-            return read(part.read_text(encoding="utf-8", errors="replace"))
+            return read(part.read_text("utf-8", "replace"))
 
     manifest = kaggle.retries.call(receive, until)
     return Proof(manifest) if manifest.push == number else Proof(another="files")
@@ -100,7 +100,7 @@ def read(text: str) -> Manifest:
 def is_verified(folder: Path, name: str) -> bool:
     """Whether a file of a run folder is proved to be an output of the push's session."""
     try:
-        text = kit_folder.path(folder, kit_folder.MANIFEST).read_text(encoding="utf-8")
+        text = kit_folder.path(folder, kit_folder.MANIFEST).read_text("utf-8")
         expected = read(text).files.get(name, Expected())
         with (folder / name).open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest() == expected.sha256

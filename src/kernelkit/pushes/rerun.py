@@ -5,13 +5,14 @@ it again on the competition's hidden folder and scores its output.
 """
 
 import csv
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Unpack
 
 from kernelkit import machines
 from kernelkit.errors import ParameterError, RefusedError
+from kernelkit.notebooks.parameters import Overrides
 from kernelkit.plans import metadata
 from kernelkit.plans import plan as plans
 from kernelkit.pushes.command import push_kernel
@@ -55,7 +56,7 @@ class RerunResult:
 
 def rerun(
     notebook: Path | None = None,
-    parameters: Sequence[str] | Mapping[str, Any] = (),
+    parameters: Overrides = (),
     *,
     metadata_file: Path | None = None,
     hidden: Path | None = None,
@@ -87,7 +88,7 @@ def rerun(
         _link(hidden, place)
     elif not place.is_dir():
         plan = plans.make(notebook, parameters, file, None, None)
-        with replace(context, catalogue=plan.catalogue, owner=plan.account).connect():
+        with replace(context, catalogue=plan.catalogue).connect():
             pass  # the catalogue is filled
         if not place.is_dir():
             raise ParameterError(NO_HIDDEN.format(slug=slug))
@@ -172,7 +173,7 @@ def _project(
 def _report(context: PushContext, result: RerunResult, lengths: str) -> None:
     """Show what Kaggle would hide: the failing cell, and the rerun's time, memory and output."""
     events, folder = context.events, Path(result.folder)
-    lines = (folder / "log.jsonl").read_text(encoding="utf-8", errors="replace").splitlines()
+    lines = (folder / "log.jsonl").read_text("utf-8", "replace").splitlines()
     if result.message and (failure := logs.failure(f"[{','.join(lines)}]", "")):
         events("failure", str(failure), traceback=failure.traceback)
     outcome = f"score {result.score}" if result.score else "it finished but was not scored"

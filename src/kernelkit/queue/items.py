@@ -6,7 +6,7 @@ push is in the ledger, whose lines refer to the item by its `added`.
 
 import datetime
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Unpack
@@ -15,6 +15,7 @@ from kernelkit import files
 from kernelkit.checks import preflight, wheels
 from kernelkit.checks.options import PlanOptions
 from kernelkit.errors import ParameterError, PreflightError
+from kernelkit.notebooks.parameters import Overrides
 from kernelkit.plans.build import Bundle, Commit
 from kernelkit.plans.metadata import Metadata
 from kernelkit.plans.plan import Plan
@@ -86,7 +87,7 @@ class Queue:
         items = []
         for path in sorted(self.folder.glob("*.json")):
             try:
-                items.append(_read(json.loads(path.read_text(encoding="utf-8"))))
+                items.append(_read(json.loads(path.read_text("utf-8"))))
             except FileNotFoundError:
                 continue  # another command has just removed it
             except (OSError, ValueError, KeyError, TypeError, AttributeError):
@@ -129,7 +130,7 @@ def _read(item: dict[str, Any]) -> QueuedPush:
 
 def add(
     notebook: Path | None = None,
-    parameters: Sequence[str] | Mapping[str, Any] = (),
+    parameters: Overrides = (),
     **options: Unpack[PlanOptions],
 ) -> int:
     """Run the offline checks of a push, freeze it and append it to the queue.

@@ -133,7 +133,7 @@ class RunsPage:
     def _notes(self) -> tuple[object, str]:
         """What `notes.yaml` beside the page holds, as JSON can say it, and what is wrong there."""
         try:
-            notes = yaml.safe_load((self.folder / NOTES).read_text(encoding="utf-8")) or {}
+            notes = yaml.safe_load((self.folder / NOTES).read_text("utf-8")) or {}
             if not all(isinstance(entry, dict) for entry in notes.values()):
                 raise ValueError("an entry is not a table")
             return json.loads(json.dumps(notes, default=str)), ""

@@ -79,7 +79,7 @@ def assemble(folder: Path, title: str) -> Path:
 
 
 def _text(path: Path) -> str:
-    return path.read_text(encoding="utf-8") if path.is_file() else ""
+    return path.read_text("utf-8") if path.is_file() else ""
 
 
 def _showing(output: nbformat.NotebookNode) -> nbformat.NotebookNode:

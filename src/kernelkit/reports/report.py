@@ -91,5 +91,5 @@ def _up_to_date(folder: Path) -> bool:
     page = run_folder.report_place(folder)
     if not page.is_file() or page.stat().st_mtime < run_folder.written(folder):
         return False
-    text = page.read_text(encoding="utf-8", errors="replace")
+    text = page.read_text("utf-8", "replace")
     return all(f'href="{address}"' in text for address in trail.way_back(page.parent).values())

@@ -43,7 +43,7 @@ def write_report(
 
 def render(
     notebook: nbformat.NotebookNode,
-    metrics: Mapping[str, Any],
+    metrics: run_folder.Metrics,
     shown: Shown,
     folder: Path,
     ended: float,
@@ -101,7 +101,7 @@ def _settings(notebook: nbformat.NotebookNode) -> tuple[dict[str, Any], dict[str
     return changed, {name: value for name, value in same.items() if name not in changed}
 
 
-def _cards(metrics: Mapping[str, Any], shown: Shown, folder: Path) -> list[tuple[str, str]]:
+def _cards(metrics: run_folder.Metrics, shown: Shown, folder: Path) -> list[tuple[str, str]]:
     """(label, text) of the first measures, and of the score of the run's submission."""
     texts = shown.texts(metrics)
     cards = [texts[name] for name in sorted(texts, key=lambda name: name != shown.score)][:CARDS]
@@ -151,7 +151,7 @@ def _last_run(folder: Path) -> Path | None:
 
 
 def _origin(
-    folder: Path, metrics: Mapping[str, Any], changed: Mapping[str, Any]
+    folder: Path, metrics: run_folder.Metrics, changed: naming.Values
 ) -> list[tuple[str, str]]:
     """(text, address if any) of the kernel on Kaggle, the commit, the command that repeats a run
     at home, and the logs."""
@@ -196,5 +196,5 @@ def _curves(columns: history.Columns, shown: Shown) -> list[dict[str, Any]]:
     return charts
 
 
-def _texts(values: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _texts(values: naming.Values) -> list[tuple[str, str]]:
     return [(name, safe_text.plain(written(value))) for name, value in values.items()]

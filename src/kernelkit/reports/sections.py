@@ -132,7 +132,7 @@ def _records(path: Path) -> list[dict[str, Any]]:
         names, *rows = _csv(path)
         records = [dict(zip(names, map(_number, row), strict=False)) for row in rows]
     else:
-        records = [dict(record) for record in json.loads(path.read_text(encoding="utf-8"))]
+        records = [dict(record) for record in json.loads(path.read_text("utf-8"))]
     if not records:
         raise ValueError(f"{path} has no rows")
     return records

@@ -66,7 +66,7 @@ def _environment() -> Environment:
 
 def source(name: str) -> str:
     """The text of a file of this folder."""
-    return (PAGES / name).read_text(encoding="utf-8")
+    return (PAGES / name).read_text("utf-8")
 
 
 def as_json(value: object) -> str:

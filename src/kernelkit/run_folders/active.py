@@ -32,7 +32,7 @@ def activity(folder: Path) -> tuple[float, str]:
     0 and "" without its notebook, and while papermill writes that.
     """
     try:
-        notebook = json.loads((folder / PART).read_text(encoding="utf-8"))
+        notebook = json.loads((folder / PART).read_text("utf-8"))
         began = datetime.fromisoformat(notebook["metadata"]["papermill"]["start_time"])
         return began.timestamp(), _last_lines(notebook["cells"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError):

@@ -86,7 +86,7 @@ class FetchedFiles:
 def _fetched(record: Path) -> dict[str, tuple[int, int]]:
     """{name: (size, mtime in ns)} of the readable lines: a kill can truncate the last one."""
     fetched = {}
-    written = record.read_text(encoding="utf-8", errors="replace") if record.is_file() else ""
+    written = record.read_text("utf-8", "replace") if record.is_file() else ""
     for text in written.splitlines():
         with contextlib.suppress(ValueError, TypeError, KeyError):
             line = json.loads(text)

@@ -71,7 +71,7 @@ def metrics(folder: Path) -> dict[str, Any] | None:
     NaN, Infinity and numbers too large for a float are read as None.
     """
     try:
-        text = (folder / METRICS).read_text(encoding="utf-8")
+        text = (folder / METRICS).read_text("utf-8")
         values = json.loads(
             text, parse_constant=lambda _: None, parse_float=_finite, parse_int=_finite
         )

@@ -7,7 +7,7 @@ import sys
 import textwrap
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,7 +70,7 @@ class ExecutedRun:
 
 def run_notebook(
     notebook: Path,
-    overrides: Mapping[str, Any] | Iterable[str] = (),
+    overrides: parameters.Overrides = (),
     *,
     name: str = "",
     output: Path | None = None,
@@ -111,7 +111,7 @@ def run_notebook(
         return ExecutedRun(folder, time.monotonic() - begun, run_folder.metrics(folder) or {})
 
 
-def check(notebook: Path, overrides: Mapping[str, Any] | Iterable[str]) -> CheckedNotebook:
+def check(notebook: Path, overrides: parameters.Overrides) -> CheckedNotebook:
     """The notebook with its parameters' values; raises `ParameterError` or `NotebookError`."""
     content = document.read(Path(notebook))
     # The cell that papermill injected in an earlier run would set that run's values again.

@@ -10,13 +10,13 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 from kernelkit import files, processes
 from kernelkit.errors import ParameterError, of_exit_code
+from kernelkit.notebooks.parameters import Overrides
 from kernelkit.run_folders import run_folder
 from kernelkit.running.chosen_folder import HOST_FOLDER, chosen_folder
 from kernelkit.running.run_notebook import ExecutedRun, check, run_notebook
@@ -29,7 +29,7 @@ POLL_SECONDS = 0.2
 def run_on_hosts(
     count: int,
     notebook: Path,
-    overrides: Mapping[str, Any] | Iterable[str] = (),
+    overrides: Overrides = (),
     *,
     name: str = "",
     output: Path | None = None,

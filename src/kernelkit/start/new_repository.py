@@ -188,7 +188,7 @@ def _rendered(kinds: tuple[str, ...], facts: Mapping[str, Any]) -> dict[str, str
             path = file.relative_to(folder).as_posix().removesuffix(".j2")
             path = path.replace("PACKAGE", facts["package"])
             path = f".{path}" if path.startswith("git") else path
-            template = environment.from_string(file.read_text(encoding="utf-8"))
+            template = environment.from_string(file.read_text("utf-8"))
             texts[path] = template.render(OWN, **facts, sweep=SWEEP)
     return texts
 

@@ -28,7 +28,7 @@ from kernelkit.errors import ParameterError
 from kernelkit.run_folders import history, run_folder
 from kernelkit.sweep import records, specification
 from kernelkit.sweep.records import Record, SweepFolder
-from kernelkit.sweep.specification import PlannedRun, Specification, Types
+from kernelkit.sweep.specification import PlannedRun, Specification, Types, Values
 
 KEYS = {"trials": int, "sampler": str, "prune": bool, "seed": int, "space": dict}
 STORAGE = "search.db"
@@ -113,13 +113,12 @@ class Search:
         """The number of points that are to be run again."""
         return len(self.study.get_trials(deepcopy=False, states=[self._states.WAITING]))
 
-    def _unseen(self) -> dict[str, Any]:
+    def _unseen(self) -> Values:
         """The first point of a finite space that has not been proposed."""
-        proposed = {run.id for run in self.runs}
         points = (self._point(number) for number in range(int(size(self.sweep))))
-        return next(point for point in points if self.sweep.run(point).id not in proposed)
+        return next(point for point in points if self.sweep.run(point) not in self.runs)
 
-    def _point(self, number: int) -> dict[str, Any]:
+    def _point(self, number: int) -> Values:
         """A point by its number: `itertools.product` would first copy axes like 2**31 seeds."""
         point = {}
         for name, axis in self.sweep.search["space"].items():
@@ -181,7 +180,7 @@ class Search:
 
     def _add(self, run: PlannedRun) -> bool:
         """Whether the point is new."""
-        if is_new := all(run.id != other.id for other in self.runs):
+        if is_new := run not in self.runs:
             self.runs.append(run)
         return is_new
 

@@ -30,7 +30,7 @@ def load(path: Path) -> dict[str, Any]:
     """The mapping in a YAML file; raises `ParameterError` if the file is missing or invalid."""
     try:
         # Safe: the loader is a SafeLoader with stricter numbers.
-        content = yaml.load(path.read_text(encoding="utf-8"), _Loader)  # noqa: S506
+        content = yaml.load(path.read_text("utf-8"), _Loader)  # noqa: S506
     except (FileNotFoundError, IsADirectoryError):
         names = ", ".join(sorted(other.name for other in path.parent.glob("*.yaml")))
         there = f"; {path.parent} has {names}" if names else ""

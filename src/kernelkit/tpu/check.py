@@ -3,7 +3,7 @@
 import hashlib
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Unpack
@@ -53,7 +53,7 @@ class TpuCheck:
 
 def check_tpu(
     notebook: Path,
-    parameters: Sequence[str] | Mapping[str, Any] = (),
+    parameters: declarations.Overrides = (),
     *,
     machine: str = "v5e-8",
     largest_batch: bool = False,
@@ -80,7 +80,7 @@ def check_tpu(
 
 
 def values_of(
-    project: Project, notebook: Path, overrides: Sequence[str] | Mapping[str, Any]
+    project: Project, notebook: Path, overrides: declarations.Overrides
 ) -> dict[str, Any]:
     """All of the notebook's parameters, those given among them."""
     declared = declarations.declared(parameters_source(read_json(notebook)), project)

@@ -50,7 +50,7 @@ def python_of(project: Project, tell: Tell) -> Path:
     busy = "another command is making the environment of the TPU's compiler: waiting for it"
     lock = project.runs / LOCKS / "venv-tpu.lock"
     with files.locked(lock, lambda: tell("waiting", busy)):
-        if not marker.is_file() or marker.read_text(encoding="utf-8").strip() != digest:
+        if not marker.is_file() or marker.read_text("utf-8").strip() != digest:
             what = f"making {folder.name} from {requirements.name} (once, a few minutes)"
             tell("environment", f"{what}: {project.tpu.note}")
             _run([_interpreter(), "-m", "venv", "--clear", str(folder)], folder)

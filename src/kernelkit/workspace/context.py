@@ -141,7 +141,7 @@ class Ledger:
 
     def _entries(self) -> list[tuple[str, Push | None]]:
         """Each line, and the push in it."""
-        text = self.path.read_text("utf-8", errors="replace") if self.path.is_file() else ""
+        text = self.path.read_text("utf-8", "replace") if self.path.is_file() else ""
         return [(line, _read(line)) for line in text.split("\n") if line.strip()]
 
     def _write(self, lines: Iterable[str]) -> None:

@@ -53,7 +53,7 @@ def attached(
     # This process is the rehearsal's Kaggle: its sessions must not outlive it.
     with unwinding(), kaggle as server:
         filled = server.catalogue / FILLED
-        earlier = filled.read_text(encoding="utf-8").splitlines() if filled.is_file() else []
+        earlier = filled.read_text("utf-8").splitlines() if filled.is_file() else []
         filling = _filling(catalogue, local, root or Path())
         if catalogue and filling not in earlier:
             fill_catalogue(server.catalogue, catalogue, root, tell_step)

@@ -74,7 +74,7 @@ def prepare() -> None:
 def read_rules(file: Path) -> ScoringRules:
     """The rules in a competition's file; raises SubmissionError for one that does not say them."""
     try:
-        return ScoringRules(**tomllib.loads(file.read_text(encoding="utf-8")))
+        return ScoringRules(**tomllib.loads(file.read_text("utf-8")))
     except (OSError, ValueError, TypeError) as error:
         raise SubmissionError(
             f"rehearsal: the catalogue does not say how to score this ({error}): write "

@@ -228,4 +228,4 @@ def read_events(path: Path) -> list[str]:
 
     None where there is no log. A line that is still being written is left for the next call.
     """
-    return path.read_text(encoding="utf-8").split("\n")[:-1] if path.is_file() else []
+    return path.read_text("utf-8").split("\n")[:-1] if path.is_file() else []

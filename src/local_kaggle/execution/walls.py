@@ -44,6 +44,7 @@ POLL_SECONDS = 0.05
 LAST_WORDS_SECONDS = 1.0  # in which a notebook's log gets the traceback that the gateway ended for
 
 
+Spec = Mapping[str, Any]  # what `side_by_side` is to run, and where
 Mounts = dict[str, tuple[str, Path]]
 """By the path inside: how it is mounted ("bind" or "ro-bind"), and the folder of the host."""
 
@@ -85,7 +86,7 @@ def enclosed(
     return _unshared("--mount", "--ipc", "--pid", *network, spec=spec)
 
 
-def side_by_side(spec: Mapping[str, Any], by: str) -> list[str]:
+def side_by_side(spec: Spec, by: str) -> list[str]:
     """The command line that runs a gateway and its notebook in one closed network.
 
     `spec` has what each is started with, behind walls of its own, and the paths of the gateway's
@@ -97,12 +98,12 @@ def side_by_side(spec: Mapping[str, Any], by: str) -> list[str]:
     return _unshared("--net", spec=spec)
 
 
-def _unshared(*kinds: str, spec: Mapping[str, Any]) -> list[str]:
+def _unshared(*kinds: str, spec: Spec) -> list[str]:
     user = [] if os.geteuid() == 0 else ["--map-root-user"]
     return ["unshare", *user, *kinds, "--fork", "--kill-child", *_this_program(spec)]
 
 
-def _this_program(spec: Mapping[str, Any]) -> list[str]:
+def _this_program(spec: Spec) -> list[str]:
     return [str(Path(sys.executable).resolve()), "-I", __file__, json.dumps(spec)]
 
 
@@ -142,7 +143,7 @@ def _options(mounts: Mounts, resolvers: Sequence[str]) -> list[tuple[str, ...]]:
     return options + [(how, str(folder), place) for place, (how, folder) in sorted(mounts.items())]
 
 
-def _enter(spec: Mapping[str, Any]) -> None:
+def _enter(spec: Spec) -> None:
     """Mount a root of its own and replace this process by the session's command."""
     root = Path(spec["root"])
     root.mkdir()
@@ -203,7 +204,7 @@ def _mount(*arguments: str) -> None:
     subprocess.run([shutil.which("mount") or "mount", *arguments], check=True)
 
 
-def _attend(spec: Mapping[str, Any]) -> int:
+def _attend(spec: Spec) -> int:
     """Run both until the first of them ends; the exit code is the notebook's if that was it.
 
     On Kaggle the gateway would ask a notebook that has ended for another quarter of an hour.

@@ -4,7 +4,7 @@ The models are those that the notebook builds and compiles, which a test compare
 downloaded: a program is the same for all values of the weights.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from petals.data.shards import Split
 from petals.data.source import find_source
 from petals.errors import SettingError
 from petals.models.build import Classifier, build, set_trainable
-from petals.settings import LOGISTIC, NONE, resolve
+from petals.settings import LOGISTIC, NONE, Values, resolve
 from petals.training import features
 from petals.training.optimization import compile_model, learning_rates
 
@@ -50,7 +50,7 @@ class Program:
     steps: int = 0  # calls an epoch, where the program trains
 
 
-def device_for(devices: int, name: str, settings: Mapping[str, Any]) -> Accelerator:
+def device_for(devices: int, name: str, settings: Values) -> Accelerator:
     """The device as `petals.accelerators.detect.detect` would find it on a Kaggle TPU.
 
     Sets the dtype policy. Raises `SettingError` where the run asks for another device.
@@ -65,9 +65,7 @@ def device_for(devices: int, name: str, settings: Mapping[str, Any]) -> Accelera
     return Accelerator("tpu", name, devices, keras_backend.JAX, dtype=dtype)
 
 
-def of_run(
-    settings: Mapping[str, Any], device: Accelerator, only: Sequence[str] = ()
-) -> Iterator[Program]:
+def of_run(settings: Values, device: Accelerator, only: Sequence[str] = ()) -> Iterator[Program]:
     """The programs of a run, the training step first; each is built when its turn comes.
 
     The step of a head alone is not among them: it always fits. `settings`: all parameters of
@@ -98,7 +96,7 @@ def of_run(
         yield _predicting(FEATURES, classifier.features, features.batch_size(device))
 
 
-def _data(settings: Mapping[str, Any]) -> tuple[int, int]:
+def _data(settings: Values) -> tuple[int, int]:
     """(classes, training images) of the run's data; the competition's where it lies on Kaggle."""
     data, size, limit = settings["data"], settings["image_size"], settings["limit"]
     if data in ("auto", "embedded"):
@@ -116,7 +114,7 @@ def _data(settings: Mapping[str, Any]) -> tuple[int, int]:
 
 
 def _training(
-    settings: Mapping[str, Any],
+    settings: Values,
     classifier: Classifier,
     num_classes: int,
     train_images: int,

@@ -150,7 +150,7 @@ def _folders(pattern: str) -> list[Path]:
 
 
 def _read(folder: Path, name: str) -> FinishedRun:
-    metrics = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))
+    metrics = json.loads((folder / "metrics.json").read_text("utf-8"))
     if not all(isinstance(metrics[name], dict) for name in ("parameters", "device", "data")):
         raise ValueError("metrics.json is not that of a run")
     ids, labels, rows = _arrays(folder / "val_predictions.npz", "labels", "probabilities")

@@ -77,7 +77,7 @@ def more_to_train_on(
         key = hashlib.blake2b(repr((parts, labels)).encode(), digest_size=12).hexdigest()
         folder = cache / "extra" / key
         storage.write_once(folder, partial(_write, str(source), own, labels, splits, progress))
-        values = json.loads((folder / "addition.json").read_text(encoding="utf-8"))
+        values = json.loads((folder / "addition.json").read_text("utf-8"))
         paths = tuple(map(str, sorted(folder.glob("*.tfrec"))))
         additions.append(Addition(paths=paths, **values))
     return additions

@@ -79,7 +79,7 @@ class HubBackbone(Backbone):
         folder = folder_of(self.source)
         if folder is None:
             return self.source
-        _checked((folder / CONFIG).read_text(encoding="utf-8"), self.name)
+        _checked((folder / CONFIG).read_text("utf-8"), self.name)
         return str(folder)
 
     def rescaling(self) -> tuple[Any, Any]:

@@ -22,6 +22,8 @@ from petals.progress import Progress
 from petals.training import checkpoints
 from petals.training.checkpoints import Checkpoints
 
+Row = dict[str, Any]  # of history.csv
+Logs = Mapping[str, Any]  # what Keras knows at the end of a batch or an epoch
 OUT_OF_TIME = "time limit"
 SAVE_EVERY = 300.0  # seconds between checkpoints within an epoch
 SAVING_SHARE = 0.05  # the largest share of time for checkpoints at the ends of epochs
@@ -37,12 +39,12 @@ class Training:
     `deadline`: a `time.monotonic()` after which no further step begins.
     """
 
-    history: list[dict[str, Any]] = field(default_factory=list)
-    record: Callable[[list[dict[str, Any]]], None] = lambda rows: None
+    history: list[Row] = field(default_factory=list)
+    record: Callable[[list[Row]], None] = lambda rows: None
     checkpoints: Checkpoints | None = None
     deadline: float = math.inf
 
-    def add_epoch(self, before: Mapping[str, Any], val: Scores, **after: Any) -> dict[str, Any]:
+    def add_epoch(self, before: Mapping[str, Any], val: Scores, **after: Any) -> Row:
         """Append a row to the history, record it and return it.
 
         Its columns: phase, epoch, loss, accuracy (`before`), the scores of the validation split,
@@ -114,11 +116,11 @@ class Epochs(keras.callbacks.Callback):
         if step < self.phase.epochs * steps and not self.stopped:  # in the stretch before
             yield step, self.phase.epochs, steps
 
-    def on_epoch_begin(self, epoch: int, logs: Mapping[str, Any] | None = None) -> None:
+    def on_epoch_begin(self, epoch: int, logs: Logs | None = None) -> None:
         self._epoch, self._epoch_begun, self._done = epoch, _now(), 0
         self._before = max(self.begin - epoch * self.phase.steps, 0)  # by an earlier process
 
-    def on_train_batch_end(self, batch: int, logs: Mapping[str, Any]) -> None:
+    def on_train_batch_end(self, batch: int, logs: Logs) -> None:
         self._done = batch + 1
         step, last = self._before + self._done, self.phase.steps
         if self._done % (AGREE_EVERY if cluster.here().count > 1 else 1) and step < last:
@@ -133,7 +135,7 @@ class Epochs(keras.callbacks.Callback):
         if done < (steps := self.phase.epochs * last):
             self._progress(f"{self.phase.name}: {self.phase.reads}", done * images, steps * images)
 
-    def on_epoch_end(self, epoch: int, logs: Mapping[str, Any]) -> None:
+    def on_epoch_end(self, epoch: int, logs: Logs) -> None:
         trained = _now() - self._epoch_begun
         scores = Scores.of(self.labels, self.predict())
         rate = self.model.optimizer.learning_rate  # of several replicas it has no __array__
@@ -162,7 +164,7 @@ class Epochs(keras.callbacks.Callback):
         if self.stopped:
             self._progress.stay(f"  {self.phase.name}: stopped early ({self.stopped})")
 
-    def _print(self, row: Mapping[str, Any], speed: float) -> None:
+    def _print(self, row: Row, speed: float) -> None:
         done, epochs = row["epoch"], self.phase.epochs
         if epochs > 20 and done % 5 and done != epochs and row["seconds"] < 1:
             return  # if there are many short epochs, every fifth gets a line
@@ -173,7 +175,7 @@ class Epochs(keras.callbacks.Callback):
             f"{speed:,.0f} {self.phase.reads}/s{left}"
         )
 
-    def _means(self, logs: Mapping[str, Any]) -> dict[str, float]:
+    def _means(self, logs: Logs) -> dict[str, float]:
         """Loss and accuracy over the epoch so far, including an earlier process's part of it."""
         means = {}
         for name in ("loss", "accuracy"):

@@ -146,7 +146,7 @@ class Checkpoints:
 
     def _difference(self, folder: Path) -> str:
         try:
-            theirs = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))
+            theirs = json.loads((folder / SETTINGS).read_text("utf-8"))
         except (OSError, ValueError):
             return "unreadable"
         names = [n for n in {**theirs, **self.settings} if theirs.get(n) != self.settings.get(n)]

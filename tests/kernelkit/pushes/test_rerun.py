@@ -124,13 +124,3 @@ def test_what_is_missing_or_refused_is_told_with_what_to_do(
     assert not repository.message
     again = run_again("pass", hidden=tmp_path / "kept", ignore=["keys"])
     assert float(again.score) == 1.0
-
-
-def test_hidden_data_may_come_from_the_command_that_makes_the_catalogue(
-    repository, run_again, code_competition, tmp_path
-):
-    (code_competition / "hidden" / "garden").rename(tmp_path / "kept")
-    command = f"cp -r {tmp_path / 'kept'} {{catalogue}}/hidden/garden"
-    with (repository.root / "pyproject.toml").open("a") as file:
-        file.write(f'catalogue = "{command}"\n')
-    assert float(run_again("pass").score) == 1.0

@@ -209,7 +209,7 @@ class Engine:
 def _outcome(folder: Path, run: PlannedRun) -> tuple[str, str]:
     """The state and the message of a run that ended by itself."""
     if (folder / ERROR).is_file():
-        return records.FAILED, (folder / ERROR).read_text(encoding="utf-8").strip()
+        return records.FAILED, (folder / ERROR).read_text("utf-8").strip()
     metrics = run_folder.metrics(folder)
     if metrics is None and (folder / run_folder.METRICS).is_file():
         return records.FAILED, f"its {run_folder.METRICS} cannot be read"
