@@ -214,7 +214,7 @@ def shown(start: Path) -> Shown:
 
 def _read(root: Path, file: Path) -> Project:
     try:
-        content = tomllib.loads(file.read_text("utf-8"))
+        content = tomllib.loads(file.read_text("utf-8-sig"))
     except ValueError as error:  # invalid TOML, or invalid UTF-8
         raise PreflightError(f"{file} is not TOML: {error}") from None
     kit = content.get("tool", {}).get("kernelkit", {})

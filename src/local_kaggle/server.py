@@ -173,8 +173,8 @@ def _claim(root: Path) -> FileLock:
         claim.acquire(blocking=False)
     except Timeout as error:
         raise LocalKaggleError(
-            f"a local Kaggle already serves {root}: wait for its rehearsal, stop it, or choose "
-            "another root",
+            f"a local Kaggle already serves {root}: stop it, wait for its rehearsal, choose "
+            "another root, or point this shell at it with the root's environment.sh, if it exists",
             IN_USE,
         ) from error
     return claim

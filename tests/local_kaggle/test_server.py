@@ -83,7 +83,7 @@ def test_there_is_no_key_before_it_serves_nor_for_an_unknown_user(context, tmp_p
 
 
 def test_two_servers_do_not_share_a_root(context):
-    with pytest.raises(LocalKaggleError, match=r"already serves .*"):
+    with pytest.raises(LocalKaggleError, match=r"already serves .* environment\.sh"):
         LocalKaggle(context.kaggle.root).start()
 
 

@@ -57,14 +57,15 @@ def read(path: Path) -> nbformat.NotebookNode:
     if path.suffix not in (".py", ".ipynb"):
         raise NotebookError(f"{path} is not a notebook: a .py (py:percent) or .ipynb is needed")
     try:
+        text = path.read_text(encoding="utf-8-sig")
         if path.suffix == ".py":
             import jupytext
 
-            notebook = jupytext.read(path)
+            notebook = jupytext.reads(text, ".py")
         else:  # without jupytext, which is missing from Kaggle's images
             import nbformat
 
-            notebook = nbformat.read(path, as_version=4)
+            notebook = nbformat.reads(text, as_version=4)
     except Exception as error:  # jupytext and nbformat raise a dozen kinds
         raise NotebookError(f"{path} cannot be read as a notebook: {error}") from None
     for cell in notebook.cells:
@@ -83,7 +84,7 @@ def read_json(notebook: Path) -> dict[str, Any]:
         return dict(read(notebook))
     place = ""
     try:
-        source = json.loads(notebook.read_text("utf-8"))
+        source = json.loads(notebook.read_text("utf-8-sig"))
         if source["nbformat"] < 4:
             raise ValueError("format 4 is needed")
         for number, cell in enumerate(source["cells"], start=1):
@@ -102,9 +103,9 @@ def read_script(path: Path) -> dict[str, Any]:
     The block begins at the line `# %% tags=["parameters"]` and ends at the next `# %%`.
     """
     try:
-        text = path.read_text("utf-8")
+        text = path.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise NotebookError(f"{path} cannot be read: {error}") from None
+        raise NotebookError(f"{path} cannot be read as UTF-8 text: {error}") from None
     cells: list[dict[str, Any]] = []
     for part in re.split(r"^(?=# %%)", text, flags=re.MULTILINE):
         marked = part.partition("\n")[0].replace(" ", "") == SCRIPT_MARK
@@ -195,7 +196,7 @@ def text_half(notebook: Path) -> Path | None:
     script = notebook.with_suffix(".py")
     if notebook.suffix != ".ipynb" or not script.is_file():
         return None
-    lines = script.read_text("utf-8", "replace").splitlines()
+    lines = script.read_text("utf-8-sig", "replace").splitlines()
     paired = any(line.startswith(("# jupyter:", "# %%")) for line in lines)
     return script if paired else None
 

@@ -204,7 +204,7 @@ def _members(project: Project | None, name: str) -> tuple[Value, ...] | None:
     place = project.package_folder(package).joinpath(*path)
     for file in (place / "__init__.py", place.with_suffix(".py")):
         try:
-            text = file.read_text("utf-8") if file.is_file() else ""
+            text = file.read_text("utf-8-sig") if file.is_file() else ""
             assigned = dict(map(_assigned, ast.parse(text).body))  # the last one counts
             expression: Any = assigned.get(constant)
             elements = getattr(expression, "keys", None) or getattr(expression, "elts", ())

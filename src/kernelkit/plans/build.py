@@ -262,7 +262,7 @@ import hashlib, importlib, os, pathlib, sys, tempfile, time
 print("bundle:", BUNDLE["notebook"], *BUNDLE["packages"], BUNDLE["content"][:19])
 print("push:", PUSH)
 os.environ.update({})
-os.environ["KERNELKIT_SESSION_BEGAN"] = str(time.monotonic())
+os.environ.setdefault("KERNELKIT_SESSION_BEGAN", str(time.monotonic()))
 
 _carried = pathlib.Path(tempfile.mkdtemp(prefix="carried-"))
 

@@ -79,7 +79,8 @@ def begin(folder: str, push: str) -> None:
 
     session = types.ModuleType("kernelkit_session")
     sys.modules[session.__name__] = session
-    if not push or os.environ.get("KAGGLE_IS_COMPETITION_RERUN"):
+    # A process that a script spawns runs the script again, under another name.
+    if not push or __name__ == "__mp_main__" or os.environ.get("KAGGLE_IS_COMPETITION_RERUN"):
         session.end = lambda: None  # type: ignore[attr-defined]
         return
     session.end = end  # type: ignore[attr-defined]

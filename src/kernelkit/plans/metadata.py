@@ -215,7 +215,7 @@ def json_object(path: Path, missing: str) -> dict[str, Any]:
     """The JSON object in a file; raises `PreflightError`, with the text `missing` if there is no
     file."""
     try:
-        values = json.loads(path.read_text("utf-8"))
+        values = json.loads(path.read_text("utf-8-sig"))
     except FileNotFoundError:
         raise PreflightError(missing) from None
     except ValueError as error:

@@ -105,13 +105,14 @@ def files(folder: Path, leave_out: Sequence[str] = ()) -> list[File]:
 
 def _text(path: Path) -> str:
     try:
-        text = path.read_bytes().decode("utf-8")
+        # A byte order mark is no Python to a reader of the text.
+        text = path.read_bytes().decode("utf-8-sig" if path.suffix == ".py" else "utf-8")
     except UnicodeDecodeError:
         text = "\0"
     if "\0" in text:
         raise PreflightError(
-            f"{path} is binary, and a bundle contains only text: move it out of the package, to "
-            "a Kaggle dataset (kernelkit dataset FOLDER)"
+            f"{path} is not UTF-8 text, and a bundle contains nothing else: save it as UTF-8, or "
+            "move it out of the package, to a Kaggle dataset (kernelkit dataset FOLDER)"
         )
     return text
 

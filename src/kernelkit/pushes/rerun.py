@@ -16,7 +16,6 @@ from kernelkit.notebooks.parameters import Overrides
 from kernelkit.plans import metadata
 from kernelkit.plans import plan as plans
 from kernelkit.pushes.command import push_kernel
-from kernelkit.run_folders import kit_folder
 from kernelkit.run_folders import log as logs
 from kernelkit.shown import duration
 from kernelkit.terminal.events import size_of
@@ -113,17 +112,18 @@ def _second_run(
         raise RefusedError(refusal)
     if refusal and not truth.message:
         context.events("warning", refusal.removeprefix("[rehearsal] "))
-    unscored = not truth.message and NO_ANSWERS in refusal
     public, hidden = (_rows(local / CATALOGUE / kind / slug / SAMPLE) for kind in FOLDERS)
     result = RerunResult(
         score="" if refusal else push.score or "",
-        message=truth.message or (SCORING if refusal and not unscored else ""),
+        message=truth.message or (SCORING if refusal and NO_ANSWERS not in refusal else ""),
         seconds=truth.seconds,
         memory=truth.memory,
         working=truth.working,
         why=truth.why,
         folder=truth.folder,
-        hours=_project(context, push, truth.seconds, (public, hidden), rows) if rows else None,
+        hours=_project(context, push, (truth.first_seconds, truth.seconds), (public, hidden), rows)
+        if rows
+        else None,
     )
     lengths = f" on {hidden:,} rows (public: {public:,})" if public and hidden else ""
     _report(context, result, lengths)
@@ -152,18 +152,23 @@ def _rows(sample: Path) -> int:
 
 
 def _project(
-    context: PushContext, push: Push, seconds: float, lengths: tuple[int, int], rows: int
+    context: PushContext,
+    push: Push,
+    seconds: tuple[float, float],
+    lengths: tuple[int, int],
+    rows: int,
 ) -> float | None:
     """Show and return the hours for this many rows, on the line through the two runs."""
     public, hidden = lengths
-    log = kit_folder.path(Path(push.folder or ""), kit_folder.LOG)
-    if not public or not hidden or public == hidden or not log.is_file():
-        words = f"the time for {rows:,} rows cannot be projected: both folders need a {SAMPLE}"
-        context.events("warning", f"{words}, of different lengths")
+    if not public or not hidden or public == hidden:
+        context.events(
+            "warning",
+            f"the time for {rows:,} rows cannot be projected: both folders need a {SAMPLE}, of "
+            "different lengths",
+        )
         return None
-    first = max((entry.seconds for entry in logs.decode(log.read_text("utf-8"))), default=0.0)
-    each = max(0.0, (seconds - first) / (hidden - public))
-    hours = (seconds + each * (rows - hidden)) / 3600
+    each = max(0.0, (seconds[1] - seconds[0]) / (hidden - public))
+    hours = (seconds[1] + each * (rows - hidden)) / 3600
     limit = machines.LIMITS[machines.named(push.accelerator or "cpu").kind].hours_per_session
     words = f"{duration(3600 * hours)} for {rows:,} rows, of the {limit:.0f} h allowed"
     context.events("warning" if hours > limit else "projected", words)

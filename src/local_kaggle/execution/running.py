@@ -39,6 +39,7 @@ class SessionPlan:
     `kind` is the machine that it counts as, `runs_on` the one that it gets.
     `rerun`: for a competition's score, with the variable that says so. Its log and outputs are kept
     past a limit too: Kaggle shows them to nobody. `gateway`: what asks it for predictions then.
+    `first_seconds`: how long the version ran before.
     """
 
     folder: Path
@@ -49,6 +50,7 @@ class SessionPlan:
     limits: ServerLimits
     rerun: bool = False
     gateway: Gateway | None = None
+    first_seconds: float = 0.0
 
     @property
     def seconds(self) -> float:

@@ -114,11 +114,15 @@ class Sessions:
             thread.join()
 
     def _live(self, version: int, stop: threading.Event, plan: SessionPlan) -> None:
-        outcome = Outcome("CANCEL_ACKNOWLEDGED")
-        if not stop.wait(self._limits.queue_seconds):
+        def machine() -> Path:
+            python = self.image()  # to build it is not the session's time
             change = "UPDATE sessions SET status = 'RUNNING', started = ? WHERE version = ?"
             self._store.change(change, time.time(), version)
-            outcome = run(plan, self.image, stop)
+            return python
+
+        outcome = Outcome("CANCEL_ACKNOWLEDGED")
+        if not stop.wait(self._limits.queue_seconds):
+            outcome = run(plan, machine, stop)
         if self.closing:
             outcome = Outcome("ERROR", outcome.why or STOPPED)
         change = "UPDATE sessions SET status = ?, failure = ?, ended = ? WHERE version = ?"
@@ -140,6 +144,7 @@ class Sessions:
             "why": why,
             "message": message,
             "seconds": time.monotonic() - began,
+            "first_seconds": plan.first_seconds,
             "folder": str(plan.folder),
             "file": str(working / file),
         }
@@ -157,11 +162,13 @@ class Sessions:
 class Rerun(Outcome):
     """How a rerun ended: what Kaggle would say (empty where it gives a score), and the truth.
 
-    `folder` has `log.jsonl` and the outputs in `working`; `file` is what is scored.
+    `first_seconds` is how long the version ran on the public data. `folder` has `log.jsonl` and the
+    outputs in `working`; `file` is what is scored.
     """
 
     message: str = ""
     seconds: float = 0.0
+    first_seconds: float = 0.0
     folder: str = ""
     file: str = ""
 

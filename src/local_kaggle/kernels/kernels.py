@@ -78,8 +78,9 @@ def versions_of(state: ServerState, kernel: Row) -> list[Row]:
             for at in [outputs.stat().st_mtime]
         ]
     rows = state.store.rows(
-        "SELECT versions.*, status, failure, started FROM versions LEFT JOIN sessions "
-        "ON versions.id = version WHERE kernel = ? ORDER BY number DESC",
+        "SELECT versions.*, status, failure, started, ended - started AS seconds "
+        "FROM versions LEFT JOIN sessions ON versions.id = version WHERE kernel = ? "
+        "ORDER BY number DESC",
         kernel["id"],
     )
     if not rows:  # the first push was refused

@@ -103,7 +103,8 @@ def rerun_plan(
     if not gateway:
         sources = [replace(s, folder=hidden) if s.folder == public else s for s in sources]
     plan = _plan(state, version["id"], request, sources)
-    return replace(plan, rerun=True, gateway=gateway)
+    # A version of the catalogue has had no session.
+    return replace(plan, rerun=True, gateway=gateway, first_seconds=version.get("seconds", 0.0))
 
 
 def _kernel(state: ServerState, request: Message) -> Row:

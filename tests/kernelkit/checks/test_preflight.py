@@ -488,7 +488,7 @@ def test_a_binary_module_beside_the_notebook_stays_here(repository):
     repository.sources("import engine")
     (message,) = errors_of(repository)
     assert message.startswith("engine is not pushed: ")
-    assert "engine.so is binary" in message
+    assert "engine.so is not UTF-8 text" in message
 
     repository.describe(competition_sources=["garden"])
     repository.sources("import sys\nsys.path.insert(0, '/kaggle/input/garden')\nimport engine")

@@ -88,6 +88,14 @@ def test_what_is_advised_brings_the_halves_together(notebook, half, place):
     assert "3 * rate" in notebook.with_suffix(".py").read_text()
 
 
+def test_what_an_editor_of_windows_saves_is_read(notebook):
+    for half in (notebook, notebook.with_suffix(".py")):
+        half.write_bytes(b"\xef\xbb\xbf" + half.read_bytes())
+        for read in (document.read, document.read_json):
+            assert document.parameters_source(read(half)) == "rate = 0.1"
+    assert "\ufeff" not in document.read_script(half)["cells"][0]["source"]
+
+
 def test_a_script_that_is_no_jupytext_text_is_no_half(notebook):
     notebook.with_suffix(".py").write_text("# ---\n# A script with a rule\n# ---\n")
     assert document.text_half(notebook) is None

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import nbformat
 import pytest
@@ -38,6 +39,25 @@ def run(text, folder, **environment):
         env={"PATH": os.defpath} | environment,
     )
     return done.stdout + done.stderr
+
+
+SPAWNS = """
+import sys
+begin(os.getcwd(), "0123456789abcdef")
+if __name__ == "__main__":
+    spawned = multiprocessing.get_context("spawn").Process(target=print)
+    spawned.start()
+    spawned.join()
+    print("early" if os.path.exists(MANIFEST) else "not yet")
+"""
+
+
+def test_a_process_that_a_script_starts_writes_no_manifest(tmp_path):
+    source = Path(manifest.__file__).read_text()
+    (tmp_path / "script.py").write_text(f"{source}\nimport multiprocessing, os{SPAWNS}")
+    printed = subprocess.check_output([sys.executable, "script.py"], cwd=tmp_path, text=True)
+    assert "not yet" in printed
+    assert json.loads((tmp_path / manifest.MANIFEST).read_text())["complete"]
 
 
 def test_the_same_input_gives_the_same_bytes(repository):
