@@ -1,5 +1,7 @@
 """A file comes out of its cell byte for byte, whatever it holds."""
 
+import random
+
 import pytest
 
 from kernelkit.errors import PreflightError
@@ -31,6 +33,14 @@ NASTY = [
     "\ufeffmark\n",
     "\\'''\n",
 ]
+
+
+def test_any_text_survives():
+    draw = random.Random(0)
+    alphabet = "\\'\"\n\r\t abc#{}%!?\x0c\x85\u2028é"
+    for length in range(100):
+        text = "".join(draw.choices(alphabet, k=length))
+        assert eval(literal(text)) == text
 
 
 @pytest.mark.parametrize("text", NASTY)
