@@ -179,7 +179,9 @@ def _report(context: PushContext, result: RerunResult, lengths: str) -> None:
     """Show what Kaggle would hide: the failing cell, and the rerun's time, memory and output."""
     events, folder = context.events, Path(result.folder)
     lines = (folder / "log.jsonl").read_text("utf-8", "replace").splitlines()
-    if result.message and (failure := logs.failure(f"[{','.join(lines)}]", "")):
+    source = folder / "src" / "source.ipynb"  # which a script lacks
+    notebook = source.read_text("utf-8", "replace") if source.is_file() else ""
+    if result.message and (failure := logs.failure(f"[{','.join(lines)}]", notebook)):
         events("failure", str(failure), traceback=failure.traceback)
     outcome = f"score {result.score}" if result.score else "it finished but was not scored"
     why = f" ({result.why})" if result.why else ""

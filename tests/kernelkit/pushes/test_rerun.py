@@ -71,6 +71,11 @@ if len(test) > 20:
 TIMES = "import time; time.sleep(len(test) / 80)"
 MEMORY = "import time; held = b'x' * (len(test) * 2_000_000)\nif len(test) > 20: time.sleep(20)"
 MOVED = "import os\nif len(test) > 20: os.makedirs('out'); os.chdir('out')"
+PAPERMILL = """\
+import sys
+if len(test) > 20:
+    sys.exit("PapermillExecutionError:\\n" + 70 * "-" + '\\nException encountered at "In [6]":')
+"""
 SHORT = "test = test[:-1] if len(test) > 20 else test"
 
 
@@ -78,6 +83,7 @@ SHORT = "test = test[:-1] if len(test) > 20 else test"
     ("code", "limits", "shown", "truth"),
     [
         (KINDS, {}, "Notebook Threw Exception", "KeyError: 'tulip'"),
+        (PAPERMILL, {}, "Notebook Threw Exception", "code cell 2 failed:"),
         (DOWNLOAD, {}, "Notebook Threw Exception", "URLError"),
         (TIMES, {"session_seconds": {"cpu": 4}}, "Notebook Timeout", "ran 4 seconds, past its"),
         (MEMORY, {"memory_bytes": {"cpu": 3e8}}, "Notebook Out of Memory", "of memory, past its"),
