@@ -153,5 +153,5 @@ def test_a_last_run_trains_on_everything_and_claims_no_score(dataset, tmp_path):
     assert metrics["macro_f1"] is None
     assert not (run.folder / "val_predictions.npz").exists()
     assert (run.folder / "submission.csv").is_file()
-    assert "were trained on" in printed(run)
+    assert "was trained on these photos" in printed(run)
     assert "none: validation photos" in (run.folder / "model_card.md").read_text()
