@@ -162,16 +162,12 @@ def _introspect(state: ServerState, request: Message) -> Json:
     return {"active": True, "username": user} if user else {}
 
 
-def _hello(state: ServerState, _request: Message) -> Json:
-    """Who asks; kagglehub checks credentials by it, and the SDK has no messages of it."""
-    return {"userName": state.user}
-
-
 METHODS[key("security.OAuthService/IntrospectToken")] = Method(
     IntrospectTokenRequest, _introspect, anonymous=True
 )
+# Who asks: kagglehub checks credentials by it, and the SDK has no messages of it.
 METHODS[key("api.v1.DiagnosticsService/Hello")] = Method(
-    IntrospectTokenRequest, _hello, anonymous=False
+    IntrospectTokenRequest, lambda state, _: {"userName": state.user}, anonymous=False
 )
 
 

@@ -25,8 +25,9 @@ from petals.evaluation.metrics import Scores
 from petals.kaggle import on_kaggle, runs_folder
 from petals.models import saved
 from petals.models.backbones import Weights
-from petals.models.build import Classifier, find_backbone
+from petals.models.build import find_backbone
 from petals.models.card import ModelCard
+from petals.models.classifier import Classifier
 from petals.models.hub import config_of
 from petals.models.restore import FILE
 from petals.plots import records, run

@@ -72,7 +72,9 @@ class Search:
         repeats = 0
         while self._waiting() or len(self.runs) < trials(self.sweep):
             if repeats > REPEATS and math.isfinite(size(self.sweep)):
-                self.study.enqueue_trial(self._unseen())
+                points = map(self._point, range(int(size(self.sweep))))
+                unseen = next(point for point in points if self.sweep.run(point) not in self.runs)
+                self.study.enqueue_trial(unseen)
             trial = self.study.ask(self.space)
             run = self.sweep.run(trial.params)
             record = self.folder.record(run)
@@ -112,11 +114,6 @@ class Search:
     def _waiting(self) -> int:
         """The number of points that are to be run again."""
         return len(self.study.get_trials(deepcopy=False, states=[self._states.WAITING]))
-
-    def _unseen(self) -> Values:
-        """The first point of a finite space that has not been proposed."""
-        points = (self._point(number) for number in range(int(size(self.sweep))))
-        return next(point for point in points if self.sweep.run(point) not in self.runs)
 
     def _point(self, number: int) -> Values:
         """A point by its number: `itertools.product` would first copy axes like 2**31 seeds."""

@@ -5,8 +5,9 @@ from pathlib import Path
 from petals.errors import WeightsError
 from petals.kaggle import attached, mounts, on_kaggle, runs_folder
 from petals.models import saved
-from petals.models.build import Classifier, build
+from petals.models.build import build
 from petals.models.card import ModelCard
+from petals.models.classifier import Classifier
 
 FILE = "classifier.h5"  # in the folder of a run
 AUTO = "auto"

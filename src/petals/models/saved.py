@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import h5py
 import numpy as np
@@ -21,9 +21,7 @@ from tensorflow import keras
 from petals import storage
 from petals.errors import WeightsError
 from petals.models.card import ModelCard, parse
-
-if TYPE_CHECKING:
-    from petals.models.build import Classifier
+from petals.models.classifier import Classifier
 
 FORMAT = "petals-classifier"
 VERSION = 3  # raise it when the layout changes

@@ -47,7 +47,8 @@ def main(dataset: str, out: str, name: str, reference: str = "") -> None:
     from petals.data.pipeline import Batches, images
     from petals.evaluation.prediction import predict
     from petals.models import saved
-    from petals.models.build import Classifier, set_trainable
+    from petals.models.build import set_trainable
+    from petals.models.classifier import Classifier
     from petals.training.features import apply_head
 
     keep_iterators()
