@@ -215,8 +215,7 @@ training = Training(history, run.write_history, kept, deadline)
 # %%
 from tensorflow import keras  # the one that `detect` chose: Keras 3, or Keras 2 for TPUStrategy
 
-from petals.models.build import build_features, parameter_counts, set_trainable
-from petals.models.classifier import Classifier
+from petals.models.build import Classifier, build_features, parameter_counts, set_trainable
 
 with device.scope():
     features, network = build_features(

@@ -21,8 +21,8 @@ from petals.errors import DataError
 from petals.evaluation.calibration import calibrated
 from petals.evaluation.prediction import predict, predict_images
 from petals.kaggle import mounts
+from petals.models.build import Classifier
 from petals.models.card import ModelCard
-from petals.models.classifier import Classifier
 from petals.models.restore import AUTO, find_model, restore
 from petals.plots.run import gallery, save
 from petals.tables import Table

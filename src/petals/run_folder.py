@@ -23,13 +23,11 @@ from petals.data.shards import Split
 from petals.evaluation.calibration import Calibration
 from petals.evaluation.metrics import Scores
 from petals.kaggle import on_kaggle, runs_folder
-from petals.models import saved
 from petals.models.backbones import Weights
-from petals.models.build import find_backbone
+from petals.models.build import Classifier, find_backbone
 from petals.models.card import ModelCard
-from petals.models.classifier import Classifier
 from petals.models.hub import config_of
-from petals.models.restore import FILE
+from petals.models.restore import FILE, save
 from petals.plots import records, run
 from petals.versions import git_state, versions
 
@@ -148,7 +146,7 @@ class RunFolder:
             metrics["data"],
             {name: metrics[name] for name in ("parameters", "versions", "git")},
         )
-        saved.save(classifier, self.path / FILE, card)
+        save(classifier, self.path / FILE, card)
         storage.write_text(self.path / "model_card.md", card.as_markdown())
 
     def write_metrics(

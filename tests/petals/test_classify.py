@@ -5,8 +5,8 @@ import pytest
 
 from petals.classify import Answers, classify, find_photos, photos_for
 from petals.errors import DataError
-from petals.models import saved
 from petals.models.card import ModelCard
+from petals.models.restore import save
 
 
 @pytest.fixture(scope="module")
@@ -14,7 +14,7 @@ def model(tmp_path_factory, classifier):
     path = tmp_path_factory.mktemp("model") / "classifier.h5"
     names = ("blue", "red", "yellow")
     card = ModelCard("SmallNet", 32, names, "tf", {"setting": "none"}, temperature=2.0)
-    saved.save(classifier, path, card)
+    save(classifier, path, card)
     return path
 
 

@@ -23,8 +23,7 @@ from petals.data.classes import CLASSES
 from petals.data.shards import Split
 from petals.data.source import find_source
 from petals.errors import SettingError
-from petals.models.build import build, set_trainable
-from petals.models.classifier import Classifier
+from petals.models.build import Classifier, build, set_trainable
 from petals.settings import LOGISTIC, NONE, Values, resolve
 from petals.training import features
 from petals.training.optimization import compile_model, learning_rates

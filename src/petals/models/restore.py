@@ -1,13 +1,16 @@
-"""Rebuild a trained model from a run's file, wherever that file is now."""
+"""Save a trained model, and rebuild it from its file, wherever that is now."""
 
 from pathlib import Path
 
+import h5py
+import numpy as np
+
+from petals import storage
 from petals.errors import WeightsError
 from petals.kaggle import attached, mounts, on_kaggle, runs_folder
 from petals.models import saved
-from petals.models.build import build
+from petals.models.build import Classifier, build
 from petals.models.card import ModelCard
-from petals.models.classifier import Classifier
 
 FILE = "classifier.h5"  # in the folder of a run
 AUTO = "auto"
@@ -48,6 +51,35 @@ def find_model(model: str = AUTO) -> Path:
     return best
 
 
+def save(
+    classifier: Classifier,
+    path: str | Path,
+    card: ModelCard | None = None,
+) -> None:
+    """Write the weights of a classifier atomically.
+
+    A file without `card` is enough for `load`, but cannot be used by itself.
+    """
+    with storage.replacing(path) as part, h5py.File(part, "w") as file:
+        file.attrs.update(
+            {"format": saved.FORMAT, "version": saved.VERSION, "model": classifier.name}
+        )
+        if card:
+            file[saved.CARD] = card.as_json()
+        for key, variable in saved.variables(classifier.backbone, classifier.head):
+            file[key] = np.asarray(variable.numpy(), np.float32)
+
+
+def load(classifier: Classifier, path: str | Path) -> None:
+    """Load a file of `save` into a classifier, completely or not at all.
+
+    Raises `WeightsError` for a file of another model or number of classes, a damaged one, or
+    one of another version.
+    """
+    with saved.opened(path) as file:
+        saved.fill(file, classifier.name, classifier.backbone, classifier.head)
+
+
 def restore(path: str | Path) -> tuple[Classifier, ModelCard]:
     """The classifier in a model file, with its card; raises `WeightsError` for a damaged file."""
     card = saved.read_card(path)
@@ -56,5 +88,5 @@ def restore(path: str | Path) -> tuple[Classifier, ModelCard]:
         classifier = build(card.backbone, card.image_size, classes, weights="none", **card.build)
     except TypeError as error:
         raise WeightsError(f"{path} was made by another version of the kit ({error})") from None
-    saved.load(classifier, path)
+    load(classifier, path)
     return classifier, card

@@ -15,50 +15,20 @@ from pathlib import Path
 from typing import Any
 
 import h5py
-import numpy as np
 from tensorflow import keras
 
-from petals import storage
 from petals.errors import WeightsError
 from petals.models.card import ModelCard, parse
-from petals.models.classifier import Classifier
 
 FORMAT = "petals-classifier"
 VERSION = 3  # raise it when the layout changes
 CARD = "card"
 
 
-def save(
-    classifier: Classifier,
-    path: str | Path,
-    card: ModelCard | None = None,
-) -> None:
-    """Write the weights of a classifier atomically.
-
-    A file without `card` is enough for `load`, but cannot be used by itself.
-    """
-    with storage.replacing(path) as part, h5py.File(part, "w") as file:
-        file.attrs.update({"format": FORMAT, "version": VERSION, "model": classifier.name})
-        if card:
-            file[CARD] = card.as_json()
-        for key, variable in _variables(classifier.backbone, classifier.head):
-            file[key] = np.asarray(variable.numpy(), np.float32)
-
-
-def load(classifier: Classifier, path: str | Path) -> None:
-    """Load a file of `save` into a classifier, completely or not at all.
-
-    Raises `WeightsError` for a file of another model or number of classes, a damaged one, or
-    one of another version.
-    """
-    with opened(path) as file:
-        fill(file, classifier.name, classifier.backbone, classifier.head)
-
-
 def read_card(path: str | Path) -> ModelCard:
     """The card of a model file.
 
-    Raises `WeightsError` as `load` does, and for a file without a card.
+    Raises `WeightsError` for a damaged file, one of another version, and one without a card.
     """
     with opened(path) as file:
         _check(file)
@@ -87,15 +57,16 @@ def opened(path: str | Path) -> h5py.File:
 def fill(
     file: h5py.File, name: str, network: keras.Model, head: keras.layers.Layer | None = None
 ) -> None:
-    """Load the weights of a file of `save` into the backbone `name`, and into its head.
+    """Load the weights of a file of `restore.save` into the backbone `name`, and into its head.
 
-    Raises `WeightsError` as `load` does; without `head`, for no number of classes.
+    Raises `WeightsError` for a file of another model or number of classes, a damaged one, or
+    one of another version.
     """
     _check(file)
     if file.attrs["model"] != name:
         raise WeightsError(f"{file.filename} is a trained {file.attrs['model']}, not {name}")
     values = []
-    for key, variable in _variables(network, head):
+    for key, variable in variables(network, head):
         shape = tuple(variable.shape)
         try:
             stored = file[key][()]
@@ -119,7 +90,7 @@ def _check(file: h5py.File) -> None:
         )
 
 
-def _variables(
+def variables(
     network: keras.Model, head: keras.layers.Layer | None = None
 ) -> Iterator[tuple[str, Any]]:
     """(key in the file, variable) of all layers, without the counters that each Keras adds."""

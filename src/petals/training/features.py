@@ -30,7 +30,7 @@ from petals.data import pipeline
 from petals.data.shards import Split
 from petals.errors import DataError, StorageError
 from petals.kaggle import cache_folder, kept_folder
-from petals.models.classifier import Classifier
+from petals.models.build import Classifier
 from petals.progress import ShowProgress
 
 VERSION = 1  # part of every key: raise it when the computation changes

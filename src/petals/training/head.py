@@ -11,7 +11,7 @@ from tensorflow import keras
 from petals.accelerators import cluster, keras_backend
 from petals.data import pipeline
 from petals.data.shards import Split
-from petals.models.classifier import Classifier
+from petals.models.build import Classifier
 from petals.training.callbacks import Epochs, Phase, Training
 from petals.training.features import Features, apply_head, check_labels
 from petals.training.logistic_head import fit_head, soften

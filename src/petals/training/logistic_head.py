@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 from petals.accelerators import cluster
 from petals.evaluation.calibration import fit_temperature
 from petals.evaluation.metrics import Scores
-from petals.models.classifier import Classifier
+from petals.models.build import Classifier
 from petals.training.callbacks import Training
 from petals.training.features import Features, apply_head, check_labels
 

@@ -46,9 +46,8 @@ def main(dataset: str, out: str, name: str, reference: str = "") -> None:
     from petals.augment.layer import augmenting, in_step
     from petals.data.pipeline import Batches, images
     from petals.evaluation.prediction import predict
-    from petals.models import saved
-    from petals.models.build import set_trainable
-    from petals.models.classifier import Classifier
+    from petals.models.build import Classifier, set_trainable
+    from petals.models.restore import load, save
     from petals.training.features import apply_head
 
     keep_iterators()
@@ -63,9 +62,9 @@ def main(dataset: str, out: str, name: str, reference: str = "") -> None:
 
     model = classifier(name)
     if reference:
-        saved.load(model, Path(reference) / "start.h5")
+        load(model, Path(reference) / "start.h5")
     else:
-        saved.save(model, Path(out) / "start.h5")
+        save(model, Path(out) / "start.h5")
     set_trainable(model, "all", freeze_batch_norm=False)
     result["first"] = tune(model)
 
@@ -82,14 +81,14 @@ def main(dataset: str, out: str, name: str, reference: str = "") -> None:
     applied = apply_head(model.head, features[1])
     result["head_agrees"] = float(np.abs(predicted - applied).max())
     result["tta"] = list(predict(model.model, val, BATCH, tta=2).shape)
-    saved.save(model, Path(out) / "trained.h5")
+    save(model, Path(out) / "trained.h5")
 
     changed = classifier(name, dropout=0.3)
-    saved.load(changed, Path(out) / "trained.h5")
+    load(changed, Path(out) / "trained.h5")
     again = predict(changed.model, val, BATCH)
     result["loaded_agrees"] = float(np.abs(predicted - again).max())
     if reference:
-        saved.load(changed, Path(reference) / "trained.h5")
+        load(changed, Path(reference) / "trained.h5")
         np.save(Path(out) / "reference.npy", predict(changed.model, val, BATCH))
     set_trainable(changed, "all")
     result["augmented"] = tune(changed, "strong", weight_decay=1e-2, label_smoothing=0.1)

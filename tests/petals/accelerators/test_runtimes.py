@@ -9,7 +9,7 @@ import pytest
 from tuning import untrained
 
 from petals.evaluation.prediction import predict
-from petals.models import saved
+from petals.models.restore import load
 
 PROGRAM = Path(__file__).parent / "runtime_program.py"
 RUNTIMES = {
@@ -81,7 +81,7 @@ def test_the_same_data_and_weights_give_the_same_training(
     there, here = np.load(out / "reference.npy"), np.load(reference / "probabilities.npy")
     assert np.abs(there - here).max() < 1e-5
     model = untrained()
-    saved.load(model, out / "trained.h5")
+    load(model, out / "trained.h5")
     again = predict(model.model, splits[1], 10)
     assert np.abs(again - np.load(out / "probabilities.npy")).max() < 1e-5
 

@@ -6,9 +6,8 @@ from tuning import pixels
 
 from petals import storage
 from petals.errors import WeightsError
-from petals.models import saved
 from petals.models.card import ModelCard, parse
-from petals.models.restore import find_model, restore
+from petals.models.restore import find_model, restore, save
 
 NAMES = ("blue", "red", "yellow")
 
@@ -23,7 +22,7 @@ def answers(classifier):
 
 
 def test_a_whole_model_comes_back_with_its_card(tmp_path, classifier):
-    saved.save(classifier, tmp_path / "classifier.h5", card_of())
+    save(classifier, tmp_path / "classifier.h5", card_of())
     again, card = restore(find_model(str(tmp_path)))
     assert card == card_of()
     assert np.allclose(answers(again), answers(classifier), atol=1e-6)
@@ -39,7 +38,7 @@ def test_a_whole_model_comes_back_with_its_card(tmp_path, classifier):
 def test_a_file_that_says_not_how_to_build_its_model_is_refused(
     tmp_path, classifier, card, problem
 ):
-    saved.save(classifier, tmp_path / "classifier.h5", card)
+    save(classifier, tmp_path / "classifier.h5", card)
     with pytest.raises(WeightsError, match=problem):
         restore(tmp_path / "classifier.h5")
 
@@ -88,8 +87,8 @@ def test_of_several_models_the_best_is_taken(tmp_path, monkeypatch, capsys, clas
     monkeypatch.chdir(tmp_path)
     for name, score in (("a", 0.4), ("b", 0.9), ("c", None)):
         card = card_of(scores={"macro_f1": score})
-        saved.save(classifier, tmp_path / "runs" / name / "classifier.h5", card)
-    saved.save(classifier, tmp_path / "runs/old/classifier.h5")
+        save(classifier, tmp_path / "runs" / name / "classifier.h5", card)
+    save(classifier, tmp_path / "runs/old/classifier.h5")
     storage.write_text(tmp_path / "runs/broken/classifier.h5", "no HDF5")
     assert find_model().parent.name == "b"
     message = capsys.readouterr().out

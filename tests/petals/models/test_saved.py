@@ -4,14 +4,14 @@ import pytest
 from tuning import untrained
 
 from petals.errors import WeightsError
-from petals.models import saved as saved_module
 from petals.models.build import build
+from petals.models.restore import load, save
 
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory, classifier):
     path = tmp_path_factory.mktemp("trained") / "classifier.h5"
-    saved_module.save(classifier, path)
+    save(classifier, path)
     return path, classifier.model.get_weights()
 
 
@@ -22,7 +22,7 @@ def other():
 
 
 def test_a_classifier_comes_back_whatever_numbers_keras_gave_its_layers(saved, other):
-    saved_module.load(other, saved[0])
+    load(other, saved[0])
     for held, loaded in zip(saved[1], other.model.get_weights(), strict=True):
         assert (held == loaded).all()
 
@@ -38,7 +38,7 @@ def assert_refused(classifier, path, message):
     classifier.model.set_weights([weights + 1 for weights in classifier.model.get_weights()])
     before = classifier.model.get_weights()
     with pytest.raises(WeightsError, match=message):
-        saved_module.load(classifier, path)
+        load(classifier, path)
     after = classifier.model.get_weights()
     assert all((a == b).all() for a, b in zip(before, after, strict=True))
 
@@ -87,5 +87,5 @@ def test_one_layer_missing_leaves_the_model_as_it_was(changed, other):
 def test_under_mixed_precision_the_file_is_the_same(saved, policy):
     policy("mixed_bfloat16")
     classifier = untrained()
-    saved_module.load(classifier, saved[0])
+    load(classifier, saved[0])
     assert np.array_equal(classifier.backbone.get_weights()[0], saved[1][0])

@@ -9,10 +9,10 @@ from tensorflow import keras
 from tuning import pixels
 
 from petals.errors import SettingError, WeightsError
-from petals.models import hub, saved
+from petals.models import hub
 from petals.models.build import build, build_features, set_trainable
 from petals.models.card import ModelCard
-from petals.models.restore import restore
+from petals.models.restore import restore, save
 
 keras_hub = pytest.importorskip("keras_hub")
 pytestmark = pytest.mark.filterwarnings("ignore:Layer 'attn'.*mask")
@@ -148,7 +148,7 @@ def test_a_trained_model_is_restored_without_its_preset(preset, tmp_path, networ
     config = hub.config_of(classifier.backbone, classifier.name)
     build_again = {"depths": True, "hub_config": json.loads(json.dumps(config))}
     card = ModelCard(classifier.name, 64, ("a", "b", "c"), "hub", {}, build_again)
-    saved.save(classifier, tmp_path / "classifier.h5", card)
+    save(classifier, tmp_path / "classifier.h5", card)
     shutil.rmtree(folder)
     again, _ = restore(tmp_path / "classifier.h5")
     np.testing.assert_allclose(
