@@ -75,6 +75,16 @@ def test_a_root_whose_database_is_broken_is_an_error_of_one_line(tmp_path):
         LocalKaggle(tmp_path).start()
 
 
+@pytest.mark.parametrize("name", [".gitignore", "archives/mine.zip", "image/logo.png"])
+def test_a_folder_that_holds_other_files_is_no_root(tmp_path, name):
+    file = tmp_path / name
+    file.parent.mkdir(exist_ok=True)
+    file.write_text("mine")
+    with pytest.raises(LocalKaggleError, match=r"choose a folder of its own, such as .*\.kaggle"):
+        LocalKaggle(tmp_path).start()
+    assert file.read_text() == "mine"
+
+
 def test_there_is_no_key_before_it_serves_nor_for_an_unknown_user(context, tmp_path):
     with pytest.raises(LocalKaggleError, match="start it first"):
         LocalKaggle(tmp_path).environment()
