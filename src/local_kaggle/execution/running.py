@@ -75,6 +75,9 @@ class Outcome:
     working: float = 0.0
 
 
+CANCELLED = Outcome("CANCEL_ACKNOWLEDGED")
+
+
 def log_path(folder: Path) -> Path:
     """Where a session keeps its log."""
     return folder / "log.jsonl"
@@ -124,7 +127,7 @@ def _run(
     if plan.gateway and asking:
         words = plan.gateway.command(asking, words, environment, box.working)
     outcome = _attend(words, environment, box, log, plan, stop)
-    if (outcome.limit or outcome.state == "CANCEL_ACKNOWLEDGED") and not plan.rerun:
+    if (outcome.limit or outcome == CANCELLED) and not plan.rerun:
         shutil.rmtree(box.working)
         box.working.mkdir()
         log_path(plan.folder).write_text("")
@@ -171,7 +174,7 @@ def _wait(process: subprocess.Popen[bytes], plan: SessionPlan, stop: threading.E
     limit = excess = ""
     while not limit and process.poll() is None:
         if stop.is_set():
-            return Outcome("CANCEL_ACKNOWLEDGED")
+            return CANCELLED
         now = time.monotonic()
         if now > next_look:
             next_look = now + LOOK_SECONDS
