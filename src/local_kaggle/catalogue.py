@@ -14,6 +14,7 @@ solutions/<slug>.csv           the answers that they are scored against, which n
 """
 
 import json
+import os
 import shlex
 import subprocess
 import sys
@@ -81,8 +82,13 @@ def read_page(file: Path) -> dict[str, Any]:
 
 def files_below(folder: Path) -> list[tuple[str, Path]]:
     """All files below a folder as ("sub/name", path), sorted by name; links followed."""
-    files = [(p.relative_to(folder).as_posix(), p) for p in folder.rglob("*") if p.is_file()]
-    return sorted(files)
+    files = []
+    for place, folders, names in os.walk(folder, followlinks=True):
+        above = {os.path.realpath(path) for path in (Path(place), *Path(place).parents)}
+        # Not back up by a link.
+        folders[:] = [n for n in folders if os.path.realpath(Path(place, n)) not in above]
+        files += [path for name in names if (path := Path(place, name)).is_file()]
+    return sorted((path.relative_to(folder).as_posix(), path) for path in files)
 
 
 def fill_catalogue(

@@ -127,11 +127,22 @@ def _run(
     if plan.gateway and asking:
         words = plan.gateway.command(asking, words, environment, box.working)
     outcome = _attend(words, environment, box, log, plan, stop)
+    for sandbox in filter(None, (box, asking)):
+        _drop_links(sandbox.working)
     if (outcome.limit or outcome == CANCELLED) and not plan.rerun:
         shutil.rmtree(box.working)
         box.working.mkdir()
         log_path(plan.folder).write_text("")
     return outcome
+
+
+def _drop_links(outputs: Path) -> None:
+    """Remove links from outputs save those to files among them: they may lead anywhere here."""
+    for path in list(outputs.rglob("*")):
+        if path.is_symlink() and not (
+            path.is_file() and path.resolve().is_relative_to(outputs.resolve())
+        ):
+            path.unlink()
 
 
 def _attend(
