@@ -45,8 +45,8 @@ def test_it_serves_says_how_to_get_there_and_ends_when_told(serve):
         ("--token", "KGAT_x=bob", "add --account bob"),
         (
             "--fill",
-            "sh -c 'mkdir {catalogue}/solutions; echo = > {catalogue}/solutions/a.toml'",
-            "a",
+            "sh -c 'cd {catalogue}; mkdir solutions; >solutions/a.toml echo ='",
+            "a.toml can",
         ),
     ],
 )
