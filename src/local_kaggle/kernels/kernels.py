@@ -117,8 +117,8 @@ def get_kernel_session_status(state: ServerState, request: Message) -> Json:
     """How a version's session is doing."""
     version = named(state, request)
     name, failure = version["status"] or "NEW_SCRIPT", version["failure"]
-    if shows(FaultKind.STALE_STATUS):
-        name, failure = EARLIER.get(name, name), None
+    if name in EARLIER and shows(FaultKind.STALE_STATUS):
+        name, failure = EARLIER[name], None
     return {"status": name, "failureMessage": failure}
 
 
