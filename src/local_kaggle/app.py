@@ -5,6 +5,7 @@ import base64
 import hmac
 import logging
 import re
+import sqlite3
 from contextlib import suppress
 from functools import partial
 
@@ -20,6 +21,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from local_kaggle import topics
 from local_kaggle.competitions import competitions
+from local_kaggle.errors import LocalKaggleError
 from local_kaggle.faults.responses import answered, as_json
 from local_kaggle.files import changes, datasets, models, storage
 from local_kaggle.kernels import kernels, outputs, saving
@@ -43,6 +45,9 @@ LONGEST, LONGEST_ANONYMOUS = 100_000_000, 100_000  # bytes of a request's body
 BODY_SECONDS = 300.0  # for it to arrive
 HOSTS = ("127.0.0.1", "localhost", "[::1]")
 
+EXPECTED = LocalKaggleError, OSError, sqlite3.OperationalError
+"""What a mistake in the catalogue or a full disk raises: no traceback need explain it."""
+
 log = logging.getLogger(__name__)
 
 
@@ -58,7 +63,8 @@ def build_app(state: ServerState) -> ASGIApp:
         Route("/storage/{token}/{name}", download),
         Route("/upload/{token}", partial(storage.upload, state), methods=["PUT"]),
     ]
-    app = Starlette(routes=routes, exception_handlers={HTTPException: as_json})
+    expected = dict.fromkeys(EXPECTED, _in_one_line)
+    app = Starlette(routes=routes, exception_handlers={HTTPException: as_json, **expected})
     return _for_this_machine(app)
 
 
@@ -103,7 +109,7 @@ async def _body(request: Request, most: int) -> bytes:
 def _carry_out(state: ServerState, method: Method, body: bytes) -> Response:
     try:
         answer = method.answer(state, decode(method.request, body))
-    except HTTPException:
+    except (HTTPException, *EXPECTED):
         raise
     except Exception as error:
         log.exception("%s failed", method.answer.__name__)
@@ -111,6 +117,12 @@ def _carry_out(state: ServerState, method: Method, body: bytes) -> Response:
     if isinstance(answer, Response):
         return answer
     return JSONResponse({name: value for name, value in answer.items() if value is not None})
+
+
+def _in_one_line(request: Request, error: Exception) -> Response:
+    log.error("%s", error)
+    status = 400 if isinstance(error, LocalKaggleError) else 500
+    return as_json(request, HTTPException(status, f"rehearsal: {error}"))
 
 
 def _for_this_machine(app: ASGIApp) -> ASGIApp:

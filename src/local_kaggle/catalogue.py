@@ -14,17 +14,23 @@ solutions/<slug>.csv           the answers that they are scored against, which n
 """
 
 import json
+import os
 import shlex
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from local_kaggle.errors import LocalKaggleError
 
 LAST_LINES = 12  # of a command that failed
+PAGES = (
+    *("competitions/*.toml", "solutions/*.toml", "datasets/*/*.toml", "kernels/*/*.toml"),
+    *("models/*/*.toml", "models/*/*/*/*.toml", "*/*.topics/*.toml", "*/*/*.topics/*.toml"),
+)
 
 
 class Catalogue:
@@ -43,8 +49,24 @@ class Catalogue:
         depths = {"competitions": (1,), "hidden": (1,), "models": (2, 4)}.get(kind, (2,))
         if len(parts) not in depths or any(part in ("", ".", "..") for part in parts):
             return None
+        self.check_filled()
         folder = self.folder / kind / reference
         return folder if folder.is_dir() else None
+
+    def check_filled(self) -> None:
+        """Raise LocalKaggleError while a command fills the folder, or if its end never came."""
+        if (mark := _unfinished(self.folder)).exists():
+            raise LocalKaggleError(
+                f"{self.folder} is incomplete: the command that fills it has not ended well. Fill "
+                f"it again, or remove it and {mark}"
+            )
+
+    def check(self) -> None:
+        """Raise LocalKaggleError for what nobody could be served, a page that is no TOML too."""
+        self.check_filled()
+        for pattern in PAGES:
+            for file in self.folder.glob(pattern):
+                read_page(file)
 
     def versions(self, kind: str, reference: str) -> dict[int, Path]:
         """The folders of what is there, by the number of their version, the newest first."""
@@ -73,16 +95,29 @@ class Catalogue:
 
 
 def read_page(file: Path) -> dict[str, Any]:
-    """The fields of a page, as the API's JSON has them: TOML's dates are text there."""
-    fields = tomllib.loads(file.read_text()) if file.is_file() else {}
-    text = json.dumps(fields, default=lambda date: f"{date:%Y-%m-%dT%H:%M:%S}Z")
+    """The fields of a page, as the API's JSON has them: TOML's dates are text there.
+
+    Raises LocalKaggleError for a file that is no TOML.
+    """
+    try:
+        fields = tomllib.loads(file.read_text("utf-8")) if file.is_file() else {}
+        text = json.dumps(
+            fields, allow_nan=False, default=lambda date: f"{date:%Y-%m-%dT%H:%M:%S}Z"
+        )
+    except (OSError, ValueError) as error:
+        raise LocalKaggleError(f"{file} cannot be read: {error}") from None
     return dict(json.loads(text))
 
 
 def files_below(folder: Path) -> list[tuple[str, Path]]:
     """All files below a folder as ("sub/name", path), sorted by name; links followed."""
-    files = [(p.relative_to(folder).as_posix(), p) for p in folder.rglob("*") if p.is_file()]
-    return sorted(files)
+    files = []
+    for place, folders, names in os.walk(folder, followlinks=True):
+        above = {os.path.realpath(path) for path in (Path(place), *Path(place).parents)}
+        # Not back up by a link.
+        folders[:] = [n for n in folders if os.path.realpath(Path(place, n)) not in above]
+        files += [path for name in names if (path := Path(place, name)).is_file()]
+    return sorted((path.relative_to(folder).as_posix(), path) for path in files)
 
 
 def fill_catalogue(
@@ -97,24 +132,29 @@ def fill_catalogue(
     runs in the folder `where`, or the present one; `python` in front is the Python that runs this.
     `tell` gets each line that it writes. Raises LocalKaggleError, with its last words, if it fails.
     """
+    folder = folder.absolute()
     folder.mkdir(parents=True, exist_ok=True)
-    words = [word.replace("{catalogue}", str(folder.absolute())) for word in shlex.split(command)]
-    if words[:1] in (["python"], ["python3"]):
-        words[0] = sys.executable
-    lines = []
+    mark, lines = _unfinished(folder), []
     try:
-        with subprocess.Popen(
-            words,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-            cwd=where,
-        ) as process:
+        mark.touch()
+        words = [word.replace("{catalogue}", str(folder)) for word in shlex.split(command)]
+        if words[0] in ("python", "python3"):
+            words[0] = sys.executable
+        with (
+            _links_aside(folder),
+            subprocess.Popen(
+                words,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                errors="replace",
+                cwd=where,
+            ) as process,
+        ):
             for line in process.stdout or ():
                 lines.append(line.rstrip("\n"))
                 tell(lines[-1])
-    except OSError as error:
+    except (OSError, ValueError, IndexError) as error:
         raise LocalKaggleError(f"the catalogue could not be filled: {error}") from error
     if process.returncode:
         output = "\n".join(f"    {line}" for line in lines[-LAST_LINES:])
@@ -122,3 +162,33 @@ def fill_catalogue(
             f"the catalogue could not be filled: {words[0]} ended with exit code "
             f"{process.returncode}\n{output}".rstrip()
         )
+    mark.unlink()
+
+
+def _unfinished(folder: Path) -> Path:
+    """The file that marks a catalogue while it is filled: beside it, for commands that clone."""
+    return folder.with_name(f".{folder.name}.filling")
+
+
+@contextmanager
+def _links_aside(folder: Path) -> Iterator[None]:
+    """Give a folder's links other names for a block, in which they are not written through.
+
+    Raises LocalKaggleError if there is a folder in the place of a link to another at the end.
+    """
+    links = [path for path in folder.rglob("*") if path.is_symlink()]
+    aside = {path.rename(path.with_name(f".{path.name}.aside")): path for path in links}
+    try:
+        yield
+        for link, path in aside.items():
+            if link.is_symlink() and path.is_dir() and not path.is_symlink():
+                raise LocalKaggleError(
+                    f"the command made {path}, which was a link to {link.readlink()}: repeat it if "
+                    "it is to be a folder of the catalogue"
+                )
+    finally:
+        for link, path in aside.items():
+            if os.path.lexists(path):
+                link.unlink(missing_ok=True)
+            elif link.is_symlink():  # the command did not remove its folder
+                link.rename(path)

@@ -32,6 +32,9 @@ UNSET_FOR_CLIENT = (
 """Variables that would make the official client bypass the local Kaggle."""
 
 IN_USE, CANNOT_WRITE = 13, 12  # exit codes
+OWN = {"archives", "blobs", "environment.sh", "image", "reruns", "sessions", "submissions"}
+"""What a server removes from its root, or writes there."""
+IGNORED = b"*\n"  # for git: the root holds keys, and others' data
 
 
 class LocalKaggle(ServerState):
@@ -67,7 +70,6 @@ class LocalKaggle(ServerState):
         with ExitStack() as opened:
             try:
                 opened.callback(_claim(self.root).release)
-                (self.root / ".gitignore").write_text("*\n")  # it holds keys, and others' data
                 listener = opened.enter_context(_listener(self.port))
                 self.port = listener.getsockname()[1]
                 self.open()
@@ -166,8 +168,20 @@ class LocalKaggle(ServerState):
 
 
 def _claim(root: Path) -> FileLock:
-    """Hold the root against a second server, which would take the runs of this one for dead."""
+    """Hold the root against a second server, which would take the runs of this one for dead.
+
+    Refuses a folder of somebody else's, whose files this server would overwrite or remove.
+    """
     root.mkdir(parents=True, exist_ok=True)
+    ignored, names = root / ".gitignore", {path.name for path in root.iterdir()}
+    if (ignored.exists() and ignored.read_bytes() != IGNORED) or (
+        "kaggle.sqlite" not in names and names & OWN
+    ):
+        raise LocalKaggleError(
+            f"{root} holds other files, which would be overwritten: choose a folder of its own, "
+            f"such as {root}/.kaggle"
+        )
+    ignored.write_bytes(IGNORED)
     claim = FileLock(root / "lock", thread_local=False)  # any thread may stop the server
     try:
         claim.acquire(blocking=False)

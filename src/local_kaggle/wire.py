@@ -168,8 +168,8 @@ def listing(state: ServerState, request: Message, name: str, entries: Sequence[J
     start = int(token)
     entries = _sorted(request, entries)
     following = str(start + size) if start + size < len(entries) else None
-    if shows(FaultKind.REPEATED_PAGE):
-        start, following = max(start - size, 0), token if entries else None
+    if entries and shows(FaultKind.REPEATED_PAGE):
+        start, following = max(start - size, 0), token
     return {name: entries[start : start + size], "nextPageToken": following}
 
 

@@ -4,8 +4,10 @@ import threading
 
 import psutil
 import pytest
+from kagglesdk.kernels.types import kernels_api_service as types
 
 from local_kaggle import LocalKaggle, LocalKaggleError, ServerLimits
+from local_kaggle.execution.running import SessionPlan
 from local_kaggle.server import UNSET_FOR_CLIENT
 
 from .conftest import Desk
@@ -41,15 +43,20 @@ def test_stopping_kills_what_runs_and_a_later_server_remembers(tmp_path):
         desk = Desk(first, tmp_path)
         desk.save("long-one", "import time; time.sleep(60)")
         desk.wait_for(scripts)
+        request = types.ApiSaveKernelRequest()
+        request.kernel_type, request.language, request.text = "script", "python", "while True: 1"
+        plan = SessionPlan(tmp_path, request, (), "cpu", "cpu", limits, rerun=True)
+        first.sessions.rerun(8, plan, "submission.csv")
+        desk.wait_for((tmp_path / "reruns/8/log.jsonl").exists)
     assert not scripts()
-    (tmp_path / "reruns" / "7").mkdir(parents=True)  # a rerun that was cut off with its server
+    (tmp_path / "reruns" / "7").mkdir()  # a rerun that was cut off with its server
     with LocalKaggle(tmp_path, limits=limits) as second:
         assert second.key() == first.accounts["tester"]
         assert Desk(second, tmp_path).status("long-one", 1) == "ERROR"
         assert "local Kaggle was stopped" in Desk(second, tmp_path).failure("long-one")
-        rerun = second.rerun(7)
-    assert (rerun.message, rerun.state) == ("Notebook Threw Exception", "ERROR")
-    assert "was stopped" in rerun.why
+    for rerun in map(second.rerun, (7, 8)):
+        assert (rerun.message, rerun.state) == ("Kaggle Error", "ERROR")
+        assert "was stopped" in rerun.why
 
 
 def scripts() -> list[psutil.Process]:
@@ -73,6 +80,16 @@ def test_a_root_whose_database_is_broken_is_an_error_of_one_line(tmp_path):
     (tmp_path / "kaggle.sqlite").write_text("no database" * 100)
     with pytest.raises(LocalKaggleError, match="not a database"):
         LocalKaggle(tmp_path).start()
+
+
+@pytest.mark.parametrize("name", [".gitignore", "archives/mine.zip", "image/logo.png"])
+def test_a_folder_that_holds_other_files_is_no_root(tmp_path, name):
+    file = tmp_path / name
+    file.parent.mkdir(exist_ok=True)
+    file.write_text("mine")
+    with pytest.raises(LocalKaggleError, match=r"choose a folder of its own, such as .*\.kaggle"):
+        LocalKaggle(tmp_path).start()
+    assert file.read_text() == "mine"
 
 
 def test_there_is_no_key_before_it_serves_nor_for_an_unknown_user(context, tmp_path):

@@ -19,8 +19,8 @@ import math
 import threading
 import tomllib
 import warnings
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
@@ -56,9 +56,14 @@ class ScoringRules:
     """
 
     metric: str
-    columns: tuple[str, ...] = ()
+    columns: Sequence[str] = ()
     answers: str = "{slug}.csv"
     hidden: str = "{slug}.hidden.csv"
+
+    def __post_init__(self) -> None:
+        texts = self.metric, self.answers, self.hidden, *self.columns
+        if isinstance(self.columns, str) or not all(isinstance(text, str) for text in texts):
+            raise TypeError("columns is a list of texts, and all others are texts")
 
 
 def prepare() -> None:
@@ -99,28 +104,41 @@ def score(submission: Path, file: Path, *, hidden: bool = False) -> float:
     take; where the catalogue is to blame, the message begins with "rehearsal".
     """
     rules = read_rules(file)
-    name = (rules.hidden if hidden else rules.answers).format(slug=file.stem)
+    name = (rules.hidden if hidden else rules.answers).replace("{slug}", file.stem)
     if not (file.parent / name).is_file():
         raise SubmissionError(f"rehearsal: there are no answers, put them in solutions/{name}")
-    try:
+    with _blaming(name):
         answers, header = _read(file.parent / name, rules.columns)
-    except SubmissionError as error:
-        raise SubmissionError(f"rehearsal: solutions/{name}: {error}") from None
-    columns = rules.columns or [column for column in header if column != USAGE]
+        columns = rules.columns or [column for column in header if column != USAGE]
+        ids = [key for key, row in answers.items() if row.get(USAGE, PUBLIC) == PUBLIC]
+        if not ids:
+            ids = [key for key, row in answers.items() if row.get(USAGE) != IGNORED]
+        if not ids or len(columns) == 1:
+            raise SubmissionError("there is nothing to score")
     rows, _ = _read(submission, columns)
     if len(rows) != len(answers):
         raise SubmissionError(f"Submission must have {len(answers)} rows, not {len(rows)}")
     if missing := answers.keys() - rows.keys():
         raise SubmissionError(f"Submission lacks {len(missing)} ids, among them {min(missing)}")
-    ids = [key for key, row in answers.items() if row.get(USAGE, PUBLIC) == PUBLIC]
-    if not ids:
-        ids = [key for key, row in answers.items() if row.get(USAGE) != IGNORED]
     scores = []
     for column in columns[1:]:
         is_numeric = all(_number(row[column]) is not None for row in answers.values())
-        tables = [_values(table, column, is_numeric=is_numeric) for table in (answers, rows)]
-        scores.append(_metric(rules.metric, *([table[key] for key in ids] for table in tables)))
+        with _blaming(name):
+            truth = _values(answers, column, is_numeric=is_numeric)
+        predictions = _values(rows, column, is_numeric=is_numeric)
+        pairs = zip(*((truth[key], predictions[key]) for key in ids), strict=True)
+        scores.append(_metric(rules.metric, *map(list, pairs)))
     return fmean(scores)
+
+
+@contextmanager
+def _blaming(name: str) -> Iterator[None]:
+    """A block in which what is wrong is wrong with the answers."""
+    try:
+        yield
+    except SubmissionError as error:
+        reason = str(error).removeprefix("Submission ")
+        raise SubmissionError(f"rehearsal: solutions/{name}: {reason}") from None
 
 
 def _metric(name: str, truth: list[float | str], predictions: list[float | str]) -> float:

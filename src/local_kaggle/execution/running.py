@@ -75,6 +75,9 @@ class Outcome:
     working: float = 0.0
 
 
+CANCELLED = Outcome("CANCEL_ACKNOWLEDGED")
+
+
 def log_path(folder: Path) -> Path:
     """Where a session keeps its log."""
     return folder / "log.jsonl"
@@ -124,11 +127,22 @@ def _run(
     if plan.gateway and asking:
         words = plan.gateway.command(asking, words, environment, box.working)
     outcome = _attend(words, environment, box, log, plan, stop)
-    if (outcome.limit or outcome.state == "CANCEL_ACKNOWLEDGED") and not plan.rerun:
+    for sandbox in filter(None, (box, asking)):
+        _drop_links(sandbox.working)
+    if (outcome.limit or outcome == CANCELLED) and not plan.rerun:
         shutil.rmtree(box.working)
         box.working.mkdir()
         log_path(plan.folder).write_text("")
     return outcome
+
+
+def _drop_links(outputs: Path) -> None:
+    """Remove links from outputs save those to files among them: they may lead anywhere here."""
+    for path in list(outputs.rglob("*")):
+        if path.is_symlink() and not (
+            path.is_file() and path.resolve().is_relative_to(outputs.resolve())
+        ):
+            path.unlink()
 
 
 def _attend(
@@ -171,7 +185,7 @@ def _wait(process: subprocess.Popen[bytes], plan: SessionPlan, stop: threading.E
     limit = excess = ""
     while not limit and process.poll() is None:
         if stop.is_set():
-            return Outcome("CANCEL_ACKNOWLEDGED")
+            return CANCELLED
         now = time.monotonic()
         if now > next_look:
             next_look = now + LOOK_SECONDS

@@ -16,7 +16,7 @@ from typing import Any
 
 from local_kaggle.execution import gateways
 from local_kaggle.execution.image import build_image
-from local_kaggle.execution.running import Outcome, SessionPlan, run
+from local_kaggle.execution.running import CANCELLED, Outcome, SessionPlan, run
 from local_kaggle.limits import Kind, ServerLimits
 from local_kaggle.store import Store
 
@@ -40,7 +40,7 @@ OF_GATEWAY = {
     "GRPC_DEADLINE_EXCEEDED": SERVER_ERROR,
     "INVALID_SUBMISSION": "Submission Format Error",
 }
-KAGGLE_ERROR = "Kaggle Error"  # what the host's own code did
+KAGGLE_ERROR = "Kaggle Error"  # what the host's own code or the local Kaggle did
 RERUNS, TRUTH = "reruns", "rerun.json"
 
 
@@ -62,7 +62,7 @@ class Sessions:
         )
         for folder in (root / RERUNS).glob("*"):
             if read_rerun(folder) is None:
-                _record(Rerun("ERROR", STOPPED, message=EXCEPTION, folder=str(folder)))
+                _record(Rerun("ERROR", STOPPED, message=KAGGLE_ERROR, folder=str(folder)))
 
     def folder(self, version: int) -> Path:
         """Where the session of a version keeps its folders and its log."""
@@ -120,11 +120,11 @@ class Sessions:
             self._store.change(change, time.time(), version)
             return python
 
-        outcome = Outcome("CANCEL_ACKNOWLEDGED")
+        outcome = CANCELLED
         if not stop.wait(self._limits.queue_seconds):
             outcome = run(plan, machine, stop)
-        if self.closing:
-            outcome = Outcome("ERROR", outcome.why or STOPPED)
+        if self.closing and outcome == CANCELLED:
+            outcome = Outcome("ERROR", STOPPED)
         change = "UPDATE sessions SET status = ?, failure = ?, ended = ? WHERE version = ?"
         self._store.change(change, outcome.state, outcome.why or None, time.time(), version)
 
@@ -133,9 +133,11 @@ class Sessions:
         began = time.monotonic()
         outcome = run(plan, self.image, stop)
         working = plan.folder / (gateways.FOLDER if plan.gateway else "") / "working"
+        if outcome == CANCELLED:
+            outcome = Outcome("ERROR", STOPPED)
         message, why = "", outcome.why
         if outcome.state != "COMPLETE":
-            message = PAST.get(outcome.limit, EXCEPTION)
+            message = PAST.get(outcome.limit, KAGGLE_ERROR if why else EXCEPTION)
         elif plan.gateway:
             message, why = _verdict(working)
         if not message and not (working / file).is_file():

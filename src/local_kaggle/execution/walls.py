@@ -83,7 +83,8 @@ def enclosed(
         return [*line, "--chdir", WORKING, *command]
     spec = {"mounts": options, "command": list(command), "root": str(root), "internet": internet}
     network = [] if internet else ["--net"]
-    return _unshared("--mount", "--ipc", "--pid", *network, spec=spec)
+    kinds = ("--mount", "--ipc", "--pid", *network)
+    return _unshared(*kinds, program=_this_program(spec, root.with_suffix(".json")))
 
 
 def side_by_side(spec: Spec, by: str) -> list[str]:
@@ -92,19 +93,21 @@ def side_by_side(spec: Spec, by: str) -> list[str]:
     `spec` has what each is started with, behind walls of its own, and the paths of the gateway's
     `log` and `result`.
     """
+    program = _this_program(spec, Path(spec["log"]).with_suffix(".json"))
     if by == "bubblewrap":
-        around = ["bwrap", "--die-with-parent", "--dev-bind", "/", "/", "--unshare-net"]
-        return [*around, *_this_program(spec)]
-    return _unshared("--net", spec=spec)
+        return ["bwrap", "--die-with-parent", "--dev-bind", "/", "/", "--unshare-net", *program]
+    return _unshared("--net", program=program)
 
 
-def _unshared(*kinds: str, spec: Spec) -> list[str]:
+def _unshared(*kinds: str, program: Sequence[str]) -> list[str]:
     user = [] if os.geteuid() == 0 else ["--map-root-user"]
-    return ["unshare", *user, *kinds, "--fork", "--kill-child", *_this_program(spec)]
+    return ["unshare", *user, *kinds, "--fork", "--kill-child", *program]
 
 
-def _this_program(spec: Spec) -> list[str]:
-    return [str(Path(sys.executable).resolve()), "-I", __file__, json.dumps(spec)]
+def _this_program(spec: Spec, file: Path) -> list[str]:
+    """This module as a program; `file` has its spec, since Linux limits a word to 128 KiB."""
+    file.write_text(json.dumps(spec))
+    return [str(Path(sys.executable).resolve()), "-I", __file__, str(file)]
 
 
 def site_folders() -> list[Path]:
@@ -230,7 +233,7 @@ def _attend(spec: Spec) -> int:
 
 
 if __name__ == "__main__":
-    instructions = json.loads(sys.argv[1])
+    instructions = json.loads(Path(sys.argv[1]).read_text())
     if "gateway" in instructions:
         sys.exit(_attend(instructions))
     _enter(instructions)

@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextvars import ContextVar
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,8 @@ _ANSWERS = {
     FaultKind.ERROR_503: JSONResponse({"error": {"code": 503, **_BACKEND_ERROR}}, 503),
     FaultKind.EXPIRED_LINK: Response(EXPIRED, 400, media_type="application/xml"),
 }
-_fault: ContextVar[Fault | None] = ContextVar("fault", default=None)
+_fault: ContextVar[tuple[Fault, Callable[[], None]] | None] = ContextVar("fault", default=None)
+"""The present request's, and what records once that it was shown."""
 
 
 class Unanswered(Response):
@@ -67,13 +69,19 @@ def begin(state: ServerState, method: str) -> None:
     Each request is a task of its own, so that the fault ends with it; the threads that Starlette
     starts for the request see it too.
     """
-    _fault.set(state.faults.next(method))
+    due = None
+    if fault := state.faults.next(method):
+        due = fault, cache(partial(state.faults.fired.append, fault))
+    _fault.set(due)
 
 
 def shows(*kinds: FaultKind) -> Fault | None:
-    """The fault that the present request is to show, if it is one of these."""
-    fault = _fault.get()
-    return fault if fault and fault.kind in kinds else None
+    """The fault that the present request shows from here on, if it is one of these."""
+    due = _fault.get()
+    if not due or due[0].kind not in kinds:
+        return None
+    due[1]()
+    return due[0]
 
 
 def as_json(_request: Request, error: Any) -> Response:
@@ -87,7 +95,8 @@ def as_json(_request: Request, error: Any) -> Response:
 
 async def instead(state: ServerState) -> Response | None:
     """The answer in place of handling the request; None where the request is handled."""
-    fault = _fault.get()
+    kinds = FaultKind.THROTTLED_RETRY_AFTER, FaultKind.HANG, FaultKind.RESET
+    fault = shows(*kinds, *_ANSWERS)
     if fault is None:
         return None
     if fault.kind is FaultKind.THROTTLED_RETRY_AFTER:

@@ -70,7 +70,10 @@ POSSIBLE: dict[str, tuple[FaultKind, ...]] = {
     "GetKernelSessionStatus": (*_CALL, FaultKind.STALE_STATUS),
     "Download": _FILE,
     "LogStream": (*_ANY, FaultKind.DROPPED_STREAM),
-    "Upload": (FaultKind.ERROR_503, FaultKind.ERROR_500, FaultKind.RESET, FaultKind.TRUNCATED),
+    "Upload": (
+        *(FaultKind.ERROR_503, FaultKind.ERROR_500, FaultKind.RESET, FaultKind.TRUNCATED),
+        FaultKind.LOST_ANSWER,
+    ),
 }
 """The kinds that a method can show; a seeded schedule draws from these."""
 
@@ -103,7 +106,8 @@ class Fault:
 class FaultSchedule:
     """Which calls fail and how. Thread-safe; counts calls itself, so use one per server.
 
-    `fired` lists the faults that were met, in order: a test can tell that its fault happened.
+    `fired` lists the faults that were shown, in order: a test can tell that its fault happened.
+    A call that cannot show its fault, such as a stale status of a queued run, is as usual.
     """
 
     def __init__(self, faults: Iterable[Fault] = ()) -> None:
@@ -137,6 +141,5 @@ class FaultSchedule:
             self.calls[method] += 1
             for fault in self.faults:
                 if fault.method == method and fault.call in (0, self.calls[method]):
-                    self.fired.append(fault)
                     return fault
         return None

@@ -1,8 +1,10 @@
 """Changes of pages by their owners: what they make, upload, rewrite and delete."""
 
 import json
+import os
 import re
 import shutil
+import tarfile
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -153,15 +155,30 @@ def _lay_out(files: list[tuple[str, Path]], folder: Path) -> None:
 
     kagglehub sends a folder of many files as one `archive.zip`, which is that folder.
     """
+    shutil.rmtree(folder, ignore_errors=True)  # of a server that was killed before it had a version
     folder.mkdir(parents=True)
     whole = [name for name, _ in files] == ["archive.zip"]
     for name, path in files:
         place = folder / name
         place.parent.mkdir(parents=True, exist_ok=True)
-        kind = place.suffix.removeprefix(".")
-        if kind in ("tar", "zip"):  # of a ZIP archive nothing is put outside of the folder anyway
-            target = folder if whole else place.with_suffix("")
-            shutil.unpack_archive(path, target, kind, filter="data" if kind == "tar" else None)
-            path.unlink()
+        target = folder if whole else place.with_suffix("")
+        if place.suffix == ".zip":  # of which nothing is put outside of the folder
+            shutil.unpack_archive(path, target, "zip")
+        elif place.suffix == ".tar":
+            _unpack_tar(path, target)
         else:
             path.rename(place)
+        path.unlink(missing_ok=True)
+
+
+def _unpack_tar(path: Path, folder: Path) -> None:
+    """Unpack the files of an archive, without the filters that Python 3.11.0 to 3.11.3 lack."""
+    with tarfile.open(path) as packed:
+        for member in packed:
+            place = Path(os.path.normpath(folder / member.name))
+            if not place.is_relative_to(folder):
+                raise ValueError(f"{member.name} leads out of the archive")
+            if file := packed.extractfile(member):
+                place.parent.mkdir(parents=True, exist_ok=True)
+                with file, place.open("wb") as copy:
+                    shutil.copyfileobj(file, copy)

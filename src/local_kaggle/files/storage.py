@@ -79,7 +79,7 @@ async def upload(state: ServerState, request: Request) -> Response:
     size, path = row["size"], _path(state, token)
     content_range = request.headers.get("content-range", "bytes 0-0/0")
     arrived = path.stat().st_size if path.is_file() else size
-    breaks = shows(FaultKind.TRUNCATED) is not None
+    breaks = shows(FaultKind.TRUNCATED)
     if arrived == size or content_range.startswith("bytes */"):
         async for _ in request.stream():  # read to its end, so that the client sees the answer
             continue
@@ -91,9 +91,10 @@ async def upload(state: ServerState, request: Request) -> Response:
         if not whole and not breaks:
             return Response(f"More than the {size} bytes that were announced", 413)
         arrived = path.stat().st_size
-    broken = Unanswered() if breaks else await instead(state)
-    if broken is not None:
-        return broken
+    if breaks or shows(FaultKind.LOST_ANSWER):
+        return Unanswered()
+    if (answer := await instead(state)) is not None:
+        return answer
     if arrived == size:
         return Response("", 200)
     return Response("", 308, {"Range": f"bytes=0-{arrived - 1}"} if arrived else {})

@@ -117,8 +117,8 @@ def get_kernel_session_status(state: ServerState, request: Message) -> Json:
     """How a version's session is doing."""
     version = named(state, request)
     name, failure = version["status"] or "NEW_SCRIPT", version["failure"]
-    if shows(FaultKind.STALE_STATUS):
-        name, failure = EARLIER.get(name, name), None
+    if name in EARLIER and shows(FaultKind.STALE_STATUS):
+        name, failure = EARLIER[name], None
     return {"status": name, "failureMessage": failure}
 
 
@@ -171,13 +171,15 @@ def list_kernels(state: ServerState, request: Message) -> Json:
 @answers
 def delete_kernel(state: ServerState, request: Message) -> Json:
     """Delete a kernel: the only way to stop a run, and it takes all with it."""
-    kernel = find(state, request.user_name, request.kernel_slug)
-    if not kernel["id"] or not state.is_user(kernel["owner"]):
-        raise HTTPException(403, "Permission 'kernels.delete' was denied")
-    for version in state.store.rows("SELECT id FROM versions WHERE kernel = ?", kernel["id"]):
+    with state.store.lock:  # no version is saved meanwhile
+        kernel = find(state, request.user_name, request.kernel_slug)
+        if not kernel["id"] or not state.is_user(kernel["owner"]):
+            raise HTTPException(403, "Permission 'kernels.delete' was denied")
+        versions = state.store.rows("SELECT id FROM versions WHERE kernel = ?", kernel["id"])
+        state.store.change("DELETE FROM versions WHERE kernel = ?", kernel["id"])
+        state.store.change("DELETE FROM kernels WHERE id = ?", kernel["id"])
+    for version in versions:  # without the lock, which the sessions take to record their ends
         state.sessions.remove(version["id"])
-    state.store.change("DELETE FROM versions WHERE kernel = ?", kernel["id"])
-    state.store.change("DELETE FROM kernels WHERE id = ?", kernel["id"])
     return {}
 
 

@@ -86,12 +86,30 @@ def test_labels_may_be_words_and_the_metric_scikit_learns(scored):
         ('metric = "rmse"\nheader = ["a"]', "'header'.* it also takes columns, answers"),
         ('metric = "rmse"\ncolumns = ["store", "sold"]', "the columns store and sold"),
         ('metric = "rmse"\nanswers = "lost.csv"', "put them in solutions/lost.csv"),
+        ('metric = "rmse"\nanswers = "{lost}.csv"', "put them in solutions/{lost}.csv"),
+        ('metric = "rmse"\ncolumns = ["store"]', "contest.csv: there is nothing to score"),
+        ('metric = "rmse"\ncolumns = "store"', "columns is a list of texts"),
+        ("metric = 5", "all others are texts"),
     ],
 )
 def test_rules_that_do_not_say_how_to_score_are_the_catalogues_fault(scored, rules, words):
     with pytest.raises(SubmissionError, match=words) as caught:
         scored(SOLD, rules, SOLD)
     assert str(caught.value).startswith("rehearsal: ")
+
+
+@pytest.mark.parametrize(
+    ("solution", "words"),
+    [
+        ("store,sales\na,rye\nb,\n", "has the sales '' at b: give a label"),
+        ("store,sales\n", "there is nothing to score"),
+        ("store,sales,Usage\na,1,Ignored\nb,2,Ignored\n", "there is nothing to score"),
+        ("store,Usage\na,Public\n", "there is nothing to score"),
+    ],
+)
+def test_answers_that_do_not_score_are_the_catalogues_fault(scored, solution, words):
+    with pytest.raises(SubmissionError, match=f"rehearsal: solutions/contest.csv: .*{words}"):
+        scored(SOLD, 'metric = "accuracy"', solution)
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,12 @@ from local_kaggle.execution.sandbox import MountedSource, mount, unmount
 
 
 def test_sources_lie_where_kaggle_mounts_them_and_links_lead_there_from_older_places(tmp_path):
-    source = tmp_path / "source"
-    (source / "deep").mkdir(parents=True)
-    (source / "deep" / "a.bin").write_bytes(b"a")
+    source, elsewhere = tmp_path / "source", tmp_path / "elsewhere"
+    for folder in (source, elsewhere):
+        folder.mkdir()
+    (elsewhere / "a.bin").write_bytes(b"a")
+    (elsewhere / "loop").symlink_to(source)
+    (source / "deep").symlink_to(elsewhere)
     places = {"competitions": "flowers", "datasets": "me/weights", "models": "me/net/keras/b0/1"}
     root = tmp_path / "input"
     mount([MountedSource(kind, place, source) for kind, place in places.items()], root)

@@ -83,6 +83,14 @@ def test_a_session_sees_kaggles_paths_and_nothing_of_the_desk(box, tmp_path, lin
     assert not (data / "new").exists()
 
 
+def test_a_program_may_have_many_inputs(box):
+    box.sources = []
+    done = subprocess.run(
+        box.enclosed(["/bin/echo", *["x" * 1000] * 200]), cwd=box.working, capture_output=True
+    )
+    assert len(done.stdout) > 2**17, done.stderr
+
+
 def test_with_internet_the_desks_network_is_there(box):
     box.internet = True
     with socket.create_server(("127.0.0.1", 0)) as desk:

@@ -70,6 +70,21 @@ def test_a_status_of_a_while_ago(context):
     disturb(context, "GetKernelSessionStatus", FaultKind.STALE_STATUS)
     assert context.status("left-files", 1) == "RUNNING"
     assert context.status("left-files", 1) == "COMPLETE"
+    assert context.kaggle.faults.fired == list(context.kaggle.faults.faults)
+
+
+def test_a_fault_that_a_call_cannot_show_has_not_occurred(context):
+    disturb(context, "GetKernel", FaultKind.STALE_STATUS)
+    context.call("GetKernel", userName="tester", kernelSlug="left-files")
+    assert context.kaggle.faults.fired == []
+
+
+def test_a_lost_answer_of_an_upload_is_an_upload_that_happened(context):
+    url = context.call("StartBlobUpload", name="a", contentLength=1)["createUrl"]
+    disturb(context, "Upload", FaultKind.LOST_ANSWER)
+    with pytest.raises(requests.ConnectionError):
+        requests.put(url, data=b"a", timeout=5)
+    assert requests.put(url, headers={"Content-Range": "bytes */1"}, timeout=5).status_code == 200
 
 
 def test_a_page_that_repeats(context):

@@ -1,6 +1,8 @@
 """Datasets that users make of their uploads."""
 
 import io
+import shutil
+import tarfile
 import zipfile
 
 import pytest
@@ -76,6 +78,21 @@ def locked() -> bytes:
     packed = bytearray(zipped("a.csv", "a"))
     packed[packed.rindex(b"PK\1\2") + 8] |= 1
     return bytes(packed)
+
+
+@pytest.mark.parametrize(("slug", "name"), [("tar-good", "b/a.csv"), ("tar-bad", "../a.csv")])
+def test_any_python_unpacks_a_tar_unless_a_name_leads_out(context, create, monkeypatch, slug, name):
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        archive.addfile(tarfile.TarInfo(name))
+    unpack = shutil.unpack_archive  # without `filter` before Python 3.11.4
+    monkeypatch.setattr(shutil, "unpack_archive", lambda path, to, kind: unpack(path, to, kind))
+    version = context.kaggle.root / f"datasets/tester/{slug}/1"
+    (version / "left").mkdir(parents=True)  # by a server that was killed
+    create(slug, {"a.tar": packed.getvalue()})
+    assert (status(context, slug) == "FAILED") == (slug == "tar-bad")
+    assert [path.name for path in version.rglob("*.csv")] == ["a.csv"] * (slug == "tar-good")
+    assert not (version / "left").exists()
 
 
 @pytest.mark.parametrize("data", [b"not a zip", locked()], ids=["broken", "locked"])

@@ -33,6 +33,16 @@ def test_a_queued_session_counts_and_a_second_one_of_the_same_kernel_starts_besi
     assert context.post("GetKernel", userName="tester", kernelSlug="cpu-beside").status_code == 403
 
 
+def test_a_push_during_a_deletion_makes_a_new_kernel(context, monkeypatch):
+    def push(*_: object) -> None:
+        context.save("saved-again", "2", **UNRUN)
+
+    context.save("saved-again", "1", **UNRUN)
+    monkeypatch.setattr(context.kaggle.sessions, "remove", push)
+    context.call("DeleteKernel", userName="tester", kernelSlug="saved-again")
+    assert context.status("saved-again", 1) == "NEW_SCRIPT"
+
+
 def test_a_reader_that_names_no_version_is_told_of_the_one_before(context):
     context.save("no-label", "raise SystemExit(1)")
     assert context.finish("no-label") == "ERROR"
@@ -72,7 +82,10 @@ def test_the_slug_comes_from_the_title(context):
 
 @pytest.mark.parametrize(
     "fields",
-    [{"newTitle": "four"}, {"language": "cobol"}, {"kernelType": "book"}, {"text": ""}],
+    [
+        *({"newTitle": "four"}, {"language": "cobol"}, {"kernelType": "book"}, {"text": ""}),
+        {"sessionTimeoutSeconds": 0},
+    ],
 )
 def test_what_kaggle_would_not_take_is_refused(context, fields):
     assert context.save("not-taken", **{"text": "print(1)", **fields})["error"]
