@@ -6,7 +6,13 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from kernelkit.errors import NotebookError
-from kernelkit.notebooks.document import INJECTED_TAG, SCRIPT_BEGINS, cell_source, tags
+from kernelkit.notebooks.document import (
+    INJECTED_TAG,
+    SCRIPT_BEGINS,
+    UNREADABLE,
+    cell_source,
+    tags,
+)
 from kernelkit.plans.build import FIRST, FOLDED_TAG
 
 
@@ -29,7 +35,7 @@ def carried(text: str) -> dict[str, str]:
         folded = [text.partition(SCRIPT_BEGINS)[0]]
     try:
         return dict(file for source in folded for file in _files(ast.parse(source)))
-    except (SyntaxError, ValueError):
+    except UNREADABLE:
         raise NotebookError("a folded cell of that version is not Python: see it there") from None
 
 
@@ -66,4 +72,4 @@ def _files(tree: ast.Module) -> Iterator[tuple[str, str]]:
     for node in tree.body:
         match node:
             case ast.Expr(ast.Call(ast.Name("_carry"), [path, _, ast.Subscript(text) | text])):
-                yield ast.literal_eval(path), str(ast.literal_eval(text)).removeprefix("\n")
+                yield str(ast.literal_eval(path)), str(ast.literal_eval(text)).removeprefix("\n")
