@@ -22,6 +22,7 @@ from kernelkit.plans.build import Bundle, build
 from kernelkit.plans.metadata import Metadata
 from kernelkit.project import Project
 
+MARK = re.compile(r"\{(\w+)\}")  # of a parameter, in the project's command for a catalogue
 ACCELERATOR = "accelerator"  # the parameter that tells a notebook which machine to expect
 
 
@@ -79,7 +80,7 @@ class Plan:
             "enable_internet": self.metadata.online,
             "category_ids": list(values.get("keywords") or []),
             "machine_shape": machine.shape or None,
-            "session_timeout_seconds": minutes and round(minutes * 60),
+            "session_timeout_seconds": minutes and max(1, round(minutes * 60)),
         }
         request |= {f"{kind}_data_sources": self.metadata.sources(kind) for kind in SOURCES}
         if machine.kind != "tpu":
@@ -99,12 +100,16 @@ class Plan:
 
         `{NAME}` in it is replaced by the parameter's values in this push; `{catalogue}` is kept.
         """
-
-        def values(mark: re.Match[str]) -> str:
-            words = {str(value) for name, value in self.values if name == mark[1]}
-            return mark[0] if mark[1] == "catalogue" else shlex.join(sorted(words))
-
-        return re.sub(r"\{(\w+)\}", values, self.project.catalogue).strip()
+        values: dict[str, set[str]] = {}
+        for name, value in self.values:
+            values.setdefault(name, set()).add(str(value))
+        values["catalogue"] = {"{catalogue}"}
+        words: list[str] = []
+        for word in shlex.split(self.project.catalogue):
+            whole = MARK.fullmatch(word)
+            filled = MARK.sub(lambda mark: " ".join(sorted(values.get(mark[1], ()))), word)
+            words += sorted(values.get(whole[1], ())) if whole else [filled]
+        return shlex.join(words)
 
     @property
     def account(self) -> str:
