@@ -27,8 +27,9 @@ from kernelkit.plans.metadata import SHAPES
 
 TEMPLATES = Path(__file__).parent / "templates"
 SWEEP = "notebooks/sweeps/first.yaml"
-COMPETITION = re.compile(  # the slug, or an address that begins with it
-    r"(?:https://www\.kaggle\.com/(?:c|competitions)/)?([a-z0-9][a-z0-9-]*)(?:[/?#]\S*)?"
+COMPETITION = re.compile(  # the slug, or an address that names it after c/ or competitions/
+    r"((?:(?:https?://)?(?:www\.)?kaggle\.com/)?(?:c|competitions)/)?([a-z0-9][a-z0-9-]*)"
+    r"/?(?(1)(?:[/?#]\S*)?)"
 )
 NOTEBOOK = re.compile(r"(?:https://www\.kaggle\.com/)?(?:code/)?([A-Za-z0-9_-]+)/([A-Za-z0-9_-]+)")
 LONGEST, SHORTEST = 50, 5  # characters of a kernel's slug and title on Kaggle
@@ -63,7 +64,7 @@ def init(
                 f"--competition {competition}: write its slug, the last part of the competition's "
                 "address"
             )
-        competition = slug[1]
+        competition = slug[2]
     _check_empty(folder)
     names = _names(folder)
     return _write(folder, _pulled(names, source) if source else _own(names, competition))
