@@ -22,7 +22,6 @@ from kernelkit.plans.build import Bundle, build
 from kernelkit.plans.metadata import Metadata
 from kernelkit.project import Project
 
-MARK = re.compile(r"\{(\w+)\}")  # of a parameter, in the project's command for a catalogue
 ACCELERATOR = "accelerator"  # the parameter that tells a notebook which machine to expect
 
 
@@ -100,16 +99,13 @@ class Plan:
 
         `{NAME}` in it is replaced by the parameter's values in this push; `{catalogue}` is kept.
         """
-        values: dict[str, set[str]] = {}
-        for name, value in self.values:
-            values.setdefault(name, set()).add(str(value))
-        values["catalogue"] = {"{catalogue}"}
-        words: list[str] = []
-        for word in shlex.split(self.project.catalogue):
-            whole = MARK.fullmatch(word)
-            filled = MARK.sub(lambda mark: " ".join(sorted(values.get(mark[1], ()))), word)
-            words += sorted(values.get(whole[1], ())) if whole else [filled]
-        return shlex.join(words)
+
+        def values(mark: re.Match[str]) -> str:
+            words = {str(value) for name, value in self.values if name == mark[2]}
+            return mark[0] if mark[2] == "catalogue" else shlex.join(sorted(words))
+
+        # A value is quoted here, so quotes around its mark go.
+        return re.sub(r"""(['"]?)\{(\w+)\}\1""", values, self.project.catalogue).strip()
 
     @property
     def account(self) -> str:

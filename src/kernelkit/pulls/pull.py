@@ -2,7 +2,6 @@
 
 import codecs
 import difflib
-import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -132,11 +131,9 @@ def _difference(path: Path, here: str, text: str) -> str:
 
 def _write(context: PushContext, plan: Plan, edits: list[Edit], name: str) -> None:
     """Copy each file as it is, then write what was merged; raises where that has conflicts."""
-    folder = copies = context.runs / COPIES / name
-    for number in itertools.count(2):
-        if not copies.exists():  # an earlier pull's copies stay
-            break
-        copies = folder.with_name(f"{name}-{number}")
+    copies = context.runs / COPIES / name
+    while copies.exists():  # an earlier pull's copies stay
+        copies = copies.with_name(f"{copies.name}-again")
     for edit in edits:
         for path, text in _targets(edit).items():
             if path.is_file():
