@@ -5,11 +5,13 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
-ENVIRONMENT = Path(__file__).resolve().parents[1] / ".venv"
-PYTHON = ENVIRONMENT / "bin" / "python"
+PYTHON = Path(__file__).resolve().parents[1] / ".venv" / "bin" / "python"
+STARTED = "KERNELKIT_PYTHON_STARTED"  # set for PYTHON, which may lack the kit, too
 
+started = os.environ.pop(STARTED, "")
 if not (find_spec("kernelkit") and find_spec("click")):
-    if PYTHON.exists() and Path(sys.prefix).resolve() != ENVIRONMENT:
+    if PYTHON.exists() and not started:
+        os.environ[STARTED] = "yes"
         os.execv(PYTHON, [str(PYTHON), *sys.argv])  # noqa: S606 - the same command, no shell
     print(
         f"error: the kit is not installed for {sys.executable}: run `make run` first",

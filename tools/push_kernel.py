@@ -5,18 +5,27 @@ import _python  # noqa: F401 - before what a wrong Python lacks
 
 # isort: split
 import click
+from click.core import ParameterSource
 
 from kernelkit.commands.kaggle.push import push
 from kernelkit.commands.kaggle.pushed import resume
+from kernelkit.errors import ParameterError
+from kernelkit.terminal.cli import exits_with_code
 
 
+@exits_with_code
 def _push_or_resume(earlier: str | None, **given: object) -> None:
     """Push; with `--resume`, the one option that `kernelkit push` lacks, do what `resume` does."""
+    context = click.get_current_context()
     if earlier is None:
-        click.get_current_context().invoke(push, **given)
-    else:
-        taken = {parameter.name: given.get(str(parameter.name)) for parameter in resume.params}
-        click.get_current_context().invoke(resume, **{**taken, "push": earlier})
+        context.invoke(push, **given)
+        return
+    taken = {str(parameter.name): given.get(str(parameter.name)) for parameter in resume.params}
+    for parameter in push.params:
+        name = str(parameter.name)
+        if name not in taken and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise ParameterError(f"--resume does not take {parameter.opts[0]}: drop one of them")
+    context.invoke(resume, **{**taken, "push": earlier})
 
 
 _RESUME = click.Option(

@@ -32,6 +32,7 @@ import contextlib
 import json
 import os
 import re
+import shlex
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -49,7 +50,7 @@ PATH = "PYTHONPATH"
 SHOWN = "KERNELKIT_SHOWN"  # in a session, which has no pyproject.toml, this variable holds the JSON
 
 # What each key takes, as an error says it, and a pattern that every text in its value has to match
-# (or every key, if it is a table).
+# (or every key, if it is a table; in needs, a key and one of its texts).
 _KEYS = {
     "packages": ('a list like ["mypackage"]', r"\w+"),
     "leave_out": ('a list like ["mypackage/desk/*"]', ".+"),
@@ -58,7 +59,7 @@ _KEYS = {
     "keep_best": ('file names, like {"model.h5" = 3}', ".+"),
     "needs": (
         'internet, download, competition and desk, each a list like ["weights=auto"]',
-        "internet|download|competition|desk",
+        r"(internet|download|competition|desk) \w+=.*",
     ),
     "shown": (
         "score, minimize, parameters, measures, and sections with title, file, caption and a kind: "
@@ -215,11 +216,13 @@ def shown(start: Path) -> Shown:
 def _read(root: Path, file: Path) -> Project:
     try:
         content = tomllib.loads(file.read_text("utf-8-sig"))
-    except ValueError as error:  # invalid TOML, or invalid UTF-8
-        raise PreflightError(f"{file} is not TOML: {error}") from None
-    kit = content.get("tool", {}).get("kernelkit", {})
+    except (OSError, ValueError) as error:  # invalid TOML, or invalid UTF-8
+        raise PreflightError(f"{file} cannot be read as TOML: {error}") from None
+    tool, facts = content.get("tool", {}), content.get("project", {})
+    kit = tool.get("kernelkit", {}) if isinstance(tool, dict) else tool
+    if "kernelkit" in content or not (isinstance(kit, dict) and isinstance(facts, dict)):
+        raise PreflightError(f"{file}: write the settings below [tool.kernelkit], a table")
     settings = {key: _setting(key, value, file) for key, value in kit.items()}
-    facts = content.get("project", {})
     return Project(
         root,
         version=str(facts.get("version", "")),
@@ -242,12 +245,18 @@ def _setting(key: str, value: Any, file: Path) -> Any:
         if key == "shown":
             return Shown.read(value)
         if key == "tpu":
-            return TpuSettings(**_typed(value, TpuSettings()))
+            tpu = TpuSettings(**_typed(value, TpuSettings()))
+            shlex.split(tpu.command)
+            return tpu
         _typed({key: value}, Project(Path()))
         texts = [value] if isinstance(value, str) else value
+        if key == "needs":
+            texts = [f"{need} {pair}" for need, pairs in value.items() for pair in pairs]
+        if key == "catalogue":
+            shlex.split(value)
         if not all(re.fullmatch(pattern, text) for text in texts):
             raise ValueError
-    except (ValueError, TypeError, AttributeError):
+    except (ValueError, TypeError, LookupError, AttributeError):
         raise PreflightError(f"{file}: {key} in [tool.kernelkit] takes {takes}") from None
     return value
 

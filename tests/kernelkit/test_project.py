@@ -87,6 +87,17 @@ def test_a_setting_that_is_none_is_refused(tmp_path, setting, hint):
         'tpu = {before_push = "yes"}',
         "tpu = {batch = 3}",
         "tpu = {speed = 1}",
+        """tpu = {command = "python 'compile"}""",
+        """catalogue = "python 'fill" """,
+        'needs = {internet = "weights=imagenet"}',
+        'needs = {internet = ["weights"]}',
+        'shown = {parameters = "model"}',
+        'shown = {minimize = "false"}',
+        "shown = {score = 3}",
+        'shown = {scores = "f1"}',
+        "shown = {measures = {f1 = 1}}",
+        'shown = {sections = [{title = 3, file = "x.csv"}]}',
+        'shown = "f1"',
         'shown = {sections = [{name = "x"}]}',
     ],
 )
@@ -97,3 +108,13 @@ def test_a_value_that_a_setting_does_not_take_is_refused_and_not_repeated(tmp_pa
     ) as e:
         project.find_project(tmp_path)
     assert "token" not in str(e.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["tool = 3", "[[tool.kernelkit]]", "tool = {kernelkit = 'x'}", "[[project]]", "[kernelkit]"],
+)
+def test_tables_of_other_kinds_are_refused(tmp_path, text):
+    (tmp_path / "pyproject.toml").write_text(f"{text}\n")
+    with pytest.raises(PreflightError, match=r"below \[tool.kernelkit\], a table"):
+        project.find_project(tmp_path)

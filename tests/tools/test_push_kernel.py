@@ -73,6 +73,8 @@ def test_the_whole_preflight_takes_less_than_a_second(kernel):
         (["--metadata", "nowhere.json"], 3, "--metadata"),
         (["--resume"], 4, "settings/api"),
         (["--local", "--resume"], 2, "no push in"),
+        (["--resume", "anna/train/3", "--dry-run"], 2, "--resume does not take --dry-run"),
+        (["--resume", "anna/train/3", "count.py"], 2, "--resume does not take notebook"),
     ],
 )
 def test_each_mistake_has_its_code_and_one_message(

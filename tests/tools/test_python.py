@@ -17,7 +17,9 @@ def test_the_kits_own_python_takes_over_and_without_one_a_line_says_what_to_do(t
     path = shutil.copytree(ROOT / "tools", tmp_path / "tools") / name
 
     def run(*arguments):
-        return subprocess.run([*WRONG, path, *arguments], capture_output=True, text=True)
+        return subprocess.run(
+            [*WRONG, path, *arguments], capture_output=True, text=True, timeout=60
+        )
 
     done = run("--help")
     assert (done.returncode, done.stdout) == (2, "")
@@ -31,6 +33,9 @@ def test_the_kits_own_python_takes_over_and_without_one_a_line_says_what_to_do(t
     own.chmod(0o755)
     done = run("-p", "a b", "--json")
     assert (done.returncode, done.stdout) == (7, f"{path}|-p|a b|--json|")
+
+    own.write_text(f'#!/bin/sh\nexec {" ".join(WRONG)} "$@"\n')  # it lacks the kit, too
+    assert (run().returncode, run().stderr) == (2, f"{line}\n")
 
 
 def test_a_tool_is_silent_about_what_tensorflow_notes(tool, monkeypatch):

@@ -17,7 +17,8 @@ from kernelkit.terminal import safe_text
 
 SKILL = Path(__file__).with_name("SKILL.md")
 REFERENCE = re.compile(r"last|[\w-]+/[\w-]+/\d+")
-UNSENT = (2, 3, 4, 5)  # exit codes of a push that was refused before a session began
+UNSENT = (2, 3)  # exit codes of a command that ends before it sends anything
+REFUSED = (4, 5)  # of one that may have sent it
 MOST_RUNS = 20
 
 
@@ -133,10 +134,17 @@ class Tools:
         return await calls.run(self._root, words, minutes)
 
     async def _spend(self, words: Sequence[str], minutes: float, **costs: float) -> Answer:
-        """Run a command that the budget must allow; it costs nothing if nothing was sent."""
+        """Run a command that the budget must allow; it costs nothing if surely nothing was sent.
+
+        A push is in the ledger before it is sent; Kaggle may refuse a submission that it counts.
+        """
         self._budget.spend(**costs)
+        ledger = project.find_project(self._root).runs / "pushes.jsonl"
+        before = ledger.is_file() and ledger.read_bytes()
         answer = await self._run(words, minutes)
-        if answer.exit_code in UNSENT and not answer.reference:
+        same = "pushes" in costs and before == (ledger.is_file() and ledger.read_bytes())
+        unsent = (*UNSENT, *REFUSED) if same else UNSENT
+        if answer.exit_code in unsent and not answer.reference:
             self._budget.give_back(**costs)
         return answer
 

@@ -189,7 +189,7 @@ def _send(context: PushContext, target: Target, entry: Path, scratch: Path) -> s
 
 
 def await_ready(
-    context: PushContext, target: Target, version: int = 0, entries: Collection[Path] = ()
+    context: PushContext, target: Target, version: int, entries: Collection[Path]
 ) -> None:
     """Wait until kernels can use this version, or any: Kaggle unpacks after the upload.
 

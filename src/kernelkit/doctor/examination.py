@@ -49,7 +49,8 @@ def examine(
             to the project's code competition
 
     The table is written to runs/doctor/doctor.md, and the observed facts to
-    runs/doctor/doctor.json, which later checks read. Raises `CredentialsError` without a valid
+    runs/doctor/doctor.json, which later checks read; both keep what earlier examinations observed
+    and this one does not try. Raises `CredentialsError` without a valid
     token, `NetworkError` if Kaggle does not answer.
     """
     context, run = in_project(options), run or submit is not None
@@ -71,9 +72,7 @@ def examine(
             for probe in probes:
                 examination.attempt(probe)
         finally:  # also after Ctrl-C
-            rows = judged(examination.facts, rehearsal=context.events.rehearsal)
-            if examination.facts:
-                _write(context, examination.facts, rows)
+            rows = _write(context, examination.facts)
     return rows
 
 
@@ -239,14 +238,21 @@ class Examination:
             self.facts["inputs.older"] = "there too" if older else "not there"
 
 
-def _write(context: PushContext, facts: dict[str, str], rows: list[Judgement]) -> None:
-    path = context.runs / DOCTOR
-    if context.events.rehearsal:  # the checks of a push do not read a rehearsal's facts
+def _write(context: PushContext, facts: dict[str, str]) -> list[Judgement]:
+    """Write what was observed beside what earlier examinations observed; returns the table."""
+    path, rehearsal = context.runs / DOCTOR, context.events.rehearsal
+    if rehearsal:  # the checks of a push do not read a rehearsal's facts
         path = path.with_name("rehearsal.json")
+    all_facts = files.read_object(path).get("facts", {}) | facts
+    rows = judged(all_facts, rehearsal=rehearsal)
+    if not facts:
+        return rows
     made = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-    content = json.dumps({"made": made, "facts": facts}, indent=2)
+    content = json.dumps({"made": made, "facts": all_facts}, indent=2)
     files.write_text(path, context.events.clear(content))
-    table = context.events.clear(f"{made}\n\n{markdown(rows)}")
+    table = context.events.clear(
+        f"{made}; what was not tried then was seen earlier\n\n{markdown(rows)}"
+    )
     path = files.write_text(path.with_suffix(".md"), table)
     others = [row for row in rows if row.verdict == OTHER]
     for row in others:
@@ -254,3 +260,4 @@ def _write(context: PushContext, facts: dict[str, str], rows: list[Judgement]) -
     tried = sum(row.verdict != UNTRIED for row in rows)
     counts = f"{tried - len(others)} as assumed, {len(others)} other, {len(rows) - tried} not tried"
     context.events("table", f"{counts}: {from_here(path)}", other=len(others), tried=tried)
+    return rows

@@ -218,8 +218,8 @@ def json_object(path: Path, missing: str) -> dict[str, Any]:
         values = json.loads(path.read_text("utf-8-sig"))
     except FileNotFoundError:
         raise PreflightError(missing) from None
-    except ValueError as error:
-        raise PreflightError(f"{path} is not JSON: {error}") from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise PreflightError(f"{path} cannot be read as JSON: {error}") from None
     if not isinstance(values, dict):
         raise PreflightError(f"{path} must contain one JSON object")
     return values

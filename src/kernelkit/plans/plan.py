@@ -79,7 +79,7 @@ class Plan:
             "enable_internet": self.metadata.online,
             "category_ids": list(values.get("keywords") or []),
             "machine_shape": machine.shape or None,
-            "session_timeout_seconds": minutes and round(minutes * 60),
+            "session_timeout_seconds": minutes and max(1, round(minutes * 60)),
         }
         request |= {f"{kind}_data_sources": self.metadata.sources(kind) for kind in SOURCES}
         if machine.kind != "tpu":
@@ -101,10 +101,11 @@ class Plan:
         """
 
         def values(mark: re.Match[str]) -> str:
-            words = {str(value) for name, value in self.values if name == mark[1]}
-            return mark[0] if mark[1] == "catalogue" else shlex.join(sorted(words))
+            words = {str(value) for name, value in self.values if name == mark[2]}
+            return mark[0] if mark[2] == "catalogue" else shlex.join(sorted(words))
 
-        return re.sub(r"\{(\w+)\}", values, self.project.catalogue).strip()
+        # A value is quoted here, so quotes around its mark go.
+        return re.sub(r"""(['"]?)\{(\w+)\}\1""", values, self.project.catalogue).strip()
 
     @property
     def account(self) -> str:

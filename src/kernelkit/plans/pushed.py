@@ -2,11 +2,17 @@
 
 import ast
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from kernelkit.errors import NotebookError
-from kernelkit.notebooks.document import INJECTED_TAG, SCRIPT_BEGINS, cell_source, tags
+from kernelkit.notebooks.document import (
+    INJECTED_TAG,
+    SCRIPT_BEGINS,
+    UNREADABLE,
+    cell_source,
+    tags,
+)
 from kernelkit.plans.build import FIRST, FOLDED_TAG
 
 
@@ -29,7 +35,7 @@ def carried(text: str) -> dict[str, str]:
         folded = [text.partition(SCRIPT_BEGINS)[0]]
     try:
         return dict(file for source in folded for file in _files(ast.parse(source)))
-    except (SyntaxError, ValueError):
+    except UNREADABLE:
         raise NotebookError("a folded cell of that version is not Python: see it there") from None
 
 
@@ -38,9 +44,14 @@ def own_cells(text: str) -> list[OwnCell]:
     own = []
     for cell in _cells(text):
         source, labels = cell_source(cell), tags(cell)
-        if not {FOLDED_TAG, INJECTED_TAG} & {*labels} and not source.startswith(FIRST):
+        if is_own(source, labels):
             own.append(OwnCell(str(cell["cell_type"]), source, tuple(labels)))
     return own
+
+
+def is_own(source: str, labels: Iterable[str]) -> bool:
+    """Whether a cell with this source and these tags is none that a push added."""
+    return {FOLDED_TAG, INJECTED_TAG}.isdisjoint(labels) and not source.startswith(FIRST)
 
 
 def own_script(text: str) -> str:
@@ -66,4 +77,4 @@ def _files(tree: ast.Module) -> Iterator[tuple[str, str]]:
     for node in tree.body:
         match node:
             case ast.Expr(ast.Call(ast.Name("_carry"), [path, _, ast.Subscript(text) | text])):
-                yield ast.literal_eval(path), str(ast.literal_eval(text)).removeprefix("\n")
+                yield str(ast.literal_eval(path)), str(ast.literal_eval(text)).removeprefix("\n")

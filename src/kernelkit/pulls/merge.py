@@ -6,6 +6,7 @@ Git calls it with three files, the ancestor's, ours and theirs, and takes what i
     git config merge.notebook.driver 'python -m kernelkit.pulls.merge %O %A %B'
 """
 
+import re
 import subprocess
 import sys
 import tempfile
@@ -18,18 +19,19 @@ from kernelkit.errors import KernelkitError, PreflightError
 from kernelkit.plans.pushed import OwnCell
 
 PERCENT = "py:percent"
+LINE_END = re.compile(r"\r\n?")  # what reading a text file turns into "\n"
 MOST_CONFLICTS = 127  # git merge-file exits with their number, and with more for an error
 
 
 def merged(here: str, pushed: str, edited: str, labels: Sequence[str]) -> tuple[str, int]:
     """The merged text, and how many places in it conflict; there both stand, between git's marks.
 
-    `labels` name the three. Raises `PreflightError` without git.
+    All lines end in "\\n" alone. `labels` name the three. Raises `PreflightError` without git.
     """
     with tempfile.TemporaryDirectory(prefix="merge-") as folder:
         paths = [Path(folder, str(number)) for number in range(3)]
         for path, text in zip(paths, (here, pushed, edited), strict=True):
-            path.write_bytes(text.encode())
+            files.write_text(path, LINE_END.sub("\n", text))
         named = [word for label in labels for word in ("-L", label)]
         try:
             done = subprocess.run(
@@ -70,7 +72,7 @@ def into_notebook(text: str, notebook: Path) -> str:
     import nbformat
     from jupytext.combine import combine_inputs_with_outputs
 
-    before = nbformat.read(notebook, as_version=4)
+    before = nbformat.reads(notebook.read_text("utf-8-sig"), as_version=4)
     after = jupytext.reads(text, fmt=PERCENT)
     return str(nbformat.writes(combine_inputs_with_outputs(after, before)))
 

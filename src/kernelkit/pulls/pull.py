@@ -1,5 +1,6 @@
 """Pull what was edited on Kaggle: find the version that was pushed, merge, show, keep copies."""
 
+import codecs
 import difflib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -61,7 +62,10 @@ def pull_edits(
         for path, here, before, after in _changes(planned, pushed.text, edited.text):
             text, conflicts = merge.merged(here, before, after, labels)
             if text != here:
-                edits.append(Edit(path, text, conflicts))
+                # The JSON of a notebook has no room for marks.
+                alone = path.suffix == ".ipynb" and conflicts
+                place = path.with_suffix(".conflict.py") if alone else path
+                edits.append(Edit(place, text, conflicts))
                 context.events("diff", _difference(path, here, text), path=str(path))
         if not edits:
             words = f"version {newest} of {planned.kernel} has no edits that your files lack"
@@ -88,31 +92,34 @@ def _changes(plan: Plan, pushed: str, edited: str) -> Iterator[tuple[Path, str, 
     for name, text in after.items():
         if text != before.get(name):
             path = _place(plan, name)
-            here = path.read_text("utf-8") if path.is_file() else ""
+            here = path.read_text("utf-8-sig") if path.is_file() else ""
             yield path, here, before.get(name, ""), text
     code_file = plan.metadata.code_file
     if plan.metadata.is_script:
         own = own_script(pushed), own_script(edited)
         if own[0] != own[1]:
-            yield code_file, code_file.read_text("utf-8"), *own
+            yield code_file, code_file.read_text("utf-8-sig"), *own
         return
     sources = own_cells(pushed), own_cells(edited)
     if sources[0] != sources[1]:
         half = document.text_half(code_file) or code_file
         notebook = document.read(half)
-        here = half.read_text("utf-8") if half.suffix == ".py" else merge.as_text((), notebook)
+        here = half.read_text("utf-8-sig") if half.suffix == ".py" else merge.as_text((), notebook)
         was, now = (merge.as_text(each, notebook) for each in sources)
         yield half, here, was, now
 
 
 def _place(plan: Plan, name: str) -> Path:
-    """Where a carried file lies here; raises `NotebookError` for a path outside the project."""
+    """Where a carried file lies here; raises `NotebookError` outside the project, and for hidden
+    files, because those in .git are programs that git runs."""
     project, package = plan.project, name.partition("/")[0]
     origin = (project.beside or plan.metadata.code_file).parent
     below = project.package_folder(package).parent if package in project.packages else origin
-    place = (below / name).resolve()
-    if not place.is_relative_to(project.root.resolve()):
-        raise NotebookError(f"that version carries {safe_text.one_line(name)}, outside the project")
+    place = (below / name).resolve() if name.isprintable() else Path(name)
+    if not place.is_relative_to(project.root) or "/." in f"/{project.name(place)}":
+        raise NotebookError(
+            f"that version carries {safe_text.one_line(name)}, outside the project or hidden in it"
+        )
     return place
 
 
@@ -124,12 +131,14 @@ def _difference(path: Path, here: str, text: str) -> str:
 
 def _write(context: PushContext, plan: Plan, edits: list[Edit], name: str) -> None:
     """Copy each file as it is, then write what was merged; raises where that has conflicts."""
-    root, copies = plan.project.root.resolve(), context.runs / COPIES / name
+    copies = context.runs / COPIES / name
+    while copies.exists():  # an earlier pull's copies stay
+        copies = copies.with_name(f"{copies.name}-again")
     for edit in edits:
         for path, text in _targets(edit).items():
             if path.is_file():
-                files.write_bytes(copies / path.resolve().relative_to(root), path.read_bytes())
-            files.write_text(path, text)
+                files.write_bytes(copies / plan.project.name(path), path.read_bytes())
+            files.write_text(path, _as_before(path, text))
     names = [from_here(edit.path) for edit in edits]
     context.events("pulled", f"{', '.join(names)}; copies in {from_here(copies)}", files=names)
     if conflicts := [from_here(edit.path) for edit in edits if edit.conflicts]:
@@ -141,10 +150,15 @@ def _write(context: PushContext, plan: Plan, edits: list[Edit], name: str) -> No
 def _targets(edit: Edit) -> dict[Path, str]:
     """The files to write for an edit: a notebook's two halves go together."""
     notebook = edit.path.with_suffix(".ipynb")
-    if edit.path == notebook and edit.conflicts:  # its JSON has no room for marks
-        return {edit.path.with_suffix(".conflict.py"): edit.merged}
     targets = {} if edit.path == notebook else {edit.path: edit.merged}
     whole = edit.path == notebook or document.text_half(notebook) == edit.path
     if whole and notebook.is_file() and not edit.conflicts:
         targets[notebook] = merge.into_notebook(edit.merged, notebook)
     return targets
+
+
+def _as_before(path: Path, text: str) -> str:
+    """The text with the byte order mark and the line ends of the file that it replaces."""
+    first = path.read_bytes().partition(b"\n")[0] if path.is_file() else b""
+    mark = "\ufeff" if first.startswith(codecs.BOM_UTF8) else ""
+    return mark + (text.replace("\n", "\r\n") if first.endswith(b"\r") else text)

@@ -23,14 +23,18 @@ from kernelkit.kaggle_api.client import SOURCES, Kaggle, Kernel, Stored
 from kernelkit.kaggle_api.connection import open_connection
 from kernelkit.kaggle_api.retries import Retries
 from kernelkit.notebooks import document
+from kernelkit.plans.build import FIRST
 from kernelkit.plans.metadata import SHAPES
+from kernelkit.plans.pushed import carried, is_own, own_script
 
 TEMPLATES = Path(__file__).parent / "templates"
 SWEEP = "notebooks/sweeps/first.yaml"
-COMPETITION = re.compile(  # the slug, or an address that begins with it
-    r"(?:https://www\.kaggle\.com/(?:c|competitions)/)?([a-z0-9][a-z0-9-]*)(?:[/?#]\S*)?"
+COMPETITION = re.compile(  # the slug, or an address that names it after c/ or competitions/
+    r"((?:(?:https?://)?(?:www\.)?kaggle\.com/)?(?:c|competitions)/)?([a-z0-9][a-z0-9-]*)"
+    r"/?(?(1)(?:[/?#]\S*)?)"
 )
 NOTEBOOK = re.compile(r"(?:https://www\.kaggle\.com/)?(?:code/)?([A-Za-z0-9_-]+)/([A-Za-z0-9_-]+)")
+MODULE = re.compile(r"\w[\w.-]*(/\w[\w.-]*)*", re.A)  # the path of a file that a push carried
 LONGEST, SHORTEST = 50, 5  # characters of a kernel's slug and title on Kaggle
 # What a repository's own notebook needs, and one from Kaggle replaces.
 OWN = {"competition": None, "pulled": "", "machine": machines.named("cpu"), "internet": False}
@@ -63,7 +67,7 @@ def init(
                 f"--competition {competition}: write its slug, the last part of the competition's "
                 "address"
             )
-        competition = slug[1]
+        competition = slug[2]
     _check_empty(folder)
     names = _names(folder)
     return _write(folder, _pulled(names, source) if source else _own(names, competition))
@@ -116,7 +120,8 @@ def _own(names: Mapping[str, str], competition: str | None) -> dict[str, str]:
 def _pulled(names: Mapping[str, str], source: str) -> dict[str, str]:
     """{path: text} of a repository with the notebook `owner/slug` as Kaggle stores it.
 
-    Inputs that are not valid references are dropped, and a machine that is no more is the CPU.
+    What a push of the kit added to the notebook becomes files beside it again. Inputs that are not
+    valid references are dropped, and a machine that is no more is the CPU.
     """
     name = NOTEBOOK.fullmatch(source)
     if name is None:
@@ -143,19 +148,22 @@ def _pulled(names: Mapping[str, str], source: str) -> dict[str, str]:
     }
     init_file = f"src/{names['package']}/__init__.py"
     package = '"""Functions of the notebook, moved here as they settle."""\n'
-    return _rendered(("every",), facts) | pair | {init_file: package}
+    modules = carried(stored.text) if FIRST in stored.text else {}
+    beside = {f"notebooks/{name}": text for name, text in modules.items() if MODULE.fullmatch(name)}
+    return _rendered(("every",), facts) | beside | pair | {init_file: package}
 
 
 def _notebook(source: str, stored: Stored) -> Any:
     """The cells' sources and tags; raises `NotebookError` for text that is not a notebook."""
     import nbformat
 
-    notebook = nbformat.v4.new_notebook()
+    notebook, pushed = nbformat.v4.new_notebook(), FIRST in stored.text
     if stored.language not in ("", "python"):
         raise NotebookError(f"{source} is not in Python: init accepts only Python notebooks")
     try:
         is_script = stored.kernel_type == "script"
-        script = {"cell_type": "code", "source": stored.text}
+        text = own_script(stored.text) if is_script and pushed else stored.text
+        script = {"cell_type": "code", "source": text}
         cells = [script] if is_script else list(json.loads(stored.text)["cells"])
     except (ValueError, LookupError, TypeError, RecursionError):
         raise NotebookError(f"{source} is not a notebook of Jupyter's fourth format") from None
@@ -167,8 +175,10 @@ def _notebook(source: str, stored: Stored) -> Any:
             text = "".join(line for line in lines if isinstance(line, str))
             # JSON may contain lone surrogates
             text = text.encode("utf-8", "backslashreplace").decode()
-            make = getattr(nbformat.v4, f"new_{kind}_cell")
-            notebook.cells.append(make(text, metadata={"tags": document.tags(cell)}))
+            labels = document.tags(cell)
+            if is_own(text, labels) or not pushed:
+                make = getattr(nbformat.v4, f"new_{kind}_cell")
+                notebook.cells.append(make(text, metadata={"tags": labels}))
     return notebook
 
 

@@ -106,6 +106,26 @@ def test_a_push_that_was_refused_costs_nothing(call):
     assert call("budget") == {"hours": 1, "pushes": 1, "submissions": 1}
 
 
+@pytest.mark.parametrize(
+    ("tool", "writes", "code", "rest"),
+    [
+        ("push", False, 5, 1),
+        ("push", True, 5, 0),
+        ("push", False, 8, 0),
+        ("submit", False, 3, 1),
+        ("submit", False, 4, 0),
+        ("submit", False, 5, 0),
+    ],
+)
+def test_only_what_was_surely_not_sent_is_given_back(
+    call, command, repository, tool, writes, code, rest
+):
+    line = "pathlib.Path('runs/pushes.jsonl').write_text('a push')" if writes else ""
+    command(f"import pathlib, sys\n{line}\nsys.exit({code})")
+    assert call(tool, **({"message": "mine"} if tool == "submit" else {})).exit_code == code
+    assert call("budget")["submissions" if tool == "submit" else "pushes"] == rest
+
+
 def test_a_check_names_what_to_correct_and_the_file_with_the_rest(call, repository):
     repository.describe(machine_shape="Abacus")
     answer = call("check", parameters=["files=1"])

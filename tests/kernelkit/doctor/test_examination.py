@@ -84,8 +84,10 @@ def test_after_ctrl_c_the_table_holds_what_was_seen_by_then(doctor, repository, 
     monkeypatch.setattr(examination.Examination, "session", interrupted)
     with pytest.raises(KeyboardInterrupt):
         doctor(run=True)
-    table = (repository.runs / "doctor" / "rehearsal.md").read_text()
-    assert "| TPU hours a week | 20 | 20 | as assumed |" in table
+    table = repository.runs / "doctor" / "rehearsal.md"
+    assert "| TPU hours a week | 20 | 20 | as assumed |" in table.read_text()
+    assert doctor()["save.text"] == (SAME, "as saved"), "a smaller examination erases nothing"
+    assert "| the stored text | as saved | as saved |" in table.read_text()
 
 
 def test_without_options_it_saves_nothing(doctor):

@@ -96,6 +96,19 @@ def test_a_notebook_without_a_script_takes_the_cells_and_keeps_its_outputs(pushe
     assert cells[2].outputs[0].text == "kept"
 
 
+def test_a_conflict_without_a_script_names_the_file_that_has_the_marks(pushed, edit_on_kaggle):
+    pushed.notebook.with_suffix(".py").unlink()
+    edit_on_kaggle(REWORDED)
+    text = pushed.notebook.read_text()
+    pushed.notebook.write_text(text.replace("working on", "idle on"))
+    marked = pushed.notebook.with_suffix(".conflict.py")
+    for _ in range(2):
+        with pytest.raises(errors.PreflightError, match=r"train\.conflict\.py: both sides"):
+            pushed.run(pull_edits)
+    assert "<<<<<<< here" in marked.read_text()
+    assert pushed.notebook.read_text() == text.replace("working on", "idle on")
+
+
 def test_a_dry_run_shows_the_difference_and_writes_nothing(pushed, edit_on_kaggle):
     edit_on_kaggle(("F1 = 0.75", "F1 = 0.5\x1b[31m"))
     assert pushed.run(pull_edits, dry_run=True) == []
@@ -105,11 +118,41 @@ def test_a_dry_run_shows_the_difference_and_writes_nothing(pushed, edit_on_kaggl
     assert not (pushed.runs / "pulled").exists()
 
 
-def test_a_path_outside_the_project_is_refused(pushed, edit_on_kaggle, tmp_path):
-    edit_on_kaggle(('"blossom/petals.py"', '"../../../evil.py"'))
-    with pytest.raises(errors.NotebookError, match="outside the project"):
+@pytest.mark.parametrize(
+    "path", ["../../../evil.py", "../.git/hooks/evil.py", "/evil.py", "evil.py\0"]
+)
+def test_a_path_outside_the_project_or_hidden_in_it_is_refused(
+    pushed, edit_on_kaggle, tmp_path, path
+):
+    edit_on_kaggle(('"blossom/petals.py"', json.dumps(path)))
+    with pytest.raises(errors.NotebookError, match="outside the project or hidden"):
         pushed.run(pull_edits)
     assert not list(tmp_path.rglob("evil.py"))
+
+
+def test_a_second_pull_keeps_the_copies_of_the_first(pushed, edit_on_kaggle):
+    module = pushed.package / "petals.py"
+    edit_on_kaggle(RESCORED)
+    module.write_text("F1 = 0.25  # mine\n")
+    for _ in range(2):
+        with pytest.raises(errors.PreflightError, match="both sides edited"):
+            pushed.run(pull_edits)
+    copies = sorted(pushed.runs.glob("pulled/*/src/blossom/petals.py"))
+    assert copies[0].read_text() == "F1 = 0.25  # mine\n"
+    assert len(copies) == 2
+    assert "<<<<<<<" in copies[1].read_text()
+
+
+def test_line_ends_of_windows_are_no_edits_and_stay(pushed, edit_on_kaggle):
+    script, module = pushed.notebook.with_suffix(".py"), pushed.package / "petals.py"
+    for path in (script, module):
+        path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\n", b"\r\n"))
+    pushed.push("files=1", wait=False, force=True, accelerator="cpu")
+    edit_on_kaggle(("F1 = 0.75\\u000d", "F1 = 0.5\\u000d"), REWORDED)
+    before = script.read_bytes(), module.read_bytes()
+    assert pushed.run(pull_edits) == [module, script]
+    assert script.read_bytes() == before[0].replace(*(text.encode() for text in REWORDED))
+    assert module.read_bytes() == before[1].replace(b"0.75", b"0.5")
 
 
 def test_without_a_push_of_before_the_base_is_named(pushed, edit_on_kaggle):

@@ -76,6 +76,7 @@ def test_a_folder_that_holds_anything_is_left_alone(tmp_path):
     [
         ({"competition": "https://example.org/c/wheat"}, "write its slug"),
         ({"competition": "a\nb"}, "write its slug"),
+        ({"competition": "datasets/wheat"}, "write its slug"),
         ({"competition": "a", "source": "b/c"}, "choose one"),
     ],
 )
@@ -99,9 +100,18 @@ def test_a_disk_that_fills_up_leaves_nothing_behind(tmp_path, monkeypatch):
     assert not any(path.is_file() for path in tmp_path.rglob("*"))
 
 
-@pytest.mark.parametrize("form", ["c/wheat-harvest", "competitions/wheat-harvest/overview"])
+@pytest.mark.parametrize(
+    "form",
+    [
+        "https://www.kaggle.com/c/wheat-harvest",
+        "https://www.kaggle.com/competitions/wheat-harvest/overview",
+        "kaggle.com/competitions/wheat-harvest?tab=data",
+        "c/wheat-harvest",
+        "competitions/wheat-harvest/",
+    ],
+)
 def test_a_competitions_address_is_taken_for_its_name_in_an_empty_repository(tmp_path, form):
     for name in (".venv", ".git"):  # made there before, as people do
         (tmp_path / name).mkdir()
-    init(tmp_path, f"https://www.kaggle.com/{form}")
+    init(tmp_path, form)
     assert read(tmp_path / "kernel-metadata.json")["competition_sources"] == ["wheat-harvest"]

@@ -7,14 +7,16 @@ from kernelkit.workspace.rehearsal import attached
 
 
 def test_the_command_names_what_the_runs_ask_for(repository):
-    command = '[tool.kernelkit]\ncatalogue = "fill {catalogue} {files} {size}"\n'
-    (repository.root / "pyproject.toml").write_text(command)
+    command = "fill {catalogue} {files} '{size}' --size={size}"
+    settings = f'[tool.kernelkit]\ncatalogue = "{command}"\n'
+    (repository.root / "pyproject.toml").write_text(settings)
 
     def catalogue(*starts):
         return plan.make(None, (), repository.metadata, None, None, None, starts).catalogue
 
-    assert catalogue() == "fill {catalogue} 3"
-    assert catalogue({"files": 5, "size": "a b"}) == "fill {catalogue} 3 5 'a b'"
+    assert catalogue() == "fill {catalogue} 3  --size="
+    words = "fill {catalogue} 3 5 'a b' --size='a b'"
+    assert catalogue({"files": 5, "size": "a b"}) == words
 
 
 def test_a_command_is_run_once_for_each_project_and_script_in_the_environment_of_who_rehearses(
