@@ -21,6 +21,18 @@ PARAMETERS = (
     *("mix", "schedule", "label_smoothing", "weight_decay"),
     *("accelerator", "dtype", "time_limit", "resume", "output"),
 )
+# As the comments of the cell list them, where N stands for a number and K and NAME for any text. A
+# value that somebody types into the cell has been checked by nobody yet.
+CHOICES = {
+    "validation": "val | none | fold:K/N",
+    "fine_tune": "none | all | last:N | block:NAME",
+    "head": "auto | logistic | gradient | none",
+    "augment": "none | flip | crop | light | strong",
+    "mix": "none | mixup | cutmix",
+    "schedule": "ramp | cosine | exponential | constant",
+    "accelerator": "auto | tpu | gpu | cpu",
+    "dtype": "auto | float32 | mixed_bfloat16 | mixed_float16",
+}
 LOGISTIC, GRADIENT, NONE = "logistic", "gradient", "none"
 # Parameters that affect only training by gradients, then those that affect only fine-tuning, with
 # their defaults
@@ -76,8 +88,12 @@ def fold_of(validation: str) -> tuple[int, int] | None:
 
 def _problems(values: Values) -> Iterator[str]:
     """One line for each rule that resolved values break, the most helpful first."""
-    fine_tune, head = values["fine_tune"], values["head"]
+    for name, choices in CHOICES.items():
+        pattern = re.sub("[A-Z/]+", ".+", choices).replace(" | ", "|")
+        if not re.fullmatch(pattern, str(values[name])):
+            yield f"{name}={values[name]!r} is not allowed: it takes {choices}"
     fold_of(values["validation"])
+    fine_tune, head = values["fine_tune"], values["head"]
     if fine_tune != "none":
         if not values["epochs"]:
             yield f"fine_tune={fine_tune} with epochs=0 fine-tunes nothing: set epochs to 1 or more"

@@ -38,6 +38,8 @@ REFUSED = [
     ({"validation": "fold:6/5"}, "validation=fold:6/5 names no fold: the five folds are fold:1/5"),
     *(({"validation": f"fold:{fold}"}, "names no fold") for fold in ("0/5", "1/1", "one")),
     ({"dropout": 0.5}, "dropout=0.5 would be ignored: the logistic head"),
+    ({"validation": "Val"}, "validation='Val' is not allowed: it takes val | none | fold:K/N"),
+    *(({name: "Typo"}, f"{name}='Typo' is not allowed") for name in settings.CHOICES),
 ]
 
 RESOLVED = [
@@ -75,6 +77,9 @@ def test_parameters_and_defaults_are_those_of_the_notebook():
     assert tuple(DEFAULTS) == settings.PARAMETERS
     assert tuple(settings.resolve(DEFAULTS | {"another": 1})) == settings.PARAMETERS
     assert DEFAULTS.items() >= {**settings.BY_GRADIENT, **settings.FINE_TUNING}.items()
+    rules = {name: p.rule for name, p in KNOWN.items() if p.type is str and p.rule}
+    free = {"backbone", "weights", "resume"}  # a file, a folder or one of very many names
+    assert {name: rule for name, rule in rules.items() if name not in free} == settings.CHOICES
 
 
 def test_the_check_needs_no_tensorflow(python):
