@@ -67,7 +67,7 @@ except ModuleNotFoundError:
     ) from None
 
 settings = resolve(globals())  # refuses a parameter that would be ignored
-head, views = settings["head"], settings["views"]
+head, views, weights = (settings[name] for name in ("head", "views", "weights"))
 
 # %% [markdown]
 # ## How a notebook uses a TPU

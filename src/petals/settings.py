@@ -49,15 +49,18 @@ TUNE = "set fine_tune to all, last:N or block:NAME"
 
 
 def resolve(values: Values) -> dict[str, Any]:
-    """The parameters of 02_train, with the actual head and views instead of "auto" and 0.
+    """The parameters of 02_train, with the actual weights, head and views for "auto" and 0.
 
     `values` holds all `PARAMETERS` by name; other names in it are dropped, so a notebook can pass
     its `globals()`. Raises `SettingError`, in one line, for a parameter that would be ignored.
 
-    head   logistic; gradient for an untrained backbone that is to be fine-tuned
-    views  of each photo: two for a logistic head, one for any other
+    weights  none for SmallNet, which has no pretrained ones
+    head     logistic; gradient for an untrained backbone that is to be fine-tuned
+    views    of each photo: two for a logistic head, one for any other
     """
     resolved = {name: values[name] for name in PARAMETERS if name in values}
+    if resolved["backbone"] == "SmallNet" and resolved["weights"] == "auto":
+        resolved["weights"] = "none"  # there are no others
     if resolved["head"] == "auto":
         # Fine-tuning changes an untrained backbone's features from the first step, including
         # BatchNorm's statistics: a head that fits the old features closely starts with a loss of

@@ -46,6 +46,7 @@ RESOLVED = [
     (TUNED, ("logistic", 2)),
     ({"weights": "none"}, ("logistic", 2)),
     ({**TUNED, "weights": "none"}, ("gradient", 1)),
+    ({**TUNED, "backbone": "SmallNet"}, ("gradient", 1, "none")),  # it has no other weights
     ({"head": "logistic", "views": 3}, ("logistic", 3)),
 ]
 
@@ -69,7 +70,8 @@ def test_settings_that_would_not_act_are_refused_in_one_line(given, why):
 @pytest.mark.parametrize(("given", "expected"), RESOLVED)
 def test_open_settings_are_resolved_by_the_head(given, expected):
     resolved = settings.resolve(DEFAULTS | given)
-    assert (resolved["head"], resolved["views"]) == expected
+    values = resolved["head"], resolved["views"], resolved["weights"]
+    assert values[: len(expected)] == expected
     assert settings.resolve(resolved) == resolved  # those that a run records can be given again
 
 
@@ -91,6 +93,7 @@ def test_the_notebook_checks_before_it_looks_for_an_accelerator():
     assert document.has_tag(cells[0], "parameters")
     code = "\n".join(cell.source for cell in cells)
     assert 0 < code.find("= resolve(globals())") < code.find("detect(")
+    assert "head, views, weights = (settings[name]" in code  # all that "auto" may stand for
 
 
 def test_the_cell_has_at_most_24_parameters_under_four_headings():
