@@ -28,7 +28,7 @@ from petals.accelerators import cluster
 from petals.accelerators.detect import Accelerator
 from petals.data import pipeline
 from petals.data.shards import Split
-from petals.errors import DataError, StorageError
+from petals.errors import DataError, DivergedError, StorageError
 from petals.kaggle import cache_folder, kept_folder
 from petals.models.classifier import Classifier
 from petals.progress import ShowProgress
@@ -192,13 +192,19 @@ def frozen(model: keras.Model, batch_size: int) -> Forward:
     return forward
 
 
-def check_labels(classifier: Classifier, *labels: np.ndarray) -> None:
-    """Raise `DataError` for labels outside the classes of the head."""
-    classes, every = classifier.head.units, np.concatenate(labels)
+def check(classifier: Classifier, *parts: Features) -> None:
+    """Raise `DataError` for labels outside the classes of the head, `DivergedError` for features
+    that are no numbers."""
+    classes, every = classifier.head.units, np.concatenate([part.labels for part in parts])
     if every.min() < 0 or every.max() >= classes:
         raise DataError(
             f"labels from {every.min()} to {every.max()}, but there are {classes} classes: run "
             "tools/make_tfrecords.py inspect"
+        )
+    if not all(np.isfinite(part.values).all() for part in parts):
+        raise DivergedError(
+            "the backbone's features are infinite or no numbers: set dtype=float32, or begin with "
+            "other weights"
         )
 
 
