@@ -14,6 +14,7 @@ import hashlib
 import itertools
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -112,12 +113,10 @@ class FeatureExtractor:
         except OSError as error:
             raise storage.cannot_write(lock, error) from error
         with locked:
-            try:
+            with suppress(Exception):  # missing, or damaged: numpy raises half a dozen kinds
                 values = np.load(path)
-                if len(values) == folder.count:
+                if values.shape[:2] == (folder.count, views):
                     return values, True
-            except (OSError, ValueError, EOFError):
-                pass  # missing, or truncated by a crash
             values = self._compute(model, folder, views, count)
             try:
                 with storage.replacing(path) as part:
