@@ -45,6 +45,7 @@ BY_GRADIENT: Values = {
 }
 FINE_TUNING: Values = {"epochs": 12, "batch_size": 8, "augment": "crop", "mix": "none"}
 COMPETITION_SIZES = (192, 224, 331, 512)  # of its photos, in pixels
+INPUTS = "/kaggle/input/"
 TUNE = "set fine_tune to all, last:N or block:NAME"
 
 
@@ -138,16 +139,24 @@ def check(
         yield str(problem)
     if sources is None:
         return
-    if str(values["data"]) == "auto" and values["image_size"] not in COMPETITION_SIZES:
+    names = [name.strip() for name in str(values["data"]).split(",")]
+    if names[0] == "auto" and values["image_size"] not in COMPETITION_SIZES:
         sizes = ", ".join(map(str, COMPETITION_SIZES))
         yield f"image_size={values['image_size']}: the competition's photos have {sizes} pixels"
-    attached = {"/".join(name.lower().split("/")[:2]) for name in sources.get("dataset", ())}
-    for name in map(str.strip, str(values["data"]).split(",")):
-        if re.fullmatch(r"[\w-]+/[\w-]+", name) and name.lower() not in attached:
-            yield f"data={name} is not attached: add it to dataset_sources"
+    slugs = {name.lower().split("/")[:2][-1] for own in sources.values() for name in own}
+    datasets = {"/".join(name.lower().split("/")[:2]) for name in sources.get("dataset", ())}
+
+    def mounted(name: str) -> bool:
+        return name.startswith(INPUTS) and not slugs.isdisjoint(name.lower().split("/"))
+
+    for name in names:
+        elsewhere = name in ("auto", "embedded") or "://" in name
+        if not (elsewhere or name.lower() in datasets or mounted(name)):
+            yield f"data={name} is not attached: add it to dataset_sources and give its OWNER/SLUG"
     weights = str(values["weights"])
-    if weights not in ("auto", "imagenet", "none") and not weights.startswith("/kaggle/input/"):
+    found = slugs and "/" not in weights  # a session looks for this name among its inputs
+    if not (weights in ("auto", "imagenet", "none") or found or mounted(weights)):
         yield (
             f"weights={weights} is not in the session: attach the file and name it as the session "
-            "finds it, below /kaggle/input/"
+            f"finds it, below {INPUTS}"
         )

@@ -117,14 +117,20 @@ def test_shipped_sweeps_ask_for_nothing_that_is_ignored(path):
                 settings.resolve(DEFAULTS | dict(sweep.base) | {name: value})
 
 
+ABSENT = ("photos", "me/photos", "./me/attached", "/kaggle/input/datasets/me/other")
+
+
 @pytest.mark.parametrize(
     ("changes", "problem"),
     [
         ({}, None),
         ({"mix": "mixup"}, "mix=mixup would be ignored"),
-        ({"data": "me/photos"}, "data=me/photos is not attached"),
-        ({"data": "auto,me/attached"}, None),
-        ({"weights": "notop.h5"}, "weights=notop.h5 is not in the session"),
+        *(({"data": f"auto, {name}"}, f"data={name} is not attached") for name in ABSENT),
+        ({"data": "auto,me/attached,gs://bucket"}, None),
+        ({"data": "auto,me/attached", "image_size": 100}, "image_size=100: the competition's"),
+        ({"data": "/kaggle/input/attached/deep"}, None),
+        ({"weights": "notop.h5"}, None),  # its name among what is attached
+        *(({"weights": f"{name}/a.h5"}, f"weights={name}/a.h5 is not in") for name in ABSENT),
         ({"weights": "/kaggle/input/datasets/me/attached/notop.h5"}, None),
     ],
 )
@@ -133,6 +139,8 @@ def test_the_desk_applies_the_notebooks_rules(changes, problem):
     problems = list(settings.check("02_train", DEFAULTS | changes, sources))
     assert (problems == []) if problem is None else problem in problems[0]
     assert list(settings.check("01_explore", {"data": "me/photos"}, sources)) == []
+    alone = list(settings.check("02_train", DEFAULTS | {"weights": "notop.h5"}, {"dataset": []}))
+    assert "weights=notop.h5 is not in the session: attach" in alone[0]
     if "data" in changes:  # at home nothing is attached
         assert list(settings.check("02_train", DEFAULTS | changes, None)) == []
 
