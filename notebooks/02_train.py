@@ -67,7 +67,7 @@ except ModuleNotFoundError:
     ) from None
 
 settings = resolve(globals())  # refuses a parameter that would be ignored
-head, views = settings["head"], settings["views"]
+head, views, weights = (settings[name] for name in ("head", "views", "weights"))
 
 # %% [markdown]
 # ## How a notebook uses a TPU
@@ -134,7 +134,7 @@ from petals.accelerators import compilation
 from petals.run_folder import RunFolder
 from petals.training.optimization import set_seed
 
-run = RunFolder(output, with_resources=True)
+run = RunFolder(output, training=settings)  # without an earlier run's results
 deadline = kaggle.deadline(time_limit, device.kind)
 set_seed(seed, repeatable=device.on_cpu)
 if device.backend == "jax":
@@ -183,6 +183,7 @@ kept = Checkpoints(run.path, {**settings, **facts}, resume)
 run.seconds_before = kept.newest.seconds
 history = kept.newest.history
 training = Training(history, run.write_history, kept, deadline)
+run.write_history(history)  # the epochs so far, instead of an earlier run's
 
 # %% [markdown]
 # ## What transfer learning keeps and what it changes

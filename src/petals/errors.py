@@ -50,6 +50,12 @@ class CheckpointError(PetalsError):
     exit_code = 11
 
 
+class DivergedError(PetalsError):
+    """A loss, or the features that it is computed from, became infinite or no number."""
+
+    exit_code = 6
+
+
 class StorageError(PetalsError):
     """A file could not be written: the disk is full or the folder read-only."""
 

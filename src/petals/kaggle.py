@@ -46,7 +46,12 @@ def mounts() -> Path:
 
 
 def runs_folder() -> Path:
-    """The folder of local runs: `runs` in the repository that contains the working directory.
+    """The folder of local runs: `runs` in the repository."""
+    return repository() / "runs"
+
+
+def repository() -> Path:
+    """The repository that contains the working directory, or else the working directory.
 
     Jupyter starts a notebook in the notebook's own folder, a tool starts it in the repository's.
     """
@@ -54,7 +59,7 @@ def runs_folder() -> Path:
     marks = ("kernel-metadata.json", ".git")
     folders = (here, *here.parents)
     roots = (f for f in folders if any((f / mark).exists() for mark in marks))
-    return next(roots, here) / "runs"
+    return next(roots, here)
 
 
 def kept_folder() -> Path:

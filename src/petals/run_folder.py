@@ -36,6 +36,16 @@ HISTORY = (
     *("phase", "epoch", "loss", "accuracy", "val_loss", "val_accuracy", "val_macro_f1"),
     *("learning_rate", "seconds", "images_per_second"),
 )
+# What an earlier run of 02_train left would be read as this one's, if this one ends early or leaves
+# it out; `history.csv` is written anew.
+RESULTS = (
+    *("metrics.json", "figures.json", "gallery.json", "confused.json", "mistakes.json"),
+    *("val_predictions.npz", "test_predictions.npz", "submission.csv", "twins.csv"),
+    *("class_scores.csv", "confusion.csv", "calibration.csv", "calibration.txt"),
+    *("gallery.jpg", "augmentation.jpg", "predictions.jpg", "classes.png", "curves.png"),
+    *("head_schedule.png", "schedule.png", "reliability.png", "class_scores.png", "confusion.png"),
+    *("model_card.md", FILE),
+)
 
 
 class RunFolder:
@@ -43,19 +53,26 @@ class RunFolder:
 
     `output` "" means the working directory on Kaggle, and locally the repository's `runs/latest`,
     whatever folder the notebook was started in. With several hosts, only the first writes there;
-    the files of the others are deleted when they end. `with_resources`: on Kaggle, record memory
-    and CPU in `resources.csv` until the metrics are written.
+    the files of the others are deleted when they end. `training`: the parameters of a run of
+    02_train that begins here. The `RESULTS` of an earlier run are deleted, except the file that
+    this run takes its weights from, and on Kaggle, `resources.csv` records memory and CPU until the
+    metrics are written.
     """
 
-    def __init__(self, output: str = "", *, with_resources: bool = False) -> None:
+    def __init__(self, output: str = "", *, training: Mapping[str, Any] | None = None) -> None:
         default = Path() if on_kaggle() else runs_folder() / "latest"
         self.path = Path(output) if output else default
         if not cluster.here().first:
             self._elsewhere = tempfile.TemporaryDirectory(prefix="petals-")
             self.path = Path(self._elsewhere.name)
         self.begun, self.seconds_before = time.monotonic(), 0.0
-        if with_resources and on_kaggle():
+        if training and on_kaggle():
             resources.record(self.path)
+        if training:
+            weights = Path(training["weights"]).expanduser().resolve()
+            for path in (self.path.resolve() / name for name in RESULTS):
+                if path != weights:
+                    storage.remove(path)
         self._words: dict[str, dict[str, str]] = {}
 
     def __str__(self) -> str:

@@ -21,6 +21,18 @@ PARAMETERS = (
     *("mix", "schedule", "label_smoothing", "weight_decay"),
     *("accelerator", "dtype", "time_limit", "resume", "output"),
 )
+# As the comments of the cell list them, where N stands for a number and K and NAME for any text. A
+# value that somebody types into the cell has been checked by nobody yet.
+CHOICES = {
+    "validation": "val | none | fold:K/N",
+    "fine_tune": "none | all | last:N | block:NAME",
+    "head": "auto | logistic | gradient | none",
+    "augment": "none | flip | crop | light | strong",
+    "mix": "none | mixup | cutmix",
+    "schedule": "ramp | cosine | exponential | constant",
+    "accelerator": "auto | tpu | gpu | cpu",
+    "dtype": "auto | float32 | mixed_bfloat16 | mixed_float16",
+}
 LOGISTIC, GRADIENT, NONE = "logistic", "gradient", "none"
 # Parameters that affect only training by gradients, then those that affect only fine-tuning, with
 # their defaults
@@ -33,19 +45,23 @@ BY_GRADIENT: Values = {
 }
 FINE_TUNING: Values = {"epochs": 12, "batch_size": 8, "augment": "crop", "mix": "none"}
 COMPETITION_SIZES = (192, 224, 331, 512)  # of its photos, in pixels
+INPUTS = "/kaggle/input/"
 TUNE = "set fine_tune to all, last:N or block:NAME"
 
 
 def resolve(values: Values) -> dict[str, Any]:
-    """The parameters of 02_train, with the actual head and views instead of "auto" and 0.
+    """The parameters of 02_train, with the actual weights, head and views for "auto" and 0.
 
     `values` holds all `PARAMETERS` by name; other names in it are dropped, so a notebook can pass
     its `globals()`. Raises `SettingError`, in one line, for a parameter that would be ignored.
 
-    head   logistic; gradient for an untrained backbone that is to be fine-tuned
-    views  of each photo: two for a logistic head, one for any other
+    weights  none for SmallNet, which has no pretrained ones
+    head     logistic; gradient for an untrained backbone that is to be fine-tuned
+    views    of each photo: two for a logistic head, one for any other
     """
     resolved = {name: values[name] for name in PARAMETERS if name in values}
+    if resolved["backbone"] == "SmallNet" and resolved["weights"] == "auto":
+        resolved["weights"] = "none"  # there are no others
     if resolved["head"] == "auto":
         # Fine-tuning changes an untrained backbone's features from the first step, including
         # BatchNorm's statistics: a head that fits the old features closely starts with a loss of
@@ -76,8 +92,12 @@ def fold_of(validation: str) -> tuple[int, int] | None:
 
 def _problems(values: Values) -> Iterator[str]:
     """One line for each rule that resolved values break, the most helpful first."""
-    fine_tune, head = values["fine_tune"], values["head"]
+    for name, choices in CHOICES.items():
+        pattern = re.sub("[A-Z/]+", ".+", choices).replace(" | ", "|")
+        if not re.fullmatch(pattern, str(values[name])):
+            yield f"{name}={values[name]!r} is not allowed: it takes {choices}"
     fold_of(values["validation"])
+    fine_tune, head = values["fine_tune"], values["head"]
     if fine_tune != "none":
         if not values["epochs"]:
             yield f"fine_tune={fine_tune} with epochs=0 fine-tunes nothing: set epochs to 1 or more"
@@ -119,16 +139,24 @@ def check(
         yield str(problem)
     if sources is None:
         return
-    if str(values["data"]) == "auto" and values["image_size"] not in COMPETITION_SIZES:
+    names = [name.strip() for name in str(values["data"]).split(",")]
+    if names[0] == "auto" and values["image_size"] not in COMPETITION_SIZES:
         sizes = ", ".join(map(str, COMPETITION_SIZES))
         yield f"image_size={values['image_size']}: the competition's photos have {sizes} pixels"
-    attached = {"/".join(name.lower().split("/")[:2]) for name in sources.get("dataset", ())}
-    for name in map(str.strip, str(values["data"]).split(",")):
-        if re.fullmatch(r"[\w-]+/[\w-]+", name) and name.lower() not in attached:
-            yield f"data={name} is not attached: add it to dataset_sources"
+    slugs = {name.lower().split("/")[:2][-1] for own in sources.values() for name in own}
+    datasets = {"/".join(name.lower().split("/")[:2]) for name in sources.get("dataset", ())}
+
+    def mounted(name: str) -> bool:
+        return name.startswith(INPUTS) and not slugs.isdisjoint(name.lower().split("/"))
+
+    for name in names:
+        elsewhere = name in ("auto", "embedded") or "://" in name
+        if not (elsewhere or name.lower() in datasets or mounted(name)):
+            yield f"data={name} is not attached: add it to dataset_sources and give its OWNER/SLUG"
     weights = str(values["weights"])
-    if weights not in ("auto", "imagenet", "none") and not weights.startswith("/kaggle/input/"):
+    found = slugs and "/" not in weights  # a session looks for this name among its inputs
+    if not (weights in ("auto", "imagenet", "none") or found or mounted(weights)):
         yield (
             f"weights={weights} is not in the session: attach the file and name it as the session "
-            "finds it, below /kaggle/input/"
+            f"finds it, below {INPUTS}"
         )

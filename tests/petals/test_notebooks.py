@@ -14,6 +14,7 @@ from records import jpeg
 from kernelkit.errors import ParameterError
 from kernelkit.running.run_notebook import run_notebook
 from petals.data import shards
+from petals.run_folder import RESULTS
 
 NOTEBOOKS = ROOT / "notebooks"
 
@@ -71,6 +72,8 @@ def test_every_figure_of_a_training_is_in_its_report(dataset, tmp_path):
     names = {"gallery", "classes", "curves", "class_scores", "confusion", "predictions"}
     names |= {"reliability", "head_schedule", "augmentation", "schedule"}
     assert {path.stem for path in run.folder.iterdir() if path.suffix in (".png", ".jpg")} == names
+    left = {path.name for path in run.folder.iterdir() if path.is_file()}
+    assert left - {"history.csv", "run.ipynb", "report.html"} <= set(RESULTS)
     for part in ("Score by class", "Confusion matrix", "Most confident mistakes"):
         assert f"<h2>{part}</h2>" in run.report.read_text()
 

@@ -30,7 +30,7 @@ def test_a_run_on_kaggle_records_memory_and_cpu(tmp_path, monkeypatch):
     monkeypatch.setenv("KAGGLE_KERNEL_RUN_TYPE", "Batch")
     before = threading.active_count()
     for _ in range(2):
-        RunFolder(str(tmp_path), with_resources=True)
+        RunFolder(str(tmp_path), training={"weights": "auto"})
     assert threading.active_count() == before + 1
     first, second = lines_of(tmp_path / resources.FILE, 2)
     assert float(first["seconds"]) <= float(second["seconds"])
@@ -48,5 +48,5 @@ def test_a_run_on_kaggle_records_memory_and_cpu(tmp_path, monkeypatch):
 def test_at_home_nothing_is_recorded(tmp_path, monkeypatch):
     monkeypatch.delenv("KAGGLE_KERNEL_RUN_TYPE", raising=False)
     before = threading.active_count()
-    RunFolder(str(tmp_path), with_resources=True)
+    RunFolder(str(tmp_path), training={"weights": "auto"})
     assert threading.active_count() == before

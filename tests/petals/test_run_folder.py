@@ -13,7 +13,7 @@ from petals.errors import PetalsError, StorageError
 from petals.evaluation.metrics import Scores
 from petals.models.restore import find_model, restore
 from petals.plots import run as plots
-from petals.run_folder import RunFolder
+from petals.run_folder import RESULTS, RunFolder
 
 SCORES = dict.fromkeys(("loss", "val_loss", "val_accuracy", "val_macro_f1", "accuracy"), 0.5)
 HISTORY = [
@@ -78,6 +78,17 @@ def test_a_failed_or_interrupted_write_keeps_the_old_file(tmp_path, error, raise
         raise error
     assert (tmp_path / "a.txt").read_text() == "old"
     assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
+
+
+def test_the_results_of_an_earlier_run_go_but_not_its_checkpoints_or_the_weights(tmp_path):
+    kept = ["checkpoints/a.npz", "history.csv", "mine.csv", "classifier.h5"]
+    for name in (*RESULTS, *kept):
+        storage.write_text(tmp_path / name, "earlier")
+    RunFolder(str(tmp_path))  # of 03_compare or 04_predict, which may read them
+    assert all((tmp_path / name).is_file() for name in RESULTS)
+    RunFolder(str(tmp_path), training={"weights": f"{tmp_path}/classifier.h5"})
+    left = {str(p.relative_to(tmp_path)) for p in tmp_path.rglob("*") if p.is_file()}
+    assert left == set(kept)
 
 
 def test_a_users_mistake_has_no_traceback_in_jupyter():

@@ -38,12 +38,15 @@ REFUSED = [
     ({"validation": "fold:6/5"}, "validation=fold:6/5 names no fold: the five folds are fold:1/5"),
     *(({"validation": f"fold:{fold}"}, "names no fold") for fold in ("0/5", "1/1", "one")),
     ({"dropout": 0.5}, "dropout=0.5 would be ignored: the logistic head"),
+    ({"validation": "Val"}, "validation='Val' is not allowed: it takes val | none | fold:K/N"),
+    *(({name: "Typo"}, f"{name}='Typo' is not allowed") for name in settings.CHOICES),
 ]
 
 RESOLVED = [
     (TUNED, ("logistic", 2)),
     ({"weights": "none"}, ("logistic", 2)),
     ({**TUNED, "weights": "none"}, ("gradient", 1)),
+    ({**TUNED, "backbone": "SmallNet"}, ("gradient", 1, "none")),  # it has no other weights
     ({"head": "logistic", "views": 3}, ("logistic", 3)),
 ]
 
@@ -67,7 +70,8 @@ def test_settings_that_would_not_act_are_refused_in_one_line(given, why):
 @pytest.mark.parametrize(("given", "expected"), RESOLVED)
 def test_open_settings_are_resolved_by_the_head(given, expected):
     resolved = settings.resolve(DEFAULTS | given)
-    assert (resolved["head"], resolved["views"]) == expected
+    values = resolved["head"], resolved["views"], resolved["weights"]
+    assert values[: len(expected)] == expected
     assert settings.resolve(resolved) == resolved  # those that a run records can be given again
 
 
@@ -75,6 +79,9 @@ def test_parameters_and_defaults_are_those_of_the_notebook():
     assert tuple(DEFAULTS) == settings.PARAMETERS
     assert tuple(settings.resolve(DEFAULTS | {"another": 1})) == settings.PARAMETERS
     assert DEFAULTS.items() >= {**settings.BY_GRADIENT, **settings.FINE_TUNING}.items()
+    rules = {name: p.rule for name, p in KNOWN.items() if p.type is str and p.rule}
+    free = {"backbone", "weights", "resume"}  # a file, a folder or one of very many names
+    assert {name: rule for name, rule in rules.items() if name not in free} == settings.CHOICES
 
 
 def test_the_check_needs_no_tensorflow(python):
@@ -86,6 +93,7 @@ def test_the_notebook_checks_before_it_looks_for_an_accelerator():
     assert document.has_tag(cells[0], "parameters")
     code = "\n".join(cell.source for cell in cells)
     assert 0 < code.find("= resolve(globals())") < code.find("detect(")
+    assert "head, views, weights = (settings[name]" in code  # all that "auto" may stand for
 
 
 def test_the_cell_has_at_most_24_parameters_under_four_headings():
@@ -109,14 +117,20 @@ def test_shipped_sweeps_ask_for_nothing_that_is_ignored(path):
                 settings.resolve(DEFAULTS | dict(sweep.base) | {name: value})
 
 
+ABSENT = ("photos", "me/photos", "./me/attached", "/kaggle/input/datasets/me/other")
+
+
 @pytest.mark.parametrize(
     ("changes", "problem"),
     [
         ({}, None),
         ({"mix": "mixup"}, "mix=mixup would be ignored"),
-        ({"data": "me/photos"}, "data=me/photos is not attached"),
-        ({"data": "auto,me/attached"}, None),
-        ({"weights": "notop.h5"}, "weights=notop.h5 is not in the session"),
+        *(({"data": f"auto, {name}"}, f"data={name} is not attached") for name in ABSENT),
+        ({"data": "auto,me/attached,gs://bucket"}, None),
+        ({"data": "auto,me/attached", "image_size": 100}, "image_size=100: the competition's"),
+        ({"data": "/kaggle/input/attached/deep"}, None),
+        ({"weights": "notop.h5"}, None),  # its name among what is attached
+        *(({"weights": f"{name}/a.h5"}, f"weights={name}/a.h5 is not in") for name in ABSENT),
         ({"weights": "/kaggle/input/datasets/me/attached/notop.h5"}, None),
     ],
 )
@@ -125,6 +139,8 @@ def test_the_desk_applies_the_notebooks_rules(changes, problem):
     problems = list(settings.check("02_train", DEFAULTS | changes, sources))
     assert (problems == []) if problem is None else problem in problems[0]
     assert list(settings.check("01_explore", {"data": "me/photos"}, sources)) == []
+    alone = list(settings.check("02_train", DEFAULTS | {"weights": "notop.h5"}, {"dataset": []}))
+    assert "weights=notop.h5 is not in the session: attach" in alone[0]
     if "data" in changes:  # at home nothing is attached
         assert list(settings.check("02_train", DEFAULTS | changes, None)) == []
 

@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from petals.data import classes, shards
 from petals.errors import DataError
-from petals.kaggle import SEARCH_DEPTH, cache_folder, folders_below, mounts, on_kaggle
+from petals.kaggle import SEARCH_DEPTH, cache_folder, folders_below, mounts, on_kaggle, repository
 from petals.progress import Progress
 
 COMPETITION = "tpu-getting-started"
@@ -54,9 +54,10 @@ def find_source(data: str = "auto", size: int = 192) -> Source:
 
     `data`: a folder, a `gs://` path, or a dataset "owner/slug" attached to the kernel, which must
     exist; "embedded" for the flowers that the kit draws; or "auto", which takes the first of: the
-    competition's mount, another mount (where there are several, it prints which), `./data`, and the
-    embedded data. On Kaggle, "auto" takes only mounts. A TPU node reads Kaggle's bucket of a
-    competition or dataset that is not mounted. Raises `DataError` that lists what is mounted.
+    competition's mount, another mount (where there are several, it prints which), `data/` in the
+    repository, and the embedded data. On Kaggle, "auto" takes only mounts. A TPU node reads
+    Kaggle's bucket of a competition or dataset that is not mounted. Raises `DataError` that lists
+    what is mounted.
     """
     if data == "embedded":
         return embedded(size)
@@ -70,7 +71,8 @@ def find_source(data: str = "auto", size: int = 192) -> Source:
             f'Add "competition_sources": ["{COMPETITION}"] to kernel-metadata.json and accept '
             "the competition's rules on its page"
         )
-    return Source("data", "folder") if _holds_records("data") else embedded(size)
+    local = os.path.relpath(repository() / "data")
+    return Source(local, "folder") if _holds_records(local) else embedded(size)
 
 
 def find_sources(data: str = "auto", size: int = 192) -> list[Source]:

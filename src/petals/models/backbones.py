@@ -15,7 +15,7 @@ from typing import Any
 from tensorflow import keras
 
 from petals.errors import WeightsError
-from petals.kaggle import attached, on_kaggle
+from petals.kaggle import attached, on_kaggle, repository
 from petals.models import saved
 
 IMAGENET_MEAN = (0.485, 0.456, 0.406)
@@ -31,7 +31,7 @@ RESCALING: dict[str, tuple[Any, Any]] = {
     "caffe": (1.0, [-mean for mean in CAFFE_MEAN_RGB]),
     "inside": (1.0, 0.0),  # the network does it itself; only a conversion to float
 }
-LOCAL_FOLDERS = ("weights", "data/weights", "~/.keras/models")
+LOCAL_FOLDERS = ("weights", "data/weights", "~/.keras/models")  # in the repository or at home
 NOT_FILES = ("none", "imagenet", "auto")  # settings of weights that name no file
 SMALL = "SmallNet"
 HUB = "hub:"  # and a preset of keras_hub: see petals.models.hub
@@ -206,10 +206,11 @@ class Weights:
             return cls(backbone, weights)
         # Keras 3 writes the same weights under NAME.weights.h5
         names += [name.removesuffix(".h5") + ".weights.h5" for name in names]
+        folders = [repository() / Path(folder).expanduser() for folder in LOCAL_FOLDERS]
         places = (
             place
             for name in names
-            for place in (*(Path(f).expanduser() / name for f in LOCAL_FOLDERS), *attached(name))
+            for place in (*(folder / name for folder in folders), *attached(name))
         )
         return cls(backbone, weights, next(filter(Path.is_file, places), None))
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -37,21 +38,23 @@ def read_card(path: str | Path) -> ModelCard:
                 f"{path} has no card, which says what its classes are: make the model again with "
                 "this version of the kit"
             )
-        try:
-            text = file[CARD].asstr()[()]
-        except (OSError, TypeError, AttributeError):
-            raise WeightsError(f"{path} has a damaged card: make the model again") from None
-        return parse(text, path)
+        return parse(file[CARD].asstr()[()], path)
 
 
-def opened(path: str | Path) -> h5py.File:
-    """An HDF5 file, of this kit or not; raises `WeightsError`."""
+@contextmanager
+def opened(path: str | Path) -> Iterator[h5py.File]:
+    """An HDF5 file, of this kit or not; raises `WeightsError`, also where reading it fails."""
     try:
-        return h5py.File(path)
+        with h5py.File(path) as file:
+            yield file
+    except WeightsError:
+        raise
     except FileNotFoundError:
         raise WeightsError(f"no weights file at {path}") from None
-    except OSError:
-        raise WeightsError(f"{path} is damaged, or not a weights file (HDF5)") from None
+    except Exception as error:  # of a damaged file h5py raises half a dozen kinds
+        raise WeightsError(
+            f"{path} is damaged, or not a weights file (HDF5): make or download it again"
+        ) from error
 
 
 def fill(
@@ -70,7 +73,7 @@ def fill(
         shape = tuple(variable.shape)
         try:
             stored = file[key][()]
-        except (KeyError, OSError):
+        except KeyError:
             raise WeightsError(
                 f"{file.filename} does not hold {key}: make the model again"
             ) from None

@@ -17,6 +17,7 @@ from tensorflow import keras
 from petals.accelerators import cluster
 from petals.data import pipeline
 from petals.data.shards import Split
+from petals.errors import DivergedError
 from petals.evaluation.metrics import Scores
 from petals.progress import Progress
 from petals.training import checkpoints
@@ -24,7 +25,7 @@ from petals.training.checkpoints import Checkpoints
 
 Row = dict[str, Any]  # of history.csv
 Logs = Mapping[str, Any]  # what Keras knows at the end of a batch or an epoch
-OUT_OF_TIME = "time limit"
+OUT_OF_TIME, DIVERGED = "time limit", "the loss became infinite or no number"
 SAVE_EVERY = 300.0  # seconds between checkpoints within an epoch
 SAVING_SHARE = 0.05  # the largest share of time for checkpoints at the ends of epochs
 LOG_EVERY = 15.0  # seconds between lines within an epoch, in a log
@@ -74,7 +75,8 @@ class Epochs(keras.callbacks.Callback):
     """Scores each epoch, keeps the best weights, saves checkpoints and stops at the deadline.
 
     `predict()` returns the validation probabilities of the current model. The order of callbacks
-    does not matter.
+    does not matter. Where training diverges, the phase ends with the best weights so far, or with
+    a `DivergedError` if there are none.
     """
 
     def __init__(
@@ -137,11 +139,20 @@ class Epochs(keras.callbacks.Callback):
 
     def on_epoch_end(self, epoch: int, logs: Logs) -> None:
         trained = _now() - self._epoch_begun
-        scores = Scores.of(self.labels, self.predict())
+        means, probabilities = self._means(logs), self.predict()
+        if not np.isfinite([means["loss"], probabilities.sum()]).all():
+            if self.best_f1 < 0:
+                raise DivergedError(
+                    f"{self.phase.name}: {DIVERGED} in epoch {epoch + 1}: set a lower "
+                    "learning_rate, or dtype=float32"
+                )
+            self.stopped, self.model.stop_training = DIVERGED, True  # the best weights remain
+            return
+        scores = Scores.of(self.labels, probabilities)
         rate = self.model.optimizer.learning_rate  # of several replicas it has no __array__
         speed = self._done * self.phase.batch_size / max(trained, 1e-9)
         row = self.training.add_epoch(
-            {"phase": self.phase.name, "epoch": epoch + 1, **self._means(logs)},
+            {"phase": self.phase.name, "epoch": epoch + 1, **means},
             scores,
             learning_rate=float(rate.numpy() if hasattr(rate, "numpy") else rate),
             seconds=_now() - self._epoch_begun,

@@ -14,6 +14,7 @@ import hashlib
 import itertools
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,7 +29,7 @@ from petals.accelerators import cluster
 from petals.accelerators.detect import Accelerator
 from petals.data import pipeline
 from petals.data.shards import Split
-from petals.errors import DataError, StorageError
+from petals.errors import DataError, DivergedError, StorageError
 from petals.kaggle import cache_folder, kept_folder
 from petals.models.build import Classifier
 from petals.progress import ShowProgress
@@ -112,12 +113,10 @@ class FeatureExtractor:
         except OSError as error:
             raise storage.cannot_write(lock, error) from error
         with locked:
-            try:
+            with suppress(Exception):  # missing, or damaged: numpy raises half a dozen kinds
                 values = np.load(path)
-                if len(values) == folder.count:
+                if values.shape[:2] == (folder.count, views):
                     return values, True
-            except (OSError, ValueError, EOFError):
-                pass  # missing, or truncated by a crash
             values = self._compute(model, folder, views, count)
             try:
                 with storage.replacing(path) as part:
@@ -192,13 +191,19 @@ def frozen(model: keras.Model, batch_size: int) -> Forward:
     return forward
 
 
-def check_labels(classifier: Classifier, *labels: np.ndarray) -> None:
-    """Raise `DataError` for labels outside the classes of the head."""
-    classes, every = classifier.head.units, np.concatenate(labels)
+def check(classifier: Classifier, *parts: Features) -> None:
+    """Raise `DataError` for labels outside the classes of the head, `DivergedError` for features
+    that are no numbers."""
+    classes, every = classifier.head.units, np.concatenate([part.labels for part in parts])
     if every.min() < 0 or every.max() >= classes:
         raise DataError(
             f"labels from {every.min()} to {every.max()}, but there are {classes} classes: run "
             "tools/make_tfrecords.py inspect"
+        )
+    if not all(np.isfinite(part.values).all() for part in parts):
+        raise DivergedError(
+            "the backbone's features are infinite or no numbers: set dtype=float32, or begin with "
+            "other weights"
         )
 
 

@@ -13,7 +13,7 @@ from petals.data import pipeline
 from petals.data.shards import Split
 from petals.models.build import Classifier
 from petals.training.callbacks import Epochs, Phase, Training
-from petals.training.features import Features, apply_head, check_labels
+from petals.training.features import Features, apply_head, check
 from petals.training.logistic_head import fit_head, soften
 from petals.training.optimization import compile_model, find_schedule, learning_rates
 
@@ -75,7 +75,7 @@ def train_head(
     "none", also its schedule and learning_rate. `keep_best`: the weights of the best epoch, not of
     the last. Every host does the whole job, and host 0's head is used.
     """
-    check_labels(classifier, train.labels, val.labels)
+    check(classifier, train, val)
     values = train.values.reshape(-1, train.values.shape[-1])  # a row for each view
     labels = np.repeat(train.labels, train.values.shape[1])
     classes = classifier.head.units

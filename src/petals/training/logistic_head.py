@@ -22,7 +22,7 @@ from petals.evaluation.calibration import fit_temperature
 from petals.evaluation.metrics import Scores
 from petals.models.build import Classifier
 from petals.training.callbacks import Training
-from petals.training.features import Features, apply_head, check_labels
+from petals.training.features import Features, apply_head, check
 
 # The inverse strengths C that are tried, from strong to weak, for one view of each photo.
 STRENGTHS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
@@ -52,7 +52,7 @@ def fit_head(
     and host 0's head is used. Raises `DataError` for labels outside the head's classes.
     """
     begun = time.monotonic()
-    check_labels(classifier, train.labels, val.labels)
+    check(classifier, train, val)
     classes = classifier.head.units
     rows = train.values.reshape(-1, train.values.shape[-1])
     mean = rows.mean(axis=0, dtype=np.float64).astype(np.float32)

@@ -71,6 +71,10 @@ def test_at_home_a_local_folder_comes_before_the_embedded_data(home, monkeypatch
     assert source.root.endswith("embedded/drawn")
     hold(home / "data")
     assert find_source("auto") == Source("data", "folder")
+    (home / "notebooks").mkdir()
+    (home / "kernel-metadata.json").touch()
+    monkeypatch.chdir(home / "notebooks")  # as Jupyter starts a notebook there
+    assert find_source("auto") == Source("../data", "folder")
 
 
 def test_a_source_is_named_once(home):

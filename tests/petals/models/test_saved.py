@@ -78,6 +78,18 @@ def test_a_truncated_file(changed, other, share):
         build("SmallNet", 32, 3, weights=str(changed))
 
 
+@pytest.mark.parametrize("format", ["petals-classifier", "of Keras"])
+def test_a_file_with_a_damaged_index_or_card(changed, format):
+    with h5py.File(changed, "a") as file:
+        file.attrs["format"] = format
+        file.create_dataset("card", data=b"\xdb", dtype=h5py.string_dtype())
+    with pytest.raises(WeightsError, match=r"changed\.h5 is .*: make .* again"):
+        saved_module.read_card(changed)
+    changed.write_bytes(changed.read_bytes().replace(b"TREE", b"????"))
+    with pytest.raises(WeightsError, match=r"changed\.h5 .*: make .* again"):
+        build("SmallNet", 32, 3, weights=str(changed))
+
+
 def test_one_layer_missing_leaves_the_model_as_it_was(changed, other):
     with h5py.File(changed, "a") as file:
         del file["backbone/conv2d#3/0"]

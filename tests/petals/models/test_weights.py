@@ -41,7 +41,9 @@ def test_the_old_format_is_loaded_under_either_ending(tmp_path):
 
 
 def test_auto_finds_kerass_name_among_kaggles_inputs_and_locally(saved, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+    (tmp_path / "notebooks").mkdir()
+    (tmp_path / "kernel-metadata.json").touch()
+    monkeypatch.chdir(tmp_path / "notebooks")
     monkeypatch.setenv("KERNELKIT_INPUT_ROOT", str(tmp_path / "input"))
     attached = tmp_path / "input/models/someone/mobilenet/keras/default/1" / saved[0].name
     for path in (attached, tmp_path / "weights" / saved[0].name):

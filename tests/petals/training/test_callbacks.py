@@ -7,6 +7,7 @@ import sys
 import numpy as np
 import pytest
 
+from petals.errors import DivergedError
 from petals.training import callbacks
 from petals.training.callbacks import Epochs, Phase, Training
 
@@ -27,6 +28,21 @@ class Model:
 @pytest.fixture(autouse=True)
 def seconds_between_lines(monkeypatch):
     monkeypatch.setattr(callbacks, "LOG_EVERY", 5.0)
+
+
+@pytest.mark.parametrize("logs", [{"loss": np.nan, "accuracy": 0.5}, LOGS])
+def test_training_that_diverges_ends_with_the_best_weights_or_one_line(logs):
+    broken = np.full((2, 2), np.nan) if logs is LOGS else np.eye(2)  # by the epoch's last step
+    watch = Epochs(Phase("fine-tune", 3, 1, 2), Training(), np.array([0, 1]), lambda: broken)
+    watch.set_model(Model())
+    watch.on_epoch_begin(0)
+    watch.on_train_batch_end(0, logs)
+    with pytest.raises(DivergedError, match="in epoch 1: set a lower learning_rate"):
+        watch.on_epoch_end(0, logs)
+    watch.best_f1 = 0.5
+    watch.on_epoch_end(1, logs)
+    assert (watch.stopped, watch.model.stop_training) == (callbacks.DIVERGED, True)
+    assert watch.training.history == []
 
 
 def follow(clock, epochs, *, step_seconds, scoring_seconds=0.0, compile_seconds=0.0):

@@ -105,10 +105,11 @@ def test_folders_keep_the_images_of_a_part_of_a_split(splits, tmp_path):
     assert np.concatenate(ids).tolist() == part.labels_and_ids()[1].tolist()
 
 
-def test_a_truncated_store_is_computed_again(splits, tmp_path, averages):
+@pytest.mark.parametrize("harm", [lambda data: data[:200], lambda data: data.replace(b")", b"(")])
+def test_a_damaged_store_is_computed_again(splits, tmp_path, averages, harm):
     first = extract(averages, splits[1])
     (stored,) = tmp_path.glob("cache/features/*.npy")
-    stored.write_bytes(stored.read_bytes()[:200])
+    stored.write_bytes(harm(stored.read_bytes()))
     again = extract(averages, splits[1])
     assert not again.stored
     assert (again.values == first.values).all()

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from petals.errors import DataError
+from petals.errors import DataError, DivergedError
 from petals.training import head
 from petals.training.callbacks import Training
 from petals.training.checkpoints import Checkpoint
@@ -137,6 +137,13 @@ def test_the_heads_rate_is_its_own_or_its_schedules(run, changed, rate):
     _, history, _ = run(Kept(), head="gradient", **changed)
 
     assert max(row["learning_rate"] for row in history) == pytest.approx(rate, rel=0.05)
+
+
+def test_features_that_are_no_numbers(run, monkeypatch):
+    monkeypatch.setattr(np, "eye", lambda count: np.full((count, count), np.inf))
+    for kind in ("gradient", "logistic"):
+        with pytest.raises(DivergedError, match="set dtype=float32, or begin with other weights"):
+            run(Kept(), head=kind)
 
 
 def test_labels_that_the_head_does_not_know(run, monkeypatch):
