@@ -229,6 +229,7 @@ def test_photos_that_are_put_back_after_an_interruption_get_their_labels_back(
     (photos / "red").rename(photos / "a")  # the same photos under other labels
     with pytest.raises(KeyboardInterrupt):
         make(progress=stop_half_way)
+    assert written() == before, "labels of two calls are never mixed"
     (photos / "a").rename(photos / "red")
     make()
     assert written() == before
