@@ -113,8 +113,13 @@ def make_tfrecords(
     for place in filter(None, (folder, test_photos)):
         if not place.is_dir():
             raise DataError(f"no such folder: {place}")
+        if output.resolve().is_relative_to(place.resolve()):
+            raise DataError(
+                f"{output} is in the photos' folder {place}, so its files would count as photos: "
+                "choose an output outside it"
+            )
     if labels is None:
-        names, files = photos.in_class_folders(folder, (output, test_photos or output))
+        names, files = photos.in_class_folders(folder, test_photos)
     else:
         names, files = photos.in_csv(labels, folder)
     if test_photos:  # first, so that these are kept if a labelled photo is the same

@@ -278,6 +278,15 @@ def test_folders_without_photos(make, tmp_path, folder, message):
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize("output", ["photos", "photos/out", "photos/red/out", "own/out"])
+def test_an_output_among_the_photos_is_refused(make, photos, tmp_path, output):
+    own = shutil.copytree(photos / "red", tmp_path / "own")
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(DataError, match=r"is in the photos' folder .*choose an output outside"):
+        make(output=output, test_photos=own)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
 def test_an_output_that_cannot_be_written(make, tmp_path):
     (tmp_path / "out").write_text("a file, no folder")
     with pytest.raises(StorageError, match="cannot write"):
