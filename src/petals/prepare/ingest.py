@@ -238,11 +238,13 @@ class _Ingest:
             path.replace(target)
         shutil.rmtree(output / STAGED, ignore_errors=True)
 
-    def _paths(self, shard: _Shard, left_out: Mapping[str, str]) -> list[str]:
+    def _paths(self, shard: _Shard, left_out: Mapping[str, str]) -> list[Path]:
         """The files of a shard below the dataset's folder, one a size."""
         count = len(shard.photos) - len(left_out)
         return [
-            f"{shards.folder('.', size, shard.split)}/{shards.shard_name(shard.number, size, count)}"
+            Path(
+                shards.folder(".", size, shard.split), shards.shard_name(shard.number, size, count)
+            )
             for size in self.settings.sizes
             if count
         ]
