@@ -157,10 +157,10 @@ def test_a_photo_of_which_pillow_would_warn_is_read_quietly(tmp_path):
     assert (done.stdout, done.stderr) == ("(50, 50)\n", "")
 
 
-def encoded(path, pixels, size, **options):
+def encoded(path, pixels, size, name="a.png", **options):
     """A picture's grey values after it was saved and made a square."""
-    Image.fromarray(pixels).save(path / "a.png", **options)
-    (jpeg,) = encode(path / "a.png", [size])
+    Image.fromarray(pixels).save(path / name, **options)
+    (jpeg,) = encode(path / name, [size])
     return np.asarray(Image.open(io.BytesIO(jpeg)).convert("L"))
 
 
@@ -172,9 +172,14 @@ def test_exif_rotation_is_undone(tmp_path):
     assert image[:, :10].mean() < 15
 
 
-def test_sixteen_bits_keep_their_brightness(tmp_path):
-    image = encoded(tmp_path, np.full((8, 8), 32768, np.uint16), 8)
-    assert abs(image.mean() - 127) <= 2
+@pytest.mark.parametrize(
+    ("half", "full"),
+    [(np.uint16(2**15), 2**16 - 1), (np.float32(0.5), 1), (np.int32(2**30), 2**31)],
+)
+def test_more_than_eight_bits_keep_their_brightness(tmp_path, half, full):
+    pixels = np.full((8, 8), half)
+    pixels[0, 0] = full - (full > 1)
+    assert abs(encoded(tmp_path, pixels, 8, "a.tif")[4:].mean() - 127) <= 2
 
 
 def test_the_middle_square_is_kept(tmp_path):
