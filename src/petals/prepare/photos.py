@@ -106,7 +106,7 @@ def in_csv(table: Path, folder: Path) -> tuple[list[str], Labelled]:
         head = f"{table}: {len(problems)} of {len(rows)} rows are wrong; nothing was written"
         raise DataError("\n  ".join([head, *problems[:MOST_SHOWN]]))
     numbers = all(label.isdecimal() for label in labels.values())
-    names = sorted(set(labels.values()), key=int if numbers else None)
+    names = sorted(sorted(set(labels.values())), key=int if numbers else None)  # "1" and "01", too
     position = {name: label for label, name in enumerate(names)}
     return names, [(path, position[label]) for path, label in labels.items()]
 

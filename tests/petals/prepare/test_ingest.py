@@ -330,12 +330,13 @@ def test_a_csv_as_people_save_them(make_labelled, written, table):
     assert count(written()) == 60
 
 
-def test_labels_that_are_numbers_keep_their_order(make_labelled, table):
+@pytest.mark.parametrize("numbers", [("0", "2", "10"), ("02", "2", "3"), ("01", "1", "001")])
+def test_labels_that_are_numbers_keep_their_order(make_labelled, table, numbers):
     text = table.read_text()
-    for name, number in (("blue", "10"), ("red", "2"), ("yellow", "0")):
+    for name, number in zip(("blue", "red", "yellow"), numbers, strict=True):
         text = text.replace(f",{name}", f",{number}")
     table.write_text(text)
-    assert make_labelled().class_names == ["0", "2", "10"]
+    assert make_labelled().class_names == sorted(sorted(numbers), key=int)
 
 
 def test_bad_rows_of_a_csv_are_named_and_nothing_is_written(make_labelled, table, tmp_path):
