@@ -119,7 +119,8 @@ print(f"{len(devices)} x {devices[0].device_kind}, Keras on {keras.config.backen
 #   differs from machine to machine. At home the data is in `data/`. If there is none at home, or
 #   with `data="embedded"`, the function draws flowers.
 # - A `Split` holds the train, val or test photos. It lists their files, takes the number of photos
-#   from the names of the files, and reads classes and ids without decoding the photos.
+#   from the names of the files, and reads classes and ids without decoding the photos. The cell
+#   reads them once, so a damaged file or a wrong class stops the notebook before the training.
 # - `on_kaggle` and `runs_folder` say where the results go.
 
 # %%
@@ -133,6 +134,9 @@ folder = Path(output or ("." if on_kaggle() else runs_folder() / "first"))
 folder.mkdir(parents=True, exist_ok=True)
 source = find_source(data, image_size)
 train, val, test = (Split.find(source.root, image_size, name) for name in ("train", "val", "test"))
+for split in (train, val):
+    split.labels_and_ids(len(source.class_names))
+test.labels_and_ids()
 print(f"{source}: {train.count:,} train, {val.count:,} val and {test.count:,} test photos")
 
 # %% [markdown]

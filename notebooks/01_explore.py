@@ -131,7 +131,7 @@ run.figure(plots.class_balance(labels, names), "classes")
 # Two photos count as twins if their bytes are equal, or if their *hashes* differ in at most five
 # bits and their thumbnails look alike too. The hash has 64 bits: the photo is reduced to 8 rows of
 # 9 greys, and each bit says whether a grey is brighter than its neighbour. This finds copies that
-# were resized or compressed again. It does not find crops.
+# were resized or compressed again. It does not find crops. Three copies of a photo make two pairs.
 
 # %%
 prints = duplicates.Fingerprints.of(splits, Progress())

@@ -58,6 +58,8 @@ from petals.data.source import find_source
 
 source = find_source(data, image_size)
 train, val = (Split.find(source.root, image_size, name) for name in ("train", "val"))
+for split in (train, val):
+    split.labels_and_ids(len(source.class_names))  # finds a wrong label before the training
 batch = batch_size * device.replicas  # photos in a step, on all devices together
 steps = max(1, train.count // batch)  # in an epoch
 batches = Batches(train, batch, len(source.class_names), seed=1, deterministic=True)

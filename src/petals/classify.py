@@ -16,14 +16,14 @@ from matplotlib.figure import Figure
 from petals import storage
 from petals.data import photo_files
 from petals.data.shards import Split
-from petals.data.source import find_source
+from petals.data.source import COMPETITION, find_source
 from petals.errors import DataError
 from petals.evaluation.calibration import calibrated
 from petals.evaluation.prediction import predict, predict_images
 from petals.kaggle import mounts
 from petals.models.build import Classifier
 from petals.models.card import ModelCard
-from petals.models.restore import AUTO, find_model, restore
+from petals.models.restore import AUTO, FILE, find_model, restore
 from petals.plots.run import gallery, save
 from petals.tables import Table
 
@@ -31,6 +31,8 @@ SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff")
 SHOWN = 24  # photos in the picture
 CHUNK = 512  # photos in memory at a time
 BATCH = 32  # images
+NO_DATASETS = (COMPETITION, "competitions", "models", "notebooks")  # among the mounts
+FILES_OF_RUNS = (FILE, "figures.json", "../__results__.html")  # beside figures
 
 
 @dataclass(frozen=True)
@@ -162,10 +164,17 @@ def find_photos(names: Sequence[str]) -> list[Path]:
 def photos_for(photos: str, limit: int = 0) -> list[Path]:
     """The photos that the parameter `photos` of 04_predict names, at most `limit` (0 = all).
 
-    "auto" means every photo in attached datasets, if there are any.
+    "auto" means every photo in attached datasets, if there are any, except for a run's figures.
     """
     if photos == AUTO:
-        paths = _photos_among((mounts() / "datasets").rglob("*"))
+        datasets = list(mounts().glob("datasets")) or [  # older machines mount them beside the rest
+            folder for folder in mounts().glob("*") if folder.name not in NO_DATASETS
+        ]
+        paths = [
+            path
+            for path in _photos_among(path for folder in datasets for path in folder.rglob("*"))
+            if not any((path.parent / name).exists() for name in FILES_OF_RUNS)
+        ]
     else:
         paths = find_photos(photos.split(","))
     return paths[: limit or None]

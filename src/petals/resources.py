@@ -42,7 +42,7 @@ def _record(path: Path, over: threading.Event) -> None:
         if not over.wait(SECONDS):
             storage.write_text(path, COLUMNS)
         while not over.is_set() and path.is_file():
-            memory = int(STATM.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+            memory = int(STATM.read_text("utf-8").split()[1]) * os.sysconf("SC_PAGE_SIZE")
             with path.open("a", encoding="utf-8") as lines:
                 seconds, cpu = time.monotonic() - begun, time.process_time()
                 lines.write(f"{seconds:.1f},{memory},{cpu:.1f},{compilation.device_memory()}\n")

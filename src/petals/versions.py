@@ -33,7 +33,7 @@ def versions() -> dict[str, str]:
         "numpy": np.__version__,
         "python": platform.python_version(),
         **{name: installed(name) for name in compilers},
-        **({"image": IMAGE.read_text().strip()} if IMAGE.is_file() else {}),
+        **({"image": IMAGE.read_text("utf-8").strip()} if IMAGE.is_file() else {}),
     }
 
 

@@ -1,6 +1,7 @@
 """The photos of one run: the source, its three splits, and photos from other sources."""
 
 import csv
+import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +10,6 @@ from typing import Any
 import tensorflow as tf
 
 from petals import storage
-from petals.data import shards
 from petals.data.extra import Addition, more_to_train_on
 from petals.data.folds import TOGETHER, divided
 from petals.data.shards import SPLITS, Split
@@ -59,13 +59,18 @@ def find_dataset(
     """The photos that the parameters of 02_train select.
 
     `settings`: these parameters by name; `folder`: where `twins.csv` is written if further sources
-    were named. Raises `DataError` and `SettingError` as the functions do that it calls, and
-    `DataError` for a sample submission that does not fit the test split.
+    were named. Raises `DataError` and `SettingError` as the functions do that it calls, also for
+    damaged files, for labels outside the classes, and for a sample submission of another test
+    split.
     """
     size, limit, cache = settings["image_size"], settings["limit"], cache_folder()
     source, *others = find_sources(settings["data"], size)
     names = source.class_names
     whole = {name: Split.find(source.root, size, name, limit) for name in SPLITS}
+    # Every record is read now: training may take hours before it meets a bad one.
+    for name in ("train", "val"):
+        whole[name].labels_and_ids(len(names))
+    _, test_ids = whole["test"].labels_and_ids()
     added = more_to_train_on(others, names, whole, cache, progress) if others else []
     validation = settings["validation"]
     train, val = whole["train"], whole["val"]
@@ -79,24 +84,32 @@ def find_dataset(
         count = sum(addition.added for addition in added)
         train = Split((*paths, *train.paths), size, count + train.count)
     dataset = Dataset(source, names, train, val, whole["test"], added, bool(limit))
-    _check_sample(dataset)
+    submission_order(test_ids.tolist(), dataset.sample_submission)
     return dataset
 
 
-def _check_sample(dataset: Dataset) -> None:
-    """Raise `DataError` if the sample submission lists different images from the test split.
+def submission_order(ids: Sequence[str], sample: str | Path | None = None) -> list[str]:
+    """The ids of the test images in the order of the sample submission, if there is one.
 
-    It runs before training, so it compares only the number of rows and the first shard's ids.
+    Raises `DataError` if an id occurs twice, or if the sample cannot be read or lists other images.
     """
-    sample, test = dataset.sample_submission, dataset.test
-    if sample is None or not tf.io.gfile.exists(sample):
-        return
-    with tf.io.gfile.GFile(sample) as file:
-        ids = {row["id"] for row in csv.DictReader(file)}
-    first_ids = {example.id for example in shards.read_shard(test.paths[0])}
-    if len(ids) != test.count or first_ids - ids:
+    if twice := len(ids) - len(set(ids)):
+        raise DataError(f"{twice} test ids occur twice, so no submission is valid")
+    if sample is None or not tf.io.gfile.exists(str(sample)):
+        return list(ids)
+    try:
+        with tf.io.gfile.GFile(str(sample), "rb") as file:
+            text = io.StringIO(file.read().decode("utf-8-sig"), newline="")
+        order = [row["id"] for row in csv.DictReader(text)]
+    except (ValueError, KeyError, csv.Error) as error:
         raise DataError(
-            f"{sample} is for another test split: it lists {len(ids):,} images of {test.count:,}, "
-            f"and {len(first_ids & ids):,} of the first {len(first_ids):,}. Put the list of these "
-            "photos there, or remove it"
+            f"cannot read {sample} ({error}): it must be a CSV in UTF-8 with a column id"
+        ) from None
+    missing, extra = set(order) - set(ids), set(ids) - set(order)
+    if missing or extra:
+        raise DataError(
+            f"{sample} lists other images than the test split: {len(missing):,} are only in the "
+            f"list, {len(extra):,} only in the split. Put the list of these photos there, or "
+            "remove it"
         )
+    return order

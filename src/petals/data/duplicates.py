@@ -26,7 +26,6 @@ BITS = 64
 THUMBNAIL = (18, 16)  # columns, rows: halved, these are the 9 x 8 grey values that a hash compares
 NEAR = 5  # of these bits differ at most between twins
 ALIKE = 12.0  # largest mean difference of two thumbnails' channel values, out of 255
-MOST_PAIRS = 20_000
 _CHUNK = 512
 
 
@@ -111,50 +110,48 @@ def _hashes(thumbnails: np.ndarray) -> np.ndarray:
 
 
 def find_pairs(prints: Fingerprints) -> list[Pair]:
-    """All pairs with the same bytes, or with similar hashes and thumbnails, at most 20,000."""
-    return list(islice(_pairs(prints), MOST_PAIRS))
+    """Pairs with the same bytes, or with similar hashes and thumbnails.
 
-
-def _pairs(prints: Fingerprints) -> Iterator[Pair]:
+    They join all images that look alike, with no more pairs than that takes: k copies of an image
+    make k - 1 pairs.
+    """
+    pairs, group = [], np.arange(len(prints))
     splits, labels = prints.splits.tolist(), prints.labels.tolist()
-    thumbnails, hashes = prints.thumbnails, _hashes(prints.thumbnails)
-    for first, close in enumerate(_near(hashes, hashes)):
-        for second in close[close > first].tolist():
-            if _alike(thumbnails[first], thumbnails[second]):  # as with the same bytes
+    for first, alike in enumerate(_alike(prints.thumbnails, prints.thumbnails)):
+        for second in alike.tolist():
+            if group[first] != group[second]:  # always a later image: earlier ones are joined
+                group[group == group[second]] = group[first]
                 same = bool(prints.digests[first] == prints.digests[second])
                 low, high = sorted((labels[first], labels[second]))
                 disagree = UNLABELLED < low < high
-                yield Pair(first, second, (splits[first], splits[second]), same, disagree)
+                pairs.append(Pair(first, second, (splits[first], splits[second]), same, disagree))
+    return pairs
 
 
 def twins_of(prints: Fingerprints, others: Fingerprints) -> np.ndarray:
     """int64 (n,): for each image the position of its nearest twin among the others, -1 for none.
 
-    A twin has a hash that differs in at most `NEAR` bits and a similar
-    thumbnail, mirrored or not. Unlike `find_pairs`, this has no limit on the number of twins.
+    A twin has a hash that differs in at most `NEAR` bits and a similar thumbnail, mirrored or not.
     """
     twins = np.full(len(prints), -1)
     for thumbnails in (prints.thumbnails, prints.thumbnails[:, :, ::-1]):  # and its mirror image
         rest = np.flatnonzero(twins < 0)
-        places = _near(_hashes(thumbnails[rest]), _hashes(others.thumbnails))
-        for image, close in zip(rest, places, strict=True):
-            alike = (n for n in close if _alike(thumbnails[image], others.thumbnails[n]))
-            twins[image] = next(alike, -1)
+        for image, alike in zip(rest, _alike(thumbnails[rest], others.thumbnails), strict=True):
+            twins[image] = next(iter(alike), -1)
     return twins
 
 
-def _near(hashes: np.ndarray, others: np.ndarray) -> Iterator[np.ndarray]:
-    """For each hash the positions of the others within `NEAR` bits, nearest first."""
+def _alike(thumbnails: np.ndarray, others: np.ndarray) -> Iterator[np.ndarray]:
+    """For each thumbnail the positions of the others that look like it, nearest hash first."""
     # With bits as +1 and -1, one matrix product gives all distances.
-    signs, other_signs = (2 * bits.astype(np.float32) - 1 for bits in (hashes, others))
-    for begin in range(0, len(hashes), _CHUNK):
-        for distances in (BITS - signs[begin : begin + _CHUNK] @ other_signs.T) / 2:
+    signs, other_signs = (2 * _hashes(t).astype(np.float32) - 1 for t in (thumbnails, others))
+    for begin in range(0, len(thumbnails), _CHUNK):
+        rows = (BITS - signs[begin : begin + _CHUNK] @ other_signs.T) / 2
+        for thumbnail, distances in zip(thumbnails[begin:], rows, strict=False):
             close = np.flatnonzero(distances <= NEAR)
-            yield close[np.argsort(distances[close], kind="stable")]
-
-
-def _alike(first: np.ndarray, second: np.ndarray) -> bool:
-    return float(np.abs(first.astype(np.int16) - second.astype(np.int16)).mean()) <= ALIKE
+            close = close[np.argsort(distances[close], kind="stable")]
+            gaps = np.abs(others[close].astype(np.int16) - thumbnail).mean(axis=(1, 2, 3))
+            yield close[gaps <= ALIKE]
 
 
 def summary(pairs: list[Pair]) -> list[dict[str, Any]]:

@@ -56,9 +56,11 @@ def inspect_split(
     """Read the shards of a split.
 
     The problems it finds are damaged and truncated records, counts that differ from the file's
-    name, labels out of range, images that do not decode or have another size, and repeated ids.
+    name, labels that are missing or out of range, images that do not decode or have another size,
+    and repeated ids.
     """
     health, ids = Health(name, split.size), Counter[str]()
+    classes = 0 if name == "test" else num_classes
     with ThreadPoolExecutor(cpu_count()) as pool:
         for path in split.paths:
             health.megabytes.append(tf.io.gfile.stat(path).length / 1e6)
@@ -67,11 +69,11 @@ def inspect_split(
                 examples.extend(shards.read_shard(path))
             except DataError as error:
                 health.problems.append(str(error))
-            faults = pool.map(lambda e: shards.fault(e, split.size, num_classes), examples)
+            faults = pool.map(lambda e: shards.fault(e, split.size, classes), examples)
             for number, (example, fault) in enumerate(zip(examples, faults, strict=True)):
                 if fault:
                     health.problems.append(f"{path}: record {number} (id {example.id}): {fault}")
-                elif example.label != shards.UNLABELLED:
+                elif classes:
                     health.labels[example.label] += 1
             health.images += len(examples)
             ids.update(example.id for example in examples)

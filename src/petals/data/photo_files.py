@@ -39,9 +39,9 @@ def squares(path: Path, sizes: Sequence[int]) -> list[Image.Image]:
 
 
 def _to_rgb(image: Image.Image) -> Image.Image:
-    if image.mode.startswith(("I", "F")):  # 16 bits, which Pillow would cut off at 255
+    if image.mode.startswith(("I", "F")):  # 16 bits or more, which Pillow would cut off at 255
         values = np.asarray(image, dtype=np.float64)
-        full = 65535.0 if values.max() > 255 else 255.0
+        full = next((n for n in (1.0, 255.0, 65535.0) if n >= values.max()), values.max())
         image = Image.fromarray((values.clip(0, full) * (255 / full)).astype(np.uint8))
     elif image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info:
         rgba = image.convert("RGBA")

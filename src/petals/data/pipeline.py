@@ -196,7 +196,7 @@ def _options(deterministic: bool) -> tf.data.Options:
 
 
 @contextmanager
-def naming_damaged_files(split: Split, num_classes: int = 2**31) -> Iterator[None]:
+def naming_damaged_files(split: Split, num_classes: int = 0) -> Iterator[None]:
     """Turn tf.data's error about a bad record or image into a `DataError` that names the file.
 
     The files are searched only after such an error.

@@ -66,6 +66,8 @@ def deserialize(record: bytes) -> Example:
     try:
         feature = tf.train.Example.FromString(record).features.feature
         labels = feature["class"].int64_list.value
+        if feature["class"].WhichOneof("kind") not in (None, "int64_list") or len(labels) > 1:
+            raise ValueError("the class is not one integer")
         return Example(
             image=feature["image"].bytes_list.value[0],
             id=feature["id"].bytes_list.value[0].decode(),
@@ -75,9 +77,9 @@ def deserialize(record: bytes) -> Example:
         raise DataError(f"not a record of image, id and class: {error}") from None
 
 
-def fault(example: Example, size: int, num_classes: int = 2**31) -> str:
-    """Why an image of `size` pixels cannot be trained on; "" if it can."""
-    if not UNLABELLED <= example.label < num_classes:
+def fault(example: Example, size: int, num_classes: int = 0) -> str:
+    """Why an image of `size` pixels cannot be used, "" if it can; with 0 classes for any label."""
+    if num_classes and not 0 <= example.label < num_classes:
         return f"label {example.label} is not in 0..{num_classes - 1}"
     try:
         height, width, _ = tf.io.decode_jpeg(example.image, channels=3).shape
@@ -263,13 +265,24 @@ class Split:
         examples = chain.from_iterable(map(read_shard, self.paths))
         return islice(examples, self.skip, self.skip + self.count)
 
-    def labels_and_ids(self) -> tuple[np.ndarray, np.ndarray]:
-        """int64 labels (-1 if the split has none) and ids (str), in the files' order."""
+    def labels_and_ids(self, num_classes: int = 0) -> tuple[np.ndarray, np.ndarray]:
+        """int64 labels (-1 if the split has none) and ids (str), in the files' order.
+
+        Raises `DataError` for a damaged or short file and, given `num_classes`, for images without
+        a label below it.
+        """
         rows = [(example.label, example.id) for example in self.examples()]
         if len(rows) != self.count:
             raise DataError(
                 f"{self.paths[0]} and its siblings hold {len(rows)} images where their names say "
                 f"{self.count}: see tools/make_tfrecords.py inspect"
+            )
+        wrong = [id_ for label, id_ in rows if num_classes and not 0 <= label < num_classes]
+        if wrong:
+            raise DataError(
+                f"{Path(self.paths[0]).parent}: {len(wrong):,} images, such as {wrong[0]}, have no "
+                f"label in 0..{num_classes - 1}: make the files again, or write a classes.json "
+                "that fits, beside the tfrecords folders"
             )
         labels, ids = map(np.array, zip(*rows, strict=True))
         return labels, ids

@@ -32,7 +32,7 @@ class Source:
         if not tf.io.gfile.exists(path):
             return classes.CLASSES
         try:
-            with tf.io.gfile.GFile(path) as file:
+            with tf.io.gfile.GFile(path, "rb") as file:  # of bytes, a byte order mark is skipped
                 names = json.loads(file.read())
         except ValueError:
             names = None

@@ -1,13 +1,11 @@
 """The file that a competition scores."""
 
-import csv
 from pathlib import Path
 
 import numpy as np
-import tensorflow as tf
 
 from petals import storage
-from petals.errors import DataError
+from petals.data.dataset import submission_order
 
 
 def write_submission(
@@ -18,17 +16,6 @@ def write_submission(
     With a `sample_submission.csv`, the rows follow its order and the ids must match: otherwise
     raises `DataError`, before anything is written.
     """
+    order = submission_order(ids.tolist(), sample)
     labels = dict(zip(ids.tolist(), probabilities.argmax(axis=1).tolist(), strict=True))
-    if len(labels) != len(ids):
-        raise DataError(f"{len(ids) - len(labels)} test ids occur twice, so no submission is valid")
-    order = list(labels)
-    if sample is not None and tf.io.gfile.exists(str(sample)):
-        with tf.io.gfile.GFile(str(sample)) as file:
-            order = [row["id"] for row in csv.DictReader(file.read().splitlines())]
-        missing, extra = set(order) - set(labels), set(labels) - set(order)
-        if missing or extra:
-            raise DataError(
-                f"the test images are not those of {sample}: {len(missing)} of its ids were not "
-                f"predicted, {len(extra)} predicted ids are not in it"
-            )
     storage.write_csv(path, ("id", "label"), [(id_, labels[id_]) for id_ in order])

@@ -3,6 +3,7 @@
 import hashlib
 import io
 import json
+import shutil
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -26,6 +27,7 @@ JPEG_QUALITY = 92
 MANIFEST = "manifest.json"
 TEST_IDS = "test_photos.csv"
 SHARD_FILES = "tfrecords-jpeg-*/*/*.tfrec"  # below the output
+STAGED = ".new"  # below the output: complete shards of a call that has not finished
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,7 +103,8 @@ def make_tfrecords(
     out. `settings`: the fields of `IngestSettings`.
 
     A photo's split depends only on a hash of its content, not on the size, the machine or other
-    photos. Existing shards with the same photos are kept, as after an interruption.
+    photos. Existing shards with the same photos are kept. The dataset changes only when all shards
+    are written, which takes room for both; after an interruption, the next call goes on.
 
     Raises `SettingError`, `StorageError` if the output cannot be written, and `DataError` for a
     folder without usable photos and, before anything is written, for bad rows of the CSV.
@@ -110,8 +113,13 @@ def make_tfrecords(
     for place in filter(None, (folder, test_photos)):
         if not place.is_dir():
             raise DataError(f"no such folder: {place}")
+        if output.resolve().is_relative_to(place.resolve()):
+            raise DataError(
+                f"{output} is in the photos' folder {place}, so its files would count as photos: "
+                "choose an output outside it"
+            )
     if labels is None:
-        names, files = photos.in_class_folders(folder, (output, test_photos or output))
+        names, files = photos.in_class_folders(folder, test_photos)
     else:
         names, files = photos.in_csv(labels, folder)
     if test_photos:  # first, so that these are kept if a labelled photo is the same
@@ -191,16 +199,24 @@ class _Ingest:
         return plan
 
     def write(self, photos_read: Sequence[Photo]) -> None:
-        """Write the shards that are not in the manifest, and add each to it once it is complete."""
-        summary, plan = self.summary, self._plan(photos_read)
-        manifest = _manifest(summary.output)  # [key, why photos are left out] of each shard
-        total, done, current = sum(len(shard.photos) for shard in plan), 0, set[Path]()
+        """Write the shards that are not in the manifest beside the others; then replace these.
+
+        An interruption thus leaves the dataset as it was, and the next call finds the new shards.
+        """
+        summary, plan, output = self.summary, self._plan(photos_read), self.summary.output
+        before = _manifest(output)  # [key, why photos are left out] of each shard
+        manifest, kept, new = {}, set[Path](), dict[Path, Path]()
+        total, done = sum(len(shard.photos) for shard in plan), 0
         for shard in plan:
             name, key = f"{shard.split}-{shard.number}", shard.key(self.settings)
-            last_key, left_out = manifest.get(name, ("", {}))
-            if last_key != key or not all(p.is_file() for p in self._paths(shard, left_out)):
-                left_out = self._write_shard(shard, done, total)
-                summary.shards_written += len(self._paths(shard, left_out))
+            last_key, left_out = before.get(name, ("", {}))
+            paths = {output / path for path in self._paths(shard, left_out)}
+            if last_key == key and all(path.is_file() for path in paths):
+                kept |= paths
+            else:
+                place = output / STAGED / key
+                left_out = self._write_shard(shard, place, done, total)
+                new |= {place / path: output / path for path in self._paths(shard, left_out)}
             done += len(shard.photos)
             self.progress("writing", done, total)
             for photo in shard.photos:
@@ -209,32 +225,39 @@ class _Ingest:
                 else:
                     summary.images[shard.split][photo.label] += 1
             manifest[name] = key, left_out
-            current.update(self._paths(shard, left_out))
-            if current:
-                storage.write_json(summary.output / MANIFEST, manifest)
-        if not current:
+        if not kept and not new:
             reasons = [f"{path}: {why}" for path, why in summary.left_out.items()]
             raise DataError("\n  ".join(["no usable photo was found", *reasons[:5]]))
-        # Shards of an earlier call with other photos would otherwise be read along with these.
-        for path in set(summary.output.glob(SHARD_FILES)) - current:
+        # In this order, labels fit their names even if the process is killed in between.
+        for path in set(output.glob(SHARD_FILES)) - kept:
             path.unlink()
-        storage.write_json(summary.output / classes.FILE_NAME, summary.class_names)
+        storage.write_json(output / classes.FILE_NAME, summary.class_names)
+        storage.write_json(output / MANIFEST, manifest)
+        for path, target in new.items():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            path.replace(target)
+        shutil.rmtree(output / STAGED, ignore_errors=True)
 
     def _paths(self, shard: _Shard, left_out: Mapping[str, str]) -> list[Path]:
-        """The files of a shard, one a size."""
-        count, output = len(shard.photos) - len(left_out), self.summary.output
+        """The files of a shard below the dataset's folder, one a size."""
+        count = len(shard.photos) - len(left_out)
         return [
-            Path(shards.folder(output, size, shard.split))
-            / shards.shard_name(shard.number, size, count)
+            Path(
+                shards.folder(".", size, shard.split), shards.shard_name(shard.number, size, count)
+            )
             for size in self.settings.sizes
             if count
         ]
 
-    def _write_shard(self, shard: _Shard, done: int, total: int) -> dict[str, str]:
-        """Write a shard in each size; returns why photos are left out, by their digests.
+    def _write_shard(self, shard: _Shard, place: Path, done: int, total: int) -> dict[str, str]:
+        """Write a shard in each size below `place`, unless an earlier call finished it.
 
-        The photos are decoded, resized and encoded on all cores.
+        Returns why photos are left out, by their digests. The photos are decoded, resized and
+        encoded on all cores.
         """
+        finished = place / "left_out.json"
+        if finished.is_file():
+            return json.loads(finished.read_text("utf-8"))
         good, left_out, in_test = [], {}, shard.split == "test"
         jobs = [self.pool.submit(encode, photo.path, self.settings.sizes) for photo in shard.photos]
         for number, (photo, job) in enumerate(zip(shard.photos, jobs, strict=True), done + 1):
@@ -243,9 +266,12 @@ class _Ingest:
             except PhotoError as error:
                 left_out[photo.digest] = str(error)
             self.progress("writing", number, total)
-        for place, path in enumerate(self._paths(shard, left_out)):
-            examples = (shards.Example(jpegs[place], id_, label) for id_, label, jpegs in good)
-            shards.write_shard(path, examples)
+        for size, path in enumerate(self._paths(shard, left_out)):
+            examples = (shards.Example(jpegs[size], id_, label) for id_, label, jpegs in good)
+            shards.write_shard(place / path, examples)
+            self.summary.shards_written += 1
+        if good:
+            storage.write_json(finished, left_out)
         return left_out
 
 
@@ -261,7 +287,7 @@ def encode(path: Path, sizes: Sequence[int]) -> list[bytes]:
 
 def _manifest(output: Path) -> dict[str, Any]:
     try:
-        return json.loads((output / MANIFEST).read_text())
+        return json.loads((output / MANIFEST).read_text("utf-8"))
     except (OSError, ValueError):
         return {}
 

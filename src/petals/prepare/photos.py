@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import hashlib
 import os
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,16 +44,16 @@ class Photo:
         return int(self.digest[16:], 16) / 16**16
 
 
-def in_class_folders(folder: Path, leave_out: Iterable[Path]) -> tuple[list[str], Labelled]:
-    """The class names and the files in `folder/CLASS/`, except for the folders in `leave_out`.
+def in_class_folders(folder: Path, leave_out: Path | None) -> tuple[list[str], Labelled]:
+    """The class names and the files in `folder/CLASS/`, except for the folder `leave_out`.
 
     Raises `DataError` if there are no class folders.
     """
-    others = {path.resolve() for path in leave_out}
+    other = leave_out and leave_out.resolve()
     folders = [
         path
         for path in sorted(folder.iterdir())
-        if path.is_dir() and not path.name.startswith(".") and path.resolve() not in others
+        if path.is_dir() and not path.name.startswith(".") and path.resolve() != other
     ]
     if not folders:
         raise DataError(
@@ -107,7 +106,7 @@ def in_csv(table: Path, folder: Path) -> tuple[list[str], Labelled]:
         head = f"{table}: {len(problems)} of {len(rows)} rows are wrong; nothing was written"
         raise DataError("\n  ".join([head, *problems[:MOST_SHOWN]]))
     numbers = all(label.isdecimal() for label in labels.values())
-    names = sorted(set(labels.values()), key=int if numbers else None)
+    names = sorted(sorted(set(labels.values())), key=int if numbers else None)  # "1" and "01", too
     position = {name: label for label, name in enumerate(names)}
     return names, [(path, position[label]) for path, label in labels.items()]
 

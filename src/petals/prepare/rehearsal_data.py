@@ -44,11 +44,11 @@ def fill(folder: Path, sizes: Iterable[int] = ()) -> Path:
             continue
         # kernelkit shows the progress, because drawing takes a minute
         drawn = synthetic.ensure_dataset(cache_folder() / "embedded", size, progress=Progress())
-        answers = (drawn / "solution.csv").read_text()
+        answers = (drawn / "solution.csv").read_text("utf-8")
         if not competition.exists():
             storage.write_text(solution, answers)
             _copy(drawn, competition)
-        elif answers == solution.read_text():
+        elif answers == solution.read_text("utf-8"):
             _copy(drawn / shown.name, shown)
     return competition
 

@@ -1,6 +1,8 @@
 import csv
+from dataclasses import replace
 
 import pytest
+import tensorflow as tf
 
 from petals.data import dataset as dataset_
 from petals.data import shards
@@ -62,8 +64,42 @@ def test_a_sample_of_another_test_split_is_noticed_before_training(find, copied,
     sample.write_text("\n".join(["id,label", *(f"{id_},0" for id_ in ids)]))
     assert find(data=str(copied)).sample_submission == str(sample)
     sample.write_text("\n".join(["id,label", *(f"{id_},0" for id_ in others)]))
-    with pytest.raises(DataError, match="another test split"):
+    with pytest.raises(DataError, match="other images than the test split"):
         find(data=str(copied))
     part = find(data=str(copied), limit=5)
     assert part.train.count == part.test.count == 5
     assert part.sample_submission is None
+
+
+def of_another_type(example):
+    record = tf.train.Example.FromString(shards.serialize(example))
+    record.features.feature["class"].bytes_list.value.append(b"red")
+    return [record.SerializeToString()]
+
+
+@pytest.mark.parametrize(
+    ("split", "change", "message"),
+    [
+        (
+            "train",
+            lambda e: [shards.serialize(replace(e, label=7))],
+            "1 images, such .* no label in 0..2",
+        ),
+        (
+            "val",
+            lambda e: [shards.serialize(replace(e, label=-1))],
+            "1 images, such .* no label in 0",
+        ),
+        ("train", of_another_type, "after 0 records: .* the class is not one integer"),
+        ("test", lambda e: [b""], "after 0 records: not a record"),
+        ("test", lambda e: [], "hold 12 images where their names say 13"),
+    ],
+)
+def test_bad_records_are_found_before_training(find, copied, split, change, message):
+    path = shards.shard_paths(copied, 32, split)[0]
+    first, *rest = shards.read_shard(path)
+    with tf.io.TFRecordWriter(path) as writer:
+        for record in [*change(first), *map(shards.serialize, rest)]:
+            writer.write(record)
+    with pytest.raises(DataError, match=message):
+        find(data=str(copied))

@@ -1,9 +1,10 @@
 import io
 
+import numpy as np
 import pytest
 from PIL import Image
 
-from petals.data import duplicates
+from petals.data import duplicates, shards
 
 
 @pytest.fixture
@@ -42,6 +43,16 @@ def test_twins_are_found_past_the_first_chunk(written, picture, monkeypatch):
     monkeypatch.setattr(duplicates, "_CHUNK", 4)
     splits = written(train=[(picture(n), 0) for n in (*range(9), 1)])
     assert [(p.first, p.second) for p in pairs_in(splits)] == [(1, 9)]
+
+
+def test_many_copies_are_all_joined_by_as_few_pairs(picture):
+    prints = duplicates._row("train", 0, shards.Example(picture(1), "a", 0))
+    columns = [np.array([value] * 300) for value in prints]
+    columns[3] = np.arange(300) % 2
+    pairs = duplicates.find_pairs(duplicates.Fingerprints(*columns))
+    assert len(pairs) == 299  # of 44,850
+    assert {i for pair in pairs for i in (pair.first, pair.second)} == set(range(300))
+    assert sum(pair.disagree for pair in pairs) == 150
 
 
 def test_different_pictures_are_no_twins(splits):

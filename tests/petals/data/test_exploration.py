@@ -26,5 +26,5 @@ def test_some_of_each_class_in_label_order(splits):
 def test_labels_without_a_name_are_refused(splits):
     parts = dict(zip(("train", "val", "test"), splits, strict=True))
     assert list(exploration.labels(parts, 3)) == ["train", "val"]
-    with pytest.raises(DataError, match=r"label 2, .* 2 class names"):
+    with pytest.raises(DataError, match=r"no label in 0\.\.1: .* write a classes\.json"):
         exploration.labels(parts, 2)

@@ -22,7 +22,7 @@ def test_inspect_finds_what_is_wrong(copied, flip):
         *examples[:-3],
         Example(examples[-3].image, "a" * 9, 7),
         Example(b"no picture", "b" * 9, 1),
-        Example(examples[-1].image, examples[0].id, 1),
+        Example(examples[-1].image, examples[0].id),
     ]
     shards.write_shard(paths[0], wrong)
     paths[1].rename(paths[1].with_name("01-32x32-99.tfrec"))
@@ -30,6 +30,7 @@ def test_inspect_finds_what_is_wrong(copied, flip):
     (train, *_) = inspection.inspect(str(copied))
     for problem in (
         "label 7 is not in 0..2",
+        f"(id {examples[0].id}): label -1 is not",
         "cannot be decoded",
         f"1 ids occur more than once, such as {examples[0].id}",
         "17 records, its name says 99",

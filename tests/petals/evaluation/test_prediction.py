@@ -55,7 +55,8 @@ def test_tta_is_the_mean_over_views(splits, classifier):
 
 
 def test_a_submission_follows_the_sample(tmp_path):
-    (tmp_path / "sample.csv").write_text("id,label\nb,0\na,0\nc,0\n")
+    sample = "\ufeffid,label\r\nb,0\r\na,0\r\nc,0\r\n"  # as Windows writes it
+    (tmp_path / "sample.csv").write_text(sample, encoding="utf-8")
     ids = np.array(["a", "b", "c"])
     path = tmp_path / "submission.csv"
     write_submission(path, ids, certain([3, 1, 2]), tmp_path / "sample.csv")
@@ -67,7 +68,7 @@ def test_a_submission_follows_the_sample(tmp_path):
 def test_a_submission_of_other_images_is_refused(tmp_path):
     (tmp_path / "sample.csv").write_text("id,label\nx,0\na,0\n")
     predicted = np.array(["a", "b", "c"]), certain([0, 1, 2])
-    with pytest.raises(DataError, match="1 of its ids were not predicted, 2 predicted ids"):
+    with pytest.raises(DataError, match="1 are only in the list, 2 only in the split"):
         write_submission(tmp_path / "s.csv", *predicted, tmp_path / "sample.csv")
     with pytest.raises(DataError, match="occur twice"):
         write_submission(tmp_path / "s.csv", np.array(["a", "a"]), certain([0, 1]))

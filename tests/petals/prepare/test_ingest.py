@@ -157,10 +157,10 @@ def test_a_photo_of_which_pillow_would_warn_is_read_quietly(tmp_path):
     assert (done.stdout, done.stderr) == ("(50, 50)\n", "")
 
 
-def encoded(path, pixels, size, **options):
+def encoded(path, pixels, size, name="a.png", **options):
     """A picture's grey values after it was saved and made a square."""
-    Image.fromarray(pixels).save(path / "a.png", **options)
-    (jpeg,) = encode(path / "a.png", [size])
+    Image.fromarray(pixels).save(path / name, **options)
+    (jpeg,) = encode(path / name, [size])
     return np.asarray(Image.open(io.BytesIO(jpeg)).convert("L"))
 
 
@@ -172,9 +172,14 @@ def test_exif_rotation_is_undone(tmp_path):
     assert image[:, :10].mean() < 15
 
 
-def test_sixteen_bits_keep_their_brightness(tmp_path):
-    image = encoded(tmp_path, np.full((8, 8), 32768, np.uint16), 8)
-    assert abs(image.mean() - 127) <= 2
+@pytest.mark.parametrize(
+    ("half", "full"),
+    [(np.uint16(2**15), 2**16 - 1), (np.float32(0.5), 1), (np.int32(2**30), 2**31)],
+)
+def test_more_than_eight_bits_keep_their_brightness(tmp_path, half, full):
+    pixels = np.full((8, 8), half)
+    pixels[0, 0] = full - (full > 1)
+    assert abs(encoded(tmp_path, pixels, 8, "a.tif")[4:].mean() - 127) <= 2
 
 
 def test_the_middle_square_is_kept(tmp_path):
@@ -229,6 +234,7 @@ def test_photos_that_are_put_back_after_an_interruption_get_their_labels_back(
     (photos / "red").rename(photos / "a")  # the same photos under other labels
     with pytest.raises(KeyboardInterrupt):
         make(progress=stop_half_way)
+    assert written() == before, "labels of two calls are never mixed"
     (photos / "a").rename(photos / "red")
     make()
     assert written() == before
@@ -277,6 +283,15 @@ def test_folders_without_photos(make, tmp_path, folder, message):
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize("output", ["photos", "photos/out", "photos/red/out", "own/out"])
+def test_an_output_among_the_photos_is_refused(make, photos, tmp_path, output):
+    own = shutil.copytree(photos / "red", tmp_path / "own")
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(DataError, match=r"is in the photos' folder .*choose an output outside"):
+        make(output=output, test_photos=own)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
 def test_an_output_that_cannot_be_written(make, tmp_path):
     (tmp_path / "out").write_text("a file, no folder")
     with pytest.raises(StorageError, match="cannot write"):
@@ -315,12 +330,13 @@ def test_a_csv_as_people_save_them(make_labelled, written, table):
     assert count(written()) == 60
 
 
-def test_labels_that_are_numbers_keep_their_order(make_labelled, table):
+@pytest.mark.parametrize("numbers", [("0", "2", "10"), ("02", "2", "3"), ("01", "1", "001")])
+def test_labels_that_are_numbers_keep_their_order(make_labelled, table, numbers):
     text = table.read_text()
-    for name, number in (("blue", "10"), ("red", "2"), ("yellow", "0")):
+    for name, number in zip(("blue", "red", "yellow"), numbers, strict=True):
         text = text.replace(f",{name}", f",{number}")
     table.write_text(text)
-    assert make_labelled().class_names == ["0", "2", "10"]
+    assert make_labelled().class_names == sorted(sorted(numbers), key=int)
 
 
 def test_bad_rows_of_a_csv_are_named_and_nothing_is_written(make_labelled, table, tmp_path):
