@@ -1,5 +1,6 @@
 """The same command goes on where it was cut off, and never over what is done."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -107,6 +108,22 @@ def test_a_named_folder_notes_its_run_and_no_other_command_continues_in_it(chose
                 assert other != mine
         assert mine == Path("runs/mine")
         assert kit_folder.read_json(mine, kit_folder.STATE) == run | {"over": True}
+
+
+def test_a_named_folder_loses_the_results_of_another_run_but_not_those_it_continues(place):
+    Path("pyproject.toml").write_text('[tool.kernelkit]\nsubmission = "mine.csv"\n')
+    names = {"history.csv", "submission.csv", "mine.csv", "notes.txt"}
+    mine = Path("runs/mine")
+    mine.mkdir(parents=True)
+    for name in names:
+        (mine / name).touch()
+    for number, left in ((1, names), (1, names), (2, {"notes.txt"})):
+        with (
+            contextlib.suppress(KeyboardInterrupt),
+            chosen_folder(STUDY, {"n": number}, name="mine"),
+        ):
+            assert {path.name for path in mine.iterdir() if path.is_file()} == left
+            raise KeyboardInterrupt
 
 
 def test_a_run_that_ran_out_of_time_goes_on():
