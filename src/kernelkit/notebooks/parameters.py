@@ -111,9 +111,10 @@ class Parameter:
 def declared(cell_source: str, project: Project | None = None) -> dict[str, Parameter]:
     """The parameters that a cell's source declares, in order.
 
-    `project`: the project with the constants that comments name; without it, those choices are not
-    looked up. Raises `NotebookError` for anything in the cell that is not `name = literal`, and for
-    a constant that the project does not have.
+    `project`: the project with the constants that comments name. Without it, as for a run that is
+    over, those choices are not looked up and the defaults are not checked. Raises `NotebookError`
+    for anything in the cell that is not `name = literal`, for a default other than None that its
+    own comment does not allow, and for a constant that the project does not have.
     """
     try:
         body = ast.parse(cell_source).body
@@ -124,12 +125,11 @@ def declared(cell_source: str, project: Project | None = None) -> dict[str, Para
     parameters: dict[str, Parameter] = {}
     for statement in body:
         name, expression = _assigned(statement)
+        place = f"line {statement.lineno}"
         try:
             default = ast.literal_eval(expression)
         except (ValueError, TypeError):  # a TypeError for a dict with a list as key
-            raise NotebookError(
-                f"line {statement.lineno} of the parameters cell is not `name = literal`"
-            ) from None
+            raise NotebookError(f"{place} of the parameters cell is not `name = literal`") from None
         if name in parameters:
             raise NotebookError(f"the parameters cell assigns {name} twice")
         comment = comments.get(statement.end_lineno or 0, "")
@@ -138,6 +138,11 @@ def declared(cell_source: str, project: Project | None = None) -> dict[str, Para
         rule = rule if constant or _bounds(rule) or " | " in rule else ""
         members = _members(project, constant[1]) if constant else ()
         parameters[name] = Parameter(name, default, comment, rule, members)
+        try:
+            if project and default is not None:
+                parameters[name].check(default)
+        except ParameterError as error:
+            raise NotebookError(f"{place} of the parameters cell: {error}") from None
     return parameters
 
 
