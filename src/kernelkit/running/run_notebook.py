@@ -171,15 +171,20 @@ def _execute(
 
     from kernelkit.running.kernel_notes import KernelWithoutNotes
 
-    # Names and types are already checked, and papermill parses comments differently.
+    # Papermill warns when it takes long to save the notebook.
     logging.getLogger("papermill").setLevel(logging.ERROR)
+    if values:
+        content = nbformat.v4.upgrade(content)
+        place = [*map(document.takes_parameters, content.cells)].index(True) + 1
+        # Papermill would make text of a dict's keys.
+        source, tags = parameters.assignments(values), {"tags": [document.INJECTED_TAG]}
+        content.cells.insert(place, nbformat.v4.new_code_cell(source, metadata=tags))
     part = folder / active.PART
     shown = None if quiet else NotebookOutput(sys.stdout)
     try:
         papermill.execute_notebook(
             content,
-            str(part),
-            parameters=dict(values),
+            str(part).replace("{", "{{").replace("}", "}}"),  # it is a format for papermill
             kernel_name=document.KERNELSPEC["name"],
             progress_bar=False,
             autosave_cell_every=active.SAVE_SECONDS,
@@ -189,7 +194,9 @@ def _execute(
         )
     except PapermillExecutionError as error:
         kind = OF_NOTEBOOKS.get(error.ename, RunFailedError)
-        raise kind(_what_failed(error, folder)) from None
+        cells = content.cells[: error.cell_index + 1]
+        number = sum(not document.has_tag(cell, document.INJECTED_TAG) for cell in cells)
+        raise kind(_what_failed(error, number, folder)) from None
     except DeadKernelError:
         raise RunFailedError(
             "the notebook's process died, most likely because memory ran out, or because another "
@@ -217,11 +224,11 @@ def _keep(part: Path, executed: Path) -> None:
     part.unlink()
 
 
-def _what_failed(error: Any, folder: Path) -> str:
+def _what_failed(error: Any, number: int, folder: Path) -> str:
     first = next(iter(str(error.source).strip().splitlines()), "")
     lines = safe_text.plain("\n".join(error.traceback)).rstrip().splitlines()
     traceback = textwrap.indent("\n".join(lines[-TRACEBACK_LINES:]), "    ")
     return (
-        f"cell {error.cell_index + 1} ({first}) of the notebook failed:\n{traceback}\n"
+        f"cell {number} ({first}) of the notebook failed:\n{traceback}\n"
         f"  the cells before it are in {folder / EXECUTED}"
     )

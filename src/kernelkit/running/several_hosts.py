@@ -16,7 +16,7 @@ from pathlib import Path
 
 from kernelkit import files, processes
 from kernelkit.errors import ParameterError, of_exit_code
-from kernelkit.notebooks.parameters import Overrides
+from kernelkit.notebooks import parameters
 from kernelkit.run_folders import run_folder
 from kernelkit.running.chosen_folder import HOST_FOLDER, chosen_folder
 from kernelkit.running.run_notebook import ExecutedRun, check, run_notebook
@@ -29,7 +29,7 @@ POLL_SECONDS = 0.2
 def run_on_hosts(
     count: int,
     notebook: Path,
-    overrides: Overrides = (),
+    overrides: parameters.Overrides = (),
     *,
     name: str = "",
     output: Path | None = None,
@@ -51,7 +51,8 @@ def run_on_hosts(
         )
     checked = check(notebook, overrides)
     with chosen_folder(notebook, checked.values, name=name, output=output, fresh=fresh) as folder:
-        request = {"notebook": str(notebook), "overrides": checked.overrides, "output": str(folder)}
+        overrides = parameters.assignments(checked.overrides)
+        request = {"notebook": str(notebook), "overrides": overrides, "output": str(folder)}
         files.make_folder(folder)
         begun = time.monotonic()
         command = [sys.executable, "-m", __name__, json.dumps(request | options)]
