@@ -35,6 +35,7 @@ RECORD_SECONDS = 2.0  # between two lines on what a run uses of the machine
 class CheckedNotebook:
     """A notebook with the given parameter values, and the values of all parameters."""
 
+    path: Path
     content: nbformat.NotebookNode
     overrides: dict[str, Any]
     values: dict[str, Any]
@@ -90,25 +91,32 @@ def run_notebook(
     cell; the folder then has the partial notebook and its report.
     """
     checked = check(notebook, overrides)
-    with chosen_folder(notebook, checked.values, name=name, output=output, fresh=fresh) as chosen:
-        folder = own_folder(chosen)
-        values = checked.overrides
-        if "output" in checked.values:
-            values = {"output": str(folder.resolve()), **values}
-        _begin(folder)
-        begun = time.monotonic()
-        # C++ libraries bypass Jupyter and write straight to the terminal.
-        os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-        try:
-            with project.importable(notebook), _recorded(folder):
-                _execute(checked.content, folder, values, quiet)
-        finally:
-            if report and (folder / EXECUTED).is_file():
-                page = folder / REPORT
-                if page.is_file():  # the run itself wrote it
-                    page = kit_folder.path(folder, REPORT)
-                report_page.write_report(folder / EXECUTED, page, folder)
-        return ExecutedRun(folder, time.monotonic() - begun, run_folder.metrics(folder) or {})
+    with chosen_folder(notebook, checked.values, name=name, output=output, fresh=fresh) as folder:
+        return run_in(folder, checked, report=report, quiet=quiet)
+
+
+def run_in(
+    chosen: Path, checked: CheckedNotebook, *, report: bool = True, quiet: bool = False
+) -> ExecutedRun:
+    """`run_notebook` in a folder that this command holds already."""
+    folder = own_folder(chosen)
+    values = checked.overrides
+    if "output" in checked.values:
+        values = {"output": str(folder.resolve()), **values}
+    _begin(folder)
+    begun = time.monotonic()
+    # C++ libraries bypass Jupyter and write straight to the terminal.
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    try:
+        with project.importable(checked.path), _recorded(folder):
+            _execute(checked.content, folder, values, quiet)
+    finally:
+        if report and (folder / EXECUTED).is_file():
+            page = folder / REPORT
+            if page.is_file():  # the run itself wrote it
+                page = kit_folder.path(folder, REPORT)
+            report_page.write_report(folder / EXECUTED, page, folder)
+    return ExecutedRun(folder, time.monotonic() - begun, run_folder.metrics(folder) or {})
 
 
 def check(notebook: Path, overrides: parameters.Overrides) -> CheckedNotebook:
@@ -121,7 +129,7 @@ def check(notebook: Path, overrides: parameters.Overrides) -> CheckedNotebook:
     )
     resolved = parameters.resolve(declared, overrides)
     defaults = {parameter.name: parameter.default for parameter in declared.values()}
-    return CheckedNotebook(content, resolved, defaults | resolved)
+    return CheckedNotebook(Path(notebook), content, resolved, defaults | resolved)
 
 
 def _begin(folder: Path) -> None:

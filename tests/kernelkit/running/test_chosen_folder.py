@@ -152,15 +152,20 @@ def test_two_at_once_share_no_folder():
         assert len({first, second, third}) == 3
 
 
-def test_a_named_folder_is_taken_as_it_is_but_by_one_at_a_time():
+@pytest.mark.parametrize("chosen", [{"name": "mine"}, {"output": Path("runs/mine")}])
+def test_a_named_folder_is_taken_as_it_is_but_by_one_at_a_time(chosen, monkeypatch):
     for _ in range(2):
-        with chosen_folder(STUDY, {}, name="mine") as folder:
+        with chosen_folder(STUDY, {}, **chosen) as folder:
             assert folder == Path("runs/mine")
             with (
                 pytest.raises(ParameterError, match=r"another command runs in runs/mine: wait"),
-                chosen_folder(STUDY, {}, name="mine"),
+                chosen_folder(STUDY, {}, **chosen),
             ):
                 pass
+            with monkeypatch.context() as other_host:
+                other_host.setenv("JAX_PROCESS_ID", "1")
+                with chosen_folder(STUDY, {}, **chosen) as shared:
+                    assert shared == folder
 
 
 @pytest.mark.parametrize("state", ["{", '{"over": false}'])
