@@ -31,7 +31,8 @@ from kernelkit.notebooks.document import NO_PARAMETERS
 from kernelkit.project import Project
 
 Value = Any  # a plain literal: bool, int, float, str, None, or a list or dict of these
-Overrides = Sequence[str] | Mapping[str, Any]  # "name=value" strings, or typed values
+# "name=value" strings, the source of a cell that `assignments` wrote, or typed values
+Overrides = Sequence[str] | Mapping[str, Any]
 
 _NUMBER = r"[-+]?(?:\d+\.?\d*(?:e[-+]?\d+)?|inf)"
 _INTERVAL = re.compile(rf"([\[(])\s*({_NUMBER})\s*,\s*({_NUMBER})\s*([\])])")
@@ -111,9 +112,10 @@ class Parameter:
 def declared(cell_source: str, project: Project | None = None) -> dict[str, Parameter]:
     """The parameters that a cell's source declares, in order.
 
-    `project`: the project with the constants that comments name; without it, those choices are not
-    looked up. Raises `NotebookError` for anything in the cell that is not `name = literal`, and for
-    a constant that the project does not have.
+    `project`: the project with the constants that comments name. Without it, as for a run that is
+    over, those choices are not looked up and the defaults are not checked. Raises `NotebookError`
+    for anything in the cell that is not `name = literal`, for a default other than None that its
+    own comment does not allow, and for a constant that the project does not have.
     """
     try:
         body = ast.parse(cell_source).body
@@ -124,12 +126,11 @@ def declared(cell_source: str, project: Project | None = None) -> dict[str, Para
     parameters: dict[str, Parameter] = {}
     for statement in body:
         name, expression = _assigned(statement)
+        place = f"line {statement.lineno}"
         try:
             default = ast.literal_eval(expression)
         except (ValueError, TypeError):  # a TypeError for a dict with a list as key
-            raise NotebookError(
-                f"line {statement.lineno} of the parameters cell is not `name = literal`"
-            ) from None
+            raise NotebookError(f"{place} of the parameters cell is not `name = literal`") from None
         if name in parameters:
             raise NotebookError(f"the parameters cell assigns {name} twice")
         comment = comments.get(statement.end_lineno or 0, "")
@@ -138,17 +139,24 @@ def declared(cell_source: str, project: Project | None = None) -> dict[str, Para
         rule = rule if constant or _bounds(rule) or " | " in rule else ""
         members = _members(project, constant[1]) if constant else ()
         parameters[name] = Parameter(name, default, comment, rule, members)
+        try:
+            if project and default is not None:
+                parameters[name].check(default)
+        except ParameterError as error:
+            raise NotebookError(f"{place} of the parameters cell: {error}") from None
     return parameters
 
 
 def resolve(
     parameters: Mapping[str, Parameter], overrides: Mapping[str, Value] | Iterable[str]
 ) -> dict[str, Value]:
-    """Check `overrides`: a mapping of typed values, or `name=text` strings.
+    """Check `overrides`: typed values, `name=text` strings, or the source of a cell with values.
 
     Returns only the given names, with typed values. Raises a one-line `ParameterError` that names
     the nearest valid name.
     """
+    if isinstance(overrides, str):
+        overrides = {name: p.default for name, p in declared(overrides).items()}
     if isinstance(overrides, Mapping):
         return {name: _named(parameters, name).check(value) for name, value in overrides.items()}
     values: dict[str, Value] = {}
@@ -164,12 +172,21 @@ def resolve(
 
 
 def assignments(values: Mapping[str, Value]) -> str:
-    """The source of the cell that papermill would inject for these values."""
-    lines = [
-        f"{name} = float('{value}')" if value in INFINITE else f"{name} = {value!r}"
-        for name, value in values.items()
-    ]
+    """The source of a cell with these values, as `resolve` takes it; JSON knows only text keys."""
+    lines = [f"{name} = {_source(value)}" for name, value in values.items()]
     return "\n".join(["# Parameters", *lines])
+
+
+def _source(value: Value) -> str:
+    match value:
+        case float() if value in INFINITE:
+            return repr(value).replace("inf", "1e999")
+        case list():
+            return f"[{', '.join(map(_source, value))}]"
+        case dict():
+            items = (f"{key!r}: {_source(each)}" for key, each in value.items())
+            return f"{{{', '.join(items)}}}"
+    return repr(value)
 
 
 def _named(parameters: Mapping[str, Parameter], name: str) -> Parameter:

@@ -18,7 +18,9 @@ from typing import Any
 from kernelkit import files, project
 from kernelkit.errors import ParameterError
 from kernelkit.run_folders import kit_folder, run_folder
+from kernelkit.run_folders.history import HISTORY
 
+RESULTS = (HISTORY, *(f"submission{ending}" for ending in (".csv", ".parquet", ".zip", ".tar.gz")))
 HOST_FOLDER = "host-{}"
 HOST_INDICES = ("JAX_PROCESS_ID", "SLURM_PROCID", "TPU_WORKER_ID")
 
@@ -44,32 +46,31 @@ def chosen_folder(
 
     Without these it is the folder where the same run was interrupted, or a new one. The run is over
     when the block ends without an exception, unless its `metrics.json` says that it ran out of
-    time. Raises `ParameterError` if another command is running in `runs/<name>`, and for `fresh`
-    with a name or an output.
+    time. Raises `ParameterError` if another command is running in the chosen folder, and for
+    `fresh` with a name or an output.
     """
     if fresh and (name or output):
         option = "--output" if output else "--name"
         raise ParameterError(f"--fresh chooses a new folder itself: leave out {option}")
     runs = project.runs_here()
+    if own_folder(runs) != runs:
+        # The first of several hosts has the folder and sends the checkpoint to the others.
+        yield output or runs / (name or _stamped(notebook))
+        return
     run = {"notebook": str(Path(notebook).resolve()), "parameters": dict(parameters)}
     run = json.loads(json.dumps(run))
     with ExitStack() as locks:
-        if output:
-            _hold(output, locks)
-            folder, run = output, run | CHOSEN
-        elif own_folder(runs) != runs:
-            # The first of several hosts has the folder and sends the checkpoint to the others.
-            yield runs / (name or _stamped(notebook))
-            return
-        elif name:
-            folder, run = runs / name, run | CHOSEN
+        if output or name:
+            folder, run = output or runs / name, run | CHOSEN
             if not _hold(folder, locks):
-                raise ParameterError(
-                    f"another command runs in {folder}: wait for it, or choose another --name"
-                )
+                raise ParameterError(f"another command runs in {folder}: wait, or choose another")
         else:
             unfinished = None if fresh else _unfinished(runs, run, locks)
             folder = unfinished or _new(runs / _stamped(notebook), locks)
+        if kit_folder.read_json(folder, kit_folder.STATE) not in ({}, {**run, "over": False}):
+            # Another run's results, which must not be mistaken for this run's; it may write none.
+            for name in {*RESULTS, project.find_project(notebook).submission} - {""}:
+                (folder / name).unlink(missing_ok=True)
         _write(folder, run, over=False)
         yield folder
         metrics = run_folder.metrics(folder) or {}

@@ -35,6 +35,7 @@ RECORD_SECONDS = 2.0  # between two lines on what a run uses of the machine
 class CheckedNotebook:
     """A notebook with the given parameter values, and the values of all parameters."""
 
+    path: Path
     content: nbformat.NotebookNode
     overrides: dict[str, Any]
     values: dict[str, Any]
@@ -90,25 +91,32 @@ def run_notebook(
     cell; the folder then has the partial notebook and its report.
     """
     checked = check(notebook, overrides)
-    with chosen_folder(notebook, checked.values, name=name, output=output, fresh=fresh) as chosen:
-        folder = own_folder(chosen)
-        values = checked.overrides
-        if "output" in checked.values:
-            values = {"output": str(folder.resolve()), **values}
-        _begin(folder)
-        begun = time.monotonic()
-        # C++ libraries bypass Jupyter and write straight to the terminal.
-        os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-        try:
-            with project.importable(notebook), _recorded(folder):
-                _execute(checked.content, folder, values, quiet)
-        finally:
-            if report and (folder / EXECUTED).is_file():
-                page = folder / REPORT
-                if page.is_file():  # the run itself wrote it
-                    page = kit_folder.path(folder, REPORT)
-                report_page.write_report(folder / EXECUTED, page, folder)
-        return ExecutedRun(folder, time.monotonic() - begun, run_folder.metrics(folder) or {})
+    with chosen_folder(notebook, checked.values, name=name, output=output, fresh=fresh) as folder:
+        return run_in(folder, checked, report=report, quiet=quiet)
+
+
+def run_in(
+    chosen: Path, checked: CheckedNotebook, *, report: bool = True, quiet: bool = False
+) -> ExecutedRun:
+    """`run_notebook` in a folder that this command holds already."""
+    folder = own_folder(chosen)
+    values = checked.overrides
+    if "output" in checked.values:
+        values = {"output": str(folder.resolve()), **values}
+    _begin(folder)
+    begun = time.monotonic()
+    # C++ libraries bypass Jupyter and write straight to the terminal.
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    try:
+        with project.importable(checked.path), _recorded(folder):
+            _execute(checked.content, folder, values, quiet)
+    finally:
+        if report and (folder / EXECUTED).is_file():
+            page = folder / REPORT
+            if page.is_file():  # the run itself wrote it
+                page = kit_folder.path(folder, REPORT)
+            report_page.write_report(folder / EXECUTED, page, folder)
+    return ExecutedRun(folder, time.monotonic() - begun, run_folder.metrics(folder) or {})
 
 
 def check(notebook: Path, overrides: parameters.Overrides) -> CheckedNotebook:
@@ -121,7 +129,7 @@ def check(notebook: Path, overrides: parameters.Overrides) -> CheckedNotebook:
     )
     resolved = parameters.resolve(declared, overrides)
     defaults = {parameter.name: parameter.default for parameter in declared.values()}
-    return CheckedNotebook(content, resolved, defaults | resolved)
+    return CheckedNotebook(Path(notebook), content, resolved, defaults | resolved)
 
 
 def _begin(folder: Path) -> None:
@@ -171,15 +179,20 @@ def _execute(
 
     from kernelkit.running.kernel_notes import KernelWithoutNotes
 
-    # Names and types are already checked, and papermill parses comments differently.
+    # Papermill warns when it takes long to save the notebook.
     logging.getLogger("papermill").setLevel(logging.ERROR)
+    if values:
+        content = nbformat.v4.upgrade(content)
+        place = [*map(document.takes_parameters, content.cells)].index(True) + 1
+        # Papermill would make text of a dict's keys.
+        source, tags = parameters.assignments(values), {"tags": [document.INJECTED_TAG]}
+        content.cells.insert(place, nbformat.v4.new_code_cell(source, metadata=tags))
     part = folder / active.PART
     shown = None if quiet else NotebookOutput(sys.stdout)
     try:
         papermill.execute_notebook(
             content,
-            str(part),
-            parameters=dict(values),
+            str(part).replace("{", "{{").replace("}", "}}"),  # it is a format for papermill
             kernel_name=document.KERNELSPEC["name"],
             progress_bar=False,
             autosave_cell_every=active.SAVE_SECONDS,
@@ -189,7 +202,9 @@ def _execute(
         )
     except PapermillExecutionError as error:
         kind = OF_NOTEBOOKS.get(error.ename, RunFailedError)
-        raise kind(_what_failed(error, folder)) from None
+        cells = content.cells[: error.cell_index + 1]
+        number = sum(not document.has_tag(cell, document.INJECTED_TAG) for cell in cells)
+        raise kind(_what_failed(error, number, folder)) from None
     except DeadKernelError:
         raise RunFailedError(
             "the notebook's process died, most likely because memory ran out, or because another "
@@ -217,11 +232,11 @@ def _keep(part: Path, executed: Path) -> None:
     part.unlink()
 
 
-def _what_failed(error: Any, folder: Path) -> str:
+def _what_failed(error: Any, number: int, folder: Path) -> str:
     first = next(iter(str(error.source).strip().splitlines()), "")
     lines = safe_text.plain("\n".join(error.traceback)).rstrip().splitlines()
     traceback = textwrap.indent("\n".join(lines[-TRACEBACK_LINES:]), "    ")
     return (
-        f"cell {error.cell_index + 1} ({first}) of the notebook failed:\n{traceback}\n"
+        f"cell {number} ({first}) of the notebook failed:\n{traceback}\n"
         f"  the cells before it are in {folder / EXECUTED}"
     )

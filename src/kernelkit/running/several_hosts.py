@@ -16,10 +16,10 @@ from pathlib import Path
 
 from kernelkit import files, processes
 from kernelkit.errors import ParameterError, of_exit_code
-from kernelkit.notebooks.parameters import Overrides
+from kernelkit.notebooks import parameters
 from kernelkit.run_folders import run_folder
 from kernelkit.running.chosen_folder import HOST_FOLDER, chosen_folder
-from kernelkit.running.run_notebook import ExecutedRun, check, run_notebook
+from kernelkit.running.run_notebook import ExecutedRun, check, run_in
 from kernelkit.terminal.cli import exits_with_code
 
 LOG = "log.txt"
@@ -29,7 +29,7 @@ POLL_SECONDS = 0.2
 def run_on_hosts(
     count: int,
     notebook: Path,
-    overrides: Overrides = (),
+    overrides: parameters.Overrides = (),
     *,
     name: str = "",
     output: Path | None = None,
@@ -51,7 +51,8 @@ def run_on_hosts(
         )
     checked = check(notebook, overrides)
     with chosen_folder(notebook, checked.values, name=name, output=output, fresh=fresh) as folder:
-        request = {"notebook": str(notebook), "overrides": checked.overrides, "output": str(folder)}
+        overrides = parameters.assignments(checked.overrides)
+        request = {"notebook": str(notebook), "overrides": overrides, "folder": str(folder)}
         files.make_folder(folder)
         begun = time.monotonic()
         command = [sys.executable, "-m", __name__, json.dumps(request | options)]
@@ -86,7 +87,9 @@ def _start(count: int, command: Sequence[str], folder: Path) -> None:
             )
 
 
+def _run_host(notebook: str, overrides: str, folder: str, **options: bool) -> None:
+    run_in(Path(folder), check(Path(notebook), overrides), **options)
+
+
 if __name__ == "__main__":
-    request = json.loads(sys.argv[1])
-    paths = {name: Path(request[name]) for name in ("notebook", "output")}
-    exits_with_code(run_notebook)(**request | paths)
+    exits_with_code(_run_host)(**json.loads(sys.argv[1]))

@@ -51,9 +51,8 @@ def sweep(file: Path, parameters: Iterable[str] = (), options: SweepOptions | No
     with folder.locked():
         folder.claim(name, specification.varying)
         if options.force and not options.kaggle:  # a session's runs replace those that are here
-            for run in specification.runs or [run for run, _ in folder.recorded()]:
+            for run in specification.runs or search.points(folder, specification):
                 folder.clear(run)
-            (folder.path / search.STORAGE).unlink(missing_ok=True)
         progress = SweepProgress(specification, folder, options)
         with ExitStack() as stack:
             if options.open:
@@ -110,7 +109,8 @@ def _run(progress: SweepProgress) -> None:
         return
     runs: Iterable[PlannedRun] = progress.remaining
     if sweep.search:
-        runs = searched = search.Search(sweep, folder, progress.runs, options.retry_failed)
+        again = options.retry_failed, options.force
+        runs = searched = search.Search(sweep, folder, progress.runs, *again)
         progress.take_up_search(searched.ended_before)
     with project.importable(sweep.notebook):
         Engine(sweep, folder, progress.tell, options.report).work(runs)

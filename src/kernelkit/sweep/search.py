@@ -18,6 +18,7 @@ is proposed, until the space has no more. A sampler that repeats itself gives wa
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import math
@@ -40,7 +41,8 @@ REPEATS = 4  # proposals in a row that may repeat points: a small space runs out
 class Search:
     """Iterates over the runs to make; those that a crash interrupted come first.
 
-    Proposed points are added to `runs`. `retry_failed` repeats points that failed or took too long.
+    Proposed points are added to `runs`. `retry_failed` repeats points that failed or took too long;
+    `force` forgets the trials of earlier commands.
     """
 
     def __init__(
@@ -49,6 +51,7 @@ class Search:
         folder: SweepFolder,
         runs: list[PlannedRun],
         retry_failed: bool = False,
+        force: bool = False,
     ) -> None:
         try:
             import optuna
@@ -58,7 +61,7 @@ class Search:
         self.optuna.logging.set_verbosity(self.optuna.logging.WARNING)
         self.sweep, self.folder, self.runs = sweep, folder, runs
         self.space = {n: self._distribution(n, axis) for n, axis in sweep.search["space"].items()}
-        self.study = self._study()
+        self.study = self._study(force)
         self._flight: dict[str, Any] = {}  # trials by the ids of their runs
         self._reported: Counter[str] = Counter()  # epochs by the ids of their runs
         self._retried: set[str] = set()
@@ -127,7 +130,7 @@ class Search:
                 point[name] = min(values.low + place * values.step, values.high)
         return point
 
-    def _study(self) -> Any:
+    def _study(self, force: bool) -> Any:
         sweep, optuna, settings = self.sweep, self.optuna, self.sweep.search
         self.folder.path.mkdir(parents=True, exist_ok=True)
         # A hash of what all trials have in common; changing any of it starts a new study.
@@ -136,9 +139,15 @@ class Search:
         pruner = optuna.pruners.NopPruner()
         if settings.get("prune"):
             pruner = optuna.pruners.MedianPruner(n_startup_trials=4, n_warmup_steps=3)
+        place = {
+            "storage": f"sqlite:///{(self.folder.path / STORAGE).resolve()}",
+            "study_name": f"{sweep.name}-{digest}",
+        }
+        if force:  # the file may have the studies of other searches, too
+            with contextlib.suppress(KeyError):
+                optuna.delete_study(**place)
         study = optuna.create_study(
-            storage=f"sqlite:///{(self.folder.path / STORAGE).resolve()}",
-            study_name=f"{sweep.name}-{digest}",
+            **place,
             direction="minimize" if sweep.minimize else "maximize",
             load_if_exists=True,
             pruner=pruner,

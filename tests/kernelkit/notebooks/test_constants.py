@@ -33,7 +33,7 @@ def garden(tmp_path):
 
 
 def constant(project, name):
-    return parameters.declared(f"value = 1  # in {name}", project)["value"].members
+    return parameters.declared(f"value = None  # in {name}", project)["value"].members
 
 
 @pytest.mark.parametrize(

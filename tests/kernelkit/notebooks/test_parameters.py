@@ -1,7 +1,10 @@
+from pathlib import Path
+
 import pytest
 
 from kernelkit.errors import NotebookError, ParameterError
 from kernelkit.notebooks.parameters import declared, resolve
+from kernelkit.project import Project
 
 CELL = """
 epochs = 5  # >= 0: passes over the photos
@@ -16,7 +19,7 @@ sizes = [1, 2]  # any list
 note = "a | b"  # text: a | b is no rule after a colon
 anything = None
 tight = "a"  # a | b|c
-word = "x"  # > 3
+count = None  # > 3
 """
 KNOWN = declared(CELL)
 
@@ -68,7 +71,7 @@ def test_values_on_a_command_line(text, value):
         ("part=block:", "not allowed"),
         ("loud=maybe", "true or false"),
         ("epochs", "write it as name=value"),
-        ("word=y", "word='y' is not allowed: it takes > 3"),
+        ("count=y", "count='y' is not allowed: it takes > 3"),
     ],
 )
 def test_a_value_that_does_not_fit_is_one_clear_line(text, message):
@@ -102,8 +105,10 @@ def test_typed_values_are_checked_like_texts():
         ("a = 1\na = 2", "assigns a twice"),
         ("a = (", "not Python"),
         ("a = {[1]: 2}", "line 1 of the parameters cell is not"),
+        ("a = 1\nb = 'Val'  # val | all", "line 2 of the parameters cell: b='Val' is not allowed"),
+        ("a = 1.5  # [0, 1]: share", "line 1 of the parameters cell: a=1.5 is not allowed"),
     ],
 )
 def test_a_cell_that_is_no_interface(cell, message):
     with pytest.raises(NotebookError, match=message):
-        declared(cell)
+        declared(cell, Project(Path()))

@@ -1,5 +1,6 @@
 """The same command goes on where it was cut off, and never over what is done."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -109,6 +110,22 @@ def test_a_named_folder_notes_its_run_and_no_other_command_continues_in_it(chose
         assert kit_folder.read_json(mine, kit_folder.STATE) == run | {"over": True}
 
 
+def test_a_named_folder_loses_the_results_of_another_run_but_not_those_it_continues(place):
+    Path("pyproject.toml").write_text('[tool.kernelkit]\nsubmission = "mine.csv"\n')
+    names = {"history.csv", "submission.csv", "mine.csv", "notes.txt"}
+    mine = Path("runs/mine")
+    mine.mkdir(parents=True)
+    for name in names:
+        (mine / name).touch()
+    for number, left in ((1, names), (1, names), (2, {"notes.txt"})):
+        with (
+            contextlib.suppress(KeyboardInterrupt),
+            chosen_folder(STUDY, {"n": number}, name="mine"),
+        ):
+            assert {path.name for path in mine.iterdir() if path.is_file()} == left
+            raise KeyboardInterrupt
+
+
 def test_a_run_that_ran_out_of_time_goes_on():
     folders = []
     for metrics in ('{"stopped": "time limit"}', "{}", "{}"):
@@ -135,15 +152,20 @@ def test_two_at_once_share_no_folder():
         assert len({first, second, third}) == 3
 
 
-def test_a_named_folder_is_taken_as_it_is_but_by_one_at_a_time():
+@pytest.mark.parametrize("chosen", [{"name": "mine"}, {"output": Path("runs/mine")}])
+def test_a_named_folder_is_taken_as_it_is_but_by_one_at_a_time(chosen, monkeypatch):
     for _ in range(2):
-        with chosen_folder(STUDY, {}, name="mine") as folder:
+        with chosen_folder(STUDY, {}, **chosen) as folder:
             assert folder == Path("runs/mine")
             with (
                 pytest.raises(ParameterError, match=r"another command runs in runs/mine: wait"),
-                chosen_folder(STUDY, {}, name="mine"),
+                chosen_folder(STUDY, {}, **chosen),
             ):
                 pass
+            with monkeypatch.context() as other_host:
+                other_host.setenv("JAX_PROCESS_ID", "1")
+                with chosen_folder(STUDY, {}, **chosen) as shared:
+                    assert shared == folder
 
 
 @pytest.mark.parametrize("state", ["{", '{"over": false}'])

@@ -25,6 +25,7 @@ from kernelkit.notebooks import document
 from kernelkit.run_folders import history
 from kernelkit.running import run_notebook as run_notebook_module
 from kernelkit.running.run_notebook import run_notebook
+from kernelkit.sweep.specification import PlannedRun
 from kernelkit.terminal.events import Events
 
 pytestmark = pytest.mark.filterwarnings(
@@ -135,7 +136,7 @@ def test_a_failing_notebook_leaves_what_it_did_and_says_where_and_why(notebook, 
         run_notebook(notebook, ["scale=13"], name="first", quiet=True)
     assert error.value.exit_code == code
     assert f"{name}: thirteen is not for us" in str(error.value)
-    assert "cell 4 (import json)" in str(error.value)
+    assert "cell 3 (import json)" in str(error.value)
     folder = Path("runs/first")
     assert left_in(folder) == {"report.html", "run.ipynb"}
     assert "The run did not finish" in (folder / "report.html").read_text()
@@ -239,6 +240,18 @@ def test_modules_of_another_repository_are_found_though_not_installed(tmp_path, 
     monkeypatch.delenv("PYTHONPATH", raising=False)
     assert run_notebook(notebook, name="other", quiet=True).metrics["macro_f1"] == 0.2
     assert "PYTHONPATH" not in os.environ
+
+
+def test_a_dict_keeps_its_keys_and_a_folder_its_braces(tmp_path):
+    (tmp_path / "keys.py").write_text(
+        '# %% tags=["parameters"]\nrates = {}\noutput = "."\n\n'
+        "# %%\nimport pathlib\npathlib.Path(output, 'rates.txt').write_text(repr(rates))\n"
+    )
+    rates, source = {0: 0.5, "a": [float("inf")]}, "rates = {0: 0.5, 'a': [1e999]}"
+    for overrides in ({"rates": rates}, source):
+        run = run_notebook(tmp_path / "keys.py", overrides, output=tmp_path / "{run}", quiet=True)
+        assert (run.folder / "rates.txt").read_text() == repr(rates)
+    assert PlannedRun("", {"rates": rates}, {}).assignments() == f"# Parameters\n{source}"
 
 
 def test_a_report_that_the_run_left_stays_the_runs(tmp_path):

@@ -1,5 +1,6 @@
 """A search: the same folders, the same resume, and runs given up when others are ahead."""
 
+from dataclasses import replace
 from typing import ClassVar
 
 import pytest
@@ -65,6 +66,7 @@ class Instant:
             if message := source.hopeless(run):
                 record = Record(PRUNED, error=message)
             record = self.ends.get(len(self.started), record)
+            record = replace(record, parameters=dict(run.overrides))
             self.folder.write(run, record)
             self.tell(run, record)
             source.ended(run, record)
@@ -222,3 +224,16 @@ def test_retry_failed_runs_those_points_again_and_force_all(sweeps, instant, mon
     sweeps.run(text, force=True)
 
     assert instant.started[5:] == instant.started[:3]  # the same seed draws the same
+
+
+def test_force_leaves_the_runs_and_trials_of_other_sweeps_in_the_folder(sweeps, instant):
+    text = "search: {trials: 2, space: {kind: [x, y]}}"
+    sweeps.run(text, "a=7")
+    other = {path: path.read_text() for path in sweeps.runs.glob("*/metrics.json")}
+    for _ in range(2):
+        sweeps.run(text, force=True)
+
+    assert len(other) == 2
+    assert {path: path.read_text() for path in other} == other
+    sweeps.run(text, "a=7")
+    assert len(instant.started) == 6

@@ -47,8 +47,9 @@ def run_in_session(carried: Mapping[str, Any], minutes: float, accelerator: str)
     with tempfile.TemporaryDirectory(prefix="sweep-") as scratch:
         notebook = files.write_text(Path(scratch) / "notebook.ipynb", carried["notebook"])
         declared = parameters.declared(document.parameters_cell(document.read(notebook)).source)
-        sweep = Specification(notebook=notebook, declared=declared, **carried["sweep"])
-        runs = [sweep.run(overrides) for overrides in carried["runs"]]
+        base = parameters.resolve(declared, carried["base"])
+        sweep = Specification(notebook=notebook, declared=declared, base=base, **carried["sweep"])
+        runs = [sweep.run(parameters.resolve(declared, run)) for run in carried["runs"]]
         _take_over(sweep, folder, runs)
         retry_failed = carried["retry_failed"]
         remaining: Iterable[PlannedRun] = folder.remaining(runs, retry_failed)

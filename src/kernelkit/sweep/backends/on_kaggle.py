@@ -16,7 +16,7 @@ from slugify import slugify
 from kernelkit import files, machines, project
 from kernelkit.checks import contents, preflight, wheels
 from kernelkit.errors import KernelkitError, ParameterError, PreflightError, RunFailedError
-from kernelkit.notebooks import document
+from kernelkit.notebooks import document, parameters
 from kernelkit.plans import metadata as kernel_metadata
 from kernelkit.plans.metadata import Metadata
 from kernelkit.plans.plan import ACCELERATOR
@@ -37,7 +37,6 @@ SPARE_SHARE, SPARE_MINUTES = 0.1, 5.0  # of a session, reserved for saving at it
 # The rest of the specification is read from the notebook in the session, or not needed.
 CARRIED = (
     "name",
-    "base",
     "code",
     "time_limit",
     "memory",
@@ -200,7 +199,8 @@ def carried(progress: SweepProgress, runs: Sequence[PlannedRun]) -> dict[str, An
     return {
         "notebook": nbformat.writes(source),
         "sweep": {name: getattr(sweep, name) for name in CARRIED},
-        "runs": [] if sweep.search else [run.overrides for run in runs],
+        "base": parameters.assignments(sweep.base),
+        "runs": [] if sweep.search else [run.assignments() for run in runs],
         "retry_failed": options.retry_failed,
         "report": options.report,
         "shown": project.shown(sweep.notebook).as_json(),

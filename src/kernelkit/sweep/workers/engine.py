@@ -114,12 +114,11 @@ class Engine:
         self.folder.clear(run, keep=[records.CHECKPOINTS] if interrupted else ())
         self._note(run, records.RUNNING)
         self._attempts[run.id] += 1
-        values = dict(run.overrides)
-        if self.accelerator and run.values.get("accelerator") == "auto":
-            values["accelerator"] = self.accelerator
+        takes_any = self.accelerator and run.values.get("accelerator") == "auto"
+        machine = {"accelerator": self.accelerator} if takes_any else {}
         request = {
             "notebook": str(self.sweep.notebook),
-            "values": values,
+            "values": run.assignments(**machine),
             "folder": str(place.resolve()),
             "report": self.report,
         }

@@ -4,6 +4,7 @@
     python -m kernelkit.sweep.workers.run_process fork PARENT MODULE…    forks one for each request
 
 A request is a line of standard input: {"notebook": …, "values": …, "folder": …, "report": true}.
+Its values are the source of a cell.
 The fork server answers with the number of the process. It imports the modules that runs need, but
 calls nothing in them, because modules survive a fork, while threads and devices do not. Forked runs
 start in a tenth of a second instead of several seconds.
