@@ -3,6 +3,7 @@
 import base64
 import json
 import shutil
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +14,8 @@ from click.testing import CliRunner
 from kernelkit import errors
 from kernelkit.commands import console
 from kernelkit.kaggle_api.client import Kaggle
-from kernelkit.pushes import proof, send
+from kernelkit.kaggle_api.retries import Failure, FailureKind
+from kernelkit.pushes import command, proof, send
 from kernelkit.pushes.command import push_kernel
 from kernelkit.workspace.context import Ledger, PushContext
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
@@ -246,9 +248,10 @@ def test_a_runs_files_of_the_kits_names_all_come_home(repository, kaggle):
 
 def push_cut_off(repository, *, arrives):
     """Push with a command that is killed before the answer is noted, or the request is sent."""
-    once = send.Sending.once
+    once, cuts = send.Sending.once, []
 
     def cut(sending):
+        cuts.append(sending)
         if arrives:
             once(sending)
         raise SystemExit
@@ -256,6 +259,7 @@ def push_cut_off(repository, *, arrives):
     with pytest.MonkeyPatch.context() as patch, pytest.raises(SystemExit):
         patch.setattr(send.Sending, "once", cut)
         repository.push("files=1")
+    return cuts[0]
 
 
 def test_a_push_that_was_cut_off_is_found(repository, serve):
@@ -265,6 +269,34 @@ def test_a_push_that_was_cut_off_is_found(repository, serve):
         repository.push("files=2")
     assert (repository.resume("last") / "0.bin").is_file()
     assert [p.state for p in repository.pushes()] == ["complete"]
+
+
+@pytest.mark.parametrize("kind", [FailureKind.THROTTLED, FailureKind.CREDENTIALS])
+def test_a_push_that_kaggle_cannot_be_asked_about_is_looked_for_later(repository, serve, kind):
+    server = serve(queue_seconds=1.0)
+    server.faults = FaultSchedule([Fault("SaveKernel", 1, FaultKind.LOST_ANSWER)])
+
+    def fail(*_):
+        raise Failure(kind, "GetKernel", "no answer")
+
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(errors.NetworkError, match="known"):
+        patch.setattr(send.Sending, "_recovered", fail)
+        repository.push("files=1")
+    assert [p.state for p in repository.pushes()] == ["sending"]
+    assert (repository.resume("last") / "0.bin").is_file()
+
+
+def test_a_push_that_arrives_late_is_not_made_again(repository, serve, monkeypatch):
+    serve(queue_seconds=1.0)
+    sending, look = push_cut_off(repository, arrives=False), command.look_after_cut_off
+
+    def late(*arguments):
+        threading.Timer(0.2, sending.once).start()
+        look(*arguments)
+
+    monkeypatch.setattr(command, "look_after_cut_off", late)
+    with pytest.raises(errors.PreflightError, match="kernelkit resume tester/blossom-train/1"):
+        repository.push("files=1")
 
 
 def test_a_push_cut_off_before_it_arrived_is_made_again(repository, kaggle):
