@@ -10,6 +10,7 @@ from typing import Any
 
 from kernelkit import files, machines, project
 from kernelkit.errors import (
+    AcceleratorMismatchError,
     CapacityError,
     KernelkitError,
     OutputsError,
@@ -212,7 +213,11 @@ class Run:
                 events("stopped", f"{text} --continue")
         self._report()
         if metrics and kind and run_folder.names_device(metrics):
-            run_folder.check_accelerator(metrics, kind, rehearsal=self.push.rehearsal)
+            try:
+                run_folder.check_accelerator(metrics, kind, rehearsal=self.push.rehearsal)
+            except AcceleratorMismatchError:
+                self.note(state=State.FAILED)
+                raise
             for event, text in figures.beside(self.push.estimate, metrics):
                 events(event, text)
         elif kind not in ("", "cpu"):

@@ -365,6 +365,7 @@ def test_a_run_without_the_accelerator_that_was_asked_for_is_told_apart(reposito
     repository.sources("""open("metrics.json", "w").write('{"device": {"kind": "cpu"}}')""")
     with pytest.raises(errors.AcceleratorMismatchError, match="TPU and had CPU"):
         repository.push()
+    assert [p.state for p in repository.pushes()] == ["failed"]
 
 
 def test_a_run_says_by_an_exceptions_name_why_it_ended(repository, kaggle):
