@@ -108,7 +108,7 @@ class Queue:
         return item
 
     def path(self, item: QueuedPush) -> Path:
-        """The file of an item, which is there as long as the item is in the queue."""
+        """The file of an item; the number of a removed one may be given to another."""
         return self.folder / f"{item.number:06d}.json"
 
 

@@ -100,7 +100,7 @@ def _send(context: PushContext, item: QueuedPush, *, wait: bool) -> Push | None:
     planned = prepare(context, item.plan, continues=item.continues)
     clock, patience = context.timing.clock, context.timing.patience
     pause, reported, last_answer = patience.slow_poll, "", clock.now()
-    while Queue(context.runs).path(item).is_file():
+    while item.added in {queued.added for queued in Queue(context.runs).items()}:
         try:
             return _send_now(context, item, planned)
         except (CapacityError, KernelBusyError) as error:
