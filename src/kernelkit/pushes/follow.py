@@ -234,9 +234,9 @@ class Run:
         push = self.push
         if not push.competition:
             raise ParameterError(f"{push.reference} has no competition among its sources")
-        file = submission.output_of(self.folder)
+        file = submission.output_of(self.folder, self.context.root)
         if not self.unverified:
-            check_verified(file, in_ledger=bool(push.number))
+            check_verified(self.folder, file.name, in_ledger=bool(push.number))
         entry = submission.Submission(
             self.context,
             push.competition,
@@ -288,13 +288,13 @@ class Run:
             events("warning", f"no report: {why}")
 
 
-def check_verified(file: Path, *, in_ledger: bool = True) -> None:
+def check_verified(folder: Path, name: str, *, in_ledger: bool = True) -> None:
     """Raise `OutputsError` unless a file is proved to be from the session of its folder's push.
 
     `in_ledger`: whether the ledger has the push; one that was made elsewhere proves nothing.
     """
-    if not (in_ledger and proof.is_verified(file.parent, file.name)):
+    if not (in_ledger and proof.is_verified(folder, name)):
         raise OutputsError(
-            f"{from_here(file)} is not proved to be an output of that push, so it is not "
+            f"{from_here(folder / name)} is not proved to be an output of that push, so it is not "
             "submitted: check it, and add --unverified to submit it anyway"
         )

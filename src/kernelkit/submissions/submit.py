@@ -21,13 +21,13 @@ SETTLE_SECONDS = 60.0  # an interrupted request arrives within this time, if at 
 NOTEBOOKS_ONLY = ("notebook", "kernel", "code competition")  # words in Kaggle's refusal of a file
 
 
-def output_of(folder: Path) -> Path:
+def output_of(folder: Path, root: Path | None) -> Path:
     """The file in a run's folder to submit.
 
-    That is the one that `[tool.kernelkit]` names, or the only `submission` with one of the endings.
-    Raises `OutputsError` if there is none or more than one.
+    That is the one that `[tool.kernelkit]` of the project in `root` names, or the only `submission`
+    with one of the endings. Raises `OutputsError` if there is none or more than one.
     """
-    named = find_project(Path.cwd()).submission
+    named = find_project(root or Path.cwd()).submission
     names = [named] if named else [f"submission{ending}" for ending in ENDINGS]
     there = [name for name in names if (folder / name).is_file()]
     if not there:

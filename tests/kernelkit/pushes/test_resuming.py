@@ -113,3 +113,24 @@ def test_the_file_of_any_run_is_entered_or_refused_with_the_reason(server, repos
     repository.describe(competition_sources=["garden"])
     repository.run(submit_result, str(file), "the project's own")
     assert "1.00000 in garden (submission 2)" in repository.message
+
+
+def test_a_result_is_entered_as_its_own_push_and_project_say(
+    server, repository, tmp_path, monkeypatch
+):
+    repository.describe(competition_sources=["garden"])
+    folder = repository.push("files=0")
+    repository.describe(competition_sources=["meadow"])
+    with (repository.root / "pyproject.toml").open("a") as settings:
+        settings.write('submission = "answers.csv"\n')
+    (folder / "deep").mkdir()
+    for name in ("answers.csv", "deep/more.csv"):
+        (folder / name).write_text("id,label\na,0\nb,1\n")
+    monkeypatch.chdir(tmp_path)
+    for result in (folder, folder / "deep/more.csv"):
+        with pytest.raises(errors.OutputsError, match=r"(answers|more)\.csv is not proved"):
+            repository.run(submit_result, str(result), "m")
+    repository.run(submit_result, str(folder), "m", unverified=True)
+    assert "1.00000 in garden (submission 1)" in repository.message
+    with pytest.raises(errors.ParameterError, match="its own competition"):
+        repository.run(submit_result, "last", "m", competition="meadow")

@@ -57,21 +57,20 @@ def test_an_answer_that_says_nothing_enters_nothing(submit):
 
 
 def test_the_file_to_submit_is_the_only_one_or_the_one_that_the_project_names(
-    tmp_path, monkeypatch
+    tmp_path,
 ):
-    monkeypatch.chdir(tmp_path)
     with pytest.raises(errors.OutputsError, match=r"no submission\.csv .* nothing to submit"):
-        submission.output_of(tmp_path)
+        submission.output_of(tmp_path, tmp_path)
     for name in ("submission.tar.gz", "submission.parquet", "answers.zip"):
         (tmp_path / name).touch()
     with pytest.raises(errors.OutputsError, match=r"submission\.parquet and submission\.tar\.gz"):
-        submission.output_of(tmp_path)
+        submission.output_of(tmp_path, tmp_path)
     settings = tmp_path / "pyproject.toml"
     settings.write_text('[tool.kernelkit]\nsubmission = "answers.zip"\n')
-    assert submission.output_of(tmp_path).name == "answers.zip"
+    assert submission.output_of(tmp_path, tmp_path).name == "answers.zip"
     settings.write_text('[tool.kernelkit]\nsubmission = "out/answers.xlsx"\n')
     with pytest.raises(errors.PreflightError, match=r"the name of a \.csv, \.parquet"):
-        submission.output_of(tmp_path)
+        submission.output_of(tmp_path, tmp_path)
 
 
 def test_an_answer_about_another_submission_is_not_its_score(submit, answers_to):
