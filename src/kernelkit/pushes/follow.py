@@ -249,6 +249,7 @@ class Run:
         over = push.score == NOT_SCORED or (push.score and message != push.message)
         if once or not over:  # an earlier attempt may have submitted it
             entry.reference, entry.before = push.submission, push.submissions_before
+            entry.sent = push.message
         try:
             score = entry.submit()
         except CapacityError:  # today's submissions are used up; there are new ones tomorrow

@@ -7,6 +7,7 @@ import pytest
 from kernelkit import errors
 from kernelkit.pushes.resuming import fetch_push, submit_result
 from kernelkit.pushes.status import list_pushes, tell_quota, tell_status
+from kernelkit.submissions.submit import Submission
 from kernelkit.workspace.context import Ledger, Push
 
 pytestmark = pytest.mark.usefixtures("quick_sessions")
@@ -74,6 +75,20 @@ def test_a_push_is_looked_at_and_entered_by_its_reference(server, repository):
     with pytest.raises(errors.ParameterError, match="no tester/blossom-train/9"):
         repository.run(tell_status, "tester/blossom-train/9")
     repository.run(submit_result, "tester/blossom-train/1", "later")
+    assert "1.00000 in garden (submission 1)" in repository.message
+
+
+def test_a_submission_without_a_score_yet_is_found_whatever_the_message(
+    server, repository, monkeypatch
+):
+    def silent(*_):
+        raise errors.NetworkError("no score yet")
+
+    repository.describe(competition_sources=["garden"])
+    with monkeypatch.context() as patch, pytest.raises(errors.NetworkError):
+        patch.setattr(Submission, "_score", silent)
+        repository.push("files=0", submit="one")
+    repository.resume(submit="another")
     assert "1.00000 in garden (submission 1)" in repository.message
 
 

@@ -4,6 +4,7 @@ import pytest
 
 from kernelkit import errors
 from kernelkit.kaggle_api.client import Kernel
+from kernelkit.kaggle_api.retries import Failure, FailureKind
 from kernelkit.submissions import submit as submission
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 
@@ -80,6 +81,23 @@ def test_an_answer_about_another_submission_is_not_its_score(submit, answers_to)
 
     answers_to("GetSubmission", another)
     assert float(submit()) == 1.0
+
+
+def test_a_submission_that_kaggle_does_not_show_is_not_refused(submit, answers_to):
+    def hide(answer, call):
+        if call == 1:
+            raise Failure(FailureKind.NOT_FOUND, "GetSubmission", "HTTP 404")
+
+    answers_to("GetSubmission", hide)
+    assert float(submit()) == 1.0
+
+    def refuse(answer, call):
+        if call > 1:
+            raise Failure(FailureKind.REFUSED, "ListSubmissions", "HTTP 403")
+
+    answers_to("ListSubmissions", refuse)
+    with pytest.raises(errors.NetworkError, match="does not list"):
+        submit(Fault("CreateSubmission", 1, FaultKind.LOST_ANSWER))
 
 
 def test_an_older_one_of_the_same_message_in_the_answer_is_not_taken(submit, answers_to, tmp_path):
