@@ -22,7 +22,7 @@ from kernelkit.kaggle_api.connection import StoreSession
 from kernelkit.kaggle_api.retries import Failure, FailureKind
 from kernelkit.kaggle_api.transfers import Expected
 from kernelkit.plans.manifest import MANIFEST
-from kernelkit.pushes.proof import Manifest
+from kernelkit.pushes.proof import Manifest, has_hash
 from kernelkit.run_folders import kit_folder
 from kernelkit.shown import duration
 from kernelkit.terminal import safe_text
@@ -140,7 +140,9 @@ class _Downloads:
         if self._clear(name) != name:
             raise _refused("its name contains your credentials")
         target = _place(self._folder, name)
-        if self._record.holds(name, target, expected.size):
+        if self._record.holds(name, target, expected.size) and (
+            not expected.sha256 or has_hash(target, expected.sha256)  # once taken unverified
+        ):
             return target.stat().st_size
         # Not in the same folder: the run may also have written a file of that name.
         unique = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()

@@ -101,11 +101,15 @@ def is_verified(folder: Path, name: str) -> bool:
     """Whether a file of a run folder is proved to be an output of the push's session."""
     try:
         text = kit_folder.path(folder, kit_folder.MANIFEST).read_text("utf-8")
-        expected = read(text).files.get(name, Expected())
-        with (folder / name).open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest() == expected.sha256
+        return has_hash(folder / name, read(text).files.get(name, Expected()).sha256)
     except (OSError, Failure):
         return False
+
+
+def has_hash(path: Path, sha256: str | None) -> bool:
+    """Whether a file's content has this SHA-256."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest() == sha256
 
 
 def check_saved(context: PushContext, plan: Plan, saved: Saved) -> None:

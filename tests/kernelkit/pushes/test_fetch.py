@@ -1,6 +1,7 @@
 """Files come home whole or not at all."""
 
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -45,7 +46,7 @@ def fetch(server, tmp_path, connect):
         outputs = outputs or kaggle.outputs(PUSH.name, 1)
         return fetch_module.fetch(context, PUSH, tmp_path / "home", outputs, manifest)
 
-    fetch.context, fetch.listed = context, listed
+    fetch.context, fetch.listed, fetch.manifest = context, listed, manifest
     return fetch
 
 
@@ -83,6 +84,18 @@ def test_files_that_are_home_are_not_fetched_again(server, fetch):
     for again in ({}, {"manifest": None}):
         fetch(**again)
         assert server.faults.calls["Download"] == 0
+
+
+def test_a_file_taken_unverified_is_compared_with_the_manifest(
+    repository, server, fetch, tmp_path
+):
+    files = fetch.listed.files
+    # Another run's file may have the same length; here, no length is known.
+    other = {"deep/1.bin": files["metrics.json"], "metrics.json": files["deep/1.bin"]}
+    fetch(outputs=Outputs(files | other, fetch.listed.log), manifest=None)
+    names = {name: replace(file, size=None) for name, file in fetch.manifest.files.items()}
+    fetch(manifest=replace(fetch.manifest, files=names))
+    repository.assert_whole(tmp_path / "home", FILES)
 
 
 def test_a_file_of_the_right_length_that_was_not_fetched_is_fetched(
