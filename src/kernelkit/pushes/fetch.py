@@ -124,7 +124,8 @@ class _Downloads:
                     fetched[name] = future.result()
                 except Failure as failure:
                     trouble.append(f"  - {safe_text.one_line(name)}: {failure.message}")
-                except BaseException:  # an interrupt: do not begin another file
+                except BaseException:  # an interrupt: end the downloads, and begin no other
+                    self._until = -1.0
                     pool.shutdown(wait=False, cancel_futures=True)
                     raise
         shutil.rmtree(self._parts, ignore_errors=True)
@@ -165,12 +166,17 @@ class _Downloads:
         if url is None:
             raise _refused("Kaggle does not list it, or refuses every link to it")
         try:
-            return transfers.receive(self._kaggle, session, url, part, expected, self._until)
+            return transfers.receive(self._kaggle, session, url, part, expected, self._late)
         except Failure as failure:
+            if self._until < 0:
+                raise _refused("interrupted") from None
             with self._lock:
                 if failure.kind is FailureKind.EXPIRED and self._links.get(name) == url:
                     del self._links[name]
             raise
+
+    def _late(self) -> bool:
+        return self._kaggle.retries.clock.now() > self._until
 
 
 def _place(folder: Path, name: str) -> Path:

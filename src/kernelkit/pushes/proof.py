@@ -74,10 +74,13 @@ def prove(kaggle: Kaggle, outputs: Outputs, number: str, until: float | None = N
     if MANIFEST not in outputs.files:
         return Proof()
 
+    def late() -> bool:
+        return until is not None and kaggle.retries.clock.now() > until
+
     def receive() -> Manifest:
         with StoreSession() as session, tempfile.TemporaryDirectory() as folder:
             part, most = Path(folder) / MANIFEST, Expected(most=LARGEST_MANIFEST)
-            transfers.receive(kaggle, session, outputs.files[MANIFEST], part, most, until)
+            transfers.receive(kaggle, session, outputs.files[MANIFEST], part, most, late)
             return read(part.read_text("utf-8", "replace"))
 
     manifest = kaggle.retries.call(receive, until)

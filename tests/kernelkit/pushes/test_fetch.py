@@ -1,16 +1,20 @@
 """Files come home whole or not at all."""
 
+import threading
 import time
 from dataclasses import replace
 
 import pytest
+import requests
 
 from kernelkit import errors
+from kernelkit.kaggle_api import transfers
 from kernelkit.kaggle_api.client import Outputs
 from kernelkit.plans import build
 from kernelkit.pushes import fetch as fetch_module
 from kernelkit.pushes import proof
 from kernelkit.pushes.resuming import fetch_push
+from kernelkit.run_folders import kit_folder
 from kernelkit.workspace.context import Push
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 
@@ -127,6 +131,27 @@ def test_after_an_interrupt_no_further_file_begins(fetch, monkeypatch):
         fetch()
     assert begun[0] == "0.bin"
     assert len(begun) < FILES
+
+
+def test_an_interrupt_ends_the_downloads(fetch, tmp_path, monkeypatch):
+    endless, begun = threading.Event(), threading.Event()
+
+    def chunks(response, window, late):
+        begun.set()
+        while not late():
+            yield b""
+        endless.set()
+        raise requests.exceptions.ReadTimeout
+
+    def interrupted(record, name, *_):
+        if name == "0.bin" and begun.wait(10):
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(transfers, "chunks", chunks)
+    monkeypatch.setattr(kit_folder.FetchedFiles, "holds", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        fetch()
+    assert endless.is_set()
 
 
 def test_a_name_that_is_refused_costs_that_file_alone(repository, fetch, server, tmp_path):
