@@ -11,6 +11,7 @@ from kernelkit.plans import metadata
 from kernelkit.project import find_project
 from kernelkit.pushes.follow import Run, check_verified
 from kernelkit.pushes.send import look_after_cut_off
+from kernelkit.pushes.wait import ENDED
 from kernelkit.reports import markdown, pushed
 from kernelkit.run_folders import claims
 from kernelkit.submissions import submit as submission
@@ -68,7 +69,7 @@ def fetch_push(
         with context.ending(), earlier_push(context, reference) as push:
             title = push.reference
             status = context.kaggle.status(push.name, push.version)
-            if status and status.alive:
+            if status and status.state not in ENDED:  # "new_script": it was saved without a run
                 raise StillRunningError(
                     f"{title} is still {status.state}. {context.how_to_resume(push)}"
                 )

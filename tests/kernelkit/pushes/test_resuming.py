@@ -5,6 +5,7 @@ import json
 import pytest
 
 from kernelkit import errors
+from kernelkit.kaggle_api.client import Kaggle, Status
 from kernelkit.pushes.resuming import fetch_push, submit_result
 from kernelkit.pushes.status import list_pushes, tell_quota, tell_status
 from kernelkit.submissions.submit import Submission
@@ -58,13 +59,16 @@ def test_after_rehearsals_alone_nothing_was_pushed(repository):
         repository.run(tell_status)
 
 
-def test_a_run_that_is_alive_is_not_waited_for(busy_kaggle, repository):
+def test_a_run_that_is_alive_is_not_waited_for(busy_kaggle, repository, monkeypatch):
     repository.push(wait=False)
     with pytest.raises(errors.StillRunningError, match=r"still queued.*resume tester/bl"):
         repository.run(fetch_push)
     assert repository.run(tell_status, as_json=True) == "queued"
     (event,) = repository.events()
     assert (event["alive"], event["version"]) == (True, 1)
+    monkeypatch.setattr(Kaggle, "status", lambda *_: Status("new_script"))
+    with pytest.raises(errors.StillRunningError, match="still new_script"):
+        repository.run(fetch_push)
 
 
 def test_a_push_is_looked_at_and_entered_by_its_reference(server, repository):
