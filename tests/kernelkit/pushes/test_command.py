@@ -124,6 +124,12 @@ def test_what_must_be_corrected_is_told_before_kaggle_is_asked(
         repository.push(**options)
 
 
+@pytest.mark.parametrize("option", [{"submit": "one"}, {"output": Path("out")}])
+def test_what_follows_a_run_is_refused_without_waiting(repository, option):
+    with pytest.raises(errors.ParameterError, match="to kernelkit resume"):
+        repository.push(wait=False, **option)
+
+
 def test_an_own_source_needs_a_complete_version_before_the_push(repository, kaggle):
     def describe(name, *sources):
         values = {"id": f"INSERT_USERNAME/blossom-{name}", "title": f"Blossom {name}"}
