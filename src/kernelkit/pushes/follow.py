@@ -77,7 +77,7 @@ class Run:
         each case, everything that can be fetched is in the folder.
         """
         self.claim(output)
-        self.note(folder=str(self.folder))
+        self.note(folder=str(self.folder.absolute()))
         ended = self._wait()
         with self._alone_in(self.folder):  # another command may wait for the same run
             if not ended.complete:

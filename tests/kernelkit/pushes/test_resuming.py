@@ -1,6 +1,7 @@
 """What is done with a push that was made: some of its files, its state, its submission."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -40,14 +41,18 @@ def test_only_the_files_that_fit_come_home_or_all(server, repository, tmp_path):
     assert repository.events("metrics")
 
 
-def test_what_is_fetched_again_comes_into_the_folder_that_was_chosen(server, repository, tmp_path):
-    chosen = repository.push("files=2", output=tmp_path / "chosen")
+def test_what_is_fetched_again_comes_into_the_folder_that_was_chosen(
+    server, repository, tmp_path, monkeypatch
+):
+    chosen = tmp_path / "chosen"
+    repository.push("files=2", output=Path("../chosen"))
     (chosen / "0.bin").unlink()
+    monkeypatch.chdir(repository.notebook.parent)
     folder = repository.run(fetch_push)
-    assert (folder, (chosen / "0.bin").is_file()) == (chosen, True)
+    assert (folder.resolve(), (chosen / "0.bin").is_file()) == (chosen, True)
     assert not (repository.runs / "rehearsal-blossom-train-v1").exists()
     with pytest.raises(
-        errors.PreflightError, match=r"fetches that into \.\./chosen, or push anyway"
+        errors.PreflightError, match=r"fetches that into \.\./\.\./chosen, or push anyway"
     ):
         repository.push("files=2")
 
