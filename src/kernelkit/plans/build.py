@@ -29,7 +29,10 @@ FIRST = "# Pushed by kernelkit."  # the beginning of the first cell
 NUMBER = re.compile(r'^PUSH = "([0-9a-f]{16})?"', re.MULTILINE)  # in the first cell
 FOLDED_TAG = "bundle"  # of the other cells that a push adds
 FOLDED = {"_kg_hide-input": True, "jupyter": {"source_hidden": True}, "tags": [FOLDED_TAG]}
-FUTURE = re.compile(r"^from __future__ import [\w, ]+$", re.MULTILINE)
+FUTURE = re.compile(
+    r"^from __future__ import (?:\([^)]*\)|[\w, ]+)[ \t]*(?:#.*)?$",
+    re.MULTILINE,
+)
 
 Values = Mapping[str, Any]  # parameters, facts or other contents by name
 Cell = dict[str, Any]
@@ -236,7 +239,7 @@ def stamped(text: str, number: str) -> str:
         return NUMBER.sub(f'PUSH = "{number}"', text, count=1)
     notebook = json.loads(text)
     first = notebook["cells"][0]
-    first["source"] = stamped(first["source"], number)
+    first["source"] = stamped(cell_source(first), number)
     return _as_json(notebook)
 
 

@@ -455,7 +455,9 @@ def test_no_secret_is_printed_or_kept_and_json_gives_one_object_a_line(repositor
 
 SCRIPT = """\
 '''Count the petals.'''
-from __future__ import annotations
+from __future__ import (
+    annotations,
+)  # for Later
 import argparse, pathlib
 from blossom import petals
 
@@ -491,7 +493,7 @@ def test_a_script_is_pushed_as_one_with_its_modules_and_parameters(script, kaggl
     assert not (folder / "2.txt").exists()
     assert proof.is_verified(folder, "1.txt")
     pushed = (folder / ".kernelkit" / "pushed.py").read_text()
-    assert pushed.startswith("from __future__ import annotations\n")
+    assert pushed.startswith("from __future__ import (\n    annotations,\n)  # for Later\n")
     assert "unverified" not in script.message
     assert (folder / "report.html").name in script.message
 
