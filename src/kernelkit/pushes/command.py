@@ -104,7 +104,7 @@ def _push_needed(notebook: Path | None, parameters: Overrides, options: PushOpti
         for plan in planned:  # before the first one runs, perhaps for hours
             context.events("chain", f"{plan.metadata.slug}, in {from_here(plan.metadata.path)}")
             preflight.stop_on_errors(preflight.run_checks(plan, options.get("ignore", ())))
-    of_all = (*CommandOptions.__annotations__, "chain", "dry_run", "force", "ignore")
+    of_all = (*CommandOptions.__annotations__, "chain", "dry_run", "force", "ignore", "packages")
     settings = {name: value for name, value in options.items() if name in of_all}
     for kernel in needed:
         context.events("chain", kernel.slug)
