@@ -35,11 +35,10 @@ def printed(entries: Iterable[Entry]) -> str:
     head = ""
     for entry in entries:
         head += entry.text
-        if number := PRINTED.search(head):
-            return number[1]
         if len(head) > LOG_HEAD:
             break
-    return ""
+    number = PRINTED.search(head)
+    return number[1] if number else ""
 
 
 @dataclass(frozen=True)

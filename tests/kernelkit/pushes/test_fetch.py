@@ -90,9 +90,7 @@ def test_files_that_are_home_are_not_fetched_again(server, fetch):
         assert server.faults.calls["Download"] == 0
 
 
-def test_a_file_taken_unverified_is_compared_with_the_manifest(
-    repository, server, fetch, tmp_path
-):
+def test_a_file_taken_unverified_is_compared_with_the_manifest(repository, server, fetch, tmp_path):
     files = fetch.listed.files
     # Another run's file may have the same length; here, no length is known.
     other = {"deep/1.bin": files["metrics.json"], "metrics.json": files["deep/1.bin"]}
