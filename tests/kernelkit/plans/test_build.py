@@ -96,6 +96,17 @@ def test_the_commit_is_told_and_does_not_change_the_content(repository):
 SESSION = "import json\nprint(json.dumps([BUNDLE, dict(os.environ), time.monotonic()]))"
 
 
+@pytest.mark.parametrize(
+    ("ignored", "dirty"), [("petals.py", True), ("*.ipynb", True), ("*.pyc", False)]
+)
+def test_a_bundled_file_that_git_ignores_counts_as_a_change(repository, ignored, dirty):
+    (repository.root / ".gitignore").write_text(ignored)
+    (repository.package / "petals.pyc").touch()
+    for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "seed"]):
+        git(repository.root, *words)
+    assert build(repository).commit.dirty == dirty
+
+
 @pytest.mark.parametrize("minutes", [42.5, None])
 def test_a_session_knows_what_it_runs_how_long_it_lasts_and_when_it_began(
     repository, tmp_path, minutes
