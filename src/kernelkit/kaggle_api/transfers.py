@@ -39,11 +39,11 @@ def receive(
     url: str,
     part: Path,
     expected: Expected,
-    until: float | None,
+    late: Callable[[], bool],
 ) -> int:
     """Download `url` to the file `part`; returns the number of received bytes.
 
-    `until`: the end of the wait, on the clock of `kaggle.retries`. Raises a `Failure` for a link
+    `late`: whether the wait is over, as for `chunks`. Raises a `Failure` for a link
     that has expired, or a file that is incomplete, not as `expected` or longer than announced.
     """
     timeouts = kaggle.connection.timeouts
@@ -60,12 +60,7 @@ def receive(
                 raise failure
             if response.status_code != 200:  # 202, 204, 206 and the like have no complete file
                 raise _malformed(f"HTTP {response.status_code}")
-            body = chunks(
-                response,
-                timeouts.slow,
-                lambda: until is not None and kaggle.retries.clock.now() > until,
-            )
-            return _write(response, body, part, expected)
+            return _write(response, chunks(response, timeouts.slow, late), part, expected)
     except requests.exceptions.RequestException as error:
         raise of_network(DOWNLOAD, error) from None
 

@@ -29,7 +29,10 @@ FIRST = "# Pushed by kernelkit."  # the beginning of the first cell
 NUMBER = re.compile(r'^PUSH = "([0-9a-f]{16})?"', re.MULTILINE)  # in the first cell
 FOLDED_TAG = "bundle"  # of the other cells that a push adds
 FOLDED = {"_kg_hide-input": True, "jupyter": {"source_hidden": True}, "tags": [FOLDED_TAG]}
-FUTURE = re.compile(r"^from __future__ import [\w, ]+$", re.MULTILINE)
+FUTURE = re.compile(
+    r"^from __future__ import (?:\([^)]*\)|[\w, ]+)[ \t]*(?:#.*)?$",
+    re.MULTILINE,
+)
 
 Values = Mapping[str, Any]  # parameters, facts or other contents by name
 Cell = dict[str, Any]
@@ -111,9 +114,8 @@ def build(
     names = tuple(dict.fromkeys(file.module.partition(".")[0] for file in files))
     executed = json.dumps([files, project.wheels, list(own.values())])
     content = hashlib.sha256(executed.encode()).hexdigest()
-    sha = git(project.root, "rev-parse", "HEAD") or ""
-    changes = sha and git(project.root, "status", "--porcelain", "--", *map(str, paths))
-    commit = Commit(sha.strip(), dirty=not sha or changes != "")
+    carried = (notebook.name, *(file.path for file in files))
+    commit = _commit(project.root, paths, carried)
     facts = {
         "notebook": name,
         "packages": list(names),
@@ -133,6 +135,15 @@ def build(
         code=sources,
         stays=stays,
     )
+
+
+def _commit(root: Path, paths: Iterable[Path], carried: tuple[str, ...]) -> Commit:
+    """The commit of these paths; of the files that git ignores, only `carried` ones count."""
+    sha = git(root, "rev-parse", "HEAD") or ""
+    status = ("status", "--porcelain", "--untracked-files=all", "--ignored", "--")
+    changes = git(root, *status, *map(str, paths)) if sha else None
+    lines = ["?"] if changes is None else changes.splitlines()
+    return Commit(sha.strip(), any(line[:2] != "!!" or line.endswith(carried) for line in lines))
 
 
 def _own_cells(source: Iterable[Values], name: str, parameters: Values) -> dict[str, Cell]:
@@ -236,7 +247,7 @@ def stamped(text: str, number: str) -> str:
         return NUMBER.sub(f'PUSH = "{number}"', text, count=1)
     notebook = json.loads(text)
     first = notebook["cells"][0]
-    first["source"] = stamped(first["source"], number)
+    first["source"] = stamped(cell_source(first), number)
     return _as_json(notebook)
 
 

@@ -80,6 +80,12 @@ def push_kernel(
     folders = [value for value in parameters if "=" not in value and Path(value).is_dir()]
     if folders and notebook is None and not isinstance(parameters, Mapping):
         notebook, parameters = Path(folders[0]), [p for p in parameters if p != folders[0]]
+    submits = options.get("submit") is not None
+    if not options.get("wait", True) and (submits or options.get("output")):
+        raise ParameterError(
+            "--no-wait returns before there is a result: give --submit and --output to "
+            "kernelkit resume instead"
+        )
     if options.get("chain"):
         _push_needed(notebook, parameters, options)
     return _push(notebook, parameters, options)
@@ -98,7 +104,7 @@ def _push_needed(notebook: Path | None, parameters: Overrides, options: PushOpti
         for plan in planned:  # before the first one runs, perhaps for hours
             context.events("chain", f"{plan.metadata.slug}, in {from_here(plan.metadata.path)}")
             preflight.stop_on_errors(preflight.run_checks(plan, options.get("ignore", ())))
-    of_all = (*CommandOptions.__annotations__, "chain", "dry_run", "force", "ignore")
+    of_all = (*CommandOptions.__annotations__, "chain", "dry_run", "force", "ignore", "packages")
     settings = {name: value for name, value in options.items() if name in of_all}
     for kernel in needed:
         context.events("chain", kernel.slug)

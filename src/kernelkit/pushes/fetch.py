@@ -22,7 +22,7 @@ from kernelkit.kaggle_api.connection import StoreSession
 from kernelkit.kaggle_api.retries import Failure, FailureKind
 from kernelkit.kaggle_api.transfers import Expected
 from kernelkit.plans.manifest import MANIFEST
-from kernelkit.pushes.proof import Manifest
+from kernelkit.pushes.proof import Manifest, has_hash
 from kernelkit.run_folders import kit_folder
 from kernelkit.shown import duration
 from kernelkit.terminal import safe_text
@@ -124,7 +124,8 @@ class _Downloads:
                     fetched[name] = future.result()
                 except Failure as failure:
                     trouble.append(f"  - {safe_text.one_line(name)}: {failure.message}")
-                except BaseException:  # an interrupt: do not begin another file
+                except BaseException:  # an interrupt: end the downloads, and begin no other
+                    self._until = -1.0
                     pool.shutdown(wait=False, cancel_futures=True)
                     raise
         shutil.rmtree(self._parts, ignore_errors=True)
@@ -140,7 +141,9 @@ class _Downloads:
         if self._clear(name) != name:
             raise _refused("its name contains your credentials")
         target = _place(self._folder, name)
-        if self._record.holds(name, target, expected.size):
+        if self._record.holds(name, target, expected.size) and (
+            not expected.sha256 or has_hash(target, expected.sha256)  # once taken unverified
+        ):
             return target.stat().st_size
         # Not in the same folder: the run may also have written a file of that name.
         unique = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
@@ -163,12 +166,17 @@ class _Downloads:
         if url is None:
             raise _refused("Kaggle does not list it, or refuses every link to it")
         try:
-            return transfers.receive(self._kaggle, session, url, part, expected, self._until)
+            return transfers.receive(self._kaggle, session, url, part, expected, self._late)
         except Failure as failure:
+            if self._until < 0:
+                raise _refused("interrupted") from None
             with self._lock:
                 if failure.kind is FailureKind.EXPIRED and self._links.get(name) == url:
                     del self._links[name]
             raise
+
+    def _late(self) -> bool:
+        return self._kaggle.retries.clock.now() > self._until
 
 
 def _place(folder: Path, name: str) -> Path:

@@ -10,6 +10,7 @@ from typing import Any
 
 from kernelkit import files, machines, project
 from kernelkit.errors import (
+    AcceleratorMismatchError,
     CapacityError,
     KernelkitError,
     OutputsError,
@@ -76,7 +77,7 @@ class Run:
         each case, everything that can be fetched is in the folder.
         """
         self.claim(output)
-        self.note(folder=str(self.folder))
+        self.note(folder=str(self.folder.absolute()))
         ended = self._wait()
         with self._alone_in(self.folder):  # another command may wait for the same run
             if not ended.complete:
@@ -212,7 +213,11 @@ class Run:
                 events("stopped", f"{text} --continue")
         self._report()
         if metrics and kind and run_folder.names_device(metrics):
-            run_folder.check_accelerator(metrics, kind, rehearsal=self.push.rehearsal)
+            try:
+                run_folder.check_accelerator(metrics, kind, rehearsal=self.push.rehearsal)
+            except AcceleratorMismatchError:
+                self.note(state=State.FAILED)
+                raise
             for event, text in figures.beside(self.push.estimate, metrics):
                 events(event, text)
         elif kind not in ("", "cpu"):
@@ -229,9 +234,9 @@ class Run:
         push = self.push
         if not push.competition:
             raise ParameterError(f"{push.reference} has no competition among its sources")
-        file = submission.output_of(self.folder)
+        file = submission.output_of(self.folder, self.context.root)
         if not self.unverified:
-            check_verified(file, in_ledger=bool(push.number))
+            check_verified(self.folder, file.name, in_ledger=bool(push.number))
         entry = submission.Submission(
             self.context,
             push.competition,
@@ -244,6 +249,7 @@ class Run:
         over = push.score == NOT_SCORED or (push.score and message != push.message)
         if once or not over:  # an earlier attempt may have submitted it
             entry.reference, entry.before = push.submission, push.submissions_before
+            entry.sent = push.message
         try:
             score = entry.submit()
         except CapacityError:  # today's submissions are used up; there are new ones tomorrow
@@ -283,13 +289,13 @@ class Run:
             events("warning", f"no report: {why}")
 
 
-def check_verified(file: Path, *, in_ledger: bool = True) -> None:
+def check_verified(folder: Path, name: str, *, in_ledger: bool = True) -> None:
     """Raise `OutputsError` unless a file is proved to be from the session of its folder's push.
 
     `in_ledger`: whether the ledger has the push; one that was made elsewhere proves nothing.
     """
-    if not (in_ledger and proof.is_verified(file.parent, file.name)):
+    if not (in_ledger and proof.is_verified(folder, name)):
         raise OutputsError(
-            f"{from_here(file)} is not proved to be an output of that push, so it is not "
+            f"{from_here(folder / name)} is not proved to be an output of that push, so it is not "
             "submitted: check it, and add --unverified to submit it anyway"
         )

@@ -35,11 +35,10 @@ def printed(entries: Iterable[Entry]) -> str:
     head = ""
     for entry in entries:
         head += entry.text
-        if number := PRINTED.search(head):
-            return number[1]
         if len(head) > LOG_HEAD:
             break
-    return ""
+    number = PRINTED.search(head)
+    return number[1] if number else ""
 
 
 @dataclass(frozen=True)
@@ -74,10 +73,13 @@ def prove(kaggle: Kaggle, outputs: Outputs, number: str, until: float | None = N
     if MANIFEST not in outputs.files:
         return Proof()
 
+    def late() -> bool:
+        return until is not None and kaggle.retries.clock.now() > until
+
     def receive() -> Manifest:
         with StoreSession() as session, tempfile.TemporaryDirectory() as folder:
             part, most = Path(folder) / MANIFEST, Expected(most=LARGEST_MANIFEST)
-            transfers.receive(kaggle, session, outputs.files[MANIFEST], part, most, until)
+            transfers.receive(kaggle, session, outputs.files[MANIFEST], part, most, late)
             return read(part.read_text("utf-8", "replace"))
 
     manifest = kaggle.retries.call(receive, until)
@@ -101,11 +103,15 @@ def is_verified(folder: Path, name: str) -> bool:
     """Whether a file of a run folder is proved to be an output of the push's session."""
     try:
         text = kit_folder.path(folder, kit_folder.MANIFEST).read_text("utf-8")
-        expected = read(text).files.get(name, Expected())
-        with (folder / name).open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest() == expected.sha256
+        return has_hash(folder / name, read(text).files.get(name, Expected()).sha256)
     except (OSError, Failure):
         return False
+
+
+def has_hash(path: Path, sha256: str | None) -> bool:
+    """Whether a file's content has this SHA-256."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest() == sha256
 
 
 def check_saved(context: PushContext, plan: Plan, saved: Saved) -> None:

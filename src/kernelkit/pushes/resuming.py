@@ -6,13 +6,16 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Unpack
 
-from kernelkit.errors import KernelkitError, ParameterError, StillRunningError
+from kernelkit.errors import KernelkitError, ParameterError, PreflightError, StillRunningError
 from kernelkit.plans import metadata
+from kernelkit.project import find_project
 from kernelkit.pushes.follow import Run, check_verified
 from kernelkit.pushes.send import look_after_cut_off
+from kernelkit.pushes.wait import ENDED
 from kernelkit.reports import markdown, pushed
 from kernelkit.run_folders import claims
 from kernelkit.submissions import submit as submission
+from kernelkit.terminal.events import from_here
 from kernelkit.workspace.context import LAST, CommandOptions, Push, PushContext, in_project
 
 REFERENCE = re.compile(r"[^/\s]+/[^/\s]+/v?\d+")
@@ -66,7 +69,7 @@ def fetch_push(
         with context.ending(), earlier_push(context, reference) as push:
             title = push.reference
             status = context.kaggle.status(push.name, push.version)
-            if status and status.alive:
+            if status and status.state not in ENDED:  # "new_script": it was saved without a run
                 raise StillRunningError(
                     f"{title} is still {status.state}. {context.how_to_resume(push)}"
                 )
@@ -92,30 +95,49 @@ def submit_result(
     """Submit the result of a run to a competition and wait for its score.
 
     result       a push (`owner/slug/N` or "last"), or the folder or the file of any run
-    competition  for a folder or file; by default the one in the project's kernel-metadata.json
+    competition  for a folder or file; by default its push's, or the one in the
+                 kernel-metadata.json of its project
     unverified   submit files that are not proved to be outputs of the push
 
     Raises `ParameterError` if the competition is unknown, and what `Submission.submit` raises.
     """
     path = Path(result)
     if not path.exists():
+        if competition:
+            raise ParameterError(
+                "--competition is for a folder or file: a push is submitted to its own competition"
+            )
         resume_push(result, submit=message, unverified=unverified, **options)
         return
     if path.is_file() and not path.name.endswith(submission.ENDINGS):
         endings = ", ".join(submission.ENDINGS)
         raise ParameterError(f"{path}: a competition accepts a file that ends in {endings}")
-    own = () if competition else metadata.load(metadata.locate(Path.cwd())).sources("competition")
-    competition = competition or next(iter(own), "")
-    if not competition:
-        raise ParameterError("kernel-metadata.json names no competition: give --competition SLUG")
-    context = in_project(options)
-    file = submission.output_of(path) if path.is_dir() else path
-    if claims.was_pushed(file.parent) and not unverified:
-        check_verified(file)
+    in_own = (find_project(path).root / "pyproject.toml").is_file()
+    context = in_project(options, path if in_own else None)
+    file = submission.output_of(path, context.root) if path.is_dir() else path
+    place = file.parent.resolve() / file.name
+    run = next(filter(claims.was_pushed, place.parents), None)
+    if run and not unverified:
+        check_verified(run, place.relative_to(run).as_posix())
+    competition = competition or _competition(context, run, path)
     with context.ending(), context.connect():
         score = submission.Submission(context, competition, message, file).submit()
     if score:
         pushed.keep_score(file.parent, competition, score, context.events)
+
+
+def _competition(context: PushContext, run: Path | None, path: Path) -> str:
+    """The competition of a run's push, or else of the metadata nearest to `path` or here."""
+    for push in reversed(context.ledger.pushes()) if run else ():
+        if push.competition and Path(push.folder or "").resolve() == run:
+            return push.competition
+    try:
+        file = metadata.locate(path)
+    except PreflightError:
+        file = metadata.locate(Path.cwd())
+    for competition in metadata.load(file).sources("competition"):
+        return competition
+    raise ParameterError(f"{from_here(file)} names no competition: give --competition SLUG")
 
 
 @contextlib.contextmanager
@@ -156,7 +178,10 @@ def _last(context: PushContext) -> Push:
         with context.alone_with(kernel):
             look_after_cut_off(context, kernel)
         if not ledger.of()[-1].version:
-            context.events("warning", f"the last push of {kernel} created no version: push again")
+            raise ParameterError(
+                f"the last push, of {kernel}, created no version: push again, or name an earlier "
+                "push as OWNER/SLUG/N"
+            )
     if push := ledger.last():
         return push
     raise ParameterError(f"no push in {ledger.path}: name one as OWNER/SLUG/N")

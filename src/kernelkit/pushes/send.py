@@ -69,14 +69,13 @@ def send(context: PushContext, plan: Plan, push: Push, *, force: bool) -> Push:
     try:
         saved = Sending(context.kaggle, plan.kernel, fields, context.timing.settle).once()
     except Failure as failure:
-        unknown = _may_have_arrived(failure)
-        context.ledger.update(push, state=State.LOST if unknown else State.REFUSED)
-        if unknown:
-            failure.advising(
-                "It is not known whether the push arrived: look at "
-                f"https://www.kaggle.com/code/{push.kernel} before you push again"
-            )
-        raise
+        if not _may_have_arrived(failure):
+            context.ledger.update(push, state=State.REFUSED)
+            raise
+        raise failure.advising(
+            "It is not known whether the push arrived: the next push of this kernel looks for it "
+            f"first, or see https://www.kaggle.com/code/{push.kernel}"
+        ) from None
     push = context.ledger.update(push, kernel=saved.ref, version=saved.version, state=State.QUEUED)
     facts = {"kernel": push.kernel, "version": saved.version, "url": saved.url}
     context.events("pushed", f"{push.kernel} version {saved.version}: {saved.url}", **facts)
@@ -99,6 +98,9 @@ def look_after_cut_off(context: PushContext, kernel: Kernel) -> None:
         lost_last = push is pushes[-1] and push.state == State.LOST
         if push.version or not (push.state == State.SENDING or lost_last):
             continue
+        if push.state == State.SENDING:  # its request may still be on its way
+            context.events("waiting", "until the interrupted push is certain to have arrived")
+            context.timing.clock.sleep(sum(context.timing.settle))
         arrived = push.number and _arrived(context.kaggle, kernel, push.number)
         if not arrived:
             context.ledger.update(push, state=State.LOST)
@@ -185,6 +187,7 @@ class Sending:
             failure.sent = False
             raise
         self._before = stored.version if stored else 0
+        lost: Failure | None = None
         for attempt in range(1, MOST_SENDS + 1):
             try:
                 saved = self._kaggle.save(self._fields)
@@ -192,7 +195,12 @@ class Sending:
                 # The previous attempt may have arrived late, and be the reason for this refusal.
                 if not failure.is_transient and attempt == 1:
                     raise
-                if recovered := self._look(failure):
+                lost = lost or (failure if _may_have_arrived(failure) else None)
+                try:
+                    recovered = self._look(failure)
+                except Failure:  # of the search: what was sent before it is as unknown as ever
+                    raise lost or failure from None
+                if recovered:
                     return recovered
                 if not failure.is_transient or attempt == MOST_SENDS:
                     raise
@@ -221,9 +229,7 @@ class Sending:
                     return recovered
                 if not shown:
                     return replace(saved, ref=str(here))
-        except Failure as failure:
-            if not failure.is_transient:
-                raise
+        except Failure:
             # It arrived; the session's log proves the version.
             return replace(saved, ref=str(here))
         raise Failure(

@@ -67,7 +67,8 @@ class Wait:
         self._running_since: float | None = None
         self._over_since: float | None = None  # since when Kaggle has reported that it is over
         self._state = ""  # of the session, as last shown
-        self._unsettled = self._failed = 0  # answers in a row
+        # In a row: answers without a session, ends without a log, failed polls.
+        self._missing = self._unsettled = self._failed = 0
         self._log = LiveLog(context.kaggle, push, self._show)
 
     def run(self) -> Ended:
@@ -79,7 +80,7 @@ class Wait:
         """
         try:
             while True:
-                if ended := self._judge(self._ask()):
+                if ended := self._ask():
                     return ended
                 if self._over_since is None and self._clock.now() > self._deadline():
                     raise DeadlineError(
@@ -94,8 +95,8 @@ class Wait:
         finally:
             self._log.finish()
 
-    def _ask(self) -> Status | None:
-        """The session's status; while Kaggle fails to answer, the last known one."""
+    def _ask(self) -> Ended | None:
+        """The end of the session, if Kaggle's answer is that; a failed poll says nothing."""
         now, silence = self._clock.now(), self._patience.silence
         try:
             # No retries: the next poll is the next attempt, and soon enough.
@@ -110,21 +111,22 @@ class Wait:
                 ) from None
             self._failed += 1
             self._hold_off(failure)
-            return Status(self._state or "queued")
+            return None
         self._answered, self._failed = self._clock.now(), 0
-        return status
+        return self._judge(status)
 
     def _judge(self, status: Status | None) -> Ended | None:
         """What a status means; the end of the session, if this is it."""
         if status is None:
-            self._unsettled += 1
-            if self._unsettled < self._patience.confirmations:
+            self._missing += 1
+            if self._missing < self._patience.confirmations:
                 return None
             raise RefusedError(
                 f"Kaggle shows no session of {self._version} to {self._kaggle.username}: either it "
                 "was deleted, or access is refused for now and the run continues there. "
                 f"{self._resume}"
             )
+        self._missing = 0
         if status.state in ENDED:
             return self._end(status)
         self._unsettled, self._over_since = 0, None

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from kernelkit import files
-from kernelkit.checks import preflight, wheels
+from kernelkit.checks import preflight, tpu, wheels
 from kernelkit.checks.options import PlanOptions
 from kernelkit.errors import ParameterError, PreflightError
 from kernelkit.notebooks.parameters import Overrides
@@ -108,7 +108,7 @@ class Queue:
         return item
 
     def path(self, item: QueuedPush) -> Path:
-        """The file of an item, which is there as long as the item is in the queue."""
+        """The file of an item; the number of a removed one may be given to another."""
         return self.folder / f"{item.number:06d}.json"
 
 
@@ -136,14 +136,15 @@ def add(
     """Run the offline checks of a push, freeze it and append it to the queue.
 
     `force` queues a push again that is already queued or complete; `once` does nothing if the same
-    push is in the queue, waiting or finished. Returns its number. Raises what `plan.make` raises
-    and `PreflightError`.
+    push is in the queue, waiting or finished. Returns its number. Raises what `plan.make` raises,
+    `PreflightError`, and `DoesNotFitError`.
     """
     output, submit = options.get("output"), options.get("submit")
     context = in_project(options, options.get("metadata") or notebook, PlanOptions)
     if output:
         claims.check_free(output)
     plan, findings = preflight.plan_and_check(notebook, parameters, options)
+    tpu.before_push(context, plan, findings, compile_now=False)
     for finding in findings:
         if finding.level != "error":
             context.events(finding.level, finding.text)

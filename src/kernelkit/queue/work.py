@@ -25,7 +25,7 @@ from kernelkit.plans.plan import Plan
 from kernelkit.pushes.follow import Run
 from kernelkit.pushes.send import draft, look_after_cut_off, prepare, send
 from kernelkit.queue.items import OVER, Queue, QueuedPush
-from kernelkit.workspace.context import CommandOptions, Push, PushContext, State, in_project
+from kernelkit.workspace.context import CommandOptions, Push, PushContext, in_project
 
 # Errors that any further push would meet, too.
 LASTING = (
@@ -99,10 +99,8 @@ def _send(context: PushContext, item: QueuedPush, *, wait: bool) -> Push | None:
     """Push the item once a session is free; None if it was removed while it waited."""
     planned = prepare(context, item.plan, continues=item.continues)
     clock, patience = context.timing.clock, context.timing.patience
-    if item.state_in(context) == State.SENDING:
-        clock.sleep(sum(context.timing.settle))  # by then, a request has arrived
     pause, reported, last_answer = patience.slow_poll, "", clock.now()
-    while Queue(context.runs).path(item).is_file():
+    while item.added in {queued.added for queued in Queue(context.runs).items()}:
         try:
             return _send_now(context, item, planned)
         except (CapacityError, KernelBusyError) as error:

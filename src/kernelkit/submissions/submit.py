@@ -21,13 +21,13 @@ SETTLE_SECONDS = 60.0  # an interrupted request arrives within this time, if at 
 NOTEBOOKS_ONLY = ("notebook", "kernel", "code competition")  # words in Kaggle's refusal of a file
 
 
-def output_of(folder: Path) -> Path:
+def output_of(folder: Path, root: Path | None) -> Path:
     """The file in a run's folder to submit.
 
-    That is the one that `[tool.kernelkit]` names, or the only `submission` with one of the endings.
-    Raises `OutputsError` if there is none or more than one.
+    That is the one that `[tool.kernelkit]` of the project in `root` names, or the only `submission`
+    with one of the endings. Raises `OutputsError` if there is none or more than one.
     """
-    named = find_project(Path.cwd()).submission
+    named = find_project(root or Path.cwd()).submission
     names = [named] if named else [f"submission{ending}" for ending in ENDINGS]
     there = [name for name in names if (folder / name).is_file()]
     if not there:
@@ -46,7 +46,8 @@ class Submission:
 
     The version is submitted where the competition only accepts notebooks; with `notebook_only`, no
     file is tried first. `kernel` is None for a run that was not pushed. `reference` is that of an
-    earlier attempt, and `before` are those that existed before it. `note` is called with
+    earlier attempt, `sent` its message, and `before` are those that existed before it. `note` is
+    called with
     `submissions_before` and `message` before submitting, with `submission` afterwards, and with
     `score` at the end.
     """
@@ -59,6 +60,7 @@ class Submission:
     version: int = 0
     reference: int | None = None
     before: Collection[int] | None = None
+    sent: str = ""
     notebook_only: bool = False
     note: Callable[..., object] = lambda **_: None
 
@@ -96,7 +98,7 @@ class Submission:
                 f"{self.competition} accepts no more submissions today: submit tomorrow"
             )
         self.before = {submission.ref for submission in self._listed()}
-        before = sorted(self.before)
+        before, self.sent = sorted(self.before), self.message
         self.note(submissions_before=before, submission=None, message=self.message, score=None)
         fields = {"competition_name": self.competition, "file_name": file}
         if kernel is None or not self.notebook_only:
@@ -154,10 +156,11 @@ class Submission:
         start = clock.now()
         end = start + (timing.rerun_seconds if self.kernel else timing.score_seconds)
         while clock.now() < end:
-            submission = kaggle.repeated("GetSubmission", SERVICE, end, ref=reference)
-            ours = submission.ref == reference and self._may_be(submission)
-            state = submission.status.name.lower() if ours else "another submission's"
-            problem = submission.error_description
+            # Kaggle may not show it for a moment.
+            submission = kaggle.if_there("GetSubmission", SERVICE, end, ref=reference)
+            ours = submission and submission.ref == reference and self._may_be(submission)
+            state = submission.status.name.lower() if ours else "not shown"
+            problem = ours and submission.error_description
             if state == "error" or (state == "complete" and problem):
                 raise RefusedError(f"Kaggle cannot score it: {problem or 'no reason'}")
             if state == "complete":
@@ -170,13 +173,15 @@ class Submission:
 
     def _listed(self) -> Sequence[Any]:
         """The latest submissions to the competition."""
-        answer = self.context.kaggle.repeated(
+        answer = self.context.kaggle.if_there(
             "ListSubmissions", SERVICE, page=1, competition_name=self.competition
         )
+        if answer is None:  # not a refusal of the result, which may have been submitted
+            raise NetworkError(f"Kaggle does not list the submissions to {self.competition} now")
         return answer.submissions or []
 
     def _may_be(self, submission: Any) -> bool:
         """Whether a submission on Kaggle is consistent with what was sent."""
         message = (submission.description or "").strip()
         of_file = submission.file_name in ("", self.file.name)
-        return of_file and self.message.strip().startswith(message)
+        return of_file and self.sent.strip().startswith(message)

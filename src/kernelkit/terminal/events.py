@@ -39,6 +39,8 @@ RESULTS = frozenset(
         "sweep",
         "live",
         "score",
+        "rerun",
+        "unverified",
         "dataset",
         "model",
         "fetched",

@@ -63,6 +63,11 @@ def test_a_process_that_a_script_starts_writes_no_manifest(tmp_path):
 def test_the_same_input_gives_the_same_bytes(repository):
     first = build(repository, files=2)
     assert build(repository, files=2).text == first.text
+    notebook = json.loads(first.text)  # with sources as nbformat writes them
+    for cell in notebook["cells"]:
+        cell["source"] = cell["source"].splitlines(keepends=True)
+    notebook = json.dumps(notebook)
+    assert build_module.number_of(build_module.stamped(notebook, PUSH)) == PUSH
     assert build(repository, files=4).content != first.content
 
 
@@ -89,6 +94,17 @@ def test_the_commit_is_told_and_does_not_change_the_content(repository):
 
 
 SESSION = "import json\nprint(json.dumps([BUNDLE, dict(os.environ), time.monotonic()]))"
+
+
+@pytest.mark.parametrize(
+    ("ignored", "dirty"), [("petals.py", True), ("*.ipynb", True), ("*.pyc", False)]
+)
+def test_a_bundled_file_that_git_ignores_counts_as_a_change(repository, ignored, dirty):
+    (repository.root / ".gitignore").write_text(ignored)
+    (repository.package / "petals.pyc").touch()
+    for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "seed"]):
+        git(repository.root, *words)
+    assert build(repository).commit.dirty == dirty
 
 
 @pytest.mark.parametrize("minutes", [42.5, None])

@@ -7,6 +7,7 @@ import pytest
 from checkouts import git
 from click.testing import CliRunner
 
+from kernelkit.checks import wheels
 from kernelkit.commands.console import main
 from kernelkit.datasets.folders import push_dataset
 from kernelkit.errors import PreflightError, RefusedError, RunFailedError
@@ -208,6 +209,13 @@ def test_an_up_to_date_result_is_fetched_again_into_a_chosen_folder(chained, tmp
     assert chained.rehearse("a", chain=True, output=tmp_path / "chosen") == "a"
     assert (tmp_path / "chosen/out.txt").is_file()
     assert len(pushes(chained)) == 1
+
+
+def test_each_rehearsal_of_a_chain_gets_kaggles_packages(chained, monkeypatch):
+    kernels = []
+    monkeypatch.setattr(wheels, "for_rehearsal", lambda _, plan: kernels.append(plan.kernel.slug))
+    chained.rehearse("b", chain=True, packages="kaggle")
+    assert kernels == ["letter-a", "letter-b"]
 
 
 def test_a_dry_run_of_a_chain_shows_each_request_and_sends_none(chained, repository):

@@ -3,6 +3,7 @@
 import base64
 import json
 import shutil
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +14,8 @@ from click.testing import CliRunner
 from kernelkit import errors
 from kernelkit.commands import console
 from kernelkit.kaggle_api.client import Kaggle
-from kernelkit.pushes import proof, send
+from kernelkit.kaggle_api.retries import Failure, FailureKind
+from kernelkit.pushes import command, proof, send
 from kernelkit.pushes.command import push_kernel
 from kernelkit.workspace.context import Ledger, PushContext
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
@@ -120,6 +122,12 @@ def test_what_must_be_corrected_is_told_before_kaggle_is_asked(
     repository.describe(**changes)
     with pytest.raises(kind, match=message):
         repository.push(**options)
+
+
+@pytest.mark.parametrize("option", [{"submit": "one"}, {"output": Path("out")}])
+def test_what_follows_a_run_is_refused_without_waiting(repository, option):
+    with pytest.raises(errors.ParameterError, match="to kernelkit resume"):
+        repository.push(wait=False, **option)
 
 
 def test_an_own_source_needs_a_complete_version_before_the_push(repository, kaggle):
@@ -246,9 +254,10 @@ def test_a_runs_files_of_the_kits_names_all_come_home(repository, kaggle):
 
 def push_cut_off(repository, *, arrives):
     """Push with a command that is killed before the answer is noted, or the request is sent."""
-    once = send.Sending.once
+    once, cuts = send.Sending.once, []
 
     def cut(sending):
+        cuts.append(sending)
         if arrives:
             once(sending)
         raise SystemExit
@@ -256,6 +265,7 @@ def push_cut_off(repository, *, arrives):
     with pytest.MonkeyPatch.context() as patch, pytest.raises(SystemExit):
         patch.setattr(send.Sending, "once", cut)
         repository.push("files=1")
+    return cuts[0]
 
 
 def test_a_push_that_was_cut_off_is_found(repository, serve):
@@ -267,11 +277,38 @@ def test_a_push_that_was_cut_off_is_found(repository, serve):
     assert [p.state for p in repository.pushes()] == ["complete"]
 
 
+@pytest.mark.parametrize("kind", [FailureKind.THROTTLED, FailureKind.CREDENTIALS])
+def test_a_push_that_kaggle_cannot_be_asked_about_is_looked_for_later(repository, serve, kind):
+    server = serve(queue_seconds=1.0)
+    server.faults = FaultSchedule([Fault("SaveKernel", 1, FaultKind.LOST_ANSWER)])
+
+    def fail(*_):
+        raise Failure(kind, "GetKernel", "no answer")
+
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(errors.NetworkError, match="known"):
+        patch.setattr(send.Sending, "_recovered", fail)
+        repository.push("files=1")
+    assert [p.state for p in repository.pushes()] == ["sending"]
+    assert (repository.resume("last") / "0.bin").is_file()
+
+
+def test_a_push_that_arrives_late_is_not_made_again(repository, serve, monkeypatch):
+    serve(queue_seconds=1.0)
+    sending, look = push_cut_off(repository, arrives=False), command.look_after_cut_off
+
+    def late(*arguments):
+        threading.Timer(0.2, sending.once).start()
+        look(*arguments)
+
+    monkeypatch.setattr(command, "look_after_cut_off", late)
+    with pytest.raises(errors.PreflightError, match="kernelkit resume tester/blossom-train/1"):
+        repository.push("files=1")
+
+
 def test_a_push_cut_off_before_it_arrived_is_made_again(repository, kaggle):
     push_cut_off(repository, arrives=False)
-    with pytest.raises(errors.ParameterError, match="no push in"):
+    with pytest.raises(errors.ParameterError, match="created no version: push again"):
         repository.resume("last")
-    assert "created no version: push again" in repository.message
     assert repository.push("files=1").name.endswith("-v1")
 
 
@@ -333,6 +370,7 @@ def test_a_run_without_the_accelerator_that_was_asked_for_is_told_apart(reposito
     repository.sources("""open("metrics.json", "w").write('{"device": {"kind": "cpu"}}')""")
     with pytest.raises(errors.AcceleratorMismatchError, match="TPU and had CPU"):
         repository.push()
+    assert [p.state for p in repository.pushes()] == ["failed"]
 
 
 def test_a_run_says_by_an_exceptions_name_why_it_ended(repository, kaggle):
@@ -417,7 +455,9 @@ def test_no_secret_is_printed_or_kept_and_json_gives_one_object_a_line(repositor
 
 SCRIPT = """\
 '''Count the petals.'''
-from __future__ import annotations
+from __future__ import (
+    annotations,
+)  # for Later
 import argparse, pathlib
 from blossom import petals
 
@@ -453,7 +493,7 @@ def test_a_script_is_pushed_as_one_with_its_modules_and_parameters(script, kaggl
     assert not (folder / "2.txt").exists()
     assert proof.is_verified(folder, "1.txt")
     pushed = (folder / ".kernelkit" / "pushed.py").read_text()
-    assert pushed.startswith("from __future__ import annotations\n")
+    assert pushed.startswith("from __future__ import (\n    annotations,\n)  # for Later\n")
     assert "unverified" not in script.message
     assert (folder / "report.html").name in script.message
 

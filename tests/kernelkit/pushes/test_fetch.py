@@ -1,15 +1,20 @@
 """Files come home whole or not at all."""
 
+import threading
 import time
+from dataclasses import replace
 
 import pytest
+import requests
 
 from kernelkit import errors
+from kernelkit.kaggle_api import transfers
 from kernelkit.kaggle_api.client import Outputs
 from kernelkit.plans import build
 from kernelkit.pushes import fetch as fetch_module
 from kernelkit.pushes import proof
 from kernelkit.pushes.resuming import fetch_push
+from kernelkit.run_folders import kit_folder
 from kernelkit.workspace.context import Push
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 
@@ -45,7 +50,7 @@ def fetch(server, tmp_path, connect):
         outputs = outputs or kaggle.outputs(PUSH.name, 1)
         return fetch_module.fetch(context, PUSH, tmp_path / "home", outputs, manifest)
 
-    fetch.context, fetch.listed = context, listed
+    fetch.context, fetch.listed, fetch.manifest = context, listed, manifest
     return fetch
 
 
@@ -85,6 +90,16 @@ def test_files_that_are_home_are_not_fetched_again(server, fetch):
         assert server.faults.calls["Download"] == 0
 
 
+def test_a_file_taken_unverified_is_compared_with_the_manifest(repository, server, fetch, tmp_path):
+    files = fetch.listed.files
+    # Another run's file may have the same length; here, no length is known.
+    other = {"deep/1.bin": files["metrics.json"], "metrics.json": files["deep/1.bin"]}
+    fetch(outputs=Outputs(files | other, fetch.listed.log), manifest=None)
+    names = {name: replace(file, size=None) for name, file in fetch.manifest.files.items()}
+    fetch(manifest=replace(fetch.manifest, files=names))
+    repository.assert_whole(tmp_path / "home", FILES)
+
+
 def test_a_file_of_the_right_length_that_was_not_fetched_is_fetched(
     repository, server, fetch, tmp_path
 ):
@@ -114,6 +129,27 @@ def test_after_an_interrupt_no_further_file_begins(fetch, monkeypatch):
         fetch()
     assert begun[0] == "0.bin"
     assert len(begun) < FILES
+
+
+def test_an_interrupt_ends_the_downloads(fetch, tmp_path, monkeypatch):
+    endless, begun = threading.Event(), threading.Event()
+
+    def chunks(response, window, late):
+        begun.set()
+        while not late():
+            yield b""
+        endless.set()
+        raise requests.exceptions.ReadTimeout
+
+    def interrupted(record, name, *_):
+        if name == "0.bin" and begun.wait(10):
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(transfers, "chunks", chunks)
+    monkeypatch.setattr(kit_folder.FetchedFiles, "holds", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        fetch()
+    assert endless.is_set()
 
 
 def test_a_name_that_is_refused_costs_that_file_alone(repository, fetch, server, tmp_path):

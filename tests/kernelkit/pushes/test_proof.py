@@ -246,7 +246,7 @@ def receive(tmp_path, timing, monkeypatch):
     def receive(case, expected):
         with connection.StoreSession() as session:
             url = f"http://127.0.0.1:{server.server_port}/{case}"
-            return transfers.receive(asked, session, url, tmp_path / "part", expected, None)
+            return transfers.receive(asked, session, url, tmp_path / "part", expected, bool)
 
     yield receive
     assert set(server.authorizations) == {None}

@@ -128,5 +128,6 @@ def test_what_is_missing_or_refused_is_told_with_what_to_do(
     with pytest.raises(errors.ParameterError, match="--hidden FOLDER"):
         run_again("pass", ignore=["keys"])
     assert not repository.message
-    again = run_again("pass", hidden=tmp_path / "kept", ignore=["keys"])
+    again = run_again("pass", hidden=tmp_path / "kept", ignore=["keys"], quiet=True)
     assert float(again.score) == 1.0
+    assert "score 1.0" in repository.message

@@ -1,12 +1,15 @@
 """What is done with a push that was made: some of its files, its state, its submission."""
 
 import json
+from pathlib import Path
 
 import pytest
 
 from kernelkit import errors
+from kernelkit.kaggle_api.client import Kaggle, Status
 from kernelkit.pushes.resuming import fetch_push, submit_result
 from kernelkit.pushes.status import list_pushes, tell_quota, tell_status
+from kernelkit.submissions.submit import Submission
 from kernelkit.workspace.context import Ledger, Push
 
 pytestmark = pytest.mark.usefixtures("quick_sessions")
@@ -38,14 +41,18 @@ def test_only_the_files_that_fit_come_home_or_all(server, repository, tmp_path):
     assert repository.events("metrics")
 
 
-def test_what_is_fetched_again_comes_into_the_folder_that_was_chosen(server, repository, tmp_path):
-    chosen = repository.push("files=2", output=tmp_path / "chosen")
+def test_what_is_fetched_again_comes_into_the_folder_that_was_chosen(
+    server, repository, tmp_path, monkeypatch
+):
+    chosen = tmp_path / "chosen"
+    repository.push("files=2", output=Path("../chosen"))
     (chosen / "0.bin").unlink()
+    monkeypatch.chdir(repository.notebook.parent)
     folder = repository.run(fetch_push)
-    assert (folder, (chosen / "0.bin").is_file()) == (chosen, True)
+    assert (folder.resolve(), (chosen / "0.bin").is_file()) == (chosen, True)
     assert not (repository.runs / "rehearsal-blossom-train-v1").exists()
     with pytest.raises(
-        errors.PreflightError, match=r"fetches that into \.\./chosen, or push anyway"
+        errors.PreflightError, match=r"fetches that into \.\./\.\./chosen, or push anyway"
     ):
         repository.push("files=2")
 
@@ -57,13 +64,16 @@ def test_after_rehearsals_alone_nothing_was_pushed(repository):
         repository.run(tell_status)
 
 
-def test_a_run_that_is_alive_is_not_waited_for(busy_kaggle, repository):
+def test_a_run_that_is_alive_is_not_waited_for(busy_kaggle, repository, monkeypatch):
     repository.push(wait=False)
     with pytest.raises(errors.StillRunningError, match=r"still queued.*resume tester/bl"):
         repository.run(fetch_push)
     assert repository.run(tell_status, as_json=True) == "queued"
     (event,) = repository.events()
     assert (event["alive"], event["version"]) == (True, 1)
+    monkeypatch.setattr(Kaggle, "status", lambda *_: Status("new_script"))
+    with pytest.raises(errors.StillRunningError, match="still new_script"):
+        repository.run(fetch_push)
 
 
 def test_a_push_is_looked_at_and_entered_by_its_reference(server, repository):
@@ -74,6 +84,20 @@ def test_a_push_is_looked_at_and_entered_by_its_reference(server, repository):
     with pytest.raises(errors.ParameterError, match="no tester/blossom-train/9"):
         repository.run(tell_status, "tester/blossom-train/9")
     repository.run(submit_result, "tester/blossom-train/1", "later")
+    assert "1.00000 in garden (submission 1)" in repository.message
+
+
+def test_a_submission_without_a_score_yet_is_found_whatever_the_message(
+    server, repository, monkeypatch
+):
+    def silent(*_):
+        raise errors.NetworkError("no score yet")
+
+    repository.describe(competition_sources=["garden"])
+    with monkeypatch.context() as patch, pytest.raises(errors.NetworkError):
+        patch.setattr(Submission, "_score", silent)
+        repository.push("files=0", submit="one")
+    repository.resume(submit="another")
     assert "1.00000 in garden (submission 1)" in repository.message
 
 
@@ -113,3 +137,24 @@ def test_the_file_of_any_run_is_entered_or_refused_with_the_reason(server, repos
     repository.describe(competition_sources=["garden"])
     repository.run(submit_result, str(file), "the project's own")
     assert "1.00000 in garden (submission 2)" in repository.message
+
+
+def test_a_result_is_entered_as_its_own_push_and_project_say(
+    server, repository, tmp_path, monkeypatch
+):
+    repository.describe(competition_sources=["garden"])
+    folder = repository.push("files=0")
+    repository.describe(competition_sources=["meadow"])
+    with (repository.root / "pyproject.toml").open("a") as settings:
+        settings.write('submission = "answers.csv"\n')
+    (folder / "deep").mkdir()
+    for name in ("answers.csv", "deep/more.csv"):
+        (folder / name).write_text("id,label\na,0\nb,1\n")
+    monkeypatch.chdir(tmp_path)
+    for result in (folder, folder / "deep/more.csv"):
+        with pytest.raises(errors.OutputsError, match=r"(answers|more)\.csv is not proved"):
+            repository.run(submit_result, str(result), "m")
+    repository.run(submit_result, str(folder), "m", unverified=True)
+    assert "1.00000 in garden (submission 1)" in repository.message
+    with pytest.raises(errors.ParameterError, match="its own competition"):
+        repository.run(submit_result, "last", "m", competition="meadow")

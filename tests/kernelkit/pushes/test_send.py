@@ -4,7 +4,7 @@ import secrets
 
 import pytest
 
-from kernelkit.kaggle_api.client import Kernel, Stored
+from kernelkit.kaggle_api.client import Kernel, Saved, Stored
 from kernelkit.kaggle_api.retries import Clock, Failure, FailureKind, Retries
 from kernelkit.plans import build, plan
 from kernelkit.pushes.send import Sending
@@ -110,3 +110,21 @@ def test_a_second_send_that_is_refused_for_the_first_ones_sake_is_the_first():
     fields = {"text": 'PUSH = "0123456789abcdef"\n'}
     saved = Sending(Late(), KERNEL, fields, (5.0, 10.0)).once()
     assert (saved.version, saved.recovered) == (1, True)
+
+
+class Unseen:
+    """A Kaggle that takes a push and then accepts the credentials no more."""
+
+    retries = Late.retries
+
+    def save(self, fields):
+        return Saved(3, "", str(KERNEL))
+
+    def stored(self, kernel, version=None):
+        if version:
+            raise Failure(FailureKind.CREDENTIALS, "GetKernel", "no")
+
+
+def test_a_push_that_kaggle_took_counts_though_it_cannot_be_read_back():
+    fields = {"text": 'PUSH = "0123456789abcdef"\n'}
+    assert Sending(Unseen(), KERNEL, fields, (5.0,)).once().version == 3

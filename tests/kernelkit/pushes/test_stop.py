@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from kernelkit import errors
 from kernelkit.commands.kaggle.pushed import stop as stop_command
-from kernelkit.kaggle_api.client import Kernel
+from kernelkit.kaggle_api.client import Kaggle, Kernel, Status
 from kernelkit.pushes.status import stop_push
 from kernelkit.workspace.context import State
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
@@ -65,9 +65,14 @@ def test_a_command_that_waits_leaves_a_stopped_push_stopped(busy_kaggle, reposit
     assert outcome() == (False, [State.STOPPED])
 
 
-def test_a_run_that_is_over_and_anothers_kernel_stay(repository, serve):
+def test_a_run_that_is_over_and_anothers_kernel_stay(repository, serve, outcome, monkeypatch):
     serve()
     repository.push("files=0")
     repository.run(stop_push, confirm=pytest.fail)
+    states = [Status("running")]  # when it asks; afterwards the run is over
+    with monkeypatch.context() as patch:
+        patch.setattr(Kaggle, "status", lambda *_: states.pop() if states else None)
+        repository.run(stop_push, confirm=bool)
+    assert outcome() == (True, [State.COMPLETE])
     with pytest.raises(errors.ParameterError, match="only its owner"):
         repository.run(stop_push, "somebody/blossom-train/1", confirm=pytest.fail)

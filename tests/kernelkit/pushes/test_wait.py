@@ -176,6 +176,10 @@ def test_an_end_without_a_log_is_asked_for_again(wait):
     ended = wait("complete", "running", "error", log="")
     assert (ended.state, ended.outputs.log) == ("error", "")
     assert ("state", "running") in wait.message
+    assert wait("error", "error", None, "error", log="").state == "error"
+    assert len(wait.clock.slept) == 3
+    assert wait("error", DOWN, "error", DOWN, "error", log="").state == "error"
+    assert ("state", "queued") not in wait.message
 
 
 def test_a_wait_taken_up_late_knows_the_time_from_the_log(wait):

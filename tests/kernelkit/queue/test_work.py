@@ -8,6 +8,8 @@ import time
 import pytest
 
 from kernelkit import errors
+from kernelkit.queue import work
+from kernelkit.queue.items import remove
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 
 
@@ -70,6 +72,23 @@ def test_another_session_is_waited_for(server, queue, store, repository):
     assert "is still" in queue.events("waiting")[0]["text"]
     assert_none_overlap(store)
     assert queue.states() == ["complete"]
+
+
+def test_an_item_that_is_removed_is_not_pushed_for_the_next_of_its_number(
+    server, queue, store, repository, monkeypatch
+):
+    prepare = work.prepare
+
+    def replaced(*arguments, **options):
+        monkeypatch.setattr(work, "prepare", prepare)
+        repository.run(remove, [1])
+        queue.add("files=2")
+        return prepare(*arguments, **options)
+
+    monkeypatch.setattr(work, "prepare", replaced)
+    queue.add("files=1")
+    queue.run()
+    assert store.files() == [2]
 
 
 def test_an_outage_ends_the_command_and_loses_nothing(server, queue, store):

@@ -4,6 +4,7 @@ import pytest
 
 from kernelkit import errors
 from kernelkit.kaggle_api.client import Kernel
+from kernelkit.kaggle_api.retries import Failure, FailureKind
 from kernelkit.submissions import submit as submission
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 
@@ -57,21 +58,20 @@ def test_an_answer_that_says_nothing_enters_nothing(submit):
 
 
 def test_the_file_to_submit_is_the_only_one_or_the_one_that_the_project_names(
-    tmp_path, monkeypatch
+    tmp_path,
 ):
-    monkeypatch.chdir(tmp_path)
     with pytest.raises(errors.OutputsError, match=r"no submission\.csv .* nothing to submit"):
-        submission.output_of(tmp_path)
+        submission.output_of(tmp_path, tmp_path)
     for name in ("submission.tar.gz", "submission.parquet", "answers.zip"):
         (tmp_path / name).touch()
     with pytest.raises(errors.OutputsError, match=r"submission\.parquet and submission\.tar\.gz"):
-        submission.output_of(tmp_path)
+        submission.output_of(tmp_path, tmp_path)
     settings = tmp_path / "pyproject.toml"
     settings.write_text('[tool.kernelkit]\nsubmission = "answers.zip"\n')
-    assert submission.output_of(tmp_path).name == "answers.zip"
+    assert submission.output_of(tmp_path, tmp_path).name == "answers.zip"
     settings.write_text('[tool.kernelkit]\nsubmission = "out/answers.xlsx"\n')
     with pytest.raises(errors.PreflightError, match=r"the name of a \.csv, \.parquet"):
-        submission.output_of(tmp_path)
+        submission.output_of(tmp_path, tmp_path)
 
 
 def test_an_answer_about_another_submission_is_not_its_score(submit, answers_to):
@@ -81,6 +81,23 @@ def test_an_answer_about_another_submission_is_not_its_score(submit, answers_to)
 
     answers_to("GetSubmission", another)
     assert float(submit()) == 1.0
+
+
+def test_a_submission_that_kaggle_does_not_show_is_not_refused(submit, answers_to):
+    def hide(answer, call):
+        if call == 1:
+            raise Failure(FailureKind.NOT_FOUND, "GetSubmission", "HTTP 404")
+
+    answers_to("GetSubmission", hide)
+    assert float(submit()) == 1.0
+
+    def refuse(answer, call):
+        if call > 1:
+            raise Failure(FailureKind.REFUSED, "ListSubmissions", "HTTP 403")
+
+    answers_to("ListSubmissions", refuse)
+    with pytest.raises(errors.NetworkError, match="does not list"):
+        submit(Fault("CreateSubmission", 1, FaultKind.LOST_ANSWER))
 
 
 def test_an_older_one_of_the_same_message_in_the_answer_is_not_taken(submit, answers_to, tmp_path):

@@ -3,6 +3,7 @@
 import pytest
 
 from kernelkit import errors
+from kernelkit.queue.items import add
 from kernelkit.tpu.check import check_tpu
 
 from .conftest import PARAMETERS
@@ -27,6 +28,8 @@ def test_the_setting_checks_every_push(garden):
     file.write_text(file.read_text() + "before_push = true\n")
     with pytest.raises(errors.DoesNotFitError):
         pushed(garden, "batch_size=40")
+    with pytest.raises(errors.DoesNotFitError):
+        garden.run(add, None, ["batch_size=40"])
 
 
 def test_without_it_the_preflight_tells_of_the_last_check(garden):

@@ -22,7 +22,11 @@ from kernelkit.commands import options
     is_flag=True,
     help="First push the kernels of this repository that it reads, unless they are up to date.",
 )
-@click.option("--no-wait", is_flag=True, help="Return after the push; `resume` reconnects later.")
+@click.option(
+    "--no-wait",
+    is_flag=True,
+    help="Return after the push; `resume` reconnects later, with its --output and --submit.",
+)
 @options.ignore
 @options.once
 @click.option("--force", is_flag=True, help="Push even if nothing changed or a run is active.")

@@ -58,7 +58,7 @@ def fetch(push: str, **values: Any) -> None:
 @click.option(
     "--competition",
     metavar="SLUG",
-    help="The competition of a FOLDER (default: the one in its project's metadata).",
+    help="The competition of a FOLDER (default: its push's, or the one in its project's metadata).",
 )
 @options.unverified
 def submit(result: str, message: str, **values: Any) -> None:
