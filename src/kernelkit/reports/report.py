@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from kernelkit.errors import NotebookError, ParameterError
-from kernelkit.reports import index_page, pushed, trail
+from kernelkit.reports import index_page, pushed, shell, trail
 from kernelkit.reports.report_page import write_report
 from kernelkit.run_folders import run_folder
 
@@ -25,8 +25,10 @@ def report(
 
     A path is an executed notebook, a run folder, the folder of a sweep, which stands for those of
     its runs that left something, or (with `index`) a folder of run folders. A page is `report.html`
-    in the run folder, `NAME.html` beside a notebook, and `index.html` in the first path. With
-    `index` a run that has a report newer than itself, with links to the pages above, keeps it.
+    in the run folder, `NAME.html` beside a notebook, and `index.html` in the first path, or beside
+    it if that is itself a run or a sweep. A file of such a name that is no page of the kit stays:
+    the page is written among the kit's own files, and an index is refused. With `index` a run that
+    has a report newer than itself, with links to the pages above, keeps it.
 
     A folder without a run does not stop the others: `left_out` is called with a line about it, so
     that a glob over all folders works. Raises `ParameterError` for a path that does not exist and
@@ -74,7 +76,13 @@ def _index(paths: Sequence[Path]) -> Path:
     folders = index_page.runs_under(paths)
     if not folders:
         raise ParameterError(f"no run folder in {', '.join(map(str, paths))}")
-    page = paths[0] / trail.INDEX
+    home = paths[0]
+    below = index_page.runs_under([home])
+    if not below or home in below or (home / trail.SWEEP).is_file():
+        home = home.resolve().parent
+    page = home / trail.INDEX
+    if not shell.is_free(page):
+        raise ParameterError(f"{page} is no page of the kit and would be replaced: rename it")
     if not page.is_file():
         index_page.write(folders, page)  # so that the reports link to it
     for folder in folders:
@@ -91,5 +99,5 @@ def _up_to_date(folder: Path) -> bool:
     page = run_folder.report_place(folder)
     if not page.is_file() or page.stat().st_mtime < run_folder.written(folder):
         return False
-    text = page.read_text("utf-8", "replace")
-    return all(f'href="{address}"' in text for address in trail.way_back(page.parent).values())
+    text, above = page.read_text("utf-8", "replace"), trail.way_back(folder, page.parent)
+    return all(f'href="{address}"' in text for address in above.values())

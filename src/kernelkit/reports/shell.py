@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 PAGES = Path(__file__).parent
 CHART = "chart.js"
 CLOSED = "default-src 'none';"  # of a page's policy: as it stands it connects to nothing
+HEAD = 500  # bytes, with the policy in them
 
 
 def page(
@@ -50,6 +51,14 @@ def page(
         data=as_json(data),
         scripts=sources,
     )
+
+
+def is_free(page: Path) -> bool:
+    """Whether a page may be written there: there is nothing, or an earlier page of the kit."""
+    if not page.is_file():
+        return not page.exists()
+    with page.open("rb") as file:
+        return CLOSED.encode() in file.read(HEAD)
 
 
 def rendered(template: str, **values: object) -> str:

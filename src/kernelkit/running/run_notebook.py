@@ -104,10 +104,7 @@ def run_notebook(
                 _execute(checked.content, folder, values, quiet)
         finally:
             if report and (folder / EXECUTED).is_file():
-                page = folder / REPORT
-                if page.is_file():  # the run itself wrote it
-                    page = kit_folder.path(folder, REPORT)
-                report_page.write_report(folder / EXECUTED, page, folder)
+                report_page.write_report(folder / EXECUTED, folder / REPORT, folder)
         return ExecutedRun(folder, time.monotonic() - begun, run_folder.metrics(folder) or {})
 
 

@@ -48,6 +48,24 @@ def test_run_folders_have_theirs_inside(run):
     assert all("<b>0.9000</b><span>macro F1</span>" in page.read_text() for page in pages)
 
 
+def test_pages_that_others_wrote_stay(run):
+    first, sweep = run("a"), run("sweep/b").parent
+    (sweep / "sweep.json").write_text("{}")
+    own = [folder / name for folder in (first, sweep) for name in ("report.html", "index.html")]
+    for page in (*own, first / "run.html"):
+        page.write_text("mine")
+    for _ in range(2):
+        made = report([first / "run.ipynb", first])
+        assert made == [first / ".kernelkit" / name for name in ("run.html", "report.html")]
+        assert report([first, sweep], index=True) == [first.with_name("index.html")]
+        assert report([sweep], index=True) == [first.with_name("index.html")]
+    assert '<a href="../../index.html">← all' in made[1].read_text()
+    assert {page.read_text() for page in (*own, first / "run.html")} == {"mine"}
+    first.with_name("index.html").write_text("mine")
+    with pytest.raises(ParameterError, match="rename it"):
+        report([first], index=True)
+
+
 @pytest.mark.parametrize(
     ("name", "index", "error", "message"),
     [
