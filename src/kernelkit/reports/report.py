@@ -1,13 +1,12 @@
 """HTML pages of executed notebooks and run folders, and one page over all runs."""
 
-import contextlib
 import itertools
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from kernelkit.errors import NotebookError, ParameterError
+from kernelkit.errors import ParameterError
 from kernelkit.reports import index_page, pushed, shell, trail
-from kernelkit.reports.report_page import write_report
+from kernelkit.reports.report_page import attempt, write_report
 from kernelkit.run_folders import run_folder
 
 NO_RUN = (
@@ -33,7 +32,7 @@ def report(
     A folder without a run does not stop the others: `left_out` is called with a line about it, so
     that a glob over all folders works. Raises `ParameterError` for a path that does not exist and
     if no path has a run; `NotebookError` for notebooks that cannot be read, once the other reports
-    are written (with `index` such runs are listed without a report instead).
+    are written (with `index` such runs are listed with the reason instead).
     """
     if missing := [str(path) for path in paths if not path.exists()]:
         raise ParameterError(f"no run at {', '.join(missing)}: run or rehearse a notebook first")
@@ -45,14 +44,14 @@ def report(
         raise ParameterError("\n".join(lines))
     for line in lines:
         left_out(line)
-    pages, errors = [], []
+    pages: list[Path] = []
+    errors = []
     for source in itertools.chain.from_iterable(runs.values()):
-        try:
-            pages.append(_one(source))
-        except NotebookError as error:
-            errors.append(str(error))
+        page, error = attempt(_one, source)
+        pages += filter(None, [page])
+        errors += [type(error)(f"{source}: {error}")] if error else []
     if errors:
-        raise NotebookError("\n".join(errors))
+        raise type(errors[0])("\n".join(map(str, errors)))
     return pages
 
 
@@ -85,13 +84,13 @@ def _index(paths: Sequence[Path]) -> Path:
         raise ParameterError(f"{page} is no page of the kit and would be replaced: rename it")
     if not page.is_file():
         index_page.write(folders, page)  # so that the reports link to it
+    problems = {}
     for folder in folders:
         # A damaged run is listed without a report.
         damaged = run_folder.executed(folder) is None and run_folder.metrics(folder) is None
         if not damaged and not _up_to_date(folder):
-            with contextlib.suppress(NotebookError):
-                _one(folder)
-    return index_page.write(folders, page)
+            problems[folder] = attempt(_one, folder)[1]
+    return index_page.write(folders, page, problems)
 
 
 def _up_to_date(folder: Path) -> bool:

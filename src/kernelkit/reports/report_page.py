@@ -5,11 +5,12 @@ import shlex
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import nbformat
 
 from kernelkit import files, project
+from kernelkit.errors import KernelkitError, NotebookError, StorageError
 from kernelkit.notebooks import document
 from kernelkit.reports import naming, notebook_html, sections, shell, trail
 from kernelkit.reports.sections import written
@@ -18,6 +19,7 @@ from kernelkit.run_folders.kit_folder import RESOURCES
 from kernelkit.shown import Shown
 from kernelkit.terminal import safe_text
 
+T = TypeVar("T")
 SCRIPT = "report.js"
 CARDS = 4  # measures that stand first
 MOST_CHANGED = 10  # bars that differ from the last run's
@@ -41,6 +43,17 @@ def write_report(
     back = trail.way_back(folder, html.parent) if html.name == kit_folder.REPORT else {}
     page = render(content, metrics, project.shown(folder), folder, ended, back, html.parent)
     return files.write_text(html, clear(page))
+
+
+def attempt(function: Callable[..., T], *arguments: Any) -> tuple[T | None, KernelkitError | None]:
+    """What `function` returns, or None and the error: no report may cost its run or the others."""
+    try:
+        return function(*arguments), None
+    except KernelkitError as error:
+        return None, error
+    except Exception as error:  # nbconvert and jinja raise a dozen kinds
+        kind = StorageError if isinstance(error, OSError) else NotebookError
+        return None, kind(f"{type(error).__name__}: {error}")
 
 
 def render(

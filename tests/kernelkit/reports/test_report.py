@@ -6,6 +6,7 @@ import re
 
 import nbformat
 import pytest
+from pages import data_of
 
 from kernelkit import files
 from kernelkit.errors import NotebookError, ParameterError
@@ -128,6 +129,8 @@ def test_a_damaged_run_costs_no_other_report_and_not_the_page(run, tmp_path):
     bad = run("bad-metrics")
     (bad / "metrics.json").write_text("{")
     (bad / "run.ipynb").unlink()
+    for name, state in (("odd", {"parameters": [1]}), ("odder", {"notebook": 3})):
+        files.write_text(run(name) / ".kernelkit" / "run.json", json.dumps(state))
     with pytest.raises(NotebookError, match=r"run\.ipynb"):
         report([broken, good])
     assert (good / "report.html").is_file()
@@ -135,7 +138,10 @@ def test_a_damaged_run_costs_no_other_report_and_not_the_page(run, tmp_path):
     assert '"report": "good/report.html"' in page
     assert '"report": "bad-notebook' not in page
     assert "metrics.json cannot be read" in page
+    assert "run.ipynb cannot be read as a notebook" in page
     assert not (bad / "report.html").exists()
+    notes = {each["id"]: each["note"] for each in data_of(page)["runs"]}
+    assert ("AttributeError" in notes["odd"], "TypeError" in notes["odder"]) == (True, True)
 
 
 @pytest.fixture
