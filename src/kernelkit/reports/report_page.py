@@ -73,7 +73,10 @@ def render(
     """
     curves = _curves(history.read(folder), shown)
     parts = [part for s in shown.sections if (part := sections.filled(s, folder))]
-    resources = history.read(kit_folder.path(folder), RESOURCES) or history.read(folder, RESOURCES)
+    columns = history.read(kit_folder.path(folder), RESOURCES) or history.read(folder, RESOURCES)
+    resources = {name: history.numbers(texts) for name, texts in columns.items()}
+    if not resources.get("seconds"):
+        resources = {}
     changed, same = _settings(notebook)
     title, failure = notebook_html.title(notebook), notebook_html.failure(notebook)
     name = naming.run_name(folder)[0] if run_folder.is_run(folder) else title or "Report"
@@ -104,7 +107,7 @@ def render(
     data = {
         "curves": curves,
         "matrices": [part["matrix"] for part in parts if "matrix" in part],
-        "resources": {name: history.numbers(texts) for name, texts in resources.items()},
+        "resources": resources,
     }
     return shell.page(name, body, (shell.CHART, SCRIPT), data, back)
 

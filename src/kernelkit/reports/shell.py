@@ -79,7 +79,9 @@ def source(name: str) -> str:
 
 
 def as_json(value: object) -> str:
-    """JSON that may stand in a script element, with null for nan and infinities."""
+    """JSON that may stand in a script element, with null for nan and infinities, ? for half a
+    surrogate pair, with which a browser can neither encode a chart nor an address."""
     finite = json.loads(json.dumps(value), parse_constant=lambda constant: None)
     # "</" would end the script element, wherever in a string it stands, and "<!--" its reading.
-    return json.dumps(finite).replace("<", "\\u003c")
+    text = json.dumps(finite, ensure_ascii=False).encode("utf-8", "replace").decode()
+    return text.replace("<", "\\u003c")
