@@ -45,6 +45,7 @@ def runs(tmp_path):
         path = run(
             tmp_path / "runs" / name,
             macro_f1=score,
+            AUC=score,
             seconds=1234.5 + hour,
             device={"name": device, "replicas": 8 if "TPU" in device else 1},
             parameters={"backbone": "VGG16"},
@@ -86,7 +87,7 @@ def test_runs_are_listed_with_links_and_no_network(page):
     assert runs["a"]["device"] == "TPU v5e × 8"
     assert runs["a"]["parameters"]["backbone"] == "VGG16"
     assert runs["a"]["data"] == "flowers (50 val)"
-    assert runs["a"]["metrics"] == {"macro_f1": 0.8, "seconds": 1234.5}
+    assert runs["a"]["metrics"] == {"macro_f1": 0.8, "AUC": 0.8, "seconds": 1234.5}
     assert data["labels"]["macro_f1"] == "macro F1"
 
 
@@ -149,6 +150,8 @@ def test_a_run_is_linked_and_read_where_its_name_is_not_utf_8(tmp_path):
     (folder / "history.csv").write_text("step,val_macro_f1\n7,0.5\n")
     (odd,) = data_of(write(tmp_path).read_text())["runs"]
     assert (odd["report"], odd["along"]["step"]) == ("50%25%20%231%20%E4/report.html", [7])
+    shown = title_after(tmp_path / "index.html", 'document.title = byId("rows").textContent')
+    assert "50%25%20%231%20%E4" in shown
 
 
 def test_metrics_of_another_kind_are_listed_as_they_are(tmp_path):
@@ -173,6 +176,7 @@ def test_it_sorts_filters_and_leaves_out_columns_in_a_browser(page):
       const orders = [order()];
       for (const name of ["macro F1", "macro F1", "run"]) {{ sort(name); orders.push(order()); }}
       type("tpu vgg"); orders.push(order(), byId("count").textContent);
+      type("AUC>0.85"); orders.push(order());
       type("zebra"); const texts = [orders.join(" "), byId("rows").textContent];
       byId("rows").querySelector("button").click();
       const heads = [...document.querySelectorAll("th")].map(head => head.textContent);
@@ -180,7 +184,7 @@ def test_it_sorts_filters_and_leaves_out_columns_in_a_browser(page):
       document.title = texts.join("|");"""
     orders, nothing, all_again, heads, alike, shown = title_after(page, ORDER + steps).split("|")
     # newest first; runs without a score stay last whichever way
-    assert orders == "cba bac abc abc a 1 of 3"
+    assert orders == "cba bac abc abc a 1 of 3 b"
     assert (nothing, all_again) == ("No run matches “zebra”. Clear the filter", "abc")
     assert "device" in heads
     assert not {"image size", "backbone", "validated on"} & {*heads.split(",")}
