@@ -5,7 +5,9 @@ import hashlib
 import json
 import os
 import re
+import shlex
 import sys
+from html import unescape
 
 import nbformat
 import pytest
@@ -13,6 +15,7 @@ from nbformat.v4 import new_code_cell, new_notebook, new_output
 from pages import data_of, title_after
 
 from kernelkit import files, project
+from kernelkit.notebooks.parameters import declared, resolve
 from kernelkit.reports import index_page, many_runs
 from kernelkit.run_folders import kit_folder
 from kernelkit.shown import duration
@@ -190,6 +193,17 @@ def test_it_sorts_filters_and_leaves_out_columns_in_a_browser(page):
     assert not {"image size", "backbone", "validated on"} & {*heads.split(",")}
     assert alike == "backbone=VGG16validated on=flowers (50 val)"  # the filter knows it still
     assert shown.split(",") == [duration(time) for time in times]
+
+
+def test_the_command_that_repeats_a_run_gives_the_same_values(page):
+    values = {"a": None, "b": [True, None, "x'\"y"], "c": "it's true", "d": {"k": False}, "e": 0.1}
+    steps = f"""data.notebook = "a b.py";
+      document.title = command({{ parameters: {json.dumps(values)} }});"""
+    kernelkit, run, notebook, *given = shlex.split(unescape(title_after(page, steps)))
+    assert (kernelkit, run, notebook) == ("kernelkit", "run", "a b.py")
+    defaults = {"a": None, "b": [], "c": "", "d": {}, "e": 1.0}
+    parameters = declared("\n".join(f"{name} = {value!r}" for name, value in defaults.items()))
+    assert resolve(parameters, given[1::2]) == values
 
 
 @pytest.mark.parametrize(
