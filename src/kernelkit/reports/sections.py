@@ -42,7 +42,7 @@ def filled(section: Section, folder: Path) -> Content | None:
     texts = {"kind": section.kind, "title": section.title, "caption": section.caption}
     conclusion = path.with_suffix(".txt")  # what the run itself says of it
     if conclusion.is_file():
-        texts["finding"] = safe_text.plain(conclusion.read_text(errors="replace")[:MOST_LETTERS])
+        texts["finding"] = safe_text.plain(conclusion.read_text("utf-8", "replace")[:MOST_LETTERS])
     return {**texts, "anchor": f"part-{anchor}", **content}
 
 
