@@ -144,7 +144,7 @@ def git(folder: Path, *arguments: str) -> str | None:
             ["git", *arguments],  # noqa: S607 - whichever git the user has
             cwd=folder,
             capture_output=True,
-            text=True,
+            encoding="utf-8",
             timeout=20,
         )
     except (OSError, subprocess.TimeoutExpired):

@@ -77,6 +77,8 @@ def report(paths: tuple[Path, ...], index: bool, **output: Any) -> None:
     A folder without a run is skipped with a message, so you can pass runs/*/. The exit code is 2 if
     no PATH has a run, or if a notebook cannot be read; all other reports are still written.
     With --index the command writes one page over all runs, and PATH may be a folder of run folders.
+    The page is index.html in the first PATH, or beside it if that is a run or a sweep. A file that
+    another program wrote is never replaced.
     """
     from kernelkit.reports.report import report
     from kernelkit.terminal.events import Events, from_here

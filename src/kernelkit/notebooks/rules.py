@@ -23,7 +23,7 @@ SECONDS = 20.0
 LAST_WORDS = 300  # characters of a failed child's output to show
 CHILD = """\
 import importlib, json, os, sys
-answers = os.fdopen(os.dup(1), "w")
+answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
 os.dup2(2, 1)  # keep the project's own output out of the answers
 request = json.load(sys.stdin)
 module, _, name = request["check"].partition(":")

@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,12 @@ from kernelkit.errors import NotebookError
 from kernelkit.notebooks import document
 from kernelkit.reports import naming, notebook_html, trail
 from kernelkit.reports.many_runs import RunsPage, ShownRun
+from kernelkit.reports.report_page import attempt
 from kernelkit.run_folders import active, history, run_folder
+from kernelkit.terminal import safe_text
+
+LONGEST_NOTE = 300
+Problems = Mapping[Path, object]  # why a run has no report
 
 
 def runs_under(
@@ -25,12 +31,12 @@ def runs_under(
     return sorted(filter(is_run, {*places} - hidden))
 
 
-def write(folders: Sequence[Path], page: Path) -> Path:
+def write(folders: Sequence[Path], page: Path, problems: Problems | None = None) -> Path:
     """Write the page over these run folders; links are relative to it. Returns `page`.
 
-    A run whose metrics cannot be read is listed as such.
+    A run that cannot be read is listed with the reason, or with its entry in `problems`.
     """
-    return files.write_text(page, render(folders, page.parent))
+    return files.write_text(page, render(folders, page.parent, problems or {}))
 
 
 def live(folder: Path, over: bool) -> str:
@@ -39,17 +45,30 @@ def live(folder: Path, over: bool) -> str:
     count = sum(map(active.is_active, folders))
     text = "Watching has ended." if over else f"{count or 'no'} run{'s' * (count != 1)} going on"
     state = {"text": text, "until": None, "over": over}
-    return render(folders, folder, state)
+    return render(folders, folder, {}, state)
 
 
-def render(folders: Sequence[Path], base: Path, live: Mapping[str, Any] | None = None) -> str:
+def render(
+    folders: Sequence[Path],
+    base: Path,
+    problems: Problems,
+    live: Mapping[str, Any] | None = None,
+) -> str:
     """The page's HTML; links start from `base`."""
     shown = project.shown(base)
-    runs = [_run(folder, base, shown.score) for folder in folders]
+    runs = [_run(folder, base, shown.score, problems.get(folder)) for folder in folders]
     return RunsPage("Runs", runs, shown, shown.parameters, folder=base, live=live or {}).html()
 
 
-def _run(folder: Path, base: Path, score: str) -> ShownRun:
+def _run(folder: Path, base: Path, score: str, problem: object) -> ShownRun:
+    run, error = attempt(_read, folder, base, score)
+    run = run or ShownRun(trail.address(folder, base), folder.name, folder.name, {}, {})
+    if error or problem:
+        run = replace(run, note=safe_text.plain(str(error or problem))[:LONGEST_NOTE])
+    return run
+
+
+def _read(folder: Path, base: Path, score: str) -> ShownRun:
     metrics = run_folder.metrics(folder)
     running = active.is_active(folder)
     began, log = active.activity(folder) if running else (0.0, "")

@@ -72,7 +72,7 @@ class RunsPage:
         """The page; `back`: {name: address} of the pages above it."""
         folders = [self.folder / trail.place(run.id) for run in self.runs]
         scores = [sections.bars(self.shown.sections, folder) for folder in folders]
-        columns = (history.curve(folder, self.shown.score)[0] for folder in folders)
+        columns = [history.curve(folder, self.shown.score)[0] for folder in folders]
         classes = list(dict.fromkeys(name for own in scores for name in own))
         notes, damage = self._notes()
         sent = ("columns", "defaults", "notebook", "live")
@@ -92,10 +92,12 @@ class RunsPage:
                 vars(run)
                 | {
                     "curve": [round(value, 5) for value in run.curve],
-                    "along": history.along(folder) if run.curve else {},
+                    "along": history.along(folder, column),
                     "classes": [own.get(name) for name in classes] if own else [],
                 }
-                for run, folder, own in zip(self.runs, folders, scores, strict=True)
+                for run, folder, own, column in zip(
+                    self.runs, folders, scores, columns, strict=True
+                )
             ],
         }
         example = f"{self.columns[0]}=… " if self.columns else ""

@@ -1,7 +1,6 @@
 """The report of a push: Kaggle hands out files and a log, not the executed notebook."""
 
 import base64
-import contextlib
 import html
 import json
 from collections.abc import Callable, Iterator
@@ -11,9 +10,9 @@ import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from kernelkit import files
-from kernelkit.errors import NotebookError, of_traceback
+from kernelkit.errors import of_traceback
 from kernelkit.notebooks.document import KERNELSPEC, SCRIPT_BEGINS, has_tag
-from kernelkit.reports.report_page import write_report
+from kernelkit.reports.report_page import attempt, write_report
 from kernelkit.reports.sections import PICTURES
 from kernelkit.run_folders import kit_folder, run_folder
 from kernelkit.run_folders import log as logs
@@ -27,18 +26,17 @@ def report_or_why(
 ) -> tuple[Path | None, str]:
     """Write the report of a run that came home, from its own notebook or an assembled one.
 
-    `clear` takes the secrets out of a text. Returns the report, or None and the reason: a broken
-    figure must not cost a finished run. Raises `OSError` where it cannot be written.
+    `clear` takes the secrets out of a text. Returns the report, or None and the reason.
     """
-    try:
+
+    def write() -> Path:
         notebooks = run_folder.notebooks_of_run(folder)
         own = next((path for path in notebooks if "cells" in files.read_object(path)), None)
         page = run_folder.report_place(folder)
-        return write_report(own or assemble(folder, title), page, folder, clear), ""
-    except OSError:
-        raise
-    except Exception as error:  # nbconvert and jinja raise a dozen kinds
-        return None, f"{type(error).__name__}: {error}"
+        return write_report(own or assemble(folder, title), page, folder, clear)
+
+    page, error = attempt(write)
+    return page, str(error or "")
 
 
 def keep_score(folder: Path, competition: str, score: str, events: Events) -> None:
@@ -48,8 +46,7 @@ def keep_score(folder: Path, competition: str, score: str, events: Events) -> No
     files.write_text(kit_folder.path(folder, kit_folder.SCORE), note + "\n")
     notebook, page = run_folder.executed(folder), run_folder.report_place(folder)
     if notebook and page.is_file():
-        with contextlib.suppress(NotebookError):
-            write_report(notebook, page, folder, events.clear)
+        attempt(write_report, notebook, page, folder, events.clear)
 
 
 def assemble(folder: Path, title: str) -> Path:

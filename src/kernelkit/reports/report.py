@@ -1,13 +1,12 @@
 """HTML pages of executed notebooks and run folders, and one page over all runs."""
 
-import contextlib
 import itertools
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from kernelkit.errors import NotebookError, ParameterError
-from kernelkit.reports import index_page, pushed, trail
-from kernelkit.reports.report_page import write_report
+from kernelkit.errors import ParameterError
+from kernelkit.reports import index_page, pushed, shell, trail
+from kernelkit.reports.report_page import attempt, write_report
 from kernelkit.run_folders import run_folder
 
 NO_RUN = (
@@ -25,13 +24,15 @@ def report(
 
     A path is an executed notebook, a run folder, the folder of a sweep, which stands for those of
     its runs that left something, or (with `index`) a folder of run folders. A page is `report.html`
-    in the run folder, `NAME.html` beside a notebook, and `index.html` in the first path. With
-    `index` a run that has a report newer than itself, with links to the pages above, keeps it.
+    in the run folder, `NAME.html` beside a notebook, and `index.html` in the first path, or beside
+    it if that is itself a run or a sweep. A file of such a name that is no page of the kit stays:
+    the page is written among the kit's own files, and an index is refused. With `index` a run that
+    has a report newer than itself, with links to the pages above, keeps it.
 
     A folder without a run does not stop the others: `left_out` is called with a line about it, so
     that a glob over all folders works. Raises `ParameterError` for a path that does not exist and
     if no path has a run; `NotebookError` for notebooks that cannot be read, once the other reports
-    are written (with `index` such runs are listed without a report instead).
+    are written (with `index` such runs are listed with the reason instead).
     """
     if missing := [str(path) for path in paths if not path.exists()]:
         raise ParameterError(f"no run at {', '.join(missing)}: run or rehearse a notebook first")
@@ -43,14 +44,14 @@ def report(
         raise ParameterError("\n".join(lines))
     for line in lines:
         left_out(line)
-    pages, errors = [], []
+    pages: list[Path] = []
+    errors = []
     for source in itertools.chain.from_iterable(runs.values()):
-        try:
-            pages.append(_one(source))
-        except NotebookError as error:
-            errors.append(str(error))
+        page, error = attempt(_one, source)
+        pages += filter(None, [page])
+        errors += [type(error)(f"{source}: {error}")] if error else []
     if errors:
-        raise NotebookError("\n".join(errors))
+        raise type(errors[0])("\n".join(map(str, errors)))
     return pages
 
 
@@ -74,16 +75,22 @@ def _index(paths: Sequence[Path]) -> Path:
     folders = index_page.runs_under(paths)
     if not folders:
         raise ParameterError(f"no run folder in {', '.join(map(str, paths))}")
-    page = paths[0] / trail.INDEX
+    home = paths[0]
+    below = index_page.runs_under([home])
+    if not below or home in below or (home / trail.SWEEP).is_file():
+        home = home.resolve().parent
+    page = home / trail.INDEX
+    if not shell.is_free(page):
+        raise ParameterError(f"{page} is no page of the kit and would be replaced: rename it")
     if not page.is_file():
         index_page.write(folders, page)  # so that the reports link to it
+    problems = {}
     for folder in folders:
         # A damaged run is listed without a report.
         damaged = run_folder.executed(folder) is None and run_folder.metrics(folder) is None
         if not damaged and not _up_to_date(folder):
-            with contextlib.suppress(NotebookError):
-                _one(folder)
-    return index_page.write(folders, page)
+            problems[folder] = attempt(_one, folder)[1]
+    return index_page.write(folders, page, problems)
 
 
 def _up_to_date(folder: Path) -> bool:
@@ -91,5 +98,5 @@ def _up_to_date(folder: Path) -> bool:
     page = run_folder.report_place(folder)
     if not page.is_file() or page.stat().st_mtime < run_folder.written(folder):
         return False
-    text = page.read_text("utf-8", "replace")
-    return all(f'href="{address}"' in text for address in trail.way_back(page.parent).values())
+    text, above = page.read_text("utf-8", "replace"), trail.way_back(folder, page.parent)
+    return all(f'href="{address}"' in text for address in above.values())

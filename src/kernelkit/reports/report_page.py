@@ -5,11 +5,12 @@ import shlex
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import nbformat
 
 from kernelkit import files, project
+from kernelkit.errors import KernelkitError, NotebookError, StorageError
 from kernelkit.notebooks import document
 from kernelkit.reports import naming, notebook_html, sections, shell, trail
 from kernelkit.reports.sections import written
@@ -18,6 +19,7 @@ from kernelkit.run_folders.kit_folder import RESOURCES
 from kernelkit.shown import Shown
 from kernelkit.terminal import safe_text
 
+T = TypeVar("T")
 SCRIPT = "report.js"
 CARDS = 4  # measures that stand first
 MOST_CHANGED = 10  # bars that differ from the last run's
@@ -26,19 +28,32 @@ MOST_CHANGED = 10  # bars that differ from the last run's
 def write_report(
     notebook: Path, html: Path, folder: Path | None = None, clear: Callable[[str], str] = str
 ) -> Path:
-    """Render the executed `notebook` to `html`; returns `html`.
+    """Render the executed `notebook` to `html`; returns the page's path.
 
-    What the run folder (by default the notebook's) holds is laid out before the notebook:
-    measures, learning curves, and the files that `[tool.kernelkit.shown]` names. `clear` is
-    applied to the page's text. Raises `NotebookError` when the notebook cannot be read.
+    If another program wrote `html`, the page is written among the kit's own files of `folder`. What
+    the run folder (by default the notebook's) holds is laid out before the notebook: measures,
+    learning curves, and the files that `[tool.kernelkit.shown]` names. `clear` is applied to the
+    page's text. Raises `NotebookError` when the notebook cannot be read.
     """
     content = document.read(notebook)
     folder = folder or notebook.parent
+    html = html if shell.is_free(html) else kit_folder.path(folder, html.name)
     metrics = run_folder.metrics(folder) or {}
     ended = run_folder.ended(metrics, notebook.stat().st_mtime)
-    back = trail.way_back(html.parent) if html.name == kit_folder.REPORT else {}
-    page = render(content, metrics, project.shown(folder), folder, ended, back)
+    back = trail.way_back(folder, html.parent) if html.name == kit_folder.REPORT else {}
+    page = render(content, metrics, project.shown(folder), folder, ended, back, html.parent)
     return files.write_text(html, clear(page))
+
+
+def attempt(function: Callable[..., T], *arguments: Any) -> tuple[T | None, KernelkitError | None]:
+    """What `function` returns, or None and the error: no report may cost its run or the others."""
+    try:
+        return function(*arguments), None
+    except KernelkitError as error:
+        return None, error
+    except Exception as error:  # nbconvert and jinja raise a dozen kinds
+        kind = StorageError if isinstance(error, OSError) else NotebookError
+        return None, kind(f"{type(error).__name__}: {error}")
 
 
 def render(
@@ -48,15 +63,20 @@ def render(
     folder: Path,
     ended: float,
     back: Mapping[str, str],
+    place: Path | None = None,
 ) -> str:
     """The page's HTML for an executed notebook and the run's metrics (may be empty).
 
-    `folder`: the run's; `ended`: seconds since 1970; `back`: the pages above. Nothing that the
-    notebook, its outputs or the run's files bring runs in the page, or is loaded from elsewhere.
+    `folder`: the run's; `ended`: seconds since 1970; `back`: the pages above; `place`: the folder
+    of the page, if it is not the run's. Nothing that the notebook, its outputs or the run's files
+    bring runs in the page, or is loaded from elsewhere.
     """
     curves = _curves(history.read(folder), shown)
     parts = [part for s in shown.sections if (part := sections.filled(s, folder))]
-    resources = history.read(kit_folder.path(folder), RESOURCES) or history.read(folder, RESOURCES)
+    columns = history.read(kit_folder.path(folder), RESOURCES) or history.read(folder, RESOURCES)
+    resources = {name: history.numbers(texts) for name, texts in columns.items()}
+    if not resources.get("seconds"):
+        resources = {}
     changed, same = _settings(notebook)
     title, failure = notebook_html.title(notebook), notebook_html.failure(notebook)
     name = naming.run_name(folder)[0] if run_folder.is_run(folder) else title or "Report"
@@ -67,9 +87,9 @@ def render(
         title=title,
         facts=(date, run_folder.data_name(metrics), run_folder.device_name(metrics)),
         failure=failure,
-        origin=_origin(folder, metrics, changed),
+        origin=_origin(folder, place or folder, metrics, changed),
         cards=_cards(metrics, shown, folder),
-        since=_since_last(folder, shown),
+        since=_since_last(folder, place or folder, shown),
         curves=curves,
         resources=resources,
         everything=bool(changed or same or metrics),
@@ -87,7 +107,7 @@ def render(
     data = {
         "curves": curves,
         "matrices": [part["matrix"] for part in parts if "matrix" in part],
-        "resources": {name: history.numbers(texts) for name, texts in resources.items()},
+        "resources": resources,
     }
     return shell.page(name, body, (shell.CHART, SCRIPT), data, back)
 
@@ -110,7 +130,7 @@ def _cards(metrics: run_folder.Metrics, shown: Shown, folder: Path) -> list[tupl
     return cards
 
 
-def _since_last(folder: Path, shown: Shown) -> dict[str, Any]:
+def _since_last(folder: Path, place: Path, shown: Shown) -> dict[str, Any]:
     """What changed since the last run of the notebook, as tables of (name, before, now)."""
     if not (last := _last_run(folder)):
         return {}
@@ -122,7 +142,7 @@ def _since_last(folder: Path, shown: Shown) -> dict[str, Any]:
     bars = tables["Changed most"]
     bars.sort(key=lambda row: abs(float(row[2]) - float(row[1])), reverse=True)
     del bars[MOST_CHANGED:]
-    link = trail.link(run_folder.report_place(last), folder)
+    link = trail.link(run_folder.report_place(last), place)
     return {"name": last.name, "link": link, "tables": tables}
 
 
@@ -151,7 +171,7 @@ def _last_run(folder: Path) -> Path | None:
 
 
 def _origin(
-    folder: Path, metrics: run_folder.Metrics, changed: naming.Values
+    folder: Path, place: Path, metrics: run_folder.Metrics, changed: naming.Values
 ) -> list[tuple[str, str]]:
     """(text, address if any) of the kernel on Kaggle, the commit, the command that repeats a run
     at home, and the logs."""
@@ -172,7 +192,7 @@ def _origin(
     session, own = kit_folder.path(folder, kit_folder.LOG_TEXT), folder / "log.txt"
     for text, log in (("the session's log", session), ("the run's own log", own)):
         if log.is_file():
-            origin.append((text, trail.address(log, folder)))
+            origin.append((text, trail.address(log, place)))
     return origin
 
 

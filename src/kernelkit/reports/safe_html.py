@@ -26,7 +26,7 @@ _ATTRIBUTES = """
 """
 ATTRIBUTES = frozenset(_ATTRIBUTES.split())
 _LINK = re.compile(r"(?:https?://|mailto:|#)", re.IGNORECASE)
-_PICTURE = re.compile(r"data:image/(?:png|jpeg|gif|webp|svg\+xml);base64,", re.IGNORECASE)
+_PICTURE = re.compile(r"(?i)data:image/(?:png|jpeg|gif|webp|svg\+xml);base64,[a-z0-9+/=\s]*")
 # The text of these elements is not for readers. One that never closes ends with the page, so that
 # a page of them takes no longer than its length.
 _UNREAD = re.compile(r"(?is)<(script|style|title|template)\b[^<>]*>.*?(?:</\1\b[^<>]*>|\Z)")
@@ -35,10 +35,11 @@ _UNREAD = re.compile(r"(?is)<(script|style|title|template)\b[^<>]*>.*?(?:</\1\b[
 def clean(html: object) -> str:
     """The markup with the harmless tags and attributes alone; other tags go, their text stays.
 
-    Markup past `LONGEST` characters or `MOST_TAGS` tags is replaced by a note.
+    Markup past `LONGEST` characters, its pictures not counted, or `MOST_TAGS` tags is replaced by a
+    note.
     """
     text = _UNREAD.sub("", str(html))
-    if len(text) > LONGEST or text.count("<") > MOST_TAGS:
+    if len(_PICTURE.sub("", text)) > LONGEST or text.count("<") > MOST_TAGS:
         return "<p><em>An output's HTML is too long for this page: the notebook has it.</em></p>"
     cleaner = bleach.Cleaner(
         tags=TAGS,

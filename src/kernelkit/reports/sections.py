@@ -42,7 +42,7 @@ def filled(section: Section, folder: Path) -> Content | None:
     texts = {"kind": section.kind, "title": section.title, "caption": section.caption}
     conclusion = path.with_suffix(".txt")  # what the run itself says of it
     if conclusion.is_file():
-        texts["finding"] = safe_text.plain(conclusion.read_text(errors="replace")[:MOST_LETTERS])
+        texts["finding"] = safe_text.plain(conclusion.read_text("utf-8", "replace")[:MOST_LETTERS])
     return {**texts, "anchor": f"part-{anchor}", **content}
 
 
@@ -122,15 +122,18 @@ _READ: Mapping[str, Callable[[Path], Content]] = {
 
 
 def _csv(path: Path) -> list[list[str]]:
-    with path.open(encoding="utf-8", newline="") as lines:
-        return list(csv.reader(lines))
+    with path.open(encoding="utf-8-sig", newline="") as lines:
+        return list(filter(None, csv.reader(lines)))
 
 
 def _records(path: Path) -> list[dict[str, Any]]:
     """The rows of a CSV, or the objects in a JSON file's list; raises `ValueError` for none."""
     if path.suffix.lower() == ".csv":
         names, *rows = _csv(path)
-        records = [dict(zip(names, map(_number, row), strict=False)) for row in rows]
+        cells = [list(zip(names, row, strict=False)) for row in rows]
+        # 0012 is an identifier, and so is 1200 below it.
+        texts = {name for row in cells for name, cell in row if re.match(r"-?0\d", cell)}
+        records = [{n: c if n in texts else _number(c) for n, c in row} for row in cells]
     else:
         records = [dict(record) for record in json.loads(path.read_text("utf-8"))]
     if not records:
@@ -141,7 +144,7 @@ def _records(path: Path) -> list[dict[str, Any]]:
 def _number(text: str) -> int | float | str:
     for kind in (int, float):
         with contextlib.suppress(ValueError):
-            return kind(text)
+            return kind(text.replace("_", "no digit"))  # Python reads 12_34 as a number
     return text
 
 

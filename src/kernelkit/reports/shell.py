@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 PAGES = Path(__file__).parent
 CHART = "chart.js"
 CLOSED = "default-src 'none';"  # of a page's policy: as it stands it connects to nothing
+HEAD = 500  # bytes, with the policy in them
 
 
 def page(
@@ -52,6 +53,14 @@ def page(
     )
 
 
+def is_free(page: Path) -> bool:
+    """Whether a page may be written there: there is nothing, or an earlier page of the kit."""
+    if not page.is_file():
+        return not page.exists()
+    with page.open("rb") as file:
+        return CLOSED.encode() in file.read(HEAD)
+
+
 def rendered(template: str, **values: object) -> str:
     """A template of this folder with these values, which are text unless it says otherwise."""
     return _environment().get_template(template).render(values)
@@ -70,7 +79,9 @@ def source(name: str) -> str:
 
 
 def as_json(value: object) -> str:
-    """JSON that may stand in a script element, with null for nan and infinities."""
+    """JSON that may stand in a script element, with null for nan and infinities, ? for half a
+    surrogate pair, with which a browser can neither encode a chart nor an address."""
     finite = json.loads(json.dumps(value), parse_constant=lambda constant: None)
     # "</" would end the script element, wherever in a string it stands, and "<!--" its reading.
-    return json.dumps(finite).replace("<", "\\u003c")
+    text = json.dumps(finite, ensure_ascii=False).encode("utf-8", "replace").decode()
+    return text.replace("<", "\\u003c")

@@ -21,13 +21,13 @@ def varying(folder: Path) -> list[str]:
     return list(files.read_object(folder.resolve().parent / SWEEP).get("varying", ()))
 
 
-def way_back(folder: Path) -> dict[str, str]:
-    """{name: address} of the pages above a page in `folder`, that of all runs first if there is
-    one."""
+def way_back(folder: Path, place: Path) -> dict[str, str]:
+    """{name: address} of the pages above a run's or a sweep's folder, that of all runs first if
+    there is one, for a page in `place`."""
     sweep = sweep_of(folder)
     index = (sweep or folder.resolve()).parent / INDEX
-    back = {ALL_RUNS: address(index, folder)} if index.is_file() else {}
-    return back | ({sweep.name: address(sweep / INDEX, folder)} if sweep else {})
+    back = {ALL_RUNS: address(index, place)} if index.is_file() else {}
+    return back | ({sweep.name: address(sweep / INDEX, place)} if sweep else {})
 
 
 def address(page: Path, folder: Path) -> str:

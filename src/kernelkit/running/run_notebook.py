@@ -112,10 +112,10 @@ def run_in(
             _execute(checked.content, folder, values, quiet)
     finally:
         if report and (folder / EXECUTED).is_file():
-            page = folder / REPORT
-            if page.is_file():  # the run itself wrote it
-                page = kit_folder.path(folder, REPORT)
-            report_page.write_report(folder / EXECUTED, page, folder)
+            places = folder / EXECUTED, folder / REPORT, folder
+            _, error = report_page.attempt(report_page.write_report, *places)
+            if error:
+                print(f"warning: no report: {safe_text.plain(str(error))}", file=sys.stderr)
     return ExecutedRun(folder, time.monotonic() - begun, run_folder.metrics(folder) or {})
 
 

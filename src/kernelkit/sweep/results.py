@@ -77,7 +77,7 @@ def write(page: RunsPage) -> None:
         "runs": [vars(run) for run in page.runs],
     }
     files.write_text(page.folder / "results.json", json.dumps(content, indent=1) + "\n")
-    files.write_text(page.folder / trail.INDEX, page.html(trail.way_back(page.folder)))
+    files.write_text(page.folder / trail.INDEX, page.html(trail.way_back(page.folder, page.folder)))
 
 
 def _csv(page: RunsPage) -> str:

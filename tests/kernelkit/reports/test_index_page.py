@@ -5,7 +5,9 @@ import hashlib
 import json
 import os
 import re
+import shlex
 import sys
+from html import unescape
 
 import nbformat
 import pytest
@@ -13,6 +15,7 @@ from nbformat.v4 import new_code_cell, new_notebook, new_output
 from pages import data_of, title_after
 
 from kernelkit import files, project
+from kernelkit.notebooks.parameters import declared, resolve
 from kernelkit.reports import index_page, many_runs
 from kernelkit.run_folders import kit_folder
 from kernelkit.shown import duration
@@ -45,6 +48,7 @@ def runs(tmp_path):
         path = run(
             tmp_path / "runs" / name,
             macro_f1=score,
+            AUC=score,
             seconds=1234.5 + hour,
             device={"name": device, "replicas": 8 if "TPU" in device else 1},
             parameters={"backbone": "VGG16"},
@@ -86,7 +90,7 @@ def test_runs_are_listed_with_links_and_no_network(page):
     assert runs["a"]["device"] == "TPU v5e × 8"
     assert runs["a"]["parameters"]["backbone"] == "VGG16"
     assert runs["a"]["data"] == "flowers (50 val)"
-    assert runs["a"]["metrics"] == {"macro_f1": 0.8, "seconds": 1234.5}
+    assert runs["a"]["metrics"] == {"macro_f1": 0.8, "AUC": 0.8, "seconds": 1234.5}
     assert data["labels"]["macro_f1"] == "macro F1"
 
 
@@ -149,6 +153,8 @@ def test_a_run_is_linked_and_read_where_its_name_is_not_utf_8(tmp_path):
     (folder / "history.csv").write_text("step,val_macro_f1\n7,0.5\n")
     (odd,) = data_of(write(tmp_path).read_text())["runs"]
     assert (odd["report"], odd["along"]["step"]) == ("50%25%20%231%20%E4/report.html", [7])
+    shown = title_after(tmp_path / "index.html", 'document.title = byId("rows").textContent')
+    assert "50%25%20%231%20%E4" in shown
 
 
 def test_metrics_of_another_kind_are_listed_as_they_are(tmp_path):
@@ -173,6 +179,7 @@ def test_it_sorts_filters_and_leaves_out_columns_in_a_browser(page):
       const orders = [order()];
       for (const name of ["macro F1", "macro F1", "run"]) {{ sort(name); orders.push(order()); }}
       type("tpu vgg"); orders.push(order(), byId("count").textContent);
+      type("AUC>0.85"); orders.push(order());
       type("zebra"); const texts = [orders.join(" "), byId("rows").textContent];
       byId("rows").querySelector("button").click();
       const heads = [...document.querySelectorAll("th")].map(head => head.textContent);
@@ -180,12 +187,23 @@ def test_it_sorts_filters_and_leaves_out_columns_in_a_browser(page):
       document.title = texts.join("|");"""
     orders, nothing, all_again, heads, alike, shown = title_after(page, ORDER + steps).split("|")
     # newest first; runs without a score stay last whichever way
-    assert orders == "cba bac abc abc a 1 of 3"
+    assert orders == "cba bac abc abc a 1 of 3 b"
     assert (nothing, all_again) == ("No run matches “zebra”. Clear the filter", "abc")
     assert "device" in heads
     assert not {"image size", "backbone", "validated on"} & {*heads.split(",")}
     assert alike == "backbone=VGG16validated on=flowers (50 val)"  # the filter knows it still
     assert shown.split(",") == [duration(time) for time in times]
+
+
+def test_the_command_that_repeats_a_run_gives_the_same_values(page):
+    values = {"a": None, "b": [True, None, "x'\"y"], "c": "it's true", "d": {"k": False}, "e": 0.1}
+    steps = f"""data.notebook = "a b.py";
+      document.title = command({{ parameters: {json.dumps(values)} }});"""
+    kernelkit, run, notebook, *given = shlex.split(unescape(title_after(page, steps)))
+    assert (kernelkit, run, notebook) == ("kernelkit", "run", "a b.py")
+    defaults = {"a": None, "b": [], "c": "", "d": {}, "e": 1.0}
+    parameters = declared("\n".join(f"{name} = {value!r}" for name, value in defaults.items()))
+    assert resolve(parameters, given[1::2]) == values
 
 
 @pytest.mark.parametrize(

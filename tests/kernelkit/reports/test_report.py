@@ -6,6 +6,7 @@ import re
 
 import nbformat
 import pytest
+from pages import data_of
 
 from kernelkit import files
 from kernelkit.errors import NotebookError, ParameterError
@@ -46,6 +47,24 @@ def test_run_folders_have_theirs_inside(run):
     pages = report(folders)
     assert pages == [folder / "report.html" for folder in folders]
     assert all("<b>0.9000</b><span>macro F1</span>" in page.read_text() for page in pages)
+
+
+def test_pages_that_others_wrote_stay(run):
+    first, sweep = run("a"), run("sweep/b").parent
+    (sweep / "sweep.json").write_text("{}")
+    own = [folder / name for folder in (first, sweep) for name in ("report.html", "index.html")]
+    for page in (*own, first / "run.html"):
+        page.write_text("mine")
+    for _ in range(2):
+        made = report([first / "run.ipynb", first])
+        assert made == [first / ".kernelkit" / name for name in ("run.html", "report.html")]
+        assert report([first, sweep], index=True) == [first.with_name("index.html")]
+        assert report([sweep], index=True) == [first.with_name("index.html")]
+    assert '<a href="../../index.html">← all' in made[1].read_text()
+    assert {page.read_text() for page in (*own, first / "run.html")} == {"mine"}
+    first.with_name("index.html").write_text("mine")
+    with pytest.raises(ParameterError, match="rename it"):
+        report([first], index=True)
 
 
 @pytest.mark.parametrize(
@@ -110,6 +129,8 @@ def test_a_damaged_run_costs_no_other_report_and_not_the_page(run, tmp_path):
     bad = run("bad-metrics")
     (bad / "metrics.json").write_text("{")
     (bad / "run.ipynb").unlink()
+    for name, state in (("odd", {"parameters": [1]}), ("odder", {"notebook": 3})):
+        files.write_text(run(name) / ".kernelkit" / "run.json", json.dumps(state))
     with pytest.raises(NotebookError, match=r"run\.ipynb"):
         report([broken, good])
     assert (good / "report.html").is_file()
@@ -117,7 +138,10 @@ def test_a_damaged_run_costs_no_other_report_and_not_the_page(run, tmp_path):
     assert '"report": "good/report.html"' in page
     assert '"report": "bad-notebook' not in page
     assert "metrics.json cannot be read" in page
+    assert "run.ipynb cannot be read as a notebook" in page
     assert not (bad / "report.html").exists()
+    notes = {each["id"]: each["note"] for each in data_of(page)["runs"]}
+    assert ("AttributeError" in notes["odd"], "TypeError" in notes["odder"]) == (True, True)
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import re
 
 import nbformat
 import pytest
-from pages import data_of
+from pages import data_of, title_after
 
 from kernelkit import files
 from kernelkit.reports import report_page, shell
@@ -154,6 +154,13 @@ def test_a_run_is_compared_with_the_last_one_of_its_notebook(render, folder):
     )
     assert tables_in("last").startswith("first.")
     assert not tables_in("first")
+
+
+@pytest.mark.parametrize("columns", ["memory", "seconds,memory", "seconds,cpu_seconds,memory"])
+def test_records_of_the_machine_with_other_columns_empty_no_page(render, folder, columns):
+    (folder / "resources.csv").write_text(f"{columns}\n1,x\n2,3\n")
+    page = files.write_text(folder / "page.html", render())
+    assert title_after(page, "here(); document.title = 'complete'") == "complete"
 
 
 def test_a_failed_run_has_a_banner(render, notebook, folder):

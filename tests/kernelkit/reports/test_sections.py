@@ -43,10 +43,12 @@ def test_photos_have_captions_and_alternative_texts(tmp_path):
 
 
 def test_a_table_tells_numbers_from_texts(tmp_path):
-    (tmp_path / "t.csv").write_text("name,count,share,photo\nrose,1234,60 %,\n")
+    rows = ["name,count,share,photo,id", "rose,1234,60 %,,1234", "", "1_2,5,,,0012"]
+    (tmp_path / "t.csv").write_text("\n".join(rows))
     part = sections.filled(Section("Table", "t.csv"), tmp_path)
-    assert [cell["text"] for cell in part["rows"][0]] == ["rose", "1,234", "60 %", ""]
-    assert [cell["number"] for cell in part["rows"][0]] == [False, True, True, False]
+    texts = [[cell["text"] for cell in row] for row in part["rows"]]
+    assert texts == [["rose", "1,234", "60 %", "", "1234"], ["1_2", "5", "", "", "0012"]]
+    assert [cell["number"] for cell in part["rows"][0]] == [False, True, True, False, False]
 
 
 @pytest.mark.parametrize("text", ["true,a,b\na,1\n", "true,a,b\na,x,y\nb,1,2\n", ""])

@@ -22,6 +22,7 @@ from kernelkit.errors import (
     StorageError,
 )
 from kernelkit.notebooks import document
+from kernelkit.reports import report_page
 from kernelkit.run_folders import history
 from kernelkit.running import run_notebook as run_notebook_module
 from kernelkit.running.run_notebook import run_notebook
@@ -263,6 +264,13 @@ def test_a_report_that_the_run_left_stays_the_runs(tmp_path):
     assert (tmp_path / "run/report.html").read_text() == "mine"
     assert run.report.parent.name == ".kernelkit"
     assert "<html" in run.report.read_text()
+
+
+def test_a_report_that_fails_does_not_cost_the_run(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(report_page, "render", lambda *_: 1 / 0)
+    notebook = files.write_text(tmp_path / "own.py", "# %%\nprint(1)\n")
+    assert run_notebook(notebook, output=tmp_path / "run", quiet=True).seconds
+    assert "no report: ZeroDivisionError" in capsys.readouterr().err
 
 
 def test_a_notebook_that_the_disk_cuts_short_is_no_mistake_in_usage(tmp_path):

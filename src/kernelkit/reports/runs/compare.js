@@ -138,8 +138,15 @@ const asYaml = (values) => Object.entries(values).map(([name, value]) => `${name
 const inShell = (text) => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
 const settingsOf = (run) => ({ ...data.base, ...run.parameters });
 
+// A value as -p reads it, as Python writes it; a text that is no part of a list stands for itself.
+function literal(value) {
+  if (Array.isArray(value)) return `[${value.map(literal).join(", ")}]`;
+  if (value && typeof value === "object") return `{${Object.entries(value).map((pair) => pair.map(literal).join(": ")).join(", ")}}`;
+  return new Map([[null, "None"], [true, "True"], [false, "False"]]).get(value) ?? JSON.stringify(value);
+}
+
 function command(run) {
-  const given = Object.entries(settingsOf(run)).map(([name, value]) => "-p " + inShell(`${name}=${typeof value === "string" ? value : JSON.stringify(value)}`));
+  const given = Object.entries(settingsOf(run)).map(([name, value]) => "-p " + inShell(`${name}=${typeof value === "string" ? value : literal(value)}`));
   return `kernelkit run ${inShell(data.notebook)} ${given.join(" ")}`;
 }
 

@@ -12,7 +12,7 @@ function ticked() {
 }
 
 // Whatever a history tells of where its rows lie: epochs always, steps and seconds where every row has them.
-const axesOfCurves = () => Object.keys(AXES_OF_CURVES).filter((name) => name === "epoch" || data.runs.some((run) => run.along?.[name]));
+const axesOfCurves = () => Object.keys(AXES_OF_CURVES).filter((name) => name === "epoch" || data.runs.some((run) => run.along?.[name]?.length));
 
 // As TensorBoard smooths: a mean that forgets, without its bias to zero.
 function smoothed(values, weight) {
@@ -25,9 +25,12 @@ function smoothed(values, weight) {
 }
 
 function lineOf(run) {
-  const xs = view.x === "epoch" ? run.curve.map((_, n) => n + 1) : run.along?.[view.x];
-  if (!xs || xs.length !== run.curve.length) return null;
-  return { xs, ys: view.smooth ? smoothed(run.curve, view.smooth) : run.curve };
+  const own = run.along?.[view.x] ?? [];
+  const places = own.length === run.curve.length ? own : view.x === "epoch" ? run.curve.map((_, n) => n + 1) : [];
+  const points = run.curve.map((value, n) => [places[n], value]).filter((point) => point.every(Number.isFinite));
+  if (!points.length) return null;
+  const [xs, ys] = [0, 1].map((part) => points.map((point) => point[part]));
+  return { xs, ys: view.smooth ? smoothed(ys, view.smooth) : ys };
 }
 
 // Its value at x, between two points on the straight line; null outside.

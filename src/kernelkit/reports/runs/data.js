@@ -129,10 +129,11 @@ const parts = () => view.filter.match(/[^\s"]*"[^"]*"|\S+/g) || [];
 const words = () => parts().map((word) => word.toLowerCase().replaceAll('"', ""));
 const quoted = (value) => (/\s/.test(value) ? `"${value}"` : value);
 
+const RULE = /^([^<>=]+)(>=|<=|=|>|<)(.*)$/;
+
 function rule(word) {
-  const match = word.match(/^([\w.]+)(>=|<=|=|>|<)(.*)$/);
-  if (!match) return (row) => row.text.includes(word);
-  const [, name, sign, wanted] = match;
+  const [, name, sign, wanted] = word.match(RULE) ?? [];
+  if (!name) return (row) => row.text.includes(word);
   const any = wanted.split("|");
   const key = [...axes, ...data.columns, ...Object.keys(data.runs[0]?.parameters ?? {})].find((own) => own.toLowerCase() === name);
   const valueOf = (row) => {
@@ -141,7 +142,8 @@ function rule(word) {
     if (entry) return entry[1];
     if (name === "score" || name === data.score.toLowerCase()) return row.score;
     if (name === "time" || name === "seconds") return row.seconds;
-    return name === "state" ? row.state : mean(finite(row.runs.map((run) => run.metrics[name])));
+    if (name === "state") return row.state;
+    return mean(finite(row.runs.map((run) => Object.entries(run.metrics).find(([own]) => own.toLowerCase() === name)?.[1])));
   };
   return (row) => {
     const value = valueOf(row);
@@ -165,7 +167,7 @@ const finished = () => matching().flatMap((row) => row.runs.filter((run) => scor
 
 // Puts words into the filter in place of those that say something of the same name.
 function restrict(name, ...put) {
-  const others = parts().filter((word) => !new RegExp(`^${name}(>=|<=|=|>|<)`, "i").test(word.replaceAll('"', "")));
+  const others = parts().filter((word) => word.replaceAll('"', "").match(RULE)?.[1].toLowerCase() !== name.toLowerCase());
   view.filter = [...others, ...put].join(" ");
   byId("filter").value = view.filter;
   refresh();

@@ -158,10 +158,15 @@ function cell(row, column) {
 
 const cellText = (value, column) => (column.number ? measured(column.name, value, column.counts) : typeof value === "number" ? show(value) : brief(value));
 
+// A name on disk need not be UTF-8; then the address is shown as it is.
+function readable(address) {
+  try { return decodeURIComponent(address); } catch { return address; }
+}
+
 function nameCell(row) {
   const [run] = row.runs;
   const name = run.report && row.runs.length === 1 ? make("a", { href: run.report, textContent: row.name }) : row.name;
-  const place = decodeURIComponent(run.id);
+  const place = readable(run.id);
   const under = row.runs.length === 1 && ![".", row.name].includes(place) ? make("small", {}, run.sweep ? make("a", { href: run.sweep, textContent: run.group }) : place) : null;
   return make("td", { className: "name" }, make("span", {}, name, under, run.note ? make("small", { textContent: run.note }) : null));
 }

@@ -223,5 +223,5 @@ def machine_bytes() -> int:
     """The usable memory in bytes: the machine's, or a container's limit if that is lower."""
     total = int(psutil.virtual_memory().total)
     with contextlib.suppress(OSError, ValueError):
-        total = min(total, int(Path("/sys/fs/cgroup/memory.max").read_text()))
+        total = min(total, int(Path("/sys/fs/cgroup/memory.max").read_text("utf-8")))
     return total

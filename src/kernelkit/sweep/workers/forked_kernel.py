@@ -37,7 +37,7 @@ def fork_kernel() -> None:
     os.close(writing)
     code = 1
     try:
-        with os.fdopen(reading) as pipe:
+        with os.fdopen(reading, encoding="utf-8") as pipe:
             line = pipe.readline()
         if line:
             _become(json.loads(line))
@@ -89,7 +89,7 @@ class Forked(LocalProvisioner):
             "env": {**kwargs.get("env", os.environ), "JPY_PARENT_PID": str(os.getpid())},
             "cwd": str(kwargs.get("cwd") or Path.cwd()),
         }
-        with os.fdopen(pipe, "w") as writer:
+        with os.fdopen(pipe, "w", encoding="utf-8") as writer:
             writer.write(json.dumps(request) + "\n")
         self.process = Process(pid)
         self.pid, self.pgid = pid, None

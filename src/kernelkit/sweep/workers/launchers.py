@@ -59,7 +59,7 @@ class ForkServer:
         if self._server is not None and self._server.poll() is not None:
             self.close()
         if self._server is None:
-            with self.log.open("a") as log:
+            with self.log.open("a", encoding="utf-8") as log:
                 self._server = _started("fork", self.warm, log, stdout=subprocess.PIPE)
         server = self._server
         stdin, stdout = cast("IO[bytes]", server.stdin), cast("IO[bytes]", server.stdout)

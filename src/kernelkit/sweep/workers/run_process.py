@@ -109,7 +109,7 @@ def _fork(request: Mapping[str, Any]) -> int:
     try:
         os.setsid()
         log_file = Path(request["folder"]) / LOG
-        with Path(os.devnull).open() as nothing, log_file.open("wb") as log:
+        with Path(os.devnull).open(encoding="utf-8") as nothing, log_file.open("wb") as log:
             os.dup2(nothing.fileno(), 0)
             os.dup2(log.fileno(), 1)
             os.dup2(log.fileno(), 2)
