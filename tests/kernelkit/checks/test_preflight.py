@@ -154,16 +154,6 @@ def test_the_metadata_that_kaggle_kernels_init_writes_is_read_as_its_client_read
     assert planned(repository).save_fields.items() >= sent.items()
 
 
-@pytest.mark.usefixtures("no_account")
-def test_a_machine_that_is_not_listed_is_pushed_where_the_check_is_overruled(repository):
-    repository.describe(machine_shape="TpuV7E8")
-    with pytest.raises(errors.PreflightError, match="To push anyway: --ignore machine"):
-        repository.push(dry_run=True)
-    repository.push(dry_run=True, ignore=["machine"])
-    assert "machine_shape = 'TpuV7E8'" in repository.message
-    assert "enable_tpu = True" in repository.message
-
-
 @pytest.mark.parametrize(
     ("changes", "accelerator", "sent"),
     [
@@ -329,11 +319,6 @@ def test_a_notebook_that_differs_from_its_script_is_an_error(repository):
     assert not errors_of(repository)
     script.write_text("# %%\nprint('newer')\n")
     assert "differ from cell 1 on" in errors_of(repository)[0]
-
-
-def test_a_credential_stops_the_push_by_file_and_line(repository):
-    (repository.package / ".env").write_text("NAME=me\n")
-    assert "blossom/.env:1" in errors_of(repository)[0]
 
 
 @pytest.mark.parametrize(("kind", "timeout", "minutes"), [("tpu", None, 540), ("cpu", 30, 30)])

@@ -85,7 +85,6 @@ def test_a_dry_run_shows_them_and_what_they_lack_and_uploads_nothing(kaggle, gar
     assert uploaded(kaggle) == {}
     (warning,) = [line for line in garden.message.splitlines() if "does not have" in line]
     assert "thorns_of_a_rose" in warning
-    assert '"PACKAGE==VERSION" to wheels in [tool.kernelkit]' in warning
 
 
 @pytest.mark.usefixtures("no_account")

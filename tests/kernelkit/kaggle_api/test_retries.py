@@ -46,13 +46,6 @@ def failing(times, failure):
 SERVER = Failure(FailureKind.SERVER, "GetKernel", "HTTP 500")
 
 
-def test_it_asks_until_it_is_answered():
-    clock = Waits()
-    assert Retries(clock=clock).call(failing(3, SERVER)) == 4
-    assert len(clock.slept) == 3
-    assert clock.slept == sorted(clock.slept)
-
-
 def test_pauses_grow_to_a_limit_with_some_jitter():
     policy = Retries(first=2, longest=60)
     for attempt in range(1, 20):

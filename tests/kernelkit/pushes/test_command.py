@@ -110,6 +110,7 @@ def test_a_run_that_failed_under_papermill_shows_its_cell_and_traceback(reposito
         ({}, {}, errors.CredentialsError, "no Kaggle credentials"),
         ({"kernel_type": "script"}, {}, errors.NotebookError, r"is not a script: name a \.py"),
         ({}, {"output": Path(__file__).parent}, errors.ParameterError, "not empty"),
+        ({}, {"output": Path(__file__)}, errors.ParameterError, "not empty"),
         ({}, {"output": Path("/proc/nowhere/home")}, errors.StorageError, "--output"),
         ({}, {"local": True, "wait": False}, errors.ParameterError, "--no-wait"),
     ],

@@ -31,12 +31,6 @@ def test_files_come_in_pages(context):
     assert context.post("ListDataFiles", competitionName="weeds").status_code == 404
 
 
-def test_without_answers_a_submission_ends_in_an_error_that_says_so(context):
-    scored = submit(context, "id,label\na,0\n")
-    assert scored["status"] == "ERROR"
-    assert "solutions/flowers.toml" in scored["errorDescription"]
-
-
 def test_a_days_allowance(context, monkeypatch):
     rules = {"solutions/flowers.toml": 'metric = "accuracy"'}
     context.put(rules | {"solutions/flowers.csv": "id,label\na,0\n"})

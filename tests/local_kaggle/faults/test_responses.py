@@ -58,30 +58,10 @@ def test_no_answer(context, kind):
     assert (time.monotonic() - start > 0.3) == (kind is FaultKind.HANG)
 
 
-def test_a_lost_answer_of_save_kernel_is_a_push_that_happened(context):
-    disturb(context, "SaveKernel", FaultKind.LOST_ANSWER)
-    with pytest.raises(requests.ConnectionError):
-        context.save("lost-answer", "print(1)", kernelExecutionType="QUICK_SAVE")
-    kernel = context.call("GetKernel", userName="tester", kernelSlug="lost-answer")
-    assert kernel["blob"]["source"] == "print(1)"
-
-
 def test_a_status_of_a_while_ago(context):
     disturb(context, "GetKernelSessionStatus", FaultKind.STALE_STATUS)
     assert context.status("left-files", 1) == "RUNNING"
     assert context.status("left-files", 1) == "COMPLETE"
-
-
-def test_a_page_that_repeats(context):
-    def page(token=""):
-        answer = context.output("left-files", pageToken=token)
-        names = "".join(file["fileName"] for file in answer["files"])
-        return names, answer.get("nextPageToken")
-
-    names, token = page()
-    disturb(context, "ListKernelSessionOutput", FaultKind.REPEATED_PAGE)
-    assert page(token) == (names, token) == ("abc", "3")
-    assert page(token) == ("de", None)
 
 
 def test_a_truncated_download(context):

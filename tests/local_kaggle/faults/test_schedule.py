@@ -1,21 +1,11 @@
 import pytest
 
-from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
+from local_kaggle.faults.schedule import FaultSchedule
 
 
 def test_the_same_seed_gives_the_same_faults():
     assert FaultSchedule.seeded(7).faults == FaultSchedule.seeded(7).faults
     assert FaultSchedule.seeded(7).faults != FaultSchedule.seeded(8).faults
-
-
-def test_a_fault_comes_at_its_call_and_is_remembered():
-    fault = Fault("SaveKernel", 2, FaultKind.RESET)
-    schedule = FaultSchedule([fault])
-    assert [schedule.next("SaveKernel") for _ in range(3)] == [None, fault, None]
-    assert schedule.next("GetKernel") is None
-    assert schedule.fired == [fault]
-    schedule = FaultSchedule([Fault("Download", 0, FaultKind.HTML)])
-    assert all(schedule.next("Download") for _ in range(3)), "0 is every call"
 
 
 @pytest.mark.parametrize("seconds", [0.2, 5.0])

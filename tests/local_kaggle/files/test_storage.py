@@ -1,6 +1,5 @@
 import os
 import time
-from urllib.parse import urlsplit
 
 import pytest
 import requests
@@ -64,12 +63,6 @@ def test_a_link_expires(url):
 def test_a_link_opens_nothing_else(url):
     assert get(url.replace("/storage/", "/storage/0")).status_code == 403
     assert get(f"{url}/../../kaggle.sqlite").status_code in (403, 404)
-
-
-def test_a_request_as_to_a_proxy_is_understood(context, url):
-    proxies = {"http": context.kaggle.url}
-    response = requests.get(f"http://localhost{urlsplit(url).path}", proxies=proxies, timeout=5)
-    assert response.content == BYTES
 
 
 def test_an_upload_is_resumed_where_its_connection_broke(context):

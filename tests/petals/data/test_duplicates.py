@@ -44,10 +44,6 @@ def test_twins_are_found_past_the_first_chunk(written, picture, monkeypatch):
     assert [(p.first, p.second) for p in pairs_in(splits)] == [(1, 9)]
 
 
-def test_different_pictures_are_no_twins(splits):
-    assert pairs_in(dict(zip(("train", "val", "test"), splits, strict=True))) == []
-
-
 def test_flat_pictures_are_told_apart_and_what_does_not_decode_is_compared_by_its_bytes(written):
     def flat(colour):
         buffer = io.BytesIO()

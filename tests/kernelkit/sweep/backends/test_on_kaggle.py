@@ -167,7 +167,7 @@ def choosing(sweeps):
 
 
 @pytest.mark.long
-def test_the_machine_is_an_axis_whose_sessions_end_in_one_table(choosing):
+def test_the_machine_is_an_axis_whose_sessions_end_in_one_table_and_are_forced_again(choosing):
     choosing.run(MACHINES, kaggle=True, local=True)
 
     runs = [(row["accelerator"], row["a"], row["state"]) for row in choosing.rows()]
@@ -175,13 +175,7 @@ def test_the_machine_is_an_axis_whose_sessions_end_in_one_table(choosing):
     pushed = [line for line in choosing.message.splitlines() if " pushed " in line]
     assert ["on-cpu" in line for line in pushed] == [True, False]
 
-
-@pytest.mark.long
-def test_forced_to_repeat_all_runs_it_pushes_the_same_session_again(choosing):
-    only = MACHINES.replace("[cpu, gpu]", "[cpu]")
-    assert only != MACHINES
-    choosing.run(only, kaggle=True, local=True)
-    choosing.run(only, kaggle=True, local=True, force=True)
+    choosing.run(MACHINES, kaggle=True, local=True, force=True)
     assert "version 2" in choosing.message
 
 
