@@ -3,7 +3,6 @@
 import io
 import json
 import shutil
-from pathlib import Path
 
 import pytest
 from checkouts import ROOT
@@ -17,7 +16,7 @@ EXAMPLES = ROOT / "examples"
 def copied(tmp_path, monkeypatch):
     """Copies an example, and makes the copy the working directory; gives its folder."""
 
-    def copied(name: str) -> Path:
+    def copied(name):
         ignored = shutil.ignore_patterns("runs", "__pycache__", ".*_cache", ".ipynb_checkpoints")
         folder = shutil.copytree(EXAMPLES / name, tmp_path / "copied", ignore=ignored)
         monkeypatch.chdir(folder)
@@ -30,7 +29,7 @@ def copied(tmp_path, monkeypatch):
 def dry_run():
     """Shows what a push of the example would send, and complains about nothing; gives events."""
 
-    def dry_run() -> dict[str, dict]:
+    def dry_run():
         stream = io.StringIO()
         push_kernel(local=True, dry_run=True, as_json=True, stream=stream)
         events = {e["event"]: e for e in map(json.loads, stream.getvalue().splitlines())}

@@ -15,7 +15,7 @@ from kernelkit.sweep.options import SweepOptions
 
 
 @pytest.fixture
-def harvest(copied) -> Path:
+def harvest(copied):
     return copied("harvest")
 
 

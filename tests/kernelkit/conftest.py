@@ -6,7 +6,6 @@ import itertools
 import json
 import os
 import zipfile
-from pathlib import Path
 
 import pytest
 
@@ -77,7 +76,7 @@ def code(source, tags=()):
 class Repository:
     """A repository with one package, one notebook and one kernel."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root):
         self.root = root
         self.runs = root / "runs"
         self.metadata = root / "kernel-metadata.json"
@@ -284,7 +283,7 @@ def quick_sessions(monkeypatch):
 class PackageIndex:
     """The only place in which pip finds packages: a folder of wheels that the test makes."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder):
         self.folder = folder
 
     def add(self, name, version="1.0", requires=(), *, modules=(), tag="py3-none-any", folder=None):

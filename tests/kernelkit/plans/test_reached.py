@@ -19,7 +19,7 @@ FILES = [
 DATA = ["data.json", "texts/de.txt"]
 
 
-def names(*sources: str) -> list[str]:
+def names(*sources):
     return [file.path.removeprefix("kit/") for file in reached(sources, FILES, "kit")]
 
 

@@ -11,7 +11,7 @@ def _flowers(context):
 UPLOAD = {"competitionName": "flowers", "fileName": "mine.csv", "lastModifiedEpochSeconds": 1}
 
 
-def submit(context, text: str) -> dict:
+def submit(context, text):
     token = context.upload(text.encode(), "StartSubmissionUpload", **UPLOAD)
     entered = context.call("CreateSubmission", competitionName="flowers", blobFileTokens=token)
     return context.call("GetSubmission", ref=entered["ref"])

@@ -16,7 +16,7 @@ SALES = 'metric = "rmse"\ncolumns = ["store", "sales"]\n', SOLD
 def scored(tmp_path):
     """Scores a submission by rules and a solution."""
 
-    def scored(submission: str, rules: str, solution: str) -> float:
+    def scored(submission, rules, solution):
         texts = {"submission.csv": submission, "contest.csv": solution, "contest.toml": rules}
         for name, text in texts.items():
             (tmp_path / name).write_text(text)

@@ -18,11 +18,11 @@ def _left_files(context):
     context.put({f"kernels/tester/left-files/{name}": BYTES.decode() for name in "abcde"})
 
 
-def disturb(context, method: str, kind: FaultKind, seconds: float = 0.2) -> None:
+def disturb(context, method, kind, seconds=0.2):
     context.kaggle.faults = FaultSchedule([Fault(method, 1, kind, seconds)])
 
 
-def download(context, kind: FaultKind, **options) -> requests.Response:
+def download(context, kind, **options):
     """The start of a download that shows a fault, after what led to its link."""
     url = context.output("left-files")["files"][0]["url"]
     disturb(context, "Download", kind, seconds=5)

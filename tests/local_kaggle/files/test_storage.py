@@ -13,12 +13,12 @@ SIZE = len(BYTES)
 
 
 @pytest.fixture(scope="module")
-def limits() -> ServerLimits:
+def limits():
     return ServerLimits(lag_seconds=0, link_seconds=1.0)
 
 
 @pytest.fixture
-def url(context) -> str:
+def url(context):
     """A link to a file of the catalogue."""
     file = context.kaggle.catalogue / "datasets/meadow/soil/ä file.bin"
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -27,16 +27,16 @@ def url(context) -> str:
     return context.post("DownloadDataset", **named).url
 
 
-def get(url: str, **headers: str) -> requests.Response:
+def get(url, **headers):
     return requests.get(url, headers=headers, timeout=5)
 
 
-def put(url: str, data: bytes = b"", at: str = "") -> requests.Response:
+def put(url, data=b"", at=""):
     headers = {"Content-Range": f"bytes {at}"} if at else {}
     return requests.put(url, data=data, headers=headers, timeout=5)
 
 
-def start_upload(context, size: int) -> str:
+def start_upload(context, size):
     answer = context.call("StartBlobUpload", type="DATASET", name="blob.bin", contentLength=size)
     return answer["createUrl"]
 

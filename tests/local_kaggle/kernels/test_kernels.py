@@ -7,7 +7,7 @@ from local_kaggle.limits import ServerLimits
 
 
 @pytest.fixture(scope="module")
-def limits() -> ServerLimits:
+def limits():
     return ServerLimits(lag_seconds=0, weekly_seconds={"gpu": 30 * 3600, "tpu": 1.0})
 
 

@@ -7,7 +7,7 @@ SLEEP = "import time; time.sleep(60)"
 
 
 @pytest.fixture(scope="module")
-def limits() -> ServerLimits:
+def limits():
     return ServerLimits(lag_seconds=3600, queue_seconds=0, sessions={"cpu": 2, "gpu": 2, "tpu": 1})
 
 

@@ -18,7 +18,7 @@ sys.path.append(str(Path(__file__).parents[2]))  # of tuning
 BATCH = 16
 
 
-def keep_iterators() -> None:
+def keep_iterators():
     """Let the iterators of several devices outlive the training.
 
     Ending one may wait seconds for tf.data's tuning thread, for each device.
@@ -28,14 +28,14 @@ def keep_iterators() -> None:
     kept, kind = [], multi_device_iterator_ops.OwnedMultiDeviceIterator
     begin = kind.__init__
 
-    def keep(self, *arguments, **named) -> None:
+    def keep(self, *arguments, **named):
         begin(self, *arguments, **named)
         kept.append(self)
 
     kind.__init__, kind.kept = keep, kept
 
 
-def main(dataset: str, out: str, name: str, reference: str = "") -> None:
+def main(dataset, out, name, reference=""):
     device = detect()
 
     import numpy as np
@@ -48,7 +48,6 @@ def main(dataset: str, out: str, name: str, reference: str = "") -> None:
     from petals.evaluation.prediction import predict
     from petals.models import saved
     from petals.models.build import set_trainable
-    from petals.models.classifier import Classifier
     from petals.training.features import apply_head
 
     keep_iterators()
@@ -56,7 +55,7 @@ def main(dataset: str, out: str, name: str, reference: str = "") -> None:
     val = splits[1]
     result = {"device": device.as_dict()}
 
-    def tune(model: Classifier, level: str = "none", **settings) -> dict:
+    def tune(model, level="none", **settings):
         settings |= {"change": augmentation(level), "on_device": in_step(model.model)}
         settings["batch_size"] = BATCH
         return fine_tune(model, splits, 1, **settings).training.history[0]
@@ -94,7 +93,7 @@ def main(dataset: str, out: str, name: str, reference: str = "") -> None:
     set_trainable(changed, "all")
     result["augmented"] = tune(changed, "strong", weight_decay=1e-2, label_smoothing=0.1)
 
-    def pictures(on_device: bool) -> np.ndarray:
+    def pictures(on_device):
         """What the models of three steps see."""
         change = augmentation("strong", "cutmix")
         options = {"augment": change, "on_device": on_device, "deterministic": True}

@@ -9,7 +9,7 @@ from petals.data.shards import Example, Split, existing_splits
 from petals.errors import DataError, StorageError
 
 
-def first_shard(root) -> Path:
+def first_shard(root):
     return Path(shards.shard_paths(root, 32, "train")[0])
 
 

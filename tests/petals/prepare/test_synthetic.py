@@ -18,7 +18,7 @@ from petals.prepare.flowers.flora import COLOURS, FLORA
 from petals.prepare.flowers.picture import FORMS, draw_flower
 
 
-def _sha(pixels: np.ndarray) -> str:
+def _sha(pixels):
     return hashlib.sha256(pixels.tobytes()).hexdigest()[:16]
 
 
