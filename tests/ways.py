@@ -29,10 +29,15 @@ class Way:
 
         self._seen = set()
 
-    @property
-    def rooms(self):
-        """The folders that the modules lie in; the modules of the ground floor lie in none."""
-        return {module.split("/")[0] for module in self.modules if "/" in module}
+    def assert_short(self, *through, modules, rooms):
+        """Assert that it leads through these modules, and through no more than so many.
+
+        Rooms are the folders that they lie in; the modules of the ground floor lie in none.
+        """
+        passed = {module.split("/")[0] for module in self.modules if "/" in module}
+        assert {*through} <= {*self.modules}
+        assert len(self.modules) <= modules, " ".join(self.modules)
+        assert len(passed) <= rooms, " ".join(sorted(passed))
 
     def __enter__(self):
         self._before = sys.getprofile()

@@ -120,14 +120,11 @@ def notebook(*cells, **metadata):
 
 
 @pytest.fixture(scope="module")
-def limits():
-    """Kaggle's figures without its delays, and rules to accept; a module may override this."""
+def context(request, tmp_path_factory):
+    """By Kaggle's figures without its delays, with rules to accept, or by a module's `LIMITS`."""
     delays = dict.fromkeys(("lag_seconds", "dataset_seconds", "score_seconds"), 0.0)
-    return ServerLimits(**delays, page_size=3, rules_pending=("strict", "meadow/gated"))
-
-
-@pytest.fixture(scope="module")
-def context(limits, tmp_path_factory):
+    usual = ServerLimits(**delays, page_size=3, rules_pending=("strict", "meadow/gated"))
+    limits = getattr(request.module, "LIMITS", usual)
     root = tmp_path_factory.mktemp("local")
     accounts = {"tester": KEY, "other": "another-key"}
     tokens = {"KGAT_token": "tester"}

@@ -1,6 +1,5 @@
 """Queued pushes are made in order, one session at a time, within the week's hours."""
 
-import itertools
 import json
 import threading
 import time
@@ -9,11 +8,6 @@ import pytest
 
 from kernelkit import errors
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
-
-
-def assert_none_overlap(store):
-    for (_, ended), (queued, _) in itertools.pairwise(store.sessions()):
-        assert ended <= queued
 
 
 def test_pushes_never_overlap_and_keep_to_the_weeks_hours(server, queue, store, repository):
@@ -40,7 +34,7 @@ def test_pushes_never_overlap_and_keep_to_the_weeks_hours(server, queue, store, 
     hours = "4.0 of 20 TPU hours are left this week and the run may take 5.0"
     assert hours in waiting["text"]
     assert store.files() == [0, 1, 2]
-    assert_none_overlap(store)
+    store.assert_none_overlap()
     assert queue.states() == ["complete"] * 3
     assert [push.version for push in repository.pushes()] == [1, 2, 3]
     repository.assert_whole(repository.runs / "rehearsal-blossom-train-v3", 2)
@@ -68,7 +62,7 @@ def test_another_session_is_waited_for(server, queue, store, repository):
     queue.add()
     queue.run()
     assert "is still" in queue.events("waiting")[0]["text"]
-    assert_none_overlap(store)
+    store.assert_none_overlap()
     assert queue.states() == ["complete"]
 
 

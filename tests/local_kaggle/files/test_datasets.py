@@ -7,10 +7,7 @@ import pytest
 
 from local_kaggle.limits import ServerLimits
 
-
-@pytest.fixture(scope="module")
-def limits():
-    return ServerLimits(lag_seconds=0, dataset_seconds=0.5)
+LIMITS = ServerLimits(lag_seconds=0, dataset_seconds=0.5)
 
 
 @pytest.fixture

@@ -12,9 +12,7 @@ BYTES = bytes(range(256)) * 64
 SIZE = len(BYTES)
 
 
-@pytest.fixture(scope="module")
-def limits():
-    return ServerLimits(lag_seconds=0, link_seconds=1.0)
+LIMITS = ServerLimits(lag_seconds=0, link_seconds=1.0)
 
 
 @pytest.fixture
