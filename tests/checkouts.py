@@ -8,13 +8,13 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def git(folder: Path, *arguments: str) -> str:
+def git(folder, *arguments):
     identity = ("user.name=a", "user.email=a@example.com", "commit.gpgsign=false")
     config = [word for setting in identity for word in ("-c", setting)]
     return subprocess.check_output(["git", "-C", folder, *config, *arguments], text=True)
 
 
-def check_out(folder: Path, environment: Path = Path(sys.prefix)) -> Path:
+def check_out(folder, environment=Path(sys.prefix)):
     """What git keeps, in a folder that shares an environment, so that `make` finds it whole."""
     names = git(ROOT, "ls-files", "--cached", "--others", "--exclude-standard", "-z")
     for name in filter(None, names.split("\0")):

@@ -2,7 +2,6 @@
 
 import io
 import itertools
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +10,7 @@ from PIL import Image
 COLOURS = {"blue": (40, 60, 220), "red": (220, 50, 40), "yellow": (230, 210, 40)}
 
 
-def jpeg(number: int, size: int) -> bytes:
+def jpeg(number, size):
     """The picture of this number, the same at every size; its class is the number modulo 3."""
     noise = np.random.default_rng(number).integers(-60, 60, (16, 16, 3))
     pixels = (noise + np.array([*COLOURS.values()][number % 3])).clip(0, 255).astype(np.uint8)
@@ -20,7 +19,7 @@ def jpeg(number: int, size: int) -> bytes:
     return buffer.getvalue()
 
 
-def write_dataset(root: Path, size: int, counts: Mapping[str, Sequence[int]]) -> list[str]:
+def write_dataset(root, size, counts):
     """Write pictures 0, 1, ...: `counts` has those of each shard by split.
 
     An id is the picture's number in nine hexadecimal digits; the labels of the test split are

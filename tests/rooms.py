@@ -16,7 +16,7 @@ KERNELKIT_GROUND = [
 ]
 
 
-def _below(package: str, rooms: dict[str, str]) -> dict[str, frozenset[str]]:
+def _below(package, rooms):
     return {
         f"{package}.{room}" if room else package: frozenset(
             f"{package}.{one}" for one in below.split()

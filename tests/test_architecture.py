@@ -8,7 +8,7 @@ from checkouts import ROOT
 PAGE = (ROOT / "docs/explanation/architecture.md").read_text()
 
 
-def drawn() -> set[str]:
+def drawn():
     """The modules of the page's tree, as paths below `src/`."""
     tree = re.search(r"```text\n(.*?)```", PAGE, re.S)[1]
     found, package, folder = set(), "", ""

@@ -3,7 +3,6 @@
 import ast
 import re
 from collections import defaultdict
-from pathlib import Path
 
 import pytest
 from checkouts import ROOT
@@ -11,7 +10,7 @@ from checkouts import ROOT
 FLOWERS = ("petal", "flower", "backbone", "macro_f1", "tpu-getting-started")
 
 
-def id_of(path: Path) -> str:
+def id_of(path):
     return path.relative_to(ROOT).as_posix()
 
 

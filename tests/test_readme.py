@@ -47,7 +47,7 @@ CALL = re.compile(r"(?:tools/(\w+)\.py|(?<![\w./-])(kernelkit [a-z]+))([^\n#]*)"
 TOOLS = sorted(path.stem for path in (ROOT / "tools").glob("[!_]*.py"))
 
 
-def code_of(text: str) -> list[str]:
+def code_of(text):
     """What is set as code, blocks and spans, with continued lines joined."""
     blocks = FENCED.findall(text)
     spans = re.findall(r"`([^`\n]+)`", FENCED.sub("", text))
@@ -158,7 +158,7 @@ def test_every_make_target_it_names_exists():
     assert named <= set(re.findall(r"^([a-z-]+):", MAKEFILE, re.M))
 
 
-def options(command: click.Command) -> set[str]:
+def options(command):
     """All options of a command and of those below it."""
     own = {option for p in command.params for option in (*p.opts, *p.secondary_opts)}
     below = command.commands.values() if isinstance(command, click.Group) else ()

@@ -1,11 +1,7 @@
 """The modules that a command passes through, which a reader has to open to follow it."""
 
-from __future__ import annotations
-
 import sys
 import threading
-from types import CodeType, FrameType
-from typing import Any
 
 from checkouts import ROOT
 
@@ -15,7 +11,7 @@ SRC = ROOT / "src"
 class Arrived(BaseException):
     """Raised at the end of a way: nothing after it runs, and no cleaning up is counted."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         sys.setprofile(None)
 
 
@@ -27,35 +23,40 @@ class Way:
     those of a pool are followed.
     """
 
-    def __init__(self, package: str) -> None:
-        self.modules: list[str] = []
+    def __init__(self, package):
+        self.modules = []
         self._folder = f"{SRC / package}/"
 
-        self._seen: set[CodeType] = set()
+        self._seen = set()
 
-    @property
-    def rooms(self) -> set[str]:
-        """The folders that the modules lie in; the modules of the ground floor lie in none."""
-        return {module.split("/")[0] for module in self.modules if "/" in module}
+    def assert_short(self, *through, modules, rooms):
+        """Assert that it leads through these modules, and through no more than so many.
 
-    def __enter__(self) -> Way:
+        Rooms are the folders that they lie in; the modules of the ground floor lie in none.
+        """
+        passed = {module.split("/")[0] for module in self.modules if "/" in module}
+        assert {*through} <= {*self.modules}
+        assert len(self.modules) <= modules, " ".join(self.modules)
+        assert len(passed) <= rooms, " ".join(sorted(passed))
+
+    def __enter__(self):
         self._before = sys.getprofile()
         threading.setprofile(self._called_in_thread)
         sys.setprofile(self._called)
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> bool:
+    def __exit__(self, kind, *_):
         sys.setprofile(self._before)
         threading.setprofile(None)
         return kind is Arrived
 
-    def _called_in_thread(self, frame: FrameType, event: str, argument: Any) -> None:
+    def _called_in_thread(self, frame, event, argument):
         if "ThreadPool" in threading.current_thread().name:
             self._called(frame, event, argument)
         else:
             sys.setprofile(None)
 
-    def _called(self, frame: FrameType, event: str, argument: Any) -> None:
+    def _called(self, frame, event, argument):
         code = frame.f_code
         own = code.co_filename.startswith(self._folder) and code.co_filename.endswith(".py")
         if event != "call" or code in self._seen or not own:  # a page's template is no module
@@ -67,7 +68,7 @@ class Way:
         if module not in self.modules:
             self.modules.append(module)
 
-    def _is_importing(self, frame: FrameType | None) -> bool:
+    def _is_importing(self, frame):
         while frame is not None:
             code = frame.f_code
             if code.co_name == "<module>" and code.co_filename.startswith(self._folder):

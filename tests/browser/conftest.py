@@ -3,22 +3,21 @@
 import json
 import os
 import re
-import shutil
 from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from pages import BROWSER
 from playwright.sync_api import sync_playwright
 
 PAGES = Path(os.environ.get("BROWSER_PAGES", Path(__file__).parents[2] / "runs/browser")).resolve()
 PICTURES = PAGES / "pictures"
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))))
 
 
 @pytest.fixture(scope="session")
 def browser():
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
         yield browser
         browser.close()
 

@@ -9,15 +9,13 @@ import socket
 import subprocess
 import time
 import urllib.request
-from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 START_SECONDS = 180
 
 
-def give(folder: Path, name: str, parameters: Mapping[str, object]) -> None:
+def give(folder, name, parameters):
     """Other values in the parameters cell of a notebook and of the .py that it is paired with."""
     notebook, script = (folder / f"notebooks/{name}{suffix}" for suffix in (".ipynb", ".py"))
     content = json.loads(notebook.read_text(encoding="utf-8"))
@@ -39,7 +37,7 @@ def give(folder: Path, name: str, parameters: Mapping[str, object]) -> None:
 class JupyterLab:
     """The server that `make lab` starts; `address` opens its page."""
 
-    def __init__(self, folder: Path, home: Path) -> None:
+    def __init__(self, folder, home):
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
@@ -61,25 +59,25 @@ class JupyterLab:
         )
         self._wait(lambda: self._answer("status"))
 
-    def address(self, name: str) -> str:
+    def address(self, name):
         # Without what was open before.
         return f"{self.server}/lab/tree/{name}?reset&token={self.token}"
 
-    def wait_for_kernel(self, name: str) -> None:
+    def wait_for_kernel(self, name):
         """Wait until the notebook's kernel is idle: before that, Run All asks which one to take."""
 
-        def ready() -> bool:
+        def ready():
             kernels = [one["kernel"] for one in self._answer("sessions") if one["name"] == name]
             return any(k["execution_state"] == "idle" and k["connections"] for k in kernels)
 
         self._wait(ready)
 
-    def _answer(self, path: str) -> Any:
+    def _answer(self, path):
         address = f"{self.server}/api/{path}?token={self.token}"
         with urllib.request.urlopen(address, timeout=30) as answer:
             return json.load(answer)
 
-    def _wait(self, ready: Callable[[], Any]) -> None:
+    def _wait(self, ready):
         end = time.monotonic() + START_SECONDS
         while time.monotonic() < end and self.process.poll() is None:
             with suppress(OSError):
@@ -89,7 +87,7 @@ class JupyterLab:
         self.close()
         raise AssertionError(Path(self.log.name).read_text())
 
-    def close(self) -> None:
+    def close(self):
         """End the server, and the kernels with it."""
         for sign in (signal.SIGTERM, signal.SIGKILL):
             try:

@@ -15,12 +15,15 @@ from kernelkit.sweep.options import SweepOptions
 
 
 @pytest.fixture
-def harvest(copied) -> Path:
+def harvest(copied):
     return copied("harvest")
 
 
-def test_what_its_push_would_send(harvest, dry_run):
-    events = dry_run()
+def test_what_its_push_would_send(harvest):
+    stream = io.StringIO()
+    push_kernel(local=True, dry_run=True, as_json=True, stream=stream)
+    events = {event["event"]: event for event in map(json.loads, stream.getvalue().splitlines())}
+    assert not {"warning", "error"} & set(events)
     request = events["dry run"]["request"]
     assert request["competition_data_sources"] == ["harvest-forecast"]
     assert not request["enable_tpu"]

@@ -6,7 +6,6 @@ import itertools
 import json
 import os
 import zipfile
-from pathlib import Path
 
 import pytest
 
@@ -77,7 +76,7 @@ def code(source, tags=()):
 class Repository:
     """A repository with one package, one notebook and one kernel."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root):
         self.root = root
         self.runs = root / "runs"
         self.metadata = root / "kernel-metadata.json"
@@ -111,15 +110,21 @@ class Repository:
         notebook = {"cells": list(cells), "metadata": spec | metadata}
         self.notebook.write_text(json.dumps(notebook | {"nbformat": 4, "nbformat_minor": 5}))
 
-    def sources(self, *sources):
-        """Write the notebook anew, with these code cells."""
-        self.cells(*map(code, sources))
+    def sources(self, *sources, parameters=""):
+        """Write the notebook anew, with these code cells, after one of parameters if given."""
+        first = [code(parameters, ["parameters"])] if parameters else []
+        self.cells(*first, *map(code, sources))
 
     def describe(self, **changes):
         """Write the metadata anew with these changes; None takes a key out."""
         self.values |= changes
         kept = {name: value for name, value in self.values.items() if value is not None}
         self.metadata.write_text(json.dumps(kept))
+
+    def configure(self, text):
+        """Add to the project's settings."""
+        with (self.root / "pyproject.toml").open("a") as file:
+            file.write(text)
 
     def on_cpu(self):
         """Ask for a machine without an accelerator."""
@@ -128,6 +133,10 @@ class Repository:
     def pushes(self):
         """The lines of the ledger."""
         return Ledger(self.runs).pushes()
+
+    def states(self):
+        """The states of the pushes in the ledger."""
+        return [push.state for push in self.pushes()]
 
     def push(self, *parameters, **options):
         """Push it; returns what it returned. What it said is in `message`."""
@@ -284,7 +293,7 @@ def quick_sessions(monkeypatch):
 class PackageIndex:
     """The only place in which pip finds packages: a folder of wheels that the test makes."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder):
         self.folder = folder
 
     def add(self, name, version="1.0", requires=(), *, modules=(), tag="py3-none-any", folder=None):

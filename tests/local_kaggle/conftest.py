@@ -1,15 +1,10 @@
 """A served local Kaggle, and what to push to it."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import pytest
 import requests
@@ -19,9 +14,6 @@ from local_kaggle.limits import ServerLimits
 from local_kaggle.server import LocalKaggle
 from local_kaggle.wire import METHODS
 
-if TYPE_CHECKING:
-    from kaggle.api.kaggle_api_extended import KaggleApi
-
 KEY = "k3y-that-must-never-show"
 DEADLINE = 60.0
 
@@ -29,88 +21,87 @@ DEADLINE = 60.0
 class Desk:
     """The desk's side of the tests: calls by JSON, by the genuine CLI, and waiting."""
 
-    def __init__(self, kaggle: LocalKaggle, folder: Path) -> None:
+    def __init__(self, kaggle, folder):
         self.kaggle = kaggle
         self.folder = folder
 
-    def url(self, method: str) -> str:
+    def url(self, method):
         """Where a method of the API is called, by its short name."""
         name = next(name for name in METHODS if name.endswith(f"/{method.lower()}"))
         return f"{self.kaggle.url}/api/v1/{name.partition('/')[0]}/{method}"
 
-    def auth(self, user: str = "tester") -> tuple[str, str]:
+    def auth(self, user="tester"):
         return user, self.kaggle.key(user)
 
-    def post(self, method: str, /, **fields: Any) -> requests.Response:
+    def post(self, method, /, **fields):
         """One API call as `tester`, by the short name of its method."""
         return requests.post(self.url(method), json=fields, auth=self.auth(), timeout=20)
 
-    def put(self, texts: dict[str, str]) -> None:
+    def put(self, texts):
         """Write files of the catalogue, by their paths there."""
         for name, text in texts.items():
             path = self.kaggle.catalogue / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
 
-    def used(self) -> int:
+    def used(self):
         """Bytes that the server's files take, each counted once however many names it has."""
         stats = [path.stat() for path in self.kaggle.root.rglob("*") if path.is_file()]
         return sum({stat.st_ino: stat.st_size for stat in stats}.values())
 
-    def upload(self, data: bytes, method: str = "StartBlobUpload", **fields: Any) -> str:
+    def upload(self, data, method="StartBlobUpload", **fields):
         """The token of a blob that has arrived."""
         start = self.call(method, contentLength=len(data), **fields)
         assert requests.put(start["createUrl"], data=data, timeout=5).status_code == 200
-        return str(start["token"])
+        return start["token"]
 
-    def call(self, method: str, /, **fields: Any) -> dict[str, Any]:
+    def call(self, method, /, **fields):
         """The answer of a call that must succeed."""
         response = self.post(method, **fields)
         assert response.status_code == 200, response.text
-        answer: dict[str, Any] = response.json()
-        return answer
+        return response.json()
 
-    def save(self, slug: str, text: str, **fields: Any) -> dict[str, Any]:
+    def save(self, slug, text, **fields):
         """SaveKernel of a Python script, unless told otherwise."""
         request = {"slug": f"tester/{slug}", "newTitle": slug, "text": text, "isPrivate": True}
         kinds = {"language": "python", "kernelType": "script"}
         return self.call("SaveKernel", **request | kinds | fields)
 
-    def status(self, slug: str, version: int | None = None) -> str:
-        return str(self._session(slug, version).get("status", "QUEUED"))
+    def status(self, slug, version=None):
+        return self._session(slug, version).get("status", "QUEUED")
 
-    def failure(self, slug: str) -> str:
+    def failure(self, slug):
         """Why the first version ended, in the server's words."""
-        return str(self._session(slug, 1).get("failureMessage", ""))
+        return self._session(slug, 1).get("failureMessage", "")
 
-    def _session(self, slug: str, version: int | None) -> dict[str, Any]:
+    def _session(self, slug, version):
         label = f"v{version}" if version else ""
         session = {"userName": "tester", "kernelSlug": slug, "versionLabel": label}
         return self.call("GetKernelSessionStatus", **session)
 
-    def finish(self, slug: str, version: int = 1) -> str:
+    def finish(self, slug, version=1):
         """The status of a version once it is over."""
         self.wait_for(lambda: self.status(slug, version) not in ("QUEUED", "RUNNING"))
         return self.status(slug, version)
 
-    def wait_for(self, condition: Callable[[], Any]) -> None:
+    def wait_for(self, condition):
         end = time.monotonic() + DEADLINE
         while not condition():
             assert time.monotonic() < end, "waited in vain"
             time.sleep(0.05)
 
-    def output(self, slug: str, **fields: Any) -> dict[str, Any]:
+    def output(self, slug, **fields):
         """The files and the log of the first version."""
         version = {"userName": "tester", "kernelSlug": slug, "versionLabel": "v1"}
         return self.call("ListKernelSessionOutput", **version, **fields)
 
-    def log(self, slug: str) -> str:
+    def log(self, slug):
         """What the run said; a kernel that is slow to end says besides that it was interrupted."""
         events = json.loads(self.output(slug).get("log") or "[]")
         lines = "".join(event["data"] for event in events).splitlines(keepends=True)
         return "".join(line for line in lines if not line.startswith("[IPKernelApp]"))
 
-    def cli(self, *words: str, user: str = "tester") -> subprocess.CompletedProcess[str]:
+    def cli(self, *words, user="tester"):
         """Run the genuine command line, unmodified, as a subprocess; "" is nobody."""
         command = [sys.executable, "-m", "kaggle", *words]
         environment = self.kaggle.client_environment(user=user or "tester")
@@ -121,7 +112,7 @@ class Desk:
         )
 
 
-def notebook(*cells: str, **metadata: Any) -> str:
+def notebook(*cells, **metadata):
     """The JSON of a notebook with a kernelspec, unless the metadata say otherwise."""
     spec = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
     made = new_notebook(cells=[*map(new_code_cell, cells)])
@@ -129,14 +120,11 @@ def notebook(*cells: str, **metadata: Any) -> str:
 
 
 @pytest.fixture(scope="module")
-def limits() -> ServerLimits:
-    """Kaggle's figures without its delays, and rules to accept; a module may override this."""
+def context(request, tmp_path_factory):
+    """By Kaggle's figures without its delays, with rules to accept, or by a module's `LIMITS`."""
     delays = dict.fromkeys(("lag_seconds", "dataset_seconds", "score_seconds"), 0.0)
-    return ServerLimits(**delays, page_size=3, rules_pending=("strict", "meadow/gated"))
-
-
-@pytest.fixture(scope="module")
-def context(limits: ServerLimits, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+    usual = ServerLimits(**delays, page_size=3, rules_pending=("strict", "meadow/gated"))
+    limits = getattr(request.module, "LIMITS", usual)
     root = tmp_path_factory.mktemp("local")
     accounts = {"tester": KEY, "other": "another-key"}
     tokens = {"KGAT_token": "tester"}
@@ -145,7 +133,7 @@ def context(limits: ServerLimits, tmp_path_factory: pytest.TempPathFactory) -> I
 
 
 @contextmanager
-def signed_in(kaggle: LocalKaggle, user: str = "tester") -> Iterator[KaggleApi]:
+def signed_in(kaggle, user="tester"):
     """The genuine client in this process, for the length of a block."""
     with kaggle.attach(user):
         from kaggle.api.kaggle_api_extended import KaggleApi
@@ -156,20 +144,20 @@ def signed_in(kaggle: LocalKaggle, user: str = "tester") -> Iterator[KaggleApi]:
 
 
 @pytest.fixture
-def api(context: Desk) -> Iterator[KaggleApi]:
+def api(context):
     """The genuine client, signed in as `tester`."""
     with signed_in(context.kaggle) as api:
         yield api
 
 
 @pytest.fixture
-def other(context: Desk) -> Iterator[KaggleApi]:
+def other(context):
     """The genuine client, signed in as `other` from here on."""
     with signed_in(context.kaggle, "other") as api:
         yield api
 
 
-def write_folder(folder: Path, texts: dict[str, str], **metadata: dict[str, Any]) -> str:
+def write_folder(folder, texts, **metadata):
     """A folder with these texts and, by the kind of what it is of, metadata for the client."""
     folder.mkdir(exist_ok=True)
     for kind, fields in metadata.items():
@@ -180,10 +168,10 @@ def write_folder(folder: Path, texts: dict[str, str], **metadata: dict[str, Any]
 
 
 @pytest.fixture
-def dataset(tmp_path: Path) -> Callable[..., str]:
+def dataset(tmp_path):
     """Makes a folder of a dataset of `tester` with these files, and metadata beside the usual."""
 
-    def make(slug: str, files: dict[str, str], **metadata: Any) -> str:
+    def make(slug, files, **metadata):
         usual = {"id": f"tester/{slug}", "title": slug, "licenses": [{"name": "CC0-1.0"}]}
         return write_folder(tmp_path / slug, files, dataset=usual | metadata)
 
@@ -199,10 +187,10 @@ SCRIPT = {
 
 
 @pytest.fixture
-def script(tmp_path: Path) -> Callable[..., str]:
+def script(tmp_path):
     """Makes a folder of a kernel of `tester` with this script, and metadata beside the usual."""
 
-    def make(slug: str, text: str = "print(1)", **metadata: Any) -> str:
+    def make(slug, text="print(1)", **metadata):
         usual = {"id": f"tester/{slug}", "title": slug, **SCRIPT}
         return write_folder(tmp_path / slug, {"work.py": text}, kernel=usual | metadata)
 

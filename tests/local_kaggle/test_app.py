@@ -10,12 +10,6 @@ from local_kaggle import serving
 from local_kaggle.wire import METHODS
 
 
-def test_errors_look_like_kaggles(context):
-    response = context.post("GetKernel", userName="tester", kernelSlug="not-there")
-    assert response.status_code == 403
-    assert response.json() == {"code": 403, "message": "Permission 'kernels.get' was denied"}
-
-
 def test_what_is_not_rehearsed_says_so(context):
     url = f"{context.kaggle.url}/api/v1/models.ModelApiService/ReviewModelGatingUserConsent"
     assert requests.post(url, json={}, auth=context.auth(), timeout=5).status_code == 501

@@ -15,7 +15,7 @@ def serve(tmp_path):
     """Starts the command, and ends it after the test, for the last line before a pause."""
     tools = []
 
-    def start(*options: str, last: str) -> str:
+    def start(*options, last):
         command = [*COMMAND, "--root", str(tmp_path / "root"), *options]
         tools.append(subprocess.Popen(command, stdout=subprocess.PIPE, text=True))
         return next(line for line in tools[0].stdout if line.startswith(last))
@@ -27,7 +27,7 @@ def serve(tmp_path):
     assert not (tmp_path / "root" / "environment.sh").exists()
 
 
-def run(*command: str) -> subprocess.CompletedProcess[str]:
+def run(*command):
     return subprocess.run(command, capture_output=True, text=True, timeout=60)
 
 

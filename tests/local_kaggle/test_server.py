@@ -59,7 +59,7 @@ def test_stopping_kills_what_runs_and_a_later_server_remembers(tmp_path):
         assert "was stopped" in rerun.why
 
 
-def scripts() -> list[psutil.Process]:
+def scripts():
     """The processes of this one that run a kernel's script."""
     found = []
     for process in psutil.Process().children(recursive=True):

@@ -5,7 +5,6 @@ import shutil
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -22,7 +21,7 @@ def own_cache(tmp_path_factory, monkeypatch):
 
 
 @pytest.fixture
-def photos(tmp_path) -> Path:
+def photos(tmp_path):
     """A folder of class folders: three colours, 20 photos each."""
     for number in range(60):
         place = tmp_path / "photos" / list(COLOURS)[number % 3]
@@ -32,7 +31,7 @@ def photos(tmp_path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def dataset(tmp_path_factory) -> Path:
+def dataset(tmp_path_factory):
     """A dataset of three classes: 50 train, 21 val and 13 test images in several shards."""
     root = tmp_path_factory.mktemp("dataset")
     write_dataset(root, SIZE, {"train": (17, 17, 16), "val": (11, 10), "test": (13,)})
@@ -40,7 +39,7 @@ def dataset(tmp_path_factory) -> Path:
 
 
 @pytest.fixture
-def copied(dataset, tmp_path) -> Path:
+def copied(dataset, tmp_path):
     """A copy of the dataset, to be changed."""
     return shutil.copytree(dataset, tmp_path / "copy")
 
@@ -60,9 +59,7 @@ def python():
     For another `exit_code` than 0 that is what it wrote to standard error.
     """
 
-    def run(
-        code: str | Path, *arguments, exit_code: int = 0, timeout: float = 600, **variables: str
-    ) -> str:
+    def run(code, *arguments, exit_code=0, timeout=600, **variables):
         own = ("KERAS_", "KAGGLE_", "TF_", "TPU_")
         clean = {name: text for name, text in os.environ.items() if not name.startswith(own)}
         program = ["-c", code] if isinstance(code, str) else [code]
@@ -120,8 +117,8 @@ def write_run(tmp_path):
     rng = np.random.default_rng(0)
 
     def write(
-        name: str,
-        skill: float = 0.8,
+        name,
+        skill=0.8,
         *,
         labels=(0, 1, 2) * 20,
         ids=tuple(f"{i:09x}" for i in range(60)),
@@ -129,7 +126,7 @@ def write_run(tmp_path):
         trainable_params=300_000,
         device=None,
         **parameters,
-    ) -> Path:
+    ):
         folder = tmp_path / "runs" / name
         defaults = {"data": "nowhere", "validation": "val", "backbone": "SmallNet", "seed": 0}
         metrics = {

@@ -21,8 +21,7 @@ NOTEBOOKS = ROOT / "notebooks"
 pytestmark = [
     pytest.mark.long,
     # jupyter_client and nbformat of the desk, which papermill calls in the old way
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning"),
 ]
 
 

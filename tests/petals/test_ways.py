@@ -34,6 +34,4 @@ def test_from_02_train_to_the_first_gradient(dataset, tmp_path, monkeypatch):
                 if "parameters" in cell.metadata.get("tags", []):
                     names |= given
         pytest.fail("no gradient was computed")
-    assert {"data/dataset", "training/head"} <= set(way.modules)
-    assert len(way.modules) <= 20, " ".join(way.modules)
-    assert len(way.rooms) <= 5, " ".join(sorted(way.rooms))
+    way.assert_short("data/dataset", "training/head", modules=20, rooms=5)

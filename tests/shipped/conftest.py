@@ -2,7 +2,6 @@
 
 import re
 import shutil
-from pathlib import Path
 
 import pytest
 from checkouts import ROOT
@@ -14,7 +13,7 @@ CATALOGUE = "runs/local_kaggle/catalogue"
 
 
 @pytest.fixture(scope="session")
-def competition(tmp_path_factory) -> Path:
+def competition(tmp_path_factory):
     """The competition's folder: three classes, 18 train, 9 val and 6 test images a size."""
     root = tmp_path_factory.mktemp("competition")
     for size in SIZES:
@@ -24,7 +23,7 @@ def competition(tmp_path_factory) -> Path:
 
 
 @pytest.fixture
-def checkout(tmp_path, competition) -> Path:
+def checkout(tmp_path, competition):
     """A copy of the repository to push from, whose local Kaggle has the competition already.
 
     It has no command that fills the catalogue: that would import TensorFlow to find it full.

@@ -63,13 +63,13 @@ class Command:
     error: str = ""
 
     @property
-    def elsewhere(self) -> str:
+    def elsewhere(self):
         """The file that runs it, if its page's test does not."""
         plain = self.line.split("  #")[0].strip()
         return next((file for what, file in ELSEWHERE.items() if re.fullmatch(what, plain)), "")
 
 
-def commands(text: str) -> list[Command]:
+def commands(text):
     """The commands of a page: after `$ ` where a block shows answers, else every line."""
     typed = []
     for _, info, block in FENCED.findall(text):
@@ -85,7 +85,7 @@ def commands(text: str) -> list[Command]:
     return typed
 
 
-def run_here(page: str) -> list[Command]:
+def run_here(page):
     """What the page's test runs; `make run`, of three minutes, on the page about it alone."""
     return [
         command
@@ -144,7 +144,7 @@ def scratch(tmp_path, files):
     return shutil.copytree(files, check_out(tmp_path / "repository"), dirs_exist_ok=True)
 
 
-def script(page: str) -> str:
+def script(page):
     """The page's commands as one shell would be given them."""
     steps = ["set -e", 'trap "kill \\$(jobs -p) 2>/dev/null || true" EXIT', BEFORE.get(page, "")]
     for command in run_here(page):

@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import nbformat
 import pytest
@@ -23,7 +22,7 @@ def clone(tmp_path):
     return tmp_path
 
 
-def save_as_jupyter_does(notebooks: Path, name: str, source: str | None = None):
+def save_as_jupyter_does(notebooks, name, source=None):
     """Open a notebook, run its first code cell, and save it with what JupyterLab adds.
 
     Returns what Jupyter reads and writes notebooks with.

@@ -25,8 +25,7 @@ SMALL_TUNING = {"epochs": 1, "batch_size": 4}
 SMALLER = {"EfficientNetB0": "MobileNet-0.25", "EfficientNetV2S": "EfficientNetB0"}
 
 pytestmark = [
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning"),
 ]
 
 

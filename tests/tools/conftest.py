@@ -2,10 +2,9 @@
 
 import runpy
 
-import click
 import pytest
 from checkouts import ROOT
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
 
 TOOLS = ROOT / "tools"
 
@@ -21,8 +20,8 @@ def tool(monkeypatch):
 def call(tool):
     """Calls a tool, or a command of it; gives its exit code and what it writes."""
 
-    def call(name: str, *arguments: object) -> Result:
-        main: click.Command = tool(name)["main"]
+    def call(name, *arguments):
+        main = tool(name)["main"]
         return CliRunner().invoke(main, list(map(str, arguments)))
 
     return call

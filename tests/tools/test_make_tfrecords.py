@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 
-def noise(path: Path, seed: int, side: int) -> Path:
+def noise(path, seed, side):
     pixels = np.random.default_rng(seed).integers(0, 255, (side, side, 3), np.uint8)
     path.parent.mkdir(parents=True, exist_ok=True)
     Image.fromarray(pixels).save(path)
@@ -15,7 +15,7 @@ def noise(path: Path, seed: int, side: int) -> Path:
 
 
 @pytest.fixture
-def photos(tmp_path) -> Path:
+def photos(tmp_path):
     for number in range(24):
         noise(tmp_path / "photos" / ("lily", "rose")[number % 2] / f"{number}.jpg", number, 40)
     return tmp_path / "photos"

@@ -1,7 +1,6 @@
 """The tools themselves, as processes: quick to answer, honest in their exit code."""
 
 import json
-import resource
 import signal
 import subprocess
 import sys
@@ -11,6 +10,8 @@ from checkouts import ROOT
 
 from local_kaggle.limits import ServerLimits
 from local_kaggle.server import LocalKaggle
+
+from ..kernelkit.commands.test_console import busy
 
 TOOL = ROOT / "tools" / "push_kernel.py"
 NOTEBOOK = """\
@@ -26,12 +27,6 @@ def start(*arguments, **options):
     command = [sys.executable, str(TOOL), *arguments]
     options = {"text": True, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT} | options
     return subprocess.Popen(command, **options)
-
-
-def busy():
-    """Seconds of work done by processes that have ended: what a busy machine does not change."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
 
 
 @pytest.fixture

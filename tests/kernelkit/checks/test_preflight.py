@@ -130,14 +130,12 @@ def test_a_module_that_a_notebook_brings_itself_is_not_missing(repository, sourc
     assert any("does not have timm_something" in text for text in warnings_of(repository))
 
 
-def test_modules_written_by_a_cell_or_of_a_code_competition_are_not_missing(
-    repository, notebook_code
-):
+def test_modules_written_by_a_cell_or_of_a_code_competition_are_not_missing(repository):
     repository.sources("import kaggle_evaluation.core")
     assert "kaggle_evaluation" in warnings_of(repository)[0]
     repository.describe(competition_sources=["garden"])
     assert warnings_of(repository) == []
-    repository.cells(*map(notebook_code, ["%%writefile own_thing.py\nx = 1", "import own_thing"]))
+    repository.sources("%%writefile own_thing.py\nx = 1", "import own_thing")
     assert warnings_of(repository) == []
 
 
@@ -152,16 +150,6 @@ def test_the_metadata_that_kaggle_kernels_init_writes_is_read_as_its_client_read
     assert findings(repository) == ()
     sent = {"enable_gpu": False, "enable_tpu": False, "is_private": True}
     assert planned(repository).save_fields.items() >= sent.items()
-
-
-@pytest.mark.usefixtures("no_account")
-def test_a_machine_that_is_not_listed_is_pushed_where_the_check_is_overruled(repository):
-    repository.describe(machine_shape="TpuV7E8")
-    with pytest.raises(errors.PreflightError, match="To push anyway: --ignore machine"):
-        repository.push(dry_run=True)
-    repository.push(dry_run=True, ignore=["machine"])
-    assert "machine_shape = 'TpuV7E8'" in repository.message
-    assert "enable_tpu = True" in repository.message
 
 
 @pytest.mark.parametrize(
@@ -200,11 +188,10 @@ def test_a_timeout_that_is_no_positive_number_is_refused(repository, minutes):
 @pytest.fixture
 def needy(repository):
     """The repository, with values of `files` that need something."""
-    with (repository.root / "pyproject.toml").open("a") as file:
-        file.write(
-            '[tool.kernelkit.needs]\ninternet = ["files=7"]\ndownload = ["files=6"]\n'
-            'competition = ["files=8"]\ndesk = ["files=9"]\n'
-        )
+    repository.configure(
+        '[tool.kernelkit.needs]\ninternet = ["files=7"]\ndownload = ["files=6"]\n'
+        'competition = ["files=8"]\ndesk = ["files=9"]\n'
+    )
     return repository
 
 
@@ -231,9 +218,8 @@ def test_needs_are_met_by_the_switches_and_an_attached_dataset_by_itself(needy):
     assert "without a verified phone" in warnings_of(needy, "files=7")[0]
 
 
-def test_a_file_of_this_machine_is_an_error(repository, notebook_code):
-    cell = 'weights = ""  # a file\noutput = ""  # where to'
-    repository.cells(notebook_code(cell, ["parameters"]))
+def test_a_file_of_this_machine_is_an_error(repository):
+    repository.sources(parameters='weights = ""  # a file\noutput = ""  # where to')
     (file := repository.root / "w.h5").touch()
 
     assert f"weights={file} is on this machine only" in errors_of(repository, f"weights={file}")[0]
@@ -331,11 +317,6 @@ def test_a_notebook_that_differs_from_its_script_is_an_error(repository):
     assert "differ from cell 1 on" in errors_of(repository)[0]
 
 
-def test_a_credential_stops_the_push_by_file_and_line(repository):
-    (repository.package / ".env").write_text("NAME=me\n")
-    assert "blossom/.env:1" in errors_of(repository)[0]
-
-
 @pytest.mark.parametrize(("kind", "timeout", "minutes"), [("tpu", None, 540), ("cpu", 30, 30)])
 def test_the_machine_and_the_time_asked_for_are_told_to_the_notebook(
     repository, kind, timeout, minutes
@@ -400,11 +381,9 @@ def test_the_account_stands_in_for_placeholders_in_sources_too(repository):
     assert rehearsed["dataset_data_sources"] == sent["dataset_data_sources"]
 
 
-def test_a_module_that_the_image_lacks_is_a_warning(repository, notebook_code):
-    repository.cells(
-        notebook_code("files = 1", ["parameters"]),
-        notebook_code("import blossom.petals\n\nimport timm_something, numpy, os"),
-    )
+def test_a_module_that_the_image_lacks_is_a_warning(repository):
+    source = "import blossom.petals\n\nimport timm_something, numpy, os"
+    repository.sources(source, parameters="files = 1")
     (repository.package / "petals.py").write_text("F1 = 1\ndef f():\n    import xgboost\n")
     (first, second) = warnings_of(repository)
     assert "TPU sessions does not have timm_something (notebooks/train.ipynb[cell 2], line" in first
@@ -435,9 +414,8 @@ def test_imports_of_modules_that_stay_at_the_desk_are_named(repository):
         ("x = 1\npip install numpy", 2),  # IPython takes it in a cell of one line only
     ],
 )
-def test_a_cell_that_is_not_python_is_an_error(repository, notebook_code, source, line):
-    cells = [notebook_code("files = 3", ["parameters"]), notebook_code("import json")]
-    repository.cells(*cells, notebook_code(source))
+def test_a_cell_that_is_not_python_is_an_error(repository, source, line):
+    repository.sources("import json", source, parameters="files = 3")
     for given in ((), ("files=4",)):  # which puts a cell in between
         (message,) = errors_of(repository, *given)
         assert message.startswith(f"notebooks/train.ipynb[cell 3], line {line}: ")

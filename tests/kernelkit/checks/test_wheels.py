@@ -26,14 +26,12 @@ def kaggle(serve, quick_sessions):
 
 
 @pytest.fixture
-def garden(repository, index, notebook_code):
+def garden(repository, index):
     """A notebook that imports two packages, one of which only the other one requires."""
     index.add("bloom-of-a-wheel", requires=["stem-of-a-wheel>=1", "pytest"])
     index.add("stem-of-a-wheel", "1.5")
     repository.on_cpu()
-    repository.cells(
-        notebook_code("seed = 0  # >= 0: what is drawn", ["parameters"]), notebook_code(USING)
-    )
+    repository.sources(USING, parameters="seed = 0  # >= 0: what is drawn")
     pin(repository, "bloom-of-a-wheel==1.0")
     return repository
 
@@ -85,7 +83,6 @@ def test_a_dry_run_shows_them_and_what_they_lack_and_uploads_nothing(kaggle, gar
     assert uploaded(kaggle) == {}
     (warning,) = [line for line in garden.message.splitlines() if "does not have" in line]
     assert "thorns_of_a_rose" in warning
-    assert '"PACKAGE==VERSION" to wheels in [tool.kernelkit]' in warning
 
 
 @pytest.mark.usefixtures("no_account")
@@ -165,12 +162,10 @@ def test_a_queued_push_takes_them_along(kaggle, garden, timing, index):
 
 
 @pytest.mark.long
-def test_a_rehearsal_takes_the_packages_of_kaggles_image_on_request(
-    repository, index, notebook_code, timing
-):
+def test_a_rehearsal_takes_the_packages_of_kaggles_image_on_request(repository, index):
     index.add("xgboost", "2.1")
     tiny = "import json, pathlib, xgboost\npathlib.Path('metrics.json').write_text('{}')"
-    repository.cells(notebook_code("n = 1  # >= 0: n", ["parameters"]), notebook_code(tiny))
+    repository.sources(tiny, parameters="n = 1  # >= 0: n")
     repository.on_cpu()
     hint = "which Kaggle's image has: install xgboost here, or rehearse with --packages kaggle"
     with pytest.raises(errors.RunFailedError, match=f"No module named 'xgboost', {hint}"):

@@ -24,6 +24,7 @@ def run(*arguments):
 
 
 def busy():
+    """Seconds of work done by processes that have ended: what a busy machine does not change."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 

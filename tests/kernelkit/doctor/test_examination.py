@@ -1,7 +1,5 @@
 """The doctor against the local Kaggle, and against one that differs from what is assumed."""
 
-from __future__ import annotations
-
 import io
 import json
 from dataclasses import replace

@@ -22,15 +22,13 @@ def test_a_list_without_an_end_is_given_up(monkeypatch, files, until, kind, most
     monkeypatch.setattr(client, "MOST_PAGES", 60)
     numbers = itertools.count()
 
-    def page(request):
+    def page(*_, **__):
         number = next(numbers)
         file = SimpleNamespace(file_name=f"{number}.bin", url="")
         return SimpleNamespace(files=[file] * files, log="", next_page_token=f"page-{number}")
 
-    api = SimpleNamespace(list_kernel_session_output=page)
-    services = SimpleNamespace(kernels=SimpleNamespace(kernels_api_client=api))
-    connection = SimpleNamespace(services=services, ask=lambda method, call: call())
+    monkeypatch.setattr(Kaggle, "once", page)
     with pytest.raises(Failure, match=r"its pages (have no end|did not end in time)") as caught:
-        Kaggle(connection).outputs(Kernel("me", "blossom"), 1, until)
+        Kaggle(None).outputs(Kernel("me", "blossom"), 1, until)
     assert caught.value.kind is kind
     assert next(numbers) <= most

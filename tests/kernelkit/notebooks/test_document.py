@@ -1,7 +1,5 @@
 """The two halves of a pair are compared, and an edit is told with the commands that join them."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import subprocess

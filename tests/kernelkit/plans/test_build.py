@@ -77,6 +77,7 @@ def test_the_commit_is_told_and_does_not_change_the_content(repository):
         git(repository.root, *words)
 
     clean = build(repository)
+    assert build(repository).text == clean.text
     (repository.package / "unused.py").write_text("x = 1\n")
     beside = build(repository)
     (repository.package / "__init__.py").write_text("x = 1\n")
@@ -248,13 +249,11 @@ MANIFEST, PUSH = manifest.MANIFEST, "0123456789abcdef"
 
 
 @pytest.mark.parametrize(("last", "complete"), [("files", True), ("1 / 0", False)])
-def test_a_session_leaves_a_manifest_of_its_files(
-    repository, tmp_path, notebook_code, last, complete
-):
-    leave = notebook_code("import pathlib\nfiles = pathlib.Path('deep')\nfiles.mkdir()")
-    write = notebook_code("(files / 'a.bin').write_bytes(b'petals')\nMANIFEST = 'my own'")
-    reset = notebook_code("del hashlib, write_manifest, begin")  # as %reset does
-    repository.cells(leave, write, reset, notebook_code(last))
+def test_a_session_leaves_a_manifest_of_its_files(repository, tmp_path, last, complete):
+    leave = "import pathlib\nfiles = pathlib.Path('deep')\nfiles.mkdir()"
+    write = "(files / 'a.bin').write_bytes(b'petals')\nMANIFEST = 'my own'"
+    reset = "del hashlib, write_manifest, begin"  # as %reset does
+    repository.sources(leave, write, reset, last)
     run(build_module.stamped(build(repository).text, PUSH), tmp_path / "session")
     written = json.loads((tmp_path / "session" / MANIFEST).read_text())
     files = {file["name"]: file for file in written["files"]}

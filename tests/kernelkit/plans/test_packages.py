@@ -84,11 +84,6 @@ def test_data_files_ride_and_caches_do_not(package):
     assert packages.files(folder)[1].text == '["Blüte"]\r\n'
 
 
-def test_desk_only_files_stay_at_home(package):
-    folder = package("ingest.py", "ingest_more.py", "desk/tool.py")
-    assert paths(folder, ["blossom/ingest*.py", "blossom/desk/*"]) == ["__init__.py"]
-
-
 def test_what_is_linked_rides_too(package, tmp_path):
     folder = package("../shared/__init__.py", "../shared/deep/names.txt")
     for name in ("inner", "again"):

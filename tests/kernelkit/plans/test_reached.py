@@ -19,7 +19,7 @@ FILES = [
 DATA = ["data.json", "texts/de.txt"]
 
 
-def names(*sources: str) -> list[str]:
+def names(*sources):
     return [file.path.removeprefix("kit/") for file in reached(sources, FILES, "kit")]
 
 
@@ -29,7 +29,6 @@ def names(*sources: str) -> list[str]:
         ("import kit", ["__init__.py", *DATA]),
         ("from kit.alone import os", ["__init__.py", "alone.py", *DATA]),
         ("from kit import last as x", ["__init__.py", *DATA, "last.py"]),
-        ("!pip list\nfrom kit import last", ["__init__.py", *DATA, "last.py"]),
         (
             "from kit.first import f",
             [

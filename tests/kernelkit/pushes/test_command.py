@@ -112,6 +112,7 @@ def test_a_run_that_failed_under_papermill_shows_its_cell_and_traceback(reposito
         ({}, {}, errors.CredentialsError, "no Kaggle credentials"),
         ({"kernel_type": "script"}, {}, errors.NotebookError, r"is not a script: name a \.py"),
         ({}, {"output": Path(__file__).parent}, errors.ParameterError, "not empty"),
+        ({}, {"output": Path(__file__)}, errors.ParameterError, "not empty"),
         ({}, {"output": Path("/proc/nowhere/home")}, errors.StorageError, "--output"),
         ({}, {"local": True, "wait": False}, errors.ParameterError, "--no-wait"),
     ],
@@ -188,7 +189,7 @@ def test_outputs_that_cannot_come_home_whole_are_not_there(repository, kaggle):
     kaggle.faults = FaultSchedule(faults)  # the manifest comes, and no file
     with pytest.raises(errors.OutputsError, match=f"submission{again}"):
         repository.resume("last")
-    assert [p.state for p in repository.pushes()] == ["not fetched"]
+    assert repository.states() == ["not fetched"]
     folder = repository.runs / "rehearsal-blossom-train-v1"
     assert [p.name for p in folder.iterdir()] == [".kernelkit"]
     assert not (folder / ".kernelkit" / "parts").exists()
@@ -203,13 +204,13 @@ def test_an_outage_of_the_list_is_not_an_empty_result(repository, kaggle, timing
     ):
         repository.push("files=1", timing=short)
     assert "fetched" not in repository.message
-    assert [p.state for p in repository.pushes()] == ["not fetched"]
+    assert repository.states() == ["not fetched"]
     kaggle.faults = FaultSchedule()
     folder = repository.push("files=1")  # not refused as identical
     assert folder.name.endswith("-v2")
     assert "whose outputs are not all downloaded" in repository.message
     assert (repository.resume("tester/blossom-train/1") / "0.bin").is_file()
-    assert [p.state for p in repository.pushes()] == ["complete"] * 2
+    assert repository.states() == ["complete"] * 2
 
 
 def test_a_rehearsal_begun_anew_shows_its_own_results(repository):
@@ -274,7 +275,7 @@ def test_a_push_that_was_cut_off_is_found(repository, serve):
     with pytest.raises(errors.PreflightError, match="kernelkit resume tester/blossom-train/1"):
         repository.push("files=2")
     assert (repository.resume("last") / "0.bin").is_file()
-    assert [p.state for p in repository.pushes()] == ["complete"]
+    assert repository.states() == ["complete"]
 
 
 @pytest.mark.parametrize("kind", [FailureKind.THROTTLED, FailureKind.CREDENTIALS])
@@ -320,7 +321,7 @@ def test_a_session_that_kaggle_refuses_to_show_is_lost_until_it_does(
     with monkeypatch.context() as patch, pytest.raises(errors.RefusedError, match=back):
         patch.setattr(Kaggle, "status", lambda *_, **__: None)
         repository.resume("last")
-    assert [p.state for p in repository.pushes()] == ["lost"]
+    assert repository.states() == ["lost"]
     assert (repository.resume("last") / "0.bin").is_file()
 
 
@@ -342,8 +343,8 @@ pathlib.Path("metrics.json").write_text('{"device": {"kind": "cpu"}, "stopped": 
 """
 
 
-def test_a_continued_push_finds_what_the_last_version_left(repository, kaggle, notebook_code):
-    repository.cells(notebook_code("files = 0", ["parameters"]), notebook_code(GOES_ON))
+def test_a_continued_push_finds_what_the_last_version_left(repository, kaggle):
+    repository.sources(GOES_ON, parameters="files = 0")
     repository.on_cpu()
     with pytest.raises(errors.PreflightError, match="no version to continue from"):
         repository.push(continues=True)
@@ -392,8 +393,7 @@ def test_a_dry_run_sends_nothing(repository, kaggle):
 
 def test_a_dry_run_that_kaggle_cuts_off_attaches_its_wheels_once(repository, kaggle, index):
     index.add("bloom")
-    settings = repository.root / "pyproject.toml"
-    settings.write_text(settings.read_text() + 'wheels = ["bloom==1.0"]\n')
+    repository.configure('wheels = ["bloom==1.0"]\n')
     kaggle.faults = FaultSchedule([Fault("GetKernelSessionStatus", 0, FaultKind.ERROR_503)])
     repository.push(dry_run=True)
     assert "the online checks were skipped" in repository.message

@@ -54,10 +54,10 @@ def asleep(mark):
 
 
 @pytest.fixture
-def rehearsal(repository, notebook_code):
+def rehearsal(repository):
     """A push whose session sleeps in three processes; gives it and how to find those."""
     mark = f"asleep in {repository.root}"
-    repository.cells(notebook_code(f"MARK = {mark!r}\n{SLEEP}"))
+    repository.sources(f"MARK = {mark!r}\n{SLEEP}")
     repository.on_cpu()
     push = subprocess.Popen(
         [sys.executable, "-W", "ignore", "-c", PUSH.format(run=RUN), str(repository.metadata)],

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -44,20 +45,9 @@ class Told:
         return answer
 
 
-class NoLog:
-    def __init__(self, *_):
-        pass
-
-    def start(self):
-        pass
-
-    def finish(self, log=""):
-        pass
-
-
 @pytest.fixture
 def wait(monkeypatch, tmp_path):
-    monkeypatch.setattr(wait_module, "LiveLog", NoLog)
+    monkeypatch.setattr(wait_module, "LiveLog", Mock())
 
     def wait(*statuses, log=LOG, timeout=None, local=None, **patience):
         kaggle = Told(statuses, log)

@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import itertools
 import json
 import re
 import sqlite3
@@ -39,6 +40,11 @@ class Store:
     def sessions(self):
         """(begin, end) of each session, in the order in which they were pushed."""
         return self.run("SELECT queued, ended FROM sessions ORDER BY queued")
+
+    def assert_none_overlap(self):
+        """Assert that each session had ended before the next one was pushed."""
+        for (_, ended), (queued, _) in itertools.pairwise(self.sessions()):
+            assert ended <= queued
 
     def requests(self):
         """What each version was pushed with, in order."""

@@ -51,6 +51,7 @@ def test_a_mistake_is_found_as_it_is_queued_unless_its_check_is_overruled(reposi
     assert overruled.exit_code == 0
     (item,) = Queue(repository.runs).items()
     assert item.plan.metadata.machine.shape == "TpuV99"
+    assert item.plan.save_fields["enable_tpu"]
     assert "continues the last run, to be submitted" in invoke("list").output
 
 

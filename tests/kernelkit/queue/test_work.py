@@ -1,6 +1,5 @@
 """Queued pushes are made in order, one session at a time, within the week's hours."""
 
-import itertools
 import json
 import threading
 import time
@@ -11,11 +10,6 @@ from kernelkit import errors
 from kernelkit.queue import work
 from kernelkit.queue.items import remove
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
-
-
-def assert_none_overlap(store):
-    for (_, ended), (queued, _) in itertools.pairwise(store.sessions()):
-        assert ended <= queued
 
 
 def test_pushes_never_overlap_and_keep_to_the_weeks_hours(server, queue, store, repository):
@@ -42,7 +36,7 @@ def test_pushes_never_overlap_and_keep_to_the_weeks_hours(server, queue, store, 
     hours = "4.0 of 20 TPU hours are left this week and the run may take 5.0"
     assert hours in waiting["text"]
     assert store.files() == [0, 1, 2]
-    assert_none_overlap(store)
+    store.assert_none_overlap()
     assert queue.states() == ["complete"] * 3
     assert [push.version for push in repository.pushes()] == [1, 2, 3]
     repository.assert_whole(repository.runs / "rehearsal-blossom-train-v3", 2)
@@ -70,7 +64,7 @@ def test_another_session_is_waited_for(server, queue, store, repository):
     queue.add()
     queue.run()
     assert "is still" in queue.events("waiting")[0]["text"]
-    assert_none_overlap(store)
+    store.assert_none_overlap()
     assert queue.states() == ["complete"]
 
 

@@ -59,14 +59,3 @@ def test_a_source_is_known_however_its_json_is_written():
     assert claims.source_of(text) == claims.source_of(json.dumps({"cells": [split]}, indent=2))
     assert claims.source_of(text) != claims.source_of(text.replace("b = 2", "b = 3"))
     assert claims.source_of("a script") != claims.source_of("another")
-
-
-def test_a_folder_is_free_where_a_new_one_can_be_made(tmp_path):
-    (tmp_path / "thesis.txt").write_text("precious")
-    for used in (tmp_path, tmp_path / "thesis.txt"):
-        with pytest.raises(errors.ParameterError, match="not empty"):
-            claims.check_free(used)
-    with pytest.raises(errors.StorageError, match="--output"):
-        claims.check_free(tmp_path / "thesis.txt" / "below")
-    claims.check_free(tmp_path / "new" / "and" / "below")
-    assert [p.name for p in tmp_path.iterdir()] == ["thesis.txt"]

@@ -42,13 +42,13 @@ STUDY = Path("study.py")
 
 
 @pytest.fixture(autouse=True)
-def place(tmp_path, monkeypatch) -> Path:
+def place(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     STUDY.write_text(NOTEBOOK)
     return tmp_path
 
 
-def cut_off(folder_of: int = 1, **parameters) -> Path:
+def cut_off(folder_of=1, **parameters):
     with (
         pytest.raises(KeyboardInterrupt),
         chosen_folder(STUDY, {"n": folder_of, **parameters}) as at,

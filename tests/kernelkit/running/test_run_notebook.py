@@ -58,7 +58,7 @@ Path(output, "metrics.json").write_text(json.dumps({"macro_f1": scale / 10, "sec
 
 
 @pytest.fixture
-def notebook(tmp_path, monkeypatch) -> Path:
+def notebook(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "study.py").write_text(NOTEBOOK)
     return tmp_path / "study.py"

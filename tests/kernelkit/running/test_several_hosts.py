@@ -34,7 +34,7 @@ Path(output, "metrics.json").write_text(json.dumps({"macro_f1": index / 10}))
 
 
 @pytest.fixture
-def notebook(tmp_path, monkeypatch) -> Path:
+def notebook(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTHONWARNINGS", "ignore")
 

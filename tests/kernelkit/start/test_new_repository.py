@@ -1,7 +1,5 @@
 """An empty folder becomes a repository: its names, its files, its first rehearsal."""
 
-from __future__ import annotations
-
 import io
 import json
 import re

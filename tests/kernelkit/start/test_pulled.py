@@ -1,7 +1,5 @@
 """A notebook pulled from a server that means no good: what comes along, and what does not."""
 
-from __future__ import annotations
-
 import io
 import json
 from pathlib import Path

@@ -10,14 +10,9 @@ from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 
 
 @pytest.fixture
-def server(serve, open_competition):
+def submit(serve, open_competition, tmp_path, connect):
     server = serve(score_seconds=0.2, submissions_a_day=2)
     open_competition(server)
-    return server
-
-
-@pytest.fixture
-def submit(server, tmp_path, connect):
     context = connect()
     kaggle = context.kaggle
     (tmp_path / "submission.csv").write_text("id,label\na,0\nb,1\n")

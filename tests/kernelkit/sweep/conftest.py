@@ -77,6 +77,10 @@ class Sweeps:
         path.write_text(f"notebook: tiny.py\n{text}\n")
         return path
 
+    def read(self, text, *overrides, **options):
+        """Write one and read it."""
+        return specification.read(self.write(text), overrides, **options)
+
     def run(self, text, *parameters, **options):
         """Write and run one; returns its folder. What it printed is in `message`."""
         stream = io.StringIO()
@@ -87,6 +91,10 @@ class Sweeps:
             return sweep(self.write(text), parameters, SweepOptions(**options))
         finally:
             self.message = stream.getvalue()
+
+    def rehearse(self, text, *parameters, **options):
+        """Run one in sessions of the local Kaggle."""
+        return self.run(text, *parameters, kaggle=True, local=True, **options)
 
     def finish(self, text, score=lambda run: run["a"] / 1000, name="tiny", left=()):
         """Write a sweep as if its runs had ended with this score of their values, or failed.
@@ -119,3 +127,8 @@ class Sweeps:
 @pytest.fixture
 def sweeps(tmp_path):
     return Sweeps(tmp_path)
+
+
+@pytest.fixture
+def run(sweeps):
+    return sweeps.read("grid: {a: [1]}").runs[0]

@@ -10,7 +10,6 @@ import pytest
 from pages import data_of, seen
 
 from kernelkit import project
-from kernelkit.sweep import specification
 
 SECTIONS = """
 [[tool.kernelkit.shown.sections]]
@@ -112,7 +111,7 @@ def folders(sweeps, monkeypatch):
     (sweeps.folder / "pyproject.toml").write_text(SECTIONS)
 
     def folders(text):
-        places = [sweeps.runs / run.id for run in specification.read(sweeps.write(text)).runs]
+        places = [sweeps.runs / run.id for run in sweeps.read(text).runs]
         for place in places:
             place.mkdir(parents=True)
         return places

@@ -6,7 +6,7 @@ import json
 import pytest
 from pages import data_of
 
-from kernelkit.sweep import records, specification
+from kernelkit.sweep import records
 from kernelkit.sweep.options import SweepOptions
 from kernelkit.sweep.progress import SweepProgress
 from kernelkit.sweep.records import Record, SweepFolder
@@ -16,9 +16,8 @@ TEXT = "score: macro_f1\ngrid: {a: [0, 1, 2, 3, 4]}\nkeep_best: {model.h5: 2}"
 
 @pytest.fixture
 def progress(sweeps):
-    sweep = specification.read(sweeps.write(TEXT))
     options = SweepOptions(stream=io.StringIO())
-    return SweepProgress(sweep, SweepFolder(sweeps.runs), options)
+    return SweepProgress(sweeps.read(TEXT), SweepFolder(sweeps.runs), options)
 
 
 def tell(progress, run, state):

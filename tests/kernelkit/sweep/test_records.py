@@ -7,13 +7,8 @@ import pytest
 from kernelkit import files
 from kernelkit.errors import ParameterError
 from kernelkit.reports import trail
-from kernelkit.sweep import records, specification
+from kernelkit.sweep import records
 from kernelkit.sweep.records import Record, SweepFolder
-
-
-@pytest.fixture
-def run(sweeps):
-    return specification.read(sweeps.write("grid: {a: [1]}")).runs[0]
 
 
 @pytest.mark.parametrize("copy", [shutil.copy2, shutil.move])

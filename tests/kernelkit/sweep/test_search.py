@@ -6,7 +6,7 @@ from typing import ClassVar
 import pytest
 
 from kernelkit.errors import ParameterError, RunFailedError
-from kernelkit.sweep import search, specification
+from kernelkit.sweep import search
 from kernelkit.sweep.records import DONE, FAILED, PRUNED, STOPPED, Record, SweepFolder
 from kernelkit.sweep.search import Search
 
@@ -180,7 +180,7 @@ def test_another_space_or_base_is_another_study_over_the_same_folders(sweeps, in
 )
 def test_the_points_of_a_search_are_those_that_its_space_has_now(sweeps, space, inside):
     sweeps.finish("grid: {a: [1, 2, 7, 11]}")
-    sweep = specification.read(sweeps.write(f"search: {{trials: 9, space: {space}}}"))
+    sweep = sweeps.read(f"search: {{trials: 9, space: {space}}}")
 
     points = search.points(SweepFolder(sweeps.runs), sweep)
     assert {run.values["a"] for run in points} == inside

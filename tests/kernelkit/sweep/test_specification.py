@@ -5,17 +5,12 @@ import pytest
 from kernelkit import project
 from kernelkit.errors import ParameterError
 from kernelkit.shown import Shown
-from kernelkit.sweep import specification
 
 GRID = "base: {kind: x}\ngrid: {a: [1, 2], does: [score, slow]}\nseeds: [0, 1]"
 
 
-def read(sweeps, text, *overrides, **options):
-    return specification.read(sweeps.write(text), overrides, **options)
-
-
 def points(sweeps, text, *overrides, names=("a", "kind"), **options):
-    runs = read(sweeps, text, *overrides, **options).runs
+    runs = sweeps.read(text, *overrides, **options).runs
     assert len({run.id for run in runs}) == len(runs)
     return [tuple(run.values[name] for name in names) for run in runs]
 
@@ -53,8 +48,8 @@ def test_a_rule_of_exclude_follows_what_an_axis_became(sweeps):
 def test_a_search_loses_what_is_fixed(sweeps):
     text = "search: {trials: 3, space: {a: {low: 1, high: 9}, kind: [x, y]}}"
 
-    of_option = read(sweeps, text, "kind=y")
-    of_block = read(sweeps, f"{text}\nkaggle: {{base: {{kind: y}}}}", kaggle=True)
+    of_option = sweeps.read(text, "kind=y")
+    of_block = sweeps.read(f"{text}\nkaggle: {{base: {{kind: y}}}}", kaggle=True)
 
     for sweep in (of_option, of_block):
         assert sweep.search["space"] == {"a": {"low": 1, "high": 9}}
@@ -81,7 +76,7 @@ def test_the_block_for_kaggle_stands_over_the_rest(sweeps, block, expected):
 
     assert points(sweeps, text, names=names, kaggle=True) == expected
     assert points(sweeps, text) == points(sweeps, GRID)
-    assert read(sweeps, f"{GRID}\nkaggle: {{}}", kaggle=True) == read(sweeps, GRID)
+    assert sweeps.read(f"{GRID}\nkaggle: {{}}", kaggle=True) == sweeps.read(GRID)
 
 
 def test_more_than_a_thousand_runs_have_to_be_confirmed(sweeps):
@@ -122,7 +117,7 @@ def test_more_than_a_thousand_runs_have_to_be_confirmed(sweeps):
 )
 def test_a_sweep_that_cannot_run_is_refused_in_one_line(sweeps, text, message):
     with pytest.raises(ParameterError) as caught:
-        read(sweeps, text)
+        sweeps.read(text)
 
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
@@ -136,7 +131,7 @@ def test_an_id_follows_code_packages_and_parameters(sweeps):
     (sweeps.folder / "pyproject.toml").write_text('[tool.kernelkit]\npackages = ["blossom"]\n')
 
     def id_of(text="grid: {a: [1]}"):
-        return read(sweeps, text).runs[0].id
+        return sweeps.read(text).runs[0].id
 
     first = id_of()
     assert id_of() == first
@@ -155,4 +150,4 @@ def test_an_id_follows_code_packages_and_parameters(sweeps):
 )
 def test_whether_the_lowest_is_the_best_is_the_projects(sweeps, monkeypatch, text, minimize):
     monkeypatch.setenv(project.SHOWN, Shown("rmse", minimize=True).as_json())
-    assert read(sweeps, f"grid: {{a: [1]}}\n{text}").minimize is minimize
+    assert sweeps.read(f"grid: {{a: [1]}}\n{text}").minimize is minimize

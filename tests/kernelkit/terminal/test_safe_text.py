@@ -1,7 +1,5 @@
 """Nothing that a terminal obeys is left in a text; steps and notes are recognised."""
 
-import io
-
 import pytest
 
 from kernelkit.terminal import safe_text
@@ -57,12 +55,6 @@ def test_long_texts_take_their_length(text, end):
 def test_colours_stay_where_they_may():
     text = "\x1b[1;31mred\x1b[0m \x1b[38:2::1:2:3m\x1b[2Jcleared\x1b]0;title\x07\x1b[?25l"
     assert safe_text.plain(text, colours=True) == "\x1b[1;31mred\x1b[0m \x1b[38:2::1:2:3mcleared"
-
-
-def test_what_an_encoding_lacks_is_escaped():
-    stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
-    assert safe_text.writable("Blüte \udc80", stream) == "Bl\\xfcte \\udc80"
-    assert safe_text.writable("Blüte", io.StringIO()) == "Blüte"
 
 
 @pytest.mark.parametrize(

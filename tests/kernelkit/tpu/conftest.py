@@ -52,13 +52,12 @@ recomputes = False  # whether the largest batch fits only so
 
 
 @pytest.fixture
-def garden(repository, notebook_code, monkeypatch):
+def garden(repository, monkeypatch):
     """The repository, with a command that compiles; `asked()` is what it was asked for so far."""
-    file = repository.root / "pyproject.toml"
-    file.write_text(file.read_text() + SETTINGS)
+    repository.configure(SETTINGS)
     (repository.root / "tpu.lock").write_text("jax==1\n")
     (repository.package / "compile.py").write_text(COMPILE)
-    repository.cells(notebook_code(PARAMETERS, ["parameters"]), notebook_code("1 + 1"))
+    repository.sources("1 + 1", parameters=PARAMETERS)
     monkeypatch.setattr(environment, "python_of", lambda project, tell: Path(sys.executable))
 
     def asked():

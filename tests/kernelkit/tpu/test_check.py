@@ -46,14 +46,6 @@ def test_a_second_check_is_found_by_content(garden):
     assert len(garden.asked()) == 5
 
 
-def test_what_does_not_fit_has_an_exit_code_of_its_own(garden):
-    with pytest.raises(errors.DoesNotFitError, match="training step: refused") as raised:
-        check(garden, "batch_size=40")
-    assert raised.value.exit_code == 14
-    assert garden.events[-1]["event"] == "refused"
-    assert "needs 20.00 GiB a chip and has 15.00" in garden.events[-1]["text"]
-
-
 def test_the_largest_batch_is_searched_for(garden):
     found = check(garden, largest_batch=True)
     assert found["largest"]["batch"] == 32

@@ -24,8 +24,7 @@ def test_a_program_that_does_not_fit_stops_the_push(garden):
 
 
 def test_the_setting_checks_every_push(garden):
-    file = garden.root / "pyproject.toml"
-    file.write_text(file.read_text() + "before_push = true\n")
+    garden.configure("before_push = true\n")
     with pytest.raises(errors.DoesNotFitError):
         pushed(garden, "batch_size=40")
     with pytest.raises(errors.DoesNotFitError):
@@ -62,8 +61,8 @@ def test_the_last_check_counts_by_whichever_compiler(garden, monkeypatch):
 
 
 @pytest.mark.usefixtures("quick_sessions")
-def test_a_run_is_compared_with_the_compilers_estimate(garden, notebook_code, serve):
-    run = notebook_code(
+def test_a_run_is_compared_with_the_compilers_estimate(garden, serve):
+    run = (
         "import json, pathlib\n"
         "device = {'kind': 'tpu', 'name': 'TPU v5 lite', 'peak_bytes': 9 * 2**30,\n"
         "          'trace_seconds': 95.0, 'compile_seconds': 300.0}\n"
@@ -71,7 +70,7 @@ def test_a_run_is_compared_with_the_compilers_estimate(garden, notebook_code, se
         "facts = {'device': device, 'step_seconds': 0.04, 'versions': versions}\n"
         "pathlib.Path('metrics.json').write_text(json.dumps(facts))"
     )
-    garden.cells(notebook_code(PARAMETERS, ["parameters"]), run)
+    garden.sources(run, parameters=PARAMETERS)
     check_tpu(garden.notebook, ["recomputes=true"], quiet=True)
     serve()
     garden.push("recomputes=true")

@@ -19,17 +19,6 @@ def push(**changes):
     return Push(**(fields | changes))
 
 
-def test_a_push_is_one_line_from_before_it_is_sent(book):
-    first = book.begin(push())
-    book.begin(push(kernel="me/other"))
-    book.update(first, version=3, state=State.QUEUED)
-    lines = map(json.loads, book.path.read_text().splitlines())
-    assert [(line["kernel"], line["version"]) for line in lines] == [
-        ("me/blossom", 3),
-        ("me/other", None),
-    ]
-
-
 def test_a_command_changes_its_own_fields_of_a_line_and_learns_of_the_others(book):
     sent = book.begin(push())
     book.update(sent, score="0.95")  # by another command

@@ -18,7 +18,7 @@ def python(tmp_path_factory):
 def output_of(python):
     """What the image's Python says when it runs some code with further variables."""
 
-    def output_of(code: str, program=python, **variables: str) -> str:
+    def output_of(code, program=python, **variables):
         command, environment = [program, "-c", code], os.environ | variables
         done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
         return done.stdout + done.stderr

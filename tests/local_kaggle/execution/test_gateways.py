@@ -73,7 +73,7 @@ def predict(numbers, shared):
 """
 
 
-def rows(column: str, values: dict[int, int]) -> str:
+def rows(column, values):
     return "\n".join([f"id,{column}", *(f"r{n},{value}" for n, value in values.items())])
 
 

@@ -2,11 +2,6 @@ from local_kaggle.execution.image import build_image
 from local_kaggle.execution.sandbox import Sandbox
 
 
-def test_what_is_installed_is_there(output_of):
-    code = "import numpy, sklearn; print('here', 'image' in numpy.__file__)"
-    assert output_of(code) == "here True\n"
-
-
 def test_packages_that_are_laid_beside_it_come_first(tmp_path, output_of):
     (tmp_path / "packages" / "numpy").mkdir(parents=True)
     (tmp_path / "packages" / "numpy" / "__init__.py").write_text("laid = True")

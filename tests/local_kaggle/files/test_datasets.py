@@ -9,18 +9,15 @@ import pytest
 
 from local_kaggle.limits import ServerLimits
 
-
-@pytest.fixture(scope="module")
-def limits() -> ServerLimits:
-    return ServerLimits(lag_seconds=0, dataset_seconds=0.5)
+LIMITS = ServerLimits(lag_seconds=0, dataset_seconds=0.5)
 
 
 @pytest.fixture
 def create(context):
     """Makes a dataset of `tester`; names in a directory are `directory/name`."""
 
-    def create(slug: str, files: dict[str, bytes] | None = None, **fields) -> dict:
-        def token(name: str) -> dict[str, str]:
+    def create(slug, files=None, **fields):
+        def token(name):
             return {"token": context.upload(files[name], type="DATASET", name=name)}
 
         page = {"ownerSlug": "tester", "slug": slug, "title": slug, "isPrivate": True}
@@ -29,19 +26,19 @@ def create(context):
     return create
 
 
-def zipped(name: str, text: str) -> bytes:
+def zipped(name, text):
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
         archive.writestr(name, text)
     return packed.getvalue()
 
 
-def status(context, slug: str) -> str:
+def status(context, slug):
     answer = context.post("GetDatasetStatus", ownerSlug="tester", datasetSlug=slug)
     return answer.json().get("status", "") if answer.status_code == 200 else "free"
 
 
-def names(context, slug: str) -> list[str]:
+def names(context, slug):
     """The files of a dataset once it is ready."""
     context.wait_for(lambda: status(context, slug) == "READY")
     files = context.call("ListDatasetFiles", ownerSlug="tester", datasetSlug=slug)
@@ -73,7 +70,7 @@ def test_a_name_is_taken_once_and_has_to_be_one(create):
         assert create(slug)["status"] == "error"
 
 
-def locked() -> bytes:
+def locked():
     """An archive whose directory says that its file is encrypted."""
     packed = bytearray(zipped("a.csv", "a"))
     packed[packed.rindex(b"PK\1\2") + 8] |= 1

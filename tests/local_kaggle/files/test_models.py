@@ -14,7 +14,7 @@ from ..conftest import write_folder
 def folder(tmp_path):
     """Makes a folder of a model and its variation with these files."""
 
-    def make(slug: str, *, private: bool = True, title: str = "", **files: str) -> str:
+    def make(slug, *, private=True, title="", **files):
         about = {"title": title or slug, "subtitle": "", "description": "About it."}
         variation = {
             "instanceSlug": "main",
@@ -35,7 +35,7 @@ def folder(tmp_path):
 def create(api, folder):
     """Makes a model with one version of its variation."""
 
-    def make(slug: str, **settings) -> str:
+    def make(slug, **settings):
         source = folder(slug, **({"a": "1"} | settings))
         assert api.model_create_new(source).ref == f"tester/{slug}"
         answer = api.model_instance_create(source, quiet=True, dir_mode="zip")
@@ -45,12 +45,12 @@ def create(api, folder):
     return make
 
 
-def files(api, reference: str) -> dict[str, int]:
+def files(api, reference):
     answer = api.model_instance_version_files(reference)
     return {file.name: file.size for file in answer.files}
 
 
-def packed(api, reference: str, folder: Path) -> list[str]:
+def packed(api, reference, folder):
     """The names of the files in a downloaded version."""
     with tarfile.open(api.model_instance_version_download(reference, str(folder))) as archive:
         return sorted(archive.getnames())

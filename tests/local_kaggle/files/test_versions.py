@@ -6,7 +6,6 @@ import json
 import sqlite3
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 import requests
@@ -16,7 +15,7 @@ from local_kaggle.errors import LocalKaggleError
 from local_kaggle.server import LocalKaggle
 
 
-def downloaded(api, reference: str, folder: Path) -> dict[str, bytes]:
+def downloaded(api, reference, folder):
     api.dataset_download_files(reference, path=str(folder), quiet=True, force=True)
     with zipfile.ZipFile(folder / f"{reference.split('/')[1]}.zip") as archive:
         return {name: archive.read(name) for name in archive.namelist()}

@@ -18,7 +18,7 @@ def api(context, api):
 def packed(context):
     """The names in an archive of a whole output."""
 
-    def names(owner: str, slug: str, version: int | None = None) -> list[str]:
+    def names(owner, slug, version=None):
         named = {"ownerSlug": owner, "kernelSlug": slug, "versionNumber": version}
         archive = io.BytesIO(context.post("DownloadKernelOutput", **named).content)
         return sorted(zipfile.ZipFile(archive).namelist())

@@ -1,14 +1,9 @@
 from datetime import UTC, datetime
 
-import pytest
-
 from local_kaggle.kernels.kernels import week_begins
 from local_kaggle.limits import ServerLimits
 
-
-@pytest.fixture(scope="module")
-def limits() -> ServerLimits:
-    return ServerLimits(lag_seconds=0, weekly_seconds={"gpu": 30 * 3600, "tpu": 1.0})
+LIMITS = ServerLimits(lag_seconds=0, weekly_seconds={"gpu": 30 * 3600, "tpu": 1.0})
 
 
 def test_a_kind_of_machine_that_no_limit_names_keeps_kaggles_figure():

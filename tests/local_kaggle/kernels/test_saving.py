@@ -6,9 +6,7 @@ UNRUN = {"kernelExecutionType": "QUICK_SAVE"}
 SLEEP = "import time; time.sleep(60)"
 
 
-@pytest.fixture(scope="module")
-def limits() -> ServerLimits:
-    return ServerLimits(lag_seconds=3600, queue_seconds=0, sessions={"cpu": 2, "gpu": 2, "tpu": 1})
+LIMITS = ServerLimits(lag_seconds=3600, queue_seconds=0, sessions={"cpu": 2, "gpu": 2, "tpu": 1})
 
 
 def test_a_push_past_the_session_cap_is_refused_but_keeps_its_text(context):

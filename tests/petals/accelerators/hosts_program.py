@@ -20,7 +20,7 @@ sys.path.append(str(Path(__file__).parents[2]))  # of tuning
 BATCH, EPOCHS = 16, 2
 
 
-def main(dataset: str, out: str, parts: int, dying: int = -1) -> None:
+def main(dataset, out, parts, dying=-1):
     device = detect()
 
     import numpy as np
@@ -37,11 +37,11 @@ def main(dataset: str, out: str, parts: int, dying: int = -1) -> None:
     splits, classifier = begin(dataset, device)
     model = classifier()
 
-    def part(index: int, step: int) -> tf.data.Dataset:
+    def part(index, step):
         split = splits[0].part(index, parts)
         return Batches(split, BATCH // parts, 3, seed=3, deterministic=True).dataset(step)
 
-    def batches(step: int) -> tf.data.Dataset:
+    def batches(step):
         if device.hosts > 1:
             return part(device.host, step)
         both = tf.data.Dataset.zip(tuple(part(index, step) for index in range(parts)))
@@ -49,7 +49,7 @@ def main(dataset: str, out: str, parts: int, dying: int = -1) -> None:
 
     set_trainable(model, "all", freeze_batch_norm=False)
 
-    def record(rows: list[dict]) -> None:
+    def record(rows):
         if device.host == dying and len(rows) == EPOCHS:
             os.kill(os.getpid(), signal.SIGKILL)
 

@@ -18,7 +18,7 @@ sys.path.append(str(Path(__file__).parents[2]))  # of tuning
 BATCH = 16
 
 
-def keep_iterators() -> None:
+def keep_iterators():
     """Let the iterators of several devices outlive the training.
 
     Ending one may wait seconds for tf.data's tuning thread, for each device.
@@ -28,14 +28,14 @@ def keep_iterators() -> None:
     kept, kind = [], multi_device_iterator_ops.OwnedMultiDeviceIterator
     begin = kind.__init__
 
-    def keep(self, *arguments, **named) -> None:
+    def keep(self, *arguments, **named):
         begin(self, *arguments, **named)
         kept.append(self)
 
     kind.__init__, kind.kept = keep, kept
 
 
-def main(dataset: str, out: str, name: str, reference: str = "") -> None:
+def main(dataset, out, name, reference=""):
     device = detect()
 
     import numpy as np
@@ -46,7 +46,7 @@ def main(dataset: str, out: str, name: str, reference: str = "") -> None:
     from petals.augment.layer import augmenting, in_step
     from petals.data.pipeline import Batches, images
     from petals.evaluation.prediction import predict
-    from petals.models.build import Classifier, set_trainable
+    from petals.models.build import set_trainable
     from petals.models.restore import load, save
     from petals.training.features import apply_head
 
@@ -55,7 +55,7 @@ def main(dataset: str, out: str, name: str, reference: str = "") -> None:
     val = splits[1]
     result = {"device": device.as_dict()}
 
-    def tune(model: Classifier, level: str = "none", **settings) -> dict:
+    def tune(model, level="none", **settings):
         settings |= {"change": augmentation(level), "on_device": in_step(model.model)}
         settings["batch_size"] = BATCH
         return fine_tune(model, splits, 1, **settings).training.history[0]
@@ -93,7 +93,7 @@ def main(dataset: str, out: str, name: str, reference: str = "") -> None:
     set_trainable(changed, "all")
     result["augmented"] = tune(changed, "strong", weight_decay=1e-2, label_smoothing=0.1)
 
-    def pictures(on_device: bool) -> np.ndarray:
+    def pictures(on_device):
         """What the models of three steps see."""
         change = augmentation("strong", "cutmix")
         options = {"augment": change, "on_device": on_device, "deterministic": True}

@@ -31,7 +31,7 @@ pytestmark = pytest.mark.long
 def train(python):
     """Trains by the program in a runtime; returns its results."""
 
-    def train(runtime: str, dataset: Path, out: Path, *reference: Path, name="SmallNet") -> dict:
+    def train(runtime, dataset, out, *reference, name="SmallNet"):
         out.mkdir()
         variables = RUNTIMES[runtime] | {"PETALS_CACHE": str(out / "cache")}
         python(PROGRAM, dataset, out, name, *reference, **variables)
@@ -41,7 +41,7 @@ def train(python):
 
 
 @pytest.fixture(scope="session")
-def plain(train, dataset, tmp_path_factory) -> tuple[dict, Path]:
+def plain(train, dataset, tmp_path_factory):
     out = tmp_path_factory.mktemp("runtimes") / "plain"
     return train("plain", dataset, out), out
 

@@ -13,16 +13,6 @@ def glob(tmp_path):
     return str(tmp_path / "runs" / "*")
 
 
-def test_runs_are_read_best_first(write_run, glob):
-    write_run("weak", 0.5)
-    write_run("strong", 0.9)
-    runs, skipped = comparison.read(glob)
-    assert [run.name for run in runs] == ["strong", "weak"]
-    assert skipped == []
-    assert runs[0].right.mean() == pytest.approx(0.9, abs=0.15)
-    assert [row["run"] for row in comparison.ranking(runs).rows] == ["strong", "weak"]
-
-
 def test_what_differs_stands_beside_scores_and_times(write_run, glob):
     device = {"kind": "tpu", "name": "v5e TPU", "replicas": 8}
     write_run("wide", 0.9, backbone="VGG16", trainable_params=14_000_000, device=device)

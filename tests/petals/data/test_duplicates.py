@@ -55,10 +55,6 @@ def test_many_copies_are_all_joined_by_as_few_pairs(picture):
     assert sum(pair.disagree for pair in pairs) == 150
 
 
-def test_different_pictures_are_no_twins(splits):
-    assert pairs_in(dict(zip(("train", "val", "test"), splits, strict=True))) == []
-
-
 def test_flat_pictures_are_told_apart_and_what_does_not_decode_is_compared_by_its_bytes(written):
     def flat(colour):
         buffer = io.BytesIO()

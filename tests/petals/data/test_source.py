@@ -1,6 +1,5 @@
 import sys
 import types
-from pathlib import Path
 
 import pytest
 
@@ -25,7 +24,7 @@ def mounts(home, monkeypatch):
     return root
 
 
-def hold(folder: Path) -> Path:
+def hold(folder):
     (folder / "tfrecords-jpeg-32x32").mkdir(parents=True)
     return folder
 

@@ -94,7 +94,7 @@ def test_the_head_stays_float32_under_mixed_precision(policy, narrow):
     assert classifier.backbone.layers[-1].compute_dtype == "bfloat16"
 
 
-def trainable(classifier) -> set[str]:
+def trainable(classifier):
     return {
         layer.name
         for layer in classifier.backbone.layers

@@ -15,12 +15,8 @@ VIT = {
 }
 
 
-@pytest.fixture
-def no_package(monkeypatch):
+def test_without_the_package_or_a_preset_one_line_says_what_to_do(monkeypatch):
     monkeypatch.setitem(sys.modules, "keras_hub", None)
-
-
-def test_without_the_package_or_a_preset_one_line_says_what_to_do(no_package):
     for find in (lambda: find_backbone("hub:vit"), lambda: build("hub:vit", 32, 3)):
         with pytest.raises(SettingError, match=r"keras_hub .*: pip install keras-hub") as error:
             find()

@@ -6,6 +6,7 @@ from tuning import untrained
 from petals.errors import WeightsError
 from petals.models.build import build
 from petals.models.restore import load, save
+from petals.models.saved import read_card
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +85,7 @@ def test_a_file_with_a_damaged_index_or_card(changed, format):
         file.attrs["format"] = format
         file.create_dataset("card", data=b"\xdb", dtype=h5py.string_dtype())
     with pytest.raises(WeightsError, match=r"changed\.h5 is .*: make .* again"):
-        saved_module.read_card(changed)
+        read_card(changed)
     changed.write_bytes(changed.read_bytes().replace(b"TREE", b"????"))
     with pytest.raises(WeightsError, match=r"changed\.h5 .*: make .* again"):
         build("SmallNet", 32, 3, weights=str(changed))

@@ -22,7 +22,7 @@ def load(backbone, size, setting):
     return Weights.find(backbone, size, setting).load(size)
 
 
-def same(network, values) -> bool:
+def same(network, values):
     return all((a == b).all() for a, b in zip(network.get_weights(), values, strict=True))
 
 

@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from petals.data import shards
-from petals.errors import DataError, SettingError, StorageError
+from petals.errors import DataError, SettingError
 from petals.prepare import ingest
 from petals.prepare.ingest import Summary, encode, make_tfrecords
 from petals.prepare.photos import Photo
@@ -256,7 +256,6 @@ def test_it_tells_shards_and_how_evenly_photos_are_spread(make, photos):
     [
         ({"sizes": ()}, "give one or more"),
         ({"sizes": (4,)}, "from 8 to 4096"),
-        ({"val": 0.6, "test": 0.5}, "sum is less than 1"),
         ({"val": 0.9}, "val 0.9 and test 0.2"),
     ],
 )
@@ -269,7 +268,6 @@ def test_settings_out_of_range(make, tmp_path, settings, message):
 @pytest.mark.parametrize(
     ("folder", "message"),
     [
-        ("none", "no such folder: .*none"),
         ("empty", "no class folders"),
         ("text", "no usable photo"),
     ],
@@ -290,12 +288,6 @@ def test_an_output_among_the_photos_is_refused(make, photos, tmp_path, output):
     with pytest.raises(DataError, match=r"is in the photos' folder .*choose an output outside"):
         make(output=output, test_photos=own)
     assert sorted(tmp_path.rglob("*")) == before
-
-
-def test_an_output_that_cannot_be_written(make, tmp_path):
-    (tmp_path / "out").write_text("a file, no folder")
-    with pytest.raises(StorageError, match="cannot write"):
-        make()
 
 
 @pytest.fixture

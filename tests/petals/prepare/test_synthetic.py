@@ -18,10 +18,6 @@ from petals.prepare.flowers.flora import COLOURS, FLORA
 from petals.prepare.flowers.picture import FORMS, draw_flower
 
 
-def _sha(pixels: np.ndarray) -> str:
-    return hashlib.sha256(pixels.tobytes()).hexdigest()[:16]
-
-
 # If a drawing was changed on purpose: put the new hashes here and raise synthetic.VERSION.
 @pytest.mark.parametrize(
     ("label", "index", "size", "expected"),
@@ -37,7 +33,7 @@ def test_pixels_are_the_same_on_every_machine(label, index, size, expected):
     pixels = draw_flower(label, index, size)
     assert pixels.shape == (size, size, 3)
     assert pixels.dtype == np.uint8
-    assert _sha(pixels) == expected
+    assert hashlib.sha256(pixels.tobytes()).hexdigest()[:16] == expected
 
 
 @pytest.mark.parametrize("label", [3, 24, 53, 73, 98])

@@ -127,14 +127,6 @@ def test_a_store_that_cannot_be_written_stops_nothing(
     assert not list(tmp_path.glob("cache/features/*.npy"))
 
 
-def test_views_are_the_image_and_its_mirror_image(splits, averages):
-    values = extract(averages, splits[1], 2).values
-    images = splits[1].sample(splits[1].count).images
-    assert np.allclose(values[:, 0], averages(images), atol=1e-4)
-    assert np.allclose(values[:, 1], averages(images[:, :, ::-1]), atol=1e-4)
-    assert not np.allclose(values[:, 0], values[:, 1])
-
-
 def test_the_backbone_is_compiled_once_for_all_splits_that_fill_a_batch(
     splits, monkeypatch, averages
 ):

@@ -5,7 +5,6 @@ import time
 
 import pytest
 
-from kernelkit.sweep import specification
 from kernelkit.sweep.backends import on_kaggle
 from kernelkit.sweep.backends.in_session import FOLDER, KEPT, run_in_session
 from kernelkit.sweep.options import SweepOptions
@@ -24,7 +23,7 @@ def session(sweeps, monkeypatch):
     monkeypatch.setenv("KERNELKIT_SESSION_MINUTES", "60")
 
     def session(text, name, late=False):
-        sweep = specification.read(sweeps.write(text))
+        sweep = sweeps.read(text)
         progress = SweepProgress(sweep, SweepFolder(sweeps.runs), SweepOptions(report=False))
         carried = on_kaggle.carried(progress, sweep.runs)
         working = sweeps.folder / name

@@ -29,10 +29,6 @@ def describe(sweeps, settings=""):
     (sweeps.folder / "pyproject.toml").write_text(text)
 
 
-def rows(sweeps):
-    return {row["a"]: row for row in sweeps.rows()}
-
-
 @pytest.mark.long
 def test_the_next_session_goes_on_with_the_last_ones_output(sweeps, monkeypatch):
     describe(sweeps)
@@ -41,35 +37,35 @@ def test_the_next_session_goes_on_with_the_last_ones_output(sweeps, monkeypatch)
     text = "base: {does: slow}\ngrid: {a: [1, 2, 3, 4]}"
     monkeypatch.setattr(on_kaggle, "SPARE_SHARE", 0.75)  # 30 seconds of two minutes
 
-    sweeps.run(text, kaggle=True, local=True, timeout=2)
+    sweeps.rehearse(text, timeout=2)
 
-    states = [row["state"] for row in rows(sweeps).values()]
+    states = sweeps.states()
     assert states[0] == "done"
     assert states[-1] == "pending"
     assert "left: the same command continues" in sweeps.message
-    shutil.rmtree(sweeps.runs / rows(sweeps)["1"]["id"])  # as if it had never come home
+    shutil.rmtree(sweeps.runs / sweeps.rows()[0]["id"])  # as if it had never come home
     monkeypatch.setattr(on_kaggle, "SPARE_SHARE", 0.1)
-    sweeps.run(text, kaggle=True, local=True, timeout=2)
+    sweeps.rehearse(text, timeout=2)
 
     assert "are from an earlier session" in sweeps.message
-    assert [row["state"] for row in rows(sweeps).values()] == ["done"] * 4
-    assert [row["macro_f1"] for row in rows(sweeps).values()] == ["0.01", "0.02", "0.03", "0.04"]
+    assert sweeps.states() == ["done"] * 4
+    assert [row["macro_f1"] for row in sweeps.rows()] == ["0.01", "0.02", "0.03", "0.04"]
 
 
 def test_a_session_that_made_no_run_is_a_failure(sweeps, monkeypatch):
     describe(sweeps)
     monkeypatch.setattr(on_kaggle, "push_kernel", lambda **options: None)
     with pytest.raises(RunFailedError, match="the session made no run"):
-        sweeps.run("grid: {a: [1, 2]}", kaggle=True, local=True)
+        sweeps.rehearse("grid: {a: [1, 2]}")
 
 
 def test_a_dry_run_checks_what_each_run_needs_and_sends_nothing(sweeps):
     describe(sweeps, '[tool.kernelkit.needs]\ninternet = ["kind=y"]\n')
 
-    sweeps.run("grid: {a: [1, 2]}", kaggle=True, local=True, dry_run=True)
+    sweeps.rehearse("grid: {a: [1, 2]}", dry_run=True)
     assert "nothing was sent" in sweeps.message
     with pytest.raises(PreflightError, match="kind=y needs the internet"):
-        sweeps.run("grid: {kind: [x, y]}", kaggle=True, local=True, dry_run=True)
+        sweeps.rehearse("grid: {kind: [x, y]}", dry_run=True)
     assert not list(sweeps.runs.glob("rehearsal*"))
 
 
@@ -101,7 +97,7 @@ def test_a_notebook_that_is_not_python_is_not_pushed(sweeps):
     describe(sweeps)
     sweeps.notebook.write_text(sweeps.notebook.read_text() + "\n# %%\nx = = 1\n")
     with pytest.raises(PreflightError, match=r"\[cell \d+\], line 1: invalid syntax"):
-        sweeps.run("grid: {a: [1]}", kaggle=True, local=True)
+        sweeps.rehearse("grid: {a: [1]}")
 
 
 SEARCH = "search: {trials: 4, seed: 1, space: {a: {low: 0, high: 999}}}"
@@ -111,11 +107,11 @@ def test_a_search_is_refused_where_there_is_no_optuna(sweeps):
     describe(sweeps)
 
     with pytest.raises(PreflightError, match="image of TPU sessions does not have") as caught:
-        sweeps.run(SEARCH, kaggle=True, local=True, dry_run=True, accelerator="tpu")
+        sweeps.rehearse(SEARCH, dry_run=True, accelerator="tpu")
     assert "\n" not in str(caught.value)
     assert 'add "optuna==VERSION" to wheels' in str(caught.value)
     for kind in ("cpu", "gpu"):
-        sweeps.run(SEARCH, kaggle=True, local=True, dry_run=True, accelerator=kind)
+        sweeps.rehearse(SEARCH, dry_run=True, accelerator=kind)
         assert "a search over a: 4 runs" in sweeps.message
     assert "optuna" not in sweeps.message
 
@@ -123,7 +119,7 @@ def test_a_search_is_refused_where_there_is_no_optuna(sweeps):
 def test_a_search_takes_optuna_from_the_projects_wheels(sweeps, index):
     describe(sweeps, 'wheels = ["optuna==99.0"]\n')
     index.add("optuna", "99.0")
-    sweeps.run(SEARCH, kaggle=True, local=True, dry_run=True, accelerator="tpu")
+    sweeps.rehearse(SEARCH, dry_run=True, accelerator="tpu")
     assert "optuna 99.0 for this machine's Python" in sweeps.message
 
 
@@ -133,20 +129,20 @@ def test_the_projects_wheels_are_there_in_each_run(sweeps, index):
     index.add("bloom-of-a-wheel")
     source = sweeps.notebook.read_text().replace("import json", "import bloom_of_a_wheel, json")
     sweeps.notebook.write_text(source)
-    sweeps.run("grid: {a: [1, 2]}", kaggle=True, local=True)
-    assert [row["state"] for row in rows(sweeps).values()] == ["done", "done"]
+    sweeps.rehearse("grid: {a: [1, 2]}")
+    assert sweeps.states() == ["done", "done"]
 
 
 @pytest.mark.long
 def test_a_search_takes_two_sessions_and_one_study(sweeps):
     pytest.importorskip("optuna", reason="the extra `sweep` is not installed")
     describe(sweeps)
-    sweeps.run(SEARCH.replace("4", "3"), kaggle=True, local=True)
-    first = rows(sweeps)
-    assert [row["state"] for row in first.values()] == ["done"] * 3
+    sweeps.rehearse(SEARCH.replace("4", "3"))
+    first = {row["a"] for row in sweeps.rows()}
+    assert sweeps.states() == ["done"] * 3
 
-    sweeps.run(SEARCH, kaggle=True, local=True)
-    assert set(first) < set(rows(sweeps))
+    sweeps.rehearse(SEARCH)
+    assert first < {row["a"] for row in sweeps.rows()}
     assert "3 runs are from an earlier session" in sweeps.message
     assert "4 of 4 runs done" in sweeps.message
     assert (sweeps.runs / "search.db").is_file()
@@ -167,21 +163,15 @@ def choosing(sweeps):
 
 
 @pytest.mark.long
-def test_the_machine_is_an_axis_whose_sessions_end_in_one_table(choosing):
-    choosing.run(MACHINES, kaggle=True, local=True)
+def test_the_machine_is_an_axis_whose_sessions_end_in_one_table_and_are_forced_again(choosing):
+    choosing.rehearse(MACHINES)
 
     runs = [(row["accelerator"], row["a"], row["state"]) for row in choosing.rows()]
     assert runs == [(kind, a, "done") for kind in ("cpu", "gpu") for a in "12"]
     pushed = [line for line in choosing.message.splitlines() if " pushed " in line]
     assert ["on-cpu" in line for line in pushed] == [True, False]
 
-
-@pytest.mark.long
-def test_forced_to_repeat_all_runs_it_pushes_the_same_session_again(choosing):
-    only = MACHINES.replace("[cpu, gpu]", "[cpu]")
-    assert only != MACHINES
-    choosing.run(only, kaggle=True, local=True)
-    choosing.run(only, kaggle=True, local=True, force=True)
+    choosing.rehearse(MACHINES, force=True)
     assert "version 2" in choosing.message
 
 
@@ -202,7 +192,7 @@ def pushed(monkeypatch):
 
 def test_a_session_that_fails_keeps_no_other_from_its_own(choosing, pushed):
     with pytest.raises(CapacityError, match="no hours"):
-        choosing.run(MACHINES, kaggle=True, local=True)
+        choosing.rehearse(MACHINES)
 
     assert [(name, values["id"], values["enable_gpu"]) for name, values in pushed] == [
         ("cpu", "INSERT_USERNAME/sweep-tiny-on-cpu", False),
@@ -216,10 +206,10 @@ def test_an_accelerator_that_no_run_asks_for_is_refused_and_not_ignored(choosing
     text = "base: {accelerator: cpu}\ngrid: {a: [1, 2]}"
     for dry_run in (True, False):
         with pytest.raises(ParameterError, match=message):
-            choosing.run(text, kaggle=True, local=True, accelerator="gpu", dry_run=dry_run)
+            choosing.rehearse(text, accelerator="gpu", dry_run=dry_run)
     assert not pushed
     with pytest.raises(CapacityError):
-        choosing.run(text, "accelerator=gpu", kaggle=True, local=True, accelerator="gpu")
+        choosing.rehearse(text, "accelerator=gpu", accelerator="gpu")
     assert pushed[0][1]["enable_gpu"]
 
 
@@ -227,7 +217,7 @@ def test_a_search_whose_space_is_used_up_is_over_and_pushes_nothing(choosing, pu
     SweepFolder(choosing.runs).claim("rehearsal-tiny")
     choosing.finish("grid: {kind: [x, y]}")
 
-    choosing.run("search: {trials: 20, space: {kind: [x, y]}}", kaggle=True, local=True)
+    choosing.rehearse("search: {trials: 20, space: {kind: [x, y]}}")
 
     assert not pushed
     assert "2 of 2 runs done" in choosing.message

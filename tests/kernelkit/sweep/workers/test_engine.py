@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kernelkit.sweep import records, specification
+from kernelkit.sweep import records
 from kernelkit.sweep.records import Record, SweepFolder
 from kernelkit.sweep.workers import engine, launchers
 from kernelkit.sweep.workers.engine import ATTEMPTS, Engine
@@ -52,14 +52,9 @@ def folder(sweeps):
 
 
 @pytest.fixture
-def run(sweeps):
-    return specification.read(sweeps.write("grid: {a: [1]}")).runs[0]
-
-
-@pytest.fixture
 def work(sweeps, folder, monkeypatch):
     """Make runs with a made-up launcher; returns their states."""
-    sweep = specification.read(sweeps.write("grid: {a: [1]}"))
+    sweep = sweeps.read("grid: {a: [1]}")
 
     def work(launcher, *runs, **limits):
         monkeypatch.setattr(launchers, "launcher", lambda *_: launcher)
@@ -137,7 +132,7 @@ def test_a_run_is_repeated_alone_when_memory_runs_out(sweeps, work, monkeypatch,
     monkeypatch.setattr(engine.processes, "usage", lambda _: (5e9, 0.0))
     monkeypatch.setattr(engine, "machine_bytes", lambda: machine)
     monkeypatch.setattr(engine, "SPARE", 0)
-    runs = specification.read(sweeps.write("grid: {a: [1, 2]}")).runs
+    runs = sweeps.read("grid: {a: [1, 2]}").runs
     launcher = Launcher(Slow)
 
     assert work(launcher, *runs, workers=2) == [end, end]
@@ -165,7 +160,7 @@ def test_a_start_that_is_interrupted_leaves_no_run_running(folder, run, work):
     ],
 )
 def test_no_run_begins_after_one_that_its_session_stopped(sweeps, work, stopped, limit, states):
-    runs = specification.read(sweeps.write("grid: {a: [1, 2]}")).runs
+    runs = sweeps.read("grid: {a: [1, 2]}").runs
 
     class Leaving(Launcher):
         def start(self, request):
