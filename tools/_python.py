@@ -9,7 +9,7 @@ ENVIRONMENT = Path(__file__).resolve().parents[1] / ".venv"
 PYTHON = ENVIRONMENT / "bin" / "python"
 
 if not (find_spec("kernelkit") and find_spec("click")):
-    if PYTHON.exists() and Path(sys.prefix).resolve() != ENVIRONMENT:
+    if PYTHON.exists() and Path(sys.prefix).resolve() != ENVIRONMENT.resolve():
         os.execv(PYTHON, [str(PYTHON), *sys.argv])  # noqa: S606 - the same command, no shell
     print(
         f"error: the kit is not installed for {sys.executable}: run `make run` first",

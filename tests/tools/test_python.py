@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+import venv
 
 import pytest
 from checkouts import ROOT
@@ -31,6 +32,13 @@ def test_the_kits_own_python_takes_over_and_without_one_a_line_says_what_to_do(t
     own.chmod(0o755)
     done = run("-p", "a b", "--json")
     assert (done.returncode, done.stdout) == (7, f"{path}|-p|a b|--json|")
+
+
+def test_a_linked_environment_without_the_kit_is_started_once(tmp_path):
+    path = shutil.copytree(ROOT / "tools", tmp_path / "tools") / TOOLS[0]
+    venv.create(tmp_path / "elsewhere", symlinks=True)
+    (tmp_path / ".venv").symlink_to("elsewhere")
+    assert subprocess.run([*WRONG, path], env={}, capture_output=True, timeout=20).returncode == 2
 
 
 def test_a_tool_is_silent_about_what_tensorflow_notes(tool, monkeypatch):
