@@ -3,7 +3,6 @@
 import copy
 import hashlib
 import hmac
-import re
 import secrets
 import shutil
 import sys
@@ -53,9 +52,6 @@ class ServerState:
         self.contents = Catalogue(self.catalogue)
         self.faults, self.limits = faults or FaultSchedule(), limits or ServerLimits()
         self.accounts, self.tokens = dict(accounts or {DEFAULT_USER: ""}), dict(tokens or {})
-        for user in self.accounts:
-            if not re.fullmatch(r"[\w-]+", user):  # part of a path, and of `user:key`
-                raise LocalKaggleError(f"account {user!r}: use letters, digits, _ and -")
         self.links: dict[str, tuple[Path, float]] = {}
         """By its token: the file that a link leads to, and when it expires."""
         self._secret = secrets.token_bytes()

@@ -43,7 +43,6 @@ def test_it_serves_says_how_to_get_there_and_ends_when_told(serve):
     [
         ("--fill", "false", "the catalogue could not be filled"),
         ("--token", "KGAT_x=bob", "add --account bob"),
-        ("--account", "a/b", "use letters"),
         ("--port", "99999", "port must be 0-65535"),
         (
             "--fill",
