@@ -154,15 +154,12 @@ def fill_catalogue(
             for line in process.stdout or ():
                 lines.append(line.rstrip("\n"))
                 tell(lines[-1])
+        if process.returncode:
+            last = [f"{words[0]} ended with exit code {process.returncode}", *lines[-LAST_LINES:]]
+            raise ValueError("\n    ".join(last))
+        mark.unlink()
     except (OSError, ValueError, IndexError) as error:
         raise LocalKaggleError(f"the catalogue could not be filled: {error}") from error
-    if process.returncode:
-        output = "\n".join(f"    {line}" for line in lines[-LAST_LINES:])
-        raise LocalKaggleError(
-            f"the catalogue could not be filled: {words[0]} ended with exit code "
-            f"{process.returncode}\n{output}".rstrip()
-        )
-    mark.unlink()
 
 
 def _unfinished(folder: Path) -> Path:
@@ -174,18 +171,12 @@ def _unfinished(folder: Path) -> Path:
 def _links_aside(folder: Path) -> Iterator[None]:
     """Give a folder's links other names for a block, in which they are not written through.
 
-    Raises LocalKaggleError if there is a folder in the place of a link to another at the end.
+    What takes a link's place meanwhile stays there.
     """
     links = [path for path in folder.rglob("*") if path.is_symlink()]
     aside = {path.rename(path.with_name(f".{path.name}.aside")): path for path in links}
     try:
         yield
-        for link, path in aside.items():
-            if link.is_symlink() and path.is_dir() and not path.is_symlink():
-                raise LocalKaggleError(
-                    f"the command made {path}, which was a link to {link.readlink()}: repeat it if "
-                    "it is to be a folder of the catalogue"
-                )
     finally:
         for link, path in aside.items():
             if os.path.lexists(path):

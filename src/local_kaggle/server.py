@@ -197,7 +197,7 @@ def _claim(root: Path) -> FileLock:
 def _listener(port: int) -> socket.socket:
     try:
         return socket.create_server(("127.0.0.1", port), backlog=256)
-    except OSError as error:
+    except (OSError, OverflowError) as error:
         raise LocalKaggleError(
-            f"port {port} cannot be used ({error.strerror}): choose another, or 0 for a free one"
+            f"port {port} cannot be used ({error}): choose another, or 0 for a free one"
         ) from error

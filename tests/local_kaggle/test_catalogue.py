@@ -72,8 +72,7 @@ def test_a_command_writes_to_nothing_that_a_link_leads_to(tmp_path):
     for name, target in {"file": file, "folder": mine, "kept": mine}.items():
         (new / name).symlink_to(target)
     command = "sh -c 'cd {catalogue}; mkdir -p folder; echo command | tee file folder/test.csv'"
-    with pytest.raises(LocalKaggleError, match=r"made .*folder, which was a link to .*mine"):
-        fill_catalogue(new, command)
+    fill_catalogue(new, command)
     assert file.read_text() == "mine"
     assert sorted(path.name for path in new.iterdir()) == ["file", "folder", "kept"]
     assert (new / "kept").readlink() == mine

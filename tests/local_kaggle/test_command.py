@@ -43,6 +43,7 @@ def test_it_serves_says_how_to_get_there_and_ends_when_told(serve):
     [
         ("--fill", "false", "the catalogue could not be filled"),
         ("--token", "KGAT_x=bob", "add --account bob"),
+        ("--port", "99999", "port must be 0-65535"),
         (
             "--fill",
             "sh -c 'cd {catalogue}; mkdir solutions; >solutions/a.toml echo ='",
@@ -54,6 +55,7 @@ def test_what_it_cannot_begin_with_ends_it(tmp_path, option, value, words):
     done = run(*COMMAND, "--root", str(tmp_path), option, value)
     assert done.returncode == 1
     assert words in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_accounts_have_keys_of_their_own_and_tokens(serve):
