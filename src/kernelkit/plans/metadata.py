@@ -15,7 +15,7 @@ import contextlib
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -71,7 +71,7 @@ class Metadata:
     @property
     def owner(self) -> str:
         """The user name, empty while it is a placeholder."""
-        owner = self._id.partition("/")[0] if "/" in self._id else ""
+        owner = self._id.rpartition("/")[0]
         return "" if owner.upper() in PLACEHOLDERS else owner
 
     @property
@@ -148,12 +148,6 @@ class Metadata:
                 for owner, slash, name in parts
             ]
         return self.with_values(**values)
-
-    def attaching(self, kind: str, sources: Iterable[str]) -> Metadata:
-        """The same kernel with these datasets, models or kernels (`kind`) among its sources."""
-        return self.with_values(
-            **{f"{kind}_sources": list(dict.fromkeys([*self.sources(kind), *sources]))}
-        )
 
     def on(self, machine: Machine) -> Metadata:
         """The same kernel on another machine, with matching shape and flags."""

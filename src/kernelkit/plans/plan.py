@@ -118,7 +118,8 @@ class Plan:
 
     def attaching(self, kind: str, *sources: str) -> Plan:
         """The same plan with these datasets, models or kernels (`kind`) attached."""
-        return replace(self, metadata=self.metadata.attaching(kind, sources))
+        every = list(dict.fromkeys([*self.metadata.sources(kind), *sources]))
+        return replace(self, metadata=self.metadata.with_values(**{f"{kind}_sources": every}))
 
 
 def make(
@@ -183,10 +184,9 @@ def _kernel(notebook: Path | None, metadata_file: Path | None) -> Metadata:
             _check_notebook(kernel, notebook, explicit=metadata_file is not None)
             kernel, own = kernel.with_values(code_file=str(notebook)), notebook
     if not own.is_file():
-        names = (path.name for end in ("ipynb", "py") for path in own.parent.glob(f"*.{end}"))
-        near = [name for name in names if Path(name).stem.lower() == own.stem.lower()]
-        near.sort(key=lambda name: name.lower() != own.name.lower())
-        hint = f", but there is {near[0]}" if near else ""
+        near = [path for end in ("ipynb", "py") for path in own.parent.glob(f"*.{end}")]
+        there = next((path.name for path in near if path.stem.lower() == own.stem.lower()), "")
+        hint = there and f", but there is {there}"
         raise NotebookError(f"no notebook at {own}{hint}: correct code_file in {file}")
     if _is_r(own):
         raise NotebookError(

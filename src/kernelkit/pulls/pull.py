@@ -1,6 +1,5 @@
 """Pull what was edited on Kaggle: find the version that was pushed, merge, show, keep copies."""
 
-import codecs
 import difflib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -158,7 +157,6 @@ def _targets(edit: Edit) -> dict[Path, str]:
 
 
 def _as_before(path: Path, text: str) -> str:
-    """The text with the byte order mark and the line ends of the file that it replaces."""
-    first = path.read_bytes().partition(b"\n")[0] if path.is_file() else b""
-    mark = "\ufeff" if first.startswith(codecs.BOM_UTF8) else ""
-    return mark + (text.replace("\n", "\r\n") if first.endswith(b"\r") else text)
+    """The text with the line ends of the file that it replaces."""
+    windows = path.is_file() and path.read_bytes().partition(b"\n")[0].endswith(b"\r")
+    return text.replace("\n", "\r\n") if windows else text

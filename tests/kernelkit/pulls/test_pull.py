@@ -149,10 +149,11 @@ def test_line_ends_of_windows_are_no_edits_and_stay(pushed, edit_on_kaggle):
         path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\n", b"\r\n"))
     pushed.push("files=1", wait=False, force=True, accelerator="cpu")
     edit_on_kaggle(("F1 = 0.75\\u000d", "F1 = 0.5\\u000d"), REWORDED)
-    before = script.read_bytes(), module.read_bytes()
+    before = script.read_text("utf-8-sig"), module.read_text("utf-8-sig")
     assert pushed.run(pull_edits) == [module, script]
-    assert script.read_bytes() == before[0].replace(*(text.encode() for text in REWORDED))
-    assert module.read_bytes() == before[1].replace(b"0.75", b"0.5")
+    after = before[0].replace(*REWORDED), before[1].replace("0.75", "0.5")
+    for path, text in zip((script, module), after, strict=True):
+        assert path.read_bytes().decode("utf-8-sig") == text.replace("\n", "\r\n")
 
 
 def test_without_a_push_of_before_the_base_is_named(pushed, edit_on_kaggle):
