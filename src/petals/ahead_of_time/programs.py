@@ -4,6 +4,7 @@ The models are those that the notebook builds and compiles, which a test compare
 downloaded: a program is the same for all values of the weights.
 """
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,15 +21,15 @@ from petals.augment.augmentation import CHANGES, IMAGE, augmentation
 from petals.augment.draws import COLUMNS
 from petals.augment.layer import augmenting
 from petals.data.classes import CLASSES
-from petals.data.shards import Split
+from petals.data.shards import existing_splits
 from petals.data.source import find_source
 from petals.errors import SettingError
 from petals.models.build import Classifier, build, set_trainable
-from petals.settings import LOGISTIC, NONE, Values, resolve
+from petals.settings import LOGISTIC, NONE, Values, fold_of, resolve
 from petals.training import features
 from petals.training.optimization import compile_model, learning_rates
 
-COMPETITION_IMAGES = 12753  # of its train split, at each size
+COMPETITION_IMAGES = 12753, 3712  # of its train and val splits, at each size
 TRAINING, PREDICTION, FEATURES = "training step", "prediction", "feature extraction"
 
 
@@ -97,20 +98,37 @@ def of_run(settings: Values, device: Accelerator, only: Sequence[str] = ()) -> I
 
 
 def _data(settings: Values) -> tuple[int, int]:
-    """(classes, training images) of the run's data; the competition's where it lies on Kaggle."""
-    data, size, limit = settings["data"], settings["image_size"], settings["limit"]
-    if data in ("auto", "embedded"):
-        classes, images = len(CLASSES), COMPETITION_IMAGES
-    elif Path(data).expanduser().is_dir() or "://" in data:
-        source = find_source(data, size)
-        classes = len(source.class_names)
-        images = Split.find(source.root, size, "train").count
-    else:
+    """(classes, training images) of the run's data.
+
+    Photos that two sources share count twice. Further sources that are not on this machine do not
+    count.
+    """
+    limit = settings["limit"] or sys.maxsize
+    names = map(str.strip, settings["data"].split(","))
+    sources = [_source(name, settings["image_size"]) for name in names]
+    classes, train, val = sources[0]
+    if not classes:
         raise SettingError(
-            f"data={data} is not on this machine, and its number of classes shapes the program: "
-            "give data=FOLDER with the same files"
+            f"data={settings['data']}: the first source is not on this machine, and its number of "
+            "classes shapes the program: give data=FOLDER with the same files"
         )
-    return classes, min(images, limit) if limit else images
+    train, val = min(train, limit), min(val, limit)
+    if settings["validation"] != "val":
+        _, folds = fold_of(settings["validation"]) or (1, train + val + 1)
+        train += val - (train + val) // folds
+    return classes, train + sum(sum(labelled) for _, *labelled in sources[1:])
+
+
+def _source(name: str, size: int) -> tuple[int, int, int]:
+    """(classes, train, val images) of a source; the competition's where it lies on Kaggle."""
+    if name in ("auto", "embedded"):
+        return len(CLASSES), *COMPETITION_IMAGES
+    if not (Path(name).expanduser().is_dir() or "://" in name):
+        return 0, 0, 0
+    source = find_source(name, size)
+    splits = existing_splits(source.root, size)
+    train, val = (splits[part].count if part in splits else 0 for part in ("train", "val"))
+    return len(source.class_names), train, val
 
 
 def _training(

@@ -5,12 +5,28 @@ import pytest
 from petals.ahead_of_time import programs
 from petals.errors import SettingError
 
-SETTINGS = {"data": "auto", "image_size": 192, "limit": 0, "accelerator": "auto", "dtype": "auto"}
+SETTINGS = {"data": "auto", "image_size": 192, "limit": 0, "validation": "val"}
+SETTINGS |= {"accelerator": "auto", "dtype": "auto"}
 
 
-def test_the_competitions_sizes_stand_for_data_that_lies_on_kaggle():
-    assert programs._data(SETTINGS) == (104, 12753)
-    assert programs._data(SETTINGS | {"limit": 500}) == (104, 500)
+@pytest.mark.parametrize(
+    ("changes", "images"),
+    [
+        ({}, 12753),
+        ({"limit": 500}, 500),
+        ({"validation": "none"}, 12753 + 3712),
+        ({"validation": "fold:1/5"}, 12753 + 3712 - 3293),
+        ({"validation": "none", "limit": 500}, 1000),
+        ({"data": "auto, me/roses"}, 12753),
+    ],
+)
+def test_the_competitions_sizes_stand_for_data_that_lies_on_kaggle(changes, images):
+    assert programs._data(SETTINGS | changes) == (104, images)
+
+
+def test_the_labelled_photos_of_further_sources_are_trained_on_too(dataset):
+    given = {"data": f"auto,{dataset}", "image_size": 32, "limit": 9}
+    assert programs._data(SETTINGS | given) == (104, 9 + 50 + 21)
 
 
 def test_data_that_is_not_at_the_desk_has_an_unknown_number_of_classes():
