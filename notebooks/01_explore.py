@@ -53,7 +53,6 @@ from IPython.display import display
 
 from petals import storage
 from petals.data import duplicates, exploration, inspection
-from petals.data.shards import existing_splits
 from petals.plots import run as plots
 from petals.progress import Progress
 from petals.run_folder import RunFolder
@@ -63,7 +62,7 @@ from petals.tables import Table
 run = RunFolder(output)
 source = find_source(data, image_size)
 names = source.class_names
-splits = existing_splits(source.root, image_size, limit)
+splits = source.splits(image_size, limit)
 print(f"{source}: {len(names)} classes; {', '.join(splits)}")
 
 # %% [markdown]

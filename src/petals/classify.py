@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from petals import storage
 from petals.data import photo_files
 from petals.data.shards import Split
-from petals.data.source import COMPETITION, find_source
+from petals.data.source import find_source
 from petals.errors import DataError
 from petals.evaluation.calibration import calibrated
 from petals.evaluation.prediction import predict, predict_images
@@ -27,12 +27,11 @@ from petals.models.restore import AUTO, FILE, find_model, restore
 from petals.plots.run import gallery, save
 from petals.tables import Table
 
-SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff")
+SUFFIXES = (".jpg", ".jpeg", ".jfif", ".avif", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff")
 SHOWN = 24  # photos in the picture
 CHUNK = 512  # photos in memory at a time
 BATCH = 32  # images
-NO_DATASETS = (COMPETITION, "competitions", "models", "notebooks")  # among the mounts
-FILES_OF_RUNS = (FILE, "figures.json", "../__results__.html")  # beside figures
+MARKS = (FILE, "figures.json", "../__results__.html")  # of a folder of figures
 
 
 @dataclass(frozen=True)
@@ -167,18 +166,18 @@ def photos_for(photos: str, limit: int = 0) -> list[Path]:
     "auto" means every photo in attached datasets, if there are any, except for a run's figures.
     """
     if photos == AUTO:
-        datasets = list(mounts().glob("datasets")) or [  # older machines mount them beside the rest
-            folder for folder in mounts().glob("*") if folder.name not in NO_DATASETS
-        ]
-        paths = [
-            path
-            for path in _photos_among(path for folder in datasets for path in folder.rglob("*"))
-            if not any((path.parent / name).exists() for name in FILES_OF_RUNS)
-        ]
+        datasets = mounts() / "datasets"  # older machines mount them beside the other inputs
+        among = _photos_among((datasets if datasets.is_dir() else mounts()).rglob("*"))
+        marked = {path for path in among for mark in MARKS if (path.parent / mark).exists()}
+        paths = [path for path in among if path not in marked]
     else:
         paths = find_photos(photos.split(","))
     return paths[: limit or None]
 
 
 def _photos_among(paths: Iterable[Path]) -> list[Path]:
-    return sorted(path for path in paths if path.is_file() and path.suffix.lower() in SUFFIXES)
+    return sorted(
+        path
+        for path in paths
+        if path.is_file() and path.suffix.lower() in SUFFIXES and not path.name.startswith(".")
+    )

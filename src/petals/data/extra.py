@@ -70,7 +70,7 @@ def more_to_train_on(
     """
     additions = []
     for source in others:
-        own = shards.existing_splits(source.root, splits["train"].size)
+        own = source.splits(splits["train"].size)
         own.pop("test", None)
         labels = _matched(source, names)
         parts = [split.fingerprint() for split in (*splits.values(), *own.values())]

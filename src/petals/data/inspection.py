@@ -42,11 +42,11 @@ def inspect(root: str, progress: ShowProgress | None = None) -> list[Health]:
     """Read every shard under `root`. Raises `DataError` when there are none."""
     if not (sizes := shards.sizes(root)):
         raise DataError(f"{root} has no tfrecords-jpeg-SxS folder")
-    num_classes = len(Source(root, "folder").class_names)
+    source = Source(root, "folder")
     return [
-        inspect_split(name, split, num_classes, progress)
+        inspect_split(name, split, len(source.class_names), progress)
         for size in sizes
-        for name, split in shards.existing_splits(root, size).items()
+        for name, split in source.splits(size).items()
     ]
 
 

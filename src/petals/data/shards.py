@@ -15,7 +15,6 @@ import os
 import re
 import struct
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import accumulate, chain, groupby, islice
 from pathlib import Path
@@ -148,12 +147,10 @@ def sizes(root: str | Path) -> list[int]:
 
 
 def shard_paths(root: str | Path, size: int, split: str) -> list[str]:
-    """The shards of a split, sorted. Raises `DataError` that names the sizes on disk."""
+    """The shards of a split, sorted; none if there is no such split."""
     place = folder(root, size, split)
-    if paths := sorted(tf.io.gfile.glob(f"{place}/*.tfrec")):
-        return paths
-    there = ", ".join(map(str, sizes(root))) or "none"
-    raise DataError(f"no .tfrec files in {place}; {root} has images of these sizes: {there}")
+    names = tf.io.gfile.listdir(place) if tf.io.gfile.isdir(place) else ()
+    return sorted(f"{place}/{name}" for name in names if name.endswith(".tfrec"))
 
 
 class Sample(NamedTuple):
@@ -183,11 +180,16 @@ class Split:
 
     @classmethod
     def find(cls, root: str, size: int, split: str, limit: int = 0) -> Split:
-        """The split under `root`; at most `limit` images of it (0 = all)."""
+        """The split under `root`; at most `limit` images of it (0 = all).
+
+        Raises `DataError` that names the sizes on disk.
+        """
         whole = cls.of(shard_paths(root, size, split), size)
         if not whole.count:
+            there = ", ".join(map(str, sizes(root))) or "none"
             raise DataError(
-                f"the {split} shards of {root} have no images, according to their names"
+                f"no images in {folder(root, size, split)}/*.tfrec; {root} has images of these "
+                f"sizes: {there}. Choose one of them, or add photos for this split"
             )
         return whole._between(0, min(limit or whole.count, whole.count))
 
@@ -301,12 +303,3 @@ class Split:
         examples = [chosen[at] for at in positions]
         images = [tf.io.decode_jpeg(example.image, channels=3) for example in examples]
         return Sample(np.stack(images), np.array([example.label for example in examples]))
-
-
-def existing_splits(root: str, size: int, limit: int = 0) -> dict[str, Split]:
-    """The splits at this size; val and test need not exist. Raises `DataError` without train."""
-    splits = {"train": Split.find(root, size, "train", limit)}
-    for name in SPLITS[1:]:
-        with suppress(DataError):
-            splits[name] = Split.find(root, size, name, limit)
-    return splits

@@ -40,6 +40,14 @@ class Source:
             raise DataError(f"{path} must be a JSON list of class names in label order")
         return tuple(names)
 
+    def splits(self, size: int, limit: int = 0) -> dict[str, shards.Split]:
+        """The splits at this size, of which val and test need not exist."""
+        return {
+            name: shards.Split.find(self.root, size, name, limit)
+            for name in shards.SPLITS
+            if name == "train" or shards.shard_paths(self.root, size, name)
+        }
+
     @property
     def name(self) -> str:
         """Its display name: for a folder or a mount, the last part of the path."""

@@ -5,7 +5,8 @@ import pytest
 import tensorflow as tf
 
 from petals.data import shards
-from petals.data.shards import Example, Split, existing_splits
+from petals.data.shards import Example, Split
+from petals.data.source import Source
 from petals.errors import DataError, StorageError
 
 
@@ -54,11 +55,20 @@ def test_limit_takes_the_first_images(dataset):
 
 
 def test_splits_that_are_not_there_are_left_out(copied):
+    copied = copied.rename(copied.with_name("copy [1]"))
+    source = Source(str(copied), "folder")
+    (copied / "tfrecords-jpeg-32x32/test/00-32x32-13.tfrec").rename(
+        copied / "tfrecords-jpeg-32x32/test/all.tfrec"
+    )
+    with pytest.raises(DataError, match="not named NN-SxS-COUNT"):
+        source.splits(32)
     for part in ("val", "test"):
         shutil.rmtree(copied / "tfrecords-jpeg-32x32" / part)
-    assert list(existing_splits(str(copied), 32)) == ["train"]
-    with pytest.raises(DataError, match=r"no \.tfrec files in .*64x64/train; .* these sizes: 32"):
-        existing_splits(str(copied), 64)
+    assert list(source.splits(32)) == ["train"]
+    with pytest.raises(DataError, match=r"no images in .*/val/.* add photos for this split"):
+        Split.find(str(copied), 32, "val")
+    with pytest.raises(DataError, match=r"no images in .*64x64/train/.* these sizes: 32\."):
+        source.splits(64)
 
 
 def test_a_sample_is_of_the_positions_asked_for(splits):
