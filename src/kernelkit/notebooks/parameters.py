@@ -27,14 +27,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from kernelkit.errors import NotebookError, ParameterError, nearest
-from kernelkit.notebooks.document import NO_PARAMETERS
+from kernelkit.notebooks.document import NO_PARAMETERS, UNREADABLE
 from kernelkit.project import Project
 
 Value = Any  # a plain literal: bool, int, float, str, None, or a list or dict of these
 # "name=value" strings, the source of a cell that `assignments` wrote, or typed values
 Overrides = Sequence[str] | Mapping[str, Any]
 
-_NUMBER = r"[-+]?(?:\d+\.?\d*(?:e[-+]?\d+)?|inf)"
+_NUMBER = r"[-+]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|inf)"
 _INTERVAL = re.compile(rf"([\[(])\s*({_NUMBER})\s*,\s*({_NUMBER})\s*([\])])")
 _BOUND = re.compile(rf"(>=?|<=?)\s*({_NUMBER})")
 _CONSTANT = re.compile(r"in\s+(\w+(?:\.\w+)+)")
@@ -91,7 +91,7 @@ class Parameter:
             return self.check(text.lower() == "true")
         try:
             return self.check(ast.literal_eval(text))
-        except (ValueError, SyntaxError):
+        except (*UNREADABLE, TypeError):  # a TypeError for {{3}}, a set of sets
             return self.check(text)
 
     def _typed(self, value: Value) -> Value:
@@ -248,4 +248,5 @@ def _fits(choice: str, text: str) -> bool:
     if last.isupper():
         pattern = r"[1-9]\d*" if last == "N" else r".+"
         return re.fullmatch(re.escape(prefix + colon) + pattern, text) is not None
-    return text == choice
+    number = re.fullmatch(_NUMBER, choice) and re.fullmatch(_NUMBER, text)
+    return text == choice or bool(number and float(text) == float(choice))

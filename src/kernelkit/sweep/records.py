@@ -53,6 +53,14 @@ def reason(error: str) -> str:
     return (raised[-1:] or lines or [""])[0]
 
 
+def remove(path: Path) -> None:
+    """Remove a file, a link or a whole folder, if it is there."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
 class SweepFolder:
     """The folder of one sweep."""
 
@@ -96,7 +104,7 @@ class SweepFolder:
         folder = self.run_folder(run)
         for path in folder.iterdir() if folder.is_dir() else ():
             if path.name not in keep:
-                shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+                remove(path)
 
     def take_over(
         self,

@@ -117,7 +117,7 @@ def keep_best(page: RunsPage, counts: Mapping[str, int]) -> None:
     ranked = sorted(_scored(page), key=lambda run: run.metrics[score], reverse=not minimize)
     for name, count in counts.items():
         for run in ranked[count:]:
-            (page.folder / run.id / name).unlink(missing_ok=True)
+            records.remove(page.folder / run.id / name)
 
 
 def _scored(page: RunsPage) -> list[ShownRun]:

@@ -234,7 +234,7 @@ def _runs(sweep: Specification, content: Values, fixed: Values, many: bool) -> l
     count = math.prod(map(len, grid.values())) * len(seeded)
     if count > MANY and not many:
         raise ParameterError(f"{count:,} runs: reduce them, or add --yes")
-    rows = itertools.product(*grid.values()) if grid else ()
+    rows = itertools.product(*grid.values()) if content.get("grid") else ()
     points = [
         *(dict(zip(grid, row, strict=True)) for row in rows),
         *(content.get("runs") or ()),

@@ -19,12 +19,15 @@ sizes = [1, 2]  # any list
 note = "a | b"  # text: a | b is no rule after a colon
 anything = None
 tight = "a"  # a | b|c
+share = 0.5  # [.1, 1E0]
+step = 0.1  # 1e-1 | .01 | 1
 count = None  # > 3
 """
 KNOWN = declared(CELL)
 
 
 def test_defaults_and_types_come_from_the_cell():
+    assert declared(CELL, Project(Path())) == KNOWN
     assert [p.default for p in KNOWN.values()][:3] == [5, 0.3, 1e-3]
     assert KNOWN["epochs"].rule == ">= 0"
     assert KNOWN["device"].rule == "auto | tpu | cpu"
@@ -47,6 +50,8 @@ def test_defaults_and_types_come_from_the_cell():
         ("weights=a/b.h5", "a/b.h5"),
         ("anything=word", "word"),
         ("tight=c", "c"),
+        ("step=0.01", 0.01),
+        ("step=1", 1.0),
     ],
 )
 def test_values_on_a_command_line(text, value):
@@ -66,6 +71,9 @@ def test_values_on_a_command_line(text, value):
         ("dropout=1", r"dropout=1.0 is not allowed: it takes \[0, 1\)"),
         ("dropout=nan", "wrong type"),
         ("rate=0", "it takes > 0"),
+        ("share=.05", r"it takes \[\.1, 1E0\]"),
+        ("step=0.2", "it takes 1e-1"),
+        ("epochs={{3}}", "wrong type"),
         ("device=gpu", r"it takes auto \| tpu \| cpu"),
         ("part=last:0", "not allowed"),
         ("part=block:", "not allowed"),

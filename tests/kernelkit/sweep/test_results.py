@@ -15,11 +15,12 @@ def test_the_best_score_is_a_mean_over_seeds(sweeps, text, best):
     assert results.best(page) == (best[0], pytest.approx(best[1]))
 
 
-def test_only_the_runs_with_the_lowest_score_keep_the_file_where_that_is_the_best(sweeps):
-    page = sweeps.finish("grid: {a: [0, 1]}\nminimize: true", left={"model.h5": ""})
+@pytest.mark.parametrize("file", ["model", "model/weights"])
+def test_only_the_runs_with_the_lowest_score_keep_the_file_where_that_is_the_best(sweeps, file):
+    page = sweeps.finish("grid: {a: [0, 1]}\nminimize: true", left={file: ""})
 
-    results.keep_best(page, {"model.h5": 1})
+    results.keep_best(page, {"model": 1})
 
-    kept = [(page.folder / run.id / "model.h5").is_file() for run in page.runs]
+    kept = [(page.folder / run.id / file).is_file() for run in page.runs]
     assert kept == [True, False]
     assert len(list(page.folder.glob("*/metrics.json"))) == 2

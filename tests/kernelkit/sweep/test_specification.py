@@ -25,6 +25,7 @@ def test_a_grid_runs_and_seeds_are_multiplied_out_in_order(sweeps):
 def test_a_value_replaces_a_base_value_or_an_axis(sweeps):
     assert points(sweeps, "base: {kind: x}\ngrid: {a: [1]}", "kind=y") == [(1, "y")]
     expected = [(7, "score", 5), (7, "slow", 5)]
+    assert points(sweeps, "grid: {a: [1]}\nruns: [{kind: y}]", "a=7") == [(7, "x"), (7, "y")]
     assert points(sweeps, GRID, "a=7", "seed=5", names=("a", "does", "seed")) == expected
 
 

@@ -21,7 +21,7 @@ from kernelkit import files
 from kernelkit.errors import NetworkError, ParameterError
 from kernelkit.notebooks import document
 from kernelkit.sweep.progress import SweepProgress
-from kernelkit.sweep.records import FAILED, Record, SweepFolder
+from kernelkit.sweep.records import FAILED, STATE, Record, SweepFolder
 from kernelkit.sweep.specification import PlannedRun, Specification
 from kernelkit.sweep.workers.engine import Engine
 
@@ -90,5 +90,7 @@ def run_on_worker(
         notebook = files.write_text(Path(scratch) / "notebook.ipynb", text)
         here = replace(sweep, notebook=notebook, warm=())
         Engine(here, folder, lambda *_: None, report).work([run])
+        record = folder.record(run)
+        (folder.run_folder(run) / STATE).unlink()  # with it, a run counts as done: it comes last
         archive = shutil.make_archive(str(Path(scratch) / "files"), "zip", folder.run_folder(run))
-        return folder.record(run), Path(archive).read_bytes()
+        return record, Path(archive).read_bytes()

@@ -1,5 +1,6 @@
 """A sweep in Kaggle sessions: push a kernel for each machine, and download its runs."""
 
+import itertools
 import json
 import shutil
 import tempfile
@@ -124,7 +125,8 @@ def _session(
     title = f"Sweep {sweep.name.replace('_', ' ')}"[: TITLE_LENGTH - len(suffix)].strip() + suffix
     content = carried(progress, runs)
     sessions = list(place.glob("session-*"))
-    home = place / f"session-{len(sessions) + 1}"
+    numbers = itertools.count(len(sessions) + 1)  # an earlier folder may have been deleted
+    home = next(h for n in numbers if not (h := place / f"session-{n}").exists())
     minutes = options.timeout or 60 * machines.LIMITS[kind].hours_per_session
     spare = min(SPARE_MINUTES, SPARE_SHARE * minutes)
     with tempfile.TemporaryDirectory(prefix="sweep-") as scratch:

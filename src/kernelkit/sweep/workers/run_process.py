@@ -77,10 +77,15 @@ def serve(parent: int, warm: Sequence[str]) -> None:
     """Fork a run for every line, until the pipe closes or the parent is gone."""
     # Keep figures inline, although matplotlib is imported before its kernel.
     os.environ.setdefault("MPLBACKEND", "module://matplotlib_inline.backend_inline")
+    answers = os.dup(1)
+    os.dup2(2, 1)  # the modules may print
     for name in (*OWN, *warm):
         # If a module cannot be imported here, the run fails on it too, and reports it.
         with contextlib.suppress(Exception):
             importlib.import_module(name)
+    sys.stdout.flush()
+    os.dup2(answers, 1)
+    os.close(answers)
     if warm and threading.active_count() > 1:
         # A fork copies only one thread; locks of other threads stay locked in the copy.
         message = "a module in `warm` starts threads: nothing is imported beforehand"

@@ -1,14 +1,21 @@
 """Runs on a real Dask cluster on loopback, one of its workers killed in mid-run."""
 
+import io
 import os
 import re
 import subprocess
 import sys
 import threading
+import zipfile
+from dataclasses import replace
 
+import nbformat
 import pytest
 
 from kernelkit.errors import NetworkError, ParameterError, RunFailedError
+from kernelkit.notebooks import document
+from kernelkit.sweep import specification
+from kernelkit.sweep.backends import dask_cluster
 
 Client = pytest.importorskip("distributed", reason="the extra `sweep` is not installed").Client
 LOCAL = ("--host", "127.0.0.1", "--port", "0", "--no-dashboard")
@@ -69,6 +76,14 @@ def test_the_run_of_a_worker_that_dies_goes_to_another(sweeps, start, scheduler)
     assert len(list(sweeps.runs.glob("*/run.ipynb"))) == 4
 
 
+def test_a_worker_sends_no_state_that_counts_before_the_files_are_there(sweeps):
+    sweep = replace(specification.read(sweeps.write("grid: {a: [1]}")), workers=1)
+    text = nbformat.writes(document.read(sweep.notebook))
+    record, data = dask_cluster.run_on_worker(sweep, text, {"a": 2}, False)
+    names = zipfile.ZipFile(io.BytesIO(data)).namelist()
+    assert (record.state, "metrics.json" in names, "state.json" in names) == ("done", True, False)
+
+
 def test_a_scheduler_that_is_lost_is_reported_and_its_runs_stay_pending(
     sweeps, scheduler, monkeypatch
 ):
@@ -88,8 +103,6 @@ def test_a_scheduler_that_is_lost_is_reported_and_its_runs_stay_pending(
 
 
 def test_a_scheduler_that_is_not_there_is_reported(sweeps, monkeypatch):
-    from kernelkit.sweep.backends import dask_cluster
-
     monkeypatch.setattr(dask_cluster, "CONNECT_SECONDS", 0.5)
     with pytest.raises(NetworkError, match="no Dask scheduler at tcp"):
         sweeps.run("grid: {a: [1]}", dask="tcp://127.0.0.1:9")

@@ -59,6 +59,18 @@ def test_a_session_that_made_no_run_is_a_failure(sweeps, monkeypatch):
         sweeps.rehearse("grid: {a: [1, 2]}")
 
 
+def test_a_deleted_session_folder_blocks_no_other_session(sweeps, monkeypatch):
+    describe(sweeps)
+    (sweeps.runs / "rehearsal" / "session-2").mkdir(parents=True)
+    outputs = []
+    monkeypatch.setattr(
+        on_kaggle, "push_kernel", lambda **options: outputs.append(options["output"].name)
+    )
+    with pytest.raises(RunFailedError, match="the session made no run"):
+        sweeps.run("grid: {a: [1, 2]}", kaggle=True, local=True)
+    assert outputs == ["session-3"]
+
+
 def test_a_dry_run_checks_what_each_run_needs_and_sends_nothing(sweeps):
     describe(sweeps, '[tool.kernelkit.needs]\ninternet = ["kind=y"]\n')
 

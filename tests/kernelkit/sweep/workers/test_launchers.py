@@ -1,5 +1,6 @@
 """The process that forks runs, which are lost with it."""
 
+import os
 import time
 
 import pytest
@@ -11,7 +12,7 @@ from kernelkit.sweep.workers.launchers import ForkServer
 @pytest.fixture
 def fork_server(tmp_path, monkeypatch):
     """Makes a fork server that imports these modules; they may lie in the test's folder."""
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
     servers = []
 
     def fork_server(*warm):
@@ -57,6 +58,14 @@ def test_a_module_that_starts_threads_is_not_forked_with_them(tmp_path, fork_ser
     wait(start(fork_server("kernelkit.no_such_module", "busy"), tmp_path))
     assert "none.py" in (tmp_path / "error.txt").read_text()
     assert "a module in `warm` starts threads" in (tmp_path / "imports.txt").read_text()
+
+
+def test_one_that_prints_warms_the_runs_all_the_same(tmp_path, fork_server):
+    (tmp_path / "loud.py").write_text("import os\nprint('hello')\nos.write(1, b'7\\n')\n")
+    run = start(fork_server("loud"), tmp_path)
+    wait(run)
+    assert not run.lost
+    assert "hello" in (tmp_path / "imports.txt").read_text()
 
 
 def test_one_that_is_stuck_in_an_import_is_ended(tmp_path, fork_server, monkeypatch):
