@@ -80,8 +80,8 @@ def push_kernel(
     folders = [value for value in parameters if "=" not in value and Path(value).is_dir()]
     if folders and notebook is None and not isinstance(parameters, Mapping):
         notebook, parameters = Path(folders[0]), [p for p in parameters if p != folders[0]]
-    submits = options.get("submit") is not None
-    if not options.get("wait", True) and (submits or options.get("output")):
+    later = options.get("output") or options.get("submit") is not None
+    if later and not options.get("wait", True):
         raise ParameterError(
             "--no-wait returns before there is a result: give --submit and --output to "
             "kernelkit resume instead"

@@ -166,7 +166,14 @@ class _Downloads:
         if url is None:
             raise _refused("Kaggle does not list it, or refuses every link to it")
         try:
-            return transfers.receive(self._kaggle, session, url, part, expected, self._late)
+            return transfers.receive(
+                self._kaggle,
+                session,
+                url,
+                part,
+                expected,
+                lambda: self._kaggle.retries.clock.now() > self._until,
+            )
         except Failure as failure:
             if self._until < 0:
                 raise _refused("interrupted") from None
@@ -174,9 +181,6 @@ class _Downloads:
                 if failure.kind is FailureKind.EXPIRED and self._links.get(name) == url:
                     del self._links[name]
             raise
-
-    def _late(self) -> bool:
-        return self._kaggle.retries.clock.now() > self._until
 
 
 def _place(folder: Path, name: str) -> Path:

@@ -252,10 +252,9 @@ class Run:
             entry.sent = push.message
         try:
             score = entry.submit()
-        except CapacityError:  # today's submissions are used up; there are new ones tomorrow
-            raise
-        except (RefusedError, OutputsError):
-            self.note(score=push.score or NOT_SCORED)
+        except RefusedError as error:
+            if not isinstance(error, CapacityError):  # there are new submissions tomorrow
+                self.note(score=push.score or NOT_SCORED)
             raise
         if score:
             from kernelkit.reports import pushed

@@ -83,14 +83,14 @@ def rerun(
         raise ParameterError(f"{file} names {len(sources)} competitions: a rerun takes one")
     local, slug = context.local or context.runs, sources[0]
     place = local / CATALOGUE / "hidden" / slug
+    if hidden is not None or not place.is_dir():
+        plan = plans.make(notebook, parameters, file, None, None)
+        with replace(context, catalogue=plan.catalogue).connect():
+            pass  # the catalogue is filled, before its command could write through a link
     if hidden is not None:
         _link(hidden, place)
     elif not place.is_dir():
-        plan = plans.make(notebook, parameters, file, None, None)
-        with replace(context, catalogue=plan.catalogue).connect():
-            pass  # the catalogue is filled
-        if not place.is_dir():
-            raise ParameterError(NO_HIDDEN.format(slug=slug))
+        raise ParameterError(NO_HIDDEN.format(slug=slug))
     own: dict[str, Any] = {"metadata": file, "submit": MESSAGE, "force": True, "ignore": ignore}
     refusal, before = "", context.ledger.last()
     try:

@@ -172,19 +172,19 @@ def _named(context: PushContext, reference: str) -> Push:
 
 def _last(context: PushContext) -> Push:
     ledger = context.ledger
-    pushes = ledger.of()
-    if pushes and not pushes[-1].version:
-        kernel = pushes[-1].name
+    if not (pushes := ledger.of()):
+        raise ParameterError(f"no push in {ledger.path}: name one as OWNER/SLUG/N")
+    kernel = pushes[-1].name
+    if not pushes[-1].version:
         with context.alone_with(kernel):
             look_after_cut_off(context, kernel)
-        if not ledger.of()[-1].version:
-            raise ParameterError(
-                f"the last push, of {kernel}, created no version: push again, or name an earlier "
-                "push as OWNER/SLUG/N"
-            )
-    if push := ledger.last():
-        return push
-    raise ParameterError(f"no push in {ledger.path}: name one as OWNER/SLUG/N")
+    push = ledger.of(str(kernel))[-1]
+    if not push.version:
+        raise ParameterError(
+            f"the last push, of {kernel}, created no version: push again, or name an earlier push "
+            "as OWNER/SLUG/N"
+        )
+    return push
 
 
 def _run(context: PushContext, push: Push, *, unverified: bool) -> Run:

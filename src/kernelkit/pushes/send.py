@@ -188,7 +188,9 @@ class Sending:
             raise
         self._before = stored.version if stored else 0
         lost: Failure | None = None
-        for attempt in range(1, MOST_SENDS + 1):
+        attempt = 0
+        while True:
+            attempt += 1
             try:
                 saved = self._kaggle.save(self._fields)
             except Failure as failure:
@@ -206,7 +208,6 @@ class Sending:
                     raise
             else:
                 return self._read_back(saved)
-        raise AssertionError("unreachable: the last send returns or raises")
 
     def _read_back(self, saved: Saved) -> Saved:
         """The answer with the version as Kaggle stores it, or with this push's actual version.

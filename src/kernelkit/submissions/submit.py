@@ -97,9 +97,8 @@ class Submission:
             raise CapacityError(
                 f"{self.competition} accepts no more submissions today: submit tomorrow"
             )
-        self.before = {submission.ref for submission in self._listed()}
-        before, self.sent = sorted(self.before), self.message
-        self.note(submissions_before=before, submission=None, message=self.message, score=None)
+        self.before, self.sent = sorted(s.ref for s in self._listed()), self.message
+        self.note(submissions_before=self.before, submission=None, message=self.sent, score=None)
         fields = {"competition_name": self.competition, "file_name": file}
         if kernel is None or not self.notebook_only:
             try:

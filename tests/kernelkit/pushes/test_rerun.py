@@ -131,3 +131,24 @@ def test_what_is_missing_or_refused_is_told_with_what_to_do(
     again = run_again("pass", hidden=tmp_path / "kept", ignore=["keys"], quiet=True)
     assert float(again.score) == 1.0
     assert "score 1.0" in repository.message
+
+
+FILL = """\
+import pathlib, sys
+folder = pathlib.Path(sys.argv[1], "hidden/garden")
+folder.mkdir(parents=True, exist_ok=True)
+(folder / "test.csv").write_text("")
+"""
+
+
+def test_the_catalogues_command_leaves_ones_own_hidden_data_alone(
+    run_again, code_competition, repository, tmp_path
+):
+    own = (code_competition / "hidden" / "garden").rename(tmp_path / "own")
+    run_again("pass", hidden=own)
+    (repository.root / "fill.py").write_text(FILL)
+    with (repository.root / "pyproject.toml").open("a") as settings:
+        settings.write('catalogue = "python fill.py {catalogue}"\n')
+    with pytest.raises(errors.ParameterError, match="already has hidden data"):
+        run_again("pass", hidden=own)
+    assert (own / "test.csv").read_text()
