@@ -21,7 +21,6 @@ from petals.augment.augmentation import CHANGES, IMAGE, augmentation
 from petals.augment.draws import COLUMNS
 from petals.augment.layer import augmenting
 from petals.data.classes import CLASSES
-from petals.data.shards import existing_splits
 from petals.data.source import find_source
 from petals.errors import SettingError
 from petals.models.build import Classifier, build, set_trainable
@@ -126,7 +125,7 @@ def _source(name: str, size: int) -> tuple[int, int, int]:
     if not (Path(name).expanduser().is_dir() or "://" in name):
         return 0, 0, 0
     source = find_source(name, size)
-    splits = existing_splits(source.root, size)
+    splits = source.splits(size)
     train, val = (splits[part].count if part in splits else 0 for part in ("train", "val"))
     return len(source.class_names), train, val
 
