@@ -46,7 +46,7 @@ def through_jax(seconds: float, platform: str = "tpu") -> list[Any]:
     deadline, reported = time.monotonic() + seconds, False
     while True:
         try:
-            return _answer(devices, deadline - time.monotonic())
+            return _answer(devices, max(1.0, deadline - time.monotonic()))  # a sleep may be long
         except NoTPUError as error:
             claimed = "initialize" in str(error) and signs()
             if not claimed or time.monotonic() + PAUSE >= deadline:
