@@ -19,27 +19,15 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from local_kaggle import topics
-from local_kaggle.competitions import competitions
+# Some are only imported because `METHODS` then has their functions.
+from local_kaggle import topics  # noqa: F401
+from local_kaggle.competitions import competitions  # noqa: F401
 from local_kaggle.errors import LocalKaggleError
 from local_kaggle.faults.responses import answered, as_json
-from local_kaggle.files import changes, datasets, models, storage
-from local_kaggle.kernels import kernels, outputs, saving
+from local_kaggle.files import changes, datasets, models, storage  # noqa: F401
+from local_kaggle.kernels import kernels, outputs, saving  # noqa: F401
 from local_kaggle.state import ServerState
 from local_kaggle.wire import METHODS, Json, Message, Method, decode, key
-
-SERVICES = (
-    changes,
-    competitions,
-    datasets,
-    kernels,
-    models,
-    outputs,
-    saving,
-    storage,
-    topics,
-)
-"""The modules whose functions are in `METHODS` once they are imported."""
 
 LONGEST, LONGEST_ANONYMOUS = 100_000_000, 100_000  # bytes of a request's body
 BODY_SECONDS = 300.0  # for it to arrive

@@ -19,8 +19,8 @@ import math
 import threading
 import tomllib
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
@@ -62,7 +62,7 @@ class ScoringRules:
 
     def __post_init__(self) -> None:
         texts = self.metric, self.answers, self.hidden, *self.columns
-        if isinstance(self.columns, str) or not all(isinstance(text, str) for text in texts):
+        if not all(isinstance(text, str) for text in texts):
             raise TypeError("columns is a list of texts, and all others are texts")
 
 
@@ -107,7 +107,7 @@ def score(submission: Path, file: Path, *, hidden: bool = False) -> float:
     name = (rules.hidden if hidden else rules.answers).replace("{slug}", file.stem)
     if not (file.parent / name).is_file():
         raise SubmissionError(f"rehearsal: there are no answers, put them in solutions/{name}")
-    with _blaming(name):
+    try:
         answers, header = _read(file.parent / name, rules.columns)
         columns = rules.columns or [column for column in header if column != USAGE]
         ids = [key for key, row in answers.items() if row.get(USAGE, PUBLIC) == PUBLIC]
@@ -115,30 +115,20 @@ def score(submission: Path, file: Path, *, hidden: bool = False) -> float:
             ids = [key for key, row in answers.items() if row.get(USAGE) != IGNORED]
         if not ids or len(columns) == 1:
             raise SubmissionError("there is nothing to score")
+        truth = {column: _values(answers, column) for column in columns[1:]}
+    except SubmissionError as error:
+        reason = str(error).removeprefix("Submission ")
+        raise SubmissionError(f"rehearsal: solutions/{name}: {reason}") from None
     rows, _ = _read(submission, columns)
     if len(rows) != len(answers):
         raise SubmissionError(f"Submission must have {len(answers)} rows, not {len(rows)}")
     if missing := answers.keys() - rows.keys():
         raise SubmissionError(f"Submission lacks {len(missing)} ids, among them {min(missing)}")
     scores = []
-    for column in columns[1:]:
-        is_numeric = all(_number(row[column]) is not None for row in answers.values())
-        with _blaming(name):
-            truth = _values(answers, column, is_numeric=is_numeric)
-        predictions = _values(rows, column, is_numeric=is_numeric)
-        pairs = zip(*((truth[key], predictions[key]) for key in ids), strict=True)
-        scores.append(_metric(rules.metric, *map(list, pairs)))
+    for column in truth:
+        tables = truth[column], _values(rows, column, answers)
+        scores.append(_metric(rules.metric, *([table[key] for key in ids] for table in tables)))
     return fmean(scores)
-
-
-@contextmanager
-def _blaming(name: str) -> Iterator[None]:
-    """A block in which what is wrong is wrong with the answers."""
-    try:
-        yield
-    except SubmissionError as error:
-        reason = str(error).removeprefix("Submission ")
-        raise SubmissionError(f"rehearsal: solutions/{name}: {reason}") from None
 
 
 def _metric(name: str, truth: list[float | str], predictions: list[float | str]) -> float:
@@ -208,8 +198,9 @@ def _table(path: Path) -> tuple[list[str], list[dict[str, Any]]]:
     return list(reader.fieldnames or []), list(reader)
 
 
-def _values(rows: Rows, column: str, *, is_numeric: bool) -> dict[str, float | str]:
-    """A column's values by id, numbers or words."""
+def _values(rows: Rows, column: str, answers: Rows | None = None) -> dict[str, float | str]:
+    """A column's values by id: numbers if those of the `answers`, or its own, are; else words."""
+    is_numeric = all(_number(row[column]) is not None for row in (answers or rows).values())
     values: dict[str, float | str] = {}
     for key, row in rows.items():
         value = _number(row[column]) if is_numeric else row[column] or None

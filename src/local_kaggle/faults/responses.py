@@ -4,7 +4,6 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextvars import ContextVar
-from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -35,8 +34,8 @@ _ANSWERS = {
     FaultKind.ERROR_503: JSONResponse({"error": {"code": 503, **_BACKEND_ERROR}}, 503),
     FaultKind.EXPIRED_LINK: Response(EXPIRED, 400, media_type="application/xml"),
 }
-_fault: ContextVar[tuple[Fault, Callable[[], None]] | None] = ContextVar("fault", default=None)
-"""The present request's, and what records once that it was shown."""
+_fault: ContextVar[tuple[Fault | None, list[Fault]]] = ContextVar("fault")
+"""The present request's, and where it is noted once it is shown."""
 
 
 class Unanswered(Response):
@@ -69,19 +68,19 @@ def begin(state: ServerState, method: str) -> None:
     Each request is a task of its own, so that the fault ends with it; the threads that Starlette
     starts for the request see it too.
     """
-    due = None
-    if fault := state.faults.next(method):
-        due = fault, cache(partial(state.faults.fired.append, fault))
-    _fault.set(due)
+    _fault.set((state.faults.next(method), state.faults.fired))
 
 
 def shows(*kinds: FaultKind) -> Fault | None:
-    """The fault that the present request shows from here on, if it is one of these."""
-    due = _fault.get()
-    if not due or due[0].kind not in kinds:
+    """The fault that the present request shows from here on, if it is one of these.
+
+    To be asked once per request and kind, since the fault has then fired.
+    """
+    fault, fired = _fault.get()
+    if not fault or fault.kind not in kinds:
         return None
-    due[1]()
-    return due[0]
+    fired.append(fault)
+    return fault
 
 
 def as_json(_request: Request, error: Any) -> Response:

@@ -87,7 +87,8 @@ async def upload(state: ServerState, request: Request) -> Response:
         match = re.fullmatch(r"bytes (\d+)-\d+/\d+", content_range)
         if match is None or int(match[1]) > arrived:
             raise HTTPException(400, f"Invalid Content-Range: {content_range}")
-        whole = await _receive(request, path, int(match[1]), size // 2 if breaks else size)
+        start, most = int(match[1]), size // 2 if breaks else size
+        whole = await _receive(request, path, start, most, most if breaks else start)
         if not whole and not breaks:
             return Response(f"More than the {size} bytes that were announced", 413)
         arrived = path.stat().st_size
@@ -100,10 +101,10 @@ async def upload(state: ServerState, request: Request) -> Response:
     return Response("", 308, {"Range": f"bytes=0-{arrived - 1}"} if arrived else {})
 
 
-async def _receive(request: Request, path: Path, start: int, most: int) -> bool:
+async def _receive(request: Request, path: Path, start: int, most: int, kept: int) -> bool:
     """Write the body from `start` on; False for one that goes past `most` bytes in all.
 
-    Of such a body nothing is kept but what a fault is to leave.
+    Of such a body's file `kept` bytes are left.
     """
     with path.open("r+b") as file:
         file.truncate(start)
@@ -112,7 +113,7 @@ async def _receive(request: Request, path: Path, start: int, most: int) -> bool:
             async for chunk in request.stream():
                 file.write(chunk)
                 if file.tell() > most:
-                    file.truncate(most if shows(FaultKind.TRUNCATED) else start)
+                    file.truncate(kept)
                     return False
         except ClientDisconnect:
             pass

@@ -82,7 +82,7 @@ def test_labels_may_be_words_and_the_metric_scikit_learns(scored):
         ('metric = "rmse"\nanswers = "lost.csv"', "put them in solutions/lost.csv"),
         ('metric = "rmse"\nanswers = "{lost}.csv"', "put them in solutions/{lost}.csv"),
         ('metric = "rmse"\ncolumns = ["store"]', "contest.csv: there is nothing to score"),
-        ('metric = "rmse"\ncolumns = "store"', "columns is a list of texts"),
+        ('metric = "rmse"\ncolumns = "id"', "must have the columns i and d"),
         ("metric = 5", "all others are texts"),
     ],
 )
