@@ -128,7 +128,8 @@ def _pulled(names: Mapping[str, str], source: str) -> dict[str, str]:
         raise ParameterError(f"--from {source}: write OWNER/SLUG, as in the notebook's URL")
     retries = Retries()
     kaggle = Kaggle(open_connection(retries=retries), retries)
-    stored = kaggle.stored(Kernel(*name.groups()))
+    kernel = Kernel(*name.groups())
+    stored = kaggle.stored(kernel)
     if stored is None:
         raise RefusedError(f"Kaggle has no notebook {source} that this account may see")
     pair = _pair("notebooks/notebook", _notebook(source, stored))
@@ -136,7 +137,7 @@ def _pulled(names: Mapping[str, str], source: str) -> dict[str, str]:
     shape = stored.machine_shape or machines.TODAY.get(stored.accelerator, "")
     facts = {
         **names,
-        "pulled": "/".join(name.groups()),
+        "pulled": str(kernel),
         "notebook": "notebooks/notebook",
         "notebook_name": Path(next(iter(pair))).name,
         "machine": machines.BY_SHAPE.get(shape, machines.named("cpu")),
