@@ -2,7 +2,7 @@
 
 import ast
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from kernelkit.errors import NotebookError
@@ -44,14 +44,9 @@ def own_cells(text: str) -> list[OwnCell]:
     own = []
     for cell in _cells(text):
         source, labels = cell_source(cell), tags(cell)
-        if is_own(source, labels):
+        if not {FOLDED_TAG, INJECTED_TAG} & {*labels} and not source.startswith(FIRST):
             own.append(OwnCell(str(cell["cell_type"]), source, tuple(labels)))
     return own
-
-
-def is_own(source: str, labels: Iterable[str]) -> bool:
-    """Whether a cell with this source and these tags is none that a push added."""
-    return {FOLDED_TAG, INJECTED_TAG}.isdisjoint(labels) and not source.startswith(FIRST)
 
 
 def own_script(text: str) -> str:

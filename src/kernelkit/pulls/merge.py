@@ -19,7 +19,6 @@ from kernelkit.errors import KernelkitError, PreflightError
 from kernelkit.plans.pushed import OwnCell
 
 PERCENT = "py:percent"
-LINE_END = re.compile(r"\r\n?")  # what reading a text file turns into "\n"
 MOST_CONFLICTS = 127  # git merge-file exits with their number, and with more for an error
 
 
@@ -31,7 +30,7 @@ def merged(here: str, pushed: str, edited: str, labels: Sequence[str]) -> tuple[
     with tempfile.TemporaryDirectory(prefix="merge-") as folder:
         paths = [Path(folder, str(number)) for number in range(3)]
         for path, text in zip(paths, (here, pushed, edited), strict=True):
-            files.write_text(path, LINE_END.sub("\n", text))
+            files.write_text(path, re.sub(r"\r\n?", "\n", text))
         named = [word for label in labels for word in ("-L", label)]
         try:
             done = subprocess.run(

@@ -135,9 +135,11 @@ def _write(context: PushContext, plan: Plan, edits: list[Edit], name: str) -> No
         copies = copies.with_name(f"{copies.name}-again")
     for edit in edits:
         for path, text in _targets(edit).items():
-            if path.is_file():
-                files.write_bytes(copies / plan.project.name(path), path.read_bytes())
-            files.write_text(path, _as_before(path, text))
+            before = path.read_bytes() if path.is_file() else b""
+            if before:
+                files.write_bytes(copies / plan.project.name(path), before)
+            windows = before.partition(b"\n")[0].endswith(b"\r")
+            files.write_text(path, text.replace("\n", "\r\n") if windows else text)
     names = [from_here(edit.path) for edit in edits]
     context.events("pulled", f"{', '.join(names)}; copies in {from_here(copies)}", files=names)
     if conflicts := [from_here(edit.path) for edit in edits if edit.conflicts]:
@@ -154,9 +156,3 @@ def _targets(edit: Edit) -> dict[Path, str]:
     if whole and notebook.is_file() and not edit.conflicts:
         targets[notebook] = merge.into_notebook(edit.merged, notebook)
     return targets
-
-
-def _as_before(path: Path, text: str) -> str:
-    """The text with the line ends of the file that it replaces."""
-    windows = path.is_file() and path.read_bytes().partition(b"\n")[0].endswith(b"\r")
-    return text.replace("\n", "\r\n") if windows else text

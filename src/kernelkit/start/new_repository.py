@@ -25,7 +25,6 @@ from kernelkit.kaggle_api.retries import Retries
 from kernelkit.notebooks import document
 from kernelkit.plans.build import FIRST
 from kernelkit.plans.metadata import SHAPES
-from kernelkit.plans.pushed import carried, is_own, own_script
 
 TEMPLATES = Path(__file__).parent / "templates"
 SWEEP = "notebooks/sweeps/first.yaml"
@@ -34,7 +33,6 @@ COMPETITION = re.compile(  # the slug, or an address that names it after c/ or c
     r"/?(?(1)(?:[/?#]\S*)?)"
 )
 NOTEBOOK = re.compile(r"(?:https://www\.kaggle\.com/)?(?:code/)?([A-Za-z0-9_-]+)/([A-Za-z0-9_-]+)")
-MODULE = re.compile(r"\w[\w.-]*(/\w[\w.-]*)*", re.A)  # the path of a file that a push carried
 LONGEST, SHORTEST = 50, 5  # characters of a kernel's slug and title on Kaggle
 # What a repository's own notebook needs, and one from Kaggle replaces.
 OWN = {"competition": None, "pulled": "", "machine": machines.named("cpu"), "internet": False}
@@ -120,15 +118,15 @@ def _own(names: Mapping[str, str], competition: str | None) -> dict[str, str]:
 def _pulled(names: Mapping[str, str], source: str) -> dict[str, str]:
     """{path: text} of a repository with the notebook `owner/slug` as Kaggle stores it.
 
-    What a push of the kit added to the notebook becomes files beside it again. Inputs that are not
-    valid references are dropped, and a machine that is no more is the CPU.
+    Inputs that are not valid references are dropped, and a machine that is no more is the CPU.
     """
     name = NOTEBOOK.fullmatch(source)
     if name is None:
         raise ParameterError(f"--from {source}: write OWNER/SLUG, as in the notebook's URL")
     retries = Retries()
     kaggle = Kaggle(open_connection(retries=retries), retries)
-    stored = kaggle.stored(Kernel(*name.groups()))
+    kernel = Kernel(*name.groups())
+    stored = kaggle.stored(kernel)
     if stored is None:
         raise RefusedError(f"Kaggle has no notebook {source} that this account may see")
     pair = _pair("notebooks/notebook", _notebook(source, stored))
@@ -136,7 +134,7 @@ def _pulled(names: Mapping[str, str], source: str) -> dict[str, str]:
     shape = stored.machine_shape or machines.TODAY.get(stored.accelerator, "")
     facts = {
         **names,
-        "pulled": "/".join(name.groups()),
+        "pulled": str(kernel),
         "notebook": "notebooks/notebook",
         "notebook_name": Path(next(iter(pair))).name,
         "machine": machines.BY_SHAPE.get(shape, machines.named("cpu")),
@@ -148,22 +146,21 @@ def _pulled(names: Mapping[str, str], source: str) -> dict[str, str]:
     }
     init_file = f"src/{names['package']}/__init__.py"
     package = '"""Functions of the notebook, moved here as they settle."""\n'
-    modules = carried(stored.text) if FIRST in stored.text else {}
-    beside = {f"notebooks/{name}": text for name, text in modules.items() if MODULE.fullmatch(name)}
-    return _rendered(("every",), facts) | beside | pair | {init_file: package}
+    return _rendered(("every",), facts) | pair | {init_file: package}
 
 
 def _notebook(source: str, stored: Stored) -> Any:
     """The cells' sources and tags; raises `NotebookError` for text that is not a notebook."""
     import nbformat
 
-    notebook, pushed = nbformat.v4.new_notebook(), FIRST in stored.text
+    notebook = nbformat.v4.new_notebook()
     if stored.language not in ("", "python"):
         raise NotebookError(f"{source} is not in Python: init accepts only Python notebooks")
+    if FIRST in stored.text:  # another push would carry both, and the first one's number
+        raise NotebookError(f"{source} has cells that kernelkit added: start from its repository")
     try:
         is_script = stored.kernel_type == "script"
-        text = own_script(stored.text) if is_script and pushed else stored.text
-        script = {"cell_type": "code", "source": text}
+        script = {"cell_type": "code", "source": stored.text}
         cells = [script] if is_script else list(json.loads(stored.text)["cells"])
     except (ValueError, LookupError, TypeError, RecursionError):
         raise NotebookError(f"{source} is not a notebook of Jupyter's fourth format") from None
@@ -175,10 +172,8 @@ def _notebook(source: str, stored: Stored) -> Any:
             text = "".join(line for line in lines if isinstance(line, str))
             # JSON may contain lone surrogates
             text = text.encode("utf-8", "backslashreplace").decode()
-            labels = document.tags(cell)
-            if is_own(text, labels) or not pushed:
-                make = getattr(nbformat.v4, f"new_{kind}_cell")
-                notebook.cells.append(make(text, metadata={"tags": labels}))
+            make = getattr(nbformat.v4, f"new_{kind}_cell")
+            notebook.cells.append(make(text, metadata={"tags": document.tags(cell)}))
     return notebook
 
 

@@ -8,8 +8,7 @@ import pytest
 
 from kernelkit.errors import NotebookError, ParameterError, RefusedError
 from kernelkit.kaggle_api.client import Kaggle, Stored
-from kernelkit.plans.build import build
-from kernelkit.project import Project
+from kernelkit.plans.build import FIRST
 from kernelkit.pushes.command import push_kernel
 from kernelkit.start import new_repository
 from kernelkit.start.new_repository import init
@@ -100,24 +99,6 @@ def test_a_script_becomes_one_cell(pulled):
     assert ("jupytext --sync" in readme) == has_script
 
 
-@pytest.mark.parametrize("script", [False, True])
-@pytest.mark.parametrize("path", ["wheat_ear/__init__.py", "../x.py"])
-def test_a_notebook_that_the_kit_pushed_has_its_modules_beside_it_again(
-    pulled, tmp_path, script, path
-):
-    own = tmp_path / "own"
-    (own / "wheat_ear").mkdir(parents=True)
-    (own / "wheat_ear/__init__.py").write_text("GRAINS = 40\n")
-    (own / "n.py").write_text("# %%\nimport wheat_ear\n\nprint(wheat_ear.GRAINS)\n")
-    text = build(own / "n.py", {}, Project(own), script=script).text
-    text = text.replace("wheat_ear/__init__.py", path)
-    folder, _ = pulled(Stored(1, text, kernel_type="script" if script else "notebook"))
-    notebook = json.loads((folder / "notebooks/notebook.ipynb").read_text())
-    assert len(notebook["cells"]) == 1
-    assert (folder / "notebooks/wheat_ear/__init__.py").exists() == (path != "../x.py")
-    assert not list(tmp_path.rglob("x.py"))
-
-
 @pytest.mark.parametrize(
     ("stored", "error", "words"),
     [
@@ -126,6 +107,7 @@ def test_a_notebook_that_the_kit_pushed_has_its_modules_beside_it_again(
         (Stored(1, '{"cells": 3}'), NotebookError, "fourth format"),
         (Stored(1, "[" * 100_000), NotebookError, "fourth format"),
         (Stored(1, "x <- 1", language="r"), NotebookError, "not in Python"),
+        (Stored(1, f"{FIRST}\nBUNDLE = 1"), NotebookError, "start from its repository"),
     ],
 )
 def test_a_source_that_is_no_notebook_is_refused_and_nothing_written(
