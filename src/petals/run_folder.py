@@ -26,7 +26,7 @@ from petals.kaggle import on_kaggle, runs_folder
 from petals.models import saved
 from petals.models.backbones import Weights
 from petals.models.build import find_backbone
-from petals.models.card import ModelCard
+from petals.models.card import ModelCard, printable
 from petals.models.classifier import Classifier
 from petals.models.hub import config_of
 from petals.models.restore import FILE
@@ -155,7 +155,7 @@ class RunFolder:
         card = ModelCard(
             classifier.name,
             size,
-            tuple(classes),
+            tuple(map(printable, classes)),
             backbone.family.preprocessing,
             Weights.find(backbone, size, metrics["parameters"]["weights"]).origin,
             build,
