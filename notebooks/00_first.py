@@ -332,13 +332,13 @@ from petals.storage import write_json
 from petals.versions import git_state, versions
 
 metrics = vars(Scores.of(labels, probabilities)) | {"device": device, "data": photos_read}
-metrics |= {"seconds": time.monotonic() - begun, "first_epoch_seconds": seconds[0]}
-metrics |= {"later_epoch_seconds": seconds[-1], "images_per_second": steps * batch / seconds[-1]}
-metrics |= {"epochs": len(seconds), "versions": versions(), "git": git_state()}
+metrics |= {"total_params": model.count_params(), "versions": versions(), "git": git_state()}
+if len(seconds):
+    metrics |= {"first_epoch_seconds": seconds[0], "later_epoch_seconds": seconds[-1]}
+    metrics["images_per_second"] = steps * batch / seconds[-1]
 metrics["trainable_params"] = sum(int(np.prod(w.shape)) for w in model.trainable_weights)
-metrics["total_params"] = model.count_params()
-metrics["parameters"] = {name: globals()[name] for name in settings.split()}
-write_json(folder / "metrics.json", metrics)
+metrics |= {"epochs": len(seconds), "parameters": {n: globals()[n] for n in settings.split()}}
+write_json(folder / "metrics.json", metrics | {"seconds": time.monotonic() - begun})
 
 # %% [markdown]
 # ## What to expect, and what to read next

@@ -25,7 +25,7 @@ from petals.evaluation.metrics import Scores
 from petals.kaggle import on_kaggle, runs_folder
 from petals.models.backbones import Weights
 from petals.models.build import Classifier, find_backbone
-from petals.models.card import ModelCard
+from petals.models.card import ModelCard, printable
 from petals.models.hub import config_of
 from petals.models.restore import FILE, save
 from petals.plots import records, run
@@ -153,7 +153,7 @@ class RunFolder:
         card = ModelCard(
             classifier.name,
             size,
-            tuple(classes),
+            tuple(map(printable, classes)),
             backbone.family.preprocessing,
             Weights.find(backbone, size, metrics["parameters"]["weights"]).origin,
             build,

@@ -102,6 +102,12 @@ def test_explore_tells_what_is_in_the_data_and_finds_twins(copied, splits, tmp_p
     assert "3 classes; train, val, test\n" in printed(run)
 
 
+def test_the_first_notebook_trains_for_no_epochs(dataset, tmp_path):
+    given = {"data": str(dataset), "image_size": 32, "weights": "none", "width": 0.25}
+    run = execute("00_first", tmp_path, head_epochs=0, epochs=0, accelerator="cpu", **given)
+    assert read(run, "metrics.json")["epochs"] == 0
+
+
 def test_compare_many_runs_with_pictures(write_run, dataset, splits, tmp_path):
     labels, ids = splits[1].labels_and_ids()
     own = {"labels": labels, "ids": ids, "data": str(dataset)}

@@ -106,8 +106,11 @@ def test_a_model_comes_back_with_the_features_it_was_built_on(tmp_path):
     metrics = dict.fromkeys(("macro_f1", "accuracy", "calibration_error", "temperature"), None)
     metrics |= {"data": {"image_size": 32}, "parameters": {"weights": "none"}}
     metrics |= {"reliability": {}, "versions": {}, "git": {}}
-    run.write_model(classifier, ("a", "b", "c"), metrics)
+    classes = ("a", "\udcff", "\x1bc")  # of a file system, of which not all can be printed
+    run.write_model(classifier, classes, metrics)
     again, card = restore(find_model(str(run.path)))
+    assert card.classes == ("a", r"\udcff", r"\x1bc")
+    card.check(classes, 32, "the model")
     assert card.build == {"depths": True}
     assert card.weights["licence"] == "none: trained from scratch"
     own, other = (np.asarray(each.model(pixels())) for each in (classifier, again))

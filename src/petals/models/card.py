@@ -90,8 +90,13 @@ def _listed(values: Mapping[str, Any]) -> str:
     return ", ".join(f"{name.replace('_', ' ')} {text}" for name, text in texts.items())
 
 
+def printable(name: str) -> str:
+    """A class name with escapes for control characters and for bytes that are not text."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in name)
+
+
 def _key(name: str) -> str:
-    return " ".join(name.split()).casefold()
+    return " ".join(printable(name).split()).casefold()
 
 
 def parse(text: str, path: object) -> ModelCard:
