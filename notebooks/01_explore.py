@@ -49,6 +49,7 @@ except ModuleNotFoundError:
     ) from None
 
 # %%
+import numpy as np
 from IPython.display import display
 
 from petals import storage
@@ -94,10 +95,11 @@ print("make these files again" if problems else "nothing is wrong")
 # confuse them too.
 
 # %%
-labels = exploration.labels(splits, len(names))
+labelled = [name for name in splits if name != "test"]
+labels = {name: splits[name].labels_and_ids(len(names))[0] for name in labelled}
 each = 8 if len(names) <= 13 else 1
-chosen = exploration.some_of_each(labels["train"], each)
-photos = splits["train"].sample(chosen)
+of_classes = [np.flatnonzero(labels["train"] == label)[:each] for label in range(len(names))]
+photos = splits["train"].sample(np.concatenate(of_classes))
 captions = [names[label] for label in photos.labels]
 run.figure(plots.gallery(photos.images, captions), "gallery")
 

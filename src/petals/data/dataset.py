@@ -26,7 +26,8 @@ TWINS = "twins.csv"
 class Dataset:
     """The three splits that a run trains on, validates on and predicts.
 
-    `names`: the classes in label order; `added`: photos in `train` from further sources.
+    `names`: the classes in label order; `added`: photos in `train` from further sources;
+    `sample_submission`: the file that may list the test images, None if only some are used.
     """
 
     source: Source
@@ -35,17 +36,12 @@ class Dataset:
     val: Split
     test: Split
     added: Sequence[Addition] = ()
-    limited: bool = False
+    sample_submission: str | None = None
 
     @property
     def splits(self) -> dict[str, Split]:
         """The splits by name."""
         return {name: getattr(self, name) for name in SPLITS}
-
-    @property
-    def sample_submission(self) -> str | None:
-        """The file that lists the test images; None if only some of them are used."""
-        return None if self.limited else f"{self.source.root}/sample_submission.csv"
 
     def __str__(self) -> str:
         counts = ", ".join(f"{split.count:,} {name}" for name, split in self.splits.items())
@@ -71,6 +67,8 @@ def find_dataset(
     for name in ("train", "val"):
         whole[name].labels_and_ids(len(names))
     _, test_ids = whole["test"].labels_and_ids()
+    sample = None if limit else f"{source.root}/sample_submission.csv"
+    submission_order(test_ids.tolist(), sample)
     added = more_to_train_on(others, names, whole, cache, progress) if others else []
     validation = settings["validation"]
     train, val = whole["train"], whole["val"]
@@ -83,9 +81,7 @@ def find_dataset(
         paths = tuple(path for addition in added for path in addition.paths)
         count = sum(addition.added for addition in added)
         train = Split((*paths, *train.paths), size, count + train.count)
-    dataset = Dataset(source, names, train, val, whole["test"], added, bool(limit))
-    submission_order(test_ids.tolist(), dataset.sample_submission)
-    return dataset
+    return Dataset(source, names, train, val, whole["test"], added, sample)
 
 
 def submission_order(ids: Sequence[str], sample: str | Path | None = None) -> list[str]:
@@ -95,10 +91,10 @@ def submission_order(ids: Sequence[str], sample: str | Path | None = None) -> li
     """
     if twice := len(ids) - len(set(ids)):
         raise DataError(f"{twice} test ids occur twice, so no submission is valid")
-    if sample is None or not tf.io.gfile.exists(str(sample)):
+    if sample is None or not tf.io.gfile.exists(sample):
         return list(ids)
     try:
-        with tf.io.gfile.GFile(str(sample), "rb") as file:
+        with tf.io.gfile.GFile(sample, "rb") as file:
             text = io.StringIO(file.read().decode("utf-8-sig"), newline="")
         order = [row["id"] for row in csv.DictReader(text)]
     except (ValueError, KeyError, csv.Error) as error:

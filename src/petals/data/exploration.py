@@ -10,27 +10,19 @@ from petals.data import pipeline
 from petals.data.shards import Split
 
 
-def labels(splits: Mapping[str, Split], num_classes: int) -> dict[str, np.ndarray]:
-    """int64 labels of train and val; raises `DataError` for those that cannot be trained on."""
-    labelled = (name for name in splits if name != "test")
-    return {name: splits[name].labels_and_ids(num_classes)[0] for name in labelled}
-
-
 def balance(labels: Mapping[str, np.ndarray], names: Sequence[str]) -> dict[str, Any]:
     """How balanced the classes are in train, and how much their shares differ in val.
 
-    `ratio`: the largest class's images over the smallest's (of those that occur); `absent`:
-    names of classes without a training image; `unlike_val`: (name, train share, val share) of
-    the classes whose val share is furthest from train's, in standard errors, furthest first.
+    `smallest`, `median` and `largest`: images of the classes that occur; `absent`: names of classes
+    without a training image; `unlike_val`: (name, train share, val share) of the classes whose val
+    share is furthest from train's, in standard errors, furthest first.
     """
     train = np.bincount(labels["train"], minlength=len(names))
     present = train[train > 0]
     balance = {
-        "classes": len(names),
         "smallest": int(present.min()),
         "median": float(np.median(present)),
         "largest": int(present.max()),
-        "ratio": float(present.max() / present.min()),
         "absent": [names[i] for i in np.flatnonzero(train == 0).tolist()],
         "unlike_val": [],
     }
@@ -45,11 +37,6 @@ def balance(labels: Mapping[str, np.ndarray], names: Sequence[str]) -> dict[str,
             if away[i] > 2
         ]
     return balance
-
-
-def some_of_each(labels: np.ndarray, each: int) -> np.ndarray:
-    """Positions of the first `each` images of every class that occurs, grouped by class."""
-    return np.concatenate([np.flatnonzero(labels == label)[:each] for label in np.unique(labels)])
 
 
 def rate(split: Split, batch_size: int, num_classes: int, seconds: float) -> float:

@@ -108,6 +108,8 @@ def _write(
     folder: Path,
 ) -> None:
     """The images of a source that have no twin, and `addition.json`; labels as in `labels`."""
+    for split in own.values():
+        split.labels_and_ids(len(labels))
     # In the order of what matters: of several twins the first one counts.
     main = Fingerprints.of(dict(reversed([*splits.items()])), progress)
     photos = Fingerprints.of(own, progress)
@@ -122,8 +124,6 @@ def _write(
             f"{source} is the test set: {in_test:,} of its {len(photos):,} photos are in the test "
             "split of the first source, so a score would say nothing about new photos. Leave it out"
         )
-    if photos.labels.min() < 0 or photos.labels.max() >= len(labels):
-        raise DataError(f"{source} has a label that its classes.json does not name")
     examples = chain.from_iterable(split.examples() for split in own.values())
     kept = (
         replace(example, label=labels[label])

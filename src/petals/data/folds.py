@@ -57,8 +57,8 @@ def with_their_twins(part: np.ndarray, twins: Iterable[tuple[int, int]]) -> np.n
     `twins`: pairs of positions, including chains. The moves make part sizes differ.
     """
     first = np.arange(len(part))
-    for pair in sorted(map(sorted, twins)):
-        low, high = sorted(first[pair])
+    for pair in twins:
+        low, high = sorted(first[list(pair)])
         first[first == high] = low
     return part[first]
 

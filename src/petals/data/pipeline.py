@@ -65,7 +65,9 @@ class Batches:
         """
         split, seed = self.split, self.seed + self.host + (0 if self.deterministic else start)
         past = start * self.batch_size if self.deterministic else 0  # images
-        if self.cache or (self.cache is None and fits_in_memory(split)):
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        fits = split.count * split.size**2 * 3 < CACHE_SHARE * memory
+        if fits if self.cache is None else self.cache:
             records = split.records()
             if split.complete:
                 records = tf.data.TFRecordDataset(list(split.paths), num_parallel_reads=AUTOTUNE)
@@ -124,12 +126,6 @@ def shuffled(dataset: tf.data.Dataset, size: int, seed: int) -> tf.data.Dataset:
     """
     once = tf.data.Dataset.range(1)
     return once.flat_map(lambda _: dataset.shuffle(size, seed=seed).repeat())
-
-
-def fits_in_memory(split: Split) -> bool:
-    """Whether the split's decoded images take no more than a quarter of the machine's memory."""
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return split.count * split.size**2 * 3 < CACHE_SHARE * memory
 
 
 def images(split: Split, batch_size: int, *, mirrored: bool = False) -> tf.data.Dataset:

@@ -37,7 +37,6 @@ SHARD = 800  # images per file, about as many as in the competition
 _SHARD = re.compile(r"(?P<number>\d+)-(?P<size>\d+)x(?P=size)-(?P<count>\d+)\.tfrec$")
 _FOLDER = re.compile(r"tfrecords-jpeg-(\d+)x\1/?$")
 _HEADER = struct.Struct("<QI")  # a record: length, its CRC, the data, the data's CRC
-_FOOTER = struct.Struct("<I")
 
 
 @dataclass(frozen=True)
@@ -124,8 +123,7 @@ def shard_name(number: int, size: int, count: int) -> str:
 
 def shard_count(path: str) -> int:
     """The number of images that a shard's name declares."""
-    match = _SHARD.search(str(path))
-    if not match:
+    if not (match := _SHARD.search(str(path))):
         raise DataError(f"{path} is not named NN-SxS-COUNT.tfrec, so its images can't be counted")
     return int(match["count"])
 
@@ -214,7 +212,7 @@ class Split:
             with Path(path).open("rb") as file:
                 while len(header := file.read(_HEADER.size)) == _HEADER.size:
                     file.seek(_HEADER.unpack(header)[0], os.SEEK_CUR)
-                    digest.update(header + file.read(_FOOTER.size))
+                    digest.update(header + file.read(4))
         begin = f"{self.skip}+" if self.skip else ""
         return f"{digest.hexdigest()}-{begin}{self.count}"
 
@@ -268,10 +266,9 @@ class Split:
         return islice(examples, self.skip, self.skip + self.count)
 
     def labels_and_ids(self, num_classes: int = 0) -> tuple[np.ndarray, np.ndarray]:
-        """int64 labels (-1 if the split has none) and ids (str), in the files' order.
+        """int64 labels (-1 for none) and ids (str), in the files' order.
 
-        Raises `DataError` for a damaged or short file and, given `num_classes`, for images without
-        a label below it.
+        Raises `DataError` for a bad file and, given `num_classes`, for images with no such label.
         """
         rows = [(example.label, example.id) for example in self.examples()]
         if len(rows) != self.count:
@@ -283,8 +280,7 @@ class Split:
         if wrong:
             raise DataError(
                 f"{Path(self.paths[0]).parent}: {len(wrong):,} images, such as {wrong[0]}, have no "
-                f"label in 0..{num_classes - 1}: make the files again, or write a classes.json "
-                "that fits, beside the tfrecords folders"
+                f"label in 0..{num_classes - 1}: make them again, or write a classes.json that fits"
             )
         labels, ids = map(np.array, zip(*rows, strict=True))
         return labels, ids
@@ -300,6 +296,5 @@ class Split:
                     f"{Path(self.paths[0]).parent}: the image with id {example.id} cannot be "
                     f"shown: {problem}; make its file again, or download it again"
                 )
-        examples = [chosen[at] for at in positions]
-        images = [tf.io.decode_jpeg(example.image, channels=3) for example in examples]
-        return Sample(np.stack(images), np.array([example.label for example in examples]))
+        images = [tf.io.decode_jpeg(chosen[at].image, channels=3) for at in positions]
+        return Sample(np.stack(images), np.array([chosen[at].label for at in positions]))

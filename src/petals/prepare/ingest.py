@@ -7,6 +7,7 @@ import shutil
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from os import cpu_count
 from pathlib import Path
@@ -134,10 +135,7 @@ def make_tfrecords(
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
-    if test_photos:
-        _write_test_ids(test_photos, photos_read, summary)
-    else:
-        (output / TEST_IDS).unlink(missing_ok=True)
+    _write_test_ids(test_photos, photos_read, summary)
     return summary
 
 
@@ -204,19 +202,19 @@ class _Ingest:
         An interruption thus leaves the dataset as it was, and the next call finds the new shards.
         """
         summary, plan, output = self.summary, self._plan(photos_read), self.summary.output
-        before = _manifest(output)  # [key, why photos are left out] of each shard
-        manifest, kept, new = {}, set[Path](), dict[Path, Path]()
+        before = {}  # [key, why photos are left out] of each shard
+        with suppress(OSError, ValueError):
+            before = json.loads((output / MANIFEST).read_text("utf-8"))
+        manifest, current = {}, dict[Path, Path]()  # where each file of the dataset is now
         total, done = sum(len(shard.photos) for shard in plan), 0
         for shard in plan:
             name, key = f"{shard.split}-{shard.number}", shard.key(self.settings)
             last_key, left_out = before.get(name, ("", {}))
-            paths = {output / path for path in self._paths(shard, left_out)}
-            if last_key == key and all(path.is_file() for path in paths):
-                kept |= paths
-            else:
+            place, paths = output, self._paths(shard, left_out)
+            if last_key != key or not all((output / path).is_file() for path in paths):
                 place = output / STAGED / key
                 left_out = self._write_shard(shard, place, done, total)
-                new |= {place / path: output / path for path in self._paths(shard, left_out)}
+            current |= {output / path: place / path for path in self._paths(shard, left_out)}
             done += len(shard.photos)
             self.progress("writing", done, total)
             for photo in shard.photos:
@@ -225,15 +223,15 @@ class _Ingest:
                 else:
                     summary.images[shard.split][photo.label] += 1
             manifest[name] = key, left_out
-        if not kept and not new:
+        if not current:
             reasons = [f"{path}: {why}" for path, why in summary.left_out.items()]
             raise DataError("\n  ".join(["no usable photo was found", *reasons[:5]]))
         # In this order, labels fit their names even if the process is killed in between.
-        for path in set(output.glob(SHARD_FILES)) - kept:
+        for path in {*output.glob(SHARD_FILES)} - {*current.values()}:
             path.unlink()
         storage.write_json(output / classes.FILE_NAME, summary.class_names)
         storage.write_json(output / MANIFEST, manifest)
-        for path, target in new.items():
+        for target, path in current.items():
             target.parent.mkdir(parents=True, exist_ok=True)
             path.replace(target)
         shutil.rmtree(output / STAGED, ignore_errors=True)
@@ -285,15 +283,11 @@ def encode(path: Path, sizes: Sequence[int]) -> list[bytes]:
     return jpegs
 
 
-def _manifest(output: Path) -> dict[str, Any]:
-    try:
-        return json.loads((output / MANIFEST).read_text("utf-8"))
-    except (OSError, ValueError):
-        return {}
-
-
-def _write_test_ids(folder: Path, photos_read: list[Photo], summary: Summary) -> None:
+def _write_test_ids(folder: Path | None, photos_read: list[Photo], summary: Summary) -> None:
     """Write the id of each test photo in a submission to `output/test_photos.csv`."""
+    if folder is None:
+        (summary.output / TEST_IDS).unlink(missing_ok=True)
+        return
     own = [photo for photo in photos_read if photo.label == UNLABELLED]
     used = {photo.digest for photo in own if str(photo.path) not in summary.left_out}
     rows = [(p.id, p.path.relative_to(folder).as_posix()) for p in own if p.digest in used]

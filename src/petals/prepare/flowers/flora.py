@@ -161,9 +161,8 @@ open     5 1 heart   .56 pink            white   plain  pink    stamens  gold   
 """  # noqa: E501 - a table is easier to read with a row on one line
 
 
-def _traits(row: str) -> Traits:
-    values = zip(get_type_hints(Traits).values(), row.split(maxsplit=13), strict=True)
-    return Traits(*(type_(text) for type_, text in values))
-
-
-FLORA = tuple(map(_traits, _ROWS.strip().splitlines()))
+_TYPES = get_type_hints(Traits).values()
+FLORA = tuple(
+    Traits(*(type_(text) for type_, text in zip(_TYPES, row.split(maxsplit=13), strict=True)))
+    for row in _ROWS.strip().splitlines()
+)
