@@ -35,11 +35,11 @@ def sweep(file: Path, parameters: Iterable[str] = (), options: SweepOptions | No
     workers = options.workers or specification.workers or max(1, (os.cpu_count() or 2) // 2)
     limit = specification.time_limit if options.time_limit is None else options.time_limit
     specification = replace(specification, workers=workers, time_limit=limit)
-    _check_rules(specification)
     if specification.search:
         search.check(specification)
         if options.dask:
             raise ParameterError("a search runs locally or on Kaggle: drop --dask")
+    _check_rules(specification)
     name = _folder_name(specification, options)
     folder = SweepFolder(options.output or project.runs_here() / name)
     if options.dry_run:
@@ -76,11 +76,14 @@ def _check(options: SweepOptions) -> None:
 
 
 def _check_rules(specification: Specification) -> None:
-    """Raise `ParameterError` if the project's own rules refuse the parameters of a run."""
+    """Raise `ParameterError` if the project's own rules refuse the parameters of a run.
+
+    Of a search, whose runs are not known yet, it is one point.
+    """
     here = project.find_project(specification.notebook)
     if not here.check:
         return
-    runs = [run.values for run in specification.runs]
+    runs = [run.values for run in specification.runs or [search.any_point(specification)]]
     answers = rules.problems(here, specification.notebook, runs)
     if lines := list(dict.fromkeys(line for answer in answers for line in answer)):
         listed = "\n".join(f"  - {line}" for line in lines)
