@@ -6,8 +6,6 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
-import click
-
 from kernelkit import project
 from kernelkit.errors import ParameterError
 from kernelkit.live import served
@@ -44,7 +42,7 @@ def sweep(file: Path, parameters: Iterable[str] = (), options: SweepOptions | No
     folder = SweepFolder(options.output or project.runs_here() / name)
     if options.dry_run:
         progress = SweepProgress(specification, folder, options)
-        click.echo(progress.preview(), file=options.stream)
+        progress.show(progress.preview())
         if options.kaggle:
             _run(progress)
         return folder.path
@@ -58,7 +56,7 @@ def sweep(file: Path, parameters: Iterable[str] = (), options: SweepOptions | No
             if options.open:
                 page = folder.path / trail.INDEX
                 address = stack.enter_context(served(page, progress.live_page))
-                click.echo(f"live, only on this machine: {address}", file=options.stream)
+                options.tell_address(address)
             stack.callback(progress.write)
             _run(progress)
         progress.conclude()
