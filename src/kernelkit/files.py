@@ -16,6 +16,7 @@ from typing import Any
 from kernelkit.errors import StorageError
 
 PART = ".part"  # the suffix of a file that is being written
+GLANCE_SECONDS = 0.05  # a lock that is free after this time was only looked at, not in use
 
 
 def make_folder(path: Path) -> Path:
@@ -129,7 +130,7 @@ def try_lock(path: Path) -> Iterator[bool]:
     path.parent.mkdir(parents=True, exist_ok=True)
     lock = FileLock(path)
     with contextlib.suppress(Timeout):
-        lock.acquire(blocking=False)
+        lock.acquire(GLANCE_SECONDS, poll_interval=GLANCE_SECONDS / 5)
     try:
         yield lock.is_locked
     finally:

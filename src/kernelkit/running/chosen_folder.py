@@ -9,6 +9,7 @@ run is over. Two commands never run in the same folder: the second gets its own.
 
 import json
 import os
+import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
@@ -19,6 +20,7 @@ from kernelkit import files, project
 from kernelkit.errors import ParameterError
 from kernelkit.run_folders import kit_folder, run_folder
 from kernelkit.run_folders.history import HISTORY
+from kernelkit.terminal.events import LiveLine
 
 RESULTS = (HISTORY, *(f"submission{ending}" for ending in (".csv", ".parquet", ".zip", ".tar.gz")))
 HOST_FOLDER = "host-{}"
@@ -91,10 +93,9 @@ def _unfinished(runs: Path, run: Run, locks: ExitStack) -> Path | None:
         folder = path.parents[1]
         if kit_folder.read_json(folder, kit_folder.STATE) == unfinished and _hold(folder, locks):
             if kit_folder.read_json(folder, kit_folder.STATE) == unfinished:
-                print(
+                LiveLine(sys.stdout).stay(
                     f"continuing in {folder}, where this notebook's last run with these parameters "
-                    "was interrupted; --fresh starts a new one",
-                    flush=True,
+                    "was interrupted; --fresh starts a new one"
                 )
                 return folder
             locks.close()  # it ended before the lock was acquired

@@ -12,6 +12,7 @@ from typing import Any
 from jupyter_client.manager import AsyncKernelManager
 
 from kernelkit.terminal import safe_text
+from kernelkit.terminal.events import LiveLine
 
 
 class KernelWithoutNotes(AsyncKernelManager):
@@ -33,4 +34,4 @@ def _pass_on(descriptor: int) -> None:
         for line in lines:
             text = safe_text.plain(line.rstrip("\n"))
             if not (safe_text.note_level(text) or text.startswith("[IPKernelApp]")):
-                print(safe_text.writable(text, sys.stderr), file=sys.stderr, flush=True)
+                LiveLine(sys.stderr).stay(text)

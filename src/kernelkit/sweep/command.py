@@ -6,8 +6,6 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
-import click
-
 from kernelkit import project
 from kernelkit.errors import ParameterError
 from kernelkit.live import served
@@ -35,16 +33,16 @@ def sweep(file: Path, parameters: Iterable[str] = (), options: SweepOptions | No
     workers = options.workers or specification.workers or max(1, (os.cpu_count() or 2) // 2)
     limit = specification.time_limit if options.time_limit is None else options.time_limit
     specification = replace(specification, workers=workers, time_limit=limit)
-    _check_rules(specification)
     if specification.search:
         search.check(specification)
         if options.dask:
             raise ParameterError("a search runs locally or on Kaggle: drop --dask")
+    _check_rules(specification)
     name = _folder_name(specification, options)
     folder = SweepFolder(options.output or project.runs_here() / name)
     if options.dry_run:
         progress = SweepProgress(specification, folder, options)
-        click.echo(progress.preview(), file=options.stream)
+        progress.show(progress.preview())
         if options.kaggle:
             _run(progress)
         return folder.path
@@ -58,7 +56,7 @@ def sweep(file: Path, parameters: Iterable[str] = (), options: SweepOptions | No
             if options.open:
                 page = folder.path / trail.INDEX
                 address = stack.enter_context(served(page, progress.live_page))
-                click.echo(f"live, only on this machine: {address}", file=options.stream)
+                options.tell_address(address)
             stack.callback(progress.write)
             _run(progress)
         progress.conclude()
@@ -76,11 +74,14 @@ def _check(options: SweepOptions) -> None:
 
 
 def _check_rules(specification: Specification) -> None:
-    """Raise `ParameterError` if the project's own rules refuse the parameters of a run."""
+    """Raise `ParameterError` if the project's own rules refuse the parameters of a run.
+
+    Of a search, whose runs are not known yet, it is one point.
+    """
     here = project.find_project(specification.notebook)
     if not here.check:
         return
-    runs = [run.values for run in specification.runs]
+    runs = [run.values for run in specification.runs or [search.any_point(specification)]]
     answers = rules.problems(here, specification.notebook, runs)
     if lines := list(dict.fromkeys(line for answer in answers for line in answer)):
         listed = "\n".join(f"  - {line}" for line in lines)

@@ -7,8 +7,6 @@ import time
 from collections import Counter
 from typing import Any
 
-import click
-
 from kernelkit.errors import RunFailedError
 from kernelkit.reports.many_runs import RunsPage
 from kernelkit.shown import duration
@@ -17,6 +15,7 @@ from kernelkit.sweep.options import SweepOptions
 from kernelkit.sweep.records import Record, SweepFolder
 from kernelkit.sweep.specification import NAME_SCORE, PlannedRun, Specification
 from kernelkit.terminal import safe_text
+from kernelkit.terminal.events import LiveLine
 
 LISTED = 20  # failed runs named in the final message
 
@@ -31,7 +30,6 @@ class SweepProgress:
         self, specification: Specification, folder: SweepFolder, options: SweepOptions
     ) -> None:
         self.specification, self.folder, self.options = specification, folder, options
-        self.stream = options.stream or sys.stdout
         self.runs = list(specification.runs)
         self.remaining = folder.remaining(self.runs, options.retry_failed)
         if options.force:
@@ -39,6 +37,10 @@ class SweepProgress:
         self.total = len(self.runs)
         self.ended = self._ended_before = self.total - len(self.remaining)
         self._begun, self._until = time.monotonic(), 0.0
+
+    def show(self, text: str) -> None:
+        """Show a text, some of whose words may be a notebook's."""
+        LiveLine(self.options.stream or sys.stdout).stay(safe_text.plain(text))
 
     def take_up_search(self, ended_before: int) -> None:
         """Show a resumed search, with this many points already finished."""
@@ -65,7 +67,7 @@ class SweepProgress:
             records.reason(record.error),
             f"({duration(remaining)} left)" if remaining else "",
         ]
-        click.echo(safe_text.plain("  ".join(filter(None, parts))), file=self.stream)
+        self.show("  ".join(filter(None, parts)))
 
     def _page(self, live: dict[str, Any] | None = None) -> RunsPage:
         return results.gather(self.folder, self.specification, self.runs, live)
@@ -108,7 +110,7 @@ class SweepProgress:
             lines.append(
                 "no run left a metrics.json in its folder, which the parameter output names"
             )
-        click.echo("\n".join([*lines, str(self.folder.path / "index.html")]), file=self.stream)
+        self.show("\n".join([*lines, str(self.folder.path / "index.html")]))
         if failed := [run for run in page.runs if run.state in records.ENDED_BADLY]:
             listed = "".join(
                 f"\n  {run.id} {run.state}  {run.name}\n    "

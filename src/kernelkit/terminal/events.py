@@ -72,14 +72,12 @@ class LiveLine:
         self.erase()
         for line in lines:
             self.write(f"{line.rstrip()}\n")
-        self.stream.flush()
 
     def move(self, line: str) -> None:
         """Replace the live line; the new text is cut to the width of the terminal."""
         if self._in_place:
             self.erase()
             self.write(fitted(line, shutil.get_terminal_size().columns - 1))
-            self.stream.flush()
             self._on_screen = True
         elif time.monotonic() - self._written_at >= PLAIN_SECONDS:
             self._written_at = time.monotonic()
@@ -88,13 +86,19 @@ class LiveLine:
     def erase(self) -> None:
         """Erase the live line."""
         if self._on_screen:
-            self.stream.write("\r\x1b[K")
-            self.stream.flush()
+            self.write("\r\x1b[K")
             self._on_screen = False
 
     def write(self, text: str) -> None:
-        """Write text as far as the stream's encoding has it."""
-        self.stream.write(safe_text.writable(text, self.stream))
+        """Write text as far as the stream's encoding has it.
+
+        If that fails (`| head -1`, a full disk), the command continues silently.
+        """
+        try:
+            self.stream.write(safe_text.writable(text, self.stream))
+            self.stream.flush()
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), self.stream.fileno())
 
 
 def fitted(line: str, width: int) -> str:
@@ -165,19 +169,13 @@ class Events:
         self._box: list[str] = []  # the events that belong in it
 
     def __call__(self, event: str, text: str = "", **facts: Any) -> None:
-        """Write one event. The live line shows `progress` and the steps in a `log`.
-
-        When the reader is gone (`| head -1`), the command continues silently.
-        """
+        """Write one event. The live line shows `progress` and the steps in a `log`."""
         if self.quiet and event not in RESULTS:
             return
-        try:
-            if self.as_json:
-                self._write_json(event, text, facts)
-            else:
-                self._show(event, safe_text.plain(text).rstrip("\n"))
-        except BrokenPipeError:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), self.stream.fileno())
+        if self.as_json:
+            self._write_json(event, text, facts)
+        else:
+            self._show(event, safe_text.plain(text).rstrip("\n"))
 
     def end(self) -> None:
         """Write the box and erase the live line, so that other output appears below the events."""
@@ -210,7 +208,6 @@ class Events:
         if text:
             message["text"] = text
         self._line.write(self.clear(json.dumps(message | facts, default=str)) + "\n")
-        self.stream.flush()
 
     def _show(self, event: str, text: str) -> None:
         boxed = event in IN_THE_BOX or (event == "next" and self._box)

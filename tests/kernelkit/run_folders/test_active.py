@@ -1,5 +1,7 @@
 """A run that goes on, told from its files: papermill's notebook and the lock."""
 
+import threading
+
 import pytest
 
 from kernelkit import files
@@ -13,6 +15,15 @@ def test_a_run_goes_on_while_its_command_holds_the_folder(tmp_path, printed):
         printed(tmp_path)
         assert active.is_active(tmp_path)
     assert not active.is_active(tmp_path)  # killed
+
+
+def test_a_look_at_a_folder_keeps_no_command_from_it(tmp_path):
+    lock = kit_folder.path(tmp_path, kit_folder.LOCK)
+    look = files.try_lock(lock)
+    assert look.__enter__()
+    threading.Timer(0.02, look.__exit__, (None, None, None)).start()
+    with files.try_lock(lock) as free:
+        assert free
 
 
 def test_the_last_lines_are_as_a_terminal_would_show_them(tmp_path, printed):

@@ -4,8 +4,10 @@ import io
 import json
 
 import pytest
+from click.testing import CliRunner
 from pages import data_of
 
+from kernelkit.commands.console import main
 from kernelkit.sweep import records
 from kernelkit.sweep.options import SweepOptions
 from kernelkit.sweep.progress import SweepProgress
@@ -47,6 +49,23 @@ def test_a_live_page_is_right_after_each_run_and_the_best_keep_their_models(prog
     assert data_of(progress.live_page(True))["live"]["text"] == "The sweep is over."
     kept = {path.parent.name for path in progress.folder.path.glob("*/model.h5")}
     assert kept == {run.id for run in progress.runs[3:]}
+
+
+def test_a_name_of_a_measure_cannot_control_the_terminal(progress):
+    place = progress.folder.run_folder(progress.runs[0])
+    progress.folder.write(progress.runs[0], Record(records.DONE))
+    (place / "metrics.json").write_text(json.dumps({"f1\x1b]0;title\x07": 1}))
+    progress.conclude()
+    assert "the measures are: f1\n" in progress.options.stream.getvalue()
+
+
+def test_the_address_of_the_live_page_is_shown_although_the_command_is_quiet(sweeps):
+    SweepFolder(sweeps.runs).claim("tiny")
+    sweeps.finish("grid: {a: [1, 2]}")
+    words = ["sweep", str(sweeps.folder / "tiny.yaml"), "--output", str(sweeps.runs)]
+    shown = CliRunner().invoke(main, [*words, "--open", "--quiet"]).output
+    assert [line.split()[0] for line in shown.splitlines()] == ["live", "sweep"]
+    assert "http://127.0.0.1:" in shown
 
 
 def test_a_sweep_that_was_stopped_says_so_and_a_dry_run_expects_the_time_of_its_runs(

@@ -5,6 +5,7 @@ from typing import ClassVar
 
 import pytest
 
+from kernelkit import files
 from kernelkit.errors import ParameterError, RunFailedError
 from kernelkit.sweep import search
 from kernelkit.sweep.records import DONE, FAILED, PRUNED, STOPPED, Record, SweepFolder
@@ -39,6 +40,15 @@ def test_a_wrong_search_is_refused_before_anything_runs(sweeps, text, message):
         sweeps.run(f"search: {text}")
 
     assert message in str(caught.value)
+    assert not sweeps.runs.exists()
+
+
+def test_the_projects_rules_are_applied_to_a_search(sweeps):
+    (sweeps.folder / "pyproject.toml").write_text('[tool.kernelkit]\ncheck = "own_rules:check"\n')
+    rules = "def check(notebook, values, sources):\n    return [f'no {values[\"kind\"]}, please']\n"
+    files.write_text(sweeps.folder / "src" / "own_rules.py", rules)
+    with pytest.raises(ParameterError, match="refuses these parameters of the sweep:\n  - no y"):
+        sweeps.run("base: {kind: y}\nsearch: {trials: 3, space: {a: {low: 0, high: 9}}}")
     assert not sweeps.runs.exists()
 
 

@@ -166,13 +166,16 @@ def test_only_a_terminal_gets_colours(monkeypatch):
     assert written(warning) == "warning   out of time\n"
 
 
-def test_a_command_goes_on_when_nobody_reads_it_any_more(tmp_path):
+@pytest.mark.parametrize(
+    "write", ["Events()('checked', text)", "NotebookOutput(sys.stdout).write(text)"]
+)
+def test_a_command_goes_on_when_nobody_reads_it_any_more(tmp_path, write):
     code = (
-        "import pathlib, time\n"
-        "from kernelkit.terminal.events import Events\n"
-        "events = Events()\n"
+        "import pathlib, sys, time\n"
+        "from kernelkit.terminal.events import Events, NotebookOutput\n"
+        "text = 'x' * 100_000 + '\\n'\n"
         "for number in range(3):\n"
-        "    events('checked', 'x' * 100_000)\n"
+        f"    {write}\n"
         "    time.sleep(0.2)\n"
         f"pathlib.Path({str(tmp_path / 'end')!r}).touch()"
     )

@@ -14,7 +14,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import click
 import nbformat
 
 from kernelkit import files
@@ -52,7 +51,7 @@ def run_on_dask(progress: SweepProgress, address: str) -> None:
     single = replace(sweep, workers=1, runs=())
     with client:
         if not client.nthreads():
-            click.echo(f"no workers at {address} yet: waiting for them", file=progress.stream)
+            progress.show(f"no workers at {address} yet: waiting for them")
         futures = {
             client.submit(run_on_worker, single, text, dict(run.overrides), report, pure=False): run
             for run in progress.remaining

@@ -10,7 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import click
 import nbformat
 from slugify import slugify
 
@@ -97,8 +96,9 @@ def run_on_kaggle(progress: SweepProgress) -> None:
         except KernelkitError as error:
             failure = failure or error
             if number < len(of_machine):
-                message = f"the session on {kind.upper()} failed, and the next one begins: {error}"
-                click.echo(message, file=progress.stream)
+                progress.show(
+                    f"the session on {kind.upper()} failed, and the next one begins: {error}"
+                )
     if failure:
         raise failure
 
