@@ -9,7 +9,7 @@ import json
 import os
 import subprocess
 import tempfile
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -135,6 +135,18 @@ def try_lock(path: Path) -> Iterator[bool]:
         yield lock.is_locked
     finally:
         lock.release()
+
+
+def commit_of(root: Path, paths: Iterable[Path], carried: tuple[str, ...]) -> tuple[str, bool]:
+    """The commit of a checkout, empty outside git, and whether these paths differ from it.
+
+    Of the files that git ignores, only those count whose paths end in one of `carried`.
+    """
+    sha = git(root, "rev-parse", "HEAD") or ""
+    status = ("status", "--porcelain", "--untracked-files=all", "--ignored", "--")
+    changes = git(root, *status, *map(str, paths)) if sha else None
+    lines = ["?"] if changes is None else changes.splitlines()
+    return sha.strip(), any(line[:2] != "!!" or line.endswith(carried) for line in lines)
 
 
 def git(folder: Path, *arguments: str) -> str | None:

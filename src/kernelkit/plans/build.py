@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kernelkit.files import git
+from kernelkit.files import commit_of
 from kernelkit.notebooks import document
 from kernelkit.notebooks.document import cell_source, tags
 from kernelkit.notebooks.parameters import INFINITE, assignments
@@ -115,7 +115,7 @@ def build(
     executed = json.dumps([files, project.wheels, list(own.values())])
     content = hashlib.sha256(executed.encode()).hexdigest()
     carried = (notebook.name, *(file.path for file in files))
-    commit = _commit(project.root, paths, carried)
+    commit = Commit(*commit_of(project.root, paths, carried))
     facts = {
         "notebook": name,
         "packages": list(names),
@@ -135,15 +135,6 @@ def build(
         code=sources,
         stays=stays,
     )
-
-
-def _commit(root: Path, paths: Iterable[Path], carried: tuple[str, ...]) -> Commit:
-    """The commit of these paths; of the files that git ignores, only `carried` ones count."""
-    sha = git(root, "rev-parse", "HEAD") or ""
-    status = ("status", "--porcelain", "--untracked-files=all", "--ignored", "--")
-    changes = git(root, *status, *map(str, paths)) if sha else None
-    lines = ["?"] if changes is None else changes.splitlines()
-    return Commit(sha.strip(), any(line[:2] != "!!" or line.endswith(carried) for line in lines))
 
 
 def _own_cells(source: Iterable[Values], name: str, parameters: Values) -> dict[str, Cell]:
