@@ -207,7 +207,7 @@ def _curves(columns: history.Columns, shown: Shown) -> list[dict[str, Any]]:
         validation = history.numbers(columns[history.VALIDATED + name])
         series = [{"label": "validation", "values": validation}]
         series += [{"label": "training", "values": training}] if training else []
-        if finite := [value for value in validation if not math.isnan(value)]:
+        if finite := list(filter(math.isfinite, validation)):
             low = shown.minimize if name == shown.score else "loss" in name
             word, best = ("lowest", min(finite)) if low else ("highest", max(finite))
             epoch = validation.index(best) + 1
