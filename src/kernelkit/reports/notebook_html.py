@@ -19,9 +19,9 @@ ERROR_CELL_TAG = "papermill-error-cell-tag"
 HIDDEN_TAGS = ("bundle", ERROR_CELL_TAG, INJECTED_TAG, PARAMETERS_TAG)
 LONGEST_TEXT, MOST_COLOURS = 500_000, 5_000  # characters, escapes: of one output in a page
 LONGEST_FAILURE = 2_000
-KINDS = {"image/svg+xml", "image/png", "image/jpeg"} | {
-    f"text/{kind}" for kind in ("html", "markdown", "latex", "plain")
-}  # of outputs that a page can show
+# of outputs that a page can show
+_KINDS = "text/html text/markdown text/latex text/plain image/svg+xml image/png image/jpeg"
+KINDS = frozenset(_KINDS.split())
 WHOLE = "the executed notebook has all of it"
 _TITLE = re.compile(r"^#\s+(.+?)\s*$", re.MULTILINE)
 
