@@ -1,6 +1,7 @@
 """An executed notebook as HTML for a report: code folded away, nothing in it that runs."""
 
 import contextlib
+import itertools
 import re
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,9 @@ ERROR_CELL_TAG = "papermill-error-cell-tag"
 HIDDEN_TAGS = ("bundle", ERROR_CELL_TAG, INJECTED_TAG, PARAMETERS_TAG)
 LONGEST_TEXT, MOST_COLOURS = 500_000, 5_000  # characters, escapes: of one output in a page
 LONGEST_FAILURE = 2_000
+# of outputs that a page can show
+_KINDS = "text/html text/markdown text/latex text/plain image/svg+xml image/png image/jpeg"
+KINDS = frozenset(_KINDS.split())
 WHOLE = "the executed notebook has all of it"
 _TITLE = re.compile(r"^#\s+(.+?)\s*$", re.MULTILINE)
 
@@ -59,19 +63,23 @@ def _shown_cell(cell: nbformat.NotebookNode) -> nbformat.NotebookNode:
     cell.metadata = nbformat.from_dict({"tags": document.tags(cell)})
     cell.source = _short(cell.source)
     if "outputs" in cell:
-        cell.outputs = [_shown_output(output.copy()) for output in cell.outputs]
+        # Only streams have names. A log is thousands of them, each a part of a line.
+        parts = itertools.groupby(cell.outputs, lambda output: output.get("name", id(output)))
+        cell.outputs = [_shown_output(list(group)) for _, group in parts]
     return cell
 
 
-def _shown_output(output: nbformat.NotebookNode) -> nbformat.NotebookNode:
+def _shown_output(parts: list[nbformat.NotebookNode]) -> nbformat.NotebookNode:
+    output = parts[0].copy()
     if output.output_type == "stream":
-        output.text = _short(output.text)
+        output.text = _short("".join(part.text for part in parts))
     elif output.output_type == "error":
         output.traceback = [_short("\n".join(map(str, output.traceback)))]
     else:
-        output.data = nbformat.from_dict(
-            {kind: _short(v) if kind == "text/plain" else v for kind, v in output.data.items()}
-        )
+        data = {kind: _short(v) if kind == "text/plain" else v for kind, v in output.data.items()}
+        if not data.keys() & KINDS:
+            data = {"text/plain": f"{', '.join(data)}: {WHOLE}"}
+        output.data = nbformat.from_dict(data)
     return output
 
 

@@ -29,14 +29,15 @@ def report_or_why(
     `clear` takes the secrets out of a text. Returns the report, or None and the reason.
     """
 
-    def write() -> Path:
-        notebooks = run_folder.notebooks_of_run(folder)
-        own = next((path for path in notebooks if "cells" in files.read_object(path)), None)
-        page = run_folder.report_place(folder)
-        return write_report(own or assemble(folder, title), page, folder, clear)
-
-    page, error = attempt(write)
+    page, error = attempt(_report, folder, title, clear)
     return page, str(error or "")
+
+
+def _report(folder: Path, title: str, clear: Callable[[str], str]) -> Path:
+    notebooks = run_folder.notebooks_of_run(folder)
+    own = next((path for path in notebooks if "cells" in files.read_object(path)), None)
+    page = run_folder.report_place(folder)
+    return write_report(own or assemble(folder, title), page, folder, clear)
 
 
 def keep_score(folder: Path, competition: str, score: str, events: Events) -> None:

@@ -44,15 +44,10 @@ def report(
         raise ParameterError("\n".join(lines))
     for line in lines:
         left_out(line)
-    pages: list[Path] = []
-    errors = []
-    for source in itertools.chain.from_iterable(runs.values()):
-        page, error = attempt(_one, source)
-        pages += filter(None, [page])
-        errors += [type(error)(f"{source}: {error}")] if error else []
-    if errors:
+    made = [attempt(_one, source) for source in itertools.chain.from_iterable(runs.values())]
+    if errors := [error for _, error in made if error]:
         raise type(errors[0])("\n".join(map(str, errors)))
-    return pages
+    return [page for page, _ in made if page]
 
 
 def _runs_of(path: Path) -> list[Path]:

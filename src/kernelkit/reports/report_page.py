@@ -45,15 +45,17 @@ def write_report(
     return files.write_text(html, clear(page))
 
 
-def attempt(function: Callable[..., T], *arguments: Any) -> tuple[T | None, KernelkitError | None]:
+def attempt(
+    function: Callable[..., T], path: Path, *arguments: Any
+) -> tuple[T | None, KernelkitError | None]:
     """What `function` returns, or None and the error: no report may cost its run or the others."""
     try:
-        return function(*arguments), None
+        return function(path, *arguments), None
     except KernelkitError as error:
         return None, error
     except Exception as error:  # nbconvert and jinja raise a dozen kinds
         kind = StorageError if isinstance(error, OSError) else NotebookError
-        return None, kind(f"{type(error).__name__}: {error}")
+        return None, kind(f"{path}: {type(error).__name__}: {error}")
 
 
 def render(
@@ -63,20 +65,17 @@ def render(
     folder: Path,
     ended: float,
     back: Mapping[str, str],
-    place: Path | None = None,
+    place: Path,
 ) -> str:
     """The page's HTML for an executed notebook and the run's metrics (may be empty).
 
     `folder`: the run's; `ended`: seconds since 1970; `back`: the pages above; `place`: the folder
-    of the page, if it is not the run's. Nothing that the notebook, its outputs or the run's files
+    of the page. Nothing that the notebook, its outputs or the run's files
     bring runs in the page, or is loaded from elsewhere.
     """
     curves = _curves(history.read(folder), shown)
     parts = [part for s in shown.sections if (part := sections.filled(s, folder))]
-    columns = history.read(kit_folder.path(folder), RESOURCES) or history.read(folder, RESOURCES)
-    resources = {name: history.numbers(texts) for name, texts in columns.items()}
-    if not resources.get("seconds"):
-        resources = {}
+    resources = history.read(kit_folder.path(folder), RESOURCES) or history.read(folder, RESOURCES)
     changed, same = _settings(notebook)
     title, failure = notebook_html.title(notebook), notebook_html.failure(notebook)
     name = naming.run_name(folder)[0] if run_folder.is_run(folder) else title or "Report"
@@ -87,9 +86,9 @@ def render(
         title=title,
         facts=(date, run_folder.data_name(metrics), run_folder.device_name(metrics)),
         failure=failure,
-        origin=_origin(folder, place or folder, metrics, changed),
+        origin=_origin(folder, place, metrics, changed),
         cards=_cards(metrics, shown, folder),
-        since=_since_last(folder, place or folder, shown),
+        since=_since_last(folder, place, shown),
         curves=curves,
         resources=resources,
         everything=bool(changed or same or metrics),
@@ -107,7 +106,7 @@ def render(
     data = {
         "curves": curves,
         "matrices": [part["matrix"] for part in parts if "matrix" in part],
-        "resources": resources,
+        "resources": {name: history.numbers(texts) for name, texts in resources.items()},
     }
     return shell.page(name, body, (shell.CHART, SCRIPT), data, back)
 
@@ -207,7 +206,7 @@ def _curves(columns: history.Columns, shown: Shown) -> list[dict[str, Any]]:
         validation = history.numbers(columns[history.VALIDATED + name])
         series = [{"label": "validation", "values": validation}]
         series += [{"label": "training", "values": training}] if training else []
-        if finite := [value for value in validation if not math.isnan(value)]:
+        if finite := list(filter(math.isfinite, validation)):
             low = shown.minimize if name == shown.score else "loss" in name
             word, best = ("lowest", min(finite)) if low else ("highest", max(finite))
             epoch = validation.index(best) + 1

@@ -29,14 +29,15 @@ _LINK = re.compile(r"(?:https?://|mailto:|#)", re.IGNORECASE)
 _PICTURE = re.compile(r"(?i)data:image/(?:png|jpeg|gif|webp|svg\+xml);base64,[a-z0-9+/=\s]*")
 # The text of these elements is not for readers. One that never closes ends with the page, so that
 # a page of them takes no longer than its length.
+_TAG = re.compile(r"<(?!img\b)[^>]*>")
 _UNREAD = re.compile(r"(?is)<(script|style|title|template)\b[^<>]*>.*?(?:</\1\b[^<>]*>|\Z)")
 
 
 def clean(html: object) -> str:
     """The markup with the harmless tags and attributes alone; other tags go, their text stays.
 
-    Markup past `LONGEST` characters, its pictures not counted, or `MOST_TAGS` tags is replaced by a
-    note.
+    Markup of which nothing is left but what a script would draw in, past `LONGEST` characters (not
+    counting pictures) or past `MOST_TAGS` tags is replaced by a note.
     """
     text = _UNREAD.sub("", str(html))
     if len(_PICTURE.sub("", text)) > LONGEST or text.count("<") > MOST_TAGS:
@@ -50,6 +51,8 @@ def clean(html: object) -> str:
         filters=[_OwnIds],
     )
     cleaned: str = cleaner.clean(text)
+    if "<script" in str(html).lower() and not _TAG.sub("", cleaned).strip():
+        return "<p><em>An output that a script draws: the notebook has it.</em></p>"
     return cleaned
 
 

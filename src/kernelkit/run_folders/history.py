@@ -16,7 +16,7 @@ Columns = dict[str, list[str]]
 def read(folder: Path, name: str = HISTORY) -> Columns:
     """The columns as text, as far as they are written; empty if there is nothing to read."""
     try:
-        with (folder / name).open(encoding="utf-8", newline="") as lines:
+        with (folder / name).open(encoding="utf-8-sig", newline="") as lines:
             rows = list(csv.DictReader(lines))
     except (OSError, UnicodeDecodeError, csv.Error):
         return {}

@@ -161,6 +161,18 @@ def test_long_outputs_are_shown_from_both_ends(outputs):
     assert text.count("characters omitted: the executed notebook has all of it") == 3
 
 
+def test_outputs_without_a_picture_are_named_and_a_log_is_one_text(outputs):
+    kind = "application/vnd.plotly.v1+json"
+    text = outputs(
+        *(nbformat.v4.new_output("stream", text=part) for part in ("epo", "ch 1\n")),
+        nbformat.v4.new_output("display_data", data={kind: {}}),
+        nbformat.v4.new_output("display_data", data={"text/html": "<p><script>draw()</script>"}),
+    )
+    assert "epoch 1" in text
+    assert f"{kind}: the executed notebook" in text
+    assert "that a script draws: the notebook" in text
+
+
 def test_colours_stay_and_other_sequences_go(outputs):
     coloured = "\x1b[31mred\x1b[0m\x1b]0;title\x07\x9b5n\r"
     text = outputs(nbformat.v4.new_output("stream", text=coloured))

@@ -71,7 +71,7 @@ def render(notebook, folder):
     """Render the run, or another one."""
 
     def render(metrics=METRICS, shown=SHOWN, place=folder):
-        return report_page.render(notebook, metrics, shown, place, 1.7955e9, {})
+        return report_page.render(notebook, metrics, shown, place, 1.7955e9, {}, place)
 
     return render
 
@@ -100,6 +100,13 @@ def test_learning_curves_say_their_best_and_where_a_phase_begins(render):
         {"label": "training", "values": [2, 1, 1]},
     ]
     assert curves[0]["phases"] == [{"at": 2, "label": "tune"}]
+
+
+def test_a_curve_without_a_number_is_left_out(render, folder):
+    (folder / "history.csv").write_text("val_loss,val_f1\nnan,inf\n-inf,0.5\n")
+    assert [curve["label"] for curve in data_of(render())["curves"]] == [
+        "F1: highest 0.5000, epoch 2"
+    ]
 
 
 def test_a_run_of_a_sweep_has_the_sweeps_name_for_it_and_leads_back(notebook, folder):
