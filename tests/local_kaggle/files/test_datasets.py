@@ -82,8 +82,7 @@ def test_any_python_unpacks_a_tar_unless_a_name_leads_out(context, create, monke
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w") as archive:
         archive.addfile(tarfile.TarInfo(name))
-    unpack = shutil.unpack_archive  # without `filter` before Python 3.11.4
-    monkeypatch.setattr(shutil, "unpack_archive", lambda path, to, kind: unpack(path, to, kind))
+    monkeypatch.delattr(shutil, "unpack_archive")  # no `filter` before Python 3.11.4
     version = context.kaggle.root / f"datasets/tester/{slug}/1"
     (version / "left").mkdir(parents=True)  # by a server that was killed
     create(slug, {"a.tar": packed.getvalue()})
