@@ -138,8 +138,9 @@ def predict_test_split(
     split = Split.find(source.root, card.image_size, "test", limit)
     rows = predict(classifier.model, split, BATCH, tta=card.views)
     _, ids = split.labels_and_ids()
-    images = split.sample(SHOWN).images
-    return Answers(ids, card.classes, calibrated(rows, card.temperature), images)
+    return Answers(
+        ids, card.classes, calibrated(rows, card.temperature), split.sample(SHOWN).images
+    )
 
 
 def find_photos(names: Sequence[str]) -> list[Path]:

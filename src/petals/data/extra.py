@@ -50,9 +50,10 @@ class Addition:
         return {"source": self.source, "images": self.images, "added": self.added, "twins": twins}
 
     def __str__(self) -> str:
-        counts = self.summary()["twins"].items()
         line = f"{self.source}: {self.added:,} of {self.images:,} photos added"
-        return line + "".join(f"; {n:,} are also in {split}" for split, n in counts)
+        return line + "".join(
+            f"; {n:,} are also in {split}" for split, n in self.summary()["twins"].items()
+        )
 
 
 def more_to_train_on(

@@ -61,8 +61,9 @@ def per_class(
 
 def confusion(labels: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
     """int (classes, classes): rows are the truth, columns the prediction."""
-    classes = range(probabilities.shape[1])
-    return confusion_matrix(labels, probabilities.argmax(axis=1), labels=classes)
+    return confusion_matrix(
+        labels, probabilities.argmax(axis=1), labels=range(probabilities.shape[1])
+    )
 
 
 def most_confused(
