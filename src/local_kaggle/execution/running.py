@@ -63,7 +63,7 @@ class SessionPlan:
 class Outcome:
     """How a session ended.
 
-    `state` is COMPLETE, ERROR or CANCEL_ACKNOWLEDGED; `why` is the local Kaggle's own reason for
+    `state` is COMPLETE or ERROR; `why` is the local Kaggle's own reason for
     ending it; `limit` is "time", "memory" or "disk", where that was past its limit; `memory` and
     `working` are the most bytes that it held.
     """
@@ -75,7 +75,8 @@ class Outcome:
     working: float = 0.0
 
 
-CANCELLED = Outcome("CANCEL_ACKNOWLEDGED")
+STOPPED = Outcome("ERROR", "the local Kaggle was stopped while this ran")
+"""That of a session whose version is deleted, too, where nobody asks for it."""
 
 
 def log_path(folder: Path) -> Path:
@@ -129,7 +130,7 @@ def _run(
     outcome = _attend(words, environment, box, log, plan, stop)
     for sandbox in filter(None, (box, asking)):
         _drop_links(sandbox.working)
-    if (outcome.limit or outcome == CANCELLED) and not plan.rerun:
+    if (outcome.limit or outcome == STOPPED) and not plan.rerun:
         shutil.rmtree(box.working)
         box.working.mkdir()
         log_path(plan.folder).write_text("")
@@ -185,7 +186,7 @@ def _wait(process: subprocess.Popen[bytes], plan: SessionPlan, stop: threading.E
     limit = excess = ""
     while not limit and process.poll() is None:
         if stop.is_set():
-            return CANCELLED
+            return STOPPED
         now = time.monotonic()
         if now > next_look:
             next_look = now + LOOK_SECONDS

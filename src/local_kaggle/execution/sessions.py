@@ -16,12 +16,11 @@ from typing import Any
 
 from local_kaggle.execution import gateways
 from local_kaggle.execution.image import build_image
-from local_kaggle.execution.running import CANCELLED, Outcome, SessionPlan, run
+from local_kaggle.execution.running import STOPPED, Outcome, SessionPlan, run
 from local_kaggle.limits import Kind, ServerLimits
 from local_kaggle.store import Store
 
 ALIVE = ("QUEUED", "RUNNING")
-STOPPED = "the local Kaggle was stopped while this ran"
 # What a competitor is told, as public threads quote Kaggle.
 EXCEPTION = "Notebook Threw Exception"
 PAST = {
@@ -58,11 +57,11 @@ class Sessions:
         self._store.change(
             "UPDATE sessions SET status = 'ERROR', failure = ?, "
             "ended = coalesce(started, queued) WHERE ended IS NULL",
-            STOPPED,
+            STOPPED.why,
         )
         for folder in (root / RERUNS).glob("*"):
             if read_rerun(folder) is None:
-                _record(Rerun("ERROR", STOPPED, message=KAGGLE_ERROR, folder=str(folder)))
+                _record(Rerun(**asdict(STOPPED), message=KAGGLE_ERROR, folder=str(folder)))
 
     def folder(self, version: int) -> Path:
         """Where the session of a version keeps its folders and its log."""
@@ -120,11 +119,8 @@ class Sessions:
             self._store.change(change, time.time(), version)
             return python
 
-        outcome = CANCELLED
-        if not stop.wait(self._limits.queue_seconds):
-            outcome = run(plan, machine, stop)
-        if self.closing and outcome == CANCELLED:
-            outcome = Outcome("ERROR", STOPPED)
+        is_stopped = stop.wait(self._limits.queue_seconds)
+        outcome = STOPPED if is_stopped else run(plan, machine, stop)
         change = "UPDATE sessions SET status = ?, failure = ?, ended = ? WHERE version = ?"
         self._store.change(change, outcome.state, outcome.why or None, time.time(), version)
 
@@ -133,8 +129,6 @@ class Sessions:
         began = time.monotonic()
         outcome = run(plan, self.image, stop)
         working = plan.folder / (gateways.FOLDER if plan.gateway else "") / "working"
-        if outcome == CANCELLED:
-            outcome = Outcome("ERROR", STOPPED)
         message, why = "", outcome.why
         if outcome.state != "COMPLETE":
             message = PAST.get(outcome.limit, KAGGLE_ERROR if why else EXCEPTION)
