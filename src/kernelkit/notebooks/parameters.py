@@ -39,7 +39,7 @@ _INTERVAL = re.compile(rf"([\[(])\s*({_NUMBER})\s*,\s*({_NUMBER})\s*([\])])")
 _BOUND = re.compile(rf"(>=?|<=?)\s*({_NUMBER})")
 _CONSTANT = re.compile(r"in\s+(\w+(?:\.\w+)+)")
 _COMPARE = {">=": operator.ge, ">": operator.gt, "<=": operator.le, "<": operator.lt}
-INFINITE = (math.inf, -math.inf)  # `repr` does not write them as Python code
+INFINITE = (math.inf, -math.inf)
 _TYPES = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
 
 
@@ -114,8 +114,8 @@ def declared(cell_source: str, project: Project | None = None) -> dict[str, Para
 
     `project`: the project with the constants that comments name. Without it, as for a run that is
     over, those choices are not looked up and the defaults are not checked. Raises `NotebookError`
-    for anything in the cell that is not `name = literal`, for a default other than None that its
-    own comment does not allow, and for a constant that the project does not have.
+    for anything in the cell that is not `name = literal`, and for a constant that the project does
+    not have, and `ParameterError` for a default other than None that its comment does not allow.
     """
     try:
         body = ast.parse(cell_source).body
@@ -126,11 +126,12 @@ def declared(cell_source: str, project: Project | None = None) -> dict[str, Para
     parameters: dict[str, Parameter] = {}
     for statement in body:
         name, expression = _assigned(statement)
-        place = f"line {statement.lineno}"
         try:
             default = ast.literal_eval(expression)
         except (ValueError, TypeError):  # a TypeError for a dict with a list as key
-            raise NotebookError(f"{place} of the parameters cell is not `name = literal`") from None
+            raise NotebookError(
+                f"line {statement.lineno} of the parameters cell is not `name = literal`"
+            ) from None
         if name in parameters:
             raise NotebookError(f"the parameters cell assigns {name} twice")
         comment = comments.get(statement.end_lineno or 0, "")
@@ -139,11 +140,8 @@ def declared(cell_source: str, project: Project | None = None) -> dict[str, Para
         rule = rule if constant or _bounds(rule) or " | " in rule else ""
         members = _members(project, constant[1]) if constant else ()
         parameters[name] = Parameter(name, default, comment, rule, members)
-        try:
-            if project and default is not None:
-                parameters[name].check(default)
-        except ParameterError as error:
-            raise NotebookError(f"{place} of the parameters cell: {error}") from None
+        if project and default is not None:
+            parameters[name].check(default)
     return parameters
 
 
@@ -173,20 +171,9 @@ def resolve(
 
 def assignments(values: Mapping[str, Value]) -> str:
     """The source of a cell with these values, as `resolve` takes it; JSON knows only text keys."""
-    lines = [f"{name} = {_source(value)}" for name, value in values.items()]
+    # `repr` does not write infinite numbers as Python code.
+    lines = [f"{name} = {ast.unparse(ast.Constant(value))}" for name, value in values.items()]
     return "\n".join(["# Parameters", *lines])
-
-
-def _source(value: Value) -> str:
-    match value:
-        case float() if value in INFINITE:
-            return repr(value).replace("inf", "1e999")
-        case list():
-            return f"[{', '.join(map(_source, value))}]"
-        case dict():
-            items = (f"{key!r}: {_source(each)}" for key, each in value.items())
-            return f"{{{', '.join(items)}}}"
-    return repr(value)
 
 
 def _named(parameters: Mapping[str, Parameter], name: str) -> Parameter:

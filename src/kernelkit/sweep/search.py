@@ -262,10 +262,9 @@ def check(sweep: Specification) -> None:
         if len({sweep.run({name: value}).id for value in values}) < len(values) and not is_range:
             raise ParameterError(f"search: {name} lists a value twice: {axis}")
         if is_range:
-            specification.check_keys(axis, RANGE, f"search: {name}")
+            step_type = int if sweep.declared[name].type is int else NUMBER
+            specification.check_keys(axis, {**RANGE, "step": step_type}, f"search: {name}")
             low, high, log, step = map(axis.get, RANGE)
-            if sweep.declared[name].type is int and (step or 1) % 1:
-                raise ParameterError(f"search: {name} is a whole number: step {step} is none")
             if low >= high or (log and (low <= 0 or step)) or (step is not None and step <= 0):
                 raise ParameterError(
                     f"search: {name} cannot range over {axis}: low must be less than high, and "
