@@ -33,7 +33,7 @@ EXAMPLE = {
     "framework": "tensorFlow2",
     "licenseName": "Apache 2.0",
 }
-SKIPPED = ("dataset-metadata.json", MODEL, VARIATION, ".DS_Store")
+SKIPPED = ("dataset-metadata.json", MODEL, VARIATION)
 DATASET_SLUG = re.compile(r"[a-z0-9][a-z0-9-]{4,48}[a-z0-9]")
 MODEL_SLUG = re.compile(r"[a-z0-9]+([-_.][a-z0-9]+)*")
 LARGEST_TEXT = 1_000_000  # bytes: credentials are looked for in files up to this size
@@ -122,8 +122,9 @@ def upload(folder: Path, prepare: Callable[[Kaggle], Target], options: UploadOpt
 
 
 def _entries(folder: Path) -> list[Path]:
-    paths = [p for p in sorted(folder.iterdir()) if p.name not in SKIPPED]
-    entries = [p for p in paths if p.is_file() or (p.is_dir() and files_below(p))]
+    # Hidden entries are the desk's own: .git, .DS_Store, and shards that are not all written yet.
+    visible = [p for p in sorted(folder.glob("[!.]*")) if p.name not in SKIPPED]
+    entries = [p for p in visible if p.is_file() or (p.is_dir() and files_below(p))]
     if not entries:
         raise ParameterError(f"{folder} holds no file to upload")
     return entries

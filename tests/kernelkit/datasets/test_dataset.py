@@ -36,13 +36,16 @@ def stored(kaggle, version):
 
 
 def test_it_is_made_and_then_updated(kaggle, folder, push):
+    visible = contents(folder)
+    (folder / ".git").mkdir()
+    (folder / ".git" / "config").write_text("[core]")
     assert push(folder) == "tester/my-weights"
-    assert stored(kaggle, 1) == contents(folder)
+    assert stored(kaggle, 1) == visible
 
     (folder / "head.bin").write_bytes(b"better")
     push(folder)
 
-    assert stored(kaggle, 2) == contents(folder)
+    assert stored(kaggle, 2) == visible | {"head.bin": b"better"}
 
 
 def test_a_rehearsal_leaves_a_folder_outside_the_project_as_it_is(

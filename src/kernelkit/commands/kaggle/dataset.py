@@ -20,7 +20,7 @@ DRY_RUN = click.option(
 @NOTES
 @DRY_RUN
 def dataset(folder: Path, name: str | None, **values: Any) -> None:
-    """Upload FOLDER as a private dataset.
+    """Upload FOLDER as a private dataset, without entries whose names begin with a dot.
 
     Waits until the dataset is ready and prints its source line.
     """
