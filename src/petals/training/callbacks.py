@@ -25,7 +25,8 @@ from petals.training.checkpoints import Checkpoints
 
 Row = dict[str, Any]  # of history.csv
 Logs = Mapping[str, Any]  # what Keras knows at the end of a batch or an epoch
-OUT_OF_TIME, DIVERGED = "time limit", "the loss became infinite or no number"
+OUT_OF_TIME = "time limit"
+DIVERGED = "the loss became infinite or no number"
 SAVE_EVERY = 300.0  # seconds between checkpoints within an epoch
 SAVING_SHARE = 0.05  # the largest share of time for checkpoints at the ends of epochs
 LOG_EVERY = 15.0  # seconds between lines within an epoch, in a log
