@@ -43,7 +43,7 @@ def choose(flavour: str) -> str:
         os.environ[USE_LEGACY] = "1" if flavour == LEGACY else "0"
     from tensorflow import keras
 
-    legacy = is_legacy(keras)
+    legacy = keras.layers.Layer.__module__.startswith("tf_keras")
     if legacy != (flavour == LEGACY) and flavour != TENSORFLOW:
         raise _too_early(f"as {'tf_keras' if legacy else 'Keras 3'}", flavour)
     if flavour == JAX:
@@ -57,11 +57,6 @@ def _too_early(imported: str, flavour: str) -> AcceleratorError:
         f"Keras was imported {imported} before petals.accelerators.detect.detect could choose "
         f"{flavour}: import keras, tensorflow and whatever imports them after detect"
     )
-
-
-def is_legacy(keras: ModuleType) -> bool:
-    """Whether this is tf_keras, the Keras 2 that TensorFlow's TPUStrategy needs."""
-    return keras.layers.Layer.__module__.startswith("tf_keras")
 
 
 def scope(model: Any) -> AbstractContextManager:

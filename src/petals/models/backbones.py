@@ -32,7 +32,6 @@ RESCALING: dict[str, tuple[Any, Any]] = {
     "inside": (1.0, 0.0),  # the network does it itself; only a conversion to float
 }
 LOCAL_FOLDERS = ("weights", "data/weights", "~/.keras/models")  # in the repository or at home
-NOT_FILES = ("none", "imagenet", "auto")  # settings of weights that name no file
 SMALL = "SmallNet"
 HUB = "hub:"  # and a preset of keras_hub: see petals.models.hub
 _WIDTHS = (24, 48, 96, 192, 256)  # SmallNet's feature maps; the first four also halve the image
@@ -193,7 +192,7 @@ class Weights:
         `LOCAL_FOLDERS` for a file with Keras's own name, the path of a file, or the name of one
         among the Kaggle inputs. Raises `WeightsError` for ImageNet weights that there are none of.
         """
-        if weights not in NOT_FILES:
+        if weights not in ("none", "imagenet", "auto"):
             path = Path(weights).expanduser()
             inputs = attached(weights) if path.name == weights and not path.is_file() else []
             return cls(backbone, "file", next(iter(inputs), path))

@@ -71,12 +71,7 @@ def fill(
     values = []
     for key, variable in variables(network, head):
         shape = tuple(variable.shape)
-        try:
-            stored = file[key][()]
-        except KeyError:
-            raise WeightsError(
-                f"{file.filename} does not hold {key}: make the model again"
-            ) from None
+        stored = file[key][()]
         if stored.shape != shape:
             raise WeightsError(
                 f"{file.filename}: {key} has the shape {stored.shape}, and {shape} in {name}"

@@ -15,7 +15,7 @@ from petals.models.build import Classifier
 from petals.training.callbacks import Epochs, Phase, Training
 from petals.training.features import Features, apply_head, check
 from petals.training.logistic_head import fit_head, soften
-from petals.training.optimization import compile_model, find_schedule, learning_rates
+from petals.training.optimization import SCHEDULES, compile_model, learning_rates
 
 PHASE = "head"
 HEAD_EPOCHS = 30
@@ -85,7 +85,7 @@ def train_head(
     steps = max(1, len(values) // batch)
     alone = settings["fine_tune"] == "none"
     schedule = settings["schedule"] if alone else "cosine"
-    peak = (alone and settings["learning_rate"]) or find_schedule(schedule).head_peak
+    peak = (alone and settings["learning_rate"]) or SCHEDULES[schedule].head_peak
     compile_model(
         head,
         learning_rates(schedule, HEAD_EPOCHS, steps, learning_rate=peak),

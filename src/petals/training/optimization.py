@@ -14,7 +14,6 @@ import tensorflow as tf
 from tensorflow import keras
 
 from petals.accelerators import keras_backend
-from petals.errors import SettingError
 
 # The tutorial's values: ramp from 1e-5 to 5e-5 per replica in 5 epochs, then x 0.8 per epoch
 # towards 1e-5 (Kaggle, "Create your first submission", 2020).
@@ -56,13 +55,6 @@ SCHEDULES = {
 }
 
 
-def find_schedule(name: str) -> Schedule:
-    """The schedule of that name; raises `SettingError` that lists them."""
-    if name not in SCHEDULES:
-        raise SettingError(f"schedule {name!r}: choose one of {', '.join(SCHEDULES)}")
-    return SCHEDULES[name]
-
-
 def learning_rates(
     name: str,
     epochs: int,
@@ -74,9 +66,9 @@ def learning_rates(
     """The rate of each step, float32 (epochs * steps_per_epoch,).
 
     `learning_rate` is the peak for one replica, 0 = the schedule's own; it is multiplied by
-    `replicas`, as the global batch is. Raises `SettingError` for an unknown name.
+    `replicas`, as the global batch is. `petals.settings` refuses an unknown `name`.
     """
-    schedule = find_schedule(name)
+    schedule = SCHEDULES[name]
     epoch = np.arange(1, epochs * steps_per_epoch + 1) / steps_per_epoch
     peak = (learning_rate or schedule.peak) * replicas
     return (peak * schedule.shape(epoch, float(epochs))).astype(np.float32)

@@ -94,7 +94,7 @@ def test_a_file_with_a_damaged_index_or_card(changed, format):
 def test_one_layer_missing_leaves_the_model_as_it_was(changed, other):
     with h5py.File(changed, "a") as file:
         del file["backbone/conv2d#3/0"]
-    assert_refused(other, changed, "does not hold backbone/conv2d#3/0")
+    assert_refused(other, changed, r"changed\.h5 is damaged")
 
 
 def test_under_mixed_precision_the_file_is_the_same(saved, policy):

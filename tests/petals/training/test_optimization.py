@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 from tensorflow import keras
 
-from petals.errors import SettingError
 from petals.training import optimization
 from petals.training.optimization import learning_rates
 
@@ -42,8 +41,3 @@ def test_keras_reads_the_table_and_keeps_the_last():
     assert [round(float(table(step)), 6) for step in (0, 1, 2, 9)] == [0.1, 0.2, 0.3, 0.3]
     restored = keras.optimizers.schedules.deserialize(keras.optimizers.schedules.serialize(table))
     assert restored.values == table.values
-
-
-def test_an_unknown_schedule_is_refused():
-    with pytest.raises(SettingError, match="one of ramp, cosine, exponential, constant"):
-        learning_rates("step", 1, 1)
