@@ -68,9 +68,8 @@ def render(
 ) -> str:
     """The page's HTML for an executed notebook and the run's metrics (may be empty).
 
-    `folder`: the run's; `ended`: seconds since 1970; `back`: the pages above; `place`: the folder
-    of the page. Nothing that the notebook, its outputs or the run's files
-    bring runs in the page, or is loaded from elsewhere.
+    `folder`: the run's; `place`: the page's; `ended`: seconds since 1970; `back`: the pages above.
+    Nothing of the notebook or the run's files runs in the page, or is loaded from elsewhere.
     """
     curves = _curves(history.read(folder), shown)
     parts = [part for s in shown.sections if (part := sections.filled(s, folder))]
