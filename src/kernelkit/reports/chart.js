@@ -101,16 +101,16 @@ function chart(place, paint) {
 }
 
 // A frame with lines at round values of y; `format(value, digits)` says them.
-function frame(width, height, low, high, format, label, { unit = 1, right = 12, top = 24 } = {}) {
-  const marks = ticks(low / unit, high / unit, height / 55);
+function frame(width, height, low, high, format, label, top = 24) {
+  const marks = ticks(low, high, height / 55);
   const texts = marks.values.map((value) => format(value, marks.digits));
   const left = 12 + 7 * Math.max(2, ...texts.map((text) => text.length));
-  const box = { left, right: width - right, top, bottom: height - 36 };
+  const box = { left, right: width - 12, top, bottom: height - 36 };
   const picture = draw("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label });
   const y = (value) => box.bottom - ((value - low) / (high - low || 1)) * (box.bottom - box.top);
   marks.values.forEach((value, n) => {
-    picture.append(draw("line", { x1: box.left, x2: box.right, y1: y(value * unit), y2: y(value * unit), class: "line" }));
-    picture.append(draw("text", { x: box.left - 6, y: y(value * unit) + 4, "text-anchor": "end" }, texts[n]));
+    picture.append(draw("line", { x1: box.left, x2: box.right, y1: y(value), y2: y(value), class: "line" }));
+    picture.append(draw("text", { x: box.left - 6, y: y(value) + 4, "text-anchor": "end" }, texts[n]));
   });
   return { picture, box, y };
 }
@@ -141,16 +141,16 @@ function legend(labels, lines = true, drawn = labels) {
 }
 
 /* Lines over whole steps from 1, with a crosshair that follows the pointer and the arrow keys.
-   series: [{label, values, group}]; those of one group look alike. phases: [{at, label}].
+   series: [{label, values}]. phases: [{at, label}].
    named: what the nth step is called. zero: the axis begins there, and the title says what is drawn. linked: the readings of the charts that follow one another. */
-function lineChart(place, { series, label, step = "epoch", named = (n) => n + 1, phases = [], height = 260, digits = 4, most = 10, hint = true, linked = [], zero = false }) {
-  const groups = [...new Set(series.map((one) => one.group ?? one.label))];
+function lineChart(place, { series, label, step = "epoch", named = (n) => n + 1, phases = [], height, digits = 4, hint = true, linked = [], zero = false }) {
+  const labels = series.map((one) => one.label);
   const longest = Math.max(...series.map((one) => one.values.length));
   const known = series.flatMap((one) => one.values).filter(Number.isFinite);
   const reading = make("p", { className: "reading quiet", ariaLive: "polite" });
   let at = null;
   chart(place, (width) => {
-    const { picture, box, y } = frame(width, height, ...range(known, zero), tickText, `${label}: ${groups.join(", ")}`, { top: phases.length ? 40 : 24 });
+    const { picture, box, y } = frame(width, height, ...range(known, zero), tickText, `${label}: ${labels.join(", ")}`, phases.length ? 40 : 24);
     const x = (n) => (longest > 1 ? box.left + 8 + ((box.right - box.left - 16) * n) / (longest - 1) : (box.left + box.right) / 2);
     picture.append(draw("text", { x: box.left, y: 12, class: "value" }, label));
     const shown = ticks(1, Math.max(2, longest), Math.min(longest, width / Math.max(60, 12 * String(named(longest - 1)).length)), true).values.filter((n) => n >= 1 && n <= longest);
@@ -163,11 +163,11 @@ function lineChart(place, { series, label, step = "epoch", named = (n) => n + 1,
       picture.append(draw("line", { x1: place, x2: place, y1: 20, y2: box.bottom, class: "phase" }));
       picture.append(draw("text", { x: place + (late ? -5 : 5), y: 32, "text-anchor": late ? "end" : "start" }, name));
     }
-    for (const one of series) {
-      const { colour, dash, mark: kind } = look(groups.indexOf(one.group ?? one.label));
+    for (const [number, one] of series.entries()) {
+      const { colour, dash, mark: kind } = look(number);
       const places = one.values.map((value, n) => (Number.isFinite(value) ? [x(n), y(value)] : null));
       const points = places.filter(Boolean);
-      picture.append(titled(draw("polyline", { points: points.join(" "), class: "curve", style: `stroke:${colour}`, "stroke-dasharray": dash }), one.title ?? one.label));
+      picture.append(titled(draw("polyline", { points: points.join(" "), class: "curve", style: `stroke:${colour}`, "stroke-dasharray": dash }), one.label));
       places.forEach((point, n) => point && (shown.includes(n + 1) || points.length === 1) && picture.append(mark(kind, ...point, colour, 3)));
     }
     const cross = draw("line", { y1: box.top, y2: box.bottom, class: "cross", visibility: "hidden" });
@@ -180,8 +180,7 @@ function lineChart(place, { series, label, step = "epoch", named = (n) => n + 1,
       if (at === null) return reading.replaceChildren(hint ? "Point at a chart, or focus it and use the arrow keys, to read values." : "");
       for (const end of ["x1", "x2"]) cross.setAttribute(end, x(at));
       const here = series.filter((one) => Number.isFinite(one.values[at])).sort((a, b) => b.values[at] - a.values[at]);
-      const more = here.length > most ? [make("span", {}, `and ${here.length - most} more`)] : [];
-      reading.replaceChildren(make("b", {}, `${step} ${named(at)}`), ...here.slice(0, most).map((one) => make("span", {}, `${one.label} `, make("b", {}, one.values[at].toFixed(digits)))), ...more);
+      reading.replaceChildren(make("b", {}, `${step} ${named(at)}`), ...here.map((one) => make("span", {}, `${one.label} `, make("b", {}, one.values[at].toFixed(digits)))));
     };
     picture.addEventListener("pointermove", (event) => {
       const own = picture.getBoundingClientRect();
@@ -192,7 +191,7 @@ function lineChart(place, { series, label, step = "epoch", named = (n) => n + 1,
       const moves = { ArrowLeft: (at ?? longest) - 1, ArrowRight: (at ?? -1) + 1, Home: 0, End: longest - 1, Escape: null };
       if (event.key in moves) { event.preventDefault(); read(moves[event.key]); }
     });
-    place.replaceChildren(picture, ...(zero ? [] : [legend(groups)]), reading);
+    place.replaceChildren(picture, ...(zero ? [] : [legend(labels)]), reading);
     linked.splice(0, linked.length, ...linked.filter((other) => other.place !== place), { place, read });
     read(at, false);
   });

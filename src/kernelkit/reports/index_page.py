@@ -31,12 +31,12 @@ def runs_under(
     return sorted(filter(is_run, {*places} - hidden))
 
 
-def write(folders: Sequence[Path], page: Path, problems: Problems | None = None) -> Path:
+def write(folders: Sequence[Path], page: Path, problems: Problems) -> Path:
     """Write the page over these run folders; links are relative to it. Returns `page`.
 
     A run that cannot be read is listed with the reason, or with its entry in `problems`.
     """
-    return files.write_text(page, render(folders, page.parent, problems or {}))
+    return files.write_text(page, render(folders, page.parent, problems))
 
 
 def live(folder: Path, over: bool) -> str:
@@ -63,9 +63,8 @@ def render(
 def _run(folder: Path, base: Path, score: str, problem: object) -> ShownRun:
     run, error = attempt(_read, folder, base, score)
     run = run or ShownRun(trail.address(folder, base), folder.name, folder.name, {}, {})
-    if error or problem:
-        run = replace(run, note=safe_text.plain(str(error or problem))[:LONGEST_NOTE])
-    return run
+    note = safe_text.plain(str(error or problem or run.note))
+    return replace(run, note=note[:LONGEST_NOTE])
 
 
 def _read(folder: Path, base: Path, score: str) -> ShownRun:

@@ -73,6 +73,8 @@ class RunsPage:
         folders = [self.folder / trail.place(run.id) for run in self.runs]
         scores = [sections.bars(self.shown.sections, folder) for folder in folders]
         columns = [history.curve(folder, self.shown.score)[0] for folder in folders]
+        # With nan in empty cells, so that a value has its epoch.
+        texts = (history.read(f).get(name, ()) for f, name in zip(folders, columns, strict=True))
         classes = list(dict.fromkeys(name for own in scores for name in own))
         notes, damage = self._notes()
         sent = ("columns", "defaults", "notebook", "live")
@@ -91,12 +93,12 @@ class RunsPage:
             "runs": [
                 vars(run)
                 | {
-                    "curve": [round(value, 5) for value in run.curve],
-                    "along": history.along(folder, column),
+                    "curve": [round(value, 5) for value in values or run.curve],
+                    "along": history.along(folder) if run.curve else {},
                     "classes": [own.get(name) for name in classes] if own else [],
                 }
-                for run, folder, own, column in zip(
-                    self.runs, folders, scores, columns, strict=True
+                for run, folder, own, values in zip(
+                    self.runs, folders, scores, map(history.numbers, texts), strict=True
                 )
             ],
         }

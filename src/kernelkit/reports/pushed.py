@@ -10,7 +10,7 @@ import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from kernelkit import files
-from kernelkit.errors import of_traceback
+from kernelkit.errors import KernelkitError, of_traceback
 from kernelkit.notebooks.document import KERNELSPEC, SCRIPT_BEGINS, has_tag
 from kernelkit.reports.report_page import attempt, write_report
 from kernelkit.reports.sections import PICTURES
@@ -23,14 +23,13 @@ CAPTIONS = "figures.json"  # {a figure's file: {"caption", "text" for who cannot
 
 def report_or_why(
     folder: Path, title: str, clear: Callable[[str], str] = str
-) -> tuple[Path | None, str]:
+) -> tuple[Path | None, KernelkitError | None]:
     """Write the report of a run that came home, from its own notebook or an assembled one.
 
-    `clear` takes the secrets out of a text. Returns the report, or None and the reason.
+    `clear` takes the secrets out of a text. Returns the report, or None and the error.
     """
 
-    page, error = attempt(_report, folder, title, clear)
-    return page, str(error or "")
+    return attempt(_report, folder, title, clear)
 
 
 def _report(folder: Path, title: str, clear: Callable[[str], str]) -> Path:

@@ -29,12 +29,12 @@ function machine(room, { seconds = [], cpu_seconds: busy = [], ...columns }) {
   for (const [name, [title, unit, scale]] of Object.entries(TAKEN)) {
     const numbers = (columns[name] || []).filter(Number.isFinite);
     if (!numbers.length) continue;
-    const say = (value) => (value / scale).toFixed(unit === "%" ? 0 : 2);
+    const say = (value) => (value / scale).toFixed(2);
     const values = group(columns[name]).map((part) => (part.length ? Math.max(...part) / scale : NaN));
     const mean = numbers.reduce((a, b) => a + b, 0) / numbers.length;
     const place = make("div");
     room.append(make("figure", {}, place));
-    lineChart(place, { height: 200, hint: false, zero: true, linked, step: "after", named: (n) => duration(ends[n]), digits: unit === "%" ? 0 : 2, label: `${title}: most ${say(Math.max(...numbers))} ${unit}, mean ${say(mean)}`, series: [{ label: `${title}, ${unit}`, values }] });
+    lineChart(place, { height: 200, hint: false, zero: true, linked, step: "after", named: (n) => duration(ends[n]), digits: 2, label: `${title}: most ${say(Math.max(...numbers))} ${unit}, mean ${say(mean)}`, series: [{ label: `${title}, ${unit}`, values }] });
   }
 }
 

@@ -78,7 +78,7 @@ def _index(paths: Sequence[Path]) -> Path:
     if not shell.is_free(page):
         raise ParameterError(f"{page} is no page of the kit and would be replaced: rename it")
     if not page.is_file():
-        index_page.write(folders, page)  # so that the reports link to it
+        index_page.write(folders, page, {})  # so that the reports link to it
     problems = {}
     for folder in folders:
         # A damaged run is listed without a report.

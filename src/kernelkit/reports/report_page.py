@@ -5,7 +5,7 @@ import shlex
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import nbformat
 
@@ -19,7 +19,6 @@ from kernelkit.run_folders.kit_folder import RESOURCES
 from kernelkit.shown import Shown
 from kernelkit.terminal import safe_text
 
-T = TypeVar("T")
 SCRIPT = "report.js"
 CARDS = 4  # measures that stand first
 MOST_CHANGED = 10  # bars that differ from the last run's
@@ -46,8 +45,8 @@ def write_report(
 
 
 def attempt(
-    function: Callable[..., T], path: Path, *arguments: Any
-) -> tuple[T | None, KernelkitError | None]:
+    function: Callable[..., Any], path: Path, *arguments: Any
+) -> tuple[Any, KernelkitError | None]:
     """What `function` returns, or None and the error: no report may cost its run or the others."""
     try:
         return function(path, *arguments), None
@@ -69,9 +68,8 @@ def render(
 ) -> str:
     """The page's HTML for an executed notebook and the run's metrics (may be empty).
 
-    `folder`: the run's; `ended`: seconds since 1970; `back`: the pages above; `place`: the folder
-    of the page. Nothing that the notebook, its outputs or the run's files
-    bring runs in the page, or is loaded from elsewhere.
+    `folder`: the run's; `place`: the page's; `ended`: seconds since 1970; `back`: the pages above.
+    Nothing of the notebook or the run's files runs in the page, or is loaded from elsewhere.
     """
     curves = _curves(history.read(folder), shown)
     parts = [part for s in shown.sections if (part := sections.filled(s, folder))]

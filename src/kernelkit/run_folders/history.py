@@ -42,15 +42,11 @@ def curve(folder: Path, score: str, otherwise: Sequence[str] = LEARNT) -> tuple[
     return "", []
 
 
-def along(folder: Path, name: str) -> dict[str, list[float]]:
-    """Where the numbers of a column lie: their `epoch` from 1, their `step`, and the `seconds`
-    since the first epoch began; [] if unknown."""
+def along(folder: Path) -> dict[str, list[float]]:
+    """Where epochs end: their `step`, and the `seconds` since the first began; [] if unknown."""
     columns = read(folder)
-    own, step, seconds = (numbers(columns.get(axis, ())) for axis in (name, "step", "seconds"))
-    rows = [n for n, value in enumerate(own) if not math.isnan(value)]
-    ends = [round(end, 2) for end in itertools.accumulate(seconds)]
-    axes = {"epoch": range(1, len(own) + 1), "step": step, "seconds": ends}
-    return {axis: [values[n] for n in rows if n < len(values)] for axis, values in axes.items()}
+    step, seconds = (numbers(columns.get(name, ())) for name in ("step", "seconds"))
+    return {"step": step, "seconds": [round(s, 2) for s in itertools.accumulate(seconds)]}
 
 
 def phases(columns: Columns) -> list[tuple[int, str]]:

@@ -31,7 +31,7 @@ def run(folder, **metrics):
 
 
 def write(runs):
-    return index_page.write(index_page.runs_under([runs]), runs / "index.html")
+    return index_page.write(index_page.runs_under([runs]), runs / "index.html", {})
 
 
 def listed(runs):
@@ -150,9 +150,10 @@ def test_a_run_without_metrics_has_ended_if_its_notebook_did(runs):
 def test_a_run_is_linked_and_read_where_its_name_is_not_utf_8(tmp_path):
     folder = tmp_path / "50% #1 \udce4"
     run(folder, macro_f1=0.5).with_name("report.html").touch()
-    (folder / "history.csv").write_text("step,val_macro_f1\n7,0.5\n")
+    (folder / "history.csv").write_text("step,val_macro_f1\n6,\n7,0.5\n")
     (odd,) = data_of(write(tmp_path).read_text())["runs"]
-    assert (odd["report"], odd["along"]["step"]) == ("50%25%20%231%20%E4/report.html", [7])
+    assert (odd["along"]["step"], odd["curve"]) == ([6, 7], [None, 0.5])
+    assert odd["report"] == "50%25%20%231%20%E4/report.html"
     shown = title_after(tmp_path / "index.html", 'document.title = byId("rows").textContent')
     assert "50%25%20%231%20%E4" in shown
 

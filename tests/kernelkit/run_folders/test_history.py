@@ -8,11 +8,8 @@ def test_the_curve_is_the_score_on_validation_as_far_as_it_is_written(tmp_path):
         "phase,loss,val_f1\nhead,2,0.5\nhead,1,\ntune,1,0.7\ntune,1,0.x"
     )
     assert history.curve(tmp_path, "f1") == ("val_f1", [0.5, 0.7])
-    assert history.along(tmp_path, "val_f1") == {"epoch": [1, 3], "step": [], "seconds": []}
     (tmp_path / "other").mkdir()
-    (tmp_path / "other/history.csv").write_text("seconds,step,val_f1\n2,5,\n3,10,0.5\n")
+    (tmp_path / "other/history.csv").write_text('val_f1\n""\n0.5\n')
     assert history.curve(tmp_path / "other", "f1") == ("val_f1", [0.5])
-    axes = {"epoch": [2], "step": [10], "seconds": [5]}
-    assert history.along(tmp_path / "other", "val_f1") == axes
     assert history.curve(tmp_path, "mae")[0] == "loss"
     assert history.curve(tmp_path, "mae", ()) == ("", [])

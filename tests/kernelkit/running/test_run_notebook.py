@@ -270,7 +270,7 @@ def test_a_report_that_fails_does_not_cost_the_run(tmp_path, monkeypatch, capsys
     monkeypatch.setattr(report_page, "render", lambda *_: 1 / 0)
     notebook = files.write_text(tmp_path / "own.py", "# %%\nprint(1)\n")
     assert run_notebook(notebook, output=tmp_path / "run", quiet=True).seconds
-    assert "no report: ZeroDivisionError" in capsys.readouterr().err
+    assert "run.ipynb: ZeroDivisionError" in capsys.readouterr().err
 
 
 def test_a_notebook_that_the_disk_cuts_short_is_no_mistake_in_usage(tmp_path):

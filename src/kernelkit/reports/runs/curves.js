@@ -25,12 +25,11 @@ function smoothed(values, weight) {
 }
 
 function lineOf(run) {
-  const own = run.along?.[view.x] ?? [];
-  const places = own.length === run.curve.length ? own : view.x === "epoch" ? run.curve.map((_, n) => n + 1) : [];
-  const points = run.curve.map((value, n) => [places[n], value]).filter((point) => point.every(Number.isFinite));
+  const xs = view.x === "epoch" ? run.curve.map((_, n) => n + 1) : run.along?.[view.x] ?? [];
+  const points = run.curve.map((value, n) => [xs[n], value]).filter((point) => point.every(Number.isFinite));
   if (!points.length) return null;
-  const [xs, ys] = [0, 1].map((part) => points.map((point) => point[part]));
-  return { xs, ys: view.smooth ? smoothed(ys, view.smooth) : ys };
+  const ys = points.map(([, value]) => value);
+  return { xs: points.map(([x]) => x), ys: view.smooth ? smoothed(ys, view.smooth) : ys };
 }
 
 // Its value at x, between two points on the straight line; null outside.
