@@ -81,7 +81,7 @@ class RunFolder:
             weights = Path(training["weights"]).expanduser().resolve()
             for path in (self.path.resolve() / name for name in RESULTS):
                 if path != weights:
-                    storage.remove(path)
+                    path.unlink(missing_ok=True)
         self._words: dict[str, dict[str, str]] = {}
 
     def __str__(self) -> str:
