@@ -183,7 +183,8 @@ kept = Checkpoints(run.path, {**settings, **facts}, resume)
 run.seconds_before = kept.newest.seconds
 history = kept.newest.history
 training = Training(history, run.write_history, kept, deadline)
-run.write_history(history)  # the epochs so far, instead of an earlier run's
+if history:  # of the processes before this one
+    run.write_history(history)
 
 # %% [markdown]
 # ## What transfer learning keeps and what it changes

@@ -37,9 +37,16 @@ HISTORY = (
     *("learning_rate", "seconds", "images_per_second"),
 )
 # What an earlier run of 02_train left would be read as this one's, if this one ends early or leaves
-# it out; `history.csv` is written anew.
+# it out.
 RESULTS = (
-    *("metrics.json", "figures.json", "gallery.json", "confused.json", "mistakes.json"),
+    *(
+        "history.csv",
+        "metrics.json",
+        "figures.json",
+        "gallery.json",
+        "confused.json",
+        "mistakes.json",
+    ),
     *("val_predictions.npz", "test_predictions.npz", "submission.csv", "twins.csv"),
     *("class_scores.csv", "confusion.csv", "calibration.csv", "calibration.txt"),
     *("gallery.jpg", "augmentation.jpg", "predictions.jpg", "classes.png", "curves.png"),
@@ -72,7 +79,7 @@ class RunFolder:
             weights = Path(training["weights"]).expanduser().resolve()
             for path in (self.path.resolve() / name for name in RESULTS):
                 if path != weights:
-                    storage.remove(path)
+                    path.unlink(missing_ok=True)
         self._words: dict[str, dict[str, str]] = {}
 
     def __str__(self) -> str:

@@ -72,7 +72,7 @@ def test_every_figure_of_a_training_is_in_its_report(dataset, tmp_path):
     names |= {"reliability", "head_schedule", "augmentation", "schedule"}
     assert {path.stem for path in run.folder.iterdir() if path.suffix in (".png", ".jpg")} == names
     left = {path.name for path in run.folder.iterdir() if path.is_file()}
-    assert left - {"history.csv", "run.ipynb", "report.html"} <= set(RESULTS)
+    assert left - {"run.ipynb", "report.html"} <= set(RESULTS)
     for part in ("Score by class", "Confusion matrix", "Most confident mistakes"):
         assert f"<h2>{part}</h2>" in run.report.read_text()
 

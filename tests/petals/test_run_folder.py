@@ -81,7 +81,7 @@ def test_a_failed_or_interrupted_write_keeps_the_old_file(tmp_path, error, raise
 
 
 def test_the_results_of_an_earlier_run_go_but_not_its_checkpoints_or_the_weights(tmp_path):
-    kept = ["checkpoints/a.npz", "history.csv", "mine.csv", "classifier.h5"]
+    kept = ["checkpoints/a.npz", "mine.csv", "classifier.h5"]
     for name in (*RESULTS, *kept):
         storage.write_text(tmp_path / name, "earlier")
     RunFolder(str(tmp_path))  # of 03_compare or 04_predict, which may read them
