@@ -62,15 +62,6 @@ def test_an_archive_has_what_the_catalogue_has_now(api, context, tmp_path):
     assert downloaded(api, "a/b-cccccc", tmp_path) == {"a.txt": b"first"}
 
 
-def test_a_private_dataset_is_in_no_competitions_archive(api, context, dataset, tmp_path):
-    api.dataset_create_new(dataset("secretset", {"a.txt": "secret"}), quiet=True)
-    downloaded(api, "tester/secretset", tmp_path)
-    context.put({"competitions/tester-secretset/public.txt": "public"})
-    api.competition_download_files("tester-secretset", path=str(tmp_path))
-    with zipfile.ZipFile(tmp_path / "tester-secretset.zip") as archive:
-        assert archive.namelist() == ["public.txt"]
-
-
 def test_bytes_are_stored_once_and_freed_with_their_dataset(api, context, dataset):
     before, size = context.used(), 1_000_000
     api.dataset_create_new(dataset("much-room", {"a.txt": "1" * size}), quiet=True)
@@ -108,11 +99,3 @@ def test_a_root_of_an_earlier_version_is_refused(tmp_path):
     with pytest.raises(LocalKaggleError, match="earlier version: remove it"):
         LocalKaggle(tmp_path).start()
     assert path.read_bytes() == before
-
-
-def test_nobody_changes_another_users_dataset(api, other, dataset):
-    api.dataset_create_new(dataset("everybodys", {"a.txt": "1"}), public=True, quiet=True)
-    with pytest.raises(HTTPError, match="denied"):
-        other.dataset_delete("tester", "everybodys", no_confirm=True)
-    with pytest.raises(HTTPError, match="denied"):
-        other.dataset_create_version(dataset("everybodys", {"a.txt": "2"}), "theirs", quiet=True)
