@@ -133,7 +133,6 @@ def fill_catalogue(
                 words,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
-                text=True,
                 errors="replace",
                 cwd=where,
             ) as process,

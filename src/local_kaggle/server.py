@@ -32,10 +32,7 @@ UNSET_FOR_CLIENT = (
 """Variables that would make the official client bypass the local Kaggle."""
 
 IN_USE, CANNOT_WRITE = 13, 12  # exit codes
-OWN = (
-    *(".gitignore", "archives", "blobs", "environment.sh"),
-    *("image", "reruns", "sessions", "submissions"),
-)
+OWN = (".gitignore", "archives", "blobs", "environment.sh", "image", "sessions")
 """What a server overwrites in its root, or removes there."""
 
 

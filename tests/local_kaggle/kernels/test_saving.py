@@ -85,7 +85,6 @@ def test_the_slug_comes_from_the_title(context):
     "fields",
     [
         *({"newTitle": "four"}, {"language": "cobol"}, {"kernelType": "book"}, {"text": ""}),
-        {"sessionTimeoutSeconds": 0},
     ],
 )
 def test_what_kaggle_would_not_take_is_refused(context, fields):
