@@ -99,13 +99,14 @@ def files_below(folder: Path) -> list[tuple[str, Path]]:
     """All files below a folder as ("sub/name", path), sorted by name; links followed."""
     files = []
     for place, folders, names in os.walk(folder, followlinks=True):
-        folders[:] = [name for name in folders if not _leads_up(Path(place, name))]
+        folders[:] = [  # not back up by a link
+            name
+            for name in folders
+            if not (path := Path(place, name)).is_symlink()
+            or path.resolve() not in map(Path.resolve, path.parents)
+        ]
         files += [path for name in names if (path := Path(place, name)).is_file()]
     return sorted((path.relative_to(folder).as_posix(), path) for path in files)
-
-
-def _leads_up(path: Path) -> bool:
-    return path.is_symlink() and path.resolve() in map(Path.resolve, path.parents)
 
 
 def fill_catalogue(
@@ -161,9 +162,9 @@ def _without_links(folder: Path) -> Iterator[None]:
     What takes a link's place meanwhile stays there.
     """
     links = {path: path.readlink() for path in folder.rglob("*") if path.is_symlink()}
-    for path in links:
-        path.unlink()
     try:
+        for path in links:
+            path.unlink()
         yield
     finally:
         for path, target in links.items():

@@ -96,7 +96,7 @@ async def upload(state: ServerState, request: Request) -> Response:
             return Response(f"More than the {size} bytes that were announced", 413)
     if breaks or shows(FaultKind.LOST_ANSWER):
         return Unanswered()
-    if (answer := await instead(state)) is not None:
+    if answer := await instead(state):
         return answer
     if arrived == size:
         return Response("", 200)
