@@ -83,9 +83,7 @@ def test_the_slug_comes_from_the_title(context):
 
 @pytest.mark.parametrize(
     "fields",
-    [
-        *({"newTitle": "four"}, {"language": "cobol"}, {"kernelType": "book"}, {"text": ""}),
-    ],
+    [{"newTitle": "four"}, {"language": "cobol"}, {"kernelType": "book"}, {"text": ""}],
 )
 def test_what_kaggle_would_not_take_is_refused(context, fields):
     assert context.save("not-taken", **{"text": "print(1)", **fields})["error"]
