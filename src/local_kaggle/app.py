@@ -5,7 +5,6 @@ import base64
 import hmac
 import logging
 import re
-import sqlite3
 from contextlib import suppress
 from functools import partial
 
@@ -33,9 +32,6 @@ LONGEST, LONGEST_ANONYMOUS = 100_000_000, 100_000  # bytes of a request's body
 BODY_SECONDS = 300.0  # for it to arrive
 HOSTS = ("127.0.0.1", "localhost", "[::1]")
 
-EXPECTED = LocalKaggleError, OSError, sqlite3.OperationalError
-"""What a mistake in the catalogue or a full disk raises: no traceback need explain it."""
-
 log = logging.getLogger(__name__)
 
 
@@ -51,8 +47,10 @@ def build_app(state: ServerState) -> ASGIApp:
         Route("/storage/{token}/{name}", download),
         Route("/upload/{token}", partial(storage.upload, state), methods=["PUT"]),
     ]
-    expected = dict.fromkeys(EXPECTED, _in_one_line)
-    app = Starlette(routes=routes, exception_handlers={HTTPException: as_json, **expected})
+    app = Starlette(
+        routes=routes,
+        exception_handlers={HTTPException: as_json, LocalKaggleError: _in_one_line},
+    )
     return _for_this_machine(app)
 
 
@@ -60,13 +58,10 @@ async def call(state: ServerState, request: Request) -> Response:
     """`POST /api/v1/<service>/<Method>` for all services."""
     name = "{service}/{method}".format(**request.path_params)
     method = METHODS.get(key(name))
-    try:
-        # Before the body is read: nobody else's is kept in memory.
-        anonymous = method is not None and method.anonymous
-        user = _user_of(state, request, anonymous=anonymous)
-        body = await _body(request, LONGEST if user else LONGEST_ANONYMOUS)
-    except HTTPException as error:
-        return as_json(request, error)
+    # Before the body is read: nobody else's is kept in memory.
+    anonymous = method is not None and method.anonymous
+    user = _user_of(state, request, anonymous=anonymous)
+    body = await _body(request, LONGEST if user else LONGEST_ANONYMOUS)
 
     async def answer(state: ServerState, _request: Request) -> Response:
         if method is None:
@@ -97,7 +92,7 @@ async def _body(request: Request, most: int) -> bytes:
 def _carry_out(state: ServerState, method: Method, body: bytes) -> Response:
     try:
         answer = method.answer(state, decode(method.request, body))
-    except (HTTPException, *EXPECTED):
+    except (HTTPException, LocalKaggleError):
         raise
     except Exception as error:
         log.exception("%s failed", method.answer.__name__)
@@ -108,9 +103,7 @@ def _carry_out(state: ServerState, method: Method, body: bytes) -> Response:
 
 
 def _in_one_line(request: Request, error: Exception) -> Response:
-    log.error("%s", error)
-    status = 400 if isinstance(error, LocalKaggleError) else 500
-    return as_json(request, HTTPException(status, f"rehearsal: {error}"))
+    return as_json(request, HTTPException(400, f"rehearsal: {error}"))
 
 
 def _for_this_machine(app: ASGIApp) -> ASGIApp:

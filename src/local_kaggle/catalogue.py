@@ -20,17 +20,13 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from local_kaggle.errors import LocalKaggleError
 
 LAST_LINES = 12  # of a command that failed
-PAGES = (
-    *("competitions/*.toml", "solutions/*.toml", "datasets/*/*.toml", "kernels/*/*.toml"),
-    *("models/*/*.toml", "models/*/*/*/*.toml", "*/*.topics/*.toml", "*/*/*.topics/*.toml"),
-)
 
 
 class Catalogue:
@@ -43,30 +39,20 @@ class Catalogue:
         """The folder of `reference` ("slug" or "owner/slug") among `competitions`, `datasets`…
 
         None where there is none, as for a reference with a prefix or a way out of the folder. Of a
-        model it is "owner/model" or "owner/model/framework/variation".
+        model it is "owner/model" or "owner/model/framework/variation". Raises LocalKaggleError
+        while a command fills the catalogue, and after one that failed or was interrupted.
         """
         parts = reference.split("/")
         depths = {"competitions": (1,), "hidden": (1,), "models": (2, 4)}.get(kind, (2,))
         if len(parts) not in depths or any(part in ("", ".", "..") for part in parts):
             return None
-        self.check_filled()
-        folder = self.folder / kind / reference
-        return folder if folder.is_dir() else None
-
-    def check_filled(self) -> None:
-        """Raise LocalKaggleError while a command fills the folder, or if its end never came."""
-        if (mark := _unfinished(self.folder)).exists():
+        if (mark := _mark(self.folder)).exists():
             raise LocalKaggleError(
                 f"{self.folder} is incomplete: the command that fills it has not ended well. Fill "
                 f"it again, or remove it and {mark}"
             )
-
-    def check(self) -> None:
-        """Raise LocalKaggleError for what nobody could be served, a page that is no TOML too."""
-        self.check_filled()
-        for pattern in PAGES:
-            for file in self.folder.glob(pattern):
-                read_page(file)
+        folder = self.folder / kind / reference
+        return folder if folder.is_dir() else None
 
     def versions(self, kind: str, reference: str) -> dict[int, Path]:
         """The folders of what is there, by the number of their version, the newest first."""
@@ -113,9 +99,12 @@ def files_below(folder: Path) -> list[tuple[str, Path]]:
     """All files below a folder as ("sub/name", path), sorted by name; links followed."""
     files = []
     for place, folders, names in os.walk(folder, followlinks=True):
-        above = {os.path.realpath(path) for path in (Path(place), *Path(place).parents)}
-        # Not back up by a link.
-        folders[:] = [n for n in folders if os.path.realpath(Path(place, n)) not in above]
+        folders[:] = [  # not back up by a link
+            name
+            for name in folders
+            if not (path := Path(place, name)).is_symlink()
+            or path.resolve() not in map(Path.resolve, path.parents)
+        ]
         files += [path for name in names if (path := Path(place, name)).is_file()]
     return sorted((path.relative_to(folder).as_posix(), path) for path in files)
 
@@ -134,23 +123,22 @@ def fill_catalogue(
     """
     folder = folder.absolute()
     folder.mkdir(parents=True, exist_ok=True)
-    mark, lines = _unfinished(folder), []
+    mark, lines = _mark(folder), []
     try:
-        mark.touch()
         words = [word.replace("{catalogue}", str(folder)) for word in shlex.split(command)]
         if words[0] in ("python", "python3"):
             words[0] = sys.executable
         with (
-            _links_aside(folder),
+            _without_links(folder),
             subprocess.Popen(
                 words,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
-                text=True,
                 errors="replace",
                 cwd=where,
             ) as process,
         ):
+            mark.touch()
             for line in process.stdout or ():
                 lines.append(line.rstrip("\n"))
                 tell(lines[-1])
@@ -162,24 +150,23 @@ def fill_catalogue(
         raise LocalKaggleError(f"the catalogue could not be filled: {error}") from error
 
 
-def _unfinished(folder: Path) -> Path:
+def _mark(folder: Path) -> Path:
     """The file that marks a catalogue while it is filled: beside it, for commands that clone."""
     return folder.with_name(f".{folder.name}.filling")
 
 
 @contextmanager
-def _links_aside(folder: Path) -> Iterator[None]:
-    """Give a folder's links other names for a block, in which they are not written through.
+def _without_links(folder: Path) -> Iterator[None]:
+    """Take the links out of a folder for a block, in which nothing is written through them.
 
     What takes a link's place meanwhile stays there.
     """
-    links = [path for path in folder.rglob("*") if path.is_symlink()]
-    aside = {path.rename(path.with_name(f".{path.name}.aside")): path for path in links}
+    links = {path: path.readlink() for path in folder.rglob("*") if path.is_symlink()}
     try:
+        for path in links:
+            path.unlink()
         yield
     finally:
-        for link, path in aside.items():
-            if os.path.lexists(path):
-                link.unlink(missing_ok=True)
-            elif link.is_symlink():  # the command did not remove its folder
-                link.rename(path)
+        for path, target in links.items():
+            with suppress(OSError):  # its place is taken, or its folder is gone
+                path.symlink_to(target)

@@ -84,7 +84,6 @@ def command(
         )
         if fill:
             fill_catalogue(kaggle.catalogue, fill)
-        kaggle.contents.check()
         serve(kaggle, **output)
     except (LocalKaggleError, OSError) as error:
         click.echo(f"error: {error}", err=True)

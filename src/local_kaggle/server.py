@@ -32,9 +32,8 @@ UNSET_FOR_CLIENT = (
 """Variables that would make the official client bypass the local Kaggle."""
 
 IN_USE, CANNOT_WRITE = 13, 12  # exit codes
-OWN = {"archives", "blobs", "environment.sh", "image", "reruns", "sessions", "submissions"}
-"""What a server removes from its root, or writes there."""
-IGNORED = b"*\n"  # for git: the root holds keys, and others' data
+OWN = (".gitignore", "archives", "blobs", "environment.sh", "image", "sessions")
+"""What a server overwrites in its root, or removes there."""
 
 
 class LocalKaggle(ServerState):
@@ -73,6 +72,7 @@ class LocalKaggle(ServerState):
                 listener = opened.enter_context(_listener(self.port))
                 self.port = listener.getsockname()[1]
                 self.open()
+                (self.root / ".gitignore").write_text("*\n")  # it holds keys, and others' data
             except (OSError, sqlite3.DatabaseError) as error:
                 message = f"cannot write in {self.root}: {error}"
                 raise LocalKaggleError(message, CANNOT_WRITE) from None
@@ -173,15 +173,11 @@ def _claim(root: Path) -> FileLock:
     Refuses a folder of somebody else's, whose files this server would overwrite or remove.
     """
     root.mkdir(parents=True, exist_ok=True)
-    ignored, names = root / ".gitignore", {path.name for path in root.iterdir()}
-    if (ignored.exists() and ignored.read_bytes() != IGNORED) or (
-        "kaggle.sqlite" not in names and names & OWN
-    ):
+    if not (root / "kaggle.sqlite").exists() and any((root / name).exists() for name in OWN):
         raise LocalKaggleError(
             f"{root} holds other files, which would be overwritten: choose a folder of its own, "
             f"such as {root}/.kaggle"
         )
-    ignored.write_bytes(IGNORED)
     claim = FileLock(root / "lock", thread_local=False)  # any thread may stop the server
     try:
         claim.acquire(blocking=False)

@@ -7,7 +7,6 @@ from kagglesdk.discussions.types import discussions_api_service as types
 from starlette.exceptions import HTTPException
 
 from local_kaggle.catalogue import read_page
-from local_kaggle.errors import LocalKaggleError
 from local_kaggle.state import ServerState
 from local_kaggle.wire import Filters, Json, Message, Service, filtered, listing
 
@@ -70,8 +69,6 @@ def _topics(state: ServerState) -> list[Json]:
     topics = []
     for file in files:
         place = file.parent.relative_to(base).as_posix().removesuffix(ENDING)
-        if not file.stem.isdecimal():
-            raise LocalKaggleError(f"{file}: a topic's file is named by a number")
         usual = {"id": int(file.stem), "title": file.stem, "forumName": place.rpartition("/")[2]}
         topics.append({**usual, **read_page(file), "place": place})
     return topics

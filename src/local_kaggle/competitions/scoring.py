@@ -60,11 +60,6 @@ class ScoringRules:
     answers: str = "{slug}.csv"
     hidden: str = "{slug}.hidden.csv"
 
-    def __post_init__(self) -> None:
-        texts = self.metric, self.answers, self.hidden, *self.columns
-        if not all(isinstance(text, str) for text in texts):
-            raise TypeError("columns is a list of texts, and all others are texts")
-
 
 def prepare() -> None:
     """Import scikit-learn beside what else goes on: no request should wait the seconds it takes."""

@@ -10,7 +10,6 @@ import importlib.metadata
 import json
 import re
 import shutil
-import sys
 import venv
 from pathlib import Path
 
@@ -37,8 +36,7 @@ def build_image(folder: Path) -> Path:
     shutil.rmtree(folder, ignore_errors=True)
     venv.EnvBuilder(symlinks=True, with_pip=False).create(folder)
     python = folder / "bin" / "python"
-    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
-    site = folder / "lib" / version / "site-packages"
+    (site,) = folder.glob("lib/python*/site-packages")
     hidden = _desk_names()
     for source in (folder.with_name(PACKAGES), *site_folders()):
         for entry in sorted(source.iterdir()) if source.is_dir() else []:

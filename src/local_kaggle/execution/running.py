@@ -63,9 +63,9 @@ class SessionPlan:
 class Outcome:
     """How a session ended.
 
-    `state` is COMPLETE or ERROR; `why` is the local Kaggle's own reason for
-    ending it; `limit` is "time", "memory" or "disk", where that was past its limit; `memory` and
-    `working` are the most bytes that it held.
+    `state` is COMPLETE or ERROR; `why` is the local Kaggle's own reason for ending it; `limit` is
+    "time", "memory" or "disk", where that was past its limit; `memory` and `working` are the most
+    bytes that it held.
     """
 
     state: str
@@ -128,8 +128,7 @@ def _run(
     if plan.gateway and asking:
         words = plan.gateway.command(asking, words, environment, box.working)
     outcome = _attend(words, environment, box, log, plan, stop)
-    for sandbox in filter(None, (box, asking)):
-        _drop_links(sandbox.working)
+    _drop_links(box.working)
     if (outcome.limit or outcome == STOPPED) and not plan.rerun:
         shutil.rmtree(box.working)
         box.working.mkdir()
@@ -243,6 +242,6 @@ class LogWriter:
 def read_events(path: Path) -> list[str]:
     """The events written so far, each the JSON of {"stream_name", "time" in seconds, "data"}.
 
-    None where there is no log. A line that is still being written is left for the next call.
+    A line that is still being written is left for the next call.
     """
     return path.read_text("utf-8").split("\n")[:-1] if path.is_file() else []

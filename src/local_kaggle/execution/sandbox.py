@@ -197,8 +197,7 @@ def mount(sources: Iterable[MountedSource], root: Path, *, walled: bool = False)
         else:
             link_files(source.folder, place)
             targets = {path.resolve().parent for _, path in files_below(source.folder)}
-            # Few mounts: one shows the folders inside as well.
-            folders |= {str(t): t for t in targets if targets.isdisjoint(t.parents)}
+            folders |= {str(target): target for target in targets}
         source.lead_from_older_place(root)
     for folder in [] if walled else _folders(root):
         folder.chmod(0o555)

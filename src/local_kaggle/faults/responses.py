@@ -7,7 +7,6 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
 from starlette.types import Scope
@@ -53,12 +52,7 @@ async def answered(
 ) -> Response:
     """The answer to one call of `method`, or what the schedule has in its place."""
     begin(state, method)
-    response = await instead(state)
-    if response is None:
-        try:
-            response = await answer(state, request)
-        except HTTPException as error:
-            response = as_json(request, error)
+    response = await instead(state) or await answer(state, request)
     return Unanswered() if shows(FaultKind.LOST_ANSWER) else response
 
 
@@ -94,18 +88,17 @@ def as_json(_request: Request, error: Any) -> Response:
 
 async def instead(state: ServerState) -> Response | None:
     """The answer in place of handling the request; None where the request is handled."""
-    kinds = FaultKind.THROTTLED_RETRY_AFTER, FaultKind.HANG, FaultKind.RESET
-    fault = shows(*kinds, *_ANSWERS)
+    fault = shows(*_ANSWERS, FaultKind.THROTTLED_RETRY_AFTER, FaultKind.HANG, FaultKind.RESET)
     if fault is None:
         return None
+    if fault.kind in _ANSWERS:
+        return _ANSWERS[fault.kind]
     if fault.kind is FaultKind.THROTTLED_RETRY_AFTER:
         answer = {"code": 429, "message": "Too many requests"}
         return JSONResponse(answer, 429, {"Retry-After": f"{max(1, round(fault.seconds))}"})
     if fault.kind is FaultKind.HANG:
         await silence(fault.seconds, state)
-    if fault.kind in (FaultKind.HANG, FaultKind.RESET):
-        return Unanswered()
-    return _ANSWERS.get(fault.kind)
+    return Unanswered()
 
 
 async def _broken(

@@ -71,7 +71,10 @@ POSSIBLE: dict[str, tuple[FaultKind, ...]] = {
     "Download": _FILE,
     "LogStream": (*_ANY, FaultKind.DROPPED_STREAM),
     "Upload": (
-        *(FaultKind.ERROR_503, FaultKind.ERROR_500, FaultKind.RESET, FaultKind.TRUNCATED),
+        FaultKind.ERROR_503,
+        FaultKind.ERROR_500,
+        FaultKind.RESET,
+        FaultKind.TRUNCATED,
         FaultKind.LOST_ANSWER,
     ),
 }
@@ -117,13 +120,11 @@ class FaultSchedule:
         self._lock = threading.Lock()
 
     @classmethod
-    def seeded(
-        cls, seed: int, *, methods: Sequence[str] = A_PUSH, seconds: float = 1.0
-    ) -> FaultSchedule:
+    def seeded(cls, seed: int, *, methods: Sequence[str] = A_PUSH) -> FaultSchedule:
         """One to six faults among the first calls of `methods`, the same for the same seed.
 
         One schedule in eight makes a fault last for several calls in a row, as an outage does.
-        `seconds` is the longest hang, stall or Retry-After.
+        No hang, stall or Retry-After is longer than a second.
         """
         draw = random.Random(seed)
         faults = []
@@ -131,7 +132,7 @@ class FaultSchedule:
             method = draw.choice(list(methods))
             kind = draw.choice(POSSIBLE[method])
             first, lasts = draw.randint(1, 4), draw.choice([1] * 7 + [5])
-            pause = round(draw.uniform(0.1, 1.0) * seconds, 3)
+            pause = round(draw.uniform(0.1, 1.0), 3)
             faults += [Fault(method, first + n, kind, pause) for n in range(lasts)]
         return cls(faults)
 

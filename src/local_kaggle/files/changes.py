@@ -1,7 +1,6 @@
 """Changes of pages by their owners: what they make, upload, rewrite and delete."""
 
 import json
-import os
 import re
 import shutil
 import tarfile
@@ -29,6 +28,11 @@ NAMES = re.compile(
 """What the pages may be called that users make."""
 TAKEN = {"datasets": "is already in use", "models": "is already used by another model"}
 """What is said of a name that a page has; the clients know the words."""
+ARCHIVES: dict[str, Json] = {
+    "tar": {"filter": "data"} if hasattr(tarfile, "data_filter") else {},  # Python 3.11.0 has none
+    "zip": {},
+}
+"""By their endings: what they are unpacked with, so that nothing is put outside of a folder."""
 changing = threading.Lock()
 """Hold this to look and then change, so that no two versions get one number."""
 
@@ -161,24 +165,10 @@ def _lay_out(files: list[tuple[str, Path]], folder: Path) -> None:
     for name, path in files:
         place = folder / name
         place.parent.mkdir(parents=True, exist_ok=True)
-        target = folder if whole else place.with_suffix("")
-        if place.suffix == ".zip":  # of which nothing is put outside of the folder
-            shutil.unpack_archive(path, target, "zip")
-        elif place.suffix == ".tar":
-            _unpack_tar(path, target)
+        kind = place.suffix.removeprefix(".")
+        if kind in ARCHIVES:
+            target = folder if whole else place.with_suffix("")
+            shutil.unpack_archive(path, target, kind, **ARCHIVES[kind])
+            path.unlink()
         else:
             path.rename(place)
-        path.unlink(missing_ok=True)
-
-
-def _unpack_tar(path: Path, folder: Path) -> None:
-    """Unpack the files of an archive, without the filters that Python 3.11.0 to 3.11.3 lack."""
-    with tarfile.open(path) as packed:
-        for member in packed:
-            place = Path(os.path.normpath(folder / member.name))
-            if not place.is_relative_to(folder):
-                raise ValueError(f"{member.name} leads out of the archive")
-            if file := packed.extractfile(member):
-                place.parent.mkdir(parents=True, exist_ok=True)
-                with file, place.open("wb") as copy:
-                    shutil.copyfileobj(file, copy)

@@ -5,6 +5,7 @@ Their links hold a token in place of credentials. What has arrived of an upload 
 """
 
 import hashlib
+import os
 import re
 import secrets
 import tarfile
@@ -87,37 +88,31 @@ async def upload(state: ServerState, request: Request) -> Response:
         match = re.fullmatch(r"bytes (\d+)-\d+/\d+", content_range)
         if match is None or int(match[1]) > arrived:
             raise HTTPException(400, f"Invalid Content-Range: {content_range}")
-        start, most = int(match[1]), size // 2 if breaks else size
-        whole = await _receive(request, path, start, most, most if breaks else start)
-        if not whole and not breaks:
-            return Response(f"More than the {size} bytes that were announced", 413)
+        start = int(match[1])
+        await _receive(request, path, start, size // 2 if breaks else size + 1)
         arrived = path.stat().st_size
+        if arrived > size:
+            os.truncate(path, start)
+            return Response(f"More than the {size} bytes that were announced", 413)
     if breaks or shows(FaultKind.LOST_ANSWER):
         return Unanswered()
-    if (answer := await instead(state)) is not None:
+    if answer := await instead(state):
         return answer
     if arrived == size:
         return Response("", 200)
     return Response("", 308, {"Range": f"bytes=0-{arrived - 1}"} if arrived else {})
 
 
-async def _receive(request: Request, path: Path, start: int, most: int, kept: int) -> bool:
-    """Write the body from `start` on; False for one that goes past `most` bytes in all.
-
-    Of such a body's file `kept` bytes are left.
-    """
-    with path.open("r+b") as file:
+async def _receive(request: Request, path: Path, start: int, most: int) -> None:
+    """Write the body from `start` on, until the file has `most` bytes."""
+    with path.open("r+b") as file, suppress(ClientDisconnect):
         file.truncate(start)
         file.seek(start)
-        try:
-            async for chunk in request.stream():
-                file.write(chunk)
-                if file.tell() > most:
-                    file.truncate(kept)
-                    return False
-        except ClientDisconnect:
-            pass
-    return True
+        async for chunk in request.stream():
+            file.write(chunk)
+            if file.tell() >= most:
+                file.truncate(most)
+                return
 
 
 @answers
@@ -177,8 +172,11 @@ def _archive(state: ServerState, files: Files, suffix: str) -> Path:
     Its name is a hash of what goes into it, so that no two owners, versions or states of a folder
     share one. The next server removes it.
     """
-    stats = [(name, str(path), path.stat()) for name, path in files]
-    content = [(name, path, stat.st_size, stat.st_ctime_ns) for name, path, stat in stats]
+    content = [
+        (name, str(path), stat.st_size, stat.st_ctime_ns)
+        for name, path in files
+        for stat in [path.stat()]
+    ]
     digest = hashlib.sha256(repr(content).encode()).hexdigest()
     packed = state.root / "archives" / f"{digest}{suffix}"
     packed.parent.mkdir(exist_ok=True)

@@ -65,7 +65,7 @@ def log_of(state: ServerState, version: Row) -> str:
 
 
 def _is_over(version: Row) -> bool:
-    return version["status"] is not None and version["status"] not in ALIVE
+    return version["status"] not in (None, *ALIVE)
 
 
 async def log(state: ServerState, request: Request) -> Response:

@@ -215,7 +215,5 @@ def _check(request: Message) -> None:
         raise Refused(f"The slug must be at least {SHORTEST} characters.")
     if request.language not in LANGUAGES or request.kernel_type not in ("notebook", "script"):
         raise Refused("The language or the kernel type is not valid.")
-    if request.to_dict().get("sessionTimeoutSeconds", 1) < 1:  # as an attribute, none is 0 too
-        raise Refused("The session timeout must be at least 1 second.")
     if request.docker_image_pinning_type not in DOCUMENTED_PINNING:
         raise Refused("The docker image pinning type is not valid.")

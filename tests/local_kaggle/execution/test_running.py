@@ -61,13 +61,6 @@ def test_a_notebook_without_a_kernelspec_dies_at_once(context):
     assert "No kernel name found in notebook" in context.log("no-kernelspec")
 
 
-def test_a_tpu_push_with_an_image_of_its_own_sees_no_tpu(context):
-    text = "import os; print('is', os.environ.get('KAGGLE_REHEARSAL'))"
-    context.save("pinned-image", text, enableTpu=True, dockerImage="gcr.io/kaggle-images/python")
-    assert context.finish("pinned-image") == "COMPLETE"
-    assert context.log("pinned-image") == "is None\n"
-
-
 def test_past_its_limit_a_run_is_killed_with_its_children_and_its_log_is_lost(context):
     # A session of its own, as the kernel of a notebook has: a signal to the group misses it.
     text = """

@@ -84,7 +84,6 @@ def test_a_session_sees_kaggles_paths_and_nothing_of_the_desk(box, tmp_path, lin
 
 
 def test_a_program_may_have_many_inputs(box):
-    box.sources = []
     done = subprocess.run(
         box.enclosed(["/bin/echo", *["x" * 1000] * 200]), cwd=box.working, capture_output=True
     )

@@ -22,11 +22,11 @@ def disturb(context, method, kind, seconds=0.2):
     context.kaggle.faults = FaultSchedule([Fault(method, 1, kind, seconds)])
 
 
-def download(context, kind, **options):
+def download(context, kind, timeout=5):
     """The start of a download that shows a fault, after what led to its link."""
     url = context.output("left-files")["files"][0]["url"]
     disturb(context, "Download", kind, seconds=5)
-    return requests.get(url, stream=True, **{"timeout": 5, **options})
+    return requests.get(url, stream=True, timeout=timeout)
 
 
 @pytest.mark.parametrize(
@@ -71,28 +71,13 @@ def test_a_fault_that_a_call_cannot_show_has_not_occurred(context):
     assert context.kaggle.faults.fired == []
 
 
-def test_a_lost_answer_of_an_upload_is_an_upload_that_happened(context):
-    url = context.call("StartBlobUpload", name="a", contentLength=1)["createUrl"]
-    disturb(context, "Upload", FaultKind.LOST_ANSWER)
-    with pytest.raises(requests.ConnectionError):
-        requests.put(url, data=b"a", timeout=5)
-    assert requests.put(url, headers={"Content-Range": "bytes */1"}, timeout=5).status_code == 200
-
-
-def test_a_truncated_download(context):
-    with download(context, FaultKind.TRUNCATED) as response:
+@pytest.mark.parametrize("kind", [FaultKind.TRUNCATED, FaultKind.STALLED])
+def test_a_download_that_ends_half_way(context, kind):
+    with download(context, kind, timeout=0.5) as response:
         assert int(response.headers["Content-Length"]) == len(BYTES)
         with pytest.raises(CUT):
             _ = response.content
     assert requests.get(response.url, timeout=5).content == BYTES
-
-
-def test_a_stalled_download(context):
-    with (
-        download(context, FaultKind.STALLED, timeout=0.5) as response,
-        pytest.raises((requests.ConnectionError, requests.Timeout)),
-    ):
-        _ = response.content
 
 
 def test_a_wrong_length_that_only_the_file_list_gives_away(context):
@@ -123,5 +108,3 @@ def test_a_log_stream_that_is_cut_and_tells_everything_again(context):
     assert b'"data": "0' in whole[0]
     assert whole[8:] == [b"data: END_OF_LOG"]
     context.finish("long-log")
-    events = requests.get(url, auth=context.auth(), timeout=5).json()
-    assert [event["data"] for event in events] == [f"{n}\n" for n in range(8)]

@@ -117,10 +117,9 @@ def test_metadata_are_changed_by_their_owner_and_read_back(api, dataset, listed)
         api.dataset_metadata_update("meadow/soil", folder)
 
 
-def test_a_file_comes_alone_a_page_as_metadata_and_what_is_not_there_as_404(api, stocked, tmp_path):
+def test_a_file_comes_alone_and_what_is_not_there_as_404(api, stocked, tmp_path):
     api.dataset_download_file("other/rain", "a.csv", path=str(tmp_path), quiet=True)
     assert (tmp_path / "a.csv").read_text() == "a\n1\n"
-    assert "soil" in Path(api.dataset_metadata("meadow/soil", str(tmp_path))).read_text()
     for method in ("DownloadDataset", "GetDatasetMetadata"):
         assert stocked.post(method, ownerSlug="no", datasetSlug="body").status_code == 404
     rain = {"ownerSlug": "other", "datasetSlug": "rain"}

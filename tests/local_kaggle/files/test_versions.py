@@ -21,17 +21,6 @@ def downloaded(api, reference, folder):
         return {name: archive.read(name) for name in archive.namelist()}
 
 
-def test_a_version_that_is_named_is_the_one_that_comes(api, dataset, tmp_path):
-    api.dataset_create_new(dataset("two-versions", {"a.txt": "1", "gone.txt": "1"}), quiet=True)
-    (tmp_path / "two-versions" / "gone.txt").unlink()
-    api.dataset_create_version(dataset("two-versions", {"a.txt": "22"}), "second", quiet=True)
-    first = downloaded(api, "tester/two-versions/1", tmp_path)
-    assert first == {"a.txt": b"1", "gone.txt": b"1"}
-    assert downloaded(api, "tester/two-versions", tmp_path) == {"a.txt": b"22"}
-    with pytest.raises(HTTPError, match="version 9 not found"):
-        downloaded(api, "tester/two-versions/9", tmp_path)
-
-
 def test_an_upload_that_a_version_holds_cannot_be_written_again(context):
     token = context.upload(b"a", type="DATASET", name="a.txt")
     create = {"ownerSlug": "tester", "slug": "unchanged", "title": "unchanged"}
@@ -62,15 +51,6 @@ def test_an_archive_has_what_the_catalogue_has_now(api, context, tmp_path):
     assert downloaded(api, "a/b-cccccc", tmp_path) == {"a.txt": b"first"}
 
 
-def test_a_private_dataset_is_in_no_competitions_archive(api, context, dataset, tmp_path):
-    api.dataset_create_new(dataset("secretset", {"a.txt": "secret"}), quiet=True)
-    downloaded(api, "tester/secretset", tmp_path)
-    context.put({"competitions/tester-secretset/public.txt": "public"})
-    api.competition_download_files("tester-secretset", path=str(tmp_path))
-    with zipfile.ZipFile(tmp_path / "tester-secretset.zip") as archive:
-        assert archive.namelist() == ["public.txt"]
-
-
 def test_bytes_are_stored_once_and_freed_with_their_dataset(api, context, dataset):
     before, size = context.used(), 1_000_000
     api.dataset_create_new(dataset("much-room", {"a.txt": "1" * size}), quiet=True)
@@ -95,6 +75,8 @@ def test_a_dataset_of_the_catalogue_has_a_status_and_may_be_its_owners_alone(
     assert json.loads(status) == {"status": "ready", "current_version_number": 2}
     assert downloaded(api, "tester/diary/1", tmp_path) == {"a.txt": b"old"}
     assert downloaded(api, "tester/diary", tmp_path) == {"a.txt": b"new"}
+    with pytest.raises(HTTPError, match="version 9 not found"):
+        downloaded(api, "tester/diary/9", tmp_path)
     named = {"ownerSlug": "tester", "datasetSlug": "diary"}
     assert context.call("GetDataset", **named)["title"] == "Mine"
     assert requests.post(context.url("GetDataset"), json=named, timeout=5).status_code == 404
@@ -108,11 +90,3 @@ def test_a_root_of_an_earlier_version_is_refused(tmp_path):
     with pytest.raises(LocalKaggleError, match="earlier version: remove it"):
         LocalKaggle(tmp_path).start()
     assert path.read_bytes() == before
-
-
-def test_nobody_changes_another_users_dataset(api, other, dataset):
-    api.dataset_create_new(dataset("everybodys", {"a.txt": "1"}), public=True, quiet=True)
-    with pytest.raises(HTTPError, match="denied"):
-        other.dataset_delete("tester", "everybodys", no_confirm=True)
-    with pytest.raises(HTTPError, match="denied"):
-        other.dataset_create_version(dataset("everybodys", {"a.txt": "2"}), "theirs", quiet=True)
