@@ -36,8 +36,8 @@ HISTORY = (
     *("phase", "epoch", "loss", "accuracy", "val_loss", "val_accuracy", "val_macro_f1"),
     *("learning_rate", "seconds", "images_per_second"),
 )
-# What an earlier run of 02_train left would be read as this one's, if this one ends early or leaves
-# it out; `history.csv` is written anew.
+# The files of an earlier run of 02_train that would be taken for this run's if it failed or did not
+# write them. `history.csv` is not among them, because every run writes it as it begins.
 RESULTS = (
     *("metrics.json", "figures.json", "gallery.json", "confused.json", "mistakes.json"),
     *("val_predictions.npz", "test_predictions.npz", "submission.csv", "twins.csv"),
@@ -54,9 +54,9 @@ class RunFolder:
     `output` "" means the working directory on Kaggle, and locally the repository's `runs/latest`,
     whatever folder the notebook was started in. With several hosts, only the first writes there;
     the files of the others are deleted when they end. `training`: the parameters of a run of
-    02_train that begins here. The `RESULTS` of an earlier run are deleted, except the file that
-    this run takes its weights from, and on Kaggle, `resources.csv` records memory and CPU until the
-    metrics are written.
+    02_train that begins here. It deletes the `RESULTS` of an earlier run, except a file with the
+    name of the weights that it starts from. On Kaggle, `resources.csv` records memory and CPU until
+    the metrics are written.
     """
 
     def __init__(self, output: str = "", *, training: Mapping[str, Any] | None = None) -> None:
@@ -69,10 +69,9 @@ class RunFolder:
         if training and on_kaggle():
             resources.record(self.path)
         if training:
-            weights = Path(training["weights"]).expanduser().resolve()
-            for path in (self.path.resolve() / name for name in RESULTS):
-                if path != weights:
-                    storage.remove(path)
+            # By name: a path that is wrong for this working directory may mean the file here.
+            for name in {*RESULTS} - {Path(training["weights"]).name}:
+                (self.path / name).unlink(missing_ok=True)
         self._words: dict[str, dict[str, str]] = {}
 
     def __str__(self) -> str:

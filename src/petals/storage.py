@@ -41,14 +41,6 @@ def replacing(path: str | Path) -> Iterator[Path]:
             part.unlink(missing_ok=True)
 
 
-def remove(path: Path) -> None:
-    """Delete a file if it exists; raises `StorageError` instead of an `OSError`."""
-    try:
-        path.unlink(missing_ok=True)
-    except OSError as error:
-        raise cannot_write(path, error) from error
-
-
 def write_text(path: str | Path, text: str) -> None:
     """Write a text file atomically, in UTF-8."""
     with replacing(path) as part:
