@@ -115,7 +115,7 @@ class FeatureExtractor:
         with locked:
             with suppress(Exception):  # missing, or damaged: numpy raises half a dozen kinds
                 values = np.load(path)
-                if values.shape[:2] == (folder.count, views):
+                if len(values) == folder.count:
                     return values, True
             values = self._compute(model, folder, views, count)
             try:
@@ -192,8 +192,8 @@ def frozen(model: keras.Model, batch_size: int) -> Forward:
 
 
 def check(classifier: Classifier, *parts: Features) -> None:
-    """Raise `DataError` for labels outside the classes of the head, `DivergedError` for features
-    that are no numbers."""
+    """Raise `DataError` for a label outside the head's classes, `DivergedError` for a feature that
+    is not a finite number."""
     classes, every = classifier.head.units, np.concatenate([part.labels for part in parts])
     if every.min() < 0 or every.max() >= classes:
         raise DataError(
@@ -202,8 +202,8 @@ def check(classifier: Classifier, *parts: Features) -> None:
         )
     if not all(np.isfinite(part.values).all() for part in parts):
         raise DivergedError(
-            "the backbone's features are infinite or no numbers: set dtype=float32, or begin with "
-            "other weights"
+            "some of the backbone's features are not finite numbers: set dtype=float32, or start "
+            "from other weights"
         )
 
 
