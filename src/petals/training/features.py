@@ -29,9 +29,8 @@ from petals.accelerators import cluster
 from petals.accelerators.detect import Accelerator
 from petals.data import pipeline
 from petals.data.shards import Split
-from petals.errors import DataError, DivergedError, StorageError
+from petals.errors import DivergedError, StorageError
 from petals.kaggle import cache_folder, kept_folder
-from petals.models.build import Classifier
 from petals.progress import ShowProgress
 
 VERSION = 1  # part of every key: raise it when the computation changes
@@ -191,15 +190,8 @@ def frozen(model: keras.Model, batch_size: int) -> Forward:
     return forward
 
 
-def check(classifier: Classifier, *parts: Features) -> None:
-    """Raise `DataError` for a label outside the head's classes, `DivergedError` for a feature that
-    is not a finite number."""
-    classes, every = classifier.head.units, np.concatenate([part.labels for part in parts])
-    if every.min() < 0 or every.max() >= classes:
-        raise DataError(
-            f"labels from {every.min()} to {every.max()}, but there are {classes} classes: run "
-            "tools/make_tfrecords.py inspect"
-        )
+def check(*parts: Features) -> None:
+    """Raise `DivergedError` for features that are not finite numbers."""
     if not all(np.isfinite(part.values).all() for part in parts):
         raise DivergedError(
             "some of the backbone's features are not finite numbers: set dtype=float32, or start "

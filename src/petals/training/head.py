@@ -67,14 +67,15 @@ def train_head(
     val: Features,
     settings: Mapping[str, Any],
     training: Training,
+    keep_best: bool = True,
 ) -> Epochs:
     """Train the softmax head on stored features and put it into the classifier.
 
     `settings`: 02_train's dropout, label_smoothing, weight_decay, seed and fine_tune; if that is
-    "none", also its schedule and learning_rate. The head gets the weights of its best epoch. Every
-    host does the whole job, and host 0's head is used.
+    "none", also its schedule and learning_rate. `keep_best`: the weights of the best epoch, not of
+    the last. Every host does the whole job, and host 0's head is used.
     """
-    check(classifier, train, val)
+    check(train, val)
     values = train.values.reshape(-1, train.values.shape[-1])  # a row for each view
     labels = np.repeat(train.labels, train.values.shape[1])
     classes = classifier.head.units
@@ -106,7 +107,8 @@ def train_head(
         callbacks=[watch],
         verbose=0,
     )
-    watch.finish(head)
+    if keep_best:
+        watch.finish(head)
     classifier.head.set_weights([cluster.of_first(values) for values in head.get_weights()])
     return watch
 

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from petals.errors import DataError, DivergedError
+from petals.errors import DivergedError
 from petals.training import head
 from petals.training.callbacks import Training
 from petals.training.checkpoints import Checkpoint
@@ -140,10 +140,7 @@ def test_the_heads_rate_is_its_own_or_its_schedules(run, changed, rate):
 
 
 @pytest.mark.parametrize("head", ["gradient", "logistic"])
-def test_features_and_labels_that_no_head_can_be_trained_on(run, monkeypatch, head):
+def test_features_that_are_not_finite_are_refused(run, monkeypatch, head):
     monkeypatch.setattr(np, "eye", lambda count: np.full((count, count), np.inf))
     with pytest.raises(DivergedError, match="set dtype=float32, or start from other weights"):
-        run(Kept(), head=head)
-    monkeypatch.setattr(Head, "units", 2)
-    with pytest.raises(DataError, match="labels from 0 to 2, but there are 2 classes"):
         run(Kept(), head=head)
