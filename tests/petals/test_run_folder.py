@@ -46,9 +46,6 @@ def test_the_folder_holds_what_the_design_says(tmp_path, measured):
     data = {"source": "folder data", "name": "data", "image_size": 32}
     assert metrics["data"] == data | {"train": 50, "val": 21, "test": 13}
     assert (metrics["total_params"], metrics["trainable_params"]) == (100, 10)
-    names = set(metrics["versions"]) - {"jax", "libtpu"}  # of a run on JAX alone
-    assert names == {"petals", "tensorflow", "keras", "numpy", "python"}
-    assert set(metrics["git"]) == {"sha", "dirty"}
     with (run.path / "history.csv").open() as file:
         assert [row["phase"] for row in csv.DictReader(file)] == [r["phase"] for r in HISTORY]
     assert np.load(run.path / "val_predictions.npz")["labels"].tolist() == [1]
@@ -93,11 +90,6 @@ def test_the_results_of_an_earlier_run_go_but_not_its_checkpoints_or_the_weights
 
 def test_a_users_mistake_has_no_traceback_in_jupyter():
     assert PetalsError("do this")._render_traceback_() == ["PetalsError: do this"]
-
-
-def test_where_nothing_validated_the_scores_are_null(tmp_path, measured):
-    metrics = RunFolder(str(tmp_path)).write_metrics(None, HISTORY, **measured)
-    assert metrics["macro_f1"] is metrics["accuracy"] is metrics["calibration_error"] is None
 
 
 def test_a_model_comes_back_with_the_features_it_was_built_on(tmp_path):

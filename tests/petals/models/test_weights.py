@@ -66,16 +66,6 @@ def test_the_same_count_in_other_shapes_is_refused(tmp_path):
         weights.load_file(other, tmp_path / "one.weights.h5", "other")
 
 
-def test_a_file_that_holds_no_weights(saved, tmp_path):
-    half = saved[0].read_bytes()[: saved[0].stat().st_size // 2]
-    for content in (b"", b"not hdf5 at all", half):
-        (tmp_path / "a.h5").write_bytes(content)
-        with pytest.raises(WeightsError, match=r"a\.h5 is damaged, or not a weights file"):
-            load(MOBILENET, 64, str(tmp_path / "a.h5"))
-    with pytest.raises(WeightsError, match=r"no weights file at nowhere\.h5"):
-        load(MOBILENET, 64, "nowhere.h5")
-
-
 def test_without_a_network_the_error_says_which_file_to_bring(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(

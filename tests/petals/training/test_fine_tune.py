@@ -20,7 +20,7 @@ from petals.models.build import set_trainable
 from petals.training import features
 from petals.training import head as heads
 from petals.training.callbacks import Training
-from petals.training.features import FeatureExtractor, apply_head
+from petals.training.features import FeatureExtractor
 from petals.training.head import train_head
 from petals.training.optimization import set_seed, suits_xla
 
@@ -105,11 +105,10 @@ def test_folders_keep_the_images_of_a_part_of_a_split(splits, tmp_path):
     assert np.concatenate(ids).tolist() == part.labels_and_ids()[1].tolist()
 
 
-@pytest.mark.parametrize("harm", [lambda data: data[:200], lambda data: data.replace(b")", b"(")])
-def test_a_damaged_store_is_computed_again(splits, tmp_path, averages, harm):
+def test_a_damaged_store_is_computed_again(splits, tmp_path, averages):
     first = extract(averages, splits[1])
     (stored,) = tmp_path.glob("cache/features/*.npy")
-    stored.write_bytes(harm(stored.read_bytes()))
+    stored.write_bytes(stored.read_bytes().replace(b")", b"("))
     again = extract(averages, splits[1])
     assert not again.stored
     assert (again.values == first.values).all()
@@ -161,9 +160,6 @@ def test_the_head_learns_and_is_put_into_the_model(splits):
     probabilities = predict(model.model, splits[1], 8)
     scores = Scores.of(splits[1].labels_and_ids()[0], probabilities)
     assert np.isclose(scores.macro_f1, watch.best_f1)
-    from_features = apply_head(model.head, extract(model.features, splits[1]))
-    assert from_features.dtype == np.float32
-    assert np.allclose(from_features, probabilities, atol=1e-4)
     assert [row["epoch"] for row in watch.training.history] == list(range(1, 16))
     assert {row["images_per_second"] for row in watch.training.history} == {None}  # features
 
