@@ -53,6 +53,8 @@ def test_auto_finds_kerass_name_among_kaggles_inputs_and_locally(saved, tmp_path
         assert weights.path.absolute() == path
         origin = {"setting": "auto", "file": saved[0].name, "licence": "Apache-2.0"}
         assert weights.origin == origin
+    monkeypatch.setenv("KAGGLE_KERNEL_RUN_TYPE", "Batch")  # a rehearsal below the repository
+    assert Weights.find(MOBILENET, 64, "auto").path == attached
     assert same(weights.load(64), saved[1])
     assert same(load(MOBILENET, 64, saved[0].name), saved[1])  # among the inputs
 
