@@ -78,9 +78,7 @@ def test_a_damaged_card_a_missing_layer_and_a_truncated_file_are_named(changed, 
         read_card(changed)
     assert_refused(other, changed, r"changed\.h5 is damaged")
     changed.write_bytes(changed.read_bytes()[:-99])
-    with pytest.raises(
-        WeightsError, match=r"h5 is damaged, .*: make or download it again"
-    ):
+    with pytest.raises(WeightsError, match=r"h5 is damaged, .*: make or download it again"):
         build("SmallNet", 32, 3, weights=str(changed))
 
 

@@ -139,8 +139,8 @@ def test_the_backbone_is_compiled_once_for_all_splits_that_fill_a_batch(
     assert len(compiled) == 1
 
 
-HEAD = dict.fromkeys(("dropout", "label_smoothing", "weight_decay", "learning_rate"), 0.0)
-HEAD |= {"schedule": "cosine", "seed": 0, "fine_tune": "none"}
+HEAD = dict.fromkeys(("dropout", "label_smoothing", "weight_decay"), 0.0)
+HEAD |= {"schedule": "cosine", "seed": 0, "fine_tune": "none", "learning_rate": 0.05}
 
 
 @pytest.fixture(autouse=True)
@@ -148,14 +148,10 @@ def fewer_epochs(monkeypatch):
     monkeypatch.setattr(heads, "HEAD_EPOCHS", 15)
 
 
-def trained_head(splits, **settings):
+def test_the_head_learns_and_is_put_into_the_model(splits):
     model = untrained()
     train, val = (extract(model.features, split) for split in splits[:2])
-    return model, train_head(model, train, val, HEAD | settings, Training())
-
-
-def test_the_head_learns_and_is_put_into_the_model(splits):
-    model, watch = trained_head(splits, learning_rate=0.05)
+    watch = train_head(model, train, val, HEAD, Training())
     assert watch.best_f1 > 0.9
     probabilities = predict(model.model, splits[1], 8)
     scores = Scores.of(splits[1].labels_and_ids()[0], probabilities)
