@@ -51,7 +51,7 @@ class CheckpointError(PetalsError):
 
 
 class DivergedError(PetalsError):
-    """A loss, or the features that it is computed from, became infinite or no number."""
+    """The model's probabilities or features are not finite numbers."""
 
     exit_code = 6
 

@@ -53,11 +53,12 @@ def runs_folder() -> Path:
 def repository() -> Path:
     """The repository that contains the working directory, or else the working directory.
 
-    Jupyter starts a notebook in the notebook's own folder, a tool starts it in the repository's.
+    Jupyter starts a notebook in the notebook's own folder, a tool starts it in the repository's. A
+    session has only its working directory, even if it is rehearsed below a repository.
     """
     here = Path.cwd()
     marks = ("kernel-metadata.json", ".git")
-    folders = (here, *here.parents)
+    folders = () if on_kaggle() else (here, *here.parents)
     roots = (f for f in folders if any((f / mark).exists() for mark in marks))
     return next(roots, here)
 

@@ -19,7 +19,11 @@ class Progress:
 
     def __init__(self, every: float = 5.0, stream: TextIO | None = None) -> None:
         self.stream = stream or sys.stdout
-        self.in_place = self.stream.isatty() or (stream is None and in_open_notebook())
+        # Jupyter's server or Kaggle's editor started the notebook that a person has open.
+        opened = "JPY_SESSION_NAME" in os.environ or (
+            os.environ.get("KAGGLE_KERNEL_RUN_TYPE") == "Interactive"
+        )
+        self.in_place = self.stream.isatty() or (stream is None and opened)
         self.every = 0.2 if self.in_place else every
         self._what, self._done, self._total = "", 0, 0
         self._begun, self._first, self._written = 0.0, 0, 0.0
@@ -69,10 +73,3 @@ class Progress:
     def _write(self, text: str) -> None:
         self.stream.write(text)
         self.stream.flush()
-
-
-def in_open_notebook() -> bool:
-    """Whether a person has this notebook open: Jupyter's server or Kaggle's editor started it."""
-    return "JPY_SESSION_NAME" in os.environ or (
-        os.environ.get("KAGGLE_KERNEL_RUN_TYPE") == "Interactive"
-    )

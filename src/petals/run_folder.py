@@ -61,9 +61,9 @@ class RunFolder:
     `output` "" means the working directory on Kaggle, and locally the repository's `runs/latest`,
     whatever folder the notebook was started in. With several hosts, only the first writes there;
     the files of the others are deleted when they end. `training`: the parameters of a run of
-    02_train that begins here. The `RESULTS` of an earlier run are deleted, except the file that
-    this run takes its weights from, and on Kaggle, `resources.csv` records memory and CPU until the
-    metrics are written.
+    02_train that begins here. It deletes the `RESULTS` of an earlier run, except a file with the
+    name of the weights that it starts from. On Kaggle, `resources.csv` records memory and CPU until
+    the metrics are written.
     """
 
     def __init__(self, output: str = "", *, training: Mapping[str, Any] | None = None) -> None:
@@ -76,10 +76,9 @@ class RunFolder:
         if training and on_kaggle():
             resources.record(self.path)
         if training:
-            weights = Path(training["weights"]).expanduser().resolve()
-            for path in (self.path.resolve() / name for name in RESULTS):
-                if path != weights:
-                    path.unlink(missing_ok=True)
+            # By name: a path that is wrong for this working directory may mean the file here.
+            for name in {*RESULTS} - {Path(training["weights"]).name}:
+                (self.path / name).unlink(missing_ok=True)
         self._words: dict[str, dict[str, str]] = {}
 
     def __str__(self) -> str:

@@ -21,8 +21,8 @@ PARAMETERS = (
     *("mix", "schedule", "label_smoothing", "weight_decay"),
     *("accelerator", "dtype", "time_limit", "resume", "output"),
 )
-# As the comments of the cell list them, where N stands for a number and K and NAME for any text. A
-# value that somebody types into the cell has been checked by nobody yet.
+# As the comments in the cell list them; capitals stand for any text. Nothing else checks a value
+# that was typed into the cell.
 CHOICES = {
     "validation": "val | none | fold:K/N",
     "fine_tune": "none | all | last:N | block:NAME",
@@ -154,7 +154,8 @@ def check(
         if not (elsewhere or name.lower() in datasets or mounted(name)):
             yield f"data={name} is not attached: add it to dataset_sources and give its OWNER/SLUG"
     weights = str(values["weights"])
-    found = slugs and "/" not in weights  # a session looks for this name among its inputs
+    # A session looks for a bare name among its inputs; a competition has no weights.
+    found = "/" not in weights and any(map(sources.get, ("dataset", "kernel", "model")))
     if not (weights in ("auto", "imagenet", "none") or found or mounted(weights)):
         yield (
             f"weights={weights} is not in the session: attach the file and name it as the session "

@@ -46,9 +46,6 @@ def test_the_folder_holds_what_the_design_says(tmp_path, measured):
     data = {"source": "folder data", "name": "data", "image_size": 32}
     assert metrics["data"] == data | {"train": 50, "val": 21, "test": 13}
     assert (metrics["total_params"], metrics["trainable_params"]) == (100, 10)
-    names = set(metrics["versions"]) - {"jax", "libtpu"}  # of a run on JAX alone
-    assert names == {"petals", "tensorflow", "keras", "numpy", "python"}
-    assert set(metrics["git"]) == {"sha", "dirty"}
     with (run.path / "history.csv").open() as file:
         assert [row["phase"] for row in csv.DictReader(file)] == [r["phase"] for r in HISTORY]
     assert np.load(run.path / "val_predictions.npz")["labels"].tolist() == [1]
@@ -86,18 +83,13 @@ def test_the_results_of_an_earlier_run_go_but_not_its_checkpoints_or_the_weights
         storage.write_text(tmp_path / name, "earlier")
     RunFolder(str(tmp_path))  # of 03_compare or 04_predict, which may read them
     assert all((tmp_path / name).is_file() for name in RESULTS)
-    RunFolder(str(tmp_path), training={"weights": f"{tmp_path}/classifier.h5"})
+    RunFolder(str(tmp_path), training={"weights": "runs/latest/classifier.h5"})
     left = {str(p.relative_to(tmp_path)) for p in tmp_path.rglob("*") if p.is_file()}
     assert left == set(kept)
 
 
 def test_a_users_mistake_has_no_traceback_in_jupyter():
     assert PetalsError("do this")._render_traceback_() == ["PetalsError: do this"]
-
-
-def test_where_nothing_validated_the_scores_are_null(tmp_path, measured):
-    metrics = RunFolder(str(tmp_path)).write_metrics(None, HISTORY, **measured)
-    assert metrics["macro_f1"] is metrics["accuracy"] is metrics["calibration_error"] is None
 
 
 def test_a_model_comes_back_with_the_features_it_was_built_on(tmp_path):

@@ -139,10 +139,14 @@ def test_the_desk_applies_the_notebooks_rules(changes, problem):
     problems = list(settings.check("02_train", DEFAULTS | changes, sources))
     assert (problems == []) if problem is None else problem in problems[0]
     assert list(settings.check("01_explore", {"data": "me/photos"}, sources)) == []
-    alone = list(settings.check("02_train", DEFAULTS | {"weights": "notop.h5"}, {"dataset": []}))
-    assert "weights=notop.h5 is not in the session: attach" in alone[0]
     if "data" in changes:  # at home nothing is attached
         assert list(settings.check("02_train", DEFAULTS | changes, None)) == []
+
+
+def test_a_competition_has_no_weights():
+    changed = DEFAULTS | {"weights": "notop.h5"}
+    (problem,) = settings.check("02_train", changed, {"competition": ["flowers"]})
+    assert "weights=notop.h5 is not in the session: attach" in problem
 
 
 def test_a_sweep_is_refused_before_its_first_run(tmp_path):

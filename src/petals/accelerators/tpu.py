@@ -46,7 +46,8 @@ def through_jax(seconds: float, platform: str = "tpu") -> list[Any]:
     deadline, reported = time.monotonic() + seconds, False
     while True:
         try:
-            return _answer(devices, max(1.0, deadline - time.monotonic()))  # a sleep may be long
+            # A second at least, even if the sleep has used up the time.
+            return _answer(devices, max(1.0, deadline - time.monotonic()))
         except NoTPUError as error:
             claimed = "initialize" in str(error) and signs()
             if not claimed or time.monotonic() + PAUSE >= deadline:

@@ -115,7 +115,10 @@ class CompiledText:
                 arrays = arrays[len(arrays) // 2 :]  # the operands stand before the results
             for index, (size, _) in enumerate(arrays):
                 name = names.get((instruction.name, index)) or instruction.op_name
-                exchanged[kind, _cause(kind, name)] += size
+                cause = _place(name)
+                if kind in ("all-reduce", "reduce-scatter"):
+                    cause = GRADIENTS if "transpose(" in name else SUMS
+                exchanged[kind, cause] += size
         most_first = sorted(exchanged.items(), key=lambda item: (-item[1], item[0]))
         return [{"kind": kind, "cause": cause, "bytes": n} for (kind, cause), n in most_first]
 
@@ -158,12 +161,6 @@ class CompiledText:
                 estimated = _CYCLES.search(instruction.rest)
                 cycles += int(estimated[1]) if estimated else 0
         return Cost(moved, cycles)
-
-
-def _cause(kind: str, op_name: str) -> str:
-    if kind in ("all-reduce", "reduce-scatter"):
-        return GRADIENTS if "transpose(" in op_name else SUMS
-    return _place(op_name)
 
 
 def _place(op_name: str) -> str:

@@ -4,7 +4,6 @@ The models are those that the notebook builds and compiles, which a test compare
 downloaded: a program is the same for all values of the weights.
 """
 
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -97,37 +96,28 @@ def of_run(settings: Values, device: Accelerator, only: Sequence[str] = ()) -> I
 
 
 def _data(settings: Values) -> tuple[int, int]:
-    """(classes, training images) of the run's data.
+    """(classes, training images) of the run's first source, the competition's if it is on Kaggle.
 
-    Photos that two sources share count twice. Further sources that are not on this machine do not
-    count.
+    The images of further sources do not count: on Kaggle, these are not on this machine.
     """
-    limit = settings["limit"] or sys.maxsize
-    names = map(str.strip, settings["data"].split(","))
-    sources = [_source(name, settings["image_size"]) for name in names]
-    classes, train, val = sources[0]
-    if not classes:
-        raise SettingError(
-            f"data={settings['data']}: the first source is not on this machine, and its number of "
-            "classes shapes the program: give data=FOLDER with the same files"
-        )
-    train, val = min(train, limit), min(val, limit)
-    if settings["validation"] != "val":
-        _, folds = fold_of(settings["validation"]) or (1, train + val + 1)
-        train += val - (train + val) // folds
-    return classes, train + sum(sum(labelled) for _, *labelled in sources[1:])
-
-
-def _source(name: str, size: int) -> tuple[int, int, int]:
-    """(classes, train, val images) of a source; the competition's where it lies on Kaggle."""
+    name, size, limit = settings["data"].split(",")[0], settings["image_size"], settings["limit"]
     if name in ("auto", "embedded"):
-        return len(CLASSES), *COMPETITION_IMAGES
-    if not (Path(name).expanduser().is_dir() or "://" in name):
-        return 0, 0, 0
-    source = find_source(name, size)
-    splits = source.splits(size)
-    train, val = (splits[part].count if part in splits else 0 for part in ("train", "val"))
-    return len(source.class_names), train, val
+        classes, (train, val) = len(CLASSES), COMPETITION_IMAGES
+    elif Path(name).expanduser().is_dir() or "://" in name:
+        source = find_source(name, size)
+        splits = source.splits(size)
+        classes, train = len(source.class_names), splits["train"].count
+        val = splits["val"].count if "val" in splits else 0
+    else:
+        raise SettingError(
+            f"data={name} is not on this machine, and its number of classes shapes the program: "
+            "give data=FOLDER with the same files"
+        )
+    train, val = (min(count, limit or count) for count in (train, val))
+    if settings["validation"] != "val":
+        fold = fold_of(settings["validation"])
+        train += val - ((train + val) // fold[1] if fold else 0)
+    return classes, train
 
 
 def _training(

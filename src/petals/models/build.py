@@ -92,8 +92,7 @@ def build_features(
     """
     entry = hub.find(name, hub_config) if hub_config else find_backbone(name)
     try:
-        found = Weights.find(entry, size, weights)
-        network = found.load(size)
+        network = Weights.find(entry, size, weights).load(size)
     except ValueError as error:
         if "Input size must be" not in str(error) and "negative dimension" not in str(error):
             raise
@@ -104,7 +103,7 @@ def build_features(
     inner = network
     if depths:
         inner = keras.Model(network.inputs[0], feature_maps(network), name=network.name)
-    if packed or (packed is None and found.setting != "none" and packing.on_tpu()):
+    if packed or (packed is None and weights != "none" and packing.on_tpu()):
         inner = inner if entry.preset else packing.packed(inner)
     pooled = _pooled_outputs(network, inner, preprocess(entry, images))
     return keras.Model(images, pooled, name="features"), network

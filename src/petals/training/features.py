@@ -29,9 +29,8 @@ from petals.accelerators import cluster
 from petals.accelerators.detect import Accelerator
 from petals.data import pipeline
 from petals.data.shards import Split
-from petals.errors import DataError, DivergedError, StorageError
+from petals.errors import DivergedError, StorageError
 from petals.kaggle import cache_folder, kept_folder
-from petals.models.build import Classifier
 from petals.progress import ShowProgress
 
 VERSION = 1  # part of every key: raise it when the computation changes
@@ -115,7 +114,7 @@ class FeatureExtractor:
         with locked:
             with suppress(Exception):  # missing, or damaged: numpy raises half a dozen kinds
                 values = np.load(path)
-                if values.shape[:2] == (folder.count, views):
+                if len(values) == folder.count:
                     return values, True
             values = self._compute(model, folder, views, count)
             try:
@@ -191,19 +190,12 @@ def frozen(model: keras.Model, batch_size: int) -> Forward:
     return forward
 
 
-def check(classifier: Classifier, *parts: Features) -> None:
-    """Raise `DataError` for labels outside the classes of the head, `DivergedError` for features
-    that are no numbers."""
-    classes, every = classifier.head.units, np.concatenate([part.labels for part in parts])
-    if every.min() < 0 or every.max() >= classes:
-        raise DataError(
-            f"labels from {every.min()} to {every.max()}, but there are {classes} classes: run "
-            "tools/make_tfrecords.py inspect"
-        )
+def check(*parts: Features) -> None:
+    """Raise `DivergedError` for features that are not finite numbers."""
     if not all(np.isfinite(part.values).all() for part in parts):
         raise DivergedError(
-            "the backbone's features are infinite or no numbers: set dtype=float32, or begin with "
-            "other weights"
+            "some of the backbone's features are not finite numbers: set dtype=float32, or start "
+            "from other weights"
         )
 
 

@@ -75,7 +75,7 @@ def train_head(
     "none", also its schedule and learning_rate. `keep_best`: the weights of the best epoch, not of
     the last. Every host does the whole job, and host 0's head is used.
     """
-    check(classifier, train, val)
+    check(train, val)
     values = train.values.reshape(-1, train.values.shape[-1])  # a row for each view
     labels = np.repeat(train.labels, train.values.shape[1])
     classes = classifier.head.units

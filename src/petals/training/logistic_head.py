@@ -49,10 +49,10 @@ def fit_head(
     Every view counts as a separate image, and the views of an image stay together in a fold.
     After the deadline no further strength is tried. The history gets one row, as for one epoch.
     The solver runs on the host's processors, whatever the device; every host does the whole job,
-    and host 0's head is used. Raises `DataError` for labels outside the head's classes.
+    and host 0's head is used.
     """
     begun = time.monotonic()
-    check(classifier, train, val)
+    check(train, val)
     classes = classifier.head.units
     rows = train.values.reshape(-1, train.values.shape[-1])
     mean = rows.mean(axis=0, dtype=np.float64).astype(np.float32)

@@ -30,19 +30,18 @@ def test_who_takes_part(environ, expected):
     assert cluster.read(environ) == expected
 
 
+NEEDED = "several hosts need JAX_COORDINATOR_ADDRESS, HOST:PORT"
+
+
 @pytest.mark.parametrize(
-    "environ",
+    ("environ", "problem"),
     [
-        {**JAX, "JAX_PROCESS_ID": "2"},
-        {**JAX, "JAX_COORDINATOR_ADDRESS": "10.0.0.1"},
-        {"JAX_NUM_PROCESSES": "2"},
+        ({**JAX, "JAX_PROCESS_ID": "2"}, NEEDED),
+        ({**JAX, "JAX_COORDINATOR_ADDRESS": "10.0.0.1"}, NEEDED),
+        ({"JAX_NUM_PROCESSES": "2"}, NEEDED),
+        ({"PETALS_HOSTS": "4"}, "auto, or 1"),
     ],
 )
-def test_jax_needs_an_address_a_number_of_hosts_and_an_index_below_it(environ):
-    with pytest.raises(SettingError, match="several hosts need JAX_COORDINATOR_ADDRESS, HOST:PORT"):
+def test_what_names_no_hosts_is_refused(environ, problem):
+    with pytest.raises(SettingError, match=problem):
         cluster.read(environ)
-
-
-def test_only_auto_and_1_choose_whether_to_look_for_other_hosts():
-    with pytest.raises(SettingError, match="auto, or 1"):
-        cluster.read({"PETALS_HOSTS": "4"})

@@ -24,11 +24,6 @@ def test_the_competitions_sizes_stand_for_data_that_lies_on_kaggle(changes, imag
     assert programs._data(SETTINGS | changes) == (104, images)
 
 
-def test_the_labelled_photos_of_further_sources_are_trained_on_too(dataset):
-    given = {"data": f"auto,{dataset}", "image_size": 32, "limit": 9}
-    assert programs._data(SETTINGS | given) == (104, 9 + 50 + 21)
-
-
 def test_data_that_is_not_at_the_desk_has_an_unknown_number_of_classes():
     with pytest.raises(SettingError, match="give data=FOLDER"):
         programs._data(SETTINGS | {"data": "me/roses"})

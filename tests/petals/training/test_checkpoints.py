@@ -121,19 +121,21 @@ def test_a_run_may_go_on_elsewhere_and_under_another_limit(tmp_path):
     assert again.newest.seconds > 0
 
 
-@pytest.mark.parametrize("harm", ["truncated", "empty", "older", "no zip"])
-def test_a_bad_file_leaves_the_one_before(tmp_path, capsys, harm):
-    kept = saved(tmp_path, [1, 2])
-    path = kept.folder / "1-000000002.npz"
-    if harm == "older":
-        facts = json.dumps({"version": 1, "all else": "is named otherwise"})
-        np.savez(path, facts=np.frombuffer(facts.encode(), np.uint8))
-    elif harm == "no zip":
-        with path.open("wb") as file:
-            np.save(file, np.ones(3))
-    else:
-        path.write_bytes(path.read_bytes()[:-40] if harm == "truncated" else b"")
-    problem = "another version" if harm == "older" else "is damaged"
+def damage(path):
+    path.write_bytes(path.read_bytes()[:-40])
+
+
+def write_older(path):
+    facts = json.dumps({"version": 1, "all else": "is named otherwise"})
+    np.savez(path, facts=np.frombuffer(facts.encode(), np.uint8))
+
+
+@pytest.mark.parametrize(
+    ("harm", "problem"), [(damage, "is damaged"), (write_older, "another version")]
+)
+def test_a_bad_file_leaves_the_one_before(tmp_path, capsys, harm, problem):
+    path = saved(tmp_path, [1, 2]).folder / "1-000000002.npz"
+    harm(path)
     assert Checkpoints(tmp_path, {"a": 1}).newest.step == 1
     assert problem in capsys.readouterr().out
     with pytest.raises(CheckpointError, match=problem):

@@ -20,7 +20,7 @@ from petals.models.build import set_trainable
 from petals.training import features
 from petals.training import head as heads
 from petals.training.callbacks import Training
-from petals.training.features import FeatureExtractor, apply_head
+from petals.training.features import FeatureExtractor
 from petals.training.head import train_head
 from petals.training.optimization import set_seed, suits_xla
 
@@ -105,11 +105,10 @@ def test_folders_keep_the_images_of_a_part_of_a_split(splits, tmp_path):
     assert np.concatenate(ids).tolist() == part.labels_and_ids()[1].tolist()
 
 
-@pytest.mark.parametrize("harm", [lambda data: data[:200], lambda data: data.replace(b")", b"(")])
-def test_a_damaged_store_is_computed_again(splits, tmp_path, averages, harm):
+def test_a_damaged_store_is_computed_again(splits, tmp_path, averages):
     first = extract(averages, splits[1])
     (stored,) = tmp_path.glob("cache/features/*.npy")
-    stored.write_bytes(harm(stored.read_bytes()))
+    stored.write_bytes(stored.read_bytes().replace(b")", b"("))
     again = extract(averages, splits[1])
     assert not again.stored
     assert (again.values == first.values).all()
@@ -140,8 +139,8 @@ def test_the_backbone_is_compiled_once_for_all_splits_that_fill_a_batch(
     assert len(compiled) == 1
 
 
-HEAD = dict.fromkeys(("dropout", "label_smoothing", "weight_decay", "learning_rate"), 0.0)
-HEAD |= {"schedule": "cosine", "seed": 0, "fine_tune": "none"}
+HEAD = dict.fromkeys(("dropout", "label_smoothing", "weight_decay"), 0.0)
+HEAD |= {"schedule": "cosine", "seed": 0, "fine_tune": "none", "learning_rate": 0.05}
 
 
 @pytest.fixture(autouse=True)
@@ -149,21 +148,14 @@ def fewer_epochs(monkeypatch):
     monkeypatch.setattr(heads, "HEAD_EPOCHS", 15)
 
 
-def trained_head(splits, **settings):
+def test_the_head_learns_and_is_put_into_the_model(splits):
     model = untrained()
     train, val = (extract(model.features, split) for split in splits[:2])
-    return model, train_head(model, train, val, HEAD | settings, Training())
-
-
-def test_the_head_learns_and_is_put_into_the_model(splits):
-    model, watch = trained_head(splits, learning_rate=0.05)
+    watch = train_head(model, train, val, HEAD, Training())
     assert watch.best_f1 > 0.9
     probabilities = predict(model.model, splits[1], 8)
     scores = Scores.of(splits[1].labels_and_ids()[0], probabilities)
     assert np.isclose(scores.macro_f1, watch.best_f1)
-    from_features = apply_head(model.head, extract(model.features, splits[1]))
-    assert from_features.dtype == np.float32
-    assert np.allclose(from_features, probabilities, atol=1e-4)
     assert [row["epoch"] for row in watch.training.history] == list(range(1, 16))
     assert {row["images_per_second"] for row in watch.training.history} == {None}  # features
 
