@@ -189,11 +189,11 @@ def _send(context: PushContext, target: Target, entry: Path, scratch: Path) -> s
 
 
 def await_ready(
-    context: PushContext, target: Target, version: int, entries: Collection[Path]
+    context: PushContext, target: Target, version: int, files: Collection[Path]
 ) -> None:
     """Wait until kernels can use this version, or any: Kaggle unpacks after the upload.
 
-    `entries`: the files and folders that were sent, whose names and lengths Kaggle must list.
+    `files`: those that were sent, whose names and lengths Kaggle must list.
     Raises `Failure`, `RefusedError` where Kaggle could not or lists others, `NetworkError` past
     the time.
     """
@@ -206,7 +206,7 @@ def await_ready(
         if state == "ready":
             served = target.latest(context.kaggle) or 0 if version else 0
             if served >= version:
-                return _check_files(context, target, version, entries, end)
+                return _check_files(context, target, version, files, end)
             state = f"version {served} is still served"
         context.events("progress", f"{target.reference}: {state.replace('_', ' ')}")
         clock.sleep(context.timing.patience.poll)
@@ -215,10 +215,9 @@ def await_ready(
 
 
 def _check_files(
-    context: PushContext, target: Target, version: int, entries: Collection[Path], until: float
+    context: PushContext, target: Target, version: int, paths: Collection[Path], until: float
 ) -> None:
     """Raise `RefusedError` if Kaggle lists other files than were sent."""
-    paths = (p for e in entries for p in ([e] if e.is_file() else files_below(e)))
     sent = [(p.name, p.stat().st_size) for p in paths if p.suffix not in ARCHIVES]
     if not sent:
         return

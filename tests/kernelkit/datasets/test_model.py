@@ -75,6 +75,8 @@ def test_it_is_made_and_then_updated(kaggle, folder, push):
 
 
 def test_a_dry_run_lists_the_files_and_asks_nobody(folder, push):
+    (folder / ".git").mkdir()
+    (folder / ".git" / "config").touch()
     source, (event,) = push(folder, dry_run=True)
     assert source == ""
     assert event["files"] == {"assets/words.txt": 11, "head.bin": 4000}
