@@ -98,11 +98,13 @@ SESSION = "import json\nprint(json.dumps([BUNDLE, dict(os.environ), time.monoton
 
 
 @pytest.mark.parametrize(
-    ("ignored", "dirty"), [("petals.py", True), ("*.ipynb", True), ("*.pyc", False)]
+    ("ignored", "dirty"),
+    [("petals.py", True), ("*.ipynb", True), ("*.txt", True), ("*.pyc", False)],
 )
 def test_a_bundled_file_that_git_ignores_counts_as_a_change(repository, ignored, dirty):
     (repository.root / ".gitignore").write_text(ignored)
-    (repository.package / "petals.pyc").touch()
+    for name in ("petals.pyc", "a Blüte.txt"):
+        (repository.package / name).touch()
     for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "seed"]):
         git(repository.root, *words)
     assert build(repository).commit.dirty == dirty
