@@ -112,7 +112,7 @@ def test_a_value_that_a_setting_does_not_take_is_refused_and_not_repeated(tmp_pa
 
 @pytest.mark.parametrize(
     "text",
-    ["tool = 3", "[[tool.kernelkit]]", "tool = {kernelkit = 'x'}", "[[project]]", "[kernelkit]"],
+    ["[[tool.kernelkit]]", "tool = {kernelkit = 'x'}", "[kernelkit]"],
 )
 def test_tables_of_other_kinds_are_refused(tmp_path, text):
     (tmp_path / "pyproject.toml").write_text(f"{text}\n")

@@ -37,7 +37,6 @@ HOSTILE = {
         {"cell_type": "code", "source": "import math\n\nprint(math.pi)", "metadata": None},
         {"cell_type": "__class__", "source": EVIL},
         {"cell_type": ["code"], "source": EVIL},
-        "not a cell",
     ],
     "metadata": {
         "kaggle": {"accelerator": "tpu1vmV38", "dockerImageVersionId": 30186, "isGpuEnabled": True},
@@ -104,7 +103,7 @@ def test_a_script_becomes_one_cell(pulled):
     [
         (None, RefusedError, "no notebook them/wheat that this account may see"),
         (Stored(1, "[]"), NotebookError, "fourth format"),
-        (Stored(1, '{"cells": 3}'), NotebookError, "fourth format"),
+        (Stored(1, '{"cells": ["not a cell"]}'), NotebookError, "fourth format"),
         (Stored(1, "[" * 100_000), NotebookError, "fourth format"),
         (Stored(1, "x <- 1", language="r"), NotebookError, "not in Python"),
         (Stored(1, f"{FIRST}\nBUNDLE = 1"), NotebookError, "start from its repository"),
