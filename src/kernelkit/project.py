@@ -255,7 +255,7 @@ def _setting(key: str, value: Any, file: Path) -> Any:
             shlex.split(value)
         if not all(re.fullmatch(pattern, text) for text in texts):
             raise ValueError
-    except (ValueError, TypeError, LookupError, AttributeError):
+    except (ValueError, TypeError, AttributeError):
         raise PreflightError(f"{file}: {key} in [tool.kernelkit] takes {takes}") from None
     return value
 

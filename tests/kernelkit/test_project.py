@@ -95,8 +95,6 @@ def test_a_setting_that_is_none_is_refused(tmp_path, setting, hint):
         'shown = {minimize = "false"}',
         "shown = {score = 3}",
         'shown = {scores = "f1"}',
-        "shown = {measures = {f1 = 1}}",
-        'shown = {sections = [{title = 3, file = "x.csv"}]}',
         'shown = "f1"',
         'shown = {sections = [{name = "x"}]}',
     ],

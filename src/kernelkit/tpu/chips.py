@@ -4,7 +4,6 @@ Figures are Google's, of one device: a chip, or of v3 a core (cloud.google.com/t
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 from kernelkit.errors import ParameterError, choice_of
 
@@ -34,14 +33,6 @@ class TpuMachine:
     def clock(self) -> float:
         """The cycles a second of one device; 0 where they are not known."""
         return self.flops / (self.matrix_units * _MATRIX_UNIT) if self.matrix_units else 0.0
-
-    def request(self) -> dict[str, Any]:
-        """What the project's command needs to know of it."""
-        return {
-            "topology": self.topology,
-            "bounds": self.bounds,
-            "accelerator_type": self.accelerator_type,
-        }
 
 
 _GIB = 2**30

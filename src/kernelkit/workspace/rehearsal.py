@@ -24,11 +24,7 @@ FILLED = ".filled"  # in the catalogue: the commands that have run, one per line
 
 @contextlib.contextmanager
 def attached(
-    local: Path,
-    catalogue: str = "",
-    root: Path | None = None,
-    owner: str = "",
-    tell: Callable[[str, str], None] = lambda event, text: None,
+    local: Path, catalogue: str, root: Path | None, owner: str, tell: Callable[[str, str], None]
 ) -> Iterator[str]:
     """A block in which Kaggle's clients reach a local Kaggle with its state in `local`; its URL.
 

@@ -30,7 +30,7 @@ def test_a_command_is_run_once_for_each_project_and_script_in_the_environment_of
             f"open(sys.argv[1] + '/runs', 'a').write({text!r} + sys.argv[2] + text + ' ')"
         )
         command = f"python fill.py {{catalogue}} {word}"
-        with attached(tmp_path / "kaggle", command, tmp_path / project):
+        with attached(tmp_path / "kaggle", command, tmp_path / project, "", print):
             pass
     seen = os.environ["HOME"] + "http://proxy.test:1"
     runs = (tmp_path / "kaggle/catalogue/runs").read_text().split()
