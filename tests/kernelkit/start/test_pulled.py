@@ -42,7 +42,6 @@ HOSTILE = {
         "kaggle": {"accelerator": "tpu1vmV38", "dockerImageVersionId": 30186, "isGpuEnabled": True},
         "kernelspec": {"name": "../../sh", "display_name": EVIL, "language": "sh"},
         "jupytext": {"formats": "../../../home//sh"},
-        "papermill": {"input_path": "/root/x"},
     },
     "nbformat": 4,
     "nbformat_minor": 4,
@@ -69,7 +68,7 @@ def test_nothing_but_sources_and_tags_comes_along(pulled):
     machine = {"machine_shape": "TpuV5E8", "accelerator": "tpu", "internet": True}
     folder, metadata = pulled(Stored(3, json.dumps(HOSTILE), sources, **machine))
     written = {p: p.read_text() for p in folder.rglob("*") if p.is_file()}
-    for word in ("docker", "30186", "script>", "papermill", "AAAA", "outputs_hidden", "etc"):
+    for word in ("docker", "30186", "script>", "AAAA", "outputs_hidden", "etc"):
         assert not [path for path, content in written.items() if word in content], word
     taken = {
         "dataset_sources": ["them/wheat"],
