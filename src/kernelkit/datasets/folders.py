@@ -126,11 +126,13 @@ def upload(folder: Path, prepare: Callable[[Kaggle], Target], options: UploadOpt
 
 
 def _refuse_leaks(folder: Path, files: Iterable[Path], secrets: Sequence[str] = ()) -> None:
-    texts = []
-    for path in files:
-        small = path.stat().st_size <= LARGEST_TEXT
-        text = path.read_bytes().decode("utf-8", "replace") if small else ""
-        texts.append((path.relative_to(folder).as_posix(), text))
+    texts = (
+        (
+            path.relative_to(folder).as_posix(),
+            path.read_text("utf-8", "replace") if path.stat().st_size <= LARGEST_TEXT else "",
+        )
+        for path in files
+    )
     if leaks := list(find_secrets(texts, secrets)):
         listed = "\n".join(f"  - {leak}" for leak in leaks)
         raise PreflightError(f"refusing to upload credentials:\n{listed}")

@@ -66,20 +66,13 @@ def init(
                 "address"
             )
         competition = slug[2]
-    _check_empty(folder)
+    if folder.is_file():
+        raise ParameterError(f"{folder} is a file: give a new folder")
+    there = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
+    if others := sorted(there - MAY_BE_THERE):
+        raise ParameterError(f"{folder} is not empty (it contains {others[0]}): give a new folder")
     names = _names(folder)
     return _write(folder, _pulled(names, source) if source else _own(names, competition))
-
-
-def _check_empty(folder: Path) -> None:
-    try:
-        names = sorted(path.name for path in folder.iterdir())
-    except FileNotFoundError:
-        return
-    except NotADirectoryError:
-        raise ParameterError(f"{folder} is a file: give a new folder") from None
-    if others := [name for name in names if name not in MAY_BE_THERE]:
-        raise ParameterError(f"{folder} is not empty (it contains {others[0]}): give a new folder")
 
 
 def _names(folder: Path) -> dict[str, str]:
