@@ -148,15 +148,6 @@ def test_making_the_page_takes_a_share_of_the_time_and_a_run_that_vanishes_leave
     server.server_close()
 
 
-def test_a_slow_request_is_ended(folder, monkeypatch):
-    monkeypatch.setattr(live.Request, "timeout", 0.3)
-    with live.served(folder / "index.html", lambda over: "page") as address:
-        port = urlsplit(address).port
-        with socket.create_connection(("127.0.0.1", port), timeout=10) as slow:
-            slow.sendall(b"GET /")
-            assert slow.recv(10) == b""
-
-
 @pytest.mark.parametrize("display", ["", ":0"])
 def test_a_browser_is_opened_where_there_is_a_display(folder, monkeypatch, display):
     environment = {"DISPLAY": display} if display else {}

@@ -1,7 +1,6 @@
 """The tools themselves, as processes: quick to answer, honest in their exit code."""
 
 import json
-import signal
 import subprocess
 import sys
 
@@ -86,25 +85,6 @@ def test_a_wrong_value_is_found_at_the_desk(call, monkeypatch):
     done = call(*words.split())
     assert done.exit_code == 3, done.output
     assert "image_size=128: the competition's photos have 192, 224, 331, 512 pixels" in done.stderr
-
-
-def test_an_interrupt_leaves_the_run_and_has_its_code(kernel, kaggle, hearing_ctrl_c):
-    with subprocess.Popen(
-        [*hearing_ctrl_c, str(TOOL), "--json"],
-        cwd=kernel,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        env=kaggle.client_environment(),
-    ) as process:
-        message = ""
-        for line in process.stdout:
-            message += line
-            if json.loads(line)["event"] == "state":
-                process.send_signal(signal.SIGINT)
-    assert process.returncode == 130
-    assert "kernelkit resume tester/count-petals/1" in message
-    assert kaggle.key() not in message
 
 
 @pytest.mark.long

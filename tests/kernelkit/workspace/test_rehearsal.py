@@ -7,9 +7,7 @@ from kernelkit.workspace.rehearsal import attached
 
 
 def test_the_command_names_what_the_runs_ask_for(repository):
-    command = "fill {catalogue} {files} '{size}' --size={size}"
-    settings = f'[tool.kernelkit]\ncatalogue = "{command}"\n'
-    (repository.root / "pyproject.toml").write_text(settings)
+    repository.configure("""catalogue = "fill {catalogue} {files} '{size}' --size={size}"\n""")
 
     def catalogue(*starts):
         return plan.make(None, (), repository.metadata, None, None, None, starts).catalogue
