@@ -1,4 +1,4 @@
-"""Atomic file writes, objects in JSON files, and lock files that admit one process at a time.
+"""Atomic file writes, objects in JSON files, commits, and lock files for one process at a time.
 
 A file is written under a temporary name in the same folder, then renamed. The operating system
 releases a lock when the process that holds it is killed.
@@ -142,24 +142,17 @@ def commit_of(root: Path, paths: Iterable[Path], carried: tuple[str, ...]) -> tu
 
     Of the files that git ignores, only those count whose paths end in one of `carried`.
     """
-    sha = git(root, "rev-parse", "HEAD") or ""
-    status = ("status", "--porcelain", "--untracked-files=all", "--ignored", "--")
-    changes = git(root, *status, *map(str, paths)) if sha else None
-    lines = ["?"] if changes is None else changes.splitlines()
-    return sha.strip(), any(line[:2] != "!!" or line.endswith(carried) for line in lines)
 
+    def git(*arguments: str) -> str:
+        command = ["git", *arguments]
+        output = subprocess.check_output(command, cwd=root, stderr=subprocess.DEVNULL, timeout=20)
+        return os.fsdecode(output)
 
-def git(folder: Path, *arguments: str) -> str | None:
-    """The output of a git command in a folder; None without git, outside a checkout or on an
-    error."""
+    sha = ""
     try:
-        process = subprocess.run(
-            ["git", *arguments],  # noqa: S607 - whichever git the user has
-            cwd=folder,
-            capture_output=True,
-            encoding="utf-8",
-            timeout=20,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return process.stdout if process.returncode == 0 else None
+        sha = git("rev-parse", "HEAD").strip()
+        status = ("status", "--porcelain", "-z", "--untracked-files=all", "--ignored", "--")
+        changes = git(*status, *map(str, paths)).split("\0")
+    except (OSError, subprocess.SubprocessError):  # no git, no checkout, or no commit yet
+        return sha, True
+    return sha, any(line[:2] not in ("!!", "") or line.endswith(carried) for line in changes)

@@ -218,9 +218,8 @@ def _read(root: Path, file: Path) -> Project:
         content = tomllib.loads(file.read_text("utf-8-sig"))
     except (OSError, ValueError) as error:  # invalid TOML, or invalid UTF-8
         raise PreflightError(f"{file} cannot be read as TOML: {error}") from None
-    tool, facts = content.get("tool", {}), content.get("project", {})
-    kit = tool.get("kernelkit", {}) if isinstance(tool, dict) else tool
-    if "kernelkit" in content or not (isinstance(kit, dict) and isinstance(facts, dict)):
+    kit, facts = content.get("tool", {}).get("kernelkit", {}), content.get("project", {})
+    if "kernelkit" in content or not isinstance(kit, dict):
         raise PreflightError(f"{file}: write the settings below [tool.kernelkit], a table")
     settings = {key: _setting(key, value, file) for key, value in kit.items()}
     return Project(
@@ -256,7 +255,7 @@ def _setting(key: str, value: Any, file: Path) -> Any:
             shlex.split(value)
         if not all(re.fullmatch(pattern, text) for text in texts):
             raise ValueError
-    except (ValueError, TypeError, LookupError, AttributeError):
+    except (ValueError, TypeError, AttributeError):
         raise PreflightError(f"{file}: {key} in [tool.kernelkit] takes {takes}") from None
     return value
 

@@ -120,22 +120,11 @@ def test_it_listens_on_this_machine_alone_and_closes_with_the_block(folder):
 
 def test_who_watches_is_shown_the_end(folder, monkeypatch):
     monkeypatch.setattr(live, "POLL_SECONDS", 0.3)
-    texts, statuses = [], set()
-
-    def watch():
-        while not texts or texts[-1] != "True":
-            status, _, text = get(address)
-            statuses.add(status)
-            texts.append(text)
-
-    with ThreadPoolExecutor(3) as pool:
+    with ThreadPoolExecutor() as pool:
         with live.served(folder / "index.html", str) as address:
-            viewers = [pool.submit(watch) for _ in range(3)]
-            while not texts:
-                threading.Event().wait(0.01)
-        for viewer in viewers:
-            viewer.result(timeout=10)
-    assert (texts[0], texts[-1], statuses) == ("False", "True", {200})
+            assert get(address)[2] == "False"
+            before = pool.submit(list, iter(lambda: get(address)[::2], (200, "True")))
+        assert {*before.result(timeout=10)} <= {(200, "False")}
 
 
 def test_making_the_page_takes_a_share_of_the_time_and_a_run_that_vanishes_leaves_it(
@@ -157,15 +146,6 @@ def test_making_the_page_takes_a_share_of_the_time_and_a_run_that_vanishes_leave
     threading.Event().wait(0.5)
     assert (server.page("index.html"), len(made)) == (b"page", 2)
     server.server_close()
-
-
-def test_a_slow_request_is_ended(folder, monkeypatch):
-    monkeypatch.setattr(live.Request, "timeout", 0.3)
-    with live.served(folder / "index.html", lambda over: "page") as address:
-        port = urlsplit(address).port
-        with socket.create_connection(("127.0.0.1", port), timeout=10) as slow:
-            slow.sendall(b"GET /")
-            assert slow.recv(10) == b""
 
 
 @pytest.mark.parametrize("display", ["", ":0"])

@@ -4,7 +4,6 @@ import os
 import shutil
 import subprocess
 import sys
-import venv
 
 import pytest
 from checkouts import ROOT
@@ -37,13 +36,6 @@ def test_the_kits_own_python_takes_over_and_without_one_a_line_says_what_to_do(t
 
     own.write_text(f'#!/bin/sh\nexec {" ".join(WRONG)} "$@"\n')  # it lacks the kit, too
     assert (run().returncode, run().stderr) == (2, f"{line}\n")
-
-
-def test_a_linked_environment_without_the_kit_is_started_once(tmp_path):
-    path = shutil.copytree(ROOT / "tools", tmp_path / "tools") / TOOLS[0]
-    venv.create(tmp_path / "elsewhere", symlinks=True)
-    (tmp_path / ".venv").symlink_to("elsewhere")
-    assert subprocess.run([*WRONG, path], env={}, capture_output=True, timeout=20).returncode == 2
 
 
 def test_a_tool_is_silent_about_what_tensorflow_notes(tool, monkeypatch):

@@ -6,7 +6,7 @@ pages of a model and its variation say is written when they are made, and never 
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -99,21 +99,25 @@ def upload(folder: Path, prepare: Callable[[Kaggle], Target], options: UploadOpt
     own = find_project(folder)
     at = own if (own.root / "pyproject.toml").is_file() else None
     context = in_project(options, at, UploadOptions)
-    entries = _entries(folder)
-    _refuse_leaks(folder)
+    # Hidden entries are the desk's own: .git, .DS_Store, and shards that are not all written yet.
+    files = files_below(folder, lambda path: path.parent == folder and path.name.startswith("."))
+    _refuse_leaks(folder, files)
+    files = [path for path in files if path.parent != folder or path.name not in SKIPPED]
+    if not files:
+        raise ParameterError(f"{folder} holds no file to upload")
     if options.get("dry_run"):
-        files = [path for path in files_below(folder) if path.parent != folder or path in entries]
         sizes = {path.relative_to(folder).as_posix(): path.stat().st_size for path in files}
         lines = "\n".join(f"  {name}, {size_of(size)}" for name, size in sizes.items())
         total = size_of(sum(sizes.values()))
         context.events("dry run", f"nothing was sent; this would be {total}:\n{lines}", files=sizes)
         return ""
     with context.connect() as kaggle:
-        _refuse_leaks(folder, kaggle.connection.secrets)
+        _refuse_leaks(folder, files, kaggle.connection.secrets)
         target = prepare(kaggle)
         notes = options.get("notes", "updated by kernelkit")
-        version = targets.upload(context, target, entries, notes)
-        targets.await_ready(context, target, version, entries)
+        entries = {folder / path.relative_to(folder).parts[0] for path in files}
+        version = targets.upload(context, target, sorted(entries), notes)
+        targets.await_ready(context, target, version, files)
     source = target.source(version)
     kind = target.service.removesuffix("s")
     text = f'{target.reference} is ready: "{kind}_sources": ["{source}"]'
@@ -121,21 +125,14 @@ def upload(folder: Path, prepare: Callable[[Kaggle], Target], options: UploadOpt
     return source
 
 
-def _entries(folder: Path) -> list[Path]:
-    # Hidden entries are the desk's own: .git, .DS_Store, and shards that are not all written yet.
-    visible = [p for p in sorted(folder.glob("[!.]*")) if p.name not in SKIPPED]
-    entries = [p for p in visible if p.is_file() or (p.is_dir() and files_below(p))]
-    if not entries:
-        raise ParameterError(f"{folder} holds no file to upload")
-    return entries
-
-
-def _refuse_leaks(folder: Path, secrets: Sequence[str] = ()) -> None:
-    texts = []
-    for path in files_below(folder):
-        small = path.stat().st_size <= LARGEST_TEXT
-        text = path.read_bytes().decode("utf-8", "replace") if small else ""
-        texts.append((path.relative_to(folder).as_posix(), text))
+def _refuse_leaks(folder: Path, files: Iterable[Path], secrets: Sequence[str] = ()) -> None:
+    texts = (
+        (
+            path.relative_to(folder).as_posix(),
+            path.read_text("utf-8", "replace") if path.stat().st_size <= LARGEST_TEXT else "",
+        )
+        for path in files
+    )
     if leaks := list(find_secrets(texts, secrets)):
         listed = "\n".join(f"  - {leak}" for leak in leaks)
         raise PreflightError(f"refusing to upload credentials:\n{listed}")

@@ -189,44 +189,41 @@ def _send(context: PushContext, target: Target, entry: Path, scratch: Path) -> s
 
 
 def await_ready(
-    context: PushContext, target: Target, version: int, entries: Collection[Path]
+    context: PushContext, target: Target, version: int, files: Collection[Path]
 ) -> None:
     """Wait until kernels can use this version, or any: Kaggle unpacks after the upload.
 
-    `entries`: the files and folders that were sent, whose names and lengths Kaggle must list.
+    `files`: those that were sent, whose names and lengths Kaggle must list.
     Raises `Failure`, `RefusedError` where Kaggle could not or lists others, `NetworkError` past
     the time.
     """
-    clock = context.kaggle.retries.clock
+    kaggle = context.kaggle
+    clock = kaggle.retries.clock
     end = clock.now() + READY_SECONDS
-    while clock.now() < end:
-        state = target.state(context.kaggle, end, version)
-        if state in UNUSABLE:
-            raise RefusedError(f"Kaggle could not process {target.reference}: it is {state}")
+    while (state := target.state(kaggle, end, version)) not in UNUSABLE:
         if state == "ready":
-            served = target.latest(context.kaggle) or 0 if version else 0
+            served = target.latest(kaggle) or 0 if version else 0
             if served >= version:
-                return _check_files(context, target, version, entries, end)
+                break
             state = f"version {served} is still served"
         context.events("progress", f"{target.reference}: {state.replace('_', ' ')}")
         clock.sleep(context.timing.patience.poll)
-    page = f"https://www.kaggle.com/{target.service}/{target.reference}"
-    raise NetworkError(f"{target.reference} is not ready yet: see {page}")
-
-
-def _check_files(
-    context: PushContext, target: Target, version: int, entries: Collection[Path], until: float
-) -> None:
-    """Raise `RefusedError` if Kaggle lists other files than were sent."""
-    paths = (p for e in entries for p in ([e] if e.is_file() else files_below(e)))
-    sent = [(p.name, p.stat().st_size) for p in paths if p.suffix not in ARCHIVES]
+        if clock.now() >= end:
+            page = f"https://www.kaggle.com/{target.service}/{target.reference}"
+            raise NetworkError(f"{target.reference} is not ready yet: see {page}")
+    else:
+        raise RefusedError(f"Kaggle could not process {target.reference}: it is {state}")
+    sent = [(path.name, path.stat().st_size) for path in files if path.suffix not in ARCHIVES]
     if not sent:
         return
     method, fields = target.listing(version)
-    pages = context.kaggle.pages(method, fields, until, target.service, target.files)
-    files = [file for page in pages for file in getattr(page, target.files) or []]
+    pages = kaggle.pages(method, fields, end, target.service, target.files)
     # Kaggle may list a file with or without its folder.
-    listed = {(PurePosixPath(file.name).name, getattr(file, target.length)) for file in files}
+    listed = {
+        (PurePosixPath(file.name).name, getattr(file, target.length))
+        for page in pages
+        for file in getattr(page, target.files) or []
+    }
     if not listed:
         context.events("warning", f"Kaggle lists no file of {target.reference}: not verified")
     elif wrong := [name for name, size in sent if (name, size) not in listed]:

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from kernelkit.files import commit_of
 from kernelkit.notebooks import document
@@ -39,8 +39,7 @@ Cell = dict[str, Any]
 Texts = tuple[tuple[str, str], ...]  # texts by file or cell, such as "train.ipynb[cell 2]"
 
 
-@dataclass(frozen=True)
-class Commit:
+class Commit(NamedTuple):
     """The commit of a checkout; `sha` is empty outside git, where everything counts as dirty."""
 
     sha: str

@@ -238,10 +238,8 @@ def needed_kernels(file: Path) -> list[Metadata]:
                 raise PreflightError(
                     f"{kernel.slug} needs {source}, which is in {places}: keep one"
                 )
-            for other in matches:
-                if other.path != kernel.path:
-                    needs[kernel.path].append(other.path)
-                    waiting += [other] if other.path not in needs else []
+            needs[kernel.path] += [other.path for other in matches if other.path != kernel.path]
+            waiting += [other for other in matches if other.path not in needs]
     try:
         *order, _ = TopologicalSorter(needs).static_order()
     except CycleError as error:

@@ -181,7 +181,15 @@ def _kernel(notebook: Path | None, metadata_file: Path | None) -> Metadata:
         notebook = Path(notebook).resolve()
         halves = own.is_file() and notebook.with_suffix("") == own.with_suffix("")
         if notebook != own and not halves:
-            _check_notebook(kernel, notebook, explicit=metadata_file is not None)
+            if not notebook.is_file():
+                raise NotebookError(f"no notebook at {notebook}")
+            if metadata_file is None:
+                raise PreflightError(
+                    f"{notebook.name} is not the code_file of {file}, and would become a version "
+                    f"of {kernel.slug}: give it metadata of its own in "
+                    f"{metadata.own_file(notebook).name} beside it, with "
+                    f'"code_file": "{notebook.name}", or with --metadata FILE'
+                )
             kernel, own = kernel.with_values(code_file=str(notebook)), notebook
     if not own.is_file():
         near = [path for end in ("ipynb", "py") for path in own.parent.glob(f"*.{end}")]
@@ -206,17 +214,3 @@ def _is_r(file: Path) -> bool:
         return file.suffix.lower() in (".r", ".rmd")
     about = json.dumps(read_json(file).get("metadata"))
     return bool(re.search('"(?:name|language)": "(?:ir|R)"', about))
-
-
-def _check_notebook(kernel: Metadata, notebook: Path, *, explicit: bool) -> None:
-    """Raise an error unless the kernel may have this notebook instead of its code_file."""
-    if not notebook.is_file():
-        raise NotebookError(f"no notebook at {notebook}")
-    if notebook.suffix not in (".py", ".ipynb"):
-        raise NotebookError(f"{notebook} is not a notebook: give a .py (py:percent) or an .ipynb")
-    if not explicit:
-        raise PreflightError(
-            f"{notebook.name} is not the code_file of {kernel.path}, and would become a version "
-            f"of {kernel.slug}: give it metadata of its own in {metadata.own_file(notebook).name} "
-            f'beside it, with "code_file": "{notebook.name}", or with --metadata FILE'
-        )

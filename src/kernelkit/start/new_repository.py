@@ -9,7 +9,6 @@ checked, and only the sources and tags of its cells are kept, so that neither ou
 
 import contextlib
 import importlib.util
-import json
 import keyword
 import re
 import sys
@@ -25,6 +24,7 @@ from kernelkit.kaggle_api.retries import Retries
 from kernelkit.notebooks import document
 from kernelkit.plans.build import FIRST
 from kernelkit.plans.metadata import SHAPES
+from kernelkit.plans.pushed import OwnCell, own_cells
 
 TEMPLATES = Path(__file__).parent / "templates"
 SWEEP = "notebooks/sweeps/first.yaml"
@@ -66,20 +66,13 @@ def init(
                 "address"
             )
         competition = slug[2]
-    _check_empty(folder)
+    if folder.is_file():
+        raise ParameterError(f"{folder} is a file: give a new folder")
+    there = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
+    if others := sorted(there - MAY_BE_THERE):
+        raise ParameterError(f"{folder} is not empty (it contains {others[0]}): give a new folder")
     names = _names(folder)
     return _write(folder, _pulled(names, source) if source else _own(names, competition))
-
-
-def _check_empty(folder: Path) -> None:
-    try:
-        names = sorted(path.name for path in folder.iterdir())
-    except FileNotFoundError:
-        return
-    except NotADirectoryError:
-        raise ParameterError(f"{folder} is a file: give a new folder") from None
-    if others := [name for name in names if name not in MAY_BE_THERE]:
-        raise ParameterError(f"{folder} is not empty (it contains {others[0]}): give a new folder")
 
 
 def _names(folder: Path) -> dict[str, str]:
@@ -158,22 +151,14 @@ def _notebook(source: str, stored: Stored) -> Any:
         raise NotebookError(f"{source} is not in Python: init accepts only Python notebooks")
     if FIRST in stored.text:  # another push would carry both, and the first one's number
         raise NotebookError(f"{source} has cells that kernelkit added: start from its repository")
-    try:
-        is_script = stored.kernel_type == "script"
-        script = {"cell_type": "code", "source": stored.text}
-        cells = [script] if is_script else list(json.loads(stored.text)["cells"])
-    except (ValueError, LookupError, TypeError, RecursionError):
-        raise NotebookError(f"{source} is not a notebook of Jupyter's fourth format") from None
+    script = stored.kernel_type == "script"
+    cells = [OwnCell("code", stored.text, ())] if script else own_cells(stored.text)
     for cell in cells:
-        kind = cell.get("cell_type") if isinstance(cell, dict) else None
-        if kind in document.KINDS:
-            written = cell.get("source")
-            lines = written if isinstance(written, list) else [written]
-            text = "".join(line for line in lines if isinstance(line, str))
+        if cell.kind in document.KINDS:
             # JSON may contain lone surrogates
-            text = text.encode("utf-8", "backslashreplace").decode()
-            make = getattr(nbformat.v4, f"new_{kind}_cell")
-            notebook.cells.append(make(text, metadata={"tags": document.tags(cell)}))
+            text = cell.source.encode("utf-8", "backslashreplace").decode()
+            make = getattr(nbformat.v4, f"new_{cell.kind}_cell")
+            notebook.cells.append(make(text, metadata={"tags": list(cell.tags)}))
     return notebook
 
 

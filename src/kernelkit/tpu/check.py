@@ -17,9 +17,10 @@ from kernelkit.terminal.events import EventOptions, Events
 from kernelkit.tpu import environment
 from kernelkit.tpu.chips import TpuMachine, machine_named
 from kernelkit.tpu.compiling import compile_programs
-from kernelkit.tpu.figures import CompiledProgram
+from kernelkit.tpu.figures import PARTS, CompiledProgram
 
 TRAINING = "training step"  # the program whose batch is searched
+CHIPS = ("topology", "bounds", "accelerator_type")  # what the project's command is told of them
 FOLDER = ".tpu"  # of the last check of each run, in the folder of runs
 STEP = 8  # images for each replica: a TPU's vector registers have eight rows
 MOST = 4096  # images for each replica
@@ -118,7 +119,7 @@ class TpuRun:
         other = environment.libtpu_folder(python, libtpu, events) if libtpu else None
         request = {
             "parameters": self._parameters,
-            "chips": self.machine.request(),
+            "chips": {name: getattr(self.machine, name) for name in CHIPS},
             "programs": self.programs,
         }
         sources = self._sources()  # they may be edited while they are compiled
@@ -215,7 +216,8 @@ def _search(run: TpuRun, events: Events, libtpu: str) -> TpuCheck:
         if not program.fits:
             return None
         rates[batch] = rate
-        return program.facts["peak_bytes"], program.fixed_bytes
+        fixed = (program.facts.get(PARTS[part], 0) for part in ("parameters", "optimizer"))
+        return program.facts["peak_bytes"], sum(fixed)
 
     good, bad = largest(int(run.values[name]), memory, run.machine.hbm)
     if not good:

@@ -51,9 +51,9 @@ def python_of(project: Project, tell: Tell) -> Path:
     lock = project.runs / LOCKS / "venv-tpu.lock"
     with files.locked(lock, lambda: tell("waiting", busy)):
         if not marker.is_file() or marker.read_text("utf-8").strip() != digest:
-            what = f"making {folder.name} from {requirements.name} (once, a few minutes)"
+            what = f"making {FOLDER} from {requirements.name} (once, a few minutes)"
             tell("environment", f"{what}: {project.tpu.note}")
-            _run([_interpreter(), "-m", "venv", "--clear", str(folder)], folder)
+            _run([_interpreter(), "-m", "venv", "--clear", str(folder)])
             _pip(python, "--require-hashes", "--no-deps", "-r", str(requirements))
             files.write_text(marker, digest + "\n")
     return python
@@ -78,22 +78,22 @@ def libtpu_folder(python: Path, version: str, tell: Tell) -> Path:
 
 def _pip(python: Path, *options: str) -> None:
     pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    _run([*pip, *options], python.parents[1])
+    _run([*pip, *options])
 
 
-def _run(command: list[str], folder: Path) -> None:
+def _run(command: list[str]) -> None:
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     try:
         done = subprocess.run(
             command, env=environment, capture_output=True, text=True, timeout=60 * MINUTES
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise NoCompilerError(f"{folder.name} could not be made: {error}") from None
+        raise NoCompilerError(f"{FOLDER} could not be made: {error}") from None
     if done.returncode:
         lines = [line for line in done.stderr.splitlines() if "ERROR" in line.upper()]
         last = (lines or done.stderr.splitlines() or ["no reason given"])[-1]
         raise NoCompilerError(
-            f"{folder.name} could not be made ({last.strip()[:300]}). The same command tries again"
+            f"{FOLDER} could not be made ({last.strip()[:300]}). The same command tries again"
         )
 
 

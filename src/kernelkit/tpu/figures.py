@@ -41,11 +41,6 @@ class CompiledProgram:
         return bool(self.facts["fits"])
 
     @property
-    def fixed_bytes(self) -> int:
-        """The bytes of a chip that a batch of any size takes."""
-        return sum(int(self.facts.get(PARTS[part], 0)) for part in ("parameters", "optimizer"))
-
-    @property
     def by_flops(self) -> float:
         """The least seconds that a step can take, by its FLOPs."""
         return float(self.facts["flops"] / self.machine.flops)

@@ -121,13 +121,13 @@ class Ledger:
         """
         now = datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds")
         begun = replace(push, pushed=now, number=secrets.token_hex(8))
-
-        def is_retried(old: Push) -> bool:
-            refused = old.state == State.REFUSED and old.version is None
-            return refused and old.queued == push.queued != ""
-
+        retried = (State.REFUSED, None, push.queued)
         with files.locked(self.path.with_suffix(".lock")):
-            lines = [line for line, old in self._entries() if not (old and is_retried(old))]
+            lines = [
+                line
+                for line, old in self._entries()
+                if not (push.queued and old and (old.state, old.version, old.queued) == retried)
+            ]
             self._write([*lines, _line(begun)])
         return begun
 

@@ -24,11 +24,7 @@ FILLED = ".filled"  # in the catalogue: the commands that have run, one per line
 
 @contextlib.contextmanager
 def attached(
-    local: Path,
-    catalogue: str = "",
-    root: Path | None = None,
-    owner: str = "",
-    tell: Callable[[str, str], None] = lambda event, text: None,
+    local: Path, catalogue: str, root: Path | None, owner: str, tell: Callable[[str, str], None]
 ) -> Iterator[str]:
     """A block in which Kaggle's clients reach a local Kaggle with its state in `local`; its URL.
 
@@ -56,8 +52,6 @@ def attached(
         earlier = filled.read_text("utf-8").splitlines() if filled.is_file() else []
         filling = _filling(catalogue, local, root or Path())
         if catalogue and filling not in earlier:
-            for link in filter(Path.is_symlink, server.catalogue.glob("hidden/*")):
-                link.unlink()  # of `rerun --hidden`: the user's own folder
             fill_catalogue(server.catalogue, catalogue, root, tell_step)
             files.write_text(filled, "\n".join([*earlier, filling]) + "\n")
         with server.attach():  # from here on, the environment is the rehearsal's, including HOME

@@ -12,7 +12,7 @@ def test_a_short_timeout_is_no_missing_one(repository, minutes, seconds):
     assert made.save_fields.get("session_timeout_seconds") == seconds
 
 
-@pytest.mark.parametrize("text", ["{", "[]", "[" * 5000, "\ud800"])
+@pytest.mark.parametrize("text", ["[" * 5000, "\ud800"])
 def test_metadata_that_is_no_json_object_is_refused_in_a_line(tmp_path, text):
     file = tmp_path / "kernel-metadata.json"
     file.write_bytes(text.encode("utf-8", "surrogatepass"))

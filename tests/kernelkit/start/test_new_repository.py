@@ -101,11 +101,9 @@ def test_a_disk_that_fills_up_leaves_nothing_behind(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     "form",
     [
-        "https://www.kaggle.com/c/wheat-harvest",
         "https://www.kaggle.com/competitions/wheat-harvest/overview",
         "kaggle.com/competitions/wheat-harvest?tab=data",
         "c/wheat-harvest",
-        "competitions/wheat-harvest/",
     ],
 )
 def test_a_competitions_address_is_taken_for_its_name_in_an_empty_repository(tmp_path, form):

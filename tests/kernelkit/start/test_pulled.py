@@ -37,13 +37,11 @@ HOSTILE = {
         {"cell_type": "code", "source": "import math\n\nprint(math.pi)", "metadata": None},
         {"cell_type": "__class__", "source": EVIL},
         {"cell_type": ["code"], "source": EVIL},
-        "not a cell",
     ],
     "metadata": {
         "kaggle": {"accelerator": "tpu1vmV38", "dockerImageVersionId": 30186, "isGpuEnabled": True},
         "kernelspec": {"name": "../../sh", "display_name": EVIL, "language": "sh"},
         "jupytext": {"formats": "../../../home//sh"},
-        "papermill": {"input_path": "/root/x"},
     },
     "nbformat": 4,
     "nbformat_minor": 4,
@@ -70,7 +68,7 @@ def test_nothing_but_sources_and_tags_comes_along(pulled):
     machine = {"machine_shape": "TpuV5E8", "accelerator": "tpu", "internet": True}
     folder, metadata = pulled(Stored(3, json.dumps(HOSTILE), sources, **machine))
     written = {p: p.read_text() for p in folder.rglob("*") if p.is_file()}
-    for word in ("docker", "30186", "script>", "papermill", "AAAA", "outputs_hidden", "etc"):
+    for word in ("docker", "30186", "script>", "AAAA", "outputs_hidden", "etc"):
         assert not [path for path, content in written.items() if word in content], word
     taken = {
         "dataset_sources": ["them/wheat"],
@@ -104,7 +102,7 @@ def test_a_script_becomes_one_cell(pulled):
     [
         (None, RefusedError, "no notebook them/wheat that this account may see"),
         (Stored(1, "[]"), NotebookError, "fourth format"),
-        (Stored(1, '{"cells": 3}'), NotebookError, "fourth format"),
+        (Stored(1, '{"cells": ["not a cell"]}'), NotebookError, "fourth format"),
         (Stored(1, "[" * 100_000), NotebookError, "fourth format"),
         (Stored(1, "x <- 1", language="r"), NotebookError, "not in Python"),
         (Stored(1, f"{FIRST}\nBUNDLE = 1"), NotebookError, "start from its repository"),

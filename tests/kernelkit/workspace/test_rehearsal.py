@@ -7,9 +7,7 @@ from kernelkit.workspace.rehearsal import attached
 
 
 def test_the_command_names_what_the_runs_ask_for(repository):
-    command = "fill {catalogue} {files} '{size}' --size={size}"
-    settings = f'[tool.kernelkit]\ncatalogue = "{command}"\n'
-    (repository.root / "pyproject.toml").write_text(settings)
+    repository.configure("""catalogue = "fill {catalogue} {files} '{size}' --size={size}"\n""")
 
     def catalogue(*starts):
         return plan.make(None, (), repository.metadata, None, None, None, starts).catalogue
@@ -30,7 +28,7 @@ def test_a_command_is_run_once_for_each_project_and_script_in_the_environment_of
             f"open(sys.argv[1] + '/runs', 'a').write({text!r} + sys.argv[2] + text + ' ')"
         )
         command = f"python fill.py {{catalogue}} {word}"
-        with attached(tmp_path / "kaggle", command, tmp_path / project):
+        with attached(tmp_path / "kaggle", command, tmp_path / project, "", print):
             pass
     seen = os.environ["HOME"] + "http://proxy.test:1"
     runs = (tmp_path / "kaggle/catalogue/runs").read_text().split()
