@@ -3,7 +3,7 @@
 import math
 import shlex
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -32,15 +32,14 @@ def write_report(
     If another program wrote `html`, the page is written among the kit's own files of `folder`. What
     the run folder (by default the notebook's) holds is laid out before the notebook: measures,
     learning curves, and the files that `[tool.kernelkit.shown]` names. `clear` is applied to the
-    page's text. Raises `NotebookError` when the notebook cannot be read.
+    page's text. Raises `NotebookError` if the notebook cannot be read.
     """
     content = document.read(notebook)
     folder = folder or notebook.parent
     html = html if shell.is_free(html) else kit_folder.path(folder, html.name)
     metrics = run_folder.metrics(folder) or {}
     ended = run_folder.ended(metrics, notebook.stat().st_mtime)
-    back = trail.way_back(folder, html.parent) if html.name == kit_folder.REPORT else {}
-    page = render(content, metrics, project.shown(folder), folder, ended, back, html.parent)
+    page = render(content, metrics, project.shown(folder), folder, ended, html.parent)
     return files.write_text(html, clear(page))
 
 
@@ -63,13 +62,12 @@ def render(
     shown: Shown,
     folder: Path,
     ended: float,
-    back: Mapping[str, str],
     place: Path,
 ) -> str:
     """The page's HTML for an executed notebook and the run's metrics (may be empty).
 
-    `folder`: the run's; `place`: the page's; `ended`: seconds since 1970; `back`: the pages above.
-    Nothing of the notebook or the run's files runs in the page, or is loaded from elsewhere.
+    `folder`: the run's; `place`: the page's; `ended`: seconds since 1970. Nothing of the notebook
+    or the run's files runs in the page, or is loaded from elsewhere.
     """
     curves = _curves(history.read(folder), shown)
     parts = [part for s in shown.sections if (part := sections.filled(s, folder))]
@@ -106,7 +104,7 @@ def render(
         "matrices": [part["matrix"] for part in parts if "matrix" in part],
         "resources": {name: history.numbers(texts) for name, texts in resources.items()},
     }
-    return shell.page(name, body, (shell.CHART, SCRIPT), data, back)
+    return shell.page(name, body, (shell.CHART, SCRIPT), data, trail.way_back(folder, place))
 
 
 def _settings(notebook: nbformat.NotebookNode) -> tuple[dict[str, Any], dict[str, Any]]:
