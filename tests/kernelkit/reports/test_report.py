@@ -54,7 +54,9 @@ def test_pages_that_others_wrote_stay(run):
         assert report([sweep], index=True) == [first.with_name("index.html")]
     assert '<a href="../../index.html">← all' in made[1].read_text()
     assert {page.read_text() for page in (*own, first / "run.html")} == {"mine"}
+    assert report([sweep / "b"], index=True) == [first.with_name("index.html")]
     first.with_name("index.html").write_text("mine")
+    assert "← all" not in report([first])[0].read_text()
     with pytest.raises(ParameterError, match="rename it"):
         report([first], index=True)
 
