@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from dataclasses import asdict
 
 import pytest
 from click.testing import CliRunner
@@ -11,6 +12,7 @@ from kernelkit.assistant.budget import Budget
 from kernelkit.assistant.server import SKILL, Tools
 from kernelkit.commands import console
 from kernelkit.errors import CapacityError, ParameterError
+from kernelkit.workspace.context import Push
 
 
 def budget(repository, **given):
@@ -120,7 +122,8 @@ def test_a_push_that_was_refused_costs_nothing(call):
 def test_only_what_was_surely_not_sent_is_given_back(
     call, command, repository, tool, writes, code, rest
 ):
-    line = "pathlib.Path('runs/pushes.jsonl').write_text('a push')" if writes else ""
+    push = asdict(Push("me/train", "", "", "cpu")) if writes else {}
+    line = f"pathlib.Path('runs/pushes.jsonl').write_text({json.dumps(push)!r})"
     command(f"import pathlib, sys\n{line}\nsys.exit({code})")
     assert call(tool, **({"message": "mine"} if tool == "submit" else {})).exit_code == code
     assert call("budget")["submissions" if tool == "submit" else "pushes"] == rest
