@@ -12,7 +12,7 @@ from kernelkit.notebooks import document
 from kernelkit.reports import naming, notebook_html, trail
 from kernelkit.reports.many_runs import RunsPage, ShownRun
 from kernelkit.reports.report_page import attempt
-from kernelkit.run_folders import active, history, run_folder
+from kernelkit.run_folders import active, run_folder
 from kernelkit.terminal import safe_text
 
 LONGEST_NOTE = 300
@@ -56,18 +56,18 @@ def render(
 ) -> str:
     """The page's HTML; links start from `base`."""
     shown = project.shown(base)
-    runs = [_run(folder, base, shown.score, problems.get(folder)) for folder in folders]
+    runs = [_run(folder, base, problems.get(folder)) for folder in folders]
     return RunsPage("Runs", runs, shown, shown.parameters, folder=base, live=live or {}).html()
 
 
-def _run(folder: Path, base: Path, score: str, problem: object) -> ShownRun:
-    run, error = attempt(_read, folder, base, score)
+def _run(folder: Path, base: Path, problem: object) -> ShownRun:
+    run, error = attempt(_read, folder, base)
     run = run or ShownRun(trail.address(folder, base), folder.name, folder.name, {}, {})
     note = safe_text.plain(str(error or problem or run.note))
     return replace(run, note=note[:LONGEST_NOTE])
 
 
-def _read(folder: Path, base: Path, score: str) -> ShownRun:
+def _read(folder: Path, base: Path) -> ShownRun:
     metrics = run_folder.metrics(folder)
     running = active.is_active(folder)
     began, log = active.activity(folder) if running else (0.0, "")
@@ -89,7 +89,6 @@ def _read(folder: Path, base: Path, score: str) -> ShownRun:
         sweep=trail.link(sweep / trail.INDEX, base) if sweep else "",
         device=run_folder.device_name(metrics),
         data=run_folder.data_name(metrics),
-        curve=history.curve(folder, score)[1],
         log=log,
     )
 

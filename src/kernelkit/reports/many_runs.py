@@ -72,9 +72,7 @@ class RunsPage:
         """The page; `back`: {name: address} of the pages above it."""
         folders = [self.folder / trail.place(run.id) for run in self.runs]
         scores = [sections.bars(self.shown.sections, folder) for folder in folders]
-        columns = [history.curve(folder, self.shown.score)[0] for folder in folders]
-        # With nan in empty cells, so that a value has its epoch.
-        texts = (history.read(f).get(name, ()) for f, name in zip(folders, columns, strict=True))
+        curves = [_curve(folder, self.shown.score) for folder in folders]
         classes = list(dict.fromkeys(name for own in scores for name in own))
         notes, damage = self._notes()
         sent = ("columns", "defaults", "notebook", "live")
@@ -82,7 +80,7 @@ class RunsPage:
             "sweep": self.base is not None,
             "axes": self.columns if self.base is not None else [],
             "base": self.base or {},
-            "curve": next(filter(None, columns), ""),
+            "curve": next((name for name, _ in curves if name), ""),
             "score": self.shown.score,
             "labels": self.shown.measures,
             "minimize": self.shown.minimize,
@@ -93,12 +91,12 @@ class RunsPage:
             "runs": [
                 vars(run)
                 | {
-                    "curve": [round(value, 5) for value in values or run.curve],
-                    "along": history.along(folder) if run.curve else {},
+                    "curve": [round(value, 5) for value in curve],
+                    "along": history.along(folder) if curve else {},
                     "classes": [own.get(name) for name in classes] if own else [],
                 }
-                for run, folder, own, values in zip(
-                    self.runs, folders, scores, map(history.numbers, texts), strict=True
+                for run, folder, own, (_, curve) in zip(
+                    self.runs, folders, scores, curves, strict=True
                 )
             ],
         }
@@ -145,6 +143,13 @@ class RunsPage:
             return {}, ""
         except (OSError, ValueError, TypeError, AttributeError, RecursionError, yaml.YAMLError):
             return {}, "is not YAML of the form {id of a run: {tags: [...], note: ...}}"
+
+
+def _curve(folder: Path, score: str) -> tuple[str, list[float]]:
+    """The column with the score per epoch, and its values: nan in empty cells, so that every value
+    keeps its epoch."""
+    name, _ = history.curve(folder, score)
+    return name, history.numbers(history.read(folder).get(name, ()))
 
 
 def _predictions(folder: Path) -> tuple[list[tuple[str, int]], list[int]]:
