@@ -16,7 +16,6 @@ from kernelkit.run_folders import active, run_folder
 from kernelkit.terminal import safe_text
 
 LONGEST_NOTE = 300
-Problems = Mapping[Path, object]  # why a run has no report
 
 
 def runs_under(
@@ -31,12 +30,12 @@ def runs_under(
     return sorted(filter(is_run, {*places} - hidden))
 
 
-def write(folders: Sequence[Path], page: Path, problems: Problems) -> Path:
-    """Write the page over these run folders; links are relative to it. Returns `page`.
+def write(runs: Mapping[Path, object], page: Path) -> Path:
+    """Write the page over {run folder: why it has no report, if so}; returns `page`.
 
-    A run that cannot be read is listed with the reason, or with its entry in `problems`.
+    Links are relative to it. A run that cannot be read is listed with the reason.
     """
-    return files.write_text(page, render(folders, page.parent, problems))
+    return files.write_text(page, render(runs, page.parent))
 
 
 def live(folder: Path, over: bool) -> str:
@@ -45,19 +44,14 @@ def live(folder: Path, over: bool) -> str:
     count = sum(map(active.is_active, folders))
     text = "Watching has ended." if over else f"{count or 'no'} run{'s' * (count != 1)} going on"
     state = {"text": text, "until": None, "over": over}
-    return render(folders, folder, {}, state)
+    return render(dict.fromkeys(folders), folder, state)
 
 
-def render(
-    folders: Sequence[Path],
-    base: Path,
-    problems: Problems,
-    live: Mapping[str, Any] | None = None,
-) -> str:
+def render(runs: Mapping[Path, object], base: Path, live: Mapping[str, Any] | None = None) -> str:
     """The page's HTML; links start from `base`."""
     shown = project.shown(base)
-    runs = [_run(folder, base, problems.get(folder)) for folder in folders]
-    return RunsPage("Runs", runs, shown, shown.parameters, folder=base, live=live or {}).html()
+    rows = [_run(folder, base, problem) for folder, problem in runs.items()]
+    return RunsPage("Runs", rows, shown, shown.parameters, folder=base, live=live or {}).html()
 
 
 def _run(folder: Path, base: Path, problem: object) -> ShownRun:

@@ -72,7 +72,7 @@ class RunsPage:
         """The page; `back`: {name: address} of the pages above it."""
         folders = [self.folder / trail.place(run.id) for run in self.runs]
         scores = [sections.bars(self.shown.sections, folder) for folder in folders]
-        curves = [_curve(folder, self.shown.score) for folder in folders]
+        columns = [history.curve(folder, self.shown.score)[0] for folder in folders]
         classes = list(dict.fromkeys(name for own in scores for name in own))
         notes, damage = self._notes()
         sent = ("columns", "defaults", "notebook", "live")
@@ -80,7 +80,7 @@ class RunsPage:
             "sweep": self.base is not None,
             "axes": self.columns if self.base is not None else [],
             "base": self.base or {},
-            "curve": next((name for name, _ in curves if name), ""),
+            "curve": next(filter(None, columns), ""),
             "score": self.shown.score,
             "labels": self.shown.measures,
             "minimize": self.shown.minimize,
@@ -91,13 +91,15 @@ class RunsPage:
             "runs": [
                 vars(run)
                 | {
-                    "curve": [round(value, 5) for value in curve],
-                    "along": history.along(folder) if curve else {},
+                    # With nan in empty cells, so that every value keeps its epoch.
+                    "curve": [
+                        round(value, 5)
+                        for value in history.numbers(history.read(folder).get(name, ()))
+                    ],
+                    "along": history.along(folder) if name else {},
                     "classes": [own.get(name) for name in classes] if own else [],
                 }
-                for run, folder, own, (_, curve) in zip(
-                    self.runs, folders, scores, curves, strict=True
-                )
+                for run, folder, own, name in zip(self.runs, folders, scores, columns, strict=True)
             ],
         }
         example = f"{self.columns[0]}=… " if self.columns else ""
@@ -143,13 +145,6 @@ class RunsPage:
             return {}, ""
         except (OSError, ValueError, TypeError, AttributeError, RecursionError, yaml.YAMLError):
             return {}, "is not YAML of the form {id of a run: {tags: [...], note: ...}}"
-
-
-def _curve(folder: Path, score: str) -> tuple[str, list[float]]:
-    """The column with the score per epoch, and its values: nan in empty cells, so that every value
-    keeps its epoch."""
-    name, _ = history.curve(folder, score)
-    return name, history.numbers(history.read(folder).get(name, ()))
 
 
 def _predictions(folder: Path) -> tuple[list[tuple[str, int]], list[int]]:

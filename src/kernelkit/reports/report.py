@@ -68,26 +68,22 @@ def _one(path: Path) -> Path:
 
 
 def _index(paths: Sequence[Path]) -> Path:
-    folders = index_page.runs_under(paths)
-    if not folders:
+    runs = dict.fromkeys(index_page.runs_under(paths))  # {folder: why it has no report}
+    if not runs:
         raise ParameterError(f"no run folder in {', '.join(map(str, paths))}")
-    home = paths[0]
-    if not any(home in folder.parents for folder in folders):
-        home = home.resolve().parent
-    if (home / trail.SWEEP).is_file():  # its index.html is the sweep's own page
-        home = home.resolve().parent
-    page = home / trail.INDEX
+    first = paths[0]
+    above = any(first in folder.parents for folder in runs)
+    page = trail.index_over(first / "run" if above else first)
     if not shell.is_free(page):
         raise ParameterError(f"{page} was not written by the kit and would be replaced: rename it")
     if not page.is_file():
-        index_page.write(folders, page, {})  # so that the reports link to it
-    problems = {}
-    for folder in folders:
+        index_page.write(runs, page)  # so that the reports link to it
+    for folder in runs:
         # A damaged run is listed without a report.
         damaged = run_folder.executed(folder) is None and run_folder.metrics(folder) is None
         if not damaged and not _up_to_date(folder):
-            problems[folder] = attempt(_one, folder)[1]
-    return index_page.write(folders, page, problems)
+            runs[folder] = attempt(_one, folder)[1]
+    return index_page.write(runs, page)
 
 
 def _up_to_date(folder: Path) -> bool:

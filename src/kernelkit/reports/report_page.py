@@ -87,7 +87,7 @@ def render(
         since=_since_last(folder, place, shown),
         curves=curves,
         resources=resources,
-        everything=bool(changed or same or metrics),
+        everything=changed or same or metrics,
         changed=_texts(changed),
         same=_texts(same),
         tables={
@@ -97,7 +97,7 @@ def render(
         },
         parts=parts,
         notebook=notebook_html.body(notebook, folder),
-        open=bool(failure) or not (curves or parts),  # of what is no training it is the result
+        open=failure or not (curves or parts),  # of what is no training it is the result
     )
     data = {
         "curves": curves,

@@ -22,11 +22,15 @@ def varying(folder: Path) -> list[str]:
     return list(files.read_object(folder.resolve().parent / SWEEP).get("varying", ()))
 
 
+def index_over(folder: Path) -> Path:
+    """The page over all runs that lists a run's or a sweep's folder, if it is there."""
+    return (sweep_of(folder) or folder.resolve()).parent / INDEX
+
+
 def way_back(folder: Path, place: Path) -> dict[str, str]:
     """{name: address} of the pages above a run's or a sweep's folder, for a page in `place`; first
     that of all runs, if the kit has written one."""
-    sweep = sweep_of(folder)
-    index = (sweep or folder.resolve()).parent / INDEX
+    sweep, index = sweep_of(folder), index_over(folder)
     own = index.is_file() and shell.is_free(index)
     back = {ALL_RUNS: address(index, place)} if own else {}
     return back | ({sweep.name: address(sweep / INDEX, place)} if sweep else {})

@@ -31,7 +31,7 @@ def run(folder, **metrics):
 
 
 def write(runs):
-    return index_page.write(index_page.runs_under([runs]), runs / "index.html", {})
+    return index_page.write(dict.fromkeys(index_page.runs_under([runs])), runs / "index.html")
 
 
 def listed(runs):
