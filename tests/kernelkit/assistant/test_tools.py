@@ -115,7 +115,6 @@ def test_a_push_that_was_refused_costs_nothing(call):
         ("push", True, 5, 0),
         ("push", False, 8, 0),
         ("submit", False, 3, 1),
-        ("submit", False, 4, 0),
         ("submit", False, 5, 0),
     ],
 )

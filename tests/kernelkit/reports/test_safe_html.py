@@ -132,17 +132,14 @@ def test_tables_and_pictures_stay():
     assert ("a", {"href": "https://www.kaggle.com/code"}) in seen
 
 
-@pytest.mark.parametrize("html", ["<b>" * 200_000, "<style" * 200_000, "x" * 10**7])
-def test_markup_without_end_is_left_out_and_said(html):
-    began = time.monotonic()
-    assert "too long for this page" in safe_html.clean(html)
-    assert time.monotonic() - began < 5
+LARGE = f'<img src="{PIXEL}{"AAAA" * 1_000_000}">'
 
 
-def test_a_large_picture_is_no_long_text():
-    picture = f'<img src="{PIXEL}{"AAAA" * 1_000_000}">'
+@pytest.mark.parametrize("html", ["<b>" * 200_000, "<style" * 200_000, "x" * 10**7, LARGE])
+def test_markup_without_end_is_left_out_and_said_and_a_large_picture_is_none(html):
     began = time.monotonic()
-    assert safe_html.clean(picture) == picture
+    shown = LARGE if html == LARGE else "too long for this page"
+    assert shown in safe_html.clean(html)
     assert time.monotonic() - began < 5
 
 
