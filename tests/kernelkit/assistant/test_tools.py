@@ -7,6 +7,7 @@ from dataclasses import asdict
 import pytest
 from click.testing import CliRunner
 
+from kernelkit import files
 from kernelkit.assistant import calls
 from kernelkit.assistant.budget import Budget
 from kernelkit.assistant.server import SKILL, Tools
@@ -84,8 +85,7 @@ def test_a_server_that_starts_again_has_what_is_left_of_the_day(repository, monk
 )
 def test_nothing_is_spent_while_the_account_of_the_budget_is_damaged(call, repository, content):
     file = repository.runs / "assistant" / "budget.json"
-    file.parent.mkdir(parents=True)
-    file.write_text(content)
+    files.write_text(file, content)
     for name in ("push", "budget"):
         with pytest.raises(CapacityError, match=r"budget\.json .*cannot be read.* delete it"):
             call(name)
@@ -181,15 +181,14 @@ def test_an_answer_sets_the_notebooks_own_words_apart(call, command, repository)
 
 def test_compared_runs_are_ranked_by_the_score_and_a_log_is_read(call, repository):
     for number, score in enumerate((0.5, None, 0.75)):
-        run = repository.runs / f"train-v{number}"
-        (run / ".kernelkit").mkdir(parents=True)
-        (run / "metrics.json").write_text(json.dumps({"macro_f1": score, "seconds": 1}))
+        metrics = json.dumps({"macro_f1": score, "seconds": 1})
+        files.write_text(repository.runs / f"train-v{number}/metrics.json", metrics)
     rows = call("compare")
     assert [row["folder"] for row in rows] == ["runs/train-v2", "runs/train-v0", "runs/train-v1"]
     assert rows[2]["metrics"] == {"seconds": 1}
     with pytest.raises(ParameterError, match="train-v1 has no log"):
         call("read_log", "runs/train-v1")
-    (repository.runs / "train-v1/.kernelkit/log.json").write_text('[{"data": "one\\ntwo"}]')
+    files.write_text(repository.runs / "train-v1/.kernelkit/log.json", '[{"data": "one\\ntwo"}]')
     assert call("read_log", "runs/train-v1", lines=1)["untrusted"] == "two"
 
 

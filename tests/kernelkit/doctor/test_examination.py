@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from kernelkit import files
 from kernelkit.checks import contents, wheels
 from kernelkit.doctor import examination
 from kernelkit.doctor.assumptions import (
@@ -26,9 +27,9 @@ from local_kaggle.execution.sandbox import MountedSource
 
 @pytest.fixture
 def doctor(repository, quick_sessions, timing, monkeypatch):
-    catalogue = repository.runs / "local_kaggle" / "catalogue" / "competitions" / "garden"
-    catalogue.mkdir(parents=True)
-    (catalogue / "test.csv").write_text("id\n")
+    files.write_text(
+        repository.runs / "local_kaggle/catalogue/competitions/garden/test.csv", "id\n"
+    )
     repository.describe(competition_sources=["garden"])
 
     def doctor(limits=None, **options):
@@ -142,8 +143,7 @@ def test_each_assumption_is_judged_by_its_own_fact(key):
 def test_the_checks_know_an_image_by_what_it_saw(repository, doctor):
     assert wheels.python_seen(repository.runs, "tpu") is None
     assert "keras" in contents.held(repository.runs, "tpu")
-    (repository.runs / "doctor").mkdir(parents=True)
     facts = {"facts": {"tpu.python": "3.13", "tpu.modules": "soils jax"}}
-    (repository.runs / "doctor" / "doctor.json").write_text(json.dumps(facts))
+    files.write_text(repository.runs / "doctor" / "doctor.json", json.dumps(facts))
     assert wheels.python_seen(repository.runs, "tpu") == (3, 13)
     assert contents.held(repository.runs, "tpu") == ["soils", "jax"]

@@ -88,7 +88,9 @@ def test_edits_of_the_same_line_stand_between_marks_and_every_pull_keeps_copies(
     assert (first.read_text(), "<<<<<<<" in second.read_text()) == ("F1 = 0.25\n", True)
 
 
-def test_a_notebook_without_a_script_takes_the_cells_and_keeps_its_outputs(pushed, edit_on_kaggle):
+def test_a_notebook_without_a_script_takes_the_cells_or_has_the_marks_beside_it(
+    pushed, edit_on_kaggle
+):
     pushed.notebook.with_suffix(".py").unlink()
     notebook = nbformat.read(pushed.notebook, as_version=4)
     notebook.cells[2].outputs = [nbformat.v4.new_output("stream", text="kept")]
@@ -100,16 +102,12 @@ def test_a_notebook_without_a_script_takes_the_cells_and_keeps_its_outputs(pushe
     assert 'print("busy on"' in cells[1].source
     assert cells[2].outputs[0].text == "kept"
 
-
-def test_a_conflict_without_a_script_names_the_file_that_has_the_marks(pushed, edit_on_kaggle):
-    pushed.notebook.with_suffix(".py").unlink()
-    edit_on_kaggle(REWORDED)
-    text = pushed.notebook.read_text()
-    pushed.notebook.write_text(text.replace("working on", "idle on"))
+    text = pushed.notebook.read_text().replace("busy on", "idle on")
+    pushed.notebook.write_text(text)
     with pytest.raises(errors.PreflightError, match=r"train\.conflict\.py: both sides"):
         pushed.run(pull_edits)
     assert "<<<<<<< here" in pushed.notebook.with_suffix(".conflict.py").read_text()
-    assert pushed.notebook.read_text() == text.replace("working on", "idle on")
+    assert pushed.notebook.read_text() == text
 
 
 def test_a_dry_run_shows_the_difference_and_writes_nothing(pushed, edit_on_kaggle):

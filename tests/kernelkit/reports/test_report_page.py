@@ -56,8 +56,7 @@ def notebook():
 @pytest.fixture
 def folder(tmp_path):
     run = tmp_path / "runs" / "02_train-1122-031200"
-    run.mkdir(parents=True)
-    (run / "metrics.json").write_text("{}")
+    files.write_text(run / "metrics.json", "{}")
     (run / "f.csv").write_text("class,F1\nrose,0.9\niris,0.25\n")
     (run / "f.txt").write_text("One class is <b>weak</b>.\n")
     (run / "history.csv").write_text(
