@@ -114,7 +114,7 @@ def _place(plan: Plan, name: str) -> Path:
     project, package = plan.project, name.partition("/")[0]
     origin = (project.beside or plan.metadata.code_file).parent
     below = project.package_folder(package).parent if package in project.packages else origin
-    place = (below / name).resolve() if name.isprintable() else Path(name)
+    place = (below / name).resolve()
     if not place.is_relative_to(project.root) or "/." in f"/{project.name(place)}":
         raise NotebookError(
             f"that version carries {safe_text.one_line(name)}, outside the project or hidden in it"

@@ -13,9 +13,6 @@ from kernelkit.reports import naming, notebook_html, trail
 from kernelkit.reports.many_runs import RunsPage, ShownRun
 from kernelkit.reports.report_page import attempt
 from kernelkit.run_folders import active, run_folder
-from kernelkit.terminal import safe_text
-
-LONGEST_NOTE = 300
 
 
 def runs_under(
@@ -57,8 +54,7 @@ def render(runs: Mapping[Path, object], base: Path, live: Mapping[str, Any] | No
 def _run(folder: Path, base: Path, problem: object) -> ShownRun:
     run, error = attempt(_read, folder, base)
     run = run or ShownRun(trail.address(folder, base), folder.name, folder.name, {}, {})
-    note = safe_text.plain(str(error or problem or run.note))
-    return replace(run, note=note[:LONGEST_NOTE])
+    return replace(run, note=str(error or problem or run.note))
 
 
 def _read(folder: Path, base: Path) -> ShownRun:

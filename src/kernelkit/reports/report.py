@@ -62,7 +62,7 @@ def _runs_of(path: Path) -> list[Path]:
 
 def _one(path: Path) -> Path:
     if path.is_file():
-        return write_report(path, path.with_suffix(".html"))
+        return write_report(path, path.with_suffix(".html"), path.parent)
     executed = run_folder.executed(path) or pushed.assemble(path, path.resolve().name)
     return write_report(executed, run_folder.report_place(path), path)
 

@@ -25,17 +25,16 @@ MOST_CHANGED = 10  # bars that differ from the last run's
 
 
 def write_report(
-    notebook: Path, html: Path, folder: Path | None = None, clear: Callable[[str], str] = str
+    notebook: Path, html: Path, folder: Path, clear: Callable[[str], str] = str
 ) -> Path:
     """Render the executed `notebook` to `html`; returns the page's path.
 
     If another program wrote `html`, the page is written among the kit's own files of `folder`. What
-    the run folder (by default the notebook's) holds is laid out before the notebook: measures,
-    learning curves, and the files that `[tool.kernelkit.shown]` names. `clear` is applied to the
-    page's text. Raises `NotebookError` if the notebook cannot be read.
+    the run folder holds is laid out before the notebook: measures, learning curves, and the files
+    that `[tool.kernelkit.shown]` names. `clear` is applied to the page's text. Raises
+    `NotebookError` if the notebook cannot be read.
     """
     content = document.read(notebook)
-    folder = folder or notebook.parent
     html = html if shell.is_free(html) else kit_folder.path(folder, html.name)
     metrics = run_folder.metrics(folder) or {}
     ended = run_folder.ended(metrics, notebook.stat().st_mtime)

@@ -151,7 +151,8 @@ def test_a_report_shows_pictures_of_its_folder_and_no_other_file(tmp_path):
     notebook = nbformat.v4.new_notebook()
     notebook.cells = [nbformat.v4.new_markdown_cell("![a](../secret.png) ![b](own.png)")]
     nbformat.write(notebook, folder / "run.ipynb")
-    page = report_page.write_report(folder / "run.ipynb", folder / "report.html").read_text()
+    page = report_page.write_report(folder / "run.ipynb", folder / "report.html", folder)
+    page = page.read_text()
     assert "dGhlIHNlY3JldA" not in page
     assert "aXRzIHBpY3R1cmU" in page
 
