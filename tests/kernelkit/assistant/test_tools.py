@@ -109,23 +109,23 @@ def test_a_push_that_was_refused_costs_nothing(call):
 
 
 @pytest.mark.parametrize(
-    ("tool", "writes", "code", "rest"),
+    ("tool", "writes", "code", "back"),
     [
-        ("push", False, 5, 1),
-        ("push", True, 5, 0),
-        ("push", False, 8, 0),
-        ("submit", False, 3, 1),
-        ("submit", False, 5, 0),
+        ("push", False, 5, True),
+        ("push", True, 5, False),
+        ("push", False, 8, False),
+        ("submit", False, 3, True),
+        ("submit", False, 5, False),
     ],
 )
 def test_only_what_was_surely_not_sent_is_given_back(
-    call, command, repository, tool, writes, code, rest
+    call, command, repository, tool, writes, code, back
 ):
     push = asdict(Push("me/train", "", "", "cpu")) if writes else {}
     line = f"pathlib.Path('runs/pushes.jsonl').write_text({json.dumps(push)!r})"
     command(f"import pathlib, sys\n{line}\nsys.exit({code})")
-    assert call(tool, **({"message": "mine"} if tool == "submit" else {})).exit_code == code
-    assert call("budget")["submissions" if tool == "submit" else "pushes"] == rest
+    assert call(tool, "mine").exit_code == code
+    assert (call("budget") == {"hours": 1, "pushes": 1, "submissions": 1}) is back
 
 
 def test_a_check_names_what_to_correct_and_the_file_with_the_rest(call, repository):
