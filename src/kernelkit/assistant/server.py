@@ -14,7 +14,6 @@ from kernelkit.errors import KernelkitError, ParameterError
 from kernelkit.reports import index_page
 from kernelkit.run_folders import kit_folder, log, run_folder
 from kernelkit.terminal import safe_text
-from kernelkit.workspace.context import Ledger
 
 SKILL = Path(__file__).with_name("SKILL.md")
 REFERENCE = re.compile(r"last|[\w-]+/[\w-]+/\d+")
@@ -140,10 +139,10 @@ class Tools:
         A push is in the ledger before it is sent; Kaggle may refuse a submission and count it.
         """
         self._budget.spend(**costs)
-        ledger = Ledger(project.find_project(self._root).runs)
-        before = ledger.pushes()
+        ledger = project.find_project(self._root).runs / "pushes.jsonl"
+        before = ledger.is_file() and ledger.read_bytes()
         answer = await self._run(words, minutes)
-        unpushed = "pushes" in costs and ledger.pushes() == before
+        unpushed = "pushes" in costs and before == (ledger.is_file() and ledger.read_bytes())
         if answer.exit_code in UNSENT + REFUSED * unpushed and not answer.reference:
             self._budget.give_back(**costs)
         return answer
