@@ -2,6 +2,7 @@
 
 import io
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -54,19 +55,18 @@ def sweep(
     from kernelkit.terminal.events import Events, from_here
 
     stream = io.StringIO() if quiet or as_json else None
-    events = Events(as_json=as_json, quiet=quiet)
-
-    values["tell_address"] = lambda address: events(
+    events = partial(Events, as_json=as_json, quiet=quiet)
+    values["tell_address"] = lambda address: events()(
         "live", f"{address}  Only on this machine", address=address
     )
     folder = sweep(file, parameters, SweepOptions(**values, stream=stream))
     if stream is None:
         return
     if values["dry_run"]:
-        events("dry run", stream.getvalue(), folder=str(folder))
+        events()("dry run", stream.getvalue(), folder=str(folder))
     else:
         table = json.loads((folder / "results.json").read_text("utf-8"))
-        events("sweep", from_here(folder / "index.html"), folder=str(folder), **table)
+        events()("sweep", from_here(folder / "index.html"), folder=str(folder), **table)
 
 
 @options.command("report", ("runs/train", "runs/*/ --index"))
