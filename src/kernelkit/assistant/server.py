@@ -17,7 +17,7 @@ from kernelkit.terminal import safe_text
 
 SKILL = Path(__file__).with_name("SKILL.md")
 REFERENCE = re.compile(r"last|[\w-]+/[\w-]+/\d+")
-UNSENT = (2, 3)  # exit codes of a command that ends before it sends anything
+UNSENT = (2, 3)  # exit codes of a command that has sent nothing
 REFUSED = (4, 5)  # of one that may have sent it
 MOST_RUNS = 20
 
@@ -136,15 +136,14 @@ class Tools:
     async def _spend(self, words: Sequence[str], minutes: float, **costs: float) -> Answer:
         """Run a command that the budget must allow; it costs nothing if surely nothing was sent.
 
-        A push is in the ledger before it is sent; Kaggle may refuse a submission that it counts.
+        A push is in the ledger before it is sent; Kaggle may refuse a submission and count it.
         """
         self._budget.spend(**costs)
         ledger = project.find_project(self._root).runs / "pushes.jsonl"
         before = ledger.is_file() and ledger.read_bytes()
         answer = await self._run(words, minutes)
-        same = "pushes" in costs and before == (ledger.is_file() and ledger.read_bytes())
-        unsent = (*UNSENT, *REFUSED) if same else UNSENT
-        if answer.exit_code in unsent and not answer.reference:
+        unpushed = "pushes" in costs and before == (ledger.is_file() and ledger.read_bytes())
+        if answer.exit_code in UNSENT + REFUSED * unpushed and not answer.reference:
             self._budget.give_back(**costs)
         return answer
 

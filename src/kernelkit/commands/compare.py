@@ -56,11 +56,10 @@ def sweep(
 
     stream = io.StringIO() if quiet or as_json else None
     events = partial(Events, as_json=as_json, quiet=quiet)
-
-    def tell(address: str) -> None:
-        events()("live", f"{address}  Only on this machine", address=address)
-
-    folder = sweep(file, parameters, SweepOptions(**values, stream=stream, tell_address=tell))
+    values["tell_address"] = lambda address: events()(
+        "live", f"{address}  Only on this machine", address=address
+    )
+    folder = sweep(file, parameters, SweepOptions(**values, stream=stream))
     if stream is None:
         return
     if values["dry_run"]:

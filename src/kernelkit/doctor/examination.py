@@ -49,9 +49,9 @@ def examine(
             to the project's code competition
 
     The table is written to runs/doctor/doctor.md, and the observed facts to
-    runs/doctor/doctor.json, which later checks read; both keep what earlier examinations observed
-    and this one does not try. Raises `CredentialsError` without a valid
-    token, `NetworkError` if Kaggle does not answer.
+    runs/doctor/doctor.json, which later checks read. Both keep what an earlier examination observed
+    and this one did not try. Raises `CredentialsError` without a valid token, `NetworkError` if
+    Kaggle does not answer.
     """
     context, run = in_project(options), run or submit is not None
     with context.ending(), context.connect() as kaggle:
@@ -250,10 +250,8 @@ def _write(context: PushContext, facts: dict[str, str]) -> list[Judgement]:
     made = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     content = json.dumps({"made": made, "facts": all_facts}, indent=2)
     files.write_text(path, context.events.clear(content))
-    table = context.events.clear(
-        f"{made}; what was not tried then was seen earlier\n\n{markdown(rows)}"
-    )
-    path = files.write_text(path.with_suffix(".md"), table)
+    table = f"{made}, with what was seen earlier and not tried again\n\n{markdown(rows)}"
+    path = files.write_text(path.with_suffix(".md"), context.events.clear(table))
     others = [row for row in rows if row.verdict == OTHER]
     for row in others:
         context.events("other", f"{row.about}: {row.seen}, assumed {row.assumed}")

@@ -6,7 +6,6 @@ Git calls it with three files, the ancestor's, ours and theirs, and takes what i
     git config merge.notebook.driver 'python -m kernelkit.pulls.merge %O %A %B'
 """
 
-import re
 import subprocess
 import sys
 import tempfile
@@ -30,7 +29,7 @@ def merged(here: str, pushed: str, edited: str, labels: Sequence[str]) -> tuple[
     with tempfile.TemporaryDirectory(prefix="merge-") as folder:
         paths = [Path(folder, str(number)) for number in range(3)]
         for path, text in zip(paths, (here, pushed, edited), strict=True):
-            files.write_text(path, re.sub(r"\r\n?", "\n", text))
+            files.write_text(path, text.replace("\r\n", "\n"))
         named = [word for label in labels for word in ("-L", label)]
         try:
             done = subprocess.run(

@@ -61,10 +61,10 @@ def pull_edits(
         for path, here, before, after in _changes(planned, pushed.text, edited.text):
             text, conflicts = merge.merged(here, before, after, labels)
             if text != here:
-                # The JSON of a notebook has no room for marks.
-                alone = path.suffix == ".ipynb" and conflicts
-                place = path.with_suffix(".conflict.py") if alone else path
-                edits.append(Edit(place, text, conflicts))
+                marked = path
+                if conflicts and path.suffix == ".ipynb":  # its JSON has no room for marks
+                    marked = path.with_suffix(".conflict.py")
+                edits.append(Edit(marked, text, conflicts))
                 context.events("diff", _difference(path, here, text), path=str(path))
         if not edits:
             words = f"version {newest} of {planned.kernel} has no edits that your files lack"
@@ -109,12 +109,12 @@ def _changes(plan: Plan, pushed: str, edited: str) -> Iterator[tuple[Path, str, 
 
 
 def _place(plan: Plan, name: str) -> Path:
-    """Where a carried file lies here; raises `NotebookError` outside the project, and for hidden
-    files, because those in .git are programs that git runs."""
+    """Where a carried file lies here; raises `NotebookError` for a path outside the project, and
+    for a hidden one, because git runs programs that lie in .git."""
     project, package = plan.project, name.partition("/")[0]
     origin = (project.beside or plan.metadata.code_file).parent
     below = project.package_folder(package).parent if package in project.packages else origin
-    place = (below / name).resolve() if name.isprintable() else Path(name)
+    place = (below / name).resolve()
     if not place.is_relative_to(project.root) or "/." in f"/{project.name(place)}":
         raise NotebookError(
             f"that version carries {safe_text.one_line(name)}, outside the project or hidden in it"

@@ -12,11 +12,7 @@ from kernelkit.notebooks import document
 from kernelkit.reports import naming, notebook_html, trail
 from kernelkit.reports.many_runs import RunsPage, ShownRun
 from kernelkit.reports.report_page import attempt
-from kernelkit.run_folders import active, history, run_folder
-from kernelkit.terminal import safe_text
-
-LONGEST_NOTE = 300
-Problems = Mapping[Path, object]  # why a run has no report
+from kernelkit.run_folders import active, run_folder
 
 
 def runs_under(
@@ -31,12 +27,12 @@ def runs_under(
     return sorted(filter(is_run, {*places} - hidden))
 
 
-def write(folders: Sequence[Path], page: Path, problems: Problems) -> Path:
-    """Write the page over these run folders; links are relative to it. Returns `page`.
+def write(runs: Mapping[Path, object], page: Path) -> Path:
+    """Write the page over {run folder: why it has no report, if so}; returns `page`.
 
-    A run that cannot be read is listed with the reason, or with its entry in `problems`.
+    Links are relative to it. A run that cannot be read is listed with the reason.
     """
-    return files.write_text(page, render(folders, page.parent, problems))
+    return files.write_text(page, render(runs, page.parent))
 
 
 def live(folder: Path, over: bool) -> str:
@@ -45,29 +41,23 @@ def live(folder: Path, over: bool) -> str:
     count = sum(map(active.is_active, folders))
     text = "Watching has ended." if over else f"{count or 'no'} run{'s' * (count != 1)} going on"
     state = {"text": text, "until": None, "over": over}
-    return render(folders, folder, {}, state)
+    return render(dict.fromkeys(folders), folder, state)
 
 
-def render(
-    folders: Sequence[Path],
-    base: Path,
-    problems: Problems,
-    live: Mapping[str, Any] | None = None,
-) -> str:
+def render(runs: Mapping[Path, object], base: Path, live: Mapping[str, Any] | None = None) -> str:
     """The page's HTML; links start from `base`."""
     shown = project.shown(base)
-    runs = [_run(folder, base, shown.score, problems.get(folder)) for folder in folders]
-    return RunsPage("Runs", runs, shown, shown.parameters, folder=base, live=live or {}).html()
+    rows = [_run(folder, base, problem) for folder, problem in runs.items()]
+    return RunsPage("Runs", rows, shown, shown.parameters, folder=base, live=live or {}).html()
 
 
-def _run(folder: Path, base: Path, score: str, problem: object) -> ShownRun:
-    run, error = attempt(_read, folder, base, score)
+def _run(folder: Path, base: Path, problem: object) -> ShownRun:
+    run, error = attempt(_read, folder, base)
     run = run or ShownRun(trail.address(folder, base), folder.name, folder.name, {}, {})
-    note = safe_text.plain(str(error or problem or run.note))
-    return replace(run, note=note[:LONGEST_NOTE])
+    return replace(run, note=str(error or problem or run.note))
 
 
-def _read(folder: Path, base: Path, score: str) -> ShownRun:
+def _read(folder: Path, base: Path) -> ShownRun:
     metrics = run_folder.metrics(folder)
     running = active.is_active(folder)
     began, log = active.activity(folder) if running else (0.0, "")
@@ -89,7 +79,6 @@ def _read(folder: Path, base: Path, score: str) -> ShownRun:
         sweep=trail.link(sweep / trail.INDEX, base) if sweep else "",
         device=run_folder.device_name(metrics),
         data=run_folder.data_name(metrics),
-        curve=history.curve(folder, score)[1],
         log=log,
     )
 

@@ -73,8 +73,6 @@ class RunsPage:
         folders = [self.folder / trail.place(run.id) for run in self.runs]
         scores = [sections.bars(self.shown.sections, folder) for folder in folders]
         columns = [history.curve(folder, self.shown.score)[0] for folder in folders]
-        # With nan in empty cells, so that a value has its epoch.
-        texts = (history.read(f).get(name, ()) for f, name in zip(folders, columns, strict=True))
         classes = list(dict.fromkeys(name for own in scores for name in own))
         notes, damage = self._notes()
         sent = ("columns", "defaults", "notebook", "live")
@@ -93,13 +91,15 @@ class RunsPage:
             "runs": [
                 vars(run)
                 | {
-                    "curve": [round(value, 5) for value in values or run.curve],
-                    "along": history.along(folder) if run.curve else {},
+                    # With nan in empty cells, so that every value keeps its epoch.
+                    "curve": [
+                        round(value, 5)
+                        for value in history.numbers(history.read(folder).get(name, ()))
+                    ],
+                    "along": history.along(folder) if name else {},
                     "classes": [own.get(name) for name in classes] if own else [],
                 }
-                for run, folder, own, values in zip(
-                    self.runs, folders, scores, map(history.numbers, texts), strict=True
-                )
+                for run, folder, own, name in zip(self.runs, folders, scores, columns, strict=True)
             ],
         }
         example = f"{self.columns[0]}=… " if self.columns else ""

@@ -28,7 +28,6 @@ def report_or_why(
 
     `clear` takes the secrets out of a text. Returns the report, or None and the error.
     """
-
     return attempt(_report, folder, title, clear)
 
 

@@ -25,9 +25,9 @@ def report(
     A path is an executed notebook, a run folder, the folder of a sweep, which stands for those of
     its runs that left something, or (with `index`) a folder of run folders. A page is `report.html`
     in the run folder, `NAME.html` beside a notebook, and `index.html` in the first path, or beside
-    it if that is itself a run or a sweep. A file of such a name that is no page of the kit stays:
-    the page is written among the kit's own files, and an index is refused. With `index` a run that
-    has a report newer than itself, with links to the pages above, keeps it.
+    it if that is itself a run or a sweep. A file of that name that the kit did not write stays: the
+    report is written among the kit's own files, and an index is refused. With `index` a run keeps
+    a report that is newer than itself and links to the pages above.
 
     A folder without a run does not stop the others: `left_out` is called with a line about it, so
     that a glob over all folders works. Raises `ParameterError` for a path that does not exist and
@@ -44,10 +44,11 @@ def report(
         raise ParameterError("\n".join(lines))
     for line in lines:
         left_out(line)
-    made = [attempt(_one, source) for source in itertools.chain.from_iterable(runs.values())]
-    if errors := [error for _, error in made if error]:
-        raise type(errors[0])("\n".join(map(str, errors)))
-    return [page for page, _ in made if page]
+    sources = itertools.chain.from_iterable(runs.values())
+    pages, errors = zip(*(attempt(_one, source) for source in sources), strict=True)
+    if failed := list(filter(None, errors)):
+        raise type(failed[0])("\n".join(map(str, failed)))
+    return list(pages)
 
 
 def _runs_of(path: Path) -> list[Path]:
@@ -61,31 +62,28 @@ def _runs_of(path: Path) -> list[Path]:
 
 def _one(path: Path) -> Path:
     if path.is_file():
-        return write_report(path, path.with_suffix(".html"))
+        return write_report(path, path.with_suffix(".html"), path.parent)
     executed = run_folder.executed(path) or pushed.assemble(path, path.resolve().name)
     return write_report(executed, run_folder.report_place(path), path)
 
 
 def _index(paths: Sequence[Path]) -> Path:
-    folders = index_page.runs_under(paths)
-    if not folders:
+    runs = dict.fromkeys(index_page.runs_under(paths))  # {folder: why it has no report}
+    if not runs:
         raise ParameterError(f"no run folder in {', '.join(map(str, paths))}")
-    home = paths[0]
-    below = index_page.runs_under([home])
-    if not below or home in below or (home / trail.SWEEP).is_file():
-        home = home.resolve().parent
-    page = home / trail.INDEX
+    first = paths[0]
+    above = any(first in folder.parents for folder in runs)
+    page = trail.index_over(first / "run" if above else first)
     if not shell.is_free(page):
-        raise ParameterError(f"{page} is no page of the kit and would be replaced: rename it")
+        raise ParameterError(f"{page} was not written by the kit and would be replaced: rename it")
     if not page.is_file():
-        index_page.write(folders, page, {})  # so that the reports link to it
-    problems = {}
-    for folder in folders:
+        index_page.write(runs, page)  # so that the reports link to it
+    for folder in runs:
         # A damaged run is listed without a report.
         damaged = run_folder.executed(folder) is None and run_folder.metrics(folder) is None
         if not damaged and not _up_to_date(folder):
-            problems[folder] = attempt(_one, folder)[1]
-    return index_page.write(folders, page, problems)
+            runs[folder] = attempt(_one, folder)[1]
+    return index_page.write(runs, page)
 
 
 def _up_to_date(folder: Path) -> bool:

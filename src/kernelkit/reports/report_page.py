@@ -3,7 +3,7 @@
 import math
 import shlex
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,22 +25,20 @@ MOST_CHANGED = 10  # bars that differ from the last run's
 
 
 def write_report(
-    notebook: Path, html: Path, folder: Path | None = None, clear: Callable[[str], str] = str
+    notebook: Path, html: Path, folder: Path, clear: Callable[[str], str] = str
 ) -> Path:
     """Render the executed `notebook` to `html`; returns the page's path.
 
     If another program wrote `html`, the page is written among the kit's own files of `folder`. What
-    the run folder (by default the notebook's) holds is laid out before the notebook: measures,
-    learning curves, and the files that `[tool.kernelkit.shown]` names. `clear` is applied to the
-    page's text. Raises `NotebookError` when the notebook cannot be read.
+    the run folder holds is laid out before the notebook: measures, learning curves, and the files
+    that `[tool.kernelkit.shown]` names. `clear` is applied to the page's text. Raises
+    `NotebookError` if the notebook cannot be read.
     """
     content = document.read(notebook)
-    folder = folder or notebook.parent
     html = html if shell.is_free(html) else kit_folder.path(folder, html.name)
     metrics = run_folder.metrics(folder) or {}
     ended = run_folder.ended(metrics, notebook.stat().st_mtime)
-    back = trail.way_back(folder, html.parent) if html.name == kit_folder.REPORT else {}
-    page = render(content, metrics, project.shown(folder), folder, ended, back, html.parent)
+    page = render(content, metrics, project.shown(folder), folder, ended, html.parent)
     return files.write_text(html, clear(page))
 
 
@@ -63,13 +61,12 @@ def render(
     shown: Shown,
     folder: Path,
     ended: float,
-    back: Mapping[str, str],
     place: Path,
 ) -> str:
     """The page's HTML for an executed notebook and the run's metrics (may be empty).
 
-    `folder`: the run's; `place`: the page's; `ended`: seconds since 1970; `back`: the pages above.
-    Nothing of the notebook or the run's files runs in the page, or is loaded from elsewhere.
+    `folder`: the run's; `place`: the page's; `ended`: seconds since 1970. Nothing of the notebook
+    or the run's files runs in the page, or is loaded from elsewhere.
     """
     curves = _curves(history.read(folder), shown)
     parts = [part for s in shown.sections if (part := sections.filled(s, folder))]
@@ -89,7 +86,7 @@ def render(
         since=_since_last(folder, place, shown),
         curves=curves,
         resources=resources,
-        everything=bool(changed or same or metrics),
+        everything=changed or same or metrics,
         changed=_texts(changed),
         same=_texts(same),
         tables={
@@ -99,14 +96,14 @@ def render(
         },
         parts=parts,
         notebook=notebook_html.body(notebook, folder),
-        open=bool(failure) or not (curves or parts),  # of what is no training it is the result
+        open=failure or not (curves or parts),  # of what is no training it is the result
     )
     data = {
         "curves": curves,
         "matrices": [part["matrix"] for part in parts if "matrix" in part],
         "resources": {name: history.numbers(texts) for name, texts in resources.items()},
     }
-    return shell.page(name, body, (shell.CHART, SCRIPT), data, back)
+    return shell.page(name, body, (shell.CHART, SCRIPT), data, trail.way_back(folder, place))
 
 
 def _settings(notebook: nbformat.NotebookNode) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -27,17 +27,17 @@ _ATTRIBUTES = """
 ATTRIBUTES = frozenset(_ATTRIBUTES.split())
 _LINK = re.compile(r"(?:https?://|mailto:|#)", re.IGNORECASE)
 _PICTURE = re.compile(r"(?i)data:image/(?:png|jpeg|gif|webp|svg\+xml);base64,[a-z0-9+/=\s]*")
+_TAG = re.compile(r"<(?!img\b)[^>]*>")
 # The text of these elements is not for readers. One that never closes ends with the page, so that
 # a page of them takes no longer than its length.
-_TAG = re.compile(r"<(?!img\b)[^>]*>")
 _UNREAD = re.compile(r"(?is)<(script|style|title|template)\b[^<>]*>.*?(?:</\1\b[^<>]*>|\Z)")
 
 
 def clean(html: object) -> str:
     """The markup with the harmless tags and attributes alone; other tags go, their text stays.
 
-    Markup of which nothing is left but what a script would draw in, past `LONGEST` characters (not
-    counting pictures) or past `MOST_TAGS` tags is replaced by a note.
+    A note stands for markup of more than `LONGEST` characters without its pictures, for more than
+    `MOST_TAGS` tags, and for an output that is empty without its scripts.
     """
     text = _UNREAD.sub("", str(html))
     if len(_PICTURE.sub("", text)) > LONGEST or text.count("<") > MOST_TAGS:

@@ -54,7 +54,10 @@ def page(
 
 def is_free(page: Path) -> bool:
     """Whether a page may be written there: there is nothing, or an earlier page of the kit."""
-    return not page.exists() or CLOSED in page.read_text("utf-8", "replace")[:500]  # its head
+    if not page.exists():
+        return True
+    with page.open("rb") as file:
+        return CLOSED.encode() in file.read(500)  # the head comes first
 
 
 def rendered(template: str, **values: object) -> str:
@@ -75,8 +78,8 @@ def source(name: str) -> str:
 
 
 def as_json(value: object) -> str:
-    """JSON that may stand in a script element, with null for nan and infinities, ? for half a
-    surrogate pair, with which a browser can neither encode a chart nor an address."""
+    """JSON that may stand in a script element: nan and infinities are null, and half a surrogate
+    pair, which no browser can encode in a chart or an address, is a question mark."""
     finite = json.loads(json.dumps(value), parse_constant=lambda constant: None)
     # "</" would end the script element, wherever in a string it stands, and "<!--" its reading.
     text = json.dumps(finite, ensure_ascii=False).encode("utf-8", "replace").decode()

@@ -5,6 +5,7 @@ from pathlib import Path
 from urllib.parse import quote, unquote_to_bytes
 
 from kernelkit import files
+from kernelkit.reports import shell
 
 INDEX, SWEEP = "index.html", "sweep.json"
 ALL_RUNS = "all runs"
@@ -21,12 +22,17 @@ def varying(folder: Path) -> list[str]:
     return list(files.read_object(folder.resolve().parent / SWEEP).get("varying", ()))
 
 
+def index_over(folder: Path) -> Path:
+    """The page over all runs that lists a run's or a sweep's folder, if it is there."""
+    return (sweep_of(folder) or folder.resolve()).parent / INDEX
+
+
 def way_back(folder: Path, place: Path) -> dict[str, str]:
-    """{name: address} of the pages above a run's or a sweep's folder, that of all runs first if
-    there is one, for a page in `place`."""
-    sweep = sweep_of(folder)
-    index = (sweep or folder.resolve()).parent / INDEX
-    back = {ALL_RUNS: address(index, place)} if index.is_file() else {}
+    """{name: address} of the pages above a run's or a sweep's folder, for a page in `place`; first
+    that of all runs, if the kit has written one."""
+    sweep, index = sweep_of(folder), index_over(folder)
+    own = index.is_file() and shell.is_free(index)
+    back = {ALL_RUNS: address(index, place)} if own else {}
     return back | ({sweep.name: address(sweep / INDEX, place)} if sweep else {})
 
 

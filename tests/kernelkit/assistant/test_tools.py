@@ -6,6 +6,7 @@ import json
 import pytest
 from click.testing import CliRunner
 
+from kernelkit import files
 from kernelkit.assistant import calls
 from kernelkit.assistant.budget import Budget
 from kernelkit.assistant.server import SKILL, Tools
@@ -82,8 +83,7 @@ def test_a_server_that_starts_again_has_what_is_left_of_the_day(repository, monk
 )
 def test_nothing_is_spent_while_the_account_of_the_budget_is_damaged(call, repository, content):
     file = repository.runs / "assistant" / "budget.json"
-    file.parent.mkdir(parents=True)
-    file.write_text(content)
+    files.write_text(file, content)
     for name in ("push", "budget"):
         with pytest.raises(CapacityError, match=r"budget\.json .*cannot be read.* delete it"):
             call(name)
@@ -107,23 +107,22 @@ def test_a_push_that_was_refused_costs_nothing(call):
 
 
 @pytest.mark.parametrize(
-    ("tool", "writes", "code", "rest"),
+    ("tool", "writes", "code", "back"),
     [
-        ("push", False, 5, 1),
-        ("push", True, 5, 0),
-        ("push", False, 8, 0),
-        ("submit", False, 3, 1),
-        ("submit", False, 4, 0),
-        ("submit", False, 5, 0),
+        ("push", False, 5, True),
+        ("push", True, 5, False),
+        ("push", False, 8, False),
+        ("submit", False, 3, True),
+        ("submit", False, 5, False),
     ],
 )
 def test_only_what_was_surely_not_sent_is_given_back(
-    call, command, repository, tool, writes, code, rest
+    call, command, repository, tool, writes, code, back
 ):
-    line = "pathlib.Path('runs/pushes.jsonl').write_text('a push')" if writes else ""
+    line = "pathlib.Path('runs/pushes.jsonl').touch()" if writes else ""
     command(f"import pathlib, sys\n{line}\nsys.exit({code})")
-    assert call(tool, **({"message": "mine"} if tool == "submit" else {})).exit_code == code
-    assert call("budget")["submissions" if tool == "submit" else "pushes"] == rest
+    assert call(tool, "mine").exit_code == code
+    assert (call("budget") == {"hours": 1, "pushes": 1, "submissions": 1}) is back
 
 
 def test_a_check_names_what_to_correct_and_the_file_with_the_rest(call, repository):
@@ -179,15 +178,14 @@ def test_an_answer_sets_the_notebooks_own_words_apart(call, command, repository)
 
 def test_compared_runs_are_ranked_by_the_score_and_a_log_is_read(call, repository):
     for number, score in enumerate((0.5, None, 0.75)):
-        run = repository.runs / f"train-v{number}"
-        (run / ".kernelkit").mkdir(parents=True)
-        (run / "metrics.json").write_text(json.dumps({"macro_f1": score, "seconds": 1}))
+        metrics = json.dumps({"macro_f1": score, "seconds": 1})
+        files.write_text(repository.runs / f"train-v{number}/metrics.json", metrics)
     rows = call("compare")
     assert [row["folder"] for row in rows] == ["runs/train-v2", "runs/train-v0", "runs/train-v1"]
     assert rows[2]["metrics"] == {"seconds": 1}
     with pytest.raises(ParameterError, match="train-v1 has no log"):
         call("read_log", "runs/train-v1")
-    (repository.runs / "train-v1/.kernelkit/log.json").write_text('[{"data": "one\\ntwo"}]')
+    files.write_text(repository.runs / "train-v1/.kernelkit/log.json", '[{"data": "one\\ntwo"}]')
     assert call("read_log", "runs/train-v1", lines=1)["untrusted"] == "two"
 
 

@@ -54,6 +54,7 @@ def test_help_lists_the_commands_and_imports_nothing_heavy():
     first = [line.split()[0] for line in shown.splitlines() if line.startswith("  ")]
     assert [word for word in first if word in COMMANDS] == list(COMMANDS)
     assert "_KERNELKIT_COMPLETE=bash_source" in shown
+    assert (ROOT / re.search(r"Exit codes: (\S+\.md)", shown)[1]).is_file()
     assert shown.endswith("\n[]\n")
 
 
@@ -64,11 +65,6 @@ def test_a_mistyped_word_is_refused_with_the_nearest_one(words, near):
     shown = run(*words.split())
     assert shown.exit_code == 2
     assert shown.output.splitlines()[-1].endswith(f"Did you mean '{near}'?")
-
-
-def test_help_names_the_page_of_exit_codes():
-    (page,) = re.findall(r"Exit codes: (\S+\.md)", run("--help").output)
-    assert (ROOT / page).is_file()
 
 
 @pytest.mark.parametrize("columns", [60, 100])
@@ -123,17 +119,14 @@ def test_a_tool_is_the_same_command(monkeypatch, tool):
     assert command.name in tool
 
 
-def test_with_json_an_error_is_an_event_on_stdout(tmp_path):
-    done = run("report", tmp_path / "nowhere", "--json")
+def test_with_json_a_report_is_an_event_on_stdout_and_so_is_an_error(tmp_path):
+    arguments = ("report", tmp_path, "--index")
+    done = run(*arguments, "--json")
     assert (done.exit_code, done.stderr) == (2, "")
     event = json.loads(done.stdout)
     assert (event["event"], event["exit_code"]) == ("error", 2)
-
-
-def test_a_report_is_named_as_an_event(tmp_path):
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "metrics.json").write_text('{"f1": 0.5}')
-    arguments = ("report", tmp_path, "--index")
     event = json.loads(run(*arguments, "--json").stdout)
     assert (event["event"], event["path"]) == ("report", str(tmp_path / "index.html"))
     assert run(*arguments, "--quiet").stdout.startswith("report ")

@@ -32,7 +32,7 @@ def merge(tmp_path):
     }.items():
         git("config", name, value)
     (tmp_path / ".gitattributes").write_text("*.ipynb merge=notebook\n")
-    commit("ours", "a = 1", "b = 1", "c = 1")
+    commit("ours", "a=1", "b=1", "c=1")
     git("branch", "theirs")
 
     def merge(ours, theirs):
@@ -43,18 +43,17 @@ def merge(tmp_path):
     return merge
 
 
-def test_cells_of_both_branches_come_together_and_outputs_stay(merge):
-    done, notebook = merge(["a = 1", "b = 1", "c = 2"], ["a = 1", "a = 2", "b = 1", "c = 1"])
-    assert done.returncode == 0, done.stdout
+@pytest.mark.parametrize(
+    ("ours", "theirs", "conflicts", "together"),
+    [
+        ("a=1 b=1 c=2", "a=1 a=2 b=1 c=1", False, "a=1 a=2 b=1 c=2"),
+        ("a=2 b=1 c=1", "a=3 b=1 c=1", True, "a=2 b=1 c=1"),
+    ],
+)
+def test_cells_come_together_or_ours_stay_and_outputs_do(merge, ours, theirs, conflicts, together):
+    done, notebook = merge(ours.split(), theirs.split())
+    assert done.returncode == conflicts, done.stdout
+    assert ("merge the .py half" in done.stderr) is conflicts
     merged = nbformat.read(notebook, as_version=4)
-    assert [cell.source for cell in merged.cells] == ["a = 1", "a = 2", "b = 1", "c = 2"]
-    assert merged.cells[0].outputs[0].text == "1"
-
-
-def test_cells_that_conflict_leave_ours_and_are_told(merge):
-    done, notebook = merge(["a = 2", "b = 1", "c = 1"], ["a = 3", "b = 1", "c = 1"])
-    assert done.returncode == 1
-    assert "merge the .py half" in done.stderr
-    merged = nbformat.read(notebook, as_version=4)
-    assert [cell.source for cell in merged.cells] == ["a = 2", "b = 1", "c = 1"]
+    assert [cell.source for cell in merged.cells] == together.split()
     assert merged.cells[0].outputs[0].text == "1"

@@ -69,21 +69,28 @@ def test_edits_of_cells_and_modules_come_back_beside_ones_own(pushed, edit_on_ka
     assert "has no edits that your files lack" in pushed.message
 
 
-def test_edits_of_the_same_line_stand_between_marks_and_end_in_an_error(pushed, edit_on_kaggle):
+def test_edits_of_the_same_line_stand_between_marks_and_every_pull_keeps_copies(
+    pushed, edit_on_kaggle
+):
     module, notebook = pushed.package / "petals.py", pushed.notebook.read_bytes()
     edit_on_kaggle(RESCORED, ('ValueError("withered")', "ValueError(1)"))
     module.write_text("F1 = 0.25\n")
     script = pushed.notebook.with_suffix(".py")
     script.write_text(script.read_text().replace('ValueError("withered")', "ValueError(2)"))
 
-    with pytest.raises(errors.PreflightError, match=r"petals\.py.*train\.py: both sides edited"):
-        pushed.run(pull_edits)
+    for _ in range(2):
+        with pytest.raises(errors.PreflightError, match=r"petals\.py.*train\.py: both sides"):
+            pushed.run(pull_edits)
     assert "<<<<<<< here\nF1 = 0.25\n=======\n" in module.read_text()
     assert ">>>>>>> version 2" in script.read_text()
     assert pushed.notebook.read_bytes() == notebook, "its JSON has no room for marks"
+    first, second = sorted(pushed.runs.glob("pulled/*/src/blossom/petals.py"))
+    assert (first.read_text(), "<<<<<<<" in second.read_text()) == ("F1 = 0.25\n", True)
 
 
-def test_a_notebook_without_a_script_takes_the_cells_and_keeps_its_outputs(pushed, edit_on_kaggle):
+def test_a_notebook_without_a_script_takes_the_cells_or_has_the_marks_beside_it(
+    pushed, edit_on_kaggle
+):
     pushed.notebook.with_suffix(".py").unlink()
     notebook = nbformat.read(pushed.notebook, as_version=4)
     notebook.cells[2].outputs = [nbformat.v4.new_output("stream", text="kept")]
@@ -95,18 +102,12 @@ def test_a_notebook_without_a_script_takes_the_cells_and_keeps_its_outputs(pushe
     assert 'print("busy on"' in cells[1].source
     assert cells[2].outputs[0].text == "kept"
 
-
-def test_a_conflict_without_a_script_names_the_file_that_has_the_marks(pushed, edit_on_kaggle):
-    pushed.notebook.with_suffix(".py").unlink()
-    edit_on_kaggle(REWORDED)
-    text = pushed.notebook.read_text()
-    pushed.notebook.write_text(text.replace("working on", "idle on"))
-    marked = pushed.notebook.with_suffix(".conflict.py")
-    for _ in range(2):
-        with pytest.raises(errors.PreflightError, match=r"train\.conflict\.py: both sides"):
-            pushed.run(pull_edits)
-    assert "<<<<<<< here" in marked.read_text()
-    assert pushed.notebook.read_text() == text.replace("working on", "idle on")
+    text = pushed.notebook.read_text().replace("busy on", "idle on")
+    pushed.notebook.write_text(text)
+    with pytest.raises(errors.PreflightError, match=r"train\.conflict\.py: both sides"):
+        pushed.run(pull_edits)
+    assert "<<<<<<< here" in pushed.notebook.with_suffix(".conflict.py").read_text()
+    assert pushed.notebook.read_text() == text
 
 
 def test_a_dry_run_shows_the_difference_and_writes_nothing(pushed, edit_on_kaggle):
@@ -118,9 +119,7 @@ def test_a_dry_run_shows_the_difference_and_writes_nothing(pushed, edit_on_kaggl
     assert not (pushed.runs / "pulled").exists()
 
 
-@pytest.mark.parametrize(
-    "path", ["../../../evil.py", "../.git/hooks/evil.py", "/evil.py", "evil.py\0"]
-)
+@pytest.mark.parametrize("path", ["../../../evil.py", "../.git/hooks/evil.py", "/evil.py"])
 def test_a_path_outside_the_project_or_hidden_in_it_is_refused(
     pushed, edit_on_kaggle, tmp_path, path
 ):
@@ -130,30 +129,14 @@ def test_a_path_outside_the_project_or_hidden_in_it_is_refused(
     assert not list(tmp_path.rglob("evil.py"))
 
 
-def test_a_second_pull_keeps_the_copies_of_the_first(pushed, edit_on_kaggle):
-    module = pushed.package / "petals.py"
-    edit_on_kaggle(RESCORED)
-    module.write_text("F1 = 0.25  # mine\n")
-    for _ in range(2):
-        with pytest.raises(errors.PreflightError, match="both sides edited"):
-            pushed.run(pull_edits)
-    copies = sorted(pushed.runs.glob("pulled/*/src/blossom/petals.py"))
-    assert copies[0].read_text() == "F1 = 0.25  # mine\n"
-    assert len(copies) == 2
-    assert "<<<<<<<" in copies[1].read_text()
-
-
 def test_line_ends_of_windows_are_no_edits_and_stay(pushed, edit_on_kaggle):
-    script, module = pushed.notebook.with_suffix(".py"), pushed.package / "petals.py"
-    for path in (script, module):
-        path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\n", b"\r\n"))
+    module = pushed.package / "petals.py"
+    before = module.read_bytes().replace(b"\n", b"\r\n")
+    module.write_bytes(b"\xef\xbb\xbf" + before)
     pushed.push("files=1", wait=False, force=True, accelerator="cpu")
-    edit_on_kaggle(("F1 = 0.75\\u000d", "F1 = 0.5\\u000d"), REWORDED)
-    before = script.read_text("utf-8-sig"), module.read_text("utf-8-sig")
-    assert pushed.run(pull_edits) == [module, script]
-    after = before[0].replace(*REWORDED), before[1].replace("0.75", "0.5")
-    for path, text in zip((script, module), after, strict=True):
-        assert path.read_bytes().decode("utf-8-sig") == text.replace("\n", "\r\n")
+    edit_on_kaggle(("F1 = 0.75\\u000d", "F1 = 0.5\\u000d"))
+    assert pushed.run(pull_edits) == [module]
+    assert module.read_bytes() == before.replace(b"0.75", b"0.5")
 
 
 def test_without_a_push_of_before_the_base_is_named(pushed, edit_on_kaggle):

@@ -31,7 +31,7 @@ def run(folder, **metrics):
 
 
 def write(runs):
-    return index_page.write(index_page.runs_under([runs]), runs / "index.html", {})
+    return index_page.write(dict.fromkeys(index_page.runs_under([runs])), runs / "index.html")
 
 
 def listed(runs):
@@ -105,20 +105,11 @@ def test_nothing_but_the_kits_own_script_may_run(page):
     assert "unsafe-inline" not in policy.partition("script-src")[2]
 
 
-@pytest.fixture
-def sweep(runs):
-    """A sweep of two runs whose folders are called by hashes."""
-    folder = runs / "shapes"
-    for number, (shape, seed) in enumerate([("up", 0), ("down", 1)]):
-        own = folder / f"{number:012x}"
-        parameters = {"shape": shape, "seed": seed, "size": 3, "output": str(own)}
-        run(own, macro_f1=0.5 + number / 100, parameters=parameters)
-    (folder / "sweep.json").write_text('{"varying": ["shape", "seed"]}')
-    (folder / "index.html").touch()
-    return folder
-
-
-def test_runs_are_called_by_what_differs_and_not_by_a_hash(runs, sweep):
+def test_runs_are_called_by_what_differs_and_not_by_a_hash(runs):
+    for seed, shape in enumerate(["up", "down"]):
+        run(runs / f"shapes/{seed:012x}", parameters={"shape": shape, "seed": seed, "size": 3})
+    (runs / "shapes/sweep.json").write_text('{"varying": ["shape", "seed"]}')
+    (runs / "shapes/index.html").touch()
     own = [run for run in listed(runs).values() if run["group"] == "shapes"]
     assert [(run["name"], run["setting"]) for run in own] == [
         ("shape=up seed=0", "shape=up"),
@@ -136,11 +127,9 @@ def test_a_run_without_metrics_has_ended_if_its_notebook_did(runs):
         ("failed", (1, 2), [error]),
         ("cut-off", (1, None), []),
     ):
-        cells = [
-            new_code_cell("look()", execution_count=count, outputs=outputs) for count in counts
-        ]
-        (runs / name).mkdir()
-        nbformat.write(new_notebook(cells=cells), runs / name / "run.ipynb")
+        cells = [new_code_cell("1", execution_count=count, outputs=outputs) for count in counts]
+        text = nbformat.writes(new_notebook(cells=cells))
+        files.write_text(runs / name / "run.ipynb", text)
     notes = {name: run["note"] for name, run in listed(runs).items()}
     assert notes["explored"] == notes["pushed"] == ""
     assert notes["failed"] == notes["cut-off"] == "did not finish"
@@ -202,8 +191,7 @@ def test_the_command_that_repeats_a_run_gives_the_same_values(page):
       document.title = command({{ parameters: {json.dumps(values)} }});"""
     kernelkit, run, notebook, *given = shlex.split(unescape(title_after(page, steps)))
     assert (kernelkit, run, notebook) == ("kernelkit", "run", "a b.py")
-    defaults = {"a": None, "b": [], "c": "", "d": {}, "e": 1.0}
-    parameters = declared("\n".join(f"{name} = {value!r}" for name, value in defaults.items()))
+    parameters = declared("a = None\nb = []\nc = ''\nd = {}\ne = 1.0")
     assert resolve(parameters, given[1::2]) == values
 
 

@@ -56,12 +56,12 @@ def notebook():
 @pytest.fixture
 def folder(tmp_path):
     run = tmp_path / "runs" / "02_train-1122-031200"
-    run.mkdir(parents=True)
-    (run / "metrics.json").write_text("{}")
+    files.write_text(run / "metrics.json", "{}")
     (run / "f.csv").write_text("class,F1\nrose,0.9\niris,0.25\n")
     (run / "f.txt").write_text("One class is <b>weak</b>.\n")
     (run / "history.csv").write_text(
-        "phase,loss,val_loss,val_f1\nhead,2,2,0.5\nhead,1,1.5,0.75\ntune,1,1.7,0.7\n"
+        "phase,loss,val_loss,val_f1,val_none\n"
+        "head,2,2,0.5,nan\nhead,1,1.5,0.75,inf\ntune,1,1.7,inf,-inf\n"
     )
     return run
 
@@ -71,7 +71,7 @@ def render(notebook, folder):
     """Render the run, or another one."""
 
     def render(metrics=METRICS, shown=SHOWN, place=folder):
-        return report_page.render(notebook, metrics, shown, place, 1.7955e9, {}, place)
+        return report_page.render(notebook, metrics, shown, place, 1.7955e9, place)
 
     return render
 
@@ -91,7 +91,7 @@ def test_the_first_screen(render):
     assert "<details open>" not in page
 
 
-def test_learning_curves_say_their_best_and_where_a_phase_begins(render):
+def test_learning_curves_with_numbers_say_their_best_and_where_a_phase_begins(render):
     curves = data_of(render())["curves"]
     labels = ["F1: highest 0.7500, epoch 2", "loss: lowest 1.5000, epoch 2"]
     assert [curve["label"] for curve in curves] == labels
@@ -102,20 +102,11 @@ def test_learning_curves_say_their_best_and_where_a_phase_begins(render):
     assert curves[0]["phases"] == [{"at": 2, "label": "tune"}]
 
 
-def test_a_curve_without_a_number_is_left_out(render, folder):
-    (folder / "history.csv").write_text("val_loss,val_f1\nnan,inf\n-inf,0.5\n")
-    assert [curve["label"] for curve in data_of(render())["curves"]] == [
-        "F1: highest 0.5000, epoch 2"
-    ]
-
-
-def test_a_run_of_a_sweep_has_the_sweeps_name_for_it_and_leads_back(notebook, folder):
-    sweep = folder.parent
-    (sweep / "sweep.json").write_text('{"varying": ["dropout", "seed"]}')
+def test_a_run_of_a_sweep_has_the_sweeps_name_for_it_and_leads_back(render, folder):
+    (folder.parent / "sweep.json").write_text('{"varying": ["dropout", "seed"]}')
     metrics = {"parameters": {"dropout": 0.0029541004914, "seed": 0}}
     (folder / "metrics.json").write_text(json.dumps(metrics))
-    nbformat.write(notebook, folder / "run.ipynb")
-    page = report_page.write_report(folder / "run.ipynb", folder / "report.html").read_text()
+    page = render()
     assert "<h1>dropout=0.002954 seed=0</h1>" in page
     assert '<a href="../index.html">← runs</a>' in page
 

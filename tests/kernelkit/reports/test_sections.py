@@ -64,10 +64,11 @@ def test_a_damaged_or_missing_file_is_left_out(tmp_path, text):
 
 def test_no_file_outside_of_the_run_is_shown(tmp_path):
     (tmp_path / "secret.csv").write_text("a,b\nx,1\n")
-    (tmp_path / "run").mkdir()
-    assert sections.filled(Section("Secret", "../secret.csv"), tmp_path / "run") is None
-    (tmp_path / "run" / "link.csv").symlink_to(tmp_path / "secret.csv")
-    assert sections.filled(Section("Secret", "link.csv"), tmp_path / "run") is None
+    run = tmp_path / "run"
+    run.mkdir()
+    (run / "link.csv").symlink_to(tmp_path / "secret.csv")
+    for name in ("../secret.csv", "link.csv"):
+        assert sections.filled(Section("Secret", name), run) is None
 
 
 def test_a_section_of_no_known_kind_is_refused(tmp_path):

@@ -34,7 +34,7 @@ def dataset(folder: Path, name: str | None, **values: Any) -> None:
 @NOTES
 @DRY_RUN
 def model(folder: Path, **values: Any) -> None:
-    """Upload FOLDER as a version of a model.
+    """Upload FOLDER as a version of a model, without entries whose names begin with a dot.
 
     Its model-instance-metadata.json names the model and the variation; both are created if they do
     not exist. Waits until the version is ready and prints its source line.

@@ -25,7 +25,7 @@ from kernelkit.commands import options
 @click.option(
     "--no-wait",
     is_flag=True,
-    help="Return after the push; `resume` reconnects later, with its --output and --submit.",
+    help="Return after the push; `resume` reconnects later and takes --output and --submit.",
 )
 @options.ignore
 @options.once
