@@ -22,6 +22,7 @@ tight = "a"  # a | b|c
 share = 0.5  # [.1, 1E0]
 step = 0.1  # 1e-1 | .01 | 1
 count = None  # > 3
+word = "1"  # 1 | 2
 """
 KNOWN = declared(CELL)
 
@@ -73,7 +74,7 @@ def test_values_on_a_command_line(text, value):
         ("rate=0", "it takes > 0"),
         ("share=.05", r"it takes \[\.1, 1E0\]"),
         ("step=0.2", "it takes 1e-1"),
-        ("epochs={{3}}", "wrong type"),
+        ("word=1.0", r"word='1.0' is not allowed: it takes 1 \| 2"),
         ("device=gpu", r"it takes auto \| tpu \| cpu"),
         ("part=last:0", "not allowed"),
         ("part=block:", "not allowed"),
