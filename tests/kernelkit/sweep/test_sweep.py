@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from kernelkit import files, project
-from kernelkit.errors import RunFailedError
+from kernelkit.errors import ParameterError, RunFailedError
 from kernelkit.shown import Shown
 from kernelkit.sweep import records
 from kernelkit.sweep.records import SweepFolder
@@ -26,11 +26,20 @@ def test_a_sweep_whose_runs_leave_no_metrics_says_where_they_belong(sweeps):
 
 def test_a_sweep_without_a_score_says_how_to_name_one(sweeps, monkeypatch):
     SweepFolder(sweeps.runs).claim("tiny")
-    sweeps.finish("grid: {a: [1]}")
+    sweeps.finish("grid: {a: [1]}", left={"metrics.json": '{"f1\\u001b]0;title\\u0007": 1}'})
     monkeypatch.setenv(project.SHOWN, Shown().as_json())
     sweeps.run("grid: {a: [1]}")
     assert "no score: write `score: NAME`, a number of metrics.json, or set" in sweeps.message
-    assert "the measures are: macro_f1\n" in sweeps.message
+    assert "the measures are: f1\n" in sweeps.message  # without its control sequence
+
+
+def test_a_sweep_is_refused_if_the_projects_rules_refuse_one_of_its_runs(sweeps):
+    (sweeps.folder / "pyproject.toml").write_text('[tool.kernelkit]\ncheck = "own_rules:check"\n')
+    rules = "def check(notebook, values, sources):\n    return ['no y'] * (values['kind'] == 'y')\n"
+    files.write_text(sweeps.folder / "src" / "own_rules.py", rules)
+    with pytest.raises(ParameterError, match=r"refuses these parameters of the sweep:\n  - no y$"):
+        sweeps.run("grid: {kind: [x, y], a: [1, 2]}")
+    assert not sweeps.runs.exists()
 
 
 @pytest.mark.long
