@@ -11,6 +11,7 @@ from pathlib import Path
 import psutil  # type: ignore[import-untyped]
 
 from kernelkit import files, processes
+from kernelkit.notebooks import parameters
 from kernelkit.run_folders import run_folder
 from kernelkit.sweep import records
 from kernelkit.sweep.records import Record, SweepFolder
@@ -114,11 +115,12 @@ class Engine:
         self.folder.clear(run, keep=[records.CHECKPOINTS] if interrupted else ())
         self._note(run, records.RUNNING)
         self._attempts[run.id] += 1
-        takes_any = self.accelerator and run.values.get("accelerator") == "auto"
-        machine = {"accelerator": self.accelerator} if takes_any else {}
+        values = run.overrides
+        if self.accelerator and run.values.get("accelerator") == "auto":
+            values = {**values, "accelerator": self.accelerator}
         request = {
             "notebook": str(self.sweep.notebook),
-            "values": run.assignments(**machine),
+            "values": parameters.assignments(values),
             "folder": str(place.resolve()),
             "report": self.report,
         }
@@ -200,7 +202,7 @@ class Engine:
     def _note(
         self, run: PlannedRun, state: str, seconds: float | None = None, error: str = ""
     ) -> Record:
-        record = self.folder.write(run, Record(state, dict(run.overrides), seconds, error))
+        record = self.folder.write(run, Record(state, run.overrides, seconds, error))
         self.tell(run, record)
         return record
 

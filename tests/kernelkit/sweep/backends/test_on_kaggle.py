@@ -52,23 +52,17 @@ def test_the_next_session_goes_on_with_the_last_ones_output(sweeps, monkeypatch)
     assert [row["macro_f1"] for row in sweeps.rows()] == ["0.01", "0.02", "0.03", "0.04"]
 
 
-def test_a_session_that_made_no_run_is_a_failure(sweeps, monkeypatch):
+def test_a_session_that_made_no_run_is_a_failure_and_the_next_one_has_a_new_folder(
+    sweeps, monkeypatch
+):
     describe(sweeps)
-    monkeypatch.setattr(on_kaggle, "push_kernel", lambda **options: None)
-    with pytest.raises(RunFailedError, match="the session made no run"):
-        sweeps.rehearse("grid: {a: [1, 2]}")
-
-
-def test_a_deleted_session_folder_blocks_no_other_session(sweeps, monkeypatch):
-    describe(sweeps)
-    (sweeps.runs / "rehearsal" / "session-2").mkdir(parents=True)
-    outputs = []
-    monkeypatch.setattr(
-        on_kaggle, "push_kernel", lambda **options: outputs.append(options["output"].name)
-    )
-    with pytest.raises(RunFailedError, match="the session made no run"):
-        sweeps.run("grid: {a: [1, 2]}", kaggle=True, local=True)
-    assert outputs == ["session-3"]
+    names = ["session-2"]  # the first one's folder was deleted
+    monkeypatch.setattr(on_kaggle, "push_kernel", lambda **told: names.append(told["output"].name))
+    for _ in range(2):
+        (sweeps.runs / "rehearsal" / names[-1]).mkdir(parents=True)
+        with pytest.raises(RunFailedError, match="the session made no run"):
+            sweeps.rehearse("grid: {a: [1, 2]}")
+    assert names[1:] == ["session-1", "session-3"]
 
 
 def test_a_dry_run_checks_what_each_run_needs_and_sends_nothing(sweeps):
