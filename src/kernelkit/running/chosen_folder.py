@@ -91,14 +91,17 @@ def _unfinished(runs: Path, run: Run, locks: ExitStack) -> Path | None:
     states = runs.glob(f"*/{kit_folder.NAME}/{kit_folder.STATE}")
     for path in sorted(states, key=lambda path: path.stat().st_mtime, reverse=True):
         folder = path.parents[1]
-        if kit_folder.read_json(folder, kit_folder.STATE) == unfinished and _hold(folder, locks):
-            if kit_folder.read_json(folder, kit_folder.STATE) == unfinished:
-                LiveLine(sys.stdout).stay(
-                    f"continuing in {folder}, where this notebook's last run with these parameters "
-                    "was interrupted; --fresh starts a new one"
-                )
-                return folder
-            locks.close()  # it ended before the lock was acquired
+        # It is read twice, because the run may end before the lock is acquired.
+        if (
+            files.read_object(path) == unfinished
+            and _hold(folder, locks)
+            and files.read_object(path) == unfinished
+        ):
+            LiveLine(sys.stdout).stay(
+                f"continuing in {folder}, where this notebook's last run with these parameters "
+                "was interrupted; --fresh starts a new one"
+            )
+            return folder
     return None
 
 

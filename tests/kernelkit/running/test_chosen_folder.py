@@ -160,8 +160,5 @@ def test_a_damaged_state_begins_anew(state):
 
 @pytest.mark.parametrize("option", ["name", "output"])
 def test_a_new_folder_and_a_chosen_one_exclude_each_other(option):
-    with (
-        pytest.raises(ParameterError, match=f"a new folder itself: leave out --{option}"),
-        chosen_folder(STUDY, {}, fresh=True, **{option: "here"}),
-    ):
-        pass
+    with pytest.raises(ParameterError, match=f"a new folder itself: leave out --{option}"):
+        chosen_folder(STUDY, {}, fresh=True, **{option: "here"}).__enter__()

@@ -242,13 +242,10 @@ def test_modules_of_another_repository_are_found_though_not_installed(tmp_path, 
     assert "PYTHONPATH" not in os.environ
 
 
-def test_a_report_that_the_run_left_stays_the_runs(tmp_path):
-    (tmp_path / "own.py").write_text(
-        '# %% tags=["parameters"]\noutput = "."  # the run folder\n\n'
-        "# %%\nimport pathlib\npathlib.Path(output, 'report.html').write_text('mine')\n"
-    )
-    run = run_notebook(tmp_path / "own.py", output=tmp_path / "run", quiet=True)
-    assert (tmp_path / "run/report.html").read_text() == "mine"
+def test_a_report_that_the_run_left_stays_the_runs(notebook):
+    notebook.write_text(NOTEBOOK + "Path(output, 'report.html').write_text('mine')\n")
+    run = run_notebook(notebook, quiet=True)
+    assert (run.folder / "report.html").read_text() == "mine"
     assert run.report.parent.name == ".kernelkit"
     assert "<html" in run.report.read_text()
 

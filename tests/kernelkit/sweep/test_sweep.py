@@ -94,7 +94,7 @@ def test_runs_that_hang_or_eat_memory_are_stopped_with_their_kernels(sweeps):
     errors = [row["error"] for row in sweeps.rows()]
     assert errors[0] == "stopped after 0.1 minutes, its time limit"
     assert "of memory, more than its limit of 0.5 GB" in errors[1]
-    assert not children()
+    assert not strays(sweeps)
 
 
 @pytest.mark.long
@@ -112,7 +112,7 @@ def test_a_full_disk_ends_the_sweep_and_loses_nothing(sweeps, monkeypatch):
         sweeps.run("grid: {a: [1, 2]}")
     monkeypatch.undo()
 
-    assert not children()
+    assert not strays(sweeps)
     sweeps.run("grid: {a: [1, 2]}")
     assert sweeps.states() == ["done", "done"]
 
@@ -152,21 +152,10 @@ def test_killed_three_times_it_ends_with_the_table_of_one_left_alone(sweeps):
     assert [float(row["macro_f1"]) for row in rows] == pytest.approx(expected)
 
 
-def children():
-    return [p for p in psutil.Process().children(recursive=True) if "kernelkit" in cmdline(p)]
-
-
 def strays(sweeps):
     """Processes that still have a run of this sweep open."""
     opened = [process.info["open_files"] or () for process in psutil.process_iter(["open_files"])]
     return [file for files in opened for file in files if str(sweeps.runs) in file.path]
-
-
-def cmdline(process):
-    try:
-        return " ".join(process.cmdline())
-    except psutil.Error:
-        return ""
 
 
 @pytest.mark.parametrize("cold", [pytest.param(True, marks=pytest.mark.long), False])
