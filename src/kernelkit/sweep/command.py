@@ -55,9 +55,8 @@ def sweep(file: Path, parameters: Iterable[str] = (), options: SweepOptions | No
         progress = SweepProgress(specification, folder, options)
         with ExitStack() as stack:
             if options.open:
-                page = folder.path / trail.INDEX
-                address = stack.enter_context(served(page, progress.live_page))
-                options.tell_address(address)
+                live = served(folder.path / trail.INDEX, progress.live_page)
+                options.tell_address(stack.enter_context(live))
             stack.callback(progress.write)
             _run(progress)
         progress.conclude()

@@ -76,6 +76,10 @@ class PlannedRun:
     overrides: Values
     values: Mapping[str, Any]
 
+    def assignments(self, **others: Any) -> str:
+        """The source of a cell that sets its parameters, and the `others`."""
+        return parameters.assignments(self.overrides | others)
+
 
 @dataclass(frozen=True)
 class Specification:

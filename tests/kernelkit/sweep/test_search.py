@@ -1,7 +1,7 @@
 """A search: the same folders, the same resume, and runs given up when others are ahead."""
 
 from dataclasses import replace
-from typing import ClassVar
+from types import MappingProxyType
 
 import pytest
 
@@ -45,9 +45,8 @@ def test_a_wrong_search_is_refused_before_anything_runs(sweeps, text, message):
 class Instant:
     """In the engine's place: runs that leave what they would have, at once."""
 
-    started: ClassVar[list] = []
-    crash_at: ClassVar[int] = 0
-    ends: ClassVar[dict] = {}  # of some: {its number: its record}
+    crash_at = 0
+    ends = MappingProxyType({})  # of some: {its number: its record}
 
     def __init__(self, sweep, folder, tell, *_):
         self.folder, self.tell = folder, tell
@@ -78,7 +77,7 @@ def instant(monkeypatch):
     from kernelkit.sweep import command
 
     monkeypatch.setattr(command, "Engine", Instant)
-    monkeypatch.setattr(Instant, "started", [])
+    monkeypatch.setattr(Instant, "started", [], raising=False)
     monkeypatch.setattr(Instant, "crash_at", 0)
     return Instant
 

@@ -202,7 +202,7 @@ def carried(progress: SweepProgress, runs: Sequence[PlannedRun]) -> dict[str, An
         "notebook": nbformat.writes(source),
         "sweep": {name: getattr(sweep, name) for name in CARRIED},
         "base": parameters.assignments(sweep.base),
-        "runs": [] if sweep.search else [parameters.assignments(run.overrides) for run in runs],
+        "runs": [] if sweep.search else [run.assignments() for run in runs],
         "retry_failed": options.retry_failed,
         "report": options.report,
         "shown": project.shown(sweep.notebook).as_json(),

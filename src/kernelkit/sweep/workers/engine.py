@@ -11,7 +11,6 @@ from pathlib import Path
 import psutil  # type: ignore[import-untyped]
 
 from kernelkit import files, processes
-from kernelkit.notebooks import parameters
 from kernelkit.run_folders import run_folder
 from kernelkit.sweep import records
 from kernelkit.sweep.records import Record, SweepFolder
@@ -115,12 +114,11 @@ class Engine:
         self.folder.clear(run, keep=[records.CHECKPOINTS] if interrupted else ())
         self._note(run, records.RUNNING)
         self._attempts[run.id] += 1
-        values = run.overrides
-        if self.accelerator and run.values.get("accelerator") == "auto":
-            values = {**values, "accelerator": self.accelerator}
+        takes_any = self.accelerator and run.values.get("accelerator") == "auto"
+        machine = {"accelerator": self.accelerator} if takes_any else {}
         request = {
             "notebook": str(self.sweep.notebook),
-            "values": parameters.assignments(values),
+            "values": run.assignments(**machine),
             "folder": str(place.resolve()),
             "report": self.report,
         }
