@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kernelkit.errors import NotebookError, ParameterError, nearest
-from kernelkit.notebooks.document import NO_PARAMETERS, UNREADABLE
+from kernelkit.notebooks.document import NO_PARAMETERS
 from kernelkit.project import Project
 
 Value = Any  # a plain literal: bool, int, float, str, None, or a list or dict of these
@@ -77,7 +77,8 @@ class Parameter:
             words = [word.strip() for word in self.rule.split("|")]
             words = [word for word in words if not _CONSTANT.fullmatch(word)]
             text = str(value).lower() if self.type is bool else str(value)
-            allowed = value in self.members or any(_fits(word, text) for word in words)
+            numbers = [float(word) for word in words if re.fullmatch(_NUMBER, word)]
+            allowed = value in (*self.members, *numbers) or any(_fits(w, text) for w in words)
             hint = nearest(value, [*self.members, *words]) if self.members else hint
         if not allowed:
             raise ParameterError(f"{self.name}={value!r} is not allowed: {hint}")
@@ -91,7 +92,7 @@ class Parameter:
             return self.check(text.lower() == "true")
         try:
             return self.check(ast.literal_eval(text))
-        except (*UNREADABLE, TypeError):  # a TypeError for {{3}}, a set of sets
+        except (ValueError, SyntaxError):
             return self.check(text)
 
     def _typed(self, value: Value) -> Value:
@@ -170,7 +171,7 @@ def resolve(
 
 
 def assignments(values: Mapping[str, Value]) -> str:
-    """The source of a cell with these values, as `resolve` takes it; JSON knows only text keys."""
+    """The source of a cell with these values, as `resolve` takes it; JSON has only text as keys."""
     # `repr` does not write infinite numbers as Python code.
     lines = [f"{name} = {ast.unparse(ast.Constant(value))}" for name, value in values.items()]
     return "\n".join(["# Parameters", *lines])
@@ -235,5 +236,4 @@ def _fits(choice: str, text: str) -> bool:
     if last.isupper():
         pattern = r"[1-9]\d*" if last == "N" else r".+"
         return re.fullmatch(re.escape(prefix + colon) + pattern, text) is not None
-    number = re.fullmatch(_NUMBER, choice) and re.fullmatch(_NUMBER, text)
-    return text == choice or bool(number and float(text) == float(choice))
+    return text == choice

@@ -22,7 +22,7 @@ from kernelkit.run_folders import kit_folder, run_folder
 from kernelkit.run_folders.history import HISTORY
 from kernelkit.terminal.events import LiveLine
 
-RESULTS = (HISTORY, *(f"submission{ending}" for ending in (".csv", ".parquet", ".zip", ".tar.gz")))
+RESULTS = (HISTORY, "submission.csv", "submission.parquet", "submission.zip", "submission.tar.gz")
 HOST_FOLDER = "host-{}"
 HOST_INDICES = ("JAX_PROCESS_ID", "SLURM_PROCID", "TPU_WORKER_ID")
 
@@ -71,8 +71,8 @@ def chosen_folder(
             folder = unfinished or _new(runs / _stamped(notebook), locks)
         if kit_folder.read_json(folder, kit_folder.STATE) not in ({}, {**run, "over": False}):
             # Another run's results, which must not be mistaken for this run's; it may write none.
-            for name in {*RESULTS, project.find_project(notebook).submission} - {""}:
-                (folder / name).unlink(missing_ok=True)
+            for result in filter(None, (*RESULTS, project.find_project(notebook).submission)):
+                (folder / result).unlink(missing_ok=True)
         _write(folder, run, over=False)
         yield folder
         metrics = run_folder.metrics(folder) or {}
@@ -91,14 +91,17 @@ def _unfinished(runs: Path, run: Run, locks: ExitStack) -> Path | None:
     states = runs.glob(f"*/{kit_folder.NAME}/{kit_folder.STATE}")
     for path in sorted(states, key=lambda path: path.stat().st_mtime, reverse=True):
         folder = path.parents[1]
-        if kit_folder.read_json(folder, kit_folder.STATE) == unfinished and _hold(folder, locks):
-            if kit_folder.read_json(folder, kit_folder.STATE) == unfinished:
-                LiveLine(sys.stdout).stay(
-                    f"continuing in {folder}, where this notebook's last run with these parameters "
-                    "was interrupted; --fresh starts a new one"
-                )
-                return folder
-            locks.close()  # it ended before the lock was acquired
+        # It is read twice, because the run may end before the lock is acquired.
+        if (
+            files.read_object(path) == unfinished
+            and _hold(folder, locks)
+            and files.read_object(path) == unfinished
+        ):
+            LiveLine(sys.stdout).stay(
+                f"continuing in {folder}, where this notebook's last run with these parameters "
+                "was interrupted; --fresh starts a new one"
+            )
+            return folder
     return None
 
 

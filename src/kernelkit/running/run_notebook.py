@@ -112,8 +112,8 @@ def run_in(
             _execute(checked.content, folder, values, quiet)
     finally:
         if report and (folder / EXECUTED).is_file():
-            places = folder / EXECUTED, folder / REPORT, folder
-            _, error = report_page.attempt(report_page.write_report, *places)
+            page = folder / REPORT
+            _, error = report_page.attempt(report_page.write_report, folder / EXECUTED, page)
             if error:
                 print(f"warning: no report: {safe_text.plain(str(error))}", file=sys.stderr)
     return ExecutedRun(folder, time.monotonic() - begun, run_folder.metrics(folder) or {})
@@ -121,15 +121,15 @@ def run_in(
 
 def check(notebook: Path, overrides: parameters.Overrides) -> CheckedNotebook:
     """The notebook with its parameters' values; raises `ParameterError` or `NotebookError`."""
-    content = document.read(Path(notebook))
+    content = document.read(notebook)
     # The cell that papermill injected in an earlier run would set that run's values again.
     content.cells = [c for c in content.cells if not document.has_tag(c, document.INJECTED_TAG)]
     declared = parameters.declared(
-        document.parameters_source(content), project.find_project(Path(notebook))
+        document.parameters_source(content), project.find_project(notebook)
     )
     resolved = parameters.resolve(declared, overrides)
     defaults = {parameter.name: parameter.default for parameter in declared.values()}
-    return CheckedNotebook(Path(notebook), content, resolved, defaults | resolved)
+    return CheckedNotebook(notebook, content, resolved, defaults | resolved)
 
 
 def _begin(folder: Path) -> None:
@@ -192,7 +192,7 @@ def _execute(
     try:
         papermill.execute_notebook(
             content,
-            str(part).replace("{", "{{").replace("}", "}}"),  # it is a format for papermill
+            str(part),
             kernel_name=document.KERNELSPEC["name"],
             progress_bar=False,
             autosave_cell_every=active.SAVE_SECONDS,

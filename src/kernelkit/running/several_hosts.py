@@ -53,7 +53,6 @@ def run_on_hosts(
     with chosen_folder(notebook, checked.values, name=name, output=output, fresh=fresh) as folder:
         overrides = parameters.assignments(checked.overrides)
         request = {"notebook": str(notebook), "overrides": overrides, "folder": str(folder)}
-        files.make_folder(folder)
         begun = time.monotonic()
         command = [sys.executable, "-m", __name__, json.dumps(request | options)]
         _start(count, command, folder)

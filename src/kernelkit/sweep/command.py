@@ -51,12 +51,12 @@ def sweep(file: Path, parameters: Iterable[str] = (), options: SweepOptions | No
         if options.force and not options.kaggle:  # a session's runs replace those that are here
             for run in specification.runs or search.points(folder, specification):
                 folder.clear(run)
+            (folder.path / search.STORAGE).unlink(missing_ok=True)
         progress = SweepProgress(specification, folder, options)
         with ExitStack() as stack:
             if options.open:
-                page = folder.path / trail.INDEX
-                address = stack.enter_context(served(page, progress.live_page))
-                options.tell_address(address)
+                live = served(folder.path / trail.INDEX, progress.live_page)
+                options.tell_address(stack.enter_context(live))
             stack.callback(progress.write)
             _run(progress)
         progress.conclude()
@@ -74,14 +74,9 @@ def _check(options: SweepOptions) -> None:
 
 
 def _check_rules(specification: Specification) -> None:
-    """Raise `ParameterError` if the project's own rules refuse the parameters of a run.
-
-    Of a search, whose runs are not known yet, it is one point.
-    """
+    """Raise `ParameterError` if the project's own rules refuse the parameters of a run."""
     here = project.find_project(specification.notebook)
-    if not here.check:
-        return
-    runs = [run.values for run in specification.runs or [search.any_point(specification)]]
+    runs = [run.values for run in specification.runs]
     answers = rules.problems(here, specification.notebook, runs)
     if lines := list(dict.fromkeys(line for answer in answers for line in answer)):
         listed = "\n".join(f"  - {line}" for line in lines)
@@ -110,8 +105,7 @@ def _run(progress: SweepProgress) -> None:
         return
     runs: Iterable[PlannedRun] = progress.remaining
     if sweep.search:
-        again = options.retry_failed, options.force
-        runs = searched = search.Search(sweep, folder, progress.runs, *again)
+        runs = searched = search.Search(sweep, folder, progress.runs, options.retry_failed)
         progress.take_up_search(searched.ended_before)
     with project.importable(sweep.notebook):
         Engine(sweep, folder, progress.tell, options.report).work(runs)

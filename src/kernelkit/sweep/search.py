@@ -18,7 +18,6 @@ is proposed, until the space has no more. A sampler that repeats itself gives wa
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import math
@@ -33,16 +32,13 @@ from kernelkit.sweep.specification import PlannedRun, Specification, Types, Valu
 
 KEYS = {"trials": int, "sampler": str, "prune": bool, "seed": int, "space": dict}
 STORAGE = "search.db"
-NUMBER = (int, float)
-RANGE: Types = {"low": NUMBER, "high": NUMBER, "log": bool, "step": NUMBER}
 REPEATS = 4  # proposals in a row that may repeat points: a small space runs out of new ones
 
 
 class Search:
     """Iterates over the runs to make; those that a crash interrupted come first.
 
-    Proposed points are added to `runs`. `retry_failed` repeats points that failed or took too long;
-    `force` forgets the trials of earlier commands.
+    Proposed points are added to `runs`. `retry_failed` repeats points that failed or took too long.
     """
 
     def __init__(
@@ -51,7 +47,6 @@ class Search:
         folder: SweepFolder,
         runs: list[PlannedRun],
         retry_failed: bool = False,
-        force: bool = False,
     ) -> None:
         try:
             import optuna
@@ -61,7 +56,7 @@ class Search:
         self.optuna.logging.set_verbosity(self.optuna.logging.WARNING)
         self.sweep, self.folder, self.runs = sweep, folder, runs
         self.space = {n: self._distribution(n, axis) for n, axis in sweep.search["space"].items()}
-        self.study = self._study(force)
+        self.study = self._study()
         self._flight: dict[str, Any] = {}  # trials by the ids of their runs
         self._reported: Counter[str] = Counter()  # epochs by the ids of their runs
         self._retried: set[str] = set()
@@ -130,7 +125,7 @@ class Search:
                 point[name] = min(values.low + place * values.step, values.high)
         return point
 
-    def _study(self, force: bool) -> Any:
+    def _study(self) -> Any:
         sweep, optuna, settings = self.sweep, self.optuna, self.sweep.search
         self.folder.path.mkdir(parents=True, exist_ok=True)
         # A hash of what all trials have in common; changing any of it starts a new study.
@@ -139,15 +134,9 @@ class Search:
         pruner = optuna.pruners.NopPruner()
         if settings.get("prune"):
             pruner = optuna.pruners.MedianPruner(n_startup_trials=4, n_warmup_steps=3)
-        place = {
-            "storage": f"sqlite:///{(self.folder.path / STORAGE).resolve()}",
-            "study_name": f"{sweep.name}-{digest}",
-        }
-        if force:  # the file may have the studies of other searches, too
-            with contextlib.suppress(KeyError):
-                optuna.delete_study(**place)
         study = optuna.create_study(
-            **place,
+            storage=f"sqlite:///{(self.folder.path / STORAGE).resolve()}",
+            study_name=f"{sweep.name}-{digest}",
             direction="minimize" if sweep.minimize else "maximize",
             load_if_exists=True,
             pruner=pruner,
@@ -262,9 +251,10 @@ def check(sweep: Specification) -> None:
         if len({sweep.run({name: value}).id for value in values}) < len(values) and not is_range:
             raise ParameterError(f"search: {name} lists a value twice: {axis}")
         if is_range:
-            step_type = int if sweep.declared[name].type is int else NUMBER
-            specification.check_keys(axis, {**RANGE, "step": step_type}, f"search: {name}")
-            low, high, log, step = map(axis.get, RANGE)
+            number = int if sweep.declared[name].type is int else (int, float)
+            keys: Types = {"low": number, "high": number, "log": bool, "step": number}
+            specification.check_keys(axis, keys, f"search: {name}")
+            low, high, log, step = map(axis.get, keys)
             if low >= high or (log and (low <= 0 or step)) or (step is not None and step <= 0):
                 raise ParameterError(
                     f"search: {name} cannot range over {axis}: low must be less than high, and "

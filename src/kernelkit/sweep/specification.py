@@ -73,12 +73,12 @@ class PlannedRun:
     """One run: its id, the parameters it sets, and the values of all parameters."""
 
     id: str
-    overrides: Mapping[str, Any]
+    overrides: Values
     values: Mapping[str, Any]
 
     def assignments(self, **others: Any) -> str:
         """The source of a cell that sets its parameters, and the `others`."""
-        return parameters.assignments({**self.overrides, **others})
+        return parameters.assignments(self.overrides | others)
 
 
 @dataclass(frozen=True)

@@ -70,9 +70,10 @@ def test_outside_of_a_project_nothing_is_looked_up(tmp_path):
     assert constant(Project(tmp_path), "garden.plants.NAMES") is None
 
 
-def test_a_parameter_takes_what_its_constant_holds(garden):
+def test_a_parameter_takes_what_its_constant_holds_and_its_comment_adds(garden):
     cell = (
-        "plant = 'rose'  # in garden.plants.NAMES: what grows\nsize = 1  # in garden.plants.SIZES"
+        "plant = 'rose'  # in garden.plants.NAMES: what grows\nsize = 1  # in garden.plants.SIZES\n"
+        "other = 'rose'  # in garden.plants.NAMES | wild:NAME: what else grows"
     )
     known = parameters.declared(cell, garden)
 
@@ -83,11 +84,6 @@ def test_a_parameter_takes_what_its_constant_holds(garden):
         parameters.resolve(known, ["size=9"])
     anything = parameters.resolve(parameters.declared(cell), ["plant=tulp"])  # as in a session
     assert anything == {"plant": "tulp"}
-
-
-def test_a_parameter_may_take_more_than_its_constant_holds(garden):
-    cell = "plant = 'rose'  # in garden.plants.NAMES | wild:NAME: what grows"
-    known = parameters.declared(cell, garden)
-    assert parameters.resolve(known, ["plant=wild:oats"]) == {"plant": "wild:oats"}
+    assert parameters.resolve(known, ["other=wild:oats"]) == {"other": "wild:oats"}
     with pytest.raises(ParameterError, match="it takes rose, tulip or wild:NAME"):
-        parameters.resolve(known, ["plant=oats"])
+        parameters.resolve(known, ["other=oats"])

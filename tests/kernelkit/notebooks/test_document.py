@@ -1,6 +1,5 @@
 """The two halves of a pair are compared, and an edit is told with the commands that join them."""
 
-import re
 import shlex
 import subprocess
 import sys
@@ -65,13 +64,6 @@ def test_an_edited_script_is_seen_and_named(notebook, old, new, cell):
     assert f"differ from cell {cell} on" in text
     assert f"jupytext --to ipynb --update {notebook.with_suffix('.py')}" in text
     assert f"jupytext --to py:percent {notebook}" in text
-
-
-def test_cells_in_another_order_are_a_difference(notebook):
-    script = notebook.with_suffix(".py")
-    head, first, second = re.split(r"^(?=# %%(?: tags|\n))", SCRIPT, flags=re.MULTILINE)
-    script.write_text(head + second + first)
-    assert "differ from cell 2 on" in document.difference(notebook)
 
 
 @pytest.mark.long

@@ -38,11 +38,6 @@ def test_a_marker_that_cannot_be_read_is_no_claim(folder, text):
     assert claim(folder)[0] == folder.with_name("run-2")
 
 
-def test_a_folder_whose_claim_was_killed_is_taken(folder):
-    (folder / ".kernelkit" / ".push.json.a1b2c3.part").touch()
-    assert claim(folder, chosen=True)[0] == folder
-
-
 def test_a_folder_with_other_things_is_not_taken(folder):
     (folder / "thesis.txt").write_text("precious")
     with pytest.raises(errors.ParameterError, match="--output"):

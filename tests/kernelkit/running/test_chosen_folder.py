@@ -1,6 +1,5 @@
 """The same command goes on where it was cut off, and never over what is done."""
 
-import contextlib
 import os
 import signal
 import subprocess
@@ -48,11 +47,8 @@ def place(tmp_path, monkeypatch):
     return tmp_path
 
 
-def cut_off(folder_of=1, **parameters):
-    with (
-        pytest.raises(KeyboardInterrupt),
-        chosen_folder(STUDY, {"n": folder_of, **parameters}) as at,
-    ):
+def cut_off(number=1, **chosen):
+    with pytest.raises(KeyboardInterrupt), chosen_folder(STUDY, {"n": number}, **chosen) as at:
         raise KeyboardInterrupt
     return at
 
@@ -88,7 +84,7 @@ def test_a_run_that_failed_is_taken_up_and_one_that_is_over_is_not():
 
 def test_other_parameters_another_notebook_or_fresh_begin_anew(capsys):
     folder = cut_off()
-    others = [cut_off(2), cut_off(1, more=True)]
+    others = [cut_off(2), cut_off(None)]
     for notebook, fresh in ((Path("other.py"), False), (STUDY, True)):
         with chosen_folder(notebook, {"n": 1}, fresh=fresh) as other:
             others.append(other)
@@ -99,13 +95,20 @@ def test_other_parameters_another_notebook_or_fresh_begin_anew(capsys):
 
 
 @pytest.mark.parametrize("chosen", [{"name": "mine"}, {"output": Path("runs/mine")}])
-def test_a_named_folder_notes_its_run_and_no_other_command_continues_in_it(chosen):
+def test_a_named_folder_notes_its_run_and_no_other_command_continues_in_it(chosen, monkeypatch):
     run = {"notebook": str(STUDY.resolve()), "parameters": {"n": 1}, "chosen": True}
     for _ in range(2):
         with chosen_folder(STUDY, {"n": 1}, **chosen) as mine:
             assert kit_folder.read_json(mine, kit_folder.STATE) == run | {"over": False}
             with chosen_folder(STUDY, {"n": 1}) as other:
                 assert other != mine
+            again = chosen_folder(STUDY, {}, **chosen)
+            with pytest.raises(ParameterError, match="another command runs in runs/mine: wait"):
+                again.__enter__()
+            with monkeypatch.context() as other_host:
+                other_host.setenv("JAX_PROCESS_ID", "1")
+                with chosen_folder(STUDY, {}, **chosen) as shared:
+                    assert shared == mine
         assert mine == Path("runs/mine")
         assert kit_folder.read_json(mine, kit_folder.STATE) == run | {"over": True}
 
@@ -118,12 +121,8 @@ def test_a_named_folder_loses_the_results_of_another_run_but_not_those_it_contin
     for name in names:
         (mine / name).touch()
     for number, left in ((1, names), (1, names), (2, {"notes.txt"})):
-        with (
-            contextlib.suppress(KeyboardInterrupt),
-            chosen_folder(STUDY, {"n": number}, name="mine"),
-        ):
-            assert {path.name for path in mine.iterdir() if path.is_file()} == left
-            raise KeyboardInterrupt
+        assert cut_off(number, name="mine") == mine
+        assert {path.name for path in mine.iterdir() if path.is_file()} == left
 
 
 def test_a_run_that_ran_out_of_time_goes_on():
@@ -152,22 +151,6 @@ def test_two_at_once_share_no_folder():
         assert len({first, second, third}) == 3
 
 
-@pytest.mark.parametrize("chosen", [{"name": "mine"}, {"output": Path("runs/mine")}])
-def test_a_named_folder_is_taken_as_it_is_but_by_one_at_a_time(chosen, monkeypatch):
-    for _ in range(2):
-        with chosen_folder(STUDY, {}, **chosen) as folder:
-            assert folder == Path("runs/mine")
-            with (
-                pytest.raises(ParameterError, match=r"another command runs in runs/mine: wait"),
-                chosen_folder(STUDY, {}, **chosen),
-            ):
-                pass
-            with monkeypatch.context() as other_host:
-                other_host.setenv("JAX_PROCESS_ID", "1")
-                with chosen_folder(STUDY, {}, **chosen) as shared:
-                    assert shared == folder
-
-
 @pytest.mark.parametrize("state", ["{", '{"over": false}'])
 def test_a_damaged_state_begins_anew(state):
     folder = cut_off()
@@ -177,8 +160,5 @@ def test_a_damaged_state_begins_anew(state):
 
 @pytest.mark.parametrize("option", ["name", "output"])
 def test_a_new_folder_and_a_chosen_one_exclude_each_other(option):
-    with (
-        pytest.raises(ParameterError, match=f"a new folder itself: leave out --{option}"),
-        chosen_folder(STUDY, {}, fresh=True, **{option: "here"}),
-    ):
-        pass
+    with pytest.raises(ParameterError, match=f"a new folder itself: leave out --{option}"):
+        chosen_folder(STUDY, {}, fresh=True, **{option: "here"}).__enter__()

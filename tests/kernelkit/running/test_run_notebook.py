@@ -21,12 +21,11 @@ from kernelkit.errors import (
     RunFailedError,
     StorageError,
 )
-from kernelkit.notebooks import document
+from kernelkit.notebooks import document, parameters
 from kernelkit.reports import report_page
 from kernelkit.run_folders import history
 from kernelkit.running import run_notebook as run_notebook_module
 from kernelkit.running.run_notebook import run_notebook
-from kernelkit.sweep.specification import PlannedRun
 from kernelkit.terminal.events import Events
 
 pytestmark = pytest.mark.filterwarnings(
@@ -243,34 +242,23 @@ def test_modules_of_another_repository_are_found_though_not_installed(tmp_path, 
     assert "PYTHONPATH" not in os.environ
 
 
-def test_a_dict_keeps_its_keys_and_a_folder_its_braces(tmp_path):
-    (tmp_path / "keys.py").write_text(
-        '# %% tags=["parameters"]\nrates = {}\noutput = "."\n\n'
-        "# %%\nimport pathlib\npathlib.Path(output, 'rates.txt').write_text(repr(rates))\n"
-    )
-    rates, source = {0: 0.5, "a": 1}, "rates = {0: 0.5, 'a': 1}"
-    for overrides in ({"rates": rates}, source):
-        run = run_notebook(tmp_path / "keys.py", overrides, output=tmp_path / "{run}", quiet=True)
-        assert (run.folder / "rates.txt").read_text() == repr(rates)
-    assert PlannedRun("", {"rates": rates}, {}).assignments() == f"# Parameters\n{source}"
-
-
-def test_a_report_that_the_run_left_stays_the_runs(tmp_path):
-    (tmp_path / "own.py").write_text(
-        '# %% tags=["parameters"]\noutput = "."  # the run folder\n\n'
-        "# %%\nimport pathlib\npathlib.Path(output, 'report.html').write_text('mine')\n"
-    )
-    run = run_notebook(tmp_path / "own.py", output=tmp_path / "run", quiet=True)
-    assert (tmp_path / "run/report.html").read_text() == "mine"
+def test_a_report_that_the_run_left_stays_the_runs(notebook):
+    notebook.write_text(NOTEBOOK + "Path(output, 'report.html').write_text('mine')\n")
+    run = run_notebook(notebook, quiet=True)
+    assert (run.folder / "report.html").read_text() == "mine"
     assert run.report.parent.name == ".kernelkit"
     assert "<html" in run.report.read_text()
 
 
-def test_a_report_that_fails_does_not_cost_the_run(tmp_path, monkeypatch, capsys):
+def test_a_dict_keeps_its_keys_and_a_report_that_fails_does_not_cost_the_run(
+    notebook, monkeypatch, capsys
+):
     monkeypatch.setattr(report_page, "render", lambda *_: 1 / 0)
-    notebook = files.write_text(tmp_path / "own.py", "# %%\nprint(1)\n")
-    assert run_notebook(notebook, output=tmp_path / "run", quiet=True).seconds
-    assert "run.ipynb: ZeroDivisionError" in capsys.readouterr().err
+    notebook.write_text('# %% tags=["parameters"]\nrates = {}\n# %%\nprint(rates)\n')
+    run_notebook(notebook, parameters.assignments({"rates": {0: 0.5, "a": 1}}), name="keys")
+    shown = capsys.readouterr()
+    assert "{0: 0.5, 'a': 1}\n" in shown.out
+    assert "run.ipynb: ZeroDivisionError" in shown.err
 
 
 def test_a_notebook_that_the_disk_cuts_short_is_no_mistake_in_usage(tmp_path):

@@ -51,14 +51,6 @@ def test_a_live_page_is_right_after_each_run_and_the_best_keep_their_models(prog
     assert kept == {run.id for run in progress.runs[3:]}
 
 
-def test_a_name_of_a_measure_cannot_control_the_terminal(progress):
-    place = progress.folder.run_folder(progress.runs[0])
-    progress.folder.write(progress.runs[0], Record(records.DONE))
-    (place / "metrics.json").write_text(json.dumps({"f1\x1b]0;title\x07": 1}))
-    progress.conclude()
-    assert "the measures are: f1\n" in progress.options.stream.getvalue()
-
-
 def test_the_address_of_the_live_page_is_shown_although_the_command_is_quiet(sweeps):
     SweepFolder(sweeps.runs).claim("tiny")
     sweeps.finish("grid: {a: [1, 2]}")

@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from kernelkit import files, project
-from kernelkit.errors import RunFailedError
+from kernelkit.errors import ParameterError, RunFailedError
 from kernelkit.shown import Shown
 from kernelkit.sweep import records
 from kernelkit.sweep.records import SweepFolder
@@ -26,11 +26,20 @@ def test_a_sweep_whose_runs_leave_no_metrics_says_where_they_belong(sweeps):
 
 def test_a_sweep_without_a_score_says_how_to_name_one(sweeps, monkeypatch):
     SweepFolder(sweeps.runs).claim("tiny")
-    sweeps.finish("grid: {a: [1]}")
+    sweeps.finish("grid: {a: [1]}", left={"metrics.json": '{"f1\\u001b]0;title\\u0007": 1}'})
     monkeypatch.setenv(project.SHOWN, Shown().as_json())
     sweeps.run("grid: {a: [1]}")
     assert "no score: write `score: NAME`, a number of metrics.json, or set" in sweeps.message
-    assert "the measures are: macro_f1\n" in sweeps.message
+    assert "the measures are: f1\n" in sweeps.message  # without its control sequence
+
+
+def test_a_sweep_is_refused_if_the_projects_rules_refuse_one_of_its_runs(sweeps):
+    (sweeps.folder / "pyproject.toml").write_text('[tool.kernelkit]\ncheck = "own_rules:check"\n')
+    rules = "def check(notebook, values, sources):\n    return ['no y'] * (values['kind'] == 'y')\n"
+    files.write_text(sweeps.folder / "src" / "own_rules.py", rules)
+    with pytest.raises(ParameterError, match=r"refuses these parameters of the sweep:\n  - no y$"):
+        sweeps.run("grid: {kind: [x, y], a: [1, 2]}")
+    assert not sweeps.runs.exists()
 
 
 @pytest.mark.long
@@ -85,7 +94,7 @@ def test_runs_that_hang_or_eat_memory_are_stopped_with_their_kernels(sweeps):
     errors = [row["error"] for row in sweeps.rows()]
     assert errors[0] == "stopped after 0.1 minutes, its time limit"
     assert "of memory, more than its limit of 0.5 GB" in errors[1]
-    assert not children()
+    assert not strays(sweeps)
 
 
 @pytest.mark.long
@@ -103,7 +112,7 @@ def test_a_full_disk_ends_the_sweep_and_loses_nothing(sweeps, monkeypatch):
         sweeps.run("grid: {a: [1, 2]}")
     monkeypatch.undo()
 
-    assert not children()
+    assert not strays(sweeps)
     sweeps.run("grid: {a: [1, 2]}")
     assert sweeps.states() == ["done", "done"]
 
@@ -143,21 +152,10 @@ def test_killed_three_times_it_ends_with_the_table_of_one_left_alone(sweeps):
     assert [float(row["macro_f1"]) for row in rows] == pytest.approx(expected)
 
 
-def children():
-    return [p for p in psutil.Process().children(recursive=True) if "kernelkit" in cmdline(p)]
-
-
 def strays(sweeps):
     """Processes that still have a run of this sweep open."""
     opened = [process.info["open_files"] or () for process in psutil.process_iter(["open_files"])]
     return [file for files in opened for file in files if str(sweeps.runs) in file.path]
-
-
-def cmdline(process):
-    try:
-        return " ".join(process.cmdline())
-    except psutil.Error:
-        return ""
 
 
 @pytest.mark.parametrize("cold", [pytest.param(True, marks=pytest.mark.long), False])

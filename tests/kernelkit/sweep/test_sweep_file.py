@@ -24,8 +24,7 @@ def test_numbers_and_words_are_what_they_look_like(tmp_path):
         ("a: 1\na: 2", "'a' is given twice"),
         ("grid: {b: [1], b: [2]}", "'b' is given twice"),
         ("a: [1", "is not YAML"),
-        ("base: &b {a: *b}", "is not YAML: Circular reference"),
-        ("grid: {a: {{3}}}", "is not YAML: .* unhashable key"),
+        ("a: 2026-13-01", "is not YAML: month must be in 1..12"),
         ("", "must contain keys"),
     ],
 )

@@ -75,12 +75,6 @@ def test_json_is_one_object_a_line_with_steps_and_notes_too():
     assert [event["text"] for event in others] == [*STEPS, NOTE]
 
 
-def test_every_line_of_a_rehearsal_says_so():
-    lines = written(("failure", "one\ntwo\n\nthree"), rehearsal=True).splitlines()
-    assert len(lines) == 4
-    assert all(line.startswith("[rehearsal]") for line in lines)
-
-
 @pytest.mark.parametrize("as_json", [True, False])
 def test_secrets_are_replaced_wherever_they_stand(monkeypatch, as_json):
     stream = io.StringIO()
@@ -132,13 +126,13 @@ def test_a_quiet_report_tells_what_came_of_it_and_what_is_wrong(as_json):
     assert "of score" in second
 
 
-def test_a_terminal_boxes_the_result_with_the_next_commands():
+def test_a_terminal_boxes_the_result_with_the_next_commands_and_says_that_it_is_a_rehearsal():
     told = [
         ("state", "complete"),
         ("metrics", "macro F1 0.9"),
         ("report", f"runs/a-secret-of-mine/{'x' * 100}.html"),
         ("next", "kernelkit push\nkernelkit report runs --index"),
-        ("warning", "out of time"),
+        ("warning", "out of\n\ntime"),
         ("score", "0.9"),
     ]
     options = {"rehearsal": True, "secrets": ["a-secret-of-mine"]}
@@ -150,7 +144,7 @@ def test_a_terminal_boxes_the_result_with_the_next_commands():
         "│ next      kernelkit push\n"
         "│           kernelkit report runs --index\n"
         "╰──\n"
-        "[rehearsal] warning   out of time\n"
+        "[rehearsal] warning   out of\n[rehearsal]\n[rehearsal]           time\n"
         "╭── rehearsal\n"
         "│ score     0.9\n"
         "╰──\n"

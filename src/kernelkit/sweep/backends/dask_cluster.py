@@ -9,7 +9,6 @@ import logging
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -53,7 +52,7 @@ def run_on_dask(progress: SweepProgress, address: str) -> None:
         if not client.nthreads():
             progress.show(f"no workers at {address} yet: waiting for them")
         futures = {
-            client.submit(run_on_worker, single, text, dict(run.overrides), report, pure=False): run
+            client.submit(run_on_worker, single, text, run.overrides, report, pure=False): run
             for run in progress.remaining
         }
         for future in as_completed(futures):
@@ -68,7 +67,7 @@ def run_on_dask(progress: SweepProgress, address: str) -> None:
                     archive.extractall(progress.folder.run_folder(run))
             else:
                 message = f"lost by the cluster: {future.exception()}"
-                record = Record(FAILED, dict(run.overrides), error=message)
+                record = Record(FAILED, run.overrides, error=message)
             progress.tell(run, progress.folder.write(run, record))
             future.release()
     if lost:
@@ -79,7 +78,7 @@ def run_on_dask(progress: SweepProgress, address: str) -> None:
 
 
 def run_on_worker(
-    sweep: Specification, text: str, overrides: Mapping[str, Any], report: bool
+    sweep: Specification, text: str, overrides: dict[str, Any], report: bool
 ) -> tuple[Record, bytes]:
     """Run a notebook's `text` once in a separate process on this machine; returns its record and
     its files (a zip)."""

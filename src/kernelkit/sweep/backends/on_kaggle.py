@@ -125,8 +125,8 @@ def _session(
     title = f"Sweep {sweep.name.replace('_', ' ')}"[: TITLE_LENGTH - len(suffix)].strip() + suffix
     content = carried(progress, runs)
     sessions = list(place.glob("session-*"))
-    numbers = itertools.count(len(sessions) + 1)  # an earlier folder may have been deleted
-    home = next(h for n in numbers if not (h := place / f"session-{n}").exists())
+    names = (place / f"session-{number}" for number in itertools.count(1))
+    home = next(name for name in names if name not in sessions)
     minutes = options.timeout or 60 * machines.LIMITS[kind].hours_per_session
     spare = min(SPARE_MINUTES, SPARE_SHARE * minutes)
     with tempfile.TemporaryDirectory(prefix="sweep-") as scratch:

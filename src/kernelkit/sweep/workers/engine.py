@@ -200,7 +200,7 @@ class Engine:
     def _note(
         self, run: PlannedRun, state: str, seconds: float | None = None, error: str = ""
     ) -> Record:
-        record = self.folder.write(run, Record(state, dict(run.overrides), seconds, error))
+        record = self.folder.write(run, Record(state, run.overrides, seconds, error))
         self.tell(run, record)
         return record
 

@@ -3,11 +3,11 @@
     python -m kernelkit.sweep.workers.run_process once PARENT            makes one run
     python -m kernelkit.sweep.workers.run_process fork PARENT MODULE…    forks one for each request
 
-A request is a line of standard input: {"notebook": …, "values": …, "folder": …, "report": true}.
-Its values are the source of a cell.
-The fork server answers with the number of the process. It imports the modules that runs need, but
-calls nothing in them, because modules survive a fork, while threads and devices do not. Forked runs
-start in a tenth of a second instead of several seconds.
+A request is a line of standard input: {"notebook": …, "values": …, "folder": …, "report": true},
+where the values are the source of a cell. The fork server answers with the number of the process.
+It imports the modules that runs need, but calls nothing in them, because modules survive a fork,
+while threads and devices do not. Forked runs start in a tenth of a second instead of several
+seconds.
 
 `error.txt` in a run's folder, which the engine writes before the process starts, goes when the run
 succeeds, or else says why it failed.
@@ -114,8 +114,8 @@ def _fork(request: Mapping[str, Any]) -> int:
     try:
         os.setsid()
         log_file = Path(request["folder"]) / LOG
-        with Path(os.devnull).open(encoding="utf-8") as nothing, log_file.open("wb") as log:
-            os.dup2(nothing.fileno(), 0)
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        with log_file.open("wb") as log:
             os.dup2(log.fileno(), 1)
             os.dup2(log.fileno(), 2)
         from kernelkit.sweep.workers import forked_kernel

@@ -22,16 +22,21 @@ METADATA = {
 }
 
 
-def describe(sweeps, settings=""):
-    """Make the folder a project whose notebook is a kernel."""
+@pytest.fixture(autouse=True)
+def describe(sweeps):
+    """The folder is a project whose notebook is a kernel; call it with more of its settings."""
+
+    def describe(settings=""):
+        text = f"[tool.kernelkit]\npackages = []\n{settings}"
+        (sweeps.folder / "pyproject.toml").write_text(text)
+
     (sweeps.folder / "kernel-metadata.json").write_text(json.dumps(METADATA))
-    text = f"[tool.kernelkit]\npackages = []\n{settings}"
-    (sweeps.folder / "pyproject.toml").write_text(text)
+    describe()
+    return describe
 
 
 @pytest.mark.long
 def test_the_next_session_goes_on_with_the_last_ones_output(sweeps, monkeypatch):
-    describe(sweeps)
     slower = sweeps.notebook.read_text().replace("time.sleep(0.6)", "time.sleep(8)")
     sweeps.notebook.write_text(slower)
     text = "base: {does: slow}\ngrid: {a: [1, 2, 3, 4]}"
@@ -52,27 +57,20 @@ def test_the_next_session_goes_on_with_the_last_ones_output(sweeps, monkeypatch)
     assert [row["macro_f1"] for row in sweeps.rows()] == ["0.01", "0.02", "0.03", "0.04"]
 
 
-def test_a_session_that_made_no_run_is_a_failure(sweeps, monkeypatch):
-    describe(sweeps)
-    monkeypatch.setattr(on_kaggle, "push_kernel", lambda **options: None)
-    with pytest.raises(RunFailedError, match="the session made no run"):
-        sweeps.rehearse("grid: {a: [1, 2]}")
+def test_a_session_that_made_no_run_is_a_failure_and_the_next_one_has_a_new_folder(
+    sweeps, monkeypatch
+):
+    names = ["session-2"]  # the first one's folder was deleted
+    monkeypatch.setattr(on_kaggle, "push_kernel", lambda **told: names.append(told["output"].name))
+    for _ in range(2):
+        (sweeps.runs / "rehearsal" / names[-1]).mkdir(parents=True)
+        with pytest.raises(RunFailedError, match="the session made no run"):
+            sweeps.rehearse("grid: {a: [1, 2]}")
+    assert names[1:] == ["session-1", "session-3"]
 
 
-def test_a_deleted_session_folder_blocks_no_other_session(sweeps, monkeypatch):
-    describe(sweeps)
-    (sweeps.runs / "rehearsal" / "session-2").mkdir(parents=True)
-    outputs = []
-    monkeypatch.setattr(
-        on_kaggle, "push_kernel", lambda **options: outputs.append(options["output"].name)
-    )
-    with pytest.raises(RunFailedError, match="the session made no run"):
-        sweeps.run("grid: {a: [1, 2]}", kaggle=True, local=True)
-    assert outputs == ["session-3"]
-
-
-def test_a_dry_run_checks_what_each_run_needs_and_sends_nothing(sweeps):
-    describe(sweeps, '[tool.kernelkit.needs]\ninternet = ["kind=y"]\n')
+def test_a_dry_run_checks_what_each_run_needs_and_sends_nothing(sweeps, describe):
+    describe('[tool.kernelkit.needs]\ninternet = ["kind=y"]\n')
 
     sweeps.rehearse("grid: {a: [1, 2]}", dry_run=True)
     assert "nothing was sent" in sweeps.message
@@ -83,7 +81,6 @@ def test_a_dry_run_checks_what_each_run_needs_and_sends_nothing(sweeps):
 
 def test_rehearsed_runs_do_not_count_as_done_on_kaggle_from_any_folder(sweeps, monkeypatch):
     monkeypatch.setattr(on_kaggle, "run_on_kaggle", lambda progress: None)
-    describe(sweeps)
     (sweeps.folder / "deep").mkdir()
     monkeypatch.chdir(sweeps.folder / "deep")
 
@@ -97,7 +94,6 @@ def test_rehearsed_runs_do_not_count_as_done_on_kaggle_from_any_folder(sweeps, m
 
 
 def test_the_bundle_of_a_sweep_holds_its_pages(sweeps):
-    describe(sweeps)
     project = on_kaggle.carrying(sweeps.notebook)
     files = packages.files(project.package_folder("kernelkit"), project.leave_out)
     carried = {file.path for file in packages.reached([on_kaggle.RUN], files, "kernelkit")}
@@ -106,7 +102,6 @@ def test_the_bundle_of_a_sweep_holds_its_pages(sweeps):
 
 
 def test_a_notebook_that_is_not_python_is_not_pushed(sweeps):
-    describe(sweeps)
     sweeps.notebook.write_text(sweeps.notebook.read_text() + "\n# %%\nx = = 1\n")
     with pytest.raises(PreflightError, match=r"\[cell \d+\], line 1: invalid syntax"):
         sweeps.rehearse("grid: {a: [1]}")
@@ -116,8 +111,6 @@ SEARCH = "search: {trials: 4, seed: 1, space: {a: {low: 0, high: 999}}}"
 
 
 def test_a_search_is_refused_where_there_is_no_optuna(sweeps):
-    describe(sweeps)
-
     with pytest.raises(PreflightError, match="image of TPU sessions does not have") as caught:
         sweeps.rehearse(SEARCH, dry_run=True, accelerator="tpu")
     assert "\n" not in str(caught.value)
@@ -128,16 +121,16 @@ def test_a_search_is_refused_where_there_is_no_optuna(sweeps):
     assert "optuna" not in sweeps.message
 
 
-def test_a_search_takes_optuna_from_the_projects_wheels(sweeps, index):
-    describe(sweeps, 'wheels = ["optuna==99.0"]\n')
+def test_a_search_takes_optuna_from_the_projects_wheels(sweeps, index, describe):
+    describe('wheels = ["optuna==99.0"]\n')
     index.add("optuna", "99.0")
     sweeps.rehearse(SEARCH, dry_run=True, accelerator="tpu")
     assert "optuna 99.0 for this machine's Python" in sweeps.message
 
 
 @pytest.mark.long
-def test_the_projects_wheels_are_there_in_each_run(sweeps, index):
-    describe(sweeps, 'wheels = ["bloom-of-a-wheel==1.0"]\n')
+def test_the_projects_wheels_are_there_in_each_run(sweeps, index, describe):
+    describe('wheels = ["bloom-of-a-wheel==1.0"]\n')
     index.add("bloom-of-a-wheel")
     source = sweeps.notebook.read_text().replace("import json", "import bloom_of_a_wheel, json")
     sweeps.notebook.write_text(source)
@@ -148,7 +141,6 @@ def test_the_projects_wheels_are_there_in_each_run(sweeps, index):
 @pytest.mark.long
 def test_a_search_takes_two_sessions_and_one_study(sweeps):
     pytest.importorskip("optuna", reason="the extra `sweep` is not installed")
-    describe(sweeps)
     sweeps.rehearse(SEARCH.replace("4", "3"))
     first = {row["a"] for row in sweeps.rows()}
     assert sweeps.states() == ["done"] * 3
@@ -170,7 +162,6 @@ def choosing(sweeps):
     source = sweeps.notebook.read_text().replace('{"kind": "cpu"}', device)
     line = 'accelerator = "auto"  # auto | tpu | gpu | cpu: what must be there\nseed = 0'
     sweeps.notebook.write_text(source.replace("seed = 0", line, 1))
-    describe(sweeps)
     return sweeps
 
 
