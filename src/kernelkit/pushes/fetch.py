@@ -104,7 +104,7 @@ class _Downloads:
         until: float,
     ) -> None:
         self._clear, self._kaggle, self._push = context.events.clear, context.kaggle, push
-        self._folder, self._until = folder, until
+        self._folder, self._until, self._interrupted = folder, until, False
         self._record = kit_folder.FetchedFiles(folder)
         self._parts = kit_folder.path(folder, kit_folder.PARTS)
         self._links, self._renewals, self._lock = dict(links), 0, threading.Lock()
@@ -125,7 +125,7 @@ class _Downloads:
                 except Failure as failure:
                     trouble.append(f"  - {safe_text.one_line(name)}: {failure.message}")
                 except BaseException:  # an interrupt: end the downloads, and begin no other
-                    self._until = -1.0
+                    self._interrupted = True
                     pool.shutdown(wait=False, cancel_futures=True)
                     raise
         shutil.rmtree(self._parts, ignore_errors=True)
@@ -166,21 +166,17 @@ class _Downloads:
         if url is None:
             raise _refused("Kaggle does not list it, or refuses every link to it")
         try:
-            return transfers.receive(
-                self._kaggle,
-                session,
-                url,
-                part,
-                expected,
-                lambda: self._kaggle.retries.clock.now() > self._until,
-            )
+            return transfers.receive(self._kaggle, session, url, part, expected, self._is_late)
         except Failure as failure:
-            if self._until < 0:
-                raise _refused("interrupted") from None
             with self._lock:
                 if failure.kind is FailureKind.EXPIRED and self._links.get(name) == url:
                     del self._links[name]
             raise
+
+    def _is_late(self) -> bool:
+        if self._interrupted:
+            raise _refused("interrupted")
+        return self._kaggle.retries.clock.now() > self._until
 
 
 def _place(folder: Path, name: str) -> Path:
