@@ -23,7 +23,6 @@ from kernelkit.errors import (
 from kernelkit.notebooks.parameters import Overrides
 from kernelkit.plans import metadata
 from kernelkit.plans.build import MAX_BYTES
-from kernelkit.plans.metadata import PLACEHOLDERS
 from kernelkit.plans.plan import Plan
 from kernelkit.project import Project
 from kernelkit.pushes.follow import Run
@@ -135,7 +134,7 @@ def _push(
         plan = _checked(context, notebook, parameters, options)
         context = replace(context, catalogue=plan.catalogue, owner=plan.account)
         if options.get("offline"):
-            wheels.attach(context, plan, plan.metadata.owner or PLACEHOLDERS[0])
+            wheels.attach(context, plan)
             context.events("checked", "nothing to correct before a push")
             return None
         if options.get("dry_run"):
@@ -196,7 +195,7 @@ def _dry_run(context: PushContext, plan: Plan, options: PushOptions) -> None:
     except (CredentialsError, NetworkError) as error:
         context.events("warning", f"the online checks were skipped: {error}")
         if plan is offline:  # its wheels need a package index, but no account
-            plan = wheels.attach(context, plan, plan.metadata.owner or PLACEHOLDERS[0])
+            plan = wheels.attach(context, plan)
     request = plan.save_fields
     lines = "\n".join(f"{name} = {value!r}" for name, value in request.items())
     context.events("dry run", f"nothing was sent; this would be:\n{lines}", request=request)

@@ -149,12 +149,14 @@ def add(
     wheels.find(context, plan)  # now, not when its turn comes
     queue, force = Queue(context.runs), options.get("force", False)
     for item in queue.items() if not force else ():
+        if item.plan.content != plan.content:
+            continue
         state = item.state_in(context)
-        if item.plan.content == plan.content and options.get("once"):
+        if options.get("once"):
             words = f"{item.number}: the same push, which is {state}"
             context.events("queued", words, number=item.number)
             return item.number
-        if item.plan.content == plan.content and state == WAITING:
+        if state == WAITING:
             raise PreflightError(
                 f"identical to the queued push {item.number}: add it anyway with --force"
             )
