@@ -191,7 +191,7 @@ def plan_and_check(
         plan = plan.attaching("model", *models)
     findings = run_checks(plan, options.get("ignore", ()))
     if options.get("submit") is not None and not plan.metadata.sources("competition"):
-        need = "--submit needs a competition: add it to competition_sources in "
+        need = "--submit needs a competition: add one to competition_sources in "
         findings.insert(0, error(need + plan.metadata.path.name))
     return plan, findings
 
