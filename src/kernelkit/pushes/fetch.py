@@ -63,8 +63,7 @@ def fetch(
         raise OutputsError(
             f"no output file matches {' or '.join(only)}: the run has {_listed(names) or 'none'}"
         )
-    until = begun + context.timing.fetch_seconds
-    downloads = _Downloads(context, push, folder, outputs.files, until)
+    downloads = _Downloads(context, push, folder, outputs.files)
     fetched = downloads.all({name: expected.get(name, Expected()) for name in chosen})
     size = f"{size_of(sum(fetched.values()))} in {duration(clock.wall(clock.now() - begun))}"
     text = f"{len(fetched)} of {len(names)} files, {size}: {from_here(folder)}"
@@ -101,10 +100,10 @@ class _Downloads:
         push: Push,
         folder: Path,
         links: Mapping[str, str],
-        until: float,
     ) -> None:
         self._clear, self._kaggle, self._push = context.events.clear, context.kaggle, push
-        self._folder, self._until, self._interrupted = folder, until, False
+        self._folder, self._interrupted = folder, False
+        self._until = context.timing.clock.now() + context.timing.fetch_seconds
         self._record = kit_folder.FetchedFiles(folder)
         self._parts = kit_folder.path(folder, kit_folder.PARTS)
         self._links, self._renewals, self._lock = dict(links), 0, threading.Lock()
