@@ -18,7 +18,7 @@ from kernelkit.checks.options import PlanOptions, of_submission
 from kernelkit.kaggle_api.client import Kaggle, Kernel, Quota
 from kernelkit.notebooks.parameters import Overrides
 from kernelkit.plans import plan as plans
-from kernelkit.plans.metadata import KEYS, SHAPES, Metadata
+from kernelkit.plans.metadata import KEYS, SHAPES
 from kernelkit.plans.plan import Plan
 from kernelkit.terminal.events import secrets_of_environment
 from kernelkit.workspace.context import PushContext
@@ -189,7 +189,11 @@ def plan_and_check(
     )
     if models := options.get("model"):
         plan = plan.attaching("model", *models)
-    return plan, run_checks(plan, options.get("ignore", ()))
+    findings = run_checks(plan, options.get("ignore", ()))
+    if options.get("submit") is not None and not plan.metadata.sources("competition"):
+        need = "--submit needs a competition: add one to competition_sources in "
+        findings.insert(0, error(need + plan.metadata.path.name))
+    return plan, findings
 
 
 def stop_on_errors(findings: Sequence[Finding]) -> None:
@@ -202,12 +206,12 @@ def stop_on_errors(findings: Sequence[Finding]) -> None:
         raise errors.PreflightError("\n".join(lines))
 
 
-def check_submission(metadata: Metadata, submit: str | None) -> None:
-    """Raise `PreflightError` if a result is to be submitted, but no competition is attached."""
-    if submit is not None and not metadata.sources("competition"):
-        raise errors.PreflightError(
-            f"--submit needs a competition: add it to competition_sources in {metadata.path.name}"
-        )
+def report(context: PushContext, findings: Sequence[Finding]) -> None:
+    """Report the warnings among the findings; raise one `PreflightError` for the errors."""
+    for finding in findings:
+        if finding.level != "error":
+            context.events(finding.level, finding.text)
+    stop_on_errors(findings)
 
 
 def with_account(context: PushContext, plan: Plan) -> tuple[Plan, list[Finding]]:
@@ -216,8 +220,6 @@ def with_account(context: PushContext, plan: Plan) -> tuple[Plan, list[Finding]]
     In a rehearsal, any owner is replaced by the local Kaggle's user.
     """
     account = context.kaggle.connection
-    context.events.keep_secret(account.secrets)
-    context.events.rehearsal = context.events.rehearsal or account.rehearses
     plan = plan.owned_by(account.username, anyone=account.rehearses)
     return plan, contents.secrets(plan, [*account.secrets, *secrets_of_environment()])
 

@@ -15,6 +15,7 @@ from kernelkit import files, machines
 from kernelkit.checks.contents import lacking, reported
 from kernelkit.datasets.targets import NONE, UNUSABLE, Dataset, await_ready, upload
 from kernelkit.errors import PreflightError
+from kernelkit.plans.metadata import PLACEHOLDERS
 from kernelkit.plans.plan import Plan
 from kernelkit.project import DOCTOR, Project
 from kernelkit.wheels import pip
@@ -64,8 +65,10 @@ def python_seen(runs: Path, kind: machines.Kind) -> tuple[int, int] | None:
     return None
 
 
-def attach(context: PushContext, plan: Plan, username: str, *, uploads: bool = False) -> Plan:
+def attach(context: PushContext, plan: Plan, username: str = "", *, uploads: bool = False) -> Plan:
     """The plan with the dataset of its wheels attached; `uploads` it where Kaggle lacks it.
+
+    `username`: the account's, if it is known; otherwise the metadata's owner stands in for it.
 
     Warns about each module that neither the image nor a wheel provides. Raises what `find_wheels`
     raises, and what the upload raises.
@@ -80,7 +83,8 @@ def attach(context: PushContext, plan: Plan, username: str, *, uploads: bool = F
     if not chosen.wheels:
         context.events("wheels", f"{chosen.words} already has {', '.join(project.wheels)}")
         return plan
-    reference = f"{username}/{project.wheels_name}-{chosen.digest[:8]}"
+    owner = username or plan.metadata.owner or PLACEHOLDERS[0]
+    reference = f"{owner}/{project.wheels_name}-{chosen.digest[:8]}"
     context.events(
         "wheels",
         f"{chosen} for {chosen.words}: attached as {reference}",

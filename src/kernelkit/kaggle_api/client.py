@@ -174,11 +174,9 @@ class Kaggle:
         tags = tuple(answer.invalid_tags or [])
         return Saved(answer.version_number, answer.url or "", answer.ref or "", refused, tags)
 
-    def stored(
-        self, kernel: Kernel, version: int | None = None, until: float | None = None
-    ) -> Stored | None:
+    def stored(self, kernel: Kernel, version: int | None = None) -> Stored | None:
         """The kernel as Kaggle stores it; None if it does not exist or is not visible."""
-        answer = self.if_there("GetKernel", until=until, **_name(kernel, version))
+        answer = self.if_there("GetKernel", **_name(kernel, version))
         if answer is None:
             return None
         if answer.metadata is None or answer.blob is None:

@@ -43,8 +43,8 @@ def receive(
 ) -> int:
     """Download `url` to the file `part`; returns the number of received bytes.
 
-    `late`: whether the wait is over, as for `chunks`. Raises a `Failure` for a link
-    that has expired, or a file that is incomplete, not as `expected` or longer than announced.
+    `late`: whether the wait is over, as in `chunks`. Raises a `Failure` for a link that has
+    expired, or a file that is incomplete, not as `expected` or longer than announced.
     """
     timeouts = kaggle.connection.timeouts
     try:

@@ -22,9 +22,7 @@ from kernelkit.errors import (
 )
 from kernelkit.notebooks.parameters import Overrides
 from kernelkit.plans import metadata
-from kernelkit.plans import plan as plans
 from kernelkit.plans.build import MAX_BYTES
-from kernelkit.plans.metadata import PLACEHOLDERS
 from kernelkit.plans.plan import Plan
 from kernelkit.project import Project
 from kernelkit.pushes.follow import Run
@@ -95,26 +93,24 @@ def _push_needed(notebook: Path | None, parameters: Overrides, options: PushOpti
     """Push the kernels of this repository that a kernel needs, in order, and wait for each."""
     file = options.get("metadata") or metadata.locate(notebook or Path.cwd())
     context = in_project(options, file, PushOptions)
-    machine, minutes = options.get("accelerator"), options.get("timeout")
-    with context.ending():
-        needed = metadata.needed_kernels(file)
-        planned = [plans.make(None, (), kernel.path, None, None) for kernel in needed]
-        planned.append(plans.make(notebook, parameters, options.get("metadata"), machine, minutes))
-        preflight.check_submission(planned[-1].metadata, options.get("submit"))
-        for plan in planned:  # before the first one runs, perhaps for hours
-            context.events("chain", f"{plan.metadata.slug}, in {from_here(plan.metadata.path)}")
-            preflight.stop_on_errors(preflight.run_checks(plan, options.get("ignore", ())))
     of_all = (*CommandOptions.__annotations__, "chain", "dry_run", "force", "ignore", "packages")
     settings = {name: value for name, value in options.items() if name in of_all}
-    for kernel in needed:
+    with context.ending():
+        needed = metadata.needed_kernels(file)
+        own = [cast("PushOptions", settings | {"metadata": kernel.path}) for kernel in needed]
+        checked = [preflight.plan_and_check(None, (), each) for each in own]
+        checked.append(preflight.plan_and_check(notebook, parameters, options))
+        for plan, findings in checked:  # before the first one runs, perhaps for hours
+            context.events("chain", f"{plan.metadata.slug}, in {from_here(plan.metadata.path)}")
+            preflight.stop_on_errors(findings)
+    for kernel, its in zip(needed, own, strict=True):
         context.events("chain", kernel.slug)
-        own = cast("PushOptions", settings | {"metadata": kernel.path})
         try:
-            _push(None, (), own, last=False)
+            _push(None, (), its, last=False)
         except KernelkitError:
             context.events("stopped", f"the chain ends with {kernel.slug}")
             raise
-    context.events("chain", planned[-1].metadata.slug)
+    context.events("chain", plan.metadata.slug)
 
 
 def _push(
@@ -138,7 +134,7 @@ def _push(
         plan = _checked(context, notebook, parameters, options)
         context = replace(context, catalogue=plan.catalogue, owner=plan.account)
         if options.get("offline"):
-            wheels.attach(context, plan, plan.metadata.owner or PLACEHOLDERS[0])
+            wheels.attach(context, plan)
             context.events("checked", "nothing to correct before a push")
             return None
         if options.get("dry_run"):
@@ -158,9 +154,7 @@ def _checked(
     """The plan, after all checks that need no network; raises `PreflightError`."""
     own = {"project_here": options.get("project"), "starts": options.get("starts", ())}
     plan, findings = preflight.plan_and_check(notebook, parameters, options, **own)
-    compile_now = options.get("check_tpu", False)
-    if compile_now or plan.kind == "tpu":
-        tpu.before_push(context, plan, findings, compile_now=compile_now)
+    tpu.before_push(context, plan, findings, compile_now=options.get("check_tpu", False))
     bundle = plan.bundle
     carried = f" with {', '.join(bundle.packages)}" if bundle.packages else ""
     git = f"git {bundle.commit}" if bundle.commit.sha else "no git commit"
@@ -176,11 +170,7 @@ def _checked(
     )
     if bundle.parameters:
         context.events("set", ", ".join(f"{n}={value}" for n, value in bundle.parameters.items()))
-    for finding in findings:
-        if finding.level != "error":  # an error ends the push, and the exception carries its text
-            context.events(finding.level, finding.text)
-    preflight.check_submission(plan.metadata, options.get("submit"))
-    preflight.stop_on_errors(findings)
+    preflight.report(context, findings)
     return plan
 
 
@@ -205,7 +195,7 @@ def _dry_run(context: PushContext, plan: Plan, options: PushOptions) -> None:
     except (CredentialsError, NetworkError) as error:
         context.events("warning", f"the online checks were skipped: {error}")
         if plan is offline:  # its wheels need a package index, but no account
-            plan = wheels.attach(context, plan, plan.metadata.owner or PLACEHOLDERS[0])
+            plan = wheels.attach(context, plan)
     request = plan.save_fields
     lines = "\n".join(f"{name} = {value!r}" for name, value in request.items())
     context.events("dry run", f"nothing was sent; this would be:\n{lines}", request=request)

@@ -63,8 +63,7 @@ def fetch(
         raise OutputsError(
             f"no output file matches {' or '.join(only)}: the run has {_listed(names) or 'none'}"
         )
-    until = begun + context.timing.fetch_seconds
-    downloads = _Downloads(context, push, folder, outputs.files, until)
+    downloads = _Downloads(context, push, folder, outputs.files)
     fetched = downloads.all({name: expected.get(name, Expected()) for name in chosen})
     size = f"{size_of(sum(fetched.values()))} in {duration(clock.wall(clock.now() - begun))}"
     text = f"{len(fetched)} of {len(names)} files, {size}: {from_here(folder)}"
@@ -101,10 +100,10 @@ class _Downloads:
         push: Push,
         folder: Path,
         links: Mapping[str, str],
-        until: float,
     ) -> None:
         self._clear, self._kaggle, self._push = context.events.clear, context.kaggle, push
-        self._folder, self._until = folder, until
+        self._folder, self._interrupted = folder, False
+        self._until = context.timing.clock.now() + context.timing.fetch_seconds
         self._record = kit_folder.FetchedFiles(folder)
         self._parts = kit_folder.path(folder, kit_folder.PARTS)
         self._links, self._renewals, self._lock = dict(links), 0, threading.Lock()
@@ -125,7 +124,7 @@ class _Downloads:
                 except Failure as failure:
                     trouble.append(f"  - {safe_text.one_line(name)}: {failure.message}")
                 except BaseException:  # an interrupt: end the downloads, and begin no other
-                    self._until = -1.0
+                    self._interrupted = True
                     pool.shutdown(wait=False, cancel_futures=True)
                     raise
         shutil.rmtree(self._parts, ignore_errors=True)
@@ -166,21 +165,17 @@ class _Downloads:
         if url is None:
             raise _refused("Kaggle does not list it, or refuses every link to it")
         try:
-            return transfers.receive(
-                self._kaggle,
-                session,
-                url,
-                part,
-                expected,
-                lambda: self._kaggle.retries.clock.now() > self._until,
-            )
+            return transfers.receive(self._kaggle, session, url, part, expected, self._is_late)
         except Failure as failure:
-            if self._until < 0:
-                raise _refused("interrupted") from None
             with self._lock:
                 if failure.kind is FailureKind.EXPIRED and self._links.get(name) == url:
                     del self._links[name]
             raise
+
+    def _is_late(self) -> bool:
+        if self._interrupted:
+            raise _refused("interrupted")
+        return self._kaggle.retries.clock.now() > self._until
 
 
 def _place(folder: Path, name: str) -> Path:

@@ -248,8 +248,8 @@ class Run:
         )
         over = push.score == NOT_SCORED or (push.score and message != push.message)
         if once or not over:  # an earlier attempt may have submitted it
-            entry.reference, entry.before = push.submission, push.submissions_before
-            entry.sent = push.message
+            entry.reference, entry.sent = push.submission, push.message
+            entry.before = push.submissions_before
         try:
             score = entry.submit()
         except RefusedError as error:

@@ -6,6 +6,7 @@ bundle's first cell, printed in the session's log, and written into the manifest
 
 import hashlib
 import json
+import math
 import re
 import tempfile
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -61,7 +62,7 @@ class Proof:
     another: str = ""
 
 
-def prove(kaggle: Kaggle, outputs: Outputs, number: str, until: float | None = None) -> Proof:
+def prove(kaggle: Kaggle, outputs: Outputs, number: str, until: float = math.inf) -> Proof:
     """What the outputs of a version prove for the push with this number; nothing without one.
 
     Sends at most one request. Raises `Failure` if the manifest cannot be fetched.
@@ -73,13 +74,11 @@ def prove(kaggle: Kaggle, outputs: Outputs, number: str, until: float | None = N
     if MANIFEST not in outputs.files:
         return Proof()
 
-    def late() -> bool:
-        return until is not None and kaggle.retries.clock.now() > until
-
     def receive() -> Manifest:
         with StoreSession() as session, tempfile.TemporaryDirectory() as folder:
             part, most = Path(folder) / MANIFEST, Expected(most=LARGEST_MANIFEST)
-            transfers.receive(kaggle, session, outputs.files[MANIFEST], part, most, late)
+            url, now = outputs.files[MANIFEST], kaggle.retries.clock.now
+            transfers.receive(kaggle, session, url, part, most, lambda: now() > until)
             return read(part.read_text("utf-8", "replace"))
 
     manifest = kaggle.retries.call(receive, until)

@@ -174,15 +174,15 @@ def _last(context: PushContext) -> Push:
     ledger = context.ledger
     if not (pushes := ledger.of()):
         raise ParameterError(f"no push in {ledger.path}: name one as OWNER/SLUG/N")
-    kernel = pushes[-1].name
-    if not pushes[-1].version:
-        with context.alone_with(kernel):
-            look_after_cut_off(context, kernel)
-    push = ledger.of(str(kernel))[-1]
+    push = pushes[-1]
+    if not push.version:
+        with context.alone_with(push.name):
+            look_after_cut_off(context, push.name)
+        push = ledger.of(push.kernel)[-1]
     if not push.version:
         raise ParameterError(
-            f"the last push, of {kernel}, created no version: push again, or name an earlier push "
-            "as OWNER/SLUG/N"
+            f"the last push, of {push.kernel}, created no version: push again, or name an earlier "
+            "push as OWNER/SLUG/N"
         )
     return push
 

@@ -33,8 +33,6 @@ def prepare(context: PushContext, plan: Plan, *, continues: bool, upload: bool =
     preflight.stop_on_errors(leaks)
     if continues:
         plan = continuing(context, plan)
-    if not plan.project.wheels:
-        return plan
     return wheels.attach(context, plan, context.kaggle.username, uploads=upload)
 
 
@@ -73,8 +71,8 @@ def send(context: PushContext, plan: Plan, push: Push, *, force: bool) -> Push:
             context.ledger.update(push, state=State.REFUSED)
             raise
         raise failure.advising(
-            "It is not known whether the push arrived: the next push of this kernel looks for it "
-            f"first, or see https://www.kaggle.com/code/{push.kernel}"
+            "It is not known whether the push arrived. The next push of this kernel looks for it "
+            f"first; you can also see https://www.kaggle.com/code/{push.kernel}"
         ) from None
     push = context.ledger.update(push, kernel=saved.ref, version=saved.version, state=State.QUEUED)
     facts = {"kernel": push.kernel, "version": saved.version, "url": saved.url}
@@ -187,24 +185,22 @@ class Sending:
             failure.sent = False
             raise
         self._before = stored.version if stored else 0
-        lost: Failure | None = None
-        attempt = 0
+        failures: list[Failure] = []
         while True:
-            attempt += 1
             try:
                 saved = self._kaggle.save(self._fields)
             except Failure as failure:
+                failures.append(failure)
                 # The previous attempt may have arrived late, and be the reason for this refusal.
-                if not failure.is_transient and attempt == 1:
+                if not failure.is_transient and len(failures) == 1:
                     raise
-                lost = lost or (failure if _may_have_arrived(failure) else None)
                 try:
                     recovered = self._look(failure)
-                except Failure:  # of the search: what was sent before it is as unknown as ever
-                    raise lost or failure from None
+                except Failure:  # of the search, so it is still unknown whether any attempt arrived
+                    raise next(filter(_may_have_arrived, failures), failure) from None
                 if recovered:
                     return recovered
-                if not failure.is_transient or attempt == MOST_SENDS:
+                if not failure.is_transient or len(failures) == MOST_SENDS:
                     raise
             else:
                 return self._read_back(saved)
@@ -230,8 +226,7 @@ class Sending:
                     return recovered
                 if not shown:
                     return replace(saved, ref=str(here))
-        except Failure:
-            # It arrived; the session's log proves the version.
+        except Failure:  # it arrived; the session's log proves the version
             return replace(saved, ref=str(here))
         raise Failure(
             FailureKind.MALFORMED,

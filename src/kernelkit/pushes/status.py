@@ -106,20 +106,21 @@ def stop_push(
         page = f"https://www.kaggle.com/code/{push.kernel}"
         if push.name.owner.lower() != kaggle.username.lower():
             raise ParameterError(f"only its owner can stop {push.kernel}, not {kaggle.username}")
-        for question in (True, False):  # the run may end before the answer
-            status = kaggle.status(push.name, push.version)
-            if not (status and status.alive):
-                context.events("status", f"{push.reference} is not running: nothing was deleted")
-                return
+        status = kaggle.status(push.name, push.version)
+        if status and status.alive:
             loss = (
                 f"{push.reference} is {status.state}. Kaggle's API cannot stop a session, only "
                 f"delete the whole kernel {push.kernel}: all its versions and comments, and all "
                 "outputs that are not downloaded. To stop the run and keep the rest, cancel it on "
                 f"{page}"
             )
-            if question and not confirm(loss):
+            if not confirm(loss):
                 context.events("left", f"{push.reference} continues: nothing was deleted")
                 return
+            status = kaggle.status(push.name, push.version)  # it may have ended meanwhile
+        if not (status and status.alive):
+            context.events("status", f"{push.reference} is not running: nothing was deleted")
+            return
         kaggle.if_there("DeleteKernel", user_name=push.name.owner, kernel_slug=push.name.slug)
         if kaggle.stored(push.name):
             raise RefusedError(f"Kaggle still has {push.kernel}: see on {page} whether it runs")

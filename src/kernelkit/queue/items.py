@@ -139,26 +139,24 @@ def add(
     push is in the queue, waiting or finished. Returns its number. Raises what `plan.make` raises,
     `PreflightError`, and `DoesNotFitError`.
     """
-    output, submit = options.get("output"), options.get("submit")
+    output = options.get("output")
     context = in_project(options, options.get("metadata") or notebook, PlanOptions)
     if output:
         claims.check_free(output)
     plan, findings = preflight.plan_and_check(notebook, parameters, options)
     tpu.before_push(context, plan, findings, compile_now=False)
-    for finding in findings:
-        if finding.level != "error":
-            context.events(finding.level, finding.text)
-    preflight.stop_on_errors(findings)
-    preflight.check_submission(plan.metadata, submit)
+    preflight.report(context, findings)
     wheels.find(context, plan)  # now, not when its turn comes
     queue, force = Queue(context.runs), options.get("force", False)
     for item in queue.items() if not force else ():
+        if item.plan.content != plan.content:
+            continue
         state = item.state_in(context)
-        if item.plan.content == plan.content and options.get("once"):
+        if options.get("once"):
             words = f"{item.number}: the same push, which is {state}"
             context.events("queued", words, number=item.number)
             return item.number
-        if item.plan.content == plan.content and state == WAITING:
+        if state == WAITING:
             raise PreflightError(
                 f"identical to the queued push {item.number}: add it anyway with --force"
             )
@@ -166,7 +164,7 @@ def add(
         plan,
         output=output and output.absolute(),
         force=force,
-        submit=submit,
+        submit=options.get("submit"),
         continues=options.get("continues", False),
     )
     words = f"{item.number}: {item.words}. Push the queued items with: kernelkit queue run"

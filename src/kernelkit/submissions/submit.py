@@ -47,9 +47,8 @@ class Submission:
     The version is submitted where the competition only accepts notebooks; with `notebook_only`, no
     file is tried first. `kernel` is None for a run that was not pushed. `reference` is that of an
     earlier attempt, `sent` its message, and `before` are those that existed before it. `note` is
-    called with
-    `submissions_before` and `message` before submitting, with `submission` afterwards, and with
-    `score` at the end.
+    called with `submissions_before` and `message` before submitting, with `submission` afterwards,
+    and with `score` at the end.
     """
 
     context: PushContext
@@ -143,7 +142,13 @@ class Submission:
         end = clock.now() + SETTLE_SECONDS
         while True:
             clock.sleep(LOOK_SECONDS)
-            own = {listed.ref for listed in self._listed() if self._may_be(listed)}
+            try:
+                listed = self._listed()
+            except RefusedError as refusal:  # of the list: the submission may have been made
+                raise NetworkError(
+                    f"it is not known whether {self.competition} has the submission: {refusal}"
+                ) from None
+            own = {submission.ref for submission in listed if self._may_be(submission)}
             made = max(own - {*(self.before or ())}, default=None)
             if made is not None or clock.now() > end:
                 return made
@@ -172,11 +177,9 @@ class Submission:
 
     def _listed(self) -> Sequence[Any]:
         """The latest submissions to the competition."""
-        answer = self.context.kaggle.if_there(
+        answer = self.context.kaggle.repeated(
             "ListSubmissions", SERVICE, page=1, competition_name=self.competition
         )
-        if answer is None:  # not a refusal of the result, which may have been submitted
-            raise NetworkError(f"Kaggle does not list the submissions to {self.competition} now")
         return answer.submissions or []
 
     def _may_be(self, submission: Any) -> bool:

@@ -49,12 +49,6 @@ def test_a_legacy_key_serves(server):
     assert found.secrets == [server.key(), header]
 
 
-def test_a_token_is_asked_about_and_serves(token):
-    found = open_connection()
-    assert found.username == "tokener"
-    assert Kaggle(found, ONCE).status(KERNEL, None) is None
-
-
 def test_a_token_file_serves(server, monkeypatch, tmp_path):
     monkeypatch.delenv("KAGGLE_KEY")
     monkeypatch.delenv("KAGGLE_USERNAME")
@@ -62,7 +56,9 @@ def test_a_token_file_serves(server, monkeypatch, tmp_path):
     folder.mkdir(parents=True)
     (folder / "access_token").write_text("KGAT_token")
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    assert open_connection().username == "tokener"
+    found = open_connection()
+    assert found.username == "tokener"
+    assert Kaggle(found, ONCE).status(KERNEL, None) is None
 
 
 def test_a_server_that_never_answers_about_a_token_is_given_up(token):

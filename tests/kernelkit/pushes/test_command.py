@@ -7,6 +7,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from click.testing import CliRunner
@@ -115,6 +116,8 @@ def test_a_run_that_failed_under_papermill_shows_its_cell_and_traceback(reposito
         ({}, {"output": Path(__file__)}, errors.ParameterError, "not empty"),
         ({}, {"output": Path("/proc/nowhere/home")}, errors.StorageError, "--output"),
         ({}, {"local": True, "wait": False}, errors.ParameterError, "--no-wait"),
+        ({}, {"submit": "one", "wait": False}, errors.ParameterError, "to kernelkit resume"),
+        ({}, {"output": Path("out"), "wait": False}, errors.ParameterError, "kernelkit resume"),
     ],
 )
 def test_what_must_be_corrected_is_told_before_kaggle_is_asked(
@@ -123,12 +126,6 @@ def test_what_must_be_corrected_is_told_before_kaggle_is_asked(
     repository.describe(**changes)
     with pytest.raises(kind, match=message):
         repository.push(**options)
-
-
-@pytest.mark.parametrize("option", [{"submit": "one"}, {"output": Path("out")}])
-def test_what_follows_a_run_is_refused_without_waiting(repository, option):
-    with pytest.raises(errors.ParameterError, match="to kernelkit resume"):
-        repository.push(wait=False, **option)
 
 
 def test_an_own_source_needs_a_complete_version_before_the_push(repository, kaggle):
@@ -253,14 +250,12 @@ def test_a_runs_files_of_the_kits_names_all_come_home(repository, kaggle):
     assert json.loads((folder / ".kernelkit" / "push.json").read_text())["version"] == 1
 
 
-def push_cut_off(repository, *, arrives):
-    """Push with a command that is killed before the answer is noted, or the request is sent."""
-    once, cuts = send.Sending.once, []
+def push_cut_off(repository):
+    """Push with a command that is killed before its request is sent; returns what would send it."""
+    cuts = []
 
     def cut(sending):
         cuts.append(sending)
-        if arrives:
-            once(sending)
         raise SystemExit
 
     with pytest.MonkeyPatch.context() as patch, pytest.raises(SystemExit):
@@ -269,33 +264,22 @@ def push_cut_off(repository, *, arrives):
     return cuts[0]
 
 
-def test_a_push_that_was_cut_off_is_found(repository, serve):
-    serve(queue_seconds=1.0)
-    push_cut_off(repository, arrives=True)
-    with pytest.raises(errors.PreflightError, match="kernelkit resume tester/blossom-train/1"):
-        repository.push("files=2")
-    assert (repository.resume("last") / "0.bin").is_file()
-    assert repository.states() == ["complete"]
-
-
-@pytest.mark.parametrize("kind", [FailureKind.THROTTLED, FailureKind.CREDENTIALS])
-def test_a_push_that_kaggle_cannot_be_asked_about_is_looked_for_later(repository, serve, kind):
+def test_a_push_that_kaggle_cannot_be_asked_about_is_looked_for_later(repository, serve):
     server = serve(queue_seconds=1.0)
     server.faults = FaultSchedule([Fault("SaveKernel", 1, FaultKind.LOST_ANSWER)])
-
-    def fail(*_):
-        raise Failure(kind, "GetKernel", "no answer")
-
+    refusal = Failure(FailureKind.CREDENTIALS, "GetKernel", "no")
     with pytest.MonkeyPatch.context() as patch, pytest.raises(errors.NetworkError, match="known"):
-        patch.setattr(send.Sending, "_recovered", fail)
+        patch.setattr(send.Sending, "_recovered", Mock(side_effect=refusal))
         repository.push("files=1")
-    assert [p.state for p in repository.pushes()] == ["sending"]
+    assert repository.states() == ["sending"]
     assert (repository.resume("last") / "0.bin").is_file()
+    assert repository.states() == ["complete"]
+    assert server.faults.calls["SaveKernel"] == 1
 
 
 def test_a_push_that_arrives_late_is_not_made_again(repository, serve, monkeypatch):
     serve(queue_seconds=1.0)
-    sending, look = push_cut_off(repository, arrives=False), command.look_after_cut_off
+    sending, look = push_cut_off(repository), command.look_after_cut_off
 
     def late(*arguments):
         threading.Timer(0.2, sending.once).start()
@@ -307,7 +291,7 @@ def test_a_push_that_arrives_late_is_not_made_again(repository, serve, monkeypat
 
 
 def test_a_push_cut_off_before_it_arrived_is_made_again(repository, kaggle):
-    push_cut_off(repository, arrives=False)
+    push_cut_off(repository)
     with pytest.raises(errors.ParameterError, match="created no version: push again"):
         repository.resume("last")
     assert repository.push("files=1").name.endswith("-v1")
@@ -371,7 +355,7 @@ def test_a_run_without_the_accelerator_that_was_asked_for_is_told_apart(reposito
     repository.sources("""open("metrics.json", "w").write('{"device": {"kind": "cpu"}}')""")
     with pytest.raises(errors.AcceleratorMismatchError, match="TPU and had CPU"):
         repository.push()
-    assert [p.state for p in repository.pushes()] == ["failed"]
+    assert repository.states() == ["failed"]
 
 
 def test_a_run_says_by_an_exceptions_name_why_it_ended(repository, kaggle):

@@ -1,11 +1,9 @@
 """Files come home whole or not at all."""
 
 import threading
-import time
 from dataclasses import replace
 
 import pytest
-import requests
 
 from kernelkit import errors
 from kernelkit.kaggle_api import transfers
@@ -83,13 +81,6 @@ def test_links_that_expire_all_at_once_are_renewed_once(repository, server, fetc
     assert server.faults.calls["ListKernelSessionOutput"] <= 6
 
 
-def test_files_that_are_home_are_not_fetched_again(server, fetch):
-    fetch()
-    for again in ({}, {"manifest": None}):
-        fetch(**again)
-        assert server.faults.calls["Download"] == 0
-
-
 def test_a_file_taken_unverified_is_compared_with_the_manifest(repository, server, fetch, tmp_path):
     files = fetch.listed.files
     # Another run's file may have the same length; here, no length is known.
@@ -108,48 +99,36 @@ def test_a_file_of_the_right_length_that_was_not_fetched_is_fetched(
     (home / "2.bin").write_bytes(b"?" * 1001)
     fetch()
     repository.assert_whole(home, FILES)
+    fetch(manifest=None)
+    assert server.faults.calls["Download"] == 0
     (home / "4.bin").write_bytes(b"?" * 2001)  # changed since
     fetch()
     assert server.faults.calls["Download"] == 1
     repository.assert_whole(home, FILES)
 
 
-def test_after_an_interrupt_no_further_file_begins(fetch, monkeypatch):
-    begun = []
-
-    def interrupted(downloads, session, name, expected):
-        begun.append(name)
-        if name == "0.bin":
-            raise KeyboardInterrupt
-        time.sleep(0.5)
-        return 0
-
-    monkeypatch.setattr(fetch_module._Downloads, "_fetch", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        fetch()
-    assert begun[0] == "0.bin"
-    assert len(begun) < FILES
-
-
-def test_an_interrupt_ends_the_downloads(fetch, tmp_path, monkeypatch):
-    endless, begun = threading.Event(), threading.Event()
+def test_an_interrupt_ends_the_downloads_and_no_further_file_begins(fetch, monkeypatch):
+    begun, running, ended = [], threading.Event(), threading.Event()
 
     def chunks(response, window, late):
-        begun.set()
-        while not late():
-            yield b""
-        endless.set()
-        raise requests.exceptions.ReadTimeout
+        running.set()
+        try:
+            while not late():
+                yield b""
+        finally:
+            ended.set()
 
     def interrupted(record, name, *_):
-        if name == "0.bin" and begun.wait(10):
+        begun.append(name)
+        if name == "0.bin" and running.wait(10):
             raise KeyboardInterrupt
 
     monkeypatch.setattr(transfers, "chunks", chunks)
     monkeypatch.setattr(kit_folder.FetchedFiles, "holds", interrupted)
     with pytest.raises(KeyboardInterrupt):
         fetch()
-    assert endless.is_set()
+    assert ended.is_set()
+    assert len(begun) < FILES
 
 
 def test_a_name_that_is_refused_costs_that_file_alone(repository, fetch, server, tmp_path):

@@ -147,8 +147,7 @@ def test_the_catalogues_command_leaves_ones_own_hidden_data_alone(
     own = (code_competition / "hidden" / "garden").rename(tmp_path / "own")
     run_again("pass", hidden=own)
     (repository.root / "fill.py").write_text(FILL)
-    with (repository.root / "pyproject.toml").open("a") as settings:
-        settings.write('catalogue = "python fill.py {catalogue}"\n')
+    repository.configure('catalogue = "python fill.py {catalogue}"\n')
     with pytest.raises(errors.ParameterError, match="already has hidden data"):
         run_again("pass", hidden=own)
     assert (own / "test.csv").read_text()

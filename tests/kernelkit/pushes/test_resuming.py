@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -76,28 +77,17 @@ def test_a_run_that_is_alive_is_not_waited_for(busy_kaggle, repository, monkeypa
         repository.run(fetch_push)
 
 
-def test_a_push_is_looked_at_and_entered_by_its_reference(server, repository):
+def test_a_push_is_looked_at_and_entered_once_by_its_reference(server, repository, monkeypatch):
     repository.describe(competition_sources=["garden"])
     repository.push("files=0")
     assert repository.run(tell_status, "tester/blossom-train/1") == "complete"
     assert "tester/blossom-train/1: complete" in repository.message
     with pytest.raises(errors.ParameterError, match="no tester/blossom-train/9"):
         repository.run(tell_status, "tester/blossom-train/9")
-    repository.run(submit_result, "tester/blossom-train/1", "later")
-    assert "1.00000 in garden (submission 1)" in repository.message
-
-
-def test_a_submission_without_a_score_yet_is_found_whatever_the_message(
-    server, repository, monkeypatch
-):
-    def silent(*_):
-        raise errors.NetworkError("no score yet")
-
-    repository.describe(competition_sources=["garden"])
     with monkeypatch.context() as patch, pytest.raises(errors.NetworkError):
-        patch.setattr(Submission, "_score", silent)
-        repository.push("files=0", submit="one")
-    repository.resume(submit="another")
+        patch.setattr(Submission, "_score", Mock(side_effect=errors.NetworkError))
+        repository.run(submit_result, "tester/blossom-train/1", "later")
+    repository.resume(submit="with another message")
     assert "1.00000 in garden (submission 1)" in repository.message
 
 
@@ -145,8 +135,7 @@ def test_a_result_is_entered_as_its_own_push_and_project_say(
     repository.describe(competition_sources=["garden"])
     folder = repository.push("files=0")
     repository.describe(competition_sources=["meadow"])
-    with (repository.root / "pyproject.toml").open("a") as settings:
-        settings.write('submission = "answers.csv"\n')
+    repository.configure('submission = "answers.csv"\n')
     (folder / "deep").mkdir()
     for name in ("answers.csv", "deep/more.csv"):
         (folder / name).write_text("id,label\na,0\nb,1\n")

@@ -2,6 +2,7 @@
 
 import time
 from concurrent.futures import ThreadPoolExecutor
+from unittest.mock import Mock
 
 import pytest
 from click.testing import CliRunner
@@ -69,9 +70,8 @@ def test_a_run_that_is_over_and_anothers_kernel_stay(repository, serve, outcome,
     serve()
     repository.push("files=0")
     repository.run(stop_push, confirm=pytest.fail)
-    states = [Status("running")]  # when it asks; afterwards the run is over
-    with monkeypatch.context() as patch:
-        patch.setattr(Kaggle, "status", lambda *_: states.pop() if states else None)
+    with monkeypatch.context() as patch:  # it ends while the question is open
+        patch.setattr(Kaggle, "status", Mock(side_effect=[Status("running"), None]))
         repository.run(stop_push, confirm=bool)
     assert outcome() == (True, [State.COMPLETE])
     with pytest.raises(errors.ParameterError, match="only its owner"):

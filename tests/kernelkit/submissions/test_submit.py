@@ -52,9 +52,7 @@ def test_an_answer_that_says_nothing_enters_nothing(submit):
     assert submit.number() == 0
 
 
-def test_the_file_to_submit_is_the_only_one_or_the_one_that_the_project_names(
-    tmp_path,
-):
+def test_the_file_to_submit_is_the_only_one_or_the_one_that_the_project_names(tmp_path):
     with pytest.raises(errors.OutputsError, match=r"no submission\.csv .* nothing to submit"):
         submission.output_of(tmp_path, tmp_path)
     for name in ("submission.tar.gz", "submission.parquet", "answers.zip"):
@@ -87,11 +85,13 @@ def test_a_submission_that_kaggle_does_not_show_is_not_refused(submit, answers_t
     assert float(submit()) == 1.0
 
     def refuse(answer, call):
-        if call > 1:
-            raise Failure(FailureKind.REFUSED, "ListSubmissions", "HTTP 403")
+        if call != 2:
+            raise Failure(FailureKind.REFUSED, "ListSubmissions", "accept the rules")
 
     answers_to("ListSubmissions", refuse)
-    with pytest.raises(errors.NetworkError, match="does not list"):
+    with pytest.raises(errors.RefusedError, match="accept the rules"):  # nothing is sent yet
+        submit()
+    with pytest.raises(errors.NetworkError, match="not known whether garden has the submission"):
         submit(Fault("CreateSubmission", 1, FaultKind.LOST_ANSWER))
 
 
