@@ -221,9 +221,25 @@ def test_interrupted_it_keeps_whole_shards_and_goes_on(make, tmp_path, small_sha
         make(progress=stop_half_way)
     before = len(list((tmp_path / "out").rglob("*.tfrec")))
     assert before
-    assert not any("part" in path.name for path in (tmp_path / "out").rglob("*"))
     summary = make()
     assert summary.shards_written == len(list((tmp_path / "out").rglob("*.tfrec"))) - before
+
+
+def test_killed_while_it_replaces_the_dataset_it_goes_on(make, written, monkeypatch):
+    replace, moved = Path.replace, []
+
+    def killed(path, target):
+        if ".new" in path.parts and ".new" not in target.parts:
+            moved.append(path)
+            if len(moved) == 2:  # the first shard is there in one size
+                raise KeyboardInterrupt
+        return replace(path, target)
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(Path, "replace", killed)
+        make(sizes=(32, 16))
+    make(sizes=(32, 16))
+    assert count(written()) == count(written(size=16)) == 60
 
 
 def test_photos_that_are_put_back_after_an_interruption_get_their_labels_back(
@@ -310,8 +326,8 @@ def make_labelled(make, table, tmp_path):
 
 def test_a_csv_of_labels_gives_what_class_folders_give(make, make_labelled, written):
     make(output="a")
-    assert make_labelled().class_names == ["blue", "red", "yellow"]
-    assert written("a") == written()
+    assert make_labelled(output="flat").class_names == ["blue", "red", "yellow"]
+    assert written("a") == written("flat"), "only listed files are photos"
 
 
 def test_a_csv_as_people_save_them(make_labelled, written, table):
