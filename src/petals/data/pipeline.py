@@ -81,9 +81,8 @@ class Batches:
             dataset = _decoded(records, split.size, self.batch_size, drop_remainder=True)
 
         def finished(step: tf.Tensor, batch: dict[str, tf.Tensor]) -> tuple[Any, tf.Tensor]:
-            labels, classes = batch["class"], tf.constant(self.num_classes, tf.int64)
-            tf.debugging.assert_less(labels, classes, message="label out of range")
-            return self.changed(step, batch["image"], tf.one_hot(labels, self.num_classes))
+            labels = tf.one_hot(batch["class"], self.num_classes)
+            return self.changed(step, batch["image"], labels)
 
         dataset = dataset.enumerate(start).map(finished, num_parallel_calls=AUTOTUNE)
         return dataset.prefetch(AUTOTUNE).with_options(_options(self.deterministic))
@@ -192,7 +191,7 @@ def _options(deterministic: bool) -> tf.data.Options:
 
 
 @contextmanager
-def naming_damaged_files(split: Split, num_classes: int = 0) -> Iterator[None]:
+def naming_damaged_files(split: Split) -> Iterator[None]:
     """Turn tf.data's error about a bad record or image into a `DataError` that names the file.
 
     The files are searched only after such an error.
@@ -202,7 +201,7 @@ def naming_damaged_files(split: Split, num_classes: int = 0) -> Iterator[None]:
     except (tf.errors.DataLossError, tf.errors.InvalidArgumentError) as error:
         for path in split.paths:
             for number, example in enumerate(shards.read_shard(path)):
-                if fault := shards.fault(example, split.size, num_classes):
+                if fault := shards.fault(example, split.size):
                     raise DataError(
                         f"{path}: record {number}: {fault}; make the file again, or download it "
                         "again"

@@ -71,14 +71,6 @@ def test_damage_stops_training_with_the_files_name(copied, flip, how):
         list(pipeline.images(split, 8))
 
 
-def test_a_label_out_of_range_is_named(splits):
-    with (
-        pytest.raises(DataError, match=r"label 2 is not in 0\.\.1"),
-        pipeline.naming_damaged_files(splits[0], num_classes=2),
-    ):
-        list(pipeline.Batches(splits[0], 10, 2).dataset().take(12))
-
-
 @pytest.mark.parametrize("hosts", [1, pytest.param(2, marks=pytest.mark.long)])
 def test_images_are_left_for_the_device_with_draws_by_seed_step_and_place(splits, hosts):
     change, settings = augmentation("strong"), {"seed": 1, "deterministic": True}
