@@ -269,8 +269,8 @@ class Split:
         Raises `DataError` for a bad file and, given `num_classes`, for images with no such label.
         """
         labels, ids = self._labels_and_ids
-        wrong = ids[(labels < 0) | (labels >= num_classes)] if num_classes else ()
-        if len(wrong):
+        wrong = ids[(labels < 0) | (labels >= num_classes)]
+        if num_classes and len(wrong):
             raise DataError(
                 f"{Path(self.paths[0]).parent}: {len(wrong):,} images, such as {wrong[0]}, have no "
                 f"label in 0..{num_classes - 1}: make them again, or write a classes.json that fits"

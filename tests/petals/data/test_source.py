@@ -155,11 +155,6 @@ def test_a_list_of_classes_that_is_none_is_an_error(tmp_path, text):
         _ = Source(str(tmp_path), "folder").class_names
 
 
-def test_a_list_of_classes_may_begin_with_a_byte_order_mark(tmp_path):
-    (tmp_path / "classes.json").write_text('["rosé"]', encoding="utf-8-sig")
-    assert Source(str(tmp_path), "folder").class_names == ("rosé",)
-
-
 def test_an_explicit_bucket_must_hold_records(monkeypatch):
     monkeypatch.setattr(shards, "sizes", lambda root: [])
     with pytest.raises(DataError, match="gs://nothing holds no"):

@@ -216,15 +216,6 @@ def stop_half_way(what, done, total):
         raise KeyboardInterrupt
 
 
-def test_interrupted_it_keeps_whole_shards_and_goes_on(make, tmp_path, small_shards):
-    with pytest.raises(KeyboardInterrupt):
-        make(progress=stop_half_way)
-    before = len(list((tmp_path / "out").rglob("*.tfrec")))
-    assert before
-    summary = make()
-    assert summary.shards_written == len(list((tmp_path / "out").rglob("*.tfrec"))) - before
-
-
 def test_killed_while_it_replaces_the_dataset_it_goes_on(make, written, monkeypatch):
     replace, moved = Path.replace, []
 
@@ -242,18 +233,20 @@ def test_killed_while_it_replaces_the_dataset_it_goes_on(make, written, monkeypa
     assert count(written()) == count(written(size=16)) == 60
 
 
-def test_photos_that_are_put_back_after_an_interruption_get_their_labels_back(
+def test_interrupted_it_leaves_the_dataset_as_it_was_and_goes_on(
     make, written, photos, small_shards
 ):
-    make()
-    before = written()
+    count, before = make().shards_written, written()
     (photos / "red").rename(photos / "a")  # the same photos under other labels
     with pytest.raises(KeyboardInterrupt):
         make(progress=stop_half_way)
     assert written() == before, "labels of two calls are never mixed"
     (photos / "a").rename(photos / "red")
-    make()
-    assert written() == before
+    assert make().shards_written == 0
+    (photos / "red").rename(photos / "a")
+    with pytest.raises(KeyboardInterrupt):
+        make(progress=stop_half_way)
+    assert 0 < make().shards_written < count
 
 
 def test_it_tells_shards_and_how_evenly_photos_are_spread(make, photos):
@@ -297,7 +290,7 @@ def test_folders_without_photos(make, tmp_path, folder, message):
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("output", ["photos", "photos/out", "photos/red/out", "own/out"])
+@pytest.mark.parametrize("output", ["photos", "photos/red/out", "own/out"])
 def test_an_output_among_the_photos_is_refused(make, photos, tmp_path, output):
     own = shutil.copytree(photos / "red", tmp_path / "own")
     before = sorted(tmp_path.rglob("*"))
@@ -338,7 +331,7 @@ def test_a_csv_as_people_save_them(make_labelled, written, table):
     assert count(written()) == 60
 
 
-@pytest.mark.parametrize("numbers", [("0", "2", "10"), ("02", "2", "3"), ("01", "1", "001")])
+@pytest.mark.parametrize("numbers", [("0", "2", "10"), ("02", "2", "3")])
 def test_labels_that_are_numbers_keep_their_order(make_labelled, table, numbers):
     text = table.read_text()
     for name, number in zip(("blue", "red", "yellow"), numbers, strict=True):
