@@ -12,7 +12,7 @@ from petals import storage
 from petals.data.extra import Addition, more_to_train_on
 from petals.data.folds import TOGETHER, divided
 from petals.data.shards import SPLITS, Split
-from petals.data.source import Source, find_sources
+from petals.data.source import Source, find_source
 from petals.errors import DataError
 from petals.kaggle import cache_folder
 from petals.progress import ShowProgress
@@ -57,7 +57,8 @@ def find_dataset(
     submission of another test split.
     """
     size, limit, cache = settings["image_size"], settings["limit"], cache_folder()
-    source, *others = find_sources(settings["data"], size)
+    # The first is validated and submitted; the others only add training images.
+    source, *others = [find_source(name.strip(), size) for name in settings["data"].split(",")]
     names = source.class_names
     whole = {name: Split.find(source.root, size, name, limit) for name in SPLITS}
     # Every record is read now: training may take hours before it meets a bad one.

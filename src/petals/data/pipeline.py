@@ -15,7 +15,6 @@ from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
-import numpy as np
 import tensorflow as tf
 
 from petals.augment.augmentation import CHANGES, IMAGE, Augmentation
@@ -131,7 +130,7 @@ def images(split: Split, batch_size: int, *, mirrored: bool = False) -> tf.data.
     """One pass in the files' order: uint8 (batch, size, size, 3), or their mirror images.
 
     Every batch has `batch_size` rows, so that it can be divided among replicas and a TPU compiles
-    one program; the last is padded with black images. `cut` removes the padding from the results.
+    one program; the last is padded with black images.
     """
     shape = (batch_size, split.size, split.size, 3)
 
@@ -147,16 +146,6 @@ def images(split: Split, batch_size: int, *, mirrored: bool = False) -> tf.data.
     dataset = dataset.map(filled, num_parallel_calls=AUTOTUNE)
     dataset = dataset.apply(tf.data.experimental.assert_cardinality(-(-split.count // batch_size)))
     return dataset.prefetch(AUTOTUNE).with_options(_options(deterministic=True))
-
-
-def cut(rows: np.ndarray, split: Split) -> np.ndarray:
-    """Values computed from the batches of `images`, without the last one's padding rows.
-
-    Raises `DataError` if the shards have fewer images than their names say.
-    """
-    if len(rows) < split.count:
-        raise DataError(f"{len(rows)} images were read, but the shards' names say {split.count}")
-    return rows[: split.count]
 
 
 def _decoded(

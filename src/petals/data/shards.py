@@ -1,7 +1,7 @@
 """The files of a dataset, their splits, and the labels, ids and pictures in them.
 
 A dataset is a folder with `tfrecords-jpeg-SxS/{train,val,test}/NN-SxS-COUNT.tfrec`, as in the
-competition. A split has as many images as the names of its files, the *shards*, say together.
+competition. COUNT is the number of images in such a *shard*.
 
 A record is a `tf.train.Example` with `image` (bytes, RGB JPEG of S x S pixels), `id` (bytes) and,
 except in the test split, `class` (int64).
@@ -104,8 +104,7 @@ def read_shard(path: str | Path) -> Iterator[Example]:
     except (tf.errors.DataLossError, DataError) as error:
         why = getattr(error, "message", str(error))
         raise DataError(
-            f"{path} is damaged after {number} records: {why}; make the file again, or download "
-            "it again"
+            f"{path} is damaged after {number} records: {why}; make the file again or download it"
         ) from None
 
 
@@ -230,8 +229,8 @@ class Split:
         ends = list(accumulate(map(shard_count, self.paths)))
         spans = zip(self.paths, [0, *ends[:-1]], ends, strict=True)
         inside = [(path, first) for path, first, last in spans if first < end and last > begin]
-        paths = tuple(path for path, _ in inside)
-        return Split(paths, self.size, end - begin, begin - inside[0][1])
+        paths, firsts = zip(*inside, strict=True)
+        return Split(paths, self.size, end - begin, begin - firsts[0])
 
     def by_folder(self) -> list[Split]:
         """The images of each folder with shards, as a split; in the same order.
@@ -241,8 +240,7 @@ class Split:
         pieces, end = [], 0
         for _, paths in groupby(self.paths, lambda path: path.rpartition("/")[0]):
             begin, end = end, end + sum(map(shard_count, paths))
-            used = self.skip + self.count
-            pieces.append(self._between(max(begin, self.skip), min(end, used)))
+            pieces.append(self._between(max(begin, self.skip), min(end, self.skip + self.count)))
         return pieces
 
     def batch_size(self, most: int) -> int:
@@ -296,8 +294,7 @@ class Split:
         for example in chosen.values():
             if problem := fault(example, self.size):
                 raise DataError(
-                    f"{Path(self.paths[0]).parent}: the image with id {example.id} cannot be "
-                    f"shown: {problem}; make its file again, or download it again"
+                    f"{Path(self.paths[0]).parent}: image {example.id}: {problem}; make it again"
                 )
         images = [tf.io.decode_jpeg(chosen[at].image, channels=3) for at in positions]
         return Sample(np.stack(images), np.array([chosen[at].label for at in positions]))

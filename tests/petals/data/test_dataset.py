@@ -46,7 +46,7 @@ def test_photos_of_another_source_are_counted_and_its_twins_written(
     write_split(other, "train", [(e.image, e.id, e.label) for e in examples], 32)
     (other / "classes.json").write_text('["blue", "red", "yellow"]')
 
-    found = find(data=f"{dataset},{other}")
+    found = find(data=f"{dataset}, {other}")
 
     assert str(found).startswith(f"folder {other}: 0 of 3 photos added; 3 are also in val")
     assert found.added[0].summary()["twins"]["val"] == 3

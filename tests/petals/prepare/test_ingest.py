@@ -294,7 +294,7 @@ def test_folders_without_photos(make, tmp_path, folder, message):
 def test_an_output_among_the_photos_is_refused(make, photos, tmp_path, output):
     own = shutil.copytree(photos / "red", tmp_path / "own")
     before = sorted(tmp_path.rglob("*"))
-    with pytest.raises(DataError, match=r"is in the photos' folder .*choose an output outside"):
+    with pytest.raises(DataError, match="is in the photos' folder"):
         make(output=output, test_photos=own)
     assert sorted(tmp_path.rglob("*")) == before
 
@@ -362,13 +362,6 @@ def test_bad_rows_of_a_csv_are_named_and_nothing_is_written(make_labelled, table
     assert not (tmp_path / "out").exists()
 
 
-def test_only_the_first_bad_rows_are_shown(make_labelled, table):
-    table.write_text("file,label\n" + "".join(f"x{n}.jpg,red\n" for n in range(500)))
-    with pytest.raises(DataError, match="500 of 500 rows") as raised:
-        make_labelled()
-    assert len(str(raised.value).splitlines()) == 21
-
-
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -378,6 +371,7 @@ def test_only_the_first_bad_rows_are_shown(make_labelled, table):
         (b"file,class\na,b\n", "'label'"),
         ("file,label\n0.jpg,ros\u00e9".encode("latin-1"), "codec can't decode.*in UTF-8"),
         (b'file,label\n0.jpg,"red\n', "unexpected end of data"),
+        (b"file,label\n" + 500 * b"none,red\n", r"500 of 500 rows(.*\n){20}[^\n]*\Z"),
         (b"file,label\n0.jpg,red,dark\n", "'0.jpg' has the label 'red' and more"),
     ],
 )
