@@ -136,7 +136,7 @@ run.figure(plots.class_balance(labels, names), "classes")
 
 # %%
 prints = duplicates.Fingerprints.of(splits, Progress())
-pairs = duplicates.find_pairs(prints)
+pairs, _ = duplicates.find_pairs(prints)
 across = sum(pair.across for pair in pairs)
 print(f"{len(pairs):,} pairs alike among {len(prints):,} photos, {across:,} across splits")
 Table(duplicates.summary(pairs)) if pairs else None

@@ -390,7 +390,7 @@ if fine_tunes:
 
 # %%
 if fine_tunes:
-    with naming_causes(train, len(names)):  # a damaged file or a lost host
+    with naming_causes(train):  # a damaged file or a lost host
         for step, last_epoch, steps_per_epoch in watch.stretches():
             trained.fit(
                 batches.dataset(step),
@@ -500,8 +500,7 @@ test_probabilities = predict_split(test)
 _, test_ids = test.labels_and_ids()
 run.write_predictions("test", test_ids, probabilities=test_probabilities)
 run.write_gallery(sample.images, captions)  # for the report
-sample_submission = photos.sample_submission
-write_submission(run.path / "submission.csv", test_ids, test_probabilities, sample_submission)
+write_submission(run.path / "submission.csv", test_ids, test_probabilities)
 
 # %%
 metrics = run.write_metrics(

@@ -90,7 +90,7 @@ def fine_tune(
     labels, _ = val.labels_and_ids()
     watch = Epochs(phase, training, labels, lambda: predict(model, val, batch_size))
     watch.resume(trained)
-    with naming_causes(train, classes):
+    with naming_causes(train):
         for step, last_epoch, steps in watch.stretches():
             trained.fit(
                 batches(step),

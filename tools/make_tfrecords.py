@@ -55,8 +55,8 @@ def write(photos: Path, output: Path, **options: Any) -> None:
     OUTPUT/test_photos.csv gives the id of each file in a submission.
 
     The content of a photo decides its split, so the split stays the same when photos are added.
-    OUTPUT must be outside PHOTOS. It changes only when everything is written; after an
-    interruption, the same command continues where it stopped.
+    OUTPUT must be outside the test photos, and without --labels outside PHOTOS. It changes only
+    when everything is written; after an interruption, the same command continues where it stopped.
     """
     from petals.prepare.ingest import make_tfrecords
     from petals.progress import Progress

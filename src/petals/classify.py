@@ -23,7 +23,7 @@ from petals.evaluation.prediction import predict, predict_images
 from petals.kaggle import mounts
 from petals.models.build import Classifier
 from petals.models.card import ModelCard
-from petals.models.restore import AUTO, FILE, find_model, restore
+from petals.models.restore import AUTO, find_model, restore
 from petals.plots.run import gallery, save
 from petals.tables import Table
 
@@ -31,7 +31,7 @@ SUFFIXES = (".jpg", ".jpeg", ".jfif", ".avif", ".png", ".webp", ".bmp", ".gif", 
 SHOWN = 24  # photos in the picture
 CHUNK = 512  # photos in memory at a time
 BATCH = 32  # images
-MARKS = (FILE, "figures.json", "../__results__.html")  # of a folder of figures
+PAGES = "__results___files"  # the folder of figures beside the page that Kaggle makes of a kernel
 
 
 @dataclass(frozen=True)
@@ -168,9 +168,10 @@ def photos_for(photos: str, limit: int = 0) -> list[Path]:
     """
     if photos == AUTO:
         datasets = mounts() / "datasets"  # older machines mount them beside the other inputs
-        among = _photos_among((datasets if datasets.is_dir() else mounts()).rglob("*"))
-        marked = {path for path in among for mark in MARKS if (path.parent / mark).exists()}
-        paths = [path for path in among if path not in marked]
+        paths = _photos_among((datasets if datasets.is_dir() else mounts()).rglob("*"))
+        folders = {path.parent for path in paths}
+        own = {f for f in folders if f.name != PAGES and not (f / "figures.json").exists()}
+        paths = [path for path in paths if path.parent in own]
     else:
         paths = find_photos(photos.split(","))
     return paths[: limit or None]

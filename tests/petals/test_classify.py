@@ -64,11 +64,10 @@ def test_names_that_lead_to_no_photo(photos, tmp_path, monkeypatch):
 @pytest.mark.parametrize("dataset", ["datasets/me/mine", "mine"])  # of new and old machines
 def test_auto_means_the_photos_of_datasets_but_no_figures(photos, tmp_path, monkeypatch, dataset):
     monkeypatch.setenv("KERNELKIT_INPUT_ROOT", str(tmp_path / "input"))
-    mounts = (dataset, f"{dataset}/run", f"{dataset}/out/__results___files")
-    for place in mounts:
-        (tmp_path / "input" / place).mkdir(parents=True)
-        (tmp_path / "input" / place / "a.JPG").symlink_to(photos / "red/00.jpg")
-    (tmp_path / "input" / dataset / "run/figures.json").touch()
-    (tmp_path / "input" / dataset / "._a.JPG").touch()  # as macOS leaves it
-    (tmp_path / "input" / dataset / "out/__results__.html").touch()
-    assert photos_for("auto") == [tmp_path / "input" / dataset / "a.JPG"]
+    root = tmp_path / "input" / dataset
+    for place in (root, root / "run", root / "__results___files"):
+        place.mkdir(parents=True)
+        (place / "a.JPG").symlink_to(photos / "red/00.jpg")
+    (root / "run/figures.json").touch()
+    (root / "._a.JPG").touch()  # as macOS leaves it
+    assert photos_for("auto") == [root / "a.JPG"]

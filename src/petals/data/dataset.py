@@ -1,7 +1,6 @@
 """The photos of one run: the source, its three splits, and photos from other sources."""
 
 import csv
-import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +12,7 @@ from petals import storage
 from petals.data.extra import Addition, more_to_train_on
 from petals.data.folds import TOGETHER, divided
 from petals.data.shards import SPLITS, Split
-from petals.data.source import Source, find_sources
+from petals.data.source import Source, find_source
 from petals.errors import DataError
 from petals.kaggle import cache_folder
 from petals.progress import ShowProgress
@@ -26,8 +25,7 @@ TWINS = "twins.csv"
 class Dataset:
     """The three splits that a run trains on, validates on and predicts.
 
-    `names`: the classes in label order; `added`: photos in `train` from further sources;
-    `sample_submission`: the file that may list the test images, None if only some are used.
+    `names`: the classes in label order; `added`: photos in `train` from further sources.
     """
 
     source: Source
@@ -36,7 +34,6 @@ class Dataset:
     val: Split
     test: Split
     added: Sequence[Addition] = ()
-    sample_submission: str | None = None
 
     @property
     def splits(self) -> dict[str, Split]:
@@ -56,19 +53,22 @@ def find_dataset(
 
     `settings`: these parameters by name; `folder`: where `twins.csv` is written if further sources
     were named. Raises `DataError` and `SettingError` as the functions do that it calls, also for
-    damaged files, for labels outside the classes, and for a sample submission of another test
-    split.
+    damaged files, for labels outside the classes, for test ids that occur twice, and for a sample
+    submission of another test split.
     """
     size, limit, cache = settings["image_size"], settings["limit"], cache_folder()
-    source, *others = find_sources(settings["data"], size)
+    # The first is validated and submitted; the others only add training images.
+    source, *others = [find_source(name.strip(), size) for name in settings["data"].split(",")]
     names = source.class_names
     whole = {name: Split.find(source.root, size, name, limit) for name in SPLITS}
     # Every record is read now: training may take hours before it meets a bad one.
-    for name in ("train", "val"):
-        whole[name].labels_and_ids(len(names))
-    _, test_ids = whole["test"].labels_and_ids()
-    sample = None if limit else f"{source.root}/sample_submission.csv"
-    submission_order(test_ids.tolist(), sample)
+    for name, split in whole.items():
+        split.labels_and_ids(0 if name == "test" else len(names))
+    test_ids = whole["test"].labels_and_ids()[1].tolist()
+    if twice := len(test_ids) - len(set(test_ids)):
+        raise DataError(f"{twice} test ids occur twice, so no submission is valid")
+    if not limit:
+        _check_sample(f"{source.root}/sample_submission.csv", set(test_ids))
     added = more_to_train_on(others, names, whole, cache, progress) if others else []
     validation = settings["validation"]
     train, val = whole["train"], whole["val"]
@@ -81,31 +81,24 @@ def find_dataset(
         paths = tuple(path for addition in added for path in addition.paths)
         count = sum(addition.added for addition in added)
         train = Split((*paths, *train.paths), size, count + train.count)
-    return Dataset(source, names, train, val, whole["test"], added, sample)
+    return Dataset(source, names, train, val, whole["test"], added)
 
 
-def submission_order(ids: Sequence[str], sample: str | Path | None = None) -> list[str]:
-    """The ids of the test images in the order of the sample submission, if there is one.
-
-    Raises `DataError` if an id occurs twice, or if the sample cannot be read or lists other images.
-    """
-    if twice := len(ids) - len(set(ids)):
-        raise DataError(f"{twice} test ids occur twice, so no submission is valid")
-    if sample is None or not tf.io.gfile.exists(sample):
-        return list(ids)
+def _check_sample(sample: str, ids: set[str]) -> None:
+    """Raise `DataError` if there is a sample submission that cannot be read or lists other ids."""
+    if not tf.io.gfile.exists(sample):
+        return
     try:
         with tf.io.gfile.GFile(sample, "rb") as file:
-            text = io.StringIO(file.read().decode("utf-8-sig"), newline="")
-        order = [row["id"] for row in csv.DictReader(text)]
-    except (ValueError, KeyError, csv.Error) as error:
+            rows = csv.DictReader(file.read().decode("utf-8-sig").splitlines())
+        listed = {row["id"] for row in rows}
+    except (ValueError, KeyError) as error:
         raise DataError(
             f"cannot read {sample} ({error}): it must be a CSV in UTF-8 with a column id"
         ) from None
-    missing, extra = set(order) - set(ids), set(ids) - set(order)
-    if missing or extra:
+    if listed != ids:
         raise DataError(
-            f"{sample} lists other images than the test split: {len(missing):,} are only in the "
-            f"list, {len(extra):,} only in the split. Put the list of these photos there, or "
-            "remove it"
+            f"{sample} lists other images than the test split: {len(listed - ids):,} are only in "
+            f"the list, {len(ids - listed):,} only in the split. Put the list of these photos "
+            "there, or remove it"
         )
-    return order

@@ -109,23 +109,24 @@ def _hashes(thumbnails: np.ndarray) -> np.ndarray:
     return (small[:, :, :-1] > small[:, :, 1:]).reshape(n, BITS)
 
 
-def find_pairs(prints: Fingerprints) -> list[Pair]:
-    """Pairs with the same bytes, or with similar hashes and thumbnails.
+def find_pairs(prints: Fingerprints) -> tuple[list[Pair], np.ndarray]:
+    """Pairs with the same bytes, or with similar hashes and thumbnails, and the groups they form.
 
-    They join all images that look alike, with no more pairs than that takes: k copies of an image
-    make k - 1 pairs.
+    The pairs join all images that look alike, with no more pairs than that takes: k copies of an
+    image make k - 1 pairs. int64 (n,): the position of the first image of each one's group.
     """
     pairs, group = [], np.arange(len(prints))
     splits, labels = prints.splits.tolist(), prints.labels.tolist()
     for first, alike in enumerate(_alike(prints.thumbnails, prints.thumbnails)):
         for second in alike.tolist():
             if group[first] != group[second]:  # always a later image: earlier ones are joined
-                group[group == group[second]] = group[first]
+                low, high = sorted(group[[first, second]])
+                group[group == high] = low
                 same = bool(prints.digests[first] == prints.digests[second])
                 low, high = sorted((labels[first], labels[second]))
                 disagree = UNLABELLED < low < high
                 pairs.append(Pair(first, second, (splits[first], splits[second]), same, disagree))
-    return pairs
+    return pairs, group
 
 
 def twins_of(prints: Fingerprints, others: Fingerprints) -> np.ndarray:

@@ -6,7 +6,6 @@ images stay together: a fold does not validate on a photo whose twin is in its t
 """
 
 import hashlib
-from collections.abc import Iterable
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -51,30 +50,16 @@ def assigned(labels: np.ndarray, ids: np.ndarray, folds: int) -> np.ndarray:
     return part
 
 
-def with_their_twins(part: np.ndarray, twins: Iterable[tuple[int, int]]) -> np.ndarray:
-    """The parts, with each image moved to the part of its first twin.
-
-    `twins`: pairs of positions, including chains. The moves make part sizes differ.
-    """
-    first = np.arange(len(part))
-    for pair in twins:
-        low, high = sorted(first[list(pair)])
-        first[first == high] = low
-    return part[first]
-
-
 def _write(train: Split, val: Split, folds: int, folder: Path) -> None:
-    columns = [split.labels_and_ids() for split in (train, val)]
-    labels, ids = (np.concatenate(pair) for pair in zip(*columns, strict=True))
+    prints = Fingerprints.of({"train": train, "val": val})
+    ids = prints.ids
     if twice := len(ids) - len(set(ids.tolist())):
         raise DataError(
             f"{twice} ids occur twice in train and val, so folds would share images: see "
             "tools/make_tfrecords.py inspect"
         )
-    twins = find_pairs(Fingerprints.of({"train": train, "val": val}))
-    part = with_their_twins(
-        assigned(labels, ids, folds), [(pair.first, pair.second) for pair in twins]
-    )
+    twins, group = find_pairs(prints)
+    part = assigned(prints.labels, ids, folds)[group]  # so part sizes differ by more than an image
     if twins:
         print(f"  {len(twins)} pairs of images look alike and stay together in a fold")
     counts = np.bincount(part, minlength=folds).tolist()

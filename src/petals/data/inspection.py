@@ -79,8 +79,7 @@ def inspect_split(
             ids.update(example.id for example in examples)
             declared = shards.shard_count(path)
             if declared != len(examples):
-                problem = f"{path}: {len(examples)} records, its name says {declared}"
-                health.problems.append(problem)
+                health.problems.append(f"{path}: {len(examples)} records, its name says {declared}")
             if progress:
                 progress(f"inspecting {name}", len(health.megabytes), len(split.paths))
     if twice := [id_ for id_, count in ids.items() if count > 1]:

@@ -15,7 +15,6 @@ from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
-import numpy as np
 import tensorflow as tf
 
 from petals.augment.augmentation import CHANGES, IMAGE, Augmentation
@@ -81,9 +80,8 @@ class Batches:
             dataset = _decoded(records, split.size, self.batch_size, drop_remainder=True)
 
         def finished(step: tf.Tensor, batch: dict[str, tf.Tensor]) -> tuple[Any, tf.Tensor]:
-            labels, classes = batch["class"], tf.constant(self.num_classes, tf.int64)
-            tf.debugging.assert_less(labels, classes, message="label out of range")
-            return self.changed(step, batch["image"], tf.one_hot(labels, self.num_classes))
+            labels = tf.one_hot(batch["class"], self.num_classes)
+            return self.changed(step, batch["image"], labels)
 
         dataset = dataset.enumerate(start).map(finished, num_parallel_calls=AUTOTUNE)
         return dataset.prefetch(AUTOTUNE).with_options(_options(self.deterministic))
@@ -132,7 +130,7 @@ def images(split: Split, batch_size: int, *, mirrored: bool = False) -> tf.data.
     """One pass in the files' order: uint8 (batch, size, size, 3), or their mirror images.
 
     Every batch has `batch_size` rows, so that it can be divided among replicas and a TPU compiles
-    one program; the last is padded with black images. `cut` removes the padding from the results.
+    one program; the last is padded with black images.
     """
     shape = (batch_size, split.size, split.size, 3)
 
@@ -148,16 +146,6 @@ def images(split: Split, batch_size: int, *, mirrored: bool = False) -> tf.data.
     dataset = dataset.map(filled, num_parallel_calls=AUTOTUNE)
     dataset = dataset.apply(tf.data.experimental.assert_cardinality(-(-split.count // batch_size)))
     return dataset.prefetch(AUTOTUNE).with_options(_options(deterministic=True))
-
-
-def cut(rows: np.ndarray, split: Split) -> np.ndarray:
-    """Values computed from the batches of `images`, without the last one's padding rows.
-
-    Raises `DataError` if the shards have fewer images than their names say.
-    """
-    if len(rows) < split.count:
-        raise DataError(f"{len(rows)} images were read, but the shards' names say {split.count}")
-    return rows[: split.count]
 
 
 def _decoded(
@@ -192,7 +180,7 @@ def _options(deterministic: bool) -> tf.data.Options:
 
 
 @contextmanager
-def naming_damaged_files(split: Split, num_classes: int = 0) -> Iterator[None]:
+def naming_damaged_files(split: Split) -> Iterator[None]:
     """Turn tf.data's error about a bad record or image into a `DataError` that names the file.
 
     The files are searched only after such an error.
@@ -202,7 +190,7 @@ def naming_damaged_files(split: Split, num_classes: int = 0) -> Iterator[None]:
     except (tf.errors.DataLossError, tf.errors.InvalidArgumentError) as error:
         for path in split.paths:
             for number, example in enumerate(shards.read_shard(path)):
-                if fault := shards.fault(example, split.size, num_classes):
+                if fault := shards.fault(example, split.size):
                     raise DataError(
                         f"{path}: record {number}: {fault}; make the file again, or download it "
                         "again"

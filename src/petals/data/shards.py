@@ -1,8 +1,7 @@
 """The files of a dataset, their splits, and the labels, ids and pictures in them.
 
 A dataset is a folder with `tfrecords-jpeg-SxS/{train,val,test}/NN-SxS-COUNT.tfrec`, as in the
-competition. Training plans its steps from the counts in the names of these *shards*, so it need not
-read the files first.
+competition. COUNT is the number of images in such a *shard*.
 
 A record is a `tf.train.Example` with `image` (bytes, RGB JPEG of S x S pixels), `id` (bytes) and,
 except in the test split, `class` (int64).
@@ -16,6 +15,7 @@ import re
 import struct
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import accumulate, chain, groupby, islice
 from pathlib import Path
 from typing import NamedTuple
@@ -64,8 +64,6 @@ def deserialize(record: bytes) -> Example:
     try:
         feature = tf.train.Example.FromString(record).features.feature
         labels = feature["class"].int64_list.value
-        if feature["class"].WhichOneof("kind") not in (None, "int64_list") or len(labels) > 1:
-            raise ValueError("the class is not one integer")
         return Example(
             image=feature["image"].bytes_list.value[0],
             id=feature["id"].bytes_list.value[0].decode(),
@@ -106,8 +104,7 @@ def read_shard(path: str | Path) -> Iterator[Example]:
     except (tf.errors.DataLossError, DataError) as error:
         why = getattr(error, "message", str(error))
         raise DataError(
-            f"{path} is damaged after {number} records: {why}; make the file again, or download "
-            "it again"
+            f"{path} is damaged after {number} records: {why}; make the file again or download it"
         ) from None
 
 
@@ -232,8 +229,8 @@ class Split:
         ends = list(accumulate(map(shard_count, self.paths)))
         spans = zip(self.paths, [0, *ends[:-1]], ends, strict=True)
         inside = [(path, first) for path, first, last in spans if first < end and last > begin]
-        paths = tuple(path for path, _ in inside)
-        return Split(paths, self.size, end - begin, begin - inside[0][1])
+        paths, firsts = zip(*inside, strict=True)
+        return Split(paths, self.size, end - begin, begin - firsts[0])
 
     def by_folder(self) -> list[Split]:
         """The images of each folder with shards, as a split; in the same order.
@@ -243,8 +240,7 @@ class Split:
         pieces, end = [], 0
         for _, paths in groupby(self.paths, lambda path: path.rpartition("/")[0]):
             begin, end = end, end + sum(map(shard_count, paths))
-            used = self.skip + self.count
-            pieces.append(self._between(max(begin, self.skip), min(end, used)))
+            pieces.append(self._between(max(begin, self.skip), min(end, self.skip + self.count)))
         return pieces
 
     def batch_size(self, most: int) -> int:
@@ -266,21 +262,26 @@ class Split:
         return islice(examples, self.skip, self.skip + self.count)
 
     def labels_and_ids(self, num_classes: int = 0) -> tuple[np.ndarray, np.ndarray]:
-        """int64 labels (-1 for none) and ids (str), in the files' order.
+        """int64 labels (-1 for none) and ids (str), in the files' order; the files are read once.
 
         Raises `DataError` for a bad file and, given `num_classes`, for images with no such label.
         """
+        labels, ids = self._labels_and_ids
+        wrong = ids[(labels < 0) | (labels >= num_classes)]
+        if num_classes and len(wrong):
+            raise DataError(
+                f"{Path(self.paths[0]).parent}: {len(wrong):,} images, such as {wrong[0]}, have no "
+                f"label in 0..{num_classes - 1}: make them again, or write a classes.json that fits"
+            )
+        return labels, ids
+
+    @cached_property
+    def _labels_and_ids(self) -> tuple[np.ndarray, np.ndarray]:
         rows = [(example.label, example.id) for example in self.examples()]
         if len(rows) != self.count:
             raise DataError(
                 f"{self.paths[0]} and its siblings hold {len(rows)} images where their names say "
                 f"{self.count}: see tools/make_tfrecords.py inspect"
-            )
-        wrong = [id_ for label, id_ in rows if num_classes and not 0 <= label < num_classes]
-        if wrong:
-            raise DataError(
-                f"{Path(self.paths[0]).parent}: {len(wrong):,} images, such as {wrong[0]}, have no "
-                f"label in 0..{num_classes - 1}: make them again, or write a classes.json that fits"
             )
         labels, ids = map(np.array, zip(*rows, strict=True))
         return labels, ids
@@ -293,8 +294,7 @@ class Split:
         for example in chosen.values():
             if problem := fault(example, self.size):
                 raise DataError(
-                    f"{Path(self.paths[0]).parent}: the image with id {example.id} cannot be "
-                    f"shown: {problem}; make its file again, or download it again"
+                    f"{Path(self.paths[0]).parent}: image {example.id}: {problem}; make it again"
                 )
         images = [tf.io.decode_jpeg(chosen[at].image, channels=3) for at in positions]
         return Sample(np.stack(images), np.array([chosen[at].label for at in positions]))

@@ -83,22 +83,6 @@ def find_source(data: str = "auto", size: int = 192) -> Source:
     return Source(local, "folder") if _holds_records(local) else embedded(size)
 
 
-def find_sources(data: str = "auto", size: int = 192) -> list[Source]:
-    """The comma-separated sources in `data`, each as for `find_source`.
-
-    The first is validated and submitted; the others only add training images. Raises `DataError`
-    for a source that is named twice.
-    """
-    sources: dict[str | Path, Source] = {}
-    for name in data.split(","):
-        source = find_source(name.strip(), size)
-        root = source.root if source.kind == "bucket" else Path(source.root).resolve()
-        if root in sources:
-            raise DataError(f"data names {source} twice")
-        sources[root] = source
-    return list(sources.values())
-
-
 def embedded(size: int) -> Source:
     """The drawn flowers, made once and kept in the cache.
 

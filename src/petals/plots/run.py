@@ -12,7 +12,6 @@ from statistics import fmean
 from typing import Any
 
 import numpy as np
-from matplotlib import rcParams
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
@@ -37,7 +36,6 @@ MOST_MISTAKES = 20
 COLUMNS = 6  # photos side by side
 ACROSS = 20  # letters that fit above a photo
 MOST_TWINS = 9
-rcParams["text.parse_math"] = False  # the name of a class may have two dollar signs
 
 
 def new_figure(caption: str, height: float = 3.2, **grid: Any) -> tuple[Figure, Any]:

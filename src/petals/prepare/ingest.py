@@ -29,6 +29,7 @@ MANIFEST = "manifest.json"
 TEST_IDS = "test_photos.csv"
 SHARD_FILES = "tfrecords-jpeg-*/*/*.tfrec"  # below the output
 STAGED = ".new"  # below the output: complete shards of a call that has not finished
+FINISHED = "left_out.json"  # beside each of these: why photos are left out of it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,11 +115,9 @@ def make_tfrecords(
     for place in filter(None, (folder, test_photos)):
         if not place.is_dir():
             raise DataError(f"no such folder: {place}")
-        if output.resolve().is_relative_to(place.resolve()):
-            raise DataError(
-                f"{output} is in the photos' folder {place}, so its files would count as photos: "
-                "choose an output outside it"
-            )
+        searched = place == test_photos or labels is None
+        if searched and output.resolve().is_relative_to(place.resolve()):
+            raise DataError(f"{output} is in the photos' folder {place}: choose one outside it")
     if labels is None:
         names, files = photos.in_class_folders(folder, test_photos)
     else:
@@ -231,6 +230,8 @@ class _Ingest:
             path.unlink()
         storage.write_json(output / classes.FILE_NAME, summary.class_names)
         storage.write_json(output / MANIFEST, manifest)
+        for finished in output.glob(f"{STAGED}/*/{FINISHED}"):
+            finished.unlink()  # if the process is killed, a shard may have moved in one size only
         for target, path in current.items():
             target.parent.mkdir(parents=True, exist_ok=True)
             path.replace(target)
@@ -253,7 +254,7 @@ class _Ingest:
         Returns why photos are left out, by their digests. The photos are decoded, resized and
         encoded on all cores.
         """
-        finished = place / "left_out.json"
+        finished = place / FINISHED
         if finished.is_file():
             return json.loads(finished.read_text("utf-8"))
         good, left_out, in_test = [], {}, shard.split == "test"

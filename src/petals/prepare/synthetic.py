@@ -7,11 +7,9 @@ import hashlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
 from joblib import Parallel, delayed
 
 from petals import storage
@@ -24,7 +22,6 @@ VERSION = 2  # raise it whenever a pixel changes: caches of another version are 
 COUNTS = {"train": 24, "val": 5, "test": 3}  # images per class; for train, the mean
 # How many training images per class has, relative to the mean: real classes are uneven too.
 _IMBALANCE = (0.67, 0.83, 1.0, 1.17, 1.33)
-_SHARDS = {"train": 8, "val": 4, "test": 4}
 _FIRST_NUMBER = {"train": 0, "val": 1_000_000, "test": 2_000_000}  # no picture is in two splits
 _FEW = 200  # pictures: starting processes takes longer than drawing them
 _IDLE = 10  # seconds after which a worker without work ends
@@ -47,7 +44,7 @@ def ensure_dataset(
     If several processes call this, one draws and the others wait. Arguments and errors are those of
     `write_dataset`.
     """
-    images = "-".join(str(counts[split]) for split in _SHARDS)
+    images = "-".join(map(str, counts.values()))
     folder = Path(cache) / f"flowers-v{VERSION}-{size}px-{images}-seed0"
     draw = partial(write_dataset, size=size, counts=counts, progress=progress)
     storage.write_once(folder, draw)
@@ -75,16 +72,12 @@ def write_dataset(
     splits = _plan(counts)
     jpegs = _drawn([picture for split in splits.values() for picture in split], size, progress)
     for split, pictures in splits.items():
-        bounds = np.linspace(0, len(pictures), min(_SHARDS[split], len(pictures)) + 1).astype(int)
-        for number, (start, stop) in enumerate(pairwise(bounds.tolist())):
-            name = shards.shard_name(number, size, stop - start)
-            shards.write_shard(
-                Path(shards.folder(root, size, split)) / name,
-                (
-                    shards.Example(next(jpegs), id, shards.UNLABELLED if split == "test" else label)
-                    for id, label, _ in pictures[start:stop]
-                ),
-            )
+        examples = (
+            shards.Example(next(jpegs), id, shards.UNLABELLED if split == "test" else label)
+            for id, label, _ in pictures
+        )
+        place = Path(shards.folder(root, size, split))
+        shards.write_shards(place, size, len(pictures), examples)
     header, test = ("id", "label"), splits["test"]
     storage.write_csv(root / "sample_submission.csv", header, [(id, 0) for id, _, _ in test])
     storage.write_csv(root / "solution.csv", header, [(id, label) for id, label, _ in test])

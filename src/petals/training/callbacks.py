@@ -213,12 +213,12 @@ class Epochs(keras.callbacks.Callback):
 
 
 @contextmanager
-def naming_causes(split: Split, classes: int) -> Iterator[None]:
+def naming_causes(split: Split) -> Iterator[None]:
     """Name the damaged file or the lost host behind an error of training on a split.
 
     Raises `DataError` or `HostsError` instead of TensorFlow's or JAX's error.
     """
-    with cluster.naming_lost_hosts(), pipeline.naming_damaged_files(split, classes):
+    with cluster.naming_lost_hosts(), pipeline.naming_damaged_files(split):
         yield
 
 

@@ -140,7 +140,7 @@ class FeatureExtractor:
 
             with pipeline.naming_damaged_files(folder):
                 rows = np.concatenate(list(forward(dataset, count_batches)))
-            columns.append(pipeline.cut(rows.astype(np.float32), folder))
+            columns.append(rows[: folder.count].astype(np.float32))
         return np.stack(columns, axis=1)
 
 

@@ -47,8 +47,8 @@ def test_the_rival_knows_what_the_best_does_not():
 
 def test_photos_are_found_by_id(write_run, read, dataset, splits):
     labels, ids = splits[1].labels_and_ids()
-    for name, skill in (("one", 1.0), ("two", 0.9)):
-        write_run(name, skill, labels=labels[::-1], ids=ids[::-1], data=str(dataset))
+    for name, skill, order in (("one", 1.0, -1), ("two", 0.9, 1)):
+        write_run(name, skill, labels=labels[::order], ids=ids[::order], data=str(dataset))
     pair = Agreement.of(read())
     photos, names = agreement.find_photos(pair.first)
     assert names == ("blue", "red", "yellow")

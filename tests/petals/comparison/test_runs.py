@@ -116,14 +116,3 @@ def test_of_runs_on_other_photos_the_largest_group_is_taken(write_run, glob):
         "alone: validated on 60 other photos of 3 classes; to compare such runs, name them in "
         "runs=..."
     ]
-
-
-def test_another_order_of_the_same_photos_is_put_right(write_run, glob):
-    labels = np.arange(60) % 3
-    write_run("one", 0.95, labels=labels)
-    ids = [f"{i:09x}" for i in range(60)]
-    write_run("two", 0.9, labels=labels[::-1], ids=ids[::-1])
-    runs, _ = comparison.read(glob)
-    assert np.array_equal(runs[0].ids, runs[1].ids)
-    assert np.array_equal(runs[0].labels, runs[1].labels)
-    assert runs[1].right.mean() > 0.7

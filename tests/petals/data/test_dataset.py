@@ -1,4 +1,5 @@
 import csv
+import shutil
 
 import pytest
 import tensorflow as tf
@@ -26,7 +27,6 @@ def test_the_three_splits_and_how_they_are_told(find, dataset):
         "test": 13,
     }
     assert str(found) == f"folder {dataset}: 3 classes; 50 train, 21 val, 13 test"
-    assert found.sample_submission == f"{dataset}/sample_submission.csv"
 
 
 def test_a_fold_is_cut_from_both_labelled_splits(find):
@@ -46,7 +46,7 @@ def test_photos_of_another_source_are_counted_and_its_twins_written(
     write_split(other, "train", [(e.image, e.id, e.label) for e in examples], 32)
     (other / "classes.json").write_text('["blue", "red", "yellow"]')
 
-    found = find(data=f"{dataset},{other}")
+    found = find(data=f"{dataset}, {other}")
 
     assert str(found).startswith(f"folder {other}: 0 of 3 photos added; 3 are also in val")
     assert found.added[0].summary()["twins"]["val"] == 3
@@ -55,36 +55,42 @@ def test_photos_of_another_source_are_counted_and_its_twins_written(
     assert set(twins) <= set(found.val.labels_and_ids()[1].tolist())
 
 
-@pytest.mark.parametrize("wrong", ["one more", "another id"])
-def test_a_sample_of_another_test_split_is_noticed_before_training(find, copied, wrong):
+def test_a_sample_of_another_test_split_is_noticed_before_training(find, copied):
     sample = copied / "sample_submission.csv"
-    ids = [example.id for example in find().test.examples()]
-    others = [*ids, "zzz"] if wrong == "one more" else ["zzz", *ids[1:]]
-    sample.write_text("\n".join(["id,label", *(f"{id_},0" for id_ in ids)]))
-    assert find(data=str(copied)).sample_submission == str(sample)
-    sample.write_text("\n".join(["id,label", *(f"{id_},0" for id_ in others)]))
-    with pytest.raises(DataError, match="other images than the test split"):
-        find(data=str(copied))
-    part = find(data=str(copied), limit=5)
-    assert part.train.count == part.test.count == 5
-    assert part.sample_submission is None
+    rows = "".join(f"{example.id},0\r\n" for example in find().test.examples())
+    sample.write_text(f"id,label\r\n{rows}", "utf-8-sig")  # as Windows writes it
+    find(data=str(copied))
+    for text, message in (
+        (f"id,label\n{rows[4:]}zzz,0", "2 are only in the list, 1 only in the split"),
+        (f"Id,label\n{rows}", "must be a CSV in UTF-8 with a column id"),
+    ):
+        sample.write_text(text)
+        with pytest.raises(DataError, match=message):
+            find(data=str(copied))
+    part = find(data=str(copied), limit=5)  # of which no sample is
+    shutil.rmtree(copied)
+    assert len(part.train.labels_and_ids()[1]) == len(part.test.labels_and_ids()[1]) == 5
 
 
 @pytest.mark.parametrize(
-    ("split", "old", "new", "message"),
+    ("split", "change", "message"),
     [
-        ("train", b"\x1a\3\n\1\0", b"\x1a\3\n\1\7", "1 images, .* no label in 0..2"),  # label 7
-        ("val", b"class", b"other", "1 images, .* no label in 0..2"),
-        ("train", b"\x1a\3\n\1", b"\n\3\n\1", "the class is not one integer"),  # but bytes
-        ("test", b"image", b"other", "after 0 records: not a record"),
-        ("test", b"", b"", "hold 12 images where their names say 13"),
+        ("train", lambda one, *_: [one.replace(b"\3\n\1\0", b"\3\n\1\7")], "1 images, .* in 0..2"),
+        ("val", lambda one, *_: [one.replace(b"class", b"other")], "1 images, .* in 0..2"),
+        (
+            "test",
+            lambda one, *_: [one.replace(b"image", b"other")],
+            "after 0 records: not a record",
+        ),
+        ("test", lambda *_: [], "hold 12 images where their names say 13"),
+        ("test", lambda _, other: [other], "1 test ids occur twice"),
     ],
 )
-def test_bad_records_are_found_before_training(find, copied, split, old, new, message):
+def test_bad_records_are_found_before_training(find, copied, split, change, message):
     path = shards.shard_paths(copied, 32, split)[0]
     first, *rest = map(shards.serialize, shards.read_shard(path))
     with tf.io.TFRecordWriter(path) as writer:
-        for record in [first.replace(old, new)] * bool(old) + rest:
+        for record in [*change(first, rest[0]), *rest]:
             writer.write(record)
     with pytest.raises(DataError, match=message):
         find(data=str(copied))

@@ -20,7 +20,9 @@ def write(picture, write_split, tmp_path):
         for split, rows in splits.items():
             pictures = [(picture(n, quality), f"{n:09x}", label) for n, label in rows]
             write_split(tmp_path / name, split, pictures)
-        (tmp_path / name / "classes.json").write_text(json.dumps(names))
+        (tmp_path / name / "classes.json").write_text(
+            json.dumps(names), "utf-8-sig"
+        )  # as Windows does
         return Source(str(tmp_path / name), "folder")
 
     return write

@@ -74,9 +74,3 @@ def test_images_that_look_alike_stay_together(picture, write_split, tmp_path):
         _, val = folds.divided(*parts, 3, number, tmp_path / "cache")
         numbers = sorted(id_.split()[0] for id_ in ids(val))
         assert numbers[::2] == numbers[1::2] != []
-
-
-def test_twins_of_twins_follow_the_first_of_them():
-    part = np.array([0, 1, 2, 0, 1, 2])
-    assert folds.with_their_twins(part, []).tolist() == part.tolist()
-    assert folds.with_their_twins(part, [(4, 5), (1, 4)]).tolist() == [0, 1, 2, 0, 1, 1]

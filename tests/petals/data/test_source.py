@@ -4,7 +4,7 @@ import types
 import pytest
 
 from petals.data import shards
-from petals.data.source import Source, find_source, find_sources
+from petals.data.source import Source, find_source
 from petals.errors import DataError
 from petals.prepare import synthetic
 
@@ -74,13 +74,6 @@ def test_at_home_a_local_folder_comes_before_the_embedded_data(home, monkeypatch
     (home / "kernel-metadata.json").touch()
     monkeypatch.chdir(home / "notebooks")  # as Jupyter starts a notebook there
     assert find_source("auto") == Source("../data", "folder")
-
-
-def test_a_source_is_named_once(home):
-    names = [str(hold(home / name)) for name in ("main", "other")]
-    assert [source.root for source in find_sources(", ".join(names))] == names
-    with pytest.raises(DataError, match="twice"):
-        find_sources(f"{names[0]},{names[0]}")
 
 
 def test_in_a_bundle_the_embedded_data_is_an_error(monkeypatch):
@@ -153,11 +146,6 @@ def test_a_list_of_classes_that_is_none_is_an_error(tmp_path, text):
     (tmp_path / "classes.json").write_bytes(text.encode("latin-1"))
     with pytest.raises(DataError, match=r"classes\.json must be a JSON list of class names"):
         _ = Source(str(tmp_path), "folder").class_names
-
-
-def test_a_list_of_classes_may_begin_with_a_byte_order_mark(tmp_path):
-    (tmp_path / "classes.json").write_text('["rosé"]', encoding="utf-8-sig")
-    assert Source(str(tmp_path), "folder").class_names == ("rosé",)
 
 
 def test_an_explicit_bucket_must_hold_records(monkeypatch):

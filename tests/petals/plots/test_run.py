@@ -24,7 +24,6 @@ HISTORY = [ROW | {"phase": phase} for phase in ("head", "head", "fine-tune")]
         lambda: run.mistakes(LABELS, np.eye(104)[LABELS], CLASSES),
         lambda: run.class_scores(per_class(LABELS, PROBABILITIES, CLASSES)),
         lambda: run.class_scores([]),
-        lambda: run.gallery(IMAGES[:1], [r"$\rose$"]),
         lambda: run.reliability({"before": Reliability.of(LABELS, PROBABILITIES)}),
     ],
 )

@@ -216,28 +216,37 @@ def stop_half_way(what, done, total):
         raise KeyboardInterrupt
 
 
-def test_interrupted_it_keeps_whole_shards_and_goes_on(make, tmp_path, small_shards):
-    with pytest.raises(KeyboardInterrupt):
-        make(progress=stop_half_way)
-    before = len(list((tmp_path / "out").rglob("*.tfrec")))
-    assert before
-    assert not any("part" in path.name for path in (tmp_path / "out").rglob("*"))
-    summary = make()
-    assert summary.shards_written == len(list((tmp_path / "out").rglob("*.tfrec"))) - before
+def test_killed_while_it_replaces_the_dataset_it_goes_on(make, written, monkeypatch):
+    replace, moved = Path.replace, []
+
+    def killed(path, target):
+        if ".new" in path.parts and ".new" not in target.parts:
+            moved.append(path)
+            if len(moved) == 2:  # the first shard is there in one size
+                raise KeyboardInterrupt
+        return replace(path, target)
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(Path, "replace", killed)
+        make(sizes=(32, 16))
+    make(sizes=(32, 16))
+    assert count(written()) == count(written(size=16)) == 60
 
 
-def test_photos_that_are_put_back_after_an_interruption_get_their_labels_back(
+def test_interrupted_it_leaves_the_dataset_as_it_was_and_goes_on(
     make, written, photos, small_shards
 ):
-    make()
-    before = written()
+    count, before = make().shards_written, written()
     (photos / "red").rename(photos / "a")  # the same photos under other labels
     with pytest.raises(KeyboardInterrupt):
         make(progress=stop_half_way)
     assert written() == before, "labels of two calls are never mixed"
     (photos / "a").rename(photos / "red")
-    make()
-    assert written() == before
+    assert make().shards_written == 0
+    (photos / "red").rename(photos / "a")
+    with pytest.raises(KeyboardInterrupt):
+        make(progress=stop_half_way)
+    assert 0 < make().shards_written < count
 
 
 def test_it_tells_shards_and_how_evenly_photos_are_spread(make, photos):
@@ -281,11 +290,11 @@ def test_folders_without_photos(make, tmp_path, folder, message):
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("output", ["photos", "photos/out", "photos/red/out", "own/out"])
+@pytest.mark.parametrize("output", ["photos", "photos/red/out", "own/out"])
 def test_an_output_among_the_photos_is_refused(make, photos, tmp_path, output):
     own = shutil.copytree(photos / "red", tmp_path / "own")
     before = sorted(tmp_path.rglob("*"))
-    with pytest.raises(DataError, match=r"is in the photos' folder .*choose an output outside"):
+    with pytest.raises(DataError, match="is in the photos' folder"):
         make(output=output, test_photos=own)
     assert sorted(tmp_path.rglob("*")) == before
 
@@ -310,8 +319,8 @@ def make_labelled(make, table, tmp_path):
 
 def test_a_csv_of_labels_gives_what_class_folders_give(make, make_labelled, written):
     make(output="a")
-    assert make_labelled().class_names == ["blue", "red", "yellow"]
-    assert written("a") == written()
+    assert make_labelled(output="flat").class_names == ["blue", "red", "yellow"]
+    assert written("a") == written("flat"), "only listed files are photos"
 
 
 def test_a_csv_as_people_save_them(make_labelled, written, table):
@@ -322,7 +331,7 @@ def test_a_csv_as_people_save_them(make_labelled, written, table):
     assert count(written()) == 60
 
 
-@pytest.mark.parametrize("numbers", [("0", "2", "10"), ("02", "2", "3"), ("01", "1", "001")])
+@pytest.mark.parametrize("numbers", [("0", "2", "10"), ("02", "2", "3")])
 def test_labels_that_are_numbers_keep_their_order(make_labelled, table, numbers):
     text = table.read_text()
     for name, number in zip(("blue", "red", "yellow"), numbers, strict=True):
@@ -353,13 +362,6 @@ def test_bad_rows_of_a_csv_are_named_and_nothing_is_written(make_labelled, table
     assert not (tmp_path / "out").exists()
 
 
-def test_only_the_first_bad_rows_are_shown(make_labelled, table):
-    table.write_text("file,label\n" + "".join(f"x{n}.jpg,red\n" for n in range(500)))
-    with pytest.raises(DataError, match="500 of 500 rows") as raised:
-        make_labelled()
-    assert len(str(raised.value).splitlines()) == 21
-
-
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -369,6 +371,7 @@ def test_only_the_first_bad_rows_are_shown(make_labelled, table):
         (b"file,class\na,b\n", "'label'"),
         ("file,label\n0.jpg,ros\u00e9".encode("latin-1"), "codec can't decode.*in UTF-8"),
         (b'file,label\n0.jpg,"red\n', "unexpected end of data"),
+        (b"file,label\n" + 500 * b"none,red\n", r"500 of 500 rows(.*\n){20}[^\n]*\Z"),
         (b"file,label\n0.jpg,red,dark\n", "'0.jpg' has the label 'red' and more"),
     ],
 )

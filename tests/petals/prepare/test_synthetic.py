@@ -169,24 +169,3 @@ def test_drawing_needs_neither_tensorflow_nor_keras():
         "sys.exit(bool({'tensorflow', 'keras'} & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-
-
-@pytest.mark.long
-def test_colours_alone_do_not_tell_the_classes():
-    from sklearn.ensemble import RandomForestClassifier
-    from sklearn.metrics import f1_score
-
-    def histograms(indices):
-        rows = []
-        for label in range(104):
-            for index in indices:
-                bins = draw_flower(label, index, 64).astype(int) >> 5
-                codes = bins[..., 0] * 64 + bins[..., 1] * 8 + bins[..., 2]
-                rows.append(np.sqrt(np.bincount(codes.ravel(), minlength=512)))
-        return rows, np.repeat(np.arange(104), len(indices))
-
-    forest = RandomForestClassifier(200, random_state=0, n_jobs=2)
-    forest.fit(*histograms(range(16)))
-    images, labels = histograms(range(1000, 1005))
-    score = f1_score(labels, forest.predict(images), average="macro")
-    assert 0.1 < score < 0.5  # they tell something, as real flowers' colours do
