@@ -11,7 +11,7 @@ from pathlib import Path
 from checkouts import ROOT
 from test_walls import SOURCES, of_this_repository, parsed
 
-MOST_TOKENS, MOST_TOKENS_OF_TESTS = 195_800, 179_600
+MOST_TOKENS, MOST_TOKENS_OF_TESTS = 197_400, 179_000
 MOST_LINES, MOST_FUNCTION_LINES, MOST_ARGUMENTS, MOST_MODULES = 300, 50, 7, 12
 MODULES = {
     path.relative_to(ROOT).as_posix(): path
