@@ -134,9 +134,8 @@ folder = Path(output or ("." if on_kaggle() else runs_folder() / "first"))
 folder.mkdir(parents=True, exist_ok=True)
 source = find_source(data, image_size)
 train, val, test = (Split.find(source.root, image_size, name) for name in ("train", "val", "test"))
-for split in (train, val):
-    split.labels_and_ids(len(source.class_names))
-test.labels_and_ids()
+_, (labels, ids) = (split.labels_and_ids(len(source.class_names)) for split in (train, val))
+_, test_ids = test.labels_and_ids()
 print(f"{source}: {train.count:,} train, {val.count:,} val and {test.count:,} test photos")
 
 # %% [markdown]
@@ -288,7 +287,6 @@ for trainable, peak, count in (head, whole):
 from sklearn.metrics import f1_score
 
 probabilities = model.predict(in_order(val), verbose=0)[: val.count]
-labels, ids = val.labels_and_ids()
 macro_f1 = f1_score(labels, probabilities.argmax(axis=1), average="macro")
 print(f"macro F1 {macro_f1:.4f} on {val.count:,} photos")
 
@@ -303,7 +301,6 @@ print(f"macro F1 {macro_f1:.4f} on {val.count:,} photos")
 import numpy as np
 
 test_probabilities = model.predict(in_order(test), verbose=0)[: test.count]
-_, test_ids = test.labels_and_ids()
 rows = zip(test_ids, test_probabilities.argmax(axis=1), strict=True)
 (folder / "submission.csv").write_text("id,label\n" + "".join(f"{i},{n}\n" for i, n in rows))
 np.savez(folder / "test_predictions.npz", ids=test_ids, probabilities=test_probabilities)

@@ -45,4 +45,4 @@ def test_from_a_sweep_to_the_process_that_runs_it(tmp_path, monkeypatch):
     with Way("kernelkit") as way:
         main(["sweep", "study.yaml"], standalone_mode=False)
         pytest.fail("no process was started")
-    way.assert_short("sweep/command", "sweep/workers/engine", modules=14, rooms=7)
+    way.assert_short("sweep/command", "sweep/workers/engine", modules=15, rooms=7)

@@ -154,7 +154,9 @@ def _checked(
     """The plan, after all checks that need no network; raises `PreflightError`."""
     own = {"project_here": options.get("project"), "starts": options.get("starts", ())}
     plan, findings = preflight.plan_and_check(notebook, parameters, options, **own)
-    tpu.before_push(context, plan, findings, compile_now=options.get("check_tpu", False))
+    compile_now = options.get("check_tpu", False)
+    if compile_now or plan.kind == "tpu":
+        tpu.before_push(context, plan, findings, compile_now=compile_now)
     bundle = plan.bundle
     carried = f" with {', '.join(bundle.packages)}" if bundle.packages else ""
     git = f"git {bundle.commit}" if bundle.commit.sha else "no git commit"

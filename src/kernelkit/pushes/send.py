@@ -33,6 +33,8 @@ def prepare(context: PushContext, plan: Plan, *, continues: bool, upload: bool =
     preflight.stop_on_errors(leaks)
     if continues:
         plan = continuing(context, plan)
+    if not plan.project.wheels:
+        return plan
     return wheels.attach(context, plan, context.kaggle.username, uploads=upload)
 
 

@@ -122,7 +122,7 @@ def _read(item: dict[str, Any]) -> QueuedPush:
     plan, output = item["plan"], item["output"]
     metadata, bundle, project = plan["metadata"], plan["bundle"], plan["project"]
     plan["metadata"] = Metadata(**metadata | {"path": Path(metadata["path"])})
-    plan["bundle"] = Bundle(**bundle | {"commit": Commit(**bundle["commit"])})
+    plan["bundle"] = Bundle(**bundle | {"commit": Commit(*bundle["commit"])})
     names = {name: project[name] for name in ("catalogue", "title")}
     plan["project"] = Project(Path(project["root"]), wheels=tuple(project["wheels"]), **names)
     return QueuedPush(**item | {"plan": Plan(**plan), "output": output and Path(output)})

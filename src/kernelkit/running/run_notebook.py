@@ -112,8 +112,8 @@ def run_in(
             _execute(checked.content, folder, values, quiet)
     finally:
         if report and (folder / EXECUTED).is_file():
-            page = folder / REPORT
-            _, error = report_page.attempt(report_page.write_report, folder / EXECUTED, page)
+            places = folder / EXECUTED, folder / REPORT, folder
+            _, error = report_page.attempt(report_page.write_report, *places)
             if error:
                 print(f"warning: no report: {safe_text.plain(str(error))}", file=sys.stderr)
     return ExecutedRun(folder, time.monotonic() - begun, run_folder.metrics(folder) or {})
