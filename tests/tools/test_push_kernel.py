@@ -51,12 +51,14 @@ def kaggle(tmp_path):
         yield server
 
 
-def test_the_whole_preflight_takes_less_than_a_second(kernel):
-    began = busy()
+def test_the_whole_preflight_takes_little_more_than_its_libraries(kernel):
+    begun = busy()
+    subprocess.run([sys.executable, "-c", "import jupytext, kaggle"], check=True)
+    libraries = busy() - begun
     with start("--dry-run", cwd=kernel) as process:
         message, _ = process.communicate(timeout=120)
     assert process.returncode == 0, message
-    assert busy() - began < 1
+    assert busy() - begun - libraries < 3 * libraries
 
 
 @pytest.mark.parametrize(
