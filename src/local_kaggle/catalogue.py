@@ -19,8 +19,7 @@ import shlex
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -128,16 +127,9 @@ def fill_catalogue(
         words = [word.replace("{catalogue}", str(folder)) for word in shlex.split(command)]
         if words[0] in ("python", "python3"):
             words[0] = sys.executable
-        with (
-            _without_links(folder),
-            subprocess.Popen(
-                words,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                errors="replace",
-                cwd=where,
-            ) as process,
-        ):
+        with subprocess.Popen(
+            words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, errors="replace", cwd=where
+        ) as process:
             mark.touch()
             for line in process.stdout or ():
                 lines.append(line.rstrip("\n"))
@@ -153,20 +145,3 @@ def fill_catalogue(
 def _mark(folder: Path) -> Path:
     """The file that marks a catalogue while it is filled: beside it, for commands that clone."""
     return folder.with_name(f".{folder.name}.filling")
-
-
-@contextmanager
-def _without_links(folder: Path) -> Iterator[None]:
-    """Take the links out of a folder for a block, in which nothing is written through them.
-
-    What takes a link's place meanwhile stays there.
-    """
-    links = {path: path.readlink() for path in folder.rglob("*") if path.is_symlink()}
-    try:
-        for path in links:
-            path.unlink()
-        yield
-    finally:
-        for path, target in links.items():
-            with suppress(OSError):  # its place is taken, or its folder is gone
-                path.symlink_to(target)

@@ -68,17 +68,6 @@ def test_a_command_that_cannot_begin_leaves_it_complete(catalogue, command):
     assert catalogue.find("competitions", "flowers")
 
 
-def test_a_command_writes_to_nothing_that_a_link_leads_to(tmp_path):
-    new, mine = tmp_path / "new", tmp_path / "mine.csv"
-    new.mkdir()
-    mine.write_text("mine")
-    for name in ("taken", "kept"):
-        (new / name).symlink_to(mine)
-    fill_catalogue(new, "cp /etc/hosts {catalogue}/taken")
-    assert mine.read_text() == "mine"
-    assert [(new / name).is_symlink() for name in ("taken", "kept")] == [False, True]
-
-
 def test_a_page_that_cannot_be_read_is_named(context):
     context.put({"datasets/me/soil/a.csv": "a", "datasets/me/soil.toml": "title ="})
     answer = context.post("ListDatasets")

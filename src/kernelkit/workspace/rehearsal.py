@@ -52,6 +52,8 @@ def attached(
         earlier = filled.read_text("utf-8").splitlines() if filled.is_file() else []
         filling = _filling(catalogue, local, root or Path())
         if catalogue and filling not in earlier:
+            for link in filter(Path.is_symlink, server.catalogue.glob("hidden/*")):
+                link.unlink()  # of `rerun --hidden`: the user's own folder
             fill_catalogue(server.catalogue, catalogue, root, tell_step)
             files.write_text(filled, "\n".join([*earlier, filling]) + "\n")
         with server.attach():  # from here on, the environment is the rehearsal's, including HOME
