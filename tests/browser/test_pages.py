@@ -59,7 +59,8 @@ def test_the_name_of_a_phase_lies_on_no_curve(opened, width, at):
     page = opened("report", width)
     page.evaluate(
         """(at) => lineChart(document.querySelector("[data-chart]"), {
-          label: "Macro F1: highest 0.9039, epoch 10", height: 240, phases: [{ at, label: "fine-tune" }],
+          label: "Macro F1: highest 0.9039, epoch 10", height: 240,
+          phases: [{ at, label: "fine-tune" }],
           series: [{ label: "up", values: [0, 1, 2, 3, 4, 5, 6, 7, 8, 9] },
                    { label: "down", values: [9, 8, 7, 6, 5, 4, 3, 2, 1, 0] }],
         })""",
