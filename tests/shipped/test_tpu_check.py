@@ -11,7 +11,7 @@ from checkouts import ROOT
 
 from kernelkit.project import find_project
 from kernelkit.tpu import environment
-from kernelkit.tpu.check import values_of
+from kernelkit.tpu.check import CHIPS, values_of
 from kernelkit.tpu.chips import machine_named
 from kernelkit.tpu.compiling import compile_programs
 
@@ -19,6 +19,7 @@ NOTEBOOK = ROOT / "notebooks" / "02_train.ipynb"
 SMALL = {"backbone": "SmallNet", "weights": "none", "fine_tune": "all", "image_size": 64}
 PROJECT = find_project(NOTEBOOK)
 TPU = machine_named("v5e-8")
+CHIPS_OF_TPU = {name: getattr(TPU, name) for name in CHIPS}
 
 
 def told(event, text="", **facts):
@@ -36,7 +37,7 @@ def compile_for(python):
 
     def run(*programs, **parameters):
         values = values_of(PROJECT, NOTEBOOK, SMALL | parameters)
-        request = {"parameters": values, "chips": TPU.request(), "programs": programs}
+        request = {"parameters": values, "chips": CHIPS_OF_TPU, "programs": programs}
         return {one["program"]: one for one in compile_programs(PROJECT, python, request, told)}
 
     return run
@@ -128,7 +129,7 @@ def printed(python):
 def test_augmentation_takes_a_twentieth_of_a_step_at_most(printed):
     step = json.loads((ROOT / "docs/tpu.json").read_text())["EfficientNetB0-192-0.0.17"]
     assert step["images"] == 128
-    moved = printed(AUGMENTING, json.dumps(TPU.request()), "strong", "cutmix")
+    moved = printed(AUGMENTING, json.dumps(CHIPS_OF_TPU), "strong", "cutmix")
     assert moved < 0.05 * step["bytes"]
 
 
@@ -150,7 +151,7 @@ def settings(competition):
 def shapes(printed, settings):
     """The batches of each program of the check, at the sizes of a rehearsal."""
     values = values_of(PROJECT, NOTEBOOK, settings)
-    return printed(LOWER, json.dumps({"parameters": values, "chips": TPU.request()}))
+    return printed(LOWER, json.dumps({"parameters": values, "chips": CHIPS_OF_TPU}))
 
 
 STEP = re.compile(r"Compiling jit\((\w+_step)\) with global shapes and types (.*?)\. Argument")
