@@ -86,7 +86,7 @@ def rerun(
     if hidden is not None or not place.is_dir():
         plan = plans.make(notebook, parameters, file, None, None)
         with replace(context, catalogue=plan.catalogue).connect():
-            pass  # the catalogue is filled, before its command could write through a link
+            pass  # connecting fills the catalogue; later its command could write through a link
     if hidden is not None:
         _link(hidden, place)
     elif not place.is_dir():

@@ -72,7 +72,8 @@ class RunsPage:
         """The page; `back`: {name: address} of the pages above it."""
         folders = [self.folder / trail.place(run.id) for run in self.runs]
         scores = [sections.bars(self.shown.sections, folder) for folder in folders]
-        columns = [history.curve(folder, self.shown.score)[0] for folder in folders]
+        histories = [history.read(folder) for folder in folders]
+        curves = [history.curve_name(columns, self.shown.score) for columns in histories]
         classes = list(dict.fromkeys(name for own in scores for name in own))
         notes, damage = self._notes()
         sent = ("columns", "defaults", "notebook", "live")
@@ -80,7 +81,7 @@ class RunsPage:
             "sweep": self.base is not None,
             "axes": self.columns if self.base is not None else [],
             "base": self.base or {},
-            "curve": next(filter(None, columns), ""),
+            "curve": next(filter(None, curves), ""),
             "score": self.shown.score,
             "labels": self.shown.measures,
             "minimize": self.shown.minimize,
@@ -92,14 +93,13 @@ class RunsPage:
                 vars(run)
                 | {
                     # With nan in empty cells, so that every value keeps its epoch.
-                    "curve": [
-                        round(value, 5)
-                        for value in history.numbers(history.read(folder).get(name, ()))
-                    ],
-                    "along": history.along(folder) if name else {},
+                    "curve": [round(v, 5) for v in history.numbers(columns.get(name, ()))],
+                    "along": history.along(columns) if name else {},
                     "classes": [own.get(name) for name in classes] if own else [],
                 }
-                for run, folder, own, name in zip(self.runs, folders, scores, columns, strict=True)
+                for run, columns, own, name in zip(
+                    self.runs, histories, scores, curves, strict=True
+                )
             ],
         }
         example = f"{self.columns[0]}=… " if self.columns else ""

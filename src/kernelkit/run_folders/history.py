@@ -31,20 +31,25 @@ def numbers(texts: Sequence[str]) -> list[float]:
 
 
 def curve(folder: Path, score: str, otherwise: Sequence[str] = LEARNT) -> tuple[str, list[float]]:
-    """The column with a score per epoch (preferably on validation), and its numbers.
+    """The `curve_name` of a run's history, and the numbers of that column."""
+    columns = read(folder)
+    name = curve_name(columns, score, otherwise)
+    return name, [v for v in numbers(columns.get(name, ())) if not math.isnan(v)]
 
-    Without such a column, the first existing one of `otherwise`.
+
+def curve_name(columns: Columns, score: str, otherwise: Sequence[str] = LEARNT) -> str:
+    """The column with a score per epoch (preferably on validation), "" without one.
+
+    Without such a column, the first of `otherwise` that has a number.
     """
-    columns = read(folder)
     for name in (VALIDATED + score, score, *otherwise):
-        if values := [v for v in numbers(columns.get(name, ())) if not math.isnan(v)]:
-            return name, values
-    return "", []
+        if not all(map(math.isnan, numbers(columns.get(name, ())))):
+            return name
+    return ""
 
 
-def along(folder: Path) -> dict[str, list[float]]:
+def along(columns: Columns) -> dict[str, list[float]]:
     """Where epochs end: their `step`, and the `seconds` since the first began; [] if unknown."""
-    columns = read(folder)
     step, seconds = (numbers(columns.get(name, ())) for name in ("step", "seconds"))
     return {"step": step, "seconds": [round(s, 2) for s in itertools.accumulate(seconds)]}
 
