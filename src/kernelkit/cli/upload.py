@@ -15,7 +15,7 @@ from kernelkit.errors import ParameterError
 @click.option(
     "--model",
     is_flag=True,
-    help="Upload a version of the model that model-instance-metadata.json in FOLDER names.",
+    help="Upload FOLDER as a version of a model, not as a dataset.",
 )
 @click.option("--notes", default="updated by kernelkit", help="Notes on this version.")
 @click.option(
@@ -24,8 +24,9 @@ from kernelkit.errors import ParameterError
 def upload(folder: Path, name: str | None, model: bool, **values: Any) -> None:
     """Upload FOLDER as a private dataset, or as a version of a model.
 
-    Dotfiles are skipped. A dataset or model that does not exist is created. The command waits until
-    kernels can use the new version, and prints its source line.
+    Dotfiles are skipped. What does not exist on Kaggle is created; a model and its variation have
+    the names in model-instance-metadata.json. The command waits until kernels can use the new
+    version, and prints its source line.
     """
     from kernelkit.kaggle import uploads
 
