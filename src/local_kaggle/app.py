@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from local_kaggle import topics  # noqa: F401
 from local_kaggle.competitions import competitions  # noqa: F401
 from local_kaggle.errors import LocalKaggleError
-from local_kaggle.faults.responses import answered, as_json
+from local_kaggle.fault_responses import answered, as_json
 from local_kaggle.files import changes, datasets, models, storage  # noqa: F401
 from local_kaggle.kernels import kernels, outputs, saving  # noqa: F401
 from local_kaggle.state import ServerState

@@ -20,7 +20,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, RedirectResponse, Response
 
-from local_kaggle.faults.responses import (
+from local_kaggle.fault_responses import (
     EXPIRED,
     Unanswered,
     begin,
