@@ -65,7 +65,7 @@ ROOMS = {
             "processes": "",
             "machines": "errors",
             "project": "errors shown",
-            "shown": "",
+            "shown": "errors",
             "terminal": "",
             "notebooks": _tools,
             "wheels": _tools,
