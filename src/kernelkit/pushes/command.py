@@ -20,7 +20,7 @@ from kernelkit.errors import (
     ParameterError,
     PreflightError,
 )
-from kernelkit.notebooks.parameters import Overrides
+from kernelkit.notebooks.parameters import Overrides, for_json
 from kernelkit.plans import metadata
 from kernelkit.plans.build import MAX_BYTES
 from kernelkit.plans.plan import Plan
@@ -168,7 +168,7 @@ def _checked(
         content=bundle.content,
         git=bundle.commit.sha,
         dirty=bundle.commit.dirty,
-        parameters=dict(bundle.parameters),
+        parameters=for_json(bundle.parameters),
     )
     if bundle.parameters:
         context.events("set", ", ".join(f"{n}={value}" for n, value in bundle.parameters.items()))

@@ -16,6 +16,7 @@ from kernelkit.checks.options import continuing, own_sources
 from kernelkit.errors import KernelkitError, PreflightError
 from kernelkit.kaggle_api.client import Kaggle, Kernel, Saved, Stored
 from kernelkit.kaggle_api.retries import Failure, FailureKind
+from kernelkit.notebooks.parameters import for_json
 from kernelkit.plans import build
 from kernelkit.plans.plan import Plan
 from kernelkit.pushes import proof
@@ -46,7 +47,7 @@ def draft(context: PushContext, plan: Plan) -> Push:
         content=plan.content,
         git=str(bundle.commit),
         accelerator=kind,
-        parameters=dict(bundle.parameters),
+        parameters=for_json(bundle.parameters),
         timeout_minutes=plan.timeout_minutes,
         competition=next(iter(plan.metadata.sources("competition")), None),
         rehearsal=context.events.rehearsal,

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from kernelkit import files, project
+from kernelkit.notebooks.parameters import for_json
 from kernelkit.reports import naming, trail
 from kernelkit.reports.many_runs import RunsPage, ShownRun
 from kernelkit.run_folders import active, history, kit_folder, run_folder
@@ -28,7 +29,8 @@ def gather(
     """The page of these runs in their current state; `live` as `RunsPage` takes it."""
     rows = [_shown_run(folder, sweep, run) for run in runs]
     first = runs[0] if runs else PlannedRun("", {}, {})
-    shared = {name: v for name, v in first.values.items() if name not in sweep.varying}
+    values = for_json(first.values)
+    shared = {name: v for name, v in values.items() if name not in sweep.varying}
     shown = project.shown(folder.path)
     labels = shown.measures or {name: name for row in rows for name in row.metrics}
     return RunsPage(
@@ -47,7 +49,7 @@ def gather(
 def _shown_run(folder: SweepFolder, sweep: Specification, run: PlannedRun) -> ShownRun:
     record, place = folder.record(run), folder.run_folder(run)
     metrics = run_folder.metrics(place) or {}
-    parameters = {name: run.values.get(name) for name in sweep.varying}
+    parameters = for_json({name: run.values.get(name) for name in sweep.varying})
     name, setting = naming.texts(parameters, run.id)
     counts = record.state in (records.DONE, records.STOPPED)
     return ShownRun(

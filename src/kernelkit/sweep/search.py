@@ -25,6 +25,7 @@ from collections import Counter
 from typing import Any
 
 from kernelkit.errors import ParameterError
+from kernelkit.notebooks.parameters import for_json
 from kernelkit.run_folders import history, run_folder
 from kernelkit.sweep import records, specification
 from kernelkit.sweep.records import Record, SweepFolder
@@ -129,7 +130,7 @@ class Search:
         sweep, optuna, settings = self.sweep, self.optuna, self.sweep.search
         self.folder.path.mkdir(parents=True, exist_ok=True)
         # A hash of what all trials have in common; changing any of it starts a new study.
-        shared = [sweep.code, sweep.base, settings["space"], sweep.score, sweep.minimize]
+        shared = [sweep.code, for_json(sweep.base), settings["space"], sweep.score, sweep.minimize]
         digest = hashlib.sha256(json.dumps(shared, sort_keys=True).encode()).hexdigest()[:12]
         pruner = optuna.pruners.NopPruner()
         if settings.get("prune"):
