@@ -39,7 +39,7 @@ ERROR, LOG = "error.txt", "log.txt"  # in a run's folder
 POLL_SECONDS = 0.05
 FORK, FORK_AGAIN, ONCE = "fork", "fork-again", "once"  # what a process is started for
 OWN = (
-    "kernelkit.running.run_notebook",
+    "kernelkit.runs.run_notebook",
     "papermill",
     "nbconvert",
     "ipykernel.kernelapp",
@@ -50,7 +50,8 @@ OWN = (
 
 def execute(request: Mapping[str, Any]) -> None:
     """Run the notebook of the request."""
-    from kernelkit.running.run_notebook import run_notebook
+    from kernelkit.pages.report_page import report_run
+    from kernelkit.runs.run_notebook import run_notebook
 
     folder = Path(request["folder"])
     try:
@@ -58,7 +59,7 @@ def execute(request: Mapping[str, Any]) -> None:
             Path(request["notebook"]),
             request["values"],
             output=folder,
-            report=request["report"],
+            report=report_run if request["report"] else None,
             quiet=True,
         )
     except KernelkitError as error:
