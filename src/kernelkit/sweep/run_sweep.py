@@ -55,7 +55,8 @@ def sweep(file: Path, parameters: Iterable[str] = (), options: SweepOptions | No
         if options.force and not options.kaggle:  # a session's runs replace those that are here
             for run in specification.runs or search.points(folder, specification):
                 folder.clear(run)
-            (folder.path / search.STORAGE).unlink(missing_ok=True)
+            if specification.search:
+                search.forget(folder, specification)
         progress = SweepProgress(specification, folder, options)
         with ExitStack() as stack:
             if options.open:
