@@ -14,7 +14,7 @@ from kernelkit import files, project
 from kernelkit.notebook.parameters import for_json
 from kernelkit.pages import naming, trail
 from kernelkit.pages.many_runs import RunsPage, ShownRun
-from kernelkit.runs import active, history, kit_folder, run_folder
+from kernelkit.runs import active, history, run_folder
 from kernelkit.sweep import sweep_folder as records
 from kernelkit.sweep.specification import PlannedRun, Specification
 from kernelkit.sweep.sweep_folder import SweepFolder
@@ -62,7 +62,7 @@ def _shown_run(folder: SweepFolder, sweep: Specification, run: PlannedRun) -> Sh
         seconds=record.seconds,
         when=run_folder.ended(metrics, 0.0),
         error=record.error,
-        report=trail.link(place / kit_folder.REPORT, folder.path),
+        report=trail.link(run_folder.report_place(place), folder.path),
         curve=history.curve(place, sweep.score)[1],
         log=active.activity(place)[1] if record.state == records.RUNNING else "",
     )

@@ -28,6 +28,13 @@ def test_only_the_runs_with_the_lowest_score_keep_the_file_where_that_is_the_bes
     assert len(list(page.folder.glob("*/metrics.json"))) == 2
 
 
+def test_a_run_with_a_report_of_its_own_links_to_the_kits(sweeps):
+    files = {"report.html": "<p>the run's own", ".kernelkit/report.html": "<p>the kit's"}
+    page = sweeps.finish("grid: {a: [0]}", left=files)
+    (run,) = page.runs
+    assert (page.folder / run.report).read_text() == "<p>the kit's"
+
+
 ODD = """\
 # %% tags=["parameters"]
 names = {"b", "a"}
