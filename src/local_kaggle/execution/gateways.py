@@ -15,6 +15,7 @@ from local_kaggle.execution.sandbox import EVALUATION, MountedSource, Sandbox, l
 RERUN = "KAGGLE_IS_COMPETITION_RERUN"  # set in a session that runs for a competition's score
 GATEWAYS = f"{EVALUATION}/*_gateway.py"
 FOLDER, LOG, RESULT = "gateway", "gateway.log", "result.json"
+VERDICT = "verdict.json"  # in place of a result, where the notebook ended before the gateway
 HOSTS = "127.0.0.1 localhost inference_server gateway\n"
 # The gateway shares a file by a bind mount, which needs rights that it has on Kaggle alone.
 MOUNT = '#!/bin/sh\n[ "$1" = --bind ] || exit 0\nexec cp -RLT "$2" "$3"\n'
@@ -59,7 +60,7 @@ class Gateway:
         gateway = box.enclosed([f"{box.image}/bin/python", "-m", self.module])
         spec = {
             "log": str(box.folder / LOG),
-            "result": str(box.working / RESULT),
+            "verdict": str(box.folder / VERDICT),
             "gateway": {"args": gateway, "env": own, "cwd": str(box.working)},
             "notebook": {
                 "args": notebook,
