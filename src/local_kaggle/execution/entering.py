@@ -135,7 +135,7 @@ def raise_loopback() -> None:
 
 def _lay_out(spec: Spec) -> None:
     root = Path(spec["root"])
-    root.mkdir()
+    root.mkdir(exist_ok=True)
     _mount("", "/", flags=RECURSIVE | PRIVATE)  # what is mounted here stays here
     _mount("tmpfs", str(root), "tmpfs", NO_SUID | NO_DEVICES, "mode=755")
     for how, *origin, inside in spec["mounts"]:

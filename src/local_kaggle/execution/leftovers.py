@@ -47,14 +47,20 @@ def make_harmless(outputs: Path) -> None:
     _chmod("u+rwX,u-s,g-s", outputs)
     inside = outputs.resolve()
     for entry in list(walk(outputs)):
-        path = Path(entry.path)
-        with contextlib.suppress(OSError):
-            if entry.is_symlink():
-                is_output = path.is_file() and path.resolve().is_relative_to(inside)
-            else:
-                is_output = entry.is_file() or entry.is_dir()
-            if not is_output:
-                path.unlink()
+        if not _is_output(entry, inside):
+            with contextlib.suppress(OSError):
+                Path(entry.path).unlink()
+
+
+def _is_output(entry: os.DirEntry[str], inside: Path) -> bool:
+    """Whether an entry is a file, a folder, or a link to a file below the folder `inside`."""
+    if not entry.is_symlink():
+        return entry.is_file() or entry.is_dir()
+    try:
+        target = Path(entry.path).resolve(strict=True)
+        return target.is_file() and target.is_relative_to(inside)
+    except (OSError, RuntimeError):  # it leads nowhere, in a circle, or where we may not look
+        return False
 
 
 def remove(folder: Path) -> None:

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+import psutil  # type: ignore[import-untyped]
+
 from local_kaggle.execution import entering, leftovers, processes, walls
 from local_kaggle.execution.gateways import RERUN, Gateway
 from local_kaggle.execution.sandbox import MountedSource, Sandbox, command
@@ -30,6 +32,7 @@ REHEARSAL: dict[Kind, str] = {
 POLL_SECONDS = 0.05  # seconds between looks at a process that may have to be killed
 LOOK_SECONDS = 1.0  # between looks at its memory and its files, which take longer
 LINE_BYTES = 1_000_000  # of one event of the log; a longer line becomes several
+FREE_MEMORY_BYTES = 400_000_000  # likewise: with less, the system would end programs of its choice
 FREE_BYTES = 500_000_000  # of this machine's disks: with less, a session ends before the disk does
 
 
@@ -198,8 +201,10 @@ def _wait(
                 limit, excess = "disk", f"{working / 1e9:.1f} GB of output"
             if log_path(plan.folder).stat().st_size > plan.limits.log_bytes:
                 limit, excess = "disk", f"a log of {plan.limits.log_bytes / 1e9:.1f} GB"
-            if full := _full_disk(box.scratch, plan.folder):
-                return Outcome("ERROR", full, "disk", memory, working)
+            allowed = plan.limits.memory_bytes[plan.kind]
+            lacks = _full_disk(box.scratch, plan.folder) or _full_memory(memory, allowed)
+            if lacks:
+                return Outcome("ERROR", lacks, memory=memory, working=working)
         if now > deadline:
             limit, excess = "time", f"it ran {plan.seconds:.0f} seconds"
         time.sleep(POLL_SECONDS)
@@ -221,6 +226,18 @@ def _full_disk(*folders: Path) -> str:
                 f"{folder} on this machine: free some space, and rehearse again"
             )
     return ""
+
+
+def _full_memory(held: float, allowed: float) -> str:
+    """What to say where this machine's memory ends before the session's limit; "" elsewhere."""
+    free = psutil.virtual_memory().available
+    if free > FREE_MEMORY_BYTES:
+        return ""
+    return (
+        f"rehearsal: the session was stopped at {held / 1e9:.1f} GB of memory, since this machine "
+        f"has only {free / 1e9:.1f} GB left; the session's limit is {allowed / 1e9:.0f} GB. "
+        "Rehearse with fewer rows, set a lower limit, or take a larger machine"
+    )
 
 
 class LogWriter:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from local_kaggle.execution import gateways, leftovers
+from local_kaggle.execution.gateways import KAGGLE_ERROR
 from local_kaggle.execution.image import build_image
 from local_kaggle.execution.running import STOPPED, Outcome, SessionPlan, run
 from local_kaggle.limits import Kind, ServerLimits
@@ -28,17 +29,6 @@ PAST = {
     "disk": "Notebook Exceeded Allowed Compute",
 }
 NO_FILE = "Submission File Not Found"
-# What is said of a gateway's result; which of its errors gets which text is our reading of them.
-SERVER_ERROR = "Notebook Inference Server Error"
-OF_GATEWAY = {
-    "SERVER_NEVER_STARTED": "Notebook Inference Server Never Started",
-    "SERVER_CONNECTION_FAILED": SERVER_ERROR,
-    "SERVER_RAISED_EXCEPTION": SERVER_ERROR,
-    "SERVER_MISSING_ENDPOINT": SERVER_ERROR,
-    "GRPC_DEADLINE_EXCEEDED": SERVER_ERROR,
-    "INVALID_SUBMISSION": "Submission Format Error",
-}
-KAGGLE_ERROR = "Kaggle Error"  # what the host's own code or the local Kaggle did
 SESSIONS, RERUNS, TRUTH = "sessions", "reruns", "rerun.json"
 
 
@@ -135,9 +125,7 @@ class Sessions:
         if outcome.state != "COMPLETE":
             message = PAST.get(outcome.limit, KAGGLE_ERROR if why else EXCEPTION)
         elif plan.gateway:
-            message, why = _verdict(working / gateways.RESULT)
-            if message == KAGGLE_ERROR and (working.parent / gateways.VERDICT).exists():
-                message, why = _verdict(working.parent / gateways.VERDICT)
+            message, why = gateways.verdict(working.parent)
         if not message and not (working / file).is_file():
             message, why = NO_FILE, f"the run left no {file}"
         truth = asdict(outcome) | {
@@ -183,18 +171,6 @@ def _record(rerun: Rerun) -> None:
     part = truth.with_suffix(".part")
     part.write_text(json.dumps(asdict(rerun)))
     part.replace(truth)
-
-
-def _verdict(file: Path) -> tuple[str, str]:
-    """What Kaggle would say of a gateway's end, and the gateway's own reason; empty if all went."""
-    try:
-        result = json.loads(file.read_text())
-        if result["Succeeded"]:
-            return "", ""
-        name, details = str(result["ErrorName"]), str(result.get("ErrorDetails") or "")
-    except (OSError, ValueError, KeyError, TypeError):
-        return KAGGLE_ERROR, f"the gateway ended without a result: see its {gateways.LOG}"
-    return OF_GATEWAY.get(name, KAGGLE_ERROR), f"{name}: {details}".removesuffix(": ")
 
 
 def read_rerun(folder: Path) -> Rerun | None:
