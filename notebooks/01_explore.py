@@ -41,12 +41,15 @@ output = ""  # the run's folder; empty = here on Kaggle, runs/latest at home
 
 # %%
 try:
-    from petals.data.source import find_source
+    from petals.quiet import without_notes
 except ModuleNotFoundError:
     raise ModuleNotFoundError(
         "this notebook carries no petals package. Push it with "
         "`python tools/push_kernel.py notebooks/01_explore.ipynb`, which packs it in"
     ) from None
+
+with without_notes():  # those of TensorFlow about itself
+    from petals.data.source import find_source
 
 # %%
 import numpy as np
