@@ -51,10 +51,10 @@
 # %% tags=["parameters"]
 quick = "auto"  # auto | yes | no: a quick run of about two minutes; auto = at home, not on Kaggle
 data = "auto"  # where the photos are: auto, embedded (drawn flowers), a folder, owner/slug
-image_size = 0  # [0, 1024]: pixels a side; 0 = 96 if quick, else 192
+image_size = 0  # [0, 1024]: pixels a side; 0 = 128 if quick, else 192
 weights = "imagenet"  # imagenet | none | FILE: what the network starts from
 width = 0.0  # 0.0 | 0.25 | 0.5 | 0.75 | 1.0: share of the channels; 0 = 0.25 if quick, else 1
-head_epochs = 3  # >= 0: epochs that train only the new last layer
+head_epochs = 3  # >= 0: epochs that train only the new last layer, the head
 epochs = -1  # >= -1: epochs that train the whole network; -1 = 5 if quick, else 12
 batch_size = 16  # >= 1: photos for each device and step
 learning_rate = 0.0  # >= 0: peak rate for the whole network; 0 = 0.001 if quick, else 0.0003
@@ -68,7 +68,7 @@ if quick == "auto":
     quick = "no" if on_kaggle() else "yes"
 small = quick == "yes"
 if image_size == 0:
-    image_size = 96 if small else 192
+    image_size = 128 if small else 192
 if width == 0:
     width = 0.25 if small else 1.0
 if epochs == -1:
@@ -81,7 +81,8 @@ print(f"{image_size} pixels, width {width}, {head_epochs} + {epochs} epochs, rat
 # ## Find the TPU
 #
 # A TPU is a chip for multiplying large matrices. Kaggle's TPU v5e-8 is eight of them in one
-# machine. Your code runs on that machine's CPU, which reads the photos and hands them to the chips.
+# machine, with 16 GB of memory each. Your code runs on that machine's CPU, which reads the photos
+# and hands them to the chips.
 #
 # Older notebooks find the TPU with `TPUClusterResolver`. On a v5e-8 that no longer works: the
 # TensorFlow that Kaggle installs cannot see this TPU, and those notebooks silently train on the
@@ -92,9 +93,10 @@ print(f"{image_size} pixels, width {width}, {head_epochs} + {epochs} epochs, rat
 # - `KERAS_BACKEND` tells Keras what to run on. Keras reads the variable once, when it is imported,
 #   so set it before the import. This notebook uses JAX on a TPU or on GPUs, and TensorFlow on a
 #   single CPU.
-# - [`DataParallel`](https://keras.io/guides/distribution/) puts a copy of the model on each device
-#   and splits each batch among them. It replaces `strategy.scope()`; `compile` and `fit` stay as
-#   they are.
+# - [`DataParallel`](https://keras.io/guides/distribution/) puts a copy of the model, a *replica*,
+#   on each device and splits each batch among them. Each computes the gradients of its own part,
+#   and the average of the gradients updates all copies. It replaces `strategy.scope()`; `compile`
+#   and `fit` stay as they are.
 #
 # When TensorFlow is imported, it writes a page of notes about itself, which Jupyter shows in red.
 # `without_notes` leaves them out. When Keras runs on JAX, TensorFlow only reads files, so the cell
@@ -250,26 +252,34 @@ def in_order(split):
 # ## Change the photos
 #
 # A mirrored rose is still a rose. `RandomFlip` mirrors each training photo with a probability of
-# one half, anew in each epoch, so the network sees more variety. The layer becomes part of the
-# model, so the devices do the work. It changes photos during training only.
+# one half, anew in each epoch, so the network sees more variety. The figure shows six photos and
+# what two epochs could make of them. The layer becomes part of the model, so the devices do the
+# work. It changes photos during training only.
 
 # %%
 import numpy as np
 
 flip = keras.layers.RandomFlip("horizontal")
-flipped = keras.ops.cast(flip(sample.images[:8], training=True), "uint8")
-run.figure(plots.augmentations(sample.images[:8], [np.asarray(flipped)]), "augmentation")
+originals = sample.images[:6]
+first_epoch = keras.ops.cast(flip(originals, training=True), "uint8")
+second_epoch = keras.ops.cast(flip(originals, training=True), "uint8")
+changed = [np.asarray(first_epoch), np.asarray(second_epoch)]
+run.figure(plots.augmentations(originals, changed), "augmentation")
 
 # %% [markdown]
 # ## Build the model
 #
 # About 120 photos a class are too few to train a network from scratch. So the notebook starts with
 # a [MobileNet](https://arxiv.org/abs/1704.04861) that was trained on the million photos of
-# ImageNet, and gives it a new last layer for the flowers. MobileNet is small and fast, and any
-# other network of [`keras.applications`](https://keras.io/api/applications/) can take its place.
-# Xception, for example, expects pixels in the same range and scores higher. For sizes other than
-# 128, 160, 192 and 224, Keras warns that it loads the weights for 224. That is fine: they fit any
-# size.
+# ImageNet, as Keras's [guide to transfer learning](https://keras.io/guides/transfer_learning/)
+# does. All its layers but the last, the *backbone*, are kept: they turn a photo into *features*,
+# numbers that describe its shapes, textures and colours. Earlier layers respond to textures, later
+# ones to larger shapes. The last layer is replaced by a new one for the flowers, the *head*.
+#
+# MobileNet is small and fast, and any other network of
+# [`keras.applications`](https://keras.io/api/applications/) can take its place. Xception, for
+# example, expects pixels in the same range and scores higher. For sizes other than 128, 160, 192
+# and 224, Keras warns that it loads the weights for 224. That is fine: they fit any size.
 #
 # - `Rescaling` maps pixels from 0 … 255 to -1 … 1, the range that this MobileNet was trained on.
 # - `training=False` freezes the statistics of the BatchNorm layers. They come from a million
@@ -298,8 +308,8 @@ model = keras.Model(photos, classes)
 # %% [markdown]
 # ## Train in two phases
 #
-# - **First only the new layer.** `trainable = False` freezes the rest. The new layer is random at
-#   first, and its large gradients would damage the weights from ImageNet.
+# - **First only the head.** `trainable = False` freezes the backbone. The head is random at first,
+#   and its large gradients would damage the weights from ImageNet.
 # - **Then the whole network,** at a lower learning rate. `CosineDecay` raises the rate from zero to
 #   its peak, so that the first steps do no damage, and then lowers it to zero, so that the weights
 #   can settle.
@@ -366,7 +376,7 @@ def train_phase(peak, count):
 
 
 # %% [markdown]
-# ### First phase: the new layer
+# ### First phase: the head
 
 # %%
 backbone.trainable = False
@@ -392,17 +402,21 @@ for axes, score in zip(panels, ("loss", "accuracy"), strict=True):
     axes.plot(numbers, [row[score] for row in rows], label="training", **plots.look(1))
     axes.plot(numbers, [row[f"val_{score}"] for row in rows], label="validation", **plots.look(0))
     axes.axvline(head_epochs + 0.5, color="black", linewidth=0.8, linestyle=":")
+    axes.legend(frameon=False)
     plots.plain_axis(axes, score.capitalize(), "epoch")
-plots.legend_below(figure)
 run.figure(figure, "curves")
 
 # %% [markdown]
 # ## How good is it?
 #
-# The competition ranks by [macro
-# F1](https://scikit-learn.org/stable/modules/generated/sklearn.metrics.f1_score.html): the F1 of
-# each class, averaged over the classes. A rare flower counts as much as a common one. The next
-# cell measures it on the validation photos, which the network was not trained on.
+# *Accuracy* is the share of right answers, so the common classes decide it. The competition ranks
+# by [*macro F1*](https://scikit-learn.org/stable/modules/generated/sklearn.metrics.f1_score.html).
+# The *F1* of a class is the harmonic mean of precision (the share of the answers "rose" that are
+# roses) and recall (the share of the roses that were found). Macro F1 is the mean over the classes,
+# so a rare flower counts as much as a common one. On 90 roses and 10 tulips, a model that always
+# answers "rose" has an accuracy of 0.90 and a macro F1 of 0.474.
+#
+# The next cell measures it on the validation photos, which the network was not trained on.
 
 # %%
 from sklearn.metrics import f1_score

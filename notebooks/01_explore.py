@@ -26,7 +26,7 @@
 #
 # It trains nothing and needs no accelerator.
 #
-# The next cell holds all settings. At home the notebook runs on flowers that the kit draws
+# The next cell holds all settings. At home the notebook runs on the drawn flowers of the repository
 # (`tools/run_notebook.py notebooks/01_explore.py -p data=embedded`), on Kaggle on the photos of
 # [Petals to the Metal](https://www.kaggle.com/competitions/tpu-getting-started).
 
