@@ -26,7 +26,7 @@
 # downloads 1 MB of weights the first time. Or start it from a terminal:
 #
 # ```
-# python tools/run_notebook.py notebooks/00_first.py
+# kernelkit run notebooks/00_first.py
 # ```
 #
 # **On Kaggle, the same notebook makes a full run,** on the competition's photos and on the TPU.
@@ -34,7 +34,7 @@
 # has timed it on a TPU yet.)
 #
 # ```
-# python tools/push_kernel.py notebooks/00_first.ipynb
+# kernelkit push notebooks/00_first.ipynb
 # ```
 #
 # ### What comes from petals, and why
@@ -42,7 +42,7 @@
 # Everything that you would write yourself in a notebook about Keras is written out here. The rest
 # comes from `petals`, the package behind these notebooks: finding the data on Kaggle and at home,
 # the figures, the progress of an epoch, and the files that the kit's reports read. It would fill
-# three more pages and teach nothing about Keras or TPUs. `tools/push_kernel.py` packs the package
+# three more pages and teach nothing about Keras or TPUs. `kernelkit push` packs the package
 # into the notebook that it sends to Kaggle. To use a cell in a notebook of your own, replace the
 # names that it imports from `petals`.
 #
@@ -124,7 +124,7 @@ if on_jax:
 # up on a TPU that does not answer, and supports older TPUs, which need TensorFlow's `TPUStrategy`.
 #
 # If you asked for a TPU and got none, it is better to stop now than after nine hours on a CPU.
-# `tools/push_kernel.py` sets `accelerator` to the device that it asks Kaggle for. If the session
+# `kernelkit push` sets `accelerator` to the device that it asks Kaggle for. If the session
 # has another device, the next cell raises an `AcceleratorError`, and the push exits with code 10.
 # In a rehearsal on your own machine, eight CPU devices stand in for the TPU, and the variable
 # `KAGGLE_REHEARSAL` says so.
@@ -462,7 +462,7 @@ write_csv(run.path / "submission.csv", ("id", "label"), submission)
 # %% [markdown]
 # ## Keep the results
 #
-# The next cells write the files that other tools read: `tools/report.py` makes a page about a run,
+# The next cells write the files that other tools read: `kernelkit report` makes a page about a run,
 # and `03_compare` compares runs and averages their probabilities. `Scores` adds accuracy,
 # precision, recall and loss to the macro F1. `versions` and `git_state` record which code ran.
 # `write_json` writes the file in one piece, so that no program reads half of it.
