@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from draw_flowers.dataset import COUNTS, QUALITY, SIZE, write_dataset
-from kernelkit.terminal.cli import exits_with_code
+from kernelkit.terminal.exits import exits_with_code
 from petals.progress import Progress
 
 
