@@ -1,5 +1,7 @@
 """Choices that a parameter's comment names, read from source that is never run."""
 
+import re
+
 import pytest
 
 from kernelkit.errors import NotebookError, ParameterError, PreflightError
@@ -17,6 +19,7 @@ KINDS = {"red": open, "blue": lambda: 1}
 SET = {1.5, 2.5}
 TABLE = dict(a=1)
 MIXED = ("rose", TABLE)
+EMPTY = ()
 MERGED = {**KINDS, "green": 1}
 """
 
@@ -28,6 +31,7 @@ def garden(tmp_path):
     (package / "__init__.py").write_text("TOP = ('a',)")
     (package / "plants.py").write_text(SOURCE)
     (package / "beds" / "__init__.py").write_text("NAMES = ['b']")
+    (package / "broken.py").write_text("A = 1\nB = (\n")
     (package / "latin.py").write_bytes("NAMES = ['blüte']".encode("latin-1"))
     return Project(tmp_path, packages=("garden",))
 
@@ -52,12 +56,22 @@ def test_members_are_read_and_nothing_is_imported(garden, name, members):
 
 
 @pytest.mark.parametrize(
-    "name",
-    ["latin.NAMES", "plans.NAMES", "plants.NAME", "plants.TABLE", "plants.MERGED", "plants.MIXED"],
+    ("name", "message"),
+    [
+        ("latin.NAMES", "latin.py cannot be read: 'utf-8' codec can't decode"),
+        ("broken.NAMES", "broken.py, line 2: "),
+        ("plans.NAMES", "there is no module garden.plans"),
+        ("plants.NAME", "src/garden/plants.py does not assign NAME: did you mean NAMES?"),
+        ("plants.TABLE", "does not assign it a tuple, list, set or dict of plain literals"),
+        ("plants.MERGED", "does not assign it a tuple"),
+        ("plants.MIXED", "does not assign it a tuple"),
+        ("plants.EMPTY", "does not assign it a tuple"),
+    ],
 )
-def test_a_constant_that_is_no_literal_is_an_error_in_one_line(garden, name):
-    with pytest.raises(NotebookError, match=f"{name}: its module does not assign it") as caught:
+def test_what_is_wrong_with_a_constant_is_told_in_one_line(garden, name, message):
+    with pytest.raises(NotebookError, match=re.escape(message)) as caught:
         constant(garden, f"garden.{name}")
+    assert str(caught.value).startswith(f"garden.{name}: ")
     assert "\n" not in str(caught.value)
 
 
