@@ -29,7 +29,10 @@ SPACE = "space: {a: {low: 0, high: 1000}, kind: [x, y]}"
         ("{trials: 3, space: {a: {low: 0, high: 9, log: true}}}", "log needs a low above 0"),
         ("{trials: 3, space: {a: {low: 1, high: 9, log: true, step: 2}}}", "and no step"),
         ("{trials: 3, space: {a: {low: 1, high: 9, step: 0}}}", "step more than 0"),
-        ("{trials: 3, space: {a: {low: 1, high: 9, step: .5}}}", "step has the wrong type: 0.5"),
+        (
+            "{trials: 3, space: {a: {low: 1, high: 9, step: .5}}}",
+            "search: a: step has the wrong type: 0.5; it takes a whole number",
+        ),
         ("{trials: 3, space: {a: {low: 1, high: 9, steps: 2}}}", "a has no key 'steps'"),
         ("{trials: 3, space: {a: {low: 0, high: 9999}}}", "not allowed"),
         ("{trials: 3, space: {kind: {low: x, high: y}}}", "low has the wrong type: 'x'"),
