@@ -84,20 +84,29 @@ def test_outside_of_a_project_nothing_is_looked_up(tmp_path):
     assert constant(Project(tmp_path), "garden.plants.NAMES") is None
 
 
-def test_a_parameter_takes_what_its_constant_holds_and_its_comment_adds(garden):
-    cell = (
-        "plant = 'rose'  # in garden.plants.NAMES: what grows\nsize = 1  # in garden.plants.SIZES\n"
-        "other = 'rose'  # in garden.plants.NAMES | wild:NAME: what else grows"
-    )
-    known = parameters.declared(cell, garden)
+CELL = """\
+plant = 'rose'  # in garden.plants.NAMES: what grows
+size = 1  # in garden.plants.SIZES
+other = 'rose'  # in garden.plants.NAMES | wild:NAME: what else grows
+"""
 
+
+def test_a_parameter_takes_what_its_constant_holds(garden):
+    known = parameters.declared(CELL, garden)
     assert parameters.resolve(known, ["plant=tulip", "size=2"]) == {"plant": "tulip", "size": 2}
     with pytest.raises(ParameterError, match="'tulp' is not allowed: did you mean tulip"):
         parameters.resolve(known, ["plant=tulp"])
     with pytest.raises(ParameterError, match="it takes 1 or 2"):
         parameters.resolve(known, ["size=9"])
-    anything = parameters.resolve(parameters.declared(cell), ["plant=tulp"])  # as in a session
+
+
+def test_without_a_project_as_in_a_session_any_value_is_taken():
+    anything = parameters.resolve(parameters.declared(CELL), ["plant=tulp"])
     assert anything == {"plant": "tulp"}
+
+
+def test_a_parameter_takes_what_its_comment_adds(garden):
+    known = parameters.declared(CELL, garden)
     assert parameters.resolve(known, ["other=wild:oats"]) == {"other": "wild:oats"}
     with pytest.raises(ParameterError, match="it takes rose, tulip or wild:NAME"):
         parameters.resolve(known, ["other=oats"])

@@ -247,7 +247,7 @@ def test_a_folder_keeps_the_braces_in_its_name(notebook, tmp_path, monkeypatch, 
     beside = tmp_path / f"in {name}"
     beside.mkdir()
     monkeypatch.chdir(beside)
-    run = run_notebook(notebook, output=beside / name, report=False, quiet=True)
+    run = run_notebook(notebook, output=beside / name, quiet=True)
     assert run.folder == beside / name
     assert (beside / name / "run.ipynb").is_file()
     assert [path.name for path in beside.iterdir()] == [name]
@@ -258,7 +258,7 @@ def test_infinite_numbers_reach_the_notebook_wherever_they_are(notebook):
         '# %% tags=["parameters"]\nlimits = (1.0,)\nrates = {}\n# %%\nprint(limits, rates)\n'
     )
     given = ["limits=(inf, -inf)", "rates={'a': [inf]}"]
-    run = run_notebook(notebook, given, name="limits", report=False, quiet=True)
+    run = run_notebook(notebook, given, name="limits", quiet=True)
     assert "(inf, -inf) {'a': [inf]}" in (run.folder / "run.ipynb").read_text()
 
 
@@ -270,20 +270,19 @@ def test_a_report_that_the_run_left_stays_the_runs(notebook):
     assert "<html" in run.report.read_text()
 
 
-def test_a_dict_keeps_its_keys_and_a_report_that_fails_does_not_cost_the_run(
-    notebook, monkeypatch, capsys
-):
-    monkeypatch.setattr(report_page, "render", lambda *_: 1 / 0)
+@pytest.mark.parametrize("given", [dict, parameters.assignments])
+def test_a_dict_keeps_its_keys(notebook, capsys, given):
     notebook.write_text('# %% tags=["parameters"]\nrates = {}\n# %%\nprint(rates)\n')
-    run_notebook(
-        notebook,
-        parameters.assignments({"rates": {0: 0.5, "a": 1}}),
-        name="keys",
-        report=report_run,
-    )
-    shown = capsys.readouterr()
-    assert "{0: 0.5, 'a': 1}\n" in shown.out
-    assert "run.ipynb: ZeroDivisionError" in shown.err
+    run_notebook(notebook, given({"rates": {0: 0.5, "a": 1}}), name="keys")
+    assert "{0: 0.5, 'a': 1}\n" in capsys.readouterr().out
+
+
+def test_a_report_that_fails_does_not_cost_the_run(notebook, monkeypatch, capsys):
+    monkeypatch.setattr(report_page, "render", lambda *_: 1 / 0)
+    notebook.write_text("# %%\nprint(1)\n")
+    run = run_notebook(notebook, name="reported", report=report_run)
+    assert (run.folder / "run.ipynb").is_file()
+    assert "run.ipynb: ZeroDivisionError" in capsys.readouterr().err
 
 
 def test_a_notebook_that_the_disk_cuts_short_is_no_mistake_in_usage(tmp_path):

@@ -210,7 +210,7 @@ def test_a_run_that_ended_as_its_search_did_is_not_run_twice(sweeps, instant, mo
     assert len(instant.started) == 3
 
 
-def test_retry_failed_runs_those_points_again_and_force_all(sweeps, instant, monkeypatch):
+def test_retry_failed_runs_those_points_again(sweeps, instant, monkeypatch):
     text = f"search: {{trials: 3, {SPACE}}}"
     failed = Record(FAILED, error="ValueError: withered")
     monkeypatch.setattr(instant, "ends", {1: failed, 3: failed})
@@ -225,10 +225,14 @@ def test_retry_failed_runs_those_points_again_and_force_all(sweeps, instant, mon
     assert instant.started[3:] == instant.started[0:3:2]
     assert "3 of 3 runs done" in sweeps.message
 
+
+def test_force_runs_all_points_again_and_no_other_run(sweeps, instant):
+    text = f"search: {{trials: 3, {SPACE}}}"
+    sweeps.run(text)
     other = SweepFolder(sweeps.runs).write(sweeps.read("grid: {a: [7]}").runs[0], Record(DONE))
     sweeps.run(text, force=True)
 
-    assert instant.started[5:] == instant.started[:3]  # the same seed draws the same
+    assert instant.started[3:] == instant.started[:3]  # the same seed draws the same
     assert other in [record for _, record in SweepFolder(sweeps.runs).recorded()]
 
 
