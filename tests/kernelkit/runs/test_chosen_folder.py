@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from checkouts import ROOT
 
 from kernelkit.errors import ParameterError, RunFailedError
 from kernelkit.runs import kit_folder
@@ -55,7 +54,7 @@ def cut_off(number=1, **chosen):
 
 @pytest.mark.long
 def test_killed_at_any_moment_the_same_command_goes_on(place, capsys):
-    command = [sys.executable, str(ROOT / "tools" / "run_notebook.py"), "study.py"]
+    command = [sys.executable, "-m", "kernelkit", "run", "study.py"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert any("cut me off" in line for line in process.stdout)
         os.kill(process.pid, signal.SIGKILL)

@@ -3,7 +3,6 @@
 import io
 import json
 import os
-import runpy
 import signal
 import subprocess
 import time
@@ -11,10 +10,10 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from checkouts import ROOT
 from click.testing import CliRunner
 
 from kernelkit import files
+from kernelkit.cli.console import main
 from kernelkit.errors import KernelkitError, ParameterError, RunFailedError, StorageError
 from kernelkit.notebook import document, parameters
 from kernelkit.pages import report_page
@@ -169,13 +168,9 @@ def test_a_process_that_dies_is_a_failed_run(notebook):
         ("study.py --output /proc/nothing/run", 12, "cannot make the folder"),
     ],
 )
-def test_what_cannot_run_is_said_before_anything_runs(
-    notebook, monkeypatch, arguments, code, message
-):
+def test_what_cannot_run_is_said_before_anything_runs(notebook, arguments, code, message):
     Path("study.txt").write_text("{")
-    monkeypatch.syspath_prepend(str(ROOT / "tools"))
-    tool = runpy.run_path(str(ROOT / "tools" / "run_notebook.py"))["main"]
-    done = CliRunner().invoke(tool, arguments)
+    done = CliRunner().invoke(main, f"run {arguments}")
     assert done.exit_code == code
     assert done.output.startswith("error: ")
     assert message in done.output
@@ -191,8 +186,11 @@ def test_an_interrupt_ends_with_130_and_keeps_what_ran(notebook, hearing_ctrl_c,
     notebook.write_text(
         NOTEBOOK + "\n# %%\nimport time\nprint('asleep', flush=True)\ntime.sleep(60)\n"
     )
+    script = files.write_text(
+        notebook.with_name("command.py"), "from kernelkit.cli.console import main\n\nmain()\n"
+    )
     process = subprocess.Popen(
-        [*hearing_ctrl_c, str(ROOT / "tools" / "run_notebook.py"), str(notebook), "--name", "cut"],
+        [*hearing_ctrl_c, str(script), "run", str(notebook), "--name", "cut"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
