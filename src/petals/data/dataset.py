@@ -59,6 +59,9 @@ def find_dataset(
     size, limit, cache = settings["image_size"], settings["limit"], cache_folder()
     # The first is validated and submitted; the others only add training images.
     source, *others = [find_source(name.strip(), size) for name in settings["data"].split(",")]
+    places = {_place(each) for each in (source, *others)}
+    if len(places) <= len(others):
+        raise DataError(f"data={settings['data']} names a source twice: name each once")
     names = source.class_names
     whole = {name: Split.find(source.root, size, name, limit) for name in SPLITS}
     # Every record is read now: training may take hours before it meets a bad one.
@@ -82,6 +85,11 @@ def find_dataset(
         count = sum(addition.added for addition in added)
         train = Split((*paths, *train.paths), size, count + train.count)
     return Dataset(source, names, train, val, whole["test"], added)
+
+
+def _place(source: Source) -> str:
+    """Where a source lies, whichever way it was named."""
+    return str(source.root) if source.kind == "bucket" else str(Path(source.root).resolve())
 
 
 def _check_sample(sample: str, ids: set[str]) -> None:
