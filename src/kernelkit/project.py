@@ -5,6 +5,7 @@ packages = ["mypackage"]               # bundled into a pushed notebook
 keep_best = {"model.h5" = 3}           # files that only the best N runs of a sweep keep
 submission = "submission.parquet"      # the output to submit, if there are several
 wheels = ["optuna==4.6.0"]             # packages missing from Kaggle's image, as wheels
+reserve = {tpu = 4, gpu = 10}          # hours of the week that only --force may use
 
 # makes the inputs of a rehearsal; {NAME} is replaced by the parameter's values in the push
 catalogue = "python -m blossom.catalogue {catalogue} {image_size}"
@@ -30,6 +31,7 @@ measures = { f1 = "F1", accuracy = "accuracy", seconds = "seconds" }
 
 import contextlib
 import json
+import math
 import os
 import re
 import shlex
@@ -61,6 +63,7 @@ _KEYS = {
         'internet, download, competition and desk, each a list like ["weights=auto"]',
         r"(internet|download|competition|desk) \w+=.*",
     ),
+    "reserve": ("hours of tpu and gpu, like {tpu = 4, gpu = 10}", "tpu|gpu"),
     "shown": (
         "score, minimize, parameters, measures, and sections with title, file, caption and a kind: "
         "figure, table, bars, matrix or photos",
@@ -96,7 +99,8 @@ class Project:
     `title`: its name in `pyproject.toml`, by default the folder's; `wheels`: "name==version" of
     packages to install in a session; `submission`: the output to submit to a competition;
     `beside`: the notebook whose neighbouring modules are bundled, if it is not the bundled one;
-    `check`: module:function with the project's own rules, see `notebooks.rules`.
+    `check`: module:function with the project's own rules, see `notebooks.rules`; `reserve`: hours
+    of the week, by kind of machine, that a push leaves unless it is forced.
     """
 
     root: Path
@@ -113,6 +117,7 @@ class Project:
     submission: str = ""
     beside: Path | None = None
     check: str = ""
+    reserve: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def wheels_name(self) -> str:
@@ -253,11 +258,18 @@ def _setting(key: str, value: Any, file: Path) -> Any:
             texts = [f"{need} {pair}" for need, pairs in value.items() for pair in pairs]
         if key == "catalogue":
             shlex.split(value)
+        if key == "reserve" and not all(_is_hours(hours) for hours in value.values()):
+            raise ValueError
         if not all(re.fullmatch(pattern, text) for text in texts):
             raise ValueError
     except (ValueError, TypeError, AttributeError):
         raise PreflightError(f"{file}: {key} in [tool.kernelkit] takes {takes}") from None
     return value
+
+
+def _is_hours(value: Any) -> bool:
+    """Whether a value is a number of hours."""
+    return type(value) in (int, float) and 0 <= value < math.inf
 
 
 def _typed(values: Mapping[str, Any], defaults: object) -> Mapping[str, Any]:
