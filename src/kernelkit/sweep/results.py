@@ -77,6 +77,11 @@ def write(page: RunsPage) -> None:
         "runs": [vars(run) for run in page.runs],
     }
     files.write_text(page.folder / "results.json", json.dumps(content, indent=1) + "\n")
+    write_page(page)
+
+
+def write_page(page: RunsPage) -> None:
+    """Write the page `index.html`, atomically."""
     files.write_text(page.folder / trail.INDEX, page.html(trail.way_back(page.folder, page.folder)))
 
 

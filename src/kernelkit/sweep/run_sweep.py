@@ -9,8 +9,7 @@ from pathlib import Path
 from kernelkit import project
 from kernelkit.errors import ParameterError
 from kernelkit.notebook import rules
-from kernelkit.pages import trail
-from kernelkit.pages.live import served
+from kernelkit.pages import live, trail
 from kernelkit.sweep import search
 from kernelkit.sweep.progress import SweepProgress
 from kernelkit.sweep.request import SweepOptions
@@ -54,10 +53,11 @@ def sweep(file: Path, parameters: Iterable[str] = (), options: SweepOptions | No
             (folder.path / search.STORAGE).unlink(missing_ok=True)
         progress = SweepProgress(specification, folder, options)
         with ExitStack() as stack:
-            if options.open:
-                live = served(folder.path / trail.INDEX, progress.live_page)
-                options.tell_address(stack.enter_context(live))
             stack.callback(progress.write)
+            above = live.page_of_all_runs(folder.path.parent)
+            stack.enter_context(live.kept_up_to_date(progress.write_page, *above))
+            if options.open:
+                live.show(folder.path / trail.INDEX)
             _run(progress)
         progress.conclude()
     return folder.path
