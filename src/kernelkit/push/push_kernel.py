@@ -27,12 +27,12 @@ from kernelkit.push import wheels
 from kernelkit.push.bundle.build import MAX_BYTES
 from kernelkit.push.checks import compiled, preflight
 from kernelkit.push.checks.findings import tell
-from kernelkit.push.checks.on_kaggle import ask_kaggle, versions_of_inputs
+from kernelkit.push.checks.on_kaggle import ask_kaggle
 from kernelkit.push.context import PushContext
 from kernelkit.push.ended import await_end
 from kernelkit.push.ledger import State
 from kernelkit.push.plan import Plan, plan_push
-from kernelkit.push.ready import in_account, make_ready
+from kernelkit.push.ready import in_account, make_ready, with_inputs
 from kernelkit.push.request import PushRequest
 from kernelkit.push.results import STOPPED, bring_home
 from kernelkit.push.sent import Delivery, Sent, look_after_cut_off, repeated, send, take_up
@@ -166,7 +166,7 @@ def _push(context: PushContext, plan: Plan, delivery: Delivery) -> Path | None:
     with context.connect():
         plan = in_account(context, plan)
         if request.when_free:
-            return push_when_free(context, make_ready(context, plan))
+            return push_when_free(context, plan)
         sent = replace(_send(context, plan), delivery=delivery)
         if _is_home(context, request, sent):
             return context.folder(sent.push)
@@ -210,9 +210,8 @@ def _send(context: PushContext, plan: Plan) -> Sent:
     request = plan.request
     with context.alone_with(plan.kernel):  # so that the findings still hold when it is sent
         look_after_cut_off(context, plan.kernel)
-        plan = replace(plan, inputs=versions_of_inputs(context, plan))
         if (request.once or request.chain) and not request.force:
-            earlier = take_up(context, plan, latest=request.chain)
+            earlier = take_up(context, with_inputs(context, plan), latest=request.chain)
             if earlier:
                 return earlier
         tell(context.events, ask_kaggle(context, plan))
@@ -229,13 +228,12 @@ def _is_home(context: PushContext, request: PushRequest, sent: Sent) -> bool:
 def _show_request(context: PushContext, plan: Plan) -> None:
     """Show the request that a push would send, after the checks on Kaggle if it can be reached."""
     shown = plan
-    with _only_told(context):
-        with context.connect():
-            shown = in_account(context, plan)
-            earlier = _identical(context, shown)
-            if earlier:
-                context.events(IDENTICAL, earlier)
-            tell(context.events, ask_kaggle(context, shown))
+    with _only_told(context), context.connect():
+        shown = in_account(context, plan)
+        earlier = _identical(context, shown)
+        if earlier:
+            context.events(IDENTICAL, earlier)
+        tell(context.events, ask_kaggle(context, shown))
     if shown is plan:  # its wheels need a package index, but no account
         shown = wheels.attach(context, plan)
     request = shown.save_fields
@@ -257,7 +255,7 @@ def _only_told(context: PushContext) -> Iterator[None]:
 def _identical(context: PushContext, plan: Plan) -> str:
     """The earlier push that is identical to this one, in words; empty if there is none."""
     try:
-        plan = replace(plan, inputs=versions_of_inputs(context, plan))
+        plan = with_inputs(context, plan)
     except PreflightError as error:
         if not plan.request.chain:
             raise

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from kernelkit.push import wheels
 from kernelkit.push.checks import compiled
 from kernelkit.push.checks.findings import tell
-from kernelkit.push.checks.on_kaggle import leaks, nothing_to_continue
+from kernelkit.push.checks.on_kaggle import leaks, nothing_to_continue, versions_of_inputs
 from kernelkit.push.checks.preflight import stop_on_errors
 from kernelkit.push.context import PushContext
 from kernelkit.push.ledger import Push
@@ -46,12 +46,25 @@ def make_ready(context: PushContext, plan: Plan) -> Ready:
     """Bring to Kaggle what the plan needs there and Kaggle lacks, and draft its line in the ledger.
 
     That is the dataset of its wheels, which the same wheels share; what is there already is not
-    uploaded again. No session starts, and the ledger is not written, so a command that is killed
-    here has only left a dataset that the next one finds.
+    uploaded again. The kernels of its chain were pushed by the same stages before, so the versions
+    of them that the session gets are known now. No session starts, and the ledger is not written:
+    a command that is killed here has only left a dataset that the next one finds.
 
-    Raises what an upload raises: `RefusedError`, `CredentialsError` or `NetworkError`.
+    Raises `PreflightError` for an own source without outputs, and what an upload raises:
+    `RefusedError`, `CredentialsError` or `NetworkError`.
     """
+    plan = with_inputs(context, plan)
     wheels.upload_missing(context, plan)
+    return Ready(plan, draft(plan, rehearsal=context.events.rehearsal))
+
+
+def with_inputs(context: PushContext, plan: Plan) -> Plan:
+    """The plan with the versions of own kernels that its session gets, as Kaggle has them now."""
+    return replace(plan, inputs=versions_of_inputs(context, plan))
+
+
+def draft(plan: Plan, *, rehearsal: bool) -> Push:
+    """The line of a plan in the ledger before it is sent."""
     bundle = plan.bundle
     push = Push(
         kernel=str(plan.kernel),
@@ -61,11 +74,11 @@ def make_ready(context: PushContext, plan: Plan) -> Ready:
         parameters=dict(bundle.parameters),
         timeout_minutes=plan.timeout_minutes,
         competition=next(iter(plan.metadata.sources("competition")), None),
-        rehearsal=context.events.rehearsal,
+        rehearsal=rehearsal,
         bundle=bundle.content,
         inputs=dict(plan.inputs),
         stays=list(plan.request.stays),
     )
     if plan.kind == "tpu":
-        push = replace(push, estimate=compiled.estimate(plan))
-    return Ready(plan, push)
+        return replace(push, estimate=compiled.estimate(plan))
+    return push

@@ -17,7 +17,7 @@ from kernelkit.push.bundle import metadata as kernel_metadata
 class PushRequest:
     """One push as it is asked for; made once, by `of`.
 
-    metadata     the kernel-metadata.json to push with; `metadata_named`: whether the caller named it
+    metadata     the kernel-metadata.json to push with
     project      the packages and settings
     notebook     the notebook, if it is not the metadata's code_file
     parameters   `name=value` strings, or a mapping of typed values
@@ -42,6 +42,7 @@ class PushRequest:
     packages     "kaggle": in a rehearsal, the session can import the packages of Kaggle's image
                  that this machine lacks; they are installed once, in the local Kaggle's folder
     stays        glob patterns of outputs to leave on Kaggle, until `resume --only` requests them
+    metadata_named  whether the caller named the metadata, which may then be of another notebook
 
     Raises `ParameterError` for wishes that contradict each other.
     """

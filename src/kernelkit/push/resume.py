@@ -67,7 +67,10 @@ def resume_push(
 
 
 def _resume(context: PushContext, push: Push, delivery: Delivery) -> Results:
-    """Go on with a push that was sent; one that was pushed elsewhere gets the stored competition."""
+    """Go on with a push that was sent.
+
+    One that was pushed elsewhere has the competition of the version that Kaggle stores.
+    """
     context.events(RESUMED, f"{push.kernel} version {push.version}")
     stored = context.kaggle.existing(push.name, push.version)
     named = [s.partition(" ")[2] for s in stored.sources if s.startswith("competition ")]

@@ -25,20 +25,22 @@ from kernelkit.errors import (
     KernelkitError,
     NetworkError,
     ParameterError,
+    PreflightError,
     RefusedError,
     StillRunningError,
     StorageError,
 )
 from kernelkit.project import Project
+from kernelkit.push import wheels
 from kernelkit.push.bundle.build import Bundle, Commit
 from kernelkit.push.bundle.metadata import Metadata
 from kernelkit.push.checks.findings import tell
-from kernelkit.push.checks.on_kaggle import ask_kaggle, versions_of_inputs
+from kernelkit.push.checks.on_kaggle import ask_kaggle
 from kernelkit.push.context import PushContext
 from kernelkit.push.ended import await_end
 from kernelkit.push.ledger import Push, State
 from kernelkit.push.plan import Plan
-from kernelkit.push.ready import Ready
+from kernelkit.push.ready import draft, make_ready, with_inputs
 from kernelkit.push.request import PushRequest
 from kernelkit.push.results import FAILURE, bring_home
 from kernelkit.push.resume import stop_if_active
@@ -60,7 +62,7 @@ LASTING = (
 )
 
 
-def push_when_free(context: PushContext, ready: Ready) -> Path | None:
+def push_when_free(context: PushContext, plan: Plan) -> Path | None:
     """Enter a push, wait for its turn and for a session, send it, and bring its results home.
 
     Returns the folder; None if the push was taken out by `kernelkit stop`. What waited before it
@@ -71,21 +73,22 @@ def push_when_free(context: PushContext, ready: Ready) -> Path | None:
     Raises what a push raises otherwise, except that it waits while Kaggle has no session or not
     enough hours.
     """
-    wait = ready.plan.request.wait
-    own = _enter(context, ready)
+    wait = plan.request.wait
+    wheels.upload_missing(context, plan)
+    own = _enter(context, plan)
     with (
         _alone(context, f"waits with push {own.number}", wait=wait),
         _alone(context, f"pushes what waits for a {own.accelerator.upper()}", wait=wait),
     ):
-        for push, plan in _ahead(context, own):
+        for push, earlier in _ahead(context, own):
             try:
-                _carry_out(_context_of(context, plan), push, plan, wait=wait)
+                _carry_out(_context_of(context, earlier), push, earlier, wait=wait)
             except LASTING:
                 raise
             except KernelkitError as error:
                 words = f"{push.kernel}, which waited before this push: {error}"
                 context.events(FAILURE, words, number=push.number)
-        return _carry_out(context, own, ready.plan, wait=wait)
+        return _carry_out(context, own, plan, wait=wait)
 
 
 def state_of(push: Push, plan: str) -> str:
@@ -96,18 +99,18 @@ def state_of(push: Push, plan: str) -> str:
     return push.state
 
 
-def _enter(context: PushContext, ready: Ready) -> Push:
+def _enter(context: PushContext, plan: Plan) -> Push:
     """The ledger's entry for a push: an unfinished one of the same content, or a new one.
 
     With `force`, only one whose command is gone is taken up.
     """
-    ledger, force = context.ledger, ready.plan.request.force
+    ledger, force = context.ledger, plan.request.force
     with context.alone("enters a push that waits"):
         for push, _ in ledger.unfinished():
-            if push.content == ready.push.content and not (force and _is_attended(context, push)):
+            if push.content == plan.content and not (force and _is_attended(context, push)):
                 return push
-        waiting = replace(ready.push, state=State.WAITING)
-        push = ledger.begin(waiting, _frozen(ready.plan))
+        drafted = draft(plan, rehearsal=context.events.rehearsal)
+        push = ledger.begin(replace(drafted, state=State.WAITING), _frozen(plan))
     words = f"as push {push.number}, until a session and enough hours are free"
     context.events(WAITS, words, number=push.number, kernel=push.kernel)
     return push
@@ -134,14 +137,18 @@ def _alone(context: PushContext, doing: str, *, wait: bool) -> Iterator[None]:
 
 def _ahead(context: PushContext, own: Push) -> Iterator[tuple[Push, Plan]]:
     """Each unfinished push to the same kind of machine that was entered before, in order."""
-    seen = {own.pushed}
-    while True:
-        for push, plan in context.ledger.unfinished():
-            same = push.accelerator == own.accelerator
-            if same and push.pushed < own.pushed and push.pushed not in seen:
-                break
-        else:
+    seen: set[str] = set()
+    while True:  # a command may enter or stop one at any time
+        before = [
+            (push, plan)
+            for push, plan in context.ledger.unfinished()
+            if push.accelerator == own.accelerator
+            and push.pushed < own.pushed
+            and push.pushed not in seen
+        ]
+        if not before:
             return
+        push, plan = before[0]
         seen.add(push.pushed)
         yield push, _thawed(push, plan)
 
@@ -178,9 +185,7 @@ def _is_over(push: Push, request: PushRequest) -> bool:
     return push.state in OVER
 
 
-def _send_once_free(
-    context: PushContext, entered: Push, plan: Plan, *, wait: bool
-) -> Sent | None:
+def _send_once_free(context: PushContext, entered: Push, plan: Plan, *, wait: bool) -> Sent | None:
     """Send a push once Kaggle has a session and the hours for it; None if it was taken out."""
     clock, patience = context.timing.clock, context.timing.patience
     pause, told, last_answer = patience.slow_poll, "", clock.now()
@@ -223,15 +228,23 @@ def _send_now(context: PushContext, entered: Push, plan: Plan) -> Sent | None:
                 f"push {push.number} of {push.kernel} was refused when another command sent it: "
                 "push again"
             )
-        plan = replace(plan, inputs=versions_of_inputs(context, plan))
-        if not plan.request.force:
-            earlier = take_up(context, plan, latest=False)
-            if earlier:
-                context.ledger.withdraw(push)
-                return earlier
+        earlier = None if plan.request.force else _identical(context, plan)
+        if earlier:
+            context.ledger.withdraw(push)
+            return earlier
         tell(context.events, ask_kaggle(context, plan))
-        push = context.ledger.update(push, state=State.SENDING, inputs=dict(plan.inputs))
-        return deliver(context, plan, push, waits=True)
+        ready = make_ready(context, plan)
+        inputs = dict(ready.plan.inputs)
+        push = context.ledger.update(push, state=State.SENDING, inputs=inputs)
+        return deliver(context, ready.plan, push, waits=True)
+
+
+def _identical(context: PushContext, plan: Plan) -> Sent | None:
+    """An identical earlier push that was not entered to wait, if there is one."""
+    try:
+        return take_up(context, with_inputs(context, plan), latest=False)
+    except PreflightError:  # what it reads is not complete yet
+        return None
 
 
 def _refuse(context: PushContext, entered: Push) -> None:

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from processor import busy
 
 from kernelkit.cli.console import COMMANDS, main
-from kernelkit.kaggle.context import Ledger, Push
+from kernelkit.push.ledger import Ledger, Push
 
 HEAVY = ("kaggle", "nbformat", "papermill", "requests", "starlette", "yaml")
 

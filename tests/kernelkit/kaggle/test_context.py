@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from kernelkit.kaggle.context import Ledger, Push, State
+from kernelkit.push.ledger import Ledger, Push, State
 from kernelkit.push.status import list_pushes
 
 

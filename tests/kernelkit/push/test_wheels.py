@@ -7,11 +7,10 @@ import re
 import pytest
 
 from kernelkit import errors
-from kernelkit.kaggle.context import Push, in_project
-from kernelkit.push import plan, wheels
+from kernelkit.push import wheels
 from kernelkit.push.checks import contents
-from kernelkit.push.queue_items import add
-from kernelkit.push.queue_work import work_off
+from kernelkit.push.context import PushContext
+from kernelkit.push.ledger import Push
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 
 USING = """\
@@ -93,11 +92,10 @@ def choice(garden, index):
     for python in ("cp312", "cp313"):
         index.add("leaf-of-a-wheel", tag=f"{python}-{python}-manylinux_2_28_x86_64")
     pin(garden, "leaf-of-a-wheel==1.0")
-    options = {"runs": garden.runs, "stream": io.StringIO()}
-    context = in_project(options, garden.root)
+    context = PushContext.in_project(garden.root, runs=garden.runs, stream=io.StringIO())
 
     def choose():
-        planned = plan.make(None, (), garden.metadata, None, None)
+        planned = garden.plan()
         return [wheel.path.name.split("-")[2] for wheel in wheels.find(context, planned).wheels]
 
     choose.context = context

@@ -1,9 +1,9 @@
 """A push asks the TPU's compiler before it spends quota, or tells what was said last time."""
 
 import pytest
+from kernelkit.push.queue_items import add
 
 from kernelkit import errors
-from kernelkit.push.queue_items import add
 from kernelkit.tpu.check import check_tpu
 
 from .conftest import PARAMETERS

@@ -8,7 +8,6 @@ import re
 import sqlite3
 
 import pytest
-
 from kernelkit.push.queue_items import add, listing
 from kernelkit.push.queue_work import work_off
 

@@ -4,10 +4,10 @@ import json
 
 import pytest
 from click.testing import CliRunner
-
-from kernelkit import errors
 from kernelkit.cli.queue import queue
 from kernelkit.push.queue_items import Queue, remove
+
+from kernelkit import errors
 
 
 def invoke(*arguments):

@@ -10,8 +10,8 @@ import pytest
 
 from kernelkit.kaggle.client import Kaggle
 from kernelkit.kaggle.connection import Connection
-from kernelkit.kaggle.context import Ledger
-from kernelkit.push.submit import Submission
+from kernelkit.push.ledger import Ledger
+from kernelkit.push.submission import Submission
 
 # `kernelkit queue run` with the pace of the tests.
 PROGRAM = """\

@@ -5,10 +5,10 @@ import threading
 import time
 
 import pytest
+from kernelkit.push.queue_items import remove
 
 from kernelkit import errors
 from kernelkit.push import queue_work as work
-from kernelkit.push.queue_items import remove
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 
 
