@@ -92,8 +92,8 @@ ROOMS = {
             "push.plan push.request push.wheels sweep sweep.workers",
             "sweep.run_sweep": f"{_tools} notebook pages sweep sweep.workers sweep.backends",
             "cli.completion": f"{_tools} notebook push.bundle push.checks push.context push.ledger",
-            "cli": f"{_tools} notebook kaggle runs pages tpu push push.request start sweep sweep.workers "
-            "sweep.run_sweep cli.completion",
+            "cli": f"{_tools} notebook kaggle runs pages tpu push push.request start sweep "
+            "sweep.workers sweep.run_sweep cli.completion",
             "__main__": "cli",
         },
     ),

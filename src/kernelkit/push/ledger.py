@@ -110,11 +110,10 @@ class Ledger:
 
     def pushes(self) -> list[Push]:
         """All pushes, oldest first."""
-        entries = self._stored() if self.path.is_file() else {}
-        for path in self._old_files():
-            readable, _ = _lines_of(path)
-            for key, fields in readable.items():
-                entries[key] = _newer(entries.get(key), fields)
+        old = self._in_old_files()  # first: what is carried over meanwhile is then in both
+        entries = self._stored()
+        for key, fields in old:
+            entries[key] = _newer(entries.get(key), fields)
         pushes = [push for push in map(_push, entries.values()) if push]
         return sorted(pushes, key=lambda push: push.pushed)
 
@@ -156,10 +155,7 @@ class Ledger:
 
     def unfinished(self) -> list[tuple[Push, str]]:
         """Each push that was entered with a plan and is not finished, and its plan, in order."""
-        if not self.path.is_file():
-            return []
-        with self._opened() as database:
-            plans = dict(database.execute("SELECT key, plan FROM frozen").fetchall())
+        plans = dict(self._rows("SELECT key, plan FROM frozen"))
         return [(push, plans[push.pushed]) for push in self.of() if push.pushed in plans]
 
     def finish(self, push: Push) -> None:
@@ -180,9 +176,16 @@ class Ledger:
 
     def _stored(self) -> dict[str, dict[str, Any]]:
         """The fields of each push in the database, by its key."""
-        with self._opened() as database:
-            rows = database.execute("SELECT key, fields FROM pushes").fetchall()
+        rows = self._rows("SELECT key, fields FROM pushes")
         return {key: json.loads(fields) for key, fields in rows}
+
+    def _rows(self, query: str) -> list[Any]:
+        """The rows of a query; none before the first change has made the tables."""
+        if not self.path.is_file():
+            return []
+        with self._opened() as database:
+            made = database.execute("SELECT 1 FROM sqlite_master WHERE name = 'pushes'").fetchone()
+            return database.execute(query).fetchall() if made else []
 
     @contextlib.contextmanager
     def _opened(self) -> Iterator[sqlite3.Connection]:
@@ -221,11 +224,21 @@ class Ledger:
             with contextlib.suppress(FileNotFoundError):
                 path.replace(self.path.with_name(OLD_KEPT))
 
+    def _in_old_files(self) -> list[tuple[str, dict[str, Any]]]:
+        """Key and fields of each push in the files of 0.2.0."""
+        while True:
+            try:
+                return [each for path in self._old_files() for each in _lines_of(path)[0].items()]
+            except FileNotFoundError:  # another command has just renamed it
+                continue
+
     def _old_files(self) -> list[Path]:
         """The files of 0.2.0 whose lines may not be in the database."""
-        return sorted(self.path.parent.glob(f"{OLD_NAME}{TAKEN}*")) + [
-            path for path in (self.path.with_name(OLD_NAME),) if path.is_file()
-        ]
+        old_files = sorted(self.path.parent.glob(f"{OLD_NAME}{TAKEN}*"))
+        restored = self.path.with_name(OLD_NAME)
+        if restored.is_file():
+            old_files.append(restored)
+        return old_files
 
     def _take_old_files(self) -> list[Path]:
         """Rename the file of 0.2.0, so that one that is restored meanwhile is not confused with it.
@@ -240,7 +253,10 @@ class Ledger:
 
     def _carry_over(self, database: sqlite3.Connection, path: Path) -> None:
         """Enter what an old file has and the database lacks; keep its unreadable lines as well."""
-        readable, unreadable = _lines_of(path)
+        try:
+            readable, unreadable = _lines_of(path)
+        except FileNotFoundError:  # another command has carried it over, and now moved it
+            return
         for key, fields in readable.items():
             query = "SELECT fields FROM pushes WHERE key = ?"
             row = database.execute(query, (key,)).fetchone()
@@ -275,13 +291,13 @@ def _newer(known: dict[str, Any] | None, fields: dict[str, Any]) -> dict[str, An
 
 
 def _lines_of(path: Path) -> tuple[dict[str, dict[str, Any]], list[str]]:
-    """The pushes in a file of 0.2.0 by their keys, and the lines that are none."""
+    """The pushes in a file of 0.2.0 by their keys, and the lines that are none.
+
+    Raises `FileNotFoundError`.
+    """
     readable: dict[str, dict[str, Any]] = {}
     unreadable = []
-    try:
-        text = path.read_text("utf-8", "replace")
-    except FileNotFoundError:  # another command has just carried it over
-        return {}, []
+    text = path.read_text("utf-8", "replace")
     for line in filter(str.strip, text.split("\n")):
         try:
             fields = json.loads(line)

@@ -142,12 +142,17 @@ def test_an_upload_pushes_nothing_until_it_gets_through_and_then_makes_one_versi
     assert [*uploaded(kaggle).values()] == [["1"]]
 
 
-def test_a_queued_push_takes_them_along(kaggle, garden, timing, index):
-    add(None, (), stream=io.StringIO())
-    pin(garden, "something-else==9")  # what waits is frozen
+def test_a_push_that_waits_takes_them_along(kaggle, garden, index):
+    garden.sources("import time; time.sleep(1)")
+    garden.push(wait=False)
+    garden.sources(USING, parameters="seed = 0  # >= 0: what is drawn")
+    with pytest.raises(errors.StillRunningError):
+        garden.push(when_free=True, wait=False)
+    garden.sources("pass")
+    pin(garden)  # what waits is frozen
     index.clear()
-    work_off(stream=io.StringIO(), timing=timing)
-    (home,) = garden.runs.glob("rehearsal-*")
+    garden.push(when_free=True)
+    home = garden.runs / "rehearsal-blossom-train-v2"
     assert (home / "versions.txt").read_text() == "1.0 1.5"
 
 
