@@ -1,7 +1,6 @@
 """A push asks the TPU's compiler before it spends quota, or tells what was said last time."""
 
 import pytest
-from kernelkit.push.queue_items import add
 
 from kernelkit import errors
 from kernelkit.tpu.check import check_tpu
@@ -28,7 +27,7 @@ def test_the_setting_checks_every_push(garden):
     with pytest.raises(errors.DoesNotFitError):
         pushed(garden, "batch_size=40")
     with pytest.raises(errors.DoesNotFitError):
-        garden.run(add, None, ["batch_size=40"])
+        garden.push("batch_size=40", when_free=True)
 
 
 def test_without_it_the_preflight_tells_of_the_last_check(garden):
