@@ -71,9 +71,11 @@ def push_when_free(context: PushContext, plan: Plan) -> Path | None:
 
     Without `wait`, does what is possible now and raises `StillRunningError` if anything is left.
     Raises what a push raises otherwise, except that it waits while Kaggle has no session or not
-    enough hours.
+    enough hours, and `PreflightError` if an identical run failed.
     """
     wait = plan.request.wait
+    if not plan.request.force:
+        _refuse_failed(context, plan)
     wheels.upload_missing(context, plan)
     own = _enter(context, plan)
     with (
@@ -114,6 +116,16 @@ def _enter(context: PushContext, plan: Plan) -> Push:
     words = f"as push {push.number}, until a session and enough hours are free"
     context.events(WAITS, words, number=push.number, kernel=push.kernel)
     return push
+
+
+def _refuse_failed(context: PushContext, plan: Plan) -> None:
+    """Raise `PreflightError` if the last identical push failed: a schedule would repeat it."""
+    same = [p for p in context.ledger.of(str(plan.kernel)) if p.content == plan.content]
+    if same and same[-1].state == State.FAILED:
+        raise PreflightError(
+            f"identical to {same[-1].reference} (failed): correct what failed, or push anyway with "
+            "--force"
+        )
 
 
 def _is_attended(context: PushContext, push: Push) -> bool:

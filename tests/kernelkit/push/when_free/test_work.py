@@ -65,6 +65,14 @@ def test_a_push_that_fails_ends_its_own_command(server, when_free):
     assert [line["unfinished"] for line in when_free.listed()] == [False]
 
 
+def test_a_run_that_failed_is_not_repeated_by_a_schedule(server, when_free, store):
+    with pytest.raises(errors.RunFailedError):
+        when_free.push("fail=true")
+    with pytest.raises(errors.PreflightError, match=r"blossom-train/1 \(failed\): .*--force"):
+        when_free.push("fail=true")
+    assert len(store.sessions()) == 1
+
+
 def test_another_session_is_waited_for(server, when_free, store, repository):
     repository.sources("import time; time.sleep(1)")
     repository.push(wait=False)
