@@ -103,6 +103,8 @@ def _see_to_hidden_data(context: PushContext, plan: Plan, hidden: Path | None, p
 
     Raises `ParameterError` if there is no hidden data then.
     """
+    if hidden is not None:
+        _check_link(hidden, place)  # before the catalogue is filled, which may take long
     if hidden is not None or not place.is_dir():
         with replace(context, catalogue=plan.catalogue).connect():
             pass  # connecting fills the catalogue; later its command could write through a link
@@ -146,17 +148,22 @@ def _second_run(
 
 def _link(folder: Path, place: Path) -> None:
     """Link the catalogue's hidden folder to the given one."""
+    _check_link(folder, place)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.unlink(missing_ok=True)
+    place.symlink_to(folder.resolve())
+
+
+def _check_link(folder: Path, place: Path) -> None:
+    """Raise `ParameterError` unless the catalogue's hidden folder can link to the given one."""
     if folder.is_file():
         raise ParameterError(
             f"--hidden {folder} is a file: give a folder, and write the notebook before --hidden"
         )
     if not folder.is_dir():
         raise ParameterError(f"--hidden {folder}: there is no such folder")
-    place.parent.mkdir(parents=True, exist_ok=True)
     if place.is_dir() and not place.is_symlink():
         raise ParameterError(f"{place} already has hidden data: remove it to use --hidden")
-    place.unlink(missing_ok=True)
-    place.symlink_to(folder.resolve())
 
 
 def _rows(sample: Path) -> int:

@@ -21,7 +21,7 @@ from kernelkit.errors import (
     PreflightError,
 )
 from kernelkit.kaggle.context import CommandOptions
-from kernelkit.notebook.parameters import Overrides
+from kernelkit.notebook.parameters import Overrides, for_json
 from kernelkit.project import Project
 from kernelkit.push import wheels
 from kernelkit.push.bundle.build import MAX_BYTES
@@ -194,7 +194,7 @@ def _check_here(context: PushContext, plan: Plan) -> None:
         content=bundle.content,
         git=bundle.commit.sha,
         dirty=bundle.commit.dirty,
-        parameters=dict(bundle.parameters),
+        parameters=for_json(bundle.parameters),
     )
     if bundle.parameters:
         context.events(SET, ", ".join(f"{n}={value}" for n, value in bundle.parameters.items()))

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 
+from kernelkit.notebook.parameters import for_json
 from kernelkit.push import wheels
 from kernelkit.push.checks import compiled
 from kernelkit.push.checks.findings import tell
@@ -71,7 +72,7 @@ def draft(plan: Plan, *, rehearsal: bool) -> Push:
         content=plan.content,
         git=str(bundle.commit),
         accelerator=plan.kind,
-        parameters=dict(bundle.parameters),
+        parameters=for_json(bundle.parameters),
         timeout_minutes=plan.timeout_minutes,
         competition=next(iter(plan.metadata.sources("competition")), None),
         rehearsal=rehearsal,

@@ -30,6 +30,7 @@ from kernelkit.errors import (
     StillRunningError,
     StorageError,
 )
+from kernelkit.notebook.parameters import for_json
 from kernelkit.project import Project
 from kernelkit.push import wheels
 from kernelkit.push.bundle.build import Bundle, Commit
@@ -272,8 +273,8 @@ def _frozen(plan: Plan) -> str:
     frozen = {
         "format": FORMAT,
         "metadata": {"path": str(plan.metadata.path), "values": plan.metadata.values},
-        "bundle": asdict(plan.bundle),
-        "parameters": plan.parameters,
+        "bundle": asdict(plan.bundle) | {"parameters": for_json(plan.bundle.parameters)},
+        "parameters": for_json(plan.parameters),
         "project": {
             "root": str(project.root),
             "wheels": list(project.wheels),
@@ -289,7 +290,7 @@ def _frozen(plan: Plan) -> str:
             "stays": list(request.stays),
         },
     }
-    return json.dumps(frozen, default=str)
+    return json.dumps(frozen)
 
 
 def _thawed(push: Push, text: str) -> Plan:
