@@ -14,7 +14,7 @@ from kernelkit.errors import NetworkError, RefusedError
 from kernelkit.files import files_below
 from kernelkit.kaggle import transfers
 from kernelkit.kaggle.client import PAGE_SIZE, Kaggle
-from kernelkit.kaggle.context import PushContext
+from kernelkit.kaggle.context import KaggleContext
 from kernelkit.kaggle.retries import Failure
 from kernelkit.terminal.events import size_of
 
@@ -134,7 +134,7 @@ class Variation:
 Target = Dataset | Variation
 
 
-def upload(context: PushContext, target: Target, entries: list[Path], notes: str) -> int:
+def upload(context: KaggleContext, target: Target, entries: list[Path], notes: str) -> int:
     """Make it, or a new version of it, of these files and folders; returns the version.
 
     Makes one version, even where Kaggle's answer is lost. Raises `Failure`, and `RefusedError`
@@ -163,7 +163,7 @@ def upload(context: PushContext, target: Target, entries: list[Path], notes: str
     return version
 
 
-def _send(context: PushContext, target: Target, entry: Path, scratch: Path) -> str:
+def _send(context: KaggleContext, target: Target, entry: Path, scratch: Path) -> str:
     """Upload one file, or a folder as an archive; the token that names it to Kaggle."""
     file = entry
     if entry.is_dir():
@@ -180,7 +180,7 @@ def _send(context: PushContext, target: Target, entry: Path, scratch: Path) -> s
 
 
 def await_ready(
-    context: PushContext, target: Target, version: int, files: Collection[Path]
+    context: KaggleContext, target: Target, version: int, files: Collection[Path]
 ) -> None:
     """Wait until kernels can use this version, or any: Kaggle unpacks after the upload.
 

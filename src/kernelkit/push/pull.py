@@ -9,12 +9,13 @@ from typing import Unpack
 from kernelkit import files
 from kernelkit.errors import NotebookError, ParameterError, PreflightError
 from kernelkit.kaggle.client import Kernel
-from kernelkit.kaggle.context import CommandOptions, PushContext, in_project
+from kernelkit.kaggle.context import CommandOptions
 from kernelkit.notebook import document
 from kernelkit.push import merge
-from kernelkit.push import plan as plans
 from kernelkit.push.bundle.carried import carried, own_cells, own_script
-from kernelkit.push.plan import Plan
+from kernelkit.push.context import PushContext
+from kernelkit.push.plan import Plan, plan_push
+from kernelkit.push.request import PushRequest
 from kernelkit.terminal import safe_text
 from kernelkit.terminal.events import from_here
 
@@ -48,9 +49,9 @@ def pull_edits(
     Returns the files that changed. Each is copied to runs/pulled first. Raises `PreflightError`
     where edits conflict: then the files hold both, between git's marks.
     """
-    context = in_project(options, metadata)
+    context = PushContext.in_project(metadata, **options)
     with context.ending(), context.connect() as kaggle:
-        planned = plans.make(None, (), metadata, None, None)
+        planned = plan_push(PushRequest.of(metadata=metadata))
         planned = planned.owned_by(kaggle.username, anyone=kaggle.connection.rehearses)
         edited = kaggle.existing(planned.kernel, version)
         newest = version or edited.version

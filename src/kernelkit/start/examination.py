@@ -18,11 +18,11 @@ import nbformat.v4
 from kernelkit import files, machines
 from kernelkit.errors import KernelkitError, NetworkError, PreflightError, RefusedError
 from kernelkit.kaggle.client import Kaggle, Kernel, accept_rules
-from kernelkit.kaggle.context import CommandOptions, PushContext, in_project
+from kernelkit.kaggle.context import CommandOptions, KaggleContext
 from kernelkit.notebook.document import KERNELSPEC
 from kernelkit.project import DOCTOR
 from kernelkit.push.bundle import metadata
-from kernelkit.push.submit import Submission
+from kernelkit.push.submission import Submission
 from kernelkit.runs.claims import source_of
 from kernelkit.start import probe as session
 from kernelkit.start.assumptions import OTHER, UNTRIED, Judgement, judged, markdown
@@ -53,7 +53,8 @@ def examine(
     and this one did not try. Raises `CredentialsError` without a valid token, `NetworkError` if
     Kaggle does not answer.
     """
-    context, run = in_project(options), run or submit is not None
+    context = KaggleContext.in_project(**options)
+    run = run or submit is not None
     with context.ending(), context.connect() as kaggle:
         context.events("account", f"the credentials are {kaggle.username}'s")
         hours = f"at most {MINUTES['tpu']} minutes of TPU quota" if tpu else "no quota"
@@ -79,7 +80,7 @@ def examine(
 class Examination:
     """What the probes, which are its methods, found out: `facts`, by the keys of `ASSUMPTIONS`."""
 
-    def __init__(self, context: PushContext, kaggle: Kaggle) -> None:
+    def __init__(self, context: KaggleContext, kaggle: Kaggle) -> None:
         self.context, self.kaggle = context, kaggle
         self.facts: dict[str, str] = {}
         self.samples: list[tuple[Path, Kernel, int]] = []  # sample submissions among the outputs
@@ -238,7 +239,7 @@ class Examination:
             self.facts["inputs.older"] = "there too" if older else "not there"
 
 
-def _write(context: PushContext, facts: dict[str, str]) -> list[Judgement]:
+def _write(context: KaggleContext, facts: dict[str, str]) -> list[Judgement]:
     """Write what was observed beside what earlier examinations observed; returns the table."""
     path, rehearsal = context.runs / DOCTOR, context.events.rehearsal
     if rehearsal:  # the checks of a push do not read a rehearsal's facts

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from processor import busy
 
 from kernelkit.cli.console import COMMANDS, main
-from kernelkit.kaggle.context import Ledger, Push
+from kernelkit.push.ledger import Ledger, Push
 
 HEAVY = ("kaggle", "nbformat", "papermill", "requests", "starlette", "yaml")
 
@@ -131,7 +131,7 @@ def test_with_json_a_report_is_an_event_on_stdout_and_so_is_an_error(tmp_path):
 @pytest.mark.parametrize(
     ("typed", "offered"),
     [
-        ("re", ["rehearse", "rerun", "resume", "report"]),
+        ("re", ["rehearse", "resume", "report"]),
         ("upload --hel", ["--help"]),
         ("push --accelerator t", ["tpu"]),
         ("push --accelerator Tpu", ["TpuV5E8", "TpuV6E8"]),

@@ -3,13 +3,12 @@
 import pytest
 
 from kernelkit import errors
-from kernelkit.push import plan
 from kernelkit.push.bundle import metadata
 
 
 @pytest.mark.parametrize(("minutes", "seconds"), [(0.001, 1), (0.5, 30), (None, None)])
 def test_a_short_timeout_is_no_missing_one(repository, minutes, seconds):
-    made = plan.make(None, (), repository.metadata, None, minutes)
+    made = repository.plan(timeout=minutes)
     assert made.save_fields.get("session_timeout_seconds") == seconds
 
 
