@@ -4,6 +4,8 @@ import pytest
 
 from kernelkit import errors
 from kernelkit.push.bundle import metadata
+from kernelkit.push.plan import plan_push
+from kernelkit.push.request import PushRequest
 
 
 @pytest.mark.parametrize(("minutes", "seconds"), [(0.001, 1), (0.5, 30), (None, None)])
@@ -16,7 +18,7 @@ def test_a_short_timeout_is_no_missing_one(repository, minutes, seconds):
 def test_a_file_that_is_no_notebook_is_told_apart(repository, name):
     (repository.root / name).touch()
     with pytest.raises(errors.NotebookError, match=rf"{name} is not a notebook: give a \.py"):
-        plan.make(repository.root / name, (), None, None, None)
+        plan_push(PushRequest.of(repository.root / name))
 
 
 @pytest.mark.parametrize("text", ["[" * 5000, "\ud800"])
