@@ -38,14 +38,13 @@ from kernelkit.push.results import STOPPED, bring_home
 from kernelkit.push.sent import Delivery, Sent, look_after_cut_off, repeated, send, take_up
 from kernelkit.push.when_free import push_when_free
 from kernelkit.runs import claims
-from kernelkit.terminal.events import WARNING, Event, from_here, size_of
+from kernelkit.terminal.events import DRY_RUN, WARNING, Event, from_here, size_of
 
 CHAIN = Event("chain")
 BUNDLE = Event("bundle")
 SET = Event("set")
 CHECKED = Event("checked")
 IDENTICAL = Event("identical")
-DRY_RUN = Event("dry run", quiet=True)
 LEFT = Event("left", quiet=True)
 
 
