@@ -149,7 +149,7 @@ def _push(context: PushContext, plan: Plan, delivery: Delivery) -> Path | None:
             "a rehearsal's Kaggle stops when the command ends, so the command must wait: drop "
             "--no-wait, or start one that keeps running with python -m local_kaggle"
         )
-    if request.output:
+    if request.output and not request.when_free:  # which may go on with what it has begun
         claims.check_free(request.output)
     _check_here(context, plan)
     context = replace(context, catalogue=plan.catalogue, owner=plan.account)
