@@ -81,7 +81,7 @@ NOT_IN_REHEARSALS = ("local", "no_wait", "once", "when_free")
 
 @options.command(
     "rehearse",
-    ("notebooks/train.ipynb", "--hidden hidden/leaves --rows 20000"),
+    ("notebooks/train.ipynb", "submit.ipynb --hidden hidden/leaves --rows 20000"),
     events=False,  # the options of a push include those of its events
     params=[option for option in push.params if option.name not in NOT_IN_REHEARSALS],
 )

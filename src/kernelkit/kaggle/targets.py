@@ -16,8 +16,10 @@ from kernelkit.kaggle import transfers
 from kernelkit.kaggle.client import PAGE_SIZE, Kaggle
 from kernelkit.kaggle.context import KaggleContext
 from kernelkit.kaggle.retries import Failure
-from kernelkit.terminal.events import size_of
+from kernelkit.terminal.events import PROGRESS, WARNING, Event, size_of
 
+UPLOADED = Event("uploaded")
+FILE_SENT = Event("sent")
 WORKERS = 4
 READY_SECONDS = 3600.0  # for Kaggle to make uploaded files usable
 LOOK_SECONDS = 10.0  # from a lost answer to the look for the version
@@ -159,7 +161,7 @@ def upload(context: KaggleContext, target: Target, entries: list[Path], notes: s
         if answer.error or (getattr(answer, "status", "") or "").lower() == "error":
             reason = answer.error or "no reason"
             raise RefusedError(f"Kaggle did not accept {target.reference}: {reason}")
-    context.events("uploaded", f"{target.reference} version {version}", version=version)
+    context.events(UPLOADED, f"{target.reference} version {version}", version=version)
     return version
 
 
@@ -173,7 +175,7 @@ def _send(context: KaggleContext, target: Target, entry: Path, scratch: Path) ->
                 packed.write(path, path.relative_to(entry).as_posix())
     start = partial(context.kaggle.calls.start_blob_upload, target.service)
     token = transfers.upload(context.kaggle, file, start)
-    context.events("sent", f"{file.name}, {size_of(file.stat().st_size)}")
+    context.events(FILE_SENT, f"{file.name}, {size_of(file.stat().st_size)}")
     if file != entry:
         file.unlink()
     return token
@@ -197,7 +199,7 @@ def await_ready(
             if served >= version:
                 break
             state = f"version {served} is still served"
-        context.events("progress", f"{target.reference}: {state.replace('_', ' ')}")
+        context.events(PROGRESS, f"{target.reference}: {state.replace('_', ' ')}")
         clock.sleep(context.timing.patience.poll)
         if clock.now() >= end:
             page = f"https://www.kaggle.com/{target.service}/{target.reference}"
@@ -210,7 +212,7 @@ def await_ready(
     # Kaggle may list a file with or without its folder.
     listed = {(PurePosixPath(name).name, size) for name, size in target.sizes(kaggle, version, end)}
     if not listed:
-        context.events("warning", f"Kaggle lists no file of {target.reference}: not verified")
+        context.events(WARNING, f"Kaggle lists no file of {target.reference}: not verified")
     elif wrong := [name for name, size in sent if (name, size) not in listed]:
         raise RefusedError(
             f"{target.reference} version {version} is not what was sent: files are missing or have "

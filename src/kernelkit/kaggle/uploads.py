@@ -23,8 +23,10 @@ from kernelkit.kaggle.context import CommandOptions, KaggleContext
 from kernelkit.kaggle.retries import Failure
 from kernelkit.kaggle.targets import Dataset, Target, Variation
 from kernelkit.project import find_project
-from kernelkit.terminal.events import size_of
+from kernelkit.terminal.events import DRY_RUN, Event, size_of
 
+# What is ready for kernels to use, by its kind.
+READY = {kind: Event(kind, quiet=True) for kind in ("dataset", "model")}
 VARIATION, MODEL = "model-instance-metadata.json", "model-metadata.json"
 EXAMPLE = {
     "ownerSlug": PLACEHOLDERS[0],
@@ -116,7 +118,7 @@ def upload(
         sizes = {path.relative_to(folder).as_posix(): path.stat().st_size for path in files}
         lines = "\n".join(f"  {name}, {size_of(size)}" for name, size in sizes.items())
         total = size_of(sum(sizes.values()))
-        context.events("dry run", f"nothing was sent; this would be {total}:\n{lines}", files=sizes)
+        context.events(DRY_RUN, f"nothing was sent; this would be {total}:\n{lines}", files=sizes)
         return ""
     with context.connect() as kaggle:
         _refuse_leaks(folder, files, kaggle.connection.secrets)
@@ -127,7 +129,7 @@ def upload(
     source = target.source(version)
     kind = target.service.removesuffix("s")
     text = f'{target.reference} is ready: "{kind}_sources": ["{source}"]'
-    context.events(kind, text, ref=source)
+    context.events(READY[kind], text, ref=source)
     return source
 
 

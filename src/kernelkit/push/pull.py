@@ -17,8 +17,10 @@ from kernelkit.push.context import PushContext
 from kernelkit.push.plan import Plan, plan_push
 from kernelkit.push.request import PushRequest
 from kernelkit.terminal import safe_text
-from kernelkit.terminal.events import from_here
+from kernelkit.terminal.events import Event, from_here
 
+DIFF = Event("diff")
+PULLED = Event("pulled")
 COPIES = "pulled"  # in the folder of runs: files as they were before
 
 
@@ -66,10 +68,10 @@ def pull_edits(
                 if conflicts and path.suffix == ".ipynb":  # its JSON has no room for marks
                     marked = path.with_suffix(".conflict.py")
                 edits.append(Edit(marked, text, conflicts))
-                context.events("diff", _difference(path, here, text), path=str(path))
+                context.events(DIFF, _difference(path, here, text), path=str(path))
         if not edits:
             words = f"version {newest} of {planned.kernel} has no edits that your files lack"
-            context.events("pulled", words, files=[])
+            context.events(PULLED, words, files=[])
         elif not dry_run:
             _write(context, planned, edits, f"{planned.kernel.slug}-v{newest}")
     return [] if dry_run else [edit.path for edit in edits]
@@ -142,7 +144,7 @@ def _write(context: PushContext, plan: Plan, edits: list[Edit], name: str) -> No
             windows = before.partition(b"\n")[0].endswith(b"\r")
             files.write_text(path, text.replace("\n", "\r\n") if windows else text)
     names = [from_here(edit.path) for edit in edits]
-    context.events("pulled", f"{', '.join(names)}; copies in {from_here(copies)}", files=names)
+    context.events(PULLED, f"{', '.join(names)}; copies in {from_here(copies)}", files=names)
     if conflicts := [from_here(edit.path) for edit in edits if edit.conflicts]:
         raise PreflightError(
             f"{', '.join(conflicts)}: both sides edited the same lines. Keep one at each <<<<<<<"

@@ -38,14 +38,13 @@ from kernelkit.push.results import STOPPED, bring_home
 from kernelkit.push.sent import Delivery, Sent, look_after_cut_off, repeated, send, take_up
 from kernelkit.push.when_free import push_when_free
 from kernelkit.runs import claims
-from kernelkit.terminal.events import WARNING, Event, from_here, size_of
+from kernelkit.terminal.events import DRY_RUN, WARNING, Event, from_here, size_of
 
 CHAIN = Event("chain")
 BUNDLE = Event("bundle")
 SET = Event("set")
 CHECKED = Event("checked")
 IDENTICAL = Event("identical")
-DRY_RUN = Event("dry run", quiet=True)
 LEFT = Event("left", quiet=True)
 
 
@@ -150,7 +149,7 @@ def _push(context: PushContext, plan: Plan, delivery: Delivery) -> Path | None:
             "a rehearsal's Kaggle stops when the command ends, so the command must wait: drop "
             "--no-wait, or start one that keeps running with python -m local_kaggle"
         )
-    if request.output:
+    if request.output and not request.when_free:  # which may go on with what it has begun
         claims.check_free(request.output)
     _check_here(context, plan)
     context = replace(context, catalogue=plan.catalogue, owner=plan.account)

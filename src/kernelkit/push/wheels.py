@@ -87,8 +87,7 @@ def attach(context: PushContext, plan: Plan, username: str = "") -> Plan:
     if not chosen.wheels:
         context.events(WHEELS, f"{chosen.words} already has {', '.join(project.wheels)}")
         return plan
-    owner = username or plan.metadata.owner or PLACEHOLDERS[0]
-    reference = f"{owner}/{project.wheels_name}-{chosen.digest[:8]}"
+    reference = _dataset_of(chosen, project, username or plan.metadata.owner or PLACEHOLDERS[0])
     context.events(
         WHEELS,
         f"{chosen} for {chosen.words}: attached as {reference}",
@@ -107,13 +106,18 @@ def upload_missing(context: PushContext, plan: Plan) -> None:
     chosen = plan.wheels
     if chosen is None:
         return
-    reference = plan.metadata.sources("dataset")[-1]
+    reference = _dataset_of(chosen, plan.project, context.kaggle.username)
     paths = [wheel.path for wheel in chosen.wheels]
     with context.alone(f"uploads {reference}"):
         version, dataset = 0, Dataset(reference)
         if dataset.state(context.kaggle) in (NONE, *UNUSABLE):
             version = upload(context, dataset, paths, f"wheels for {chosen.words}")
         await_ready(context, dataset, version, paths if version else ())
+
+
+def _dataset_of(chosen: WheelSet, project: Project, owner: str) -> str:
+    """The dataset that holds these wheels; its name tells them apart from any others."""
+    return f"{owner}/{project.wheels_name}-{chosen.digest[:8]}"
 
 
 def _installed(project: Project) -> set[str]:

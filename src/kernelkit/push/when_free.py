@@ -46,6 +46,7 @@ from kernelkit.push.request import PushRequest
 from kernelkit.push.results import FAILURE, bring_home
 from kernelkit.push.resume import stop_if_active
 from kernelkit.push.sent import Delivery, Sent, deliver, look_after_cut_off, take_up
+from kernelkit.runs import claims
 from kernelkit.terminal.events import WAITING, Event
 
 WAITS = Event("waits")
@@ -105,13 +106,16 @@ def state_of(push: Push, plan: str) -> str:
 def _enter(context: PushContext, plan: Plan) -> Push:
     """The ledger's entry for a push: an unfinished one of the same content, or a new one.
 
-    With `force`, only one whose command is gone is taken up.
+    With `force`, only one whose command is gone is taken up. Raises `ParameterError` if a new one
+    is to put its files into a folder that is not empty.
     """
     ledger, force = context.ledger, plan.request.force
     with context.alone("enters a push that waits"):
         for push, _ in ledger.unfinished():
             if push.content == plan.content and not (force and _is_attended(context, push)):
                 return push
+        if plan.request.output:
+            claims.check_free(plan.request.output)
         drafted = draft(plan, rehearsal=context.events.rehearsal)
         push = ledger.begin(replace(drafted, state=State.WAITING), _frozen(plan))
     words = f"as push {push.number}, until a session and enough hours are free"

@@ -3,8 +3,8 @@
 A terminal gets one line per event, a box around the result, and one live line with times and steps
 that is overwritten in place; a CI log gets the same lines, and the live one at most once a minute.
 With `--json`, each event is one JSON object on its own line, including steps and libraries' notes;
-with `--quiet`, only the events in `RESULTS` are written. Known secrets are removed, and each line
-of a rehearsal is marked.
+with `--quiet`, only what needs attention and the results are written. Known secrets are removed,
+and each line of a rehearsal is marked.
 """
 
 import io
@@ -57,38 +57,27 @@ LOG = Event("log")
 NEXT = Event("next")  # what to type next
 WAITING = Event("waiting")
 STATUS = Event("status", quiet=True)
+DRY_RUN = Event("dry run", quiet=True)
 
-# The rest of this block describes events whose rooms still emit them as plain texts.
-# The events that `--quiet` shows: those that need attention, and the results.
+# How the events are shown that are emitted as plain texts.
+# Those that `--quiet` shows, since they need attention or are results.
 RESULTS = frozenset(
     {
         "warning",
-        "error",
         "failure",
         "stopped",
-        "left",
-        "dry run",
         "metrics",
         "report",
         "sweep",
-        "live",
-        "score",
-        "rerun",
-        "unverified",
-        "dataset",
-        "model",
-        "fetched",
-        "status",
-        "quota",
         "program",
         "refused",
         "largest",
     }
 )
 # A terminal shows these in a box, when the command moves on or ends, with the `next` commands.
-IN_THE_BOX = ("metrics", "report", "score")
+IN_THE_BOX = ("metrics", "report")
 # The colours of events' names in a terminal; all others are dim.
-COLOURS = dict.fromkeys(("warning", "retrying", "stopped", "set aside"), "yellow")
+COLOURS = dict.fromkeys(("warning", "stopped", "set aside"), "yellow")
 COLOURS |= dict.fromkeys(("error", "failure"), "red")
 
 

@@ -106,14 +106,21 @@ def test_a_command_whose_push_is_stopped_ends(server, when_free, store, reposito
     assert len(store.sessions()) == 1
 
 
-def test_an_outage_ends_the_command_and_loses_nothing(server, when_free, store):
+def test_an_outage_ends_the_command_and_loses_nothing(server, when_free, store, tmp_path):
+    home = tmp_path / "home"
+    server.faults = FaultSchedule([Fault("Download", n, FaultKind.ERROR_500) for n in range(2, 99)])
+    with pytest.raises(errors.OutputsError):
+        when_free.push("files=1", output=home)
+    assert when_free.states() == ["not fetched"]
+    assert (home / ".kernelkit").is_dir()
     server.faults = FaultSchedule([Fault("ListKernelSessionOutput", 0, FaultKind.ERROR_500)])
     with pytest.raises(errors.NetworkError):
-        when_free.push("files=1")
-    assert when_free.states() == ["not fetched"]
+        when_free.push("files=1", output=home)
     server.faults = FaultSchedule()
-    when_free.push("files=1")
+    assert when_free.push("files=1", output=home) == home
     assert when_free.states() == ["complete"]
+    with pytest.raises(errors.ParameterError, match="not empty"):
+        when_free.push("files=2", output=home)
     assert store.files() == [1]
 
 
