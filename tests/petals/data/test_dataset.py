@@ -76,12 +76,10 @@ def test_a_sample_of_another_test_split_is_noticed_before_training(find, copied)
     ("split", "change", "message"),
     [
         ("train", lambda one, *_: [one.replace(b"\3\n\1\0", b"\3\n\1\7")], "1 images, .* in 0..2"),
-        ("val", lambda one, *_: [one.replace(b"class", b"other")], "1 images, .* in 0..2"),
-        (
-            "test",
-            lambda one, *_: [one.replace(b"image", b"other")],
-            "after 0 records: not a record",
-        ),
+        ("val", lambda one, *_: [one.replace(b"class", b"other")], "record 0: .*like a label"),
+        ("test", lambda one, *_: [one.replace(b"image", b"other")], "record 0: .*like an image"),
+        ("val", lambda one, other: [other, one.replace(b"class", b"other")], "1 images, .* in 0"),
+        ("train", lambda one, other: [other, one.replace(b"image", b"other")], "record 1: .* 0 of"),
         ("test", lambda *_: [], "hold 12 images where their names say 13"),
         ("test", lambda _, other: [other], "1 test ids occur twice"),
     ],
