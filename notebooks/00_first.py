@@ -118,25 +118,38 @@ print(f"{len(devices)} x {devices[0].device_kind}, Keras on {keras.config.backen
 # - `find_source` finds the data. Kaggle mounts a competition's files as a folder, at a path that
 #   differs from machine to machine. At home the data is in `data/`. If there is none at home, or
 #   with `data="embedded"`, the function draws flowers.
-# - A `Split` holds the train, val or test photos. It lists their files, takes the number of photos
-#   from the names of the files, and reads classes and ids without decoding the photos. The cell
-#   reads them once, so a damaged file or a wrong class stops the notebook before the training.
+# - `source.splits` finds the train, val and test photos. A split lists its files, takes the number
+#   of photos from the names of the files, and reads classes and ids without decoding the photos.
+#   The cell reads them once, so a damaged file or a wrong class stops the notebook before the
+#   training.
+# - `task_warnings` names what would make a score mean less than it seems to, for instance photos
+#   that are in both train and val.
 # - `on_kaggle` and `runs_folder` say where the results go.
 
 # %%
 from pathlib import Path
 
-from petals.data.shards import Split
 from petals.data.source import find_source
+from petals.data.task import task_warnings
+from petals.errors import DataError
 from petals.kaggle import on_kaggle, runs_folder
 
 folder = Path(output or ("." if on_kaggle() else runs_folder() / "first"))
 folder.mkdir(parents=True, exist_ok=True)
 source = find_source(data, image_size)
-train, val, test = (Split.find(source.root, image_size, name) for name in ("train", "val", "test"))
-_, (labels, ids) = (split.labels_and_ids(len(source.class_names)) for split in (train, val))
-_, test_ids = test.labels_and_ids()
-print(f"{source}: {train.count:,} train, {val.count:,} val and {test.count:,} test photos")
+splits = source.splits(image_size)
+if "val" not in splits:
+    raise DataError(
+        f"{source} has no val photos. 02_train can do without, with validation=fold:1/5"
+    )
+train, val, test = splits["train"], splits["val"], splits.get("test")
+train.labels_and_ids(len(source.class_names))
+labels, ids = val.labels_and_ids(len(source.class_names))
+warnings = task_warnings(train, val, source.class_names)
+for name, split in splits.items():
+    print(f"{source}: {split.count:,} {name} photos")
+for line in warnings:
+    print(f"warning: {line}")
 
 # %% [markdown]
 # ## Read the photos
@@ -295,15 +308,20 @@ print(f"macro F1 {macro_f1:.4f} on {val.count:,} photos")
 #
 # The file has one row for each test photo: its id and the number of its class. Submit it from the
 # notebook's output on Kaggle, or push with `--submit MESSAGE`. The cell also saves the
-# probabilities, so that you can average several runs.
+# probabilities, so that you can average several runs. Photos of your own may have no test split.
 
 # %%
 import numpy as np
 
-test_probabilities = model.predict(in_order(test), verbose=0)[: test.count]
-rows = zip(test_ids, test_probabilities.argmax(axis=1), strict=True)
-(folder / "submission.csv").write_text("id,label\n" + "".join(f"{i},{n}\n" for i, n in rows))
-np.savez(folder / "test_predictions.npz", ids=test_ids, probabilities=test_probabilities)
+from petals.evaluation.submission import write_submission
+
+if test:
+    _, test_ids = test.labels_and_ids()
+    test_probabilities = model.predict(in_order(test), verbose=0)[: test.count]
+    write_submission(folder / "submission.csv", test_ids, test_probabilities, source.submitted)
+    np.savez(folder / "test_predictions.npz", ids=test_ids, probabilities=test_probabilities)
+else:
+    print("no submission: there are no test photos")
 
 # %% [markdown]
 # ## Keep the results
@@ -319,7 +337,8 @@ device = {"kind": kind, "name": devices[0].device_kind, "replicas": len(devices)
 device |= {"backend": keras.config.backend(), "dtype": keras.config.dtype_policy().name}
 device["rehearsal"] = "KAGGLE_REHEARSAL" in os.environ
 photos_read = {"source": str(source), "name": source.name, "image_size": image_size}
-photos_read |= {"train": train.count, "val": val.count, "test": test.count}
+photos_read |= {"train": train.count, "val": val.count, "test": test.count if test else 0}
+photos_read["submitted"] = source.submitted
 settings = "data image_size weights width head_epochs epochs batch_size learning_rate accelerator"
 seconds = np.diff(ends)  # of each epoch
 
@@ -330,6 +349,7 @@ from petals.versions import git_state, versions
 
 metrics = vars(Scores.of(labels, probabilities)) | {"device": device, "data": photos_read}
 metrics |= {"total_params": model.count_params(), "versions": versions(), "git": git_state()}
+metrics["warnings"] = warnings
 if len(seconds):
     metrics |= {"first_epoch_seconds": seconds[0], "later_epoch_seconds": seconds[-1]}
     metrics["images_per_second"] = steps * batch / seconds[-1]

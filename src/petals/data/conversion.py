@@ -414,7 +414,8 @@ def as_square(
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
         raw = pixels(data)
         if raw is None:
-            raise PhotoError(f"{shards.format_of(data)}, which cannot be decoded") from None
+            kind = shards.format_of(data) or "of no known format"
+            raise PhotoError(f"{kind}, which cannot be decoded") from None
         buffer = io.BytesIO()
         Image.fromarray(raw).save(buffer, "PNG")
         return as_square(buffer.getvalue(), size)

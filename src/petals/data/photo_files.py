@@ -5,7 +5,7 @@
 
 import io
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
@@ -19,7 +19,7 @@ warnings.filterwarnings("ignore", category=Image.DecompressionBombWarning)
 
 JPEG_QUALITY = 92
 SUFFIXES = (".jpg", ".jpeg", ".jfif", ".avif", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff")
-DEEP_MODES = ("I", "F")  # Pillow's modes begin so for more than 8 bits a value
+DEEP_MODES = ("I", "F")  # how Pillow's modes of more than 8 bits a value begin
 _BITS = (8, 10, 12, 14, *range(16, 33))  # that cameras and scanners have, then any
 
 
@@ -27,42 +27,55 @@ class PhotoError(Exception):
     """This photo cannot be used; the text is the reason."""
 
 
-def peak(file: Path | BinaryIO) -> float:
-    """The largest value in a photo of more than 8 bits a value; 0 for any other photo or file."""
+def peak(file: Path | BinaryIO) -> tuple[str, float]:
+    """The kind of a photo's values, one of `DEEP_MODES`, and the largest of them.
+
+    ("", 0.0) for a photo of 8 bits a value, and for a file that is no photo.
+    """
     try:
         with Image.open(file) as image:
-            if not image.mode.startswith(DEEP_MODES):
-                return 0.0
-            return float(np.asarray(image, dtype=np.float64).max())
+            kind = image.mode[:1]
+            if kind not in DEEP_MODES:
+                return "", 0.0
+            return kind, float(np.asarray(image, dtype=np.float64).max())
     except Exception:  # `squares` names what is no photo
-        return 0.0
+        return "", 0.0
 
 
-def white(peaks: Iterable[float]) -> float:
-    """The value that is white in a set of photos, from the largest values in them (see `peak`).
+def white(peaks: Iterable[tuple[str, float]]) -> dict[str, float]:
+    """The value that is white in a set of photos, by the kind of values; `peaks` as from `peak`.
 
     Values up to 1 are shares. Others have as many bits as the largest one needs: 12 bits that are
     stored in 16 are white at 4095, in a dark photo of the set too.
     """
-    largest = max(peaks, default=0.0)
+    largest: dict[str, float] = {}
+    for kind, value in peaks:
+        if kind:
+            largest[kind] = max(value, largest.get(kind, 0.0))
+    return {kind: _full(value) for kind, value in largest.items()}
+
+
+def _full(largest: float) -> float:
     if largest <= 1:
         return 1.0
     return next((2.0**bits - 1 for bits in _BITS if largest < 2.0**bits), largest)
 
 
-def squares(file: Path | BinaryIO, sizes: Sequence[int], full: float = 0.0) -> list[Image.Image]:
+def squares(
+    file: Path | BinaryIO, sizes: Sequence[int], white: Mapping[str, float] | None = None
+) -> list[Image.Image]:
     """The photo's middle as an RGB square of each size (pixels), upright as the camera says.
 
-    `full`: the value that is white in photos of more than 8 bits, from `white`; 0 = the photo's
-    own. Raises `PhotoError` with the reason if the file is not an image, is truncated, or has more
-    than the 179 megapixels that Pillow decodes.
+    `white`: the value that is white in photos of more than 8 bits, from the function of that name;
+    without it, the photo's own. Raises `PhotoError` with the reason if the file is not an image, is
+    truncated, or has more than the 179 megapixels that Pillow decodes.
     """
     try:
         with Image.open(file) as image:
             # libjpeg can skip the fine detail that the resize would discard: a 12-megapixel photo
             # decodes several times faster. Decoding at twice the size loses nothing visible.
             image.draft("RGB" if image.mode == "RGB" else None, (2 * max(sizes), 2 * max(sizes)))
-            rgb = _to_rgb(ImageOps.exif_transpose(image), full)
+            rgb = _to_rgb(ImageOps.exif_transpose(image), white or {})
     except Image.DecompressionBombError:
         raise PhotoError("more than 179 megapixels: save a smaller copy") from None
     except Exception as error:  # Pillow's decoders raise OSError, SyntaxError, struct.error ...
@@ -77,10 +90,10 @@ def jpeg(picture: Image.Image) -> bytes:
     return buffer.getvalue()
 
 
-def _to_rgb(image: Image.Image, full: float) -> Image.Image:
+def _to_rgb(image: Image.Image, white: Mapping[str, float]) -> Image.Image:
     if image.mode.startswith(DEEP_MODES):  # which Pillow would cut off at 255
         values = np.asarray(image, dtype=np.float64)
-        full = full or white([values.max()])
+        full = white.get(image.mode[0]) or _full(values.max())
         image = Image.fromarray((values.clip(0, full) * (255 / full)).astype(np.uint8))
     elif image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info:
         rgba = image.convert("RGBA")

@@ -79,16 +79,14 @@ def deserialize(record: bytes) -> Example:
 
 
 def format_of(image: bytes) -> str:
-    """What kind of file an image is, by its first bytes, such as `a WebP`."""
+    """What kind of file an image is, by its first bytes, such as `a WebP`; "" if not known."""
     if image[:4] == b"RIFF" and image[8:12] == b"WEBP":
         return "a WebP"
     if image[4:8] == b"ftyp":
         return "an AVIF or HEIC"
     known = {"a JPEG": b"\xff\xd8", "a PNG": b"\x89PNG", "a GIF": b"GIF8", "a BMP": b"BM"}
     known |= {"a TIFF": b"II*\0", "a TIFF with big-endian numbers": b"MM\0*"}
-    return next(
-        (name for name, begin in known.items() if image.startswith(begin)), "of no known format"
-    )
+    return next((name for name, begin in known.items() if image.startswith(begin)), "")
 
 
 def is_decoded(image: bytes) -> bool:
@@ -111,7 +109,8 @@ def fault(example: Example, size: int, num_classes: int = 0) -> str:
 
 def unreadable(image: bytes) -> str:
     """Why an image of another format than `is_decoded` takes cannot be read."""
-    return f"its image cannot be decoded: it is {format_of(image)}, and no JPEG, PNG or GIF"
+    kind = format_of(image)
+    return f"its image is {kind}, not a JPEG, PNG or GIF" if kind else "its image cannot be decoded"
 
 
 def write_shard(path: str | Path, examples: Iterable[Example]) -> None:
