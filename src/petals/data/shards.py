@@ -219,10 +219,13 @@ class Split:
         """
         whole = cls.of(shard_paths(root, size, split), size)
         if not whole.count:
-            there = ", ".join(map(str, sizes(root))) or "none"
+            there = sizes(root)
+            if size in there:
+                raise DataError(f"no {split} photos in {folder(root, size, split)}: add some")
+            listed = ", ".join(map(str, there)) or "none"
             raise DataError(
                 f"no images in {folder(root, size, split)}/*.tfrec; {root} has images of these "
-                f"sizes: {there}. Choose one of them, or add photos for this split"
+                f"sizes: {listed}. Choose one of them"
             )
         return whole._between(0, min(limit or whole.count, whole.count))
 

@@ -279,12 +279,14 @@ def test_settings_out_of_range(make, tmp_path, settings, message):
     [
         ("empty", "no class folders"),
         ("text", "no usable photo"),
+        ("single", r"of one class \(a\)"),
     ],
 )
 def test_folders_without_photos(make, tmp_path, folder, message):
     (tmp_path / "empty").mkdir()
-    (tmp_path / "text" / "a").mkdir(parents=True)
-    (tmp_path / "text" / "a" / "a.txt").write_text("")
+    for name in ("text/a", "text/b", "single/a"):
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "a.txt").write_text("")
     with pytest.raises(DataError, match=message):
         make(tmp_path / folder)
     assert not (tmp_path / "out").exists()
