@@ -9,7 +9,7 @@ FIRST_RUN = -p backbone=SmallNet -p weights=none -p head=none -p fine_tune=all \
   -p label_smoothing=0.05
 
 .DEFAULT_GOAL := help
-.PHONY: help run tpu-check push test test-long test-pythons test-browser test-mcp shapes pictures test-tpu test-parity fuzz lab docs site bench lint lock conformance
+.PHONY: help run tpu-check push test test-long test-pythons test-browser shapes pictures test-tpu test-parity fuzz lab docs site bench lint lock conformance
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /\1\t/' | expand -t 14
@@ -79,15 +79,6 @@ shapes: .venv/installed
 test-browser: shapes .venv-browser/installed ## the pages in Chromium, the notebooks in JupyterLab; pictures of both in runs/browser/pictures
 	$(BROWSER) -m pytest -c tests/browser/pytest.ini tests/browser
 
-.venv-mcp/installed: requirements-mcp.lock pyproject.toml
-	@test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)
-	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r $<
-	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e . -e src/local_kaggle
-	@touch $@
-
-test-mcp: .venv-mcp/installed ## the assistant's tools by the official SDK, and by the inspector where npx has it
-	.venv-mcp/bin/python -m pytest -c tests/mcp/pytest.ini tests/mcp
-
 pictures: shapes ## the pictures of README, from make run and a small sweep (needs Chromium)
 	$(BIN)/python tools/pictures.py -- $(RUN)
 
@@ -95,7 +86,7 @@ pictures: shapes ## the pictures of README, from make run and a small sweep (nee
 PARITY_PYTHON ?= $(or $(call python,3.12),$(PYTHON))
 PARITY := .venv-parity/bin/python
 # What runs inside a session. The rest of kernelkit runs at the desk, on the desk's versions.
-PARITY_TESTS ?= tests/petals tests/kernelkit/running/test_run_notebook.py tests/kernelkit/sweep/test_sweep.py
+PARITY_TESTS ?= tests/petals tests/kernelkit/runs/test_run_notebook.py tests/kernelkit/sweep/test_sweep.py
 
 .venv-parity/installed: requirements-kaggle.lock
 	@echo 'making .venv-parity from requirements-kaggle.lock (a few minutes the first time) ...'
@@ -113,8 +104,8 @@ test-tpu: .venv/installed ## the tests that need the TPU's compiler (5 minutes; 
 # Eight at once, since a push over a bad network waits most of its time.
 fuzz: .venv/installed ## 200 pushes over a network that misbehaves by seed; odd values in every field of every answer
 	@mkdir -p runs && rm -f runs/fuzz.tsv
-	FUZZ_SCHEDULES=200 FUZZ_COMMAND=1 FUZZ_JOURNAL=$(CURDIR)/runs/fuzz.tsv $(BIN)/python -m pytest -n 8 tests/kernelkit/pushes/test_push_faults.py
-	FUZZ_MUTATIONS=all FUZZ_JOURNAL=$(CURDIR)/runs/fuzz.tsv $(BIN)/python -m pytest -n 8 tests/kernelkit/pushes/test_mutations.py
+	FUZZ_SCHEDULES=200 FUZZ_COMMAND=1 FUZZ_JOURNAL=$(CURDIR)/runs/fuzz.tsv $(BIN)/python -m pytest -n 8 tests/kernelkit/push/test_push_faults.py
+	FUZZ_MUTATIONS=all FUZZ_JOURNAL=$(CURDIR)/runs/fuzz.tsv $(BIN)/python -m pytest -n 8 tests/kernelkit/push/test_mutations.py
 	@cut -f1 runs/fuzz.tsv | sort | uniq -c
 
 # Fetches nothing: both are folders with a checkout. They stay as they are. KAGGLEHUB_PYTHON=python
@@ -139,7 +130,7 @@ lab: .venv/installed lab-filter ## JupyterLab, with notebooks and their .py pair
 .PHONY: lab-filter
 lab-filter:
 	@git config filter.nbstripout.clean '$(CLEAN)' && git config filter.nbstripout.smudge cat \
-	  && git config merge.notebook.driver '$(BIN)/python -m kernelkit.pulls.merge %O %A %B' \
+	  && git config merge.notebook.driver '$(BIN)/python -m kernelkit.push.merge %O %A %B' \
 	  || echo 'no git repository here: outputs are not kept out of commits'
 
 docs: .venv/installed ## docs/reference/cli.md, from the commands' own help
@@ -170,7 +161,6 @@ PIN = uv pip compile --universal --generate-hashes --no-emit-index-url --no-emit
 
 lock: ## pin pyproject's dependencies and the versions of Kaggle's images again (needs uv)
 	$(PIN) --extra rehearse --extra sweep --extra scoring --no-emit-package local-kaggle --group petals --group jax --group dev -o requirements.lock
-	$(PIN) --extra rehearse --extra mcp --extra scoring --no-emit-package local-kaggle --group mcp -o requirements-mcp.lock
 	$(subst pyproject.toml,,$(PIN)) --group browser -o requirements-browser.lock
 	$(subst pyproject.toml,,$(PIN)) --group docs -o requirements-docs.lock
 	$(PIN) --group kaggle --no-emit-package tensorflow -o requirements-kaggle.lock

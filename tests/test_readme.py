@@ -10,11 +10,11 @@ import click
 from checkouts import ROOT
 
 from kernelkit import errors, machines
-from kernelkit.checks.preflight import CHECKS, FINAL
-from kernelkit.commands import console
-from kernelkit.notebooks import document
-from kernelkit.notebooks.parameters import declared
+from kernelkit.cli import console
+from kernelkit.notebook import document
+from kernelkit.notebook.parameters import declared
 from kernelkit.project import Project, TpuSettings, find_project
+from kernelkit.push.checks.preflight import CHECKS, FINAL
 from kernelkit.shown import Shown
 from kernelkit.sweep.specification import KEYS
 from local_kaggle.command import command as local_kaggle

@@ -4,7 +4,7 @@
 import _python  # noqa: F401 - before what a wrong Python lacks
 
 # isort: split
-from kernelkit.commands.kaggle.dataset import dataset as main
+from kernelkit.cli.upload import dataset as main
 
 if __name__ == "__main__":
     main()

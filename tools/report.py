@@ -3,7 +3,7 @@
 import _python  # noqa: F401 - before what a wrong Python lacks
 
 # isort: split
-from kernelkit.commands.compare import report as main
+from kernelkit.cli.compare import report as main
 
 if __name__ == "__main__":
     main()

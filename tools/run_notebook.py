@@ -3,7 +3,7 @@
 import _python  # noqa: F401 - before what a wrong Python lacks
 
 # isort: split
-from kernelkit.commands.run import run as main
+from kernelkit.cli.run import run as main
 
 if __name__ == "__main__":
     main()

@@ -4,7 +4,7 @@
 import _python  # noqa: F401 - before what a wrong Python lacks
 
 # isort: split
-from kernelkit.commands.compare import sweep as main
+from kernelkit.cli.compare import sweep as main
 
 if __name__ == "__main__":
     main()

@@ -4,7 +4,7 @@
 import _python  # noqa: F401 - before what a wrong Python lacks
 
 # isort: split
-from kernelkit.commands.run import tpu as main
+from kernelkit.cli.run import tpu as main
 
 if __name__ == "__main__":
     main()

@@ -23,7 +23,6 @@ STARTS = r"(?:make|python|pip|kernelkit|kaggle|local-kaggle|jupytext|git|\.venv/
 # Commands that a page's test leaves out, and what runs them.
 ELSEWHERE = {
     r"make (?!run$)[a-z -]+": "Makefile",  # the tests themselves, and what has its own environment
-    r"pip install 'mcp>=2,<3'": "tests/mcp/test_protocol.py",
     r"kernelkit (?:sweep \S+ --open|watch)": "tests/browser/test_live.py",
     r"kernelkit tpu .*": "tests/shipped/test_tpu_check.py",  # 2.8 GB
     r"\.venv/bin/python -m pytest tests/\S+ .*": "tests/petals/models/test_build.py",

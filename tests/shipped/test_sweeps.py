@@ -8,11 +8,12 @@ import pytest
 import yaml
 from checkouts import ROOT
 
-from kernelkit.checks import preflight
-from kernelkit.plans import metadata, plan
+from kernelkit.push import plan
+from kernelkit.push.bundle import metadata
+from kernelkit.push.checks import preflight
 from kernelkit.sweep import specification
-from kernelkit.sweep.command import sweep
-from kernelkit.sweep.options import SweepOptions
+from kernelkit.sweep.request import SweepOptions
+from kernelkit.sweep.run_sweep import sweep
 
 SHIPPED = sorted((ROOT / "notebooks" / "sweeps").glob("*.yaml"))
 ON_THEIR_OWN = ("search", "machine")  # one asks Optuna, the other makes a session a machine

@@ -3,7 +3,7 @@
 import pytest
 from checkouts import ROOT
 
-from kernelkit.commands.console import COMMANDS
+from kernelkit.cli.console import COMMANDS
 
 
 @pytest.fixture

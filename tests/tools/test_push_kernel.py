@@ -6,11 +6,10 @@ import sys
 
 import pytest
 from checkouts import ROOT
+from kernelkit.commands.test_console import busy
 
 from local_kaggle.limits import ServerLimits
 from local_kaggle.server import LocalKaggle
-
-from ..kernelkit.commands.test_console import busy
 
 TOOL = ROOT / "tools" / "push_kernel.py"
 NOTEBOOK = """\

@@ -18,13 +18,13 @@ from typing import Any
 
 from kernelkit import files, machines
 from kernelkit.errors import NotebookError, ParameterError, RefusedError, StorageError
-from kernelkit.kaggle_api.client import SOURCES, Kaggle, Kernel, Stored
-from kernelkit.kaggle_api.connection import open_connection
-from kernelkit.kaggle_api.retries import Retries
-from kernelkit.notebooks import document
-from kernelkit.plans.build import FIRST
-from kernelkit.plans.metadata import SHAPES
-from kernelkit.plans.pushed import OwnCell, own_cells
+from kernelkit.kaggle.client import SOURCES, Kaggle, Kernel, Stored
+from kernelkit.kaggle.connection import open_connection
+from kernelkit.kaggle.retries import Retries
+from kernelkit.notebook import document
+from kernelkit.push.bundle.build import FIRST
+from kernelkit.push.bundle.carried import OwnCell, own_cells
+from kernelkit.push.bundle.metadata import SHAPES
 
 TEMPLATES = Path(__file__).parent / "templates"
 SWEEP = "notebooks/sweeps/first.yaml"

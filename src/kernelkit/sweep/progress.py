@@ -8,12 +8,13 @@ from collections import Counter
 from typing import Any
 
 from kernelkit.errors import RunFailedError
-from kernelkit.reports.many_runs import RunsPage
+from kernelkit.pages.many_runs import RunsPage
 from kernelkit.shown import duration
-from kernelkit.sweep import records, results, search
-from kernelkit.sweep.options import SweepOptions
-from kernelkit.sweep.records import Record, SweepFolder
+from kernelkit.sweep import results, search
+from kernelkit.sweep import sweep_folder as records
+from kernelkit.sweep.request import SweepOptions
 from kernelkit.sweep.specification import NAME_SCORE, PlannedRun, Specification
+from kernelkit.sweep.sweep_folder import Record, SweepFolder
 from kernelkit.terminal import safe_text
 from kernelkit.terminal.events import LiveLine
 

@@ -11,12 +11,12 @@ from dataclasses import replace
 from typing import Any
 
 from kernelkit import files, project
-from kernelkit.reports import naming, trail
-from kernelkit.reports.many_runs import RunsPage, ShownRun
-from kernelkit.run_folders import active, history, kit_folder, run_folder
-from kernelkit.sweep import records
-from kernelkit.sweep.records import SweepFolder
+from kernelkit.pages import naming, trail
+from kernelkit.pages.many_runs import RunsPage, ShownRun
+from kernelkit.runs import active, history, kit_folder, run_folder
+from kernelkit.sweep import sweep_folder as records
 from kernelkit.sweep.specification import PlannedRun, Specification
+from kernelkit.sweep.sweep_folder import SweepFolder
 
 
 def gather(

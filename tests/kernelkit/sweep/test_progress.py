@@ -7,11 +7,11 @@ import pytest
 from click.testing import CliRunner
 from pages import data_of
 
-from kernelkit.commands.console import main
-from kernelkit.sweep import records
-from kernelkit.sweep.options import SweepOptions
+from kernelkit.cli.console import main
+from kernelkit.sweep import sweep_folder as records
 from kernelkit.sweep.progress import SweepProgress
-from kernelkit.sweep.records import Record, SweepFolder
+from kernelkit.sweep.request import SweepOptions
+from kernelkit.sweep.sweep_folder import Record, SweepFolder
 
 TEXT = "score: macro_f1\ngrid: {a: [0, 1, 2, 3, 4]}\nkeep_best: {model.h5: 2}"
 

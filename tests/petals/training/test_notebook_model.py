@@ -6,7 +6,7 @@ from checkouts import ROOT
 from tensorflow import keras
 from tuning import pixels, untrained
 
-from kernelkit.notebooks import document
+from kernelkit.notebook import document
 from petals.accelerators.detect import Accelerator
 from petals.models.build import set_trainable
 from petals.training.optimization import compile_model, set_seed
