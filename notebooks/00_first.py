@@ -338,7 +338,8 @@ device |= {"backend": keras.config.backend(), "dtype": keras.config.dtype_policy
 device["rehearsal"] = "KAGGLE_REHEARSAL" in os.environ
 photos_read = {"source": str(source), "name": source.name, "image_size": image_size}
 photos_read |= {"train": train.count, "val": val.count, "test": test.count if test else 0}
-photos_read["submitted"] = source.submitted
+if source.submitted:
+    photos_read["submitted"] = source.submitted
 settings = "data image_size weights width head_epochs epochs batch_size learning_rate accelerator"
 seconds = np.diff(ends)  # of each epoch
 

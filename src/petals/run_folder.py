@@ -205,6 +205,7 @@ class RunFolder:
         dataset's own.
         """
         after = calibration.after if calibration else None
+        submitted = dataset.source.submitted
         metrics = {
             **(asdict(scores) if scores else dict.fromkeys(f.name for f in fields(Scores))),
             "seconds": round(self.seconds, 3),
@@ -220,7 +221,7 @@ class RunFolder:
                 "image_size": dataset.train.size,
                 **dict.fromkeys(SPLITS, 0),
                 **{name: split.count for name, split in dataset.splits.items()},
-                "submitted": dataset.source.submitted,
+                **({"submitted": submitted} if submitted else {}),
             },
             "warnings": [*dataset.warnings, *warnings],
             "added": [addition.summary() for addition in dataset.added],

@@ -54,6 +54,7 @@ class Schema:
                 raise DataError(f"no feature {name!r} for {column}; it has {describe(record)}")
         texts = {name for name, kind in kinds.items() if kind == "bytes_list"}
         numbers = {name for name, kind in kinds.items() if kind == "int64_list"}
+        floats = {name for name, kind in kinds.items() if kind == "float_list"}
         image = columns.get("image") or _first(IMAGES, texts)
         if not image:
             raise DataError(
@@ -62,6 +63,7 @@ class Schema:
             )
         named = columns.get("class", "")
         label = named or _first(LABELS, numbers) or _first(LABELS, texts - {image})
+        label = label or _first(LABELS, floats)
         text = _first(TEXTS, texts - {image, label}) if label in numbers and not named else ""
         return cls(image, label, columns.get("id") or _first(IDS, texts | numbers), text)
 
