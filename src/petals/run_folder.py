@@ -107,9 +107,9 @@ class RunFolder:
         `figures.json` keeps caption and text of all figures, for a report made from the files; the
         text describes a figure to somebody who cannot see it.
         """
+        words = {"caption": str(figure.get_label()), "text": run.in_words(figure)}
         path = run.save(figure, self.path, name)
         self._written.add(path.name)
-        words = {"caption": str(figure.get_label()), "text": run.in_words(figure)}
         self._words[path.name] = words
         storage.write_json(self._file("figures.json"), self._words)
         kind = "png" if path.suffix == ".png" else "jpeg"

@@ -22,6 +22,7 @@ from kernelkit.terminal import safe_text
 
 SCRIPT = "report.js"
 CARDS = 4  # measures that stand first
+MOST_WARNINGS, LONGEST_WARNING = 20, 500  # lines, and letters of each
 MOST_CHANGED = 10  # bars that differ from the last run's
 
 
@@ -90,6 +91,7 @@ def render(
         title=title,
         facts=(date, run_folder.data_name(metrics), run_folder.device_name(metrics)),
         failure=failure,
+        warnings=_warnings(metrics),
         origin=_origin(folder, place, metrics, changed),
         cards=_cards(metrics, shown, folder),
         since=_since_last(folder, place, shown),
@@ -113,6 +115,14 @@ def render(
         "resources": {name: history.numbers(texts) for name, texts in resources.items()},
     }
     return shell.page(name, body, (shell.CHART, SCRIPT), data, trail.way_back(folder, place))
+
+
+def _warnings(metrics: run_folder.Metrics) -> list[str]:
+    """What the run itself says makes its measures mean less than they seem to: its `warnings`."""
+    lines = metrics.get("warnings")
+    if not isinstance(lines, list):
+        return []
+    return [safe_text.plain(str(line))[:LONGEST_WARNING] for line in lines[:MOST_WARNINGS]]
 
 
 def _settings(notebook: nbformat.NotebookNode) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -174,6 +174,15 @@ def test_a_failed_run_has_a_banner(render, notebook, folder):
     assert "<details open>" in page
 
 
+def test_what_the_run_warns_of_stands_above_its_measures(render):
+    page = render(METRICS | {"warnings": ["3 of 9 <b>classes</b> have one photo"]})
+    line = "3 of 9 &lt;b&gt;classes&lt;/b&gt; have one photo"
+    assert line in page
+    assert page.index(line) < page.index('class="cards"')
+    for nothing in ([], None, "text", {}):
+        assert 'class="warnings"' not in render(METRICS | {"warnings": nothing})
+
+
 def test_a_notebook_without_a_run_is_open(render, tmp_path):
     page = render({}, Shown(), tmp_path)
     assert "<details open>" in page
