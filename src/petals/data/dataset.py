@@ -49,6 +49,9 @@ class Dataset:
         if self.test is None:
             counts += ", no test photos, so there will be no submission"
         lines = [*map(str, self.added), f"{self.source}: {len(self.names)} classes; {counts}"]
+        submitted = self.source.submitted
+        if submitted and self.test is not None:
+            lines.append(f"a submission holds the data's own labels, such as {submitted[0]}")
         lines += [f"warning: {line}" for line in self.warnings]
         return "\n".join(lines)
 

@@ -113,7 +113,7 @@ def test_a_named_folder_notes_its_run_and_no_other_command_continues_in_it(chose
         assert kit_folder.read_json(mine, kit_folder.STATE) == run | {"over": True}
 
 
-def test_a_named_folder_loses_the_results_of_another_run_but_not_those_it_continues(place):
+def test_a_named_folder_puts_another_runs_results_aside_but_not_those_it_continues(place):
     Path("pyproject.toml").write_text('[tool.kernelkit]\nsubmission = "mine.csv"\n')
     names = {"history.csv", "submission.csv", "mine.csv", "notes.txt"}
     mine = Path("runs/mine")
@@ -123,6 +123,8 @@ def test_a_named_folder_loses_the_results_of_another_run_but_not_those_it_contin
     for number, left in ((1, names), (1, names), (2, {"notes.txt"})):
         assert cut_off(number, name="mine") == mine
         assert {path.name for path in mine.iterdir() if path.is_file()} == left
+    aside = kit_folder.path(mine, kit_folder.EARLIER)
+    assert {path.name for path in aside.iterdir()} == names - {"notes.txt"}
 
 
 def test_a_run_that_ran_out_of_time_goes_on():
