@@ -73,14 +73,22 @@ def chosen(files: Sequence[RecordFile], size: int) -> list[RecordFile]:
 
 
 def has_schema(file: RecordFile) -> bool:
-    """Whether the first record of a file has the schema that `petals.data.shards` reads."""
-    try:
-        if schema.compression(file.path):
+    """Whether the first record of a file has the schema that `petals.data.shards` reads.
+
+    It is read without TensorFlow's dataset, which takes 20 ms to begin with a file.
+    """
+    with tf.io.gfile.GFile(file.path, "rb") as opened:
+        header = opened.read(shards.HEADER.size)
+        if len(header) < shards.HEADER.size:
             return False
-        first = next(schema.records(file.path))
-    except (DataError, StopIteration):
+        length, _ = shards.HEADER.unpack(header)
+        if length > opened.size():  # of a compressed file, for one
+            return False
+        data = opened.read(length)
+    try:
+        return _is_standard(schema.parse(data), file.split)
+    except DataError:
         return False
-    return _is_standard(first, file.split)
 
 
 def _is_standard(record: tf.train.Example, split: str) -> bool:

@@ -37,7 +37,7 @@ FEATURES = {
 SHARD = 800  # images per file, about as many as in the competition
 _SHARD = re.compile(r"(?P<number>\d+)-(?P<size>\d+)x(?P=size)-(?P<count>\d+)\.tfrec$")
 _FOLDER = re.compile(r"tfrecords-jpeg-(\d+)x\1/?$")
-_HEADER = struct.Struct("<QI")  # a record: length, its CRC, the data, the data's CRC
+HEADER = struct.Struct("<QI")  # a record: length, its CRC, the data, the data's CRC
 
 
 @dataclass(frozen=True)
@@ -248,8 +248,8 @@ class Split:
                 digest.update(f"{stat.length} {stat.mtime_nsec}".encode())
                 continue
             with Path(path).open("rb") as file:
-                while len(header := file.read(_HEADER.size)) == _HEADER.size:
-                    file.seek(_HEADER.unpack(header)[0], os.SEEK_CUR)
+                while len(header := file.read(HEADER.size)) == HEADER.size:
+                    file.seek(HEADER.unpack(header)[0], os.SEEK_CUR)
                     digest.update(header + file.read(4))
         begin = f"{self.skip}+" if self.skip else ""
         return f"{digest.hexdigest()}-{begin}{self.count}"

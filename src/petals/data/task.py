@@ -31,8 +31,8 @@ def _refuse(train: Split, labels: np.ndarray, names: Sequence[str]) -> None:
     if len(present) == 1:
         raise DataError(
             f"all {train.count:,} training photos are of one class ({names[present[0]]}): there is "
-            "nothing to tell apart, and any model would score 1. Add photos of other classes, or raise "
-            "limit if it is set"
+            "nothing to tell apart, and any model would score 1. Add photos of other classes, or "
+            "raise limit if it is set"
         )
     if all(name.strip().lower() in SPLIT_WORDS for name in names):
         raise DataError(
