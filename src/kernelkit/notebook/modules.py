@@ -78,7 +78,7 @@ def text_of(path: Path) -> str:
     if "\0" in text:
         raise PreflightError(
             f"{path} is not UTF-8 text, and a bundle contains nothing else: save it as UTF-8, or "
-            "move it out of the package, to a Kaggle dataset (kernelkit dataset FOLDER)"
+            "move it out of the package, to a Kaggle dataset (kernelkit upload FOLDER)"
         )
     return text
 

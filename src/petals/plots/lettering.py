@@ -23,11 +23,10 @@ def shortened(name: str) -> str:
 
 
 def make_drawable(figure: Figure) -> None:
-    """Prepare all texts of a figure to be drawn as they are written.
+    """Replace the letters in a figure that matplotlib's own font lacks.
 
-    A `$` is a dollar and begins no formula. Letters that matplotlib's font lacks are taken from
-    another installed font; without one, a symbol is named in brackets, and another letter is given
-    as its code point, such as U+73AB.
+    They are taken from another installed font. Without one, a symbol is named in brackets, and
+    another letter is given as its code point, such as U+73AB.
     """
     for axes in figure.axes:
         for axis in (axes.xaxis, axes.yaxis):
@@ -37,7 +36,6 @@ def make_drawable(figure: Figure) -> None:
                 if drawable != labels:  # an axis that shares its names has empty ones
                     axis.set_ticklabels(drawable)
     for text in figure.findobj(Text):
-        text.set_parse_math(False)
         family = _family(frozenset(text.get_text()) - _own_letters())
         if family:
             text.set_fontfamily([FONT, family])

@@ -86,7 +86,7 @@ def test_the_first_screen(render):
     assert "<li>dropout=0.5</li>" in page.partition("<details>")[0]
     assert "<li>seed=0</li>" in page.partition("<details>")[2]
     parts = re.findall('<section id="([^"]*)"', page)
-    assert parts == ["curves", "settings", "part-score-of-each-class", "notebook"]
+    assert parts == ["curves", "settings", "part-score-of-each-class", "files", "notebook"]
     assert "One class is &lt;b&gt;weak&lt;/b&gt;." in page
     assert "<details open>" not in page
 
@@ -168,19 +168,10 @@ def test_a_failed_run_has_a_banner(render, notebook, folder):
     page = render({})
     banner = page.partition('<p class="failure">')[2].partition("</p>")[0]
     assert "ValueError: &lt;b&gt;" in banner
-    assert page.count('<a href="log.txt">') == 1
+    assert page.count('<a href="log.txt">') == 2  # in the head, and among the files
     assert 'href="#failed"' in banner
     assert 'id="failed"' in page
     assert "<details open>" in page
-
-
-def test_what_the_run_warns_of_stands_above_its_measures(render):
-    page = render(METRICS | {"warnings": ["3 of 9 <b>classes</b> have one photo"]})
-    line = "3 of 9 &lt;b&gt;classes&lt;/b&gt; have one photo"
-    assert line in page
-    assert page.index(line) < page.index('class="cards"')
-    for nothing in ([], None, "text", {}):
-        assert 'class="warnings"' not in render(METRICS | {"warnings": nothing})
 
 
 def test_a_notebook_without_a_run_is_open(render, tmp_path):

@@ -143,7 +143,7 @@ def paths(plan: Plan) -> Iterator[Finding]:
     for name, value in sorted(values):
         if "/" in value and name != OUTPUT and _is_here(value):
             yield error(
-                f"{name}={value} is on this machine only: attach its contents (kernelkit dataset "
+                f"{name}={value} is on this machine only: attach its contents (kernelkit upload "
                 "FOLDER) and give the path at which the session has them"
             )
     yield from _local_reads(plan)
