@@ -4,7 +4,7 @@ A room is a folder of `src/` or a module that stands alone; a module belongs to 
 name that leads to it. `tests/test_walls.py` holds every import against this table.
 """
 
-PETALS_GROUND = ["errors", "storage", "progress", "quiet", "tables", "kaggle"]
+PETALS_GROUND = ["errors", "storage", "progress", "quiet", "tables", "kaggle", "junk"]
 KERNELKIT_GROUND = [
     "errors",
     "files",
@@ -40,7 +40,8 @@ ROOMS = {
             "tables": "",
             "versions": "",
             "settings": "errors",
-            "kaggle": "",
+            "junk": "",
+            "kaggle": "junk",
             "accelerators": _ground,
             "augment": _ground,
             "data": f"{_ground} settings augment",
