@@ -55,7 +55,7 @@ image_size = 0  # [0, 1024]: pixels a side; 0 = 128 if quick, else 192
 weights = "imagenet"  # imagenet | none | FILE: what the network starts from
 width = 0.0  # 0.0 | 0.25 | 0.5 | 0.75 | 1.0: share of the channels; 0 = 0.25 if quick, else 1
 head_epochs = 3  # >= 0: epochs that train only the new last layer, the head
-epochs = -1  # >= -1: epochs that train the whole network; -1 = 5 if quick, else 12
+epochs = -1  # >= -1: epochs that train the whole network; -1 = 2 if quick, else 12
 batch_size = 16  # >= 1: photos for each device and step
 learning_rate = 0.0  # >= 0: peak rate for the whole network; 0 = 0.001 if quick, else 0.0003
 accelerator = "auto"  # auto | tpu | gpu | cpu: the device that the run must have
@@ -72,7 +72,7 @@ if image_size == 0:
 if width == 0:
     width = 0.25 if small else 1.0
 if epochs == -1:
-    epochs = 5 if small else 12
+    epochs = 2 if small else 12
 if learning_rate == 0:
     learning_rate = 0.001 if small else 0.0003
 print(f"{image_size} pixels, width {width}, {head_epochs} + {epochs} epochs, rate {learning_rate}")
@@ -333,7 +333,7 @@ def cosine(peak, steps):
 # %% [markdown]
 # Keras calls a *callback* at certain moments of the training. This one shows how far an epoch is,
 # and keeps the scores of each epoch. `async_safe` promises that its `on_train_batch_end` does not
-# read the loss, for which JAX would have to wait after each step.
+# read the loss: on JAX, Keras then need not wait for the device after each step.
 
 # %%
 from petals.progress import Progress
@@ -345,6 +345,9 @@ ends = [time.monotonic()]  # when training began, and when each epoch ended
 
 class Watch(keras.callbacks.Callback):
     async_safe = True
+
+    def on_train_begin(self, logs=None):
+        print("compiling the first step, which takes a while ...", flush=True)
 
     def on_train_batch_end(self, batch, logs=None):
         if batch + 1 < steps:
