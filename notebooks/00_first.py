@@ -346,8 +346,9 @@ ends = [time.monotonic()]  # when training began, and when each epoch ended
 class Watch(keras.callbacks.Callback):
     async_safe = True
 
-    def on_train_begin(self, logs=None):
-        print("compiling the first step, which takes a while ...", flush=True)
+    def on_epoch_begin(self, epoch, logs=None):
+        if epoch == 0:  # of a phase
+            print("compiling the first step, which takes a while ...", flush=True)
 
     def on_train_batch_end(self, batch, logs=None):
         if batch + 1 < steps:
