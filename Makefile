@@ -117,11 +117,11 @@ fuzz: .venv/installed ## 200 pushes over a network that misbehaves by seed; odd 
 	FUZZ_MUTATIONS=all FUZZ_JOURNAL=$(CURDIR)/runs/fuzz.tsv $(BIN)/python -m pytest -n 8 tests/kernelkit/pushes/test_mutations.py
 	@cut -f1 runs/fuzz.tsv | sort | uniq -c
 
-# Fetches nothing: both are folders with a checkout. They stay as they are. KAGGLEHUB_PYTHON=python
-# of an environment with what kagglehub's unit tests need runs those too, without their stubs. With
-# both checkouts the page of the docs is written again.
-conformance: .venv/installed ## the tests of KAGGLE_CLI=checkout and KAGGLEHUB=checkout against the local Kaggle
-	PYTHONPATH=tools $(BIN)/python -m suites $(if $(and $(KAGGLE_CLI),$(KAGGLEHUB)),--output docs/reference/conformance.md) \
+# The sources of the newest releases on the package index, with their tests; KAGGLE_CLI=checkout and
+# KAGGLEHUB=checkout take their place and stay as they are. KAGGLEHUB_PYTHON=python of an environment
+# with what kagglehub's unit tests need runs those too, without their stubs. Writes the docs' page.
+conformance: .venv/installed ## the tests of the newest clients (or KAGGLE_CLI, KAGGLEHUB) against the local Kaggle
+	PYTHONPATH=tools $(BIN)/python -m suites --released --output docs/reference/conformance.md \
 	  $(if $(KAGGLE_CLI),--kaggle-cli $(KAGGLE_CLI)) $(if $(KAGGLEHUB),--kagglehub $(KAGGLEHUB)) \
 	  $(if $(KAGGLEHUB_PYTHON),--python $(KAGGLEHUB_PYTHON))
 

@@ -89,6 +89,14 @@ class Service:
         return register
 
 
+def not_rehearsed(what: str) -> HTTPException:
+    """The answer to what Kaggle has and this one has not.
+
+    No code above 500: Kaggle has no problem, and nobody should try again.
+    """
+    return HTTPException(400, f"rehearsal: {what} is not rehearsed by the local Kaggle")
+
+
 def key(name: str) -> str:
     """`kernels.KernelsApiService/GetKernel` and `kernels.kernels_api_service/GetKernel` alike."""
     return name.replace("_", "").lower().replace("discussionsapi", "discussionapi")
@@ -174,7 +182,7 @@ def listing(state: ServerState, request: Message, name: str, entries: Sequence[J
 def filtered(request: Message, entries: Iterable[Json], filters: Filters) -> list[Json]:
     """The entries that pass the filters of a request, and have the words of its search.
 
-    Raises HTTPException 501 for a parameter that would have no effect.
+    Raises HTTPException 400 for a parameter that would have no effect.
     """
     entries = list(entries)
     for field in request._fields:
@@ -192,7 +200,7 @@ def filtered(request: Message, entries: Iterable[Json], filters: Filters) -> lis
             and value != field.default_value
             and not name.startswith(("page", "sortBy"))
         ):
-            raise HTTPException(501, f"{name}={text} is not rehearsed by the local Kaggle")
+            raise not_rehearsed(f"{name}={text}")
     return entries
 
 
@@ -225,14 +233,14 @@ def _text(value: Any) -> str:
 def _sorted(request: Message, entries: Sequence[Json]) -> Sequence[Json]:
     """The entries in the order of a request, those without a value last.
 
-    Raises HTTPException 501 for an order that is not known here.
+    Raises HTTPException 400 for an order that is not known here.
     """
     order = getattr(getattr(request, "sort_by", None), "name", "UNSPECIFIED")
     if AS_LISTED.search(order):
         return entries
     field = next((ORDERS[ending] for ending in ORDERS if order.endswith(ending)), None)
     if field is None:
-        raise HTTPException(501, f"sortBy={order.lower()} is not rehearsed by the local Kaggle")
+        raise not_rehearsed(f"sortBy={order.lower()}")
     rising = "EARLIEST" in order
 
     def rank(entry: Json) -> str:
