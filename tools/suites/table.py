@@ -8,9 +8,10 @@ from suites.running import Suite
 HEAD = """# The clients' own tests
 
 The tests of kaggle-cli and kagglehub, run as they are against the local Kaggle with a catalogue of
-what they expect to find. `make conformance` fetches the sources of the newest releases on the package
-index and writes this page; `KAGGLE_CLI=PATH` and `KAGGLEHUB=PATH` name checkouts to take instead. A
-call of kaggle-cli's command script has passed if it ended with 0 and printed what it should.
+what they expect to find. `make conformance` fetches the sources of the newest releases on the
+package index and writes this page; `KAGGLE_CLI=PATH` and `KAGGLEHUB=PATH` name checkouts to take
+instead. A call of kaggle-cli's command script has passed if it ended with 0 and printed what it
+should.
 
 What does not pass may be the client's own doing: it refuses `--size`, and the words after `pages`,
 before it asks anybody. The page token `abcd` is one that no server gave out; the local Kaggle
