@@ -37,8 +37,8 @@ def list_entities(state: ServerState, request: Message) -> Json:
 def _everything(state: ServerState) -> Iterator[tuple[DocumentType, str, str, Json]]:
     """The kind, owner, slug and title of all that the user may see."""
     for name in state.contents.references("competitions"):
-        page = state.contents.page("competitions", name)
-        yield DocumentType.COMPETITION, "", name, {"title": page.get("title", name)}
+        title = state.contents.page("competitions", name).get("title", name)
+        yield DocumentType.COMPETITION, "", name, {"title": title}
     for above, kind in (("datasets", DocumentType.DATASET), ("models", DocumentType.MODEL)):
         for page in pages.below(state, above):
             entry = {"id": page.id, "title": page.fields.get("title", page.slug)}
