@@ -29,6 +29,7 @@ from zipfile import ZipFile
 
 Rows = dict[str, dict[str, str]]  # by id and column
 
+LARGEST, MOST_ROWS = 2_000_000_000, 50_000_000  # of a submission; a small archive can hold more
 USAGE = "Usage"
 PUBLIC, PRIVATE, IGNORED = "Public", "Private", "Ignored"
 # scikit-learn's names of the usual metrics, and what they are called with.
@@ -197,16 +198,23 @@ def _read(path: Path, columns: Sequence[str]) -> tuple[Rows, list[str]]:
 
 def _table(path: Path) -> tuple[list[str], list[dict[str, Any]]]:
     """The header and the rows of a CSV file, of the only one in a ZIP archive, or of Parquet."""
+    if path.stat().st_size > LARGEST:
+        raise ValueError(f"it has more than {LARGEST / 1e9:.0f} GB")
     if path.suffix == ".parquet":
         from pyarrow import parquet  # type: ignore[import-not-found]
 
+        if parquet.read_metadata(path).num_rows > MOST_ROWS:
+            raise ValueError(f"it has more than {MOST_ROWS} rows")
         table = parquet.read_table(path)
         return table.column_names, table.to_pylist()
     data = path.read_bytes()
     if path.suffix == ".zip":
         with ZipFile(path) as archive:
-            (name,) = archive.namelist()
-            data = archive.read(name)
+            (packed,) = archive.infolist()
+            with archive.open(packed) as file:  # whatever size its entry says
+                data = file.read(LARGEST + 1)
+            if len(data) > LARGEST:
+                raise ValueError(f"it has more than {LARGEST / 1e9:.0f} GB")
     reader = csv.DictReader(io.StringIO(data.decode("utf-8-sig"), newline=""))
     return list(reader.fieldnames or []), list(reader)
 

@@ -14,6 +14,7 @@ from types import SimpleNamespace
 import psutil
 import pytest
 
+from local_kaggle.catalogue import files_below
 from local_kaggle.execution import entering, leftovers, walls
 from local_kaggle.execution.running import SessionPlan, run
 from local_kaggle.execution.sandbox import MountedSource, Sandbox, mount
@@ -128,6 +129,9 @@ for place in (
     *glob.glob("/sys/fs/cgroup/*/release_agent"), *glob.glob("/sys/fs/cgroup/cgroup.procs"),
 ):
     tried("write " + place, lambda: open(place, "r+" if os.path.exists(place) else "w").write("1"))
+for place in ("firmware", "fs/bpf", "fs/pstore", "kernel/debug", "kernel/tracing"):
+    seen = os.path.isdir("/sys/" + place) and os.listdir("/sys/" + place)
+    print("BROKEN" if seen else "refused", place)
 for place in ("/dev/mem", "/dev/kmsg", "/dev/port", "/dev/kvm", "/dev/fuse"):
     print("BROKEN" if os.path.exists(place) else "refused", place)
 for place in glob.glob("/sys/fs/cgroup/*") + ["/sys/fs/cgroup", "/usr", "/etc/alternatives"]:
@@ -150,6 +154,10 @@ tried("setns", lambda: done(libc.setns(os.open("/proc/1/ns/mnt", os.O_RDONLY), 0
 tried("setuid", lambda: done(libc.setresuid(1, 1, 1)))
 tried("setgroups", lambda: os.setgroups([0, 1]) or True)
 tried("chown", lambda: os.chown("/kaggle/working", 1, 1) or True)
+for family in (40, 38, 31, 30, 17):
+    tried(f"socket family {family}", lambda: socket.socket(family, socket.SOCK_STREAM) and True)
+for family in (socket.AF_INET, socket.AF_INET6, socket.AF_UNIX):
+    socket.socket(family, socket.SOCK_STREAM).close()
 tried("reboot", lambda: done(libc.reboot(0x89ABCDEF)))
 tried("settime", lambda: done(libc.settimeofday(bytes(16), None)))
 tried("hostname", lambda: done(libc.sethostname(b"evil", 4)))
@@ -285,6 +293,7 @@ for target in ("/etc/passwd", "/usr/bin/env", "/kaggle/input"):
         pass
 open("runs-as-owner", "w").write("#!/bin/sh\\n"); os.chmod("runs-as-owner", 0o6755)
 os.mkfifo("pipe"); socket.socket(socket.AF_UNIX).bind("socket")
+open(b"\\xff\\xfe", "w")
 os.makedirs("locked/inner"); open("locked/inner/x", "w"); os.chmod("locked", 0)
 for _ in range(1400):
     os.mkdir("d"); os.chdir("d")
@@ -324,7 +333,8 @@ def test_outputs_reach_nothing_beside_them_and_can_be_removed(tmp_path, python, 
         outcome, folder = session(tmp_path, python, LEAVES)
         assert outcome.state == "COMPLETE", (folder / "log.jsonl").read_text()
         working = folder / "working"
-        left = {path.name for path in working.iterdir()}
+        left = {path.name for path in working.iterdir()} - {"\udcff\udcfe"}
+        assert not any("\udcff" in name for name, _ in files_below(working))
         assert left == {"good", "inside", "runs-as-owner", "locked", "d"}
         mode = working.joinpath("runs-as-owner").stat().st_mode
         assert not mode & (stat.S_ISUID | stat.S_ISGID)
