@@ -142,21 +142,47 @@ def look_after_cut_off(context: PushContext, kernel: Kernel) -> None:
         if push.state == State.SENDING:  # its request may still be on its way
             context.events(WAITING, "until the interrupted push is certain to have arrived")
             context.timing.clock.sleep(sum(context.timing.settle))
-        arrived = push.number and _arrived(context.kaggle, kernel, push.number)
+        arrived = _arrived(context.kaggle, kernel, push.number) if push.number else None
         if not arrived:
             state = State.WAITING if push.pushed in planned else State.LOST
             context.ledger.update(push, state=state)
             continue
-        version, _ = arrived
-        push = context.ledger.update(push, version=version, state=State.QUEUED)
-        text = f"{push.reference}: the push was interrupted while being sent, and arrived"
-        context.events(FOUND, text, version=version)
+        found = context.ledger.update(
+            push, kernel=str(arrived.kernel), version=arrived.version, state=State.QUEUED
+        )
+        text = f"{found.reference}: the push was interrupted while being sent, and arrived"
+        context.events(FOUND, text, version=found.version)
 
 
-def _arrived(
-    kaggle: Kaggle, kernel: Kernel, number: str, after: int = 0
-) -> tuple[int, Stored] | None:
-    """The latest version after `after` with this push's number; None if there is none.
+@dataclass(frozen=True)
+class Arrived:
+    """A version on Kaggle that shows a push's number, and the kernel that it is of."""
+
+    kernel: Kernel
+    version: int
+    stored: Stored
+
+
+def _arrived(kaggle: Kaggle, kernel: Kernel, number: str, after: int = 0) -> Arrived | None:
+    """The version with this push's number; None if there is none.
+
+    It is looked for among those of its kernel after version `after`, and then among the account's
+    kernels that ran last, since Kaggle may have saved it under another name.
+    """
+    arrived = _version_with(kaggle, kernel, number, after)
+    if arrived:
+        return arrived
+    for other in kaggle.recent():
+        if str(other).lower() == str(kernel).lower():
+            continue
+        stored = kaggle.stored(other)
+        if stored and build.number_of(stored.text) == number:
+            return Arrived(other, stored.version, stored)
+    return None
+
+
+def _version_with(kaggle: Kaggle, kernel: Kernel, number: str, after: int) -> Arrived | None:
+    """The version of a kernel after `after` with this number.
 
     Of several in a row it is the oldest, as later ones may be edits of it.
     """
@@ -166,7 +192,7 @@ def _arrived(
     for version in range(newest, max(after, newest - LOOK_BACK), -1):
         stored = kaggle.stored(kernel, version)
         if stored and build.number_of(stored.text) == number:
-            arrived = version, stored
+            arrived = Arrived(kernel, version, stored)
         elif arrived:
             break
     return arrived
@@ -308,8 +334,13 @@ class Sending:
         arrived = _arrived(self._kaggle, self._kernel, self._number, self._before)
         if not arrived:
             return None
-        version, stored = arrived
-        return replace(saved, ref=str(self._kernel), version=version, stored=stored, recovered=True)
+        return replace(
+            saved,
+            ref=str(arrived.kernel),
+            version=arrived.version,
+            stored=arrived.stored,
+            recovered=True,
+        )
 
 
 def _may_have_arrived(failure: Failure) -> bool:

@@ -18,6 +18,7 @@ from kernelkit.push import proof
 from kernelkit.push.bundle import build
 from kernelkit.push.bundle.manifest import MANIFEST
 from kernelkit.runs.log import decode
+from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 
 
 @pytest.fixture
@@ -79,6 +80,16 @@ def test_a_push_that_lands_under_another_slug_is_followed_there(repository, kagg
     assert repository.pushes()[-1].kernel == "tester/blossom-train-two"
     assert (folder / "deep" / "1.bin").is_file()
     assert '"id": "tester/blossom-train-two"' in repository.message
+
+
+def test_a_push_under_another_slug_whose_answer_is_lost_is_found_by_its_number(repository, kaggle):
+    repository.push("files=1")
+    repository.describe(id="INSERT_USERNAME/blossom-other", title="Blossom train two")
+    kaggle.faults = FaultSchedule([Fault("SaveKernel", 1, FaultKind.LOST_ANSWER)])
+    folder = repository.push("files=2", ignore=["identity"])
+    assert kaggle.faults.calls["SaveKernel"] == 1
+    assert repository.pushes()[-1].reference == "tester/blossom-train-two/1"
+    repository.assert_whole(folder, 2)
 
 
 def test_the_previous_versions_list_is_not_fetched(repository, kaggle, answers):
