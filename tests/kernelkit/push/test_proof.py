@@ -148,6 +148,20 @@ def test_what_the_manifest_does_not_name_comes_home_unverified(repository, kaggl
     assert "1 files that its manifest does not name or hash" in repository.message
 
 
+def test_two_names_of_one_path_are_told_and_the_verified_file_wins(repository, kaggle, answers):
+    def more(self, outputs, _):
+        other = dict.fromkeys(("./0.bin", "deep//1.bin"), outputs.files["metrics.json"])
+        odd = {"deep/./only.json": outputs.files["metrics.json"]}
+        return Outputs(other | outputs.files | odd, outputs.log)
+
+    answers("outputs", more)
+    folder = repository.push("files=2")
+    repository.assert_whole(folder, 2)
+    assert proof.is_verified(folder, "0.bin")
+    assert "2 names in Kaggle's list lead to another file's path: ./0.bin" in repository.message
+    assert (folder / "deep" / "only.json").is_file()
+
+
 def test_a_version_made_elsewhere_is_fetched_and_not_submitted(
     repository, kaggle, open_competition
 ):
