@@ -30,6 +30,7 @@ from kernelkit.errors import (
     StillRunningError,
     StorageError,
 )
+from kernelkit.kaggle.retries import Failure
 from kernelkit.notebook.parameters import for_json
 from kernelkit.project import Project
 from kernelkit.push import wheels
@@ -212,7 +213,8 @@ def _send_once_free(context: PushContext, entered: Push, plan: Plan, *, wait: bo
         except (CapacityError, KernelBusyError) as error:
             reason, last_answer = str(error), clock.now()
         except NetworkError as error:
-            if not wait or clock.now() - last_answer > patience.silence:
+            lasting = isinstance(error, Failure) and not error.is_transient
+            if lasting or not wait or clock.now() - last_answer > patience.silence:
                 raise
             reason = str(error)
         except LASTING:
