@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 YEAR = 366 * 86400.0  # seconds
 # What OpenSSL says of a certificate, such as "certificate has expired".
-CERTIFICATE = re.compile(r"certificate verify failed: ([\w' .,*-]+?)(?: \(_ssl|[\"'(]*\)|$)")
+CERTIFICATE = re.compile(r"certificate verify failed: (.+?)\.? \(_ssl")
 PROXY_LOGIN = re.compile(r"407 Proxy|Tunnel connection failed: 407")
 LONG_PAUSE = 30.0  # seconds of silence after which the user is told why
 
@@ -145,7 +145,8 @@ def of_network(method: str, error: Exception) -> Failure:
     """The failure for an exception of requests, without the URL, which may be signed."""
     certificate = CERTIFICATE.search(repr(error))
     if certificate:
-        message = f"the server's certificate is not accepted: {certificate[1]}"
+        reason = certificate[1].replace("\\", "")  # of quotes within quotes
+        message = f"the server's certificate is not accepted: {reason}"
         return Failure(FailureKind.SETUP, method, message, sent=False)
     if PROXY_LOGIN.search(repr(error)):
         message = "the proxy wants a user name and a password"
