@@ -4,7 +4,7 @@ A room is a folder of `src/` or a module that stands alone; a module belongs to 
 name that leads to it. `tests/test_walls.py` holds every import against this table.
 """
 
-PETALS_GROUND = ["errors", "storage", "progress", "quiet", "tables", "kaggle"]
+PETALS_GROUND = ["errors", "storage", "progress", "quiet", "tables", "kaggle", "junk"]
 KERNELKIT_GROUND = [
     "errors",
     "files",
@@ -40,7 +40,8 @@ ROOMS = {
             "tables": "",
             "versions": "",
             "settings": "errors",
-            "kaggle": "",
+            "junk": "",
+            "kaggle": "junk",
             "accelerators": _ground,
             "augment": _ground,
             "data": f"{_ground} settings augment",
@@ -114,12 +115,13 @@ ROOMS = {
             "topics": "catalogue errors state wire",
             "files": "catalogue faults fault_responses state wire",
             "kernels": "catalogue execution faults fault_responses files limits serving state wire",
-            "competitions": "catalogue files kernels execution state wire",
-            "app": "competitions errors fault_responses files kernels state topics wire",
-            "server": "app errors execution serving state",
+            "search": "files kernels state wire",
+            "competitions": "catalogue errors files kernels execution state wire",
+            "app": "competitions errors fault_responses files kernels search state topics wire",
+            "server": "app competitions errors execution serving state",
             "command": "catalogue errors faults server state",
             "__main__": "command",
-            "": "catalogue errors execution faults limits server",
+            "": "catalogue competitions errors execution faults limits server",
         },
     ),
 }

@@ -53,6 +53,21 @@ def test_notebooks_that_ship_have_nothing_that_stops_their_pushes_each_as_its_ow
     assert len(kernels) == len(NAMES)
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_no_push_carries_the_drawn_flowers(name):
+    planned = plan_push(PushRequest.of(NOTEBOOKS / f"{name}.py"))
+    places = [place for place, _ in planned.bundle.texts]
+    assert "petals/data/source.py" in "\n".join(places)
+    assert [place for place in places if "drawn_flowers" in place or ".tfrec" in place] == []
+
+
+@pytest.mark.parametrize("name", ["00_first", "02_train"])
+def test_a_push_of_the_drawn_flowers_is_refused(name):
+    planned = plan_push(PushRequest.of(NOTEBOOKS / f"{name}.py", ("data=embedded",)))
+    errors = [f.text for f in preflight.run_checks(planned) if f.level == "error"]
+    assert any("data=embedded" in text and "works only locally" in text for text in errors)
+
+
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("kind", "backend", "replicas"), [("cpu", "tensorflow", 1), ("tpu", "jax", 8)]

@@ -188,6 +188,10 @@ def _kernel(request: PushRequest) -> Metadata:
         if notebook != own and not halves:
             if not notebook.is_file():
                 raise NotebookError(f"no notebook at {notebook}")
+            if notebook.suffix.lower() not in (".py", ".ipynb", ".r", ".rmd"):
+                raise NotebookError(
+                    f"{notebook} is not a notebook: give a .py (py:percent) or an .ipynb"
+                )
             if not request.metadata_named:
                 raise PreflightError(
                     f"{notebook.name} is not the code_file of {file}, and would become a version "
