@@ -80,7 +80,8 @@ def fetch(
         text = f"kernelkit resume {push.reference} --only '{push.stays[0]}' downloads the others"
         context.events(STAYS, f"files that only sessions use stay on Kaggle: {text}")
     verified = {name for name, file in expected.items() if file.sha256}
-    if doubtful := [name for name in fetched if name not in verified]:
+    doubtful = [name for name in fetched if name not in verified]
+    if doubtful:
         why = "its manifest does not name or hash" if manifest else "it left no manifest of"
         context.events(
             UNVERIFIED,
@@ -109,12 +110,17 @@ class _Downloads:
         folder: Path,
         links: Mapping[str, str],
     ) -> None:
-        self._clear, self._kaggle, self._push = context.events.clear, context.kaggle, push
-        self._folder, self._interrupted = folder, False
+        self._clear = context.events.clear
+        self._kaggle = context.kaggle
+        self._push = push
+        self._folder = folder
+        self._interrupted = False
         self._until = context.timing.clock.now() + context.timing.fetch_seconds
         self._record = kit_folder.FetchedFiles(folder)
         self._parts = kit_folder.path(folder, kit_folder.PARTS)
-        self._links, self._renewals, self._lock = dict(links), 0, threading.Lock()
+        self._links = dict(links)
+        self._renewals = 0
+        self._lock = threading.Lock()
 
     def all(self, expected: Mapping[str, Expected]) -> dict[str, int]:
         """The bytes of each file, once all are there; raises `OutputsError` if any are missing."""

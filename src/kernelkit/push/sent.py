@@ -253,7 +253,10 @@ class Sending:
     def __init__(
         self, kaggle: Kaggle, kernel: Kernel, fields: Mapping[str, Any], settle: Sequence[float]
     ) -> None:
-        self._kaggle, self._kernel, self._fields, self._settle = kaggle, kernel, fields, settle
+        self._kaggle = kaggle
+        self._kernel = kernel
+        self._fields = fields
+        self._settle = settle
         self._number = build.number_of(fields["text"])
         self._before = 0  # the kernel's version before the push
 
@@ -295,8 +298,9 @@ class Sending:
         Raises `Failure` if Kaggle shows another push's version and none of this push.
         """
         here = self._kernel
-        *_, owner, slug = ["", "", *saved.ref.strip("/").split("/")]
-        elsewhere = here if f"{owner}/{slug}".lower() == str(here).lower() else Kernel(owner, slug)
+        *above, slug = saved.ref.strip("/").split("/")
+        named = Kernel(above[-1] if above else "", slug)
+        elsewhere = here if str(named).lower() == str(here).lower() else named
         try:
             for pause in (0.0, *self._settle):
                 self._kaggle.retries.clock.sleep(pause)
@@ -306,7 +310,8 @@ class Sending:
                     shown = shown or stored is not None
                     if stored and build.number_of(stored.text) == self._number:
                         return replace(saved, ref=str(place), stored=stored)
-                if recovered := self._recovered(saved):
+                recovered = self._recovered(saved)
+                if recovered:
                     return recovered
                 if not shown:
                     return replace(saved, ref=str(here))
@@ -325,7 +330,8 @@ class Sending:
             end = retries.clock.now() + retries.patience
             retries.rest(failure, max(pause, failure.retry_after or 0.0), end)
             page = f"https://www.kaggle.com/code/{self._kernel}"
-            if recovered := self._recovered(Saved(0, page)):
+            recovered = self._recovered(Saved(0, page))
+            if recovered:
                 return recovered
         return None
 

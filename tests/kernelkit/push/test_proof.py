@@ -110,6 +110,7 @@ def test_the_previous_versions_list_is_not_fetched(repository, kaggle, answers):
         repository.resume("last", submit="older")
     assert (repository.resume("last", unverified=True) / "metrics.json").is_file()
     assert "unverified" in repository.message
+    assert "metrics   not verified: macro F1" in repository.message
     stale.clear()
     repository.resume("last")
     assert proof.is_verified(folder, "0.bin")
