@@ -183,6 +183,10 @@ def _kernel(notebook: Path | None, metadata_file: Path | None) -> Metadata:
         if notebook != own and not halves:
             if not notebook.is_file():
                 raise NotebookError(f"no notebook at {notebook}")
+            if notebook.suffix.lower() not in (".py", ".ipynb", ".r", ".rmd"):
+                raise NotebookError(
+                    f"{notebook} is not a notebook: give a .py (py:percent) or an .ipynb"
+                )
             if metadata_file is None:
                 raise PreflightError(
                     f"{notebook.name} is not the code_file of {file}, and would become a version "

@@ -70,6 +70,9 @@ def find_dataset(
     size, limit, cache = settings["image_size"], settings["limit"], cache_folder()
     # The first is validated and submitted; the others only add training images.
     source, *others = [find_source(name.strip(), size) for name in settings["data"].split(",")]
+    places = {_place(each) for each in (source, *others)}
+    if len(places) <= len(others):
+        raise DataError(f"data={settings['data']} names a source twice: name each once")
     names = source.class_names
     whole = source.splits(size, limit)
     validation = settings["validation"]
@@ -113,6 +116,11 @@ def _check_test(source: Source, test: Split, limited: bool) -> None:
         raise DataError(f"{twice} test ids occur twice, so no submission is valid")
     if not limited:
         _check_sample(f"{source.origin or source.root}/sample_submission.csv", set(ids))
+
+
+def _place(source: Source) -> str:
+    """Where a source lies, whichever way it was named."""
+    return str(source.root) if source.kind == "bucket" else str(Path(source.root).resolve())
 
 
 def _check_sample(sample: str, ids: set[str]) -> None:

@@ -349,7 +349,8 @@ class Split:
         for example in chosen.values():
             if problem := fault(example, self.size):
                 raise DataError(
-                    f"{Path(self.paths[0]).parent}: image {example.id}: {problem}; make it again"
+                    f"{Path(self.paths[0]).parent}: the image with id {example.id} cannot be "
+                    f"shown: {problem}; make its file again, or download it again"
                 )
         images = [tf.io.decode_jpeg(chosen[at].image, channels=3) for at in positions]
         return Sample(np.stack(images), np.array([chosen[at].label for at in positions]))

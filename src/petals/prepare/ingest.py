@@ -144,7 +144,10 @@ def make_tfrecords(
             raise DataError(f"no such folder: {place}")
         searched = place == test_photos or labels is None
         if searched and output.resolve().is_relative_to(place.resolve()):
-            raise DataError(f"{output} is in the photos' folder {place}: choose one outside it")
+            raise DataError(
+                f"{output} is in the photos' folder {place}, so its files would count as photos: "
+                "choose an output outside it"
+            )
     if labels is None:
         found = photos.in_class_folders(folder, test_photos)
     else:

@@ -13,6 +13,13 @@ def test_a_short_timeout_is_no_missing_one(repository, minutes, seconds):
     assert made.save_fields.get("session_timeout_seconds") == seconds
 
 
+@pytest.mark.parametrize("name", ["notes.txt", "data.csv", "notebook"])
+def test_a_file_that_is_no_notebook_is_told_apart(repository, name):
+    (repository.root / name).touch()
+    with pytest.raises(errors.NotebookError, match=rf"{name} is not a notebook: give a \.py"):
+        plan.make(repository.root / name, (), None, None, None)
+
+
 @pytest.mark.parametrize("text", ["[" * 5000, "\ud800"])
 def test_metadata_that_is_no_json_object_is_refused_in_a_line(tmp_path, text):
     file = tmp_path / "kernel-metadata.json"

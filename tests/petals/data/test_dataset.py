@@ -55,6 +55,13 @@ def test_photos_of_another_source_are_counted_and_its_twins_written(
     assert set(twins) <= set(found.val.labels_and_ids()[1].tolist())
 
 
+def test_a_source_that_is_named_twice_is_refused(find, dataset, monkeypatch):
+    monkeypatch.chdir(dataset.parent)
+    for again in (dataset, dataset.name, f"./{dataset.name}/"):
+        with pytest.raises(DataError, match="names a source twice: name each once"):
+            find(data=f"{dataset},{again}")
+
+
 def test_a_sample_of_another_test_split_is_noticed_before_training(find, copied):
     sample = copied / "sample_submission.csv"
     rows = "".join(f"{example.id},0\r\n" for example in find().test.examples())

@@ -84,7 +84,10 @@ def test_a_sample_is_of_the_positions_asked_for(splits):
 def test_a_sample_names_an_image_that_does_not_decode(copied):
     path = first_shard(copied)
     shards.write_shard(path, [Example(b"no picture", "bad", 1), *list(shards.read_shard(path))[1:]])
-    with pytest.raises(DataError, match="train: image bad: its image cannot be decoded; make"):
+    with pytest.raises(
+        DataError,
+        match="the image with id bad cannot be shown: its image cannot be decoded; make its file",
+    ):
         Split.find(str(copied), 32, "train").sample(3)
 
 
