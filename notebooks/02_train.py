@@ -501,12 +501,13 @@ print(f"{trained} after {run.seconds:.0f} s; the files are in {run}")
 # %% [markdown]
 # ## What to expect
 #
-# These results were measured on two CPU cores; `docs/explanation/recipes.md` says how. "Head" is
-# the default head on the backbone MobileNet-0.75 at 192 pixels.
+# These results were measured on two CPU cores, the first of them while other work shared the cores;
+# `docs/explanation/recipes.md` says how. "Head" is the default head on the backbone MobileNet-0.75
+# at 192 pixels.
 #
 # | photos | what was trained | macro F1 | time |
 # |---|---|---|---|
-# | 104 kinds of drawn flowers | `SmallNet`, new, all of it, 13 epochs (`make run`) | .913 | 103 s |
+# | 104 kinds of drawn flowers | `SmallNet`, new, all of it, 13 epochs (`make run`) | .946 | 169 s |
 # | 1,082 photos of 17 kinds, five folds | head | .955 ± .011 | .32 of twelve passes |
 # | the same | head, then all of the backbone, 6 epochs | .974 ± .007 | 1.7 of twelve passes |
 # | 2,944 photos of five kinds, five folds | head | .902 ± .008 | .28 of twelve passes |

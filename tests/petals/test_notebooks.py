@@ -137,9 +137,34 @@ def test_explore_tells_what_is_in_the_data_and_finds_twins(copied, splits, tmp_p
     assert "3 classes; train, val, test\n" in printed(run)
 
 
+def first(dataset, tmp_path, report=False, **given):
+    small = {"data": str(dataset), "image_size": 32, "weights": "none", "width": 0.25}
+    return execute("00_first", tmp_path, report, accelerator="cpu", **(small | given))
+
+
+def test_the_first_notebook_shows_photos_curves_and_mistakes(dataset, tmp_path):
+    run = first(dataset, tmp_path, report=True, head_epochs=1, epochs=1)
+    figures = {path.stem for path in run.folder.iterdir() if path.suffix in (".png", ".jpg")}
+    assert figures == {"gallery", "augmentation", "curves", "mistakes"}
+    assert lost_figures(run) == []
+    assert pictures(run) == 4
+    errors = [out["text"] for out in outputs_of(run.folder) if out.get("name") == "stderr"]
+    assert errors == []  # no red box
+    text = printed(run)
+    assert [n for n in (1, 2, 3) if f"epoch {n}: accuracy" in text] == [1, 2]
+    with (run.folder / "history.csv").open() as file:
+        assert len(list(csv.DictReader(file))) == 2
+    assert read(run, "metrics.json")["parameters"]["quick"] == "yes"  # at home
+
+
+def test_the_first_notebook_resizes_photos_of_other_sizes(dataset, tmp_path):
+    run = first(dataset, tmp_path, image_size=40, head_epochs=0, epochs=1)
+    assert read(run, "metrics.json")["data"]["image_size"] == 40
+    assert shards.sizes(dataset) == [32]
+
+
 def test_the_first_notebook_trains_for_no_epochs(dataset, tmp_path):
-    given = {"data": str(dataset), "image_size": 32, "weights": "none", "width": 0.25}
-    run = execute("00_first", tmp_path, head_epochs=0, epochs=0, accelerator="cpu", **given)
+    run = first(dataset, tmp_path, head_epochs=0, epochs=0)
     assert read(run, "metrics.json")["epochs"] == 0
 
 

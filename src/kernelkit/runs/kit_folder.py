@@ -5,7 +5,7 @@
     .kernelkit/run.lock             held by the command that runs there
     .kernelkit/fetched.jsonl        one line for each downloaded file of the run
     .kernelkit/log.json, log.txt    the session's log, as Kaggle stores it and as readable text
-    .kernelkit/manifest.json        the session's list of its files; see `pushes.proof`
+    .kernelkit/manifest.json        the session's list of its files; see `push.proof`
     .kernelkit/pushed.ipynb         the notebook that ran, or pushed.py, the script
     .kernelkit/resources.csv        memory and CPU over time, of a run at home
     .kernelkit/score.json           the score of its submission, and the competition's name
