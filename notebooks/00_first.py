@@ -156,30 +156,37 @@ print(f"{len(devices)} x {devices[0].device_kind}, Keras on {keras.config.backen
 #   with `data="embedded"`, the function takes the drawn flowers.
 # - The photos are there in one or more sizes. The notebook reads the smallest that is not smaller
 #   than `image_size`, or else the largest.
-# - A `Split` holds the train, val or test photos. It lists their files, takes the number of photos
-#   from the names of the files, and reads classes and ids. A damaged file or a wrong class stops
-#   the notebook here, and not after an hour of training.
+# - `source.splits` finds the train, val and test photos. A split lists its files, takes the number
+#   of photos from the names of the files, and reads classes and ids. A damaged file or a wrong
+#   class stops the notebook here, and not after an hour of training.
+# - `task_warnings` names what would make a score mean less than it seems to, for instance photos
+#   that are in both train and val.
 # - `RunFolder` is the folder with the results. Its `figure` saves a figure and shows it.
 
 # %%
 from petals.data import shards
-from petals.data.shards import Split
 from petals.data.source import find_source
+from petals.data.task import task_warnings
+from petals.errors import DataError
 
 source = find_source(data, image_size)
 names = source.class_names
 sizes = shards.sizes(source.root)
 large_enough = [size for size in sizes if size >= image_size]
 record_size = min(large_enough, default=max(sizes))
-train = Split.find(source.root, record_size, "train")
-val = Split.find(source.root, record_size, "val")
-test = Split.find(source.root, record_size, "test")
+splits = source.splits(record_size)
+if "val" not in splits:
+    raise DataError(f"{source} has no val photos: use 02_train with validation=fold:1/5")
+train, val, test = splits["train"], splits["val"], splits.get("test")
 
 # %%
 train.labels_and_ids(len(names))  # finds a wrong label before the training
 labels, ids = val.labels_and_ids(len(names))
-_, test_ids = test.labels_and_ids()
-print(f"{source}: {train.count:,} train, {val.count:,} val and {test.count:,} test photos")
+warnings = task_warnings(train, val, names)
+for name, split in splits.items():
+    print(f"{source}: {split.count:,} {name} photos")
+for line in warnings:
+    print(f"warning: {line}")
 
 # %%
 from petals.kaggle import runs_folder
@@ -455,15 +462,20 @@ if len(worst):
 # ## Write the submission
 #
 # The file has one row for each test photo: its id and the number of its class. Submit it from the
-# notebook's output on Kaggle, or push with `--submit MESSAGE`.
+# notebook's output on Kaggle, or push with `--submit MESSAGE`. Photos of your own may have no test
+# split.
 
 # %%
-from petals.storage import write_csv
+from petals.evaluation.submission import write_submission
 
-test_probabilities = model.predict(in_order(test), verbose=0)[: test.count]
-test_answers = test_probabilities.argmax(axis=1)
-submission = zip(test_ids, test_answers, strict=True)
-write_csv(run.path / "submission.csv", ("id", "label"), submission)
+if test:
+    _, test_ids = test.labels_and_ids()
+    test_probabilities = model.predict(in_order(test), verbose=0)[: test.count]
+    submission = run.path / "submission.csv"
+    write_submission(submission, test_ids, test_probabilities, source.submitted)
+    run.write_predictions("test", test_ids, probabilities=test_probabilities)
+else:
+    print("no submission: there are no test photos")
 
 # %% [markdown]
 # ## Keep the results
@@ -475,7 +487,6 @@ write_csv(run.path / "submission.csv", ("id", "label"), submission)
 
 # %%
 run.write_predictions("val", ids, labels=labels, probabilities=probabilities)
-run.write_predictions("test", test_ids, probabilities=test_probabilities)
 
 device = {
     "kind": kind,
@@ -486,7 +497,9 @@ device = {
     "rehearsal": "KAGGLE_REHEARSAL" in os.environ,
 }
 photos_read = {"source": str(source), "name": source.name, "image_size": image_size}
-photos_read |= {"train": train.count, "val": val.count, "test": test.count}
+photos_read |= {"train": train.count, "val": val.count, "test": test.count if test else 0}
+if source.submitted:
+    photos_read["submitted"] = source.submitted
 
 # %%
 from petals.evaluation.metrics import Scores
@@ -498,6 +511,7 @@ metrics = vars(Scores.of(labels, probabilities))
 metrics |= {"device": device, "data": photos_read, "versions": versions(), "git": git_state()}
 metrics["parameters"] = {name: globals()[name] for name in [*settings.split(), "accelerator"]}
 metrics["total_params"] = model.count_params()
+metrics["warnings"] = warnings
 metrics["trainable_params"] = sum(int(np.prod(w.shape)) for w in model.trainable_weights)
 metrics["epochs"] = len(rows)
 if rows:

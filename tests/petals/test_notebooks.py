@@ -3,6 +3,7 @@
 import base64
 import csv
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 from checkouts import ROOT
 from records import jpeg
 
-from kernelkit.errors import ParameterError
+from kernelkit.errors import DataError, ParameterError
 from kernelkit.pages.report_page import report_run
 from kernelkit.runs.run_notebook import run_notebook
 from petals.data import shards
@@ -86,6 +87,35 @@ def test_layers_that_are_not_there_are_refused_before_the_head_is_trained(datase
     with pytest.raises(ParameterError, match="no layer's name begins with 'petal'"):
         train(dataset, tmp_path, fine_tune="block:petal")
     assert not (tmp_path / "out" / "history.csv").exists()
+
+
+def test_photos_without_val_and_test_are_trained_on_in_folds_and_submit_nothing(copied, tmp_path):
+    for split in ("val", "test"):
+        shutil.rmtree(copied / "tfrecords-jpeg-32x32" / split)
+    run = train(copied, tmp_path, validation="fold:1/5")
+    assert "no submission: the data has no test photos" in printed(run)
+    assert not (run.folder / "submission.csv").exists()
+    assert read(run, "metrics.json")["data"]["test"] == 0
+
+
+def test_a_wrong_place_of_data_deletes_nothing_of_an_earlier_run(copied, tmp_path):
+    run = train(copied, tmp_path)
+    before = {path.name for path in run.folder.iterdir() if path.is_file()}
+    with pytest.raises(DataError, match="no data at"):
+        train(tmp_path / "nowhere", tmp_path)
+    aside = run.folder / ".kernelkit" / "earlier"
+    kept = {path.name for path in [*run.folder.iterdir(), *aside.iterdir()]}
+    assert before <= kept
+
+
+def test_the_first_notebook_trains_without_test_photos_and_warns(copied, tmp_path):
+    shutil.rmtree(copied / "tfrecords-jpeg-32x32/test")
+    (copied / "classes.json").write_text('["blue", "red", "yellow", "black"]')
+    given = {"data": str(copied), "image_size": 32, "weights": "none", "width": 0.25}
+    run = execute("00_first", tmp_path, head_epochs=0, epochs=0, accelerator="cpu", **given)
+    assert "no submission: there are no test photos" in printed(run)
+    assert len(read(run, "metrics.json")["warnings"]) == 2
+    assert "warning: 1 of 4 classes have no training photo" in printed(run)
 
 
 def test_explore_tells_what_is_in_the_data_and_finds_twins(copied, splits, tmp_path):

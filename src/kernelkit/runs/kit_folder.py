@@ -5,11 +5,12 @@
     .kernelkit/run.lock             held by the command that runs there
     .kernelkit/fetched.jsonl        one line for each downloaded file of the run
     .kernelkit/log.json, log.txt    the session's log, as Kaggle stores it and as readable text
-    .kernelkit/manifest.json        the session's list of its files; see `pushes.proof`
+    .kernelkit/manifest.json        the session's list of its files; see `push.proof`
     .kernelkit/pushed.ipynb         the notebook that ran, or pushed.py, the script
     .kernelkit/resources.csv        memory and CPU over time, of a run at home
     .kernelkit/score.json           the score of its submission, and the competition's name
     .kernelkit/parts/               files that are being downloaded
+    .kernelkit/earlier/             results of the run that had this folder before
     .kernelkit/outputs/             files of the run whose names collide with this folder
 
 `run.ipynb` and `report.html` are beside the run's files, or in here if the run itself wrote files
@@ -19,6 +20,7 @@ with these names.
 import contextlib
 import json
 import threading
+from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -29,7 +31,7 @@ MARKER, RECORD, STATE, LOCK = "push.json", "fetched.jsonl", "run.json", "run.loc
 LOG, LOG_TEXT, PUSHED = "log.json", "log.txt", "pushed.ipynb"
 MANIFEST, PUSHED_SCRIPT, SCORE = "manifest.json", "pushed.py", "score.json"
 REPORT, RESOURCES = "report.html", "resources.csv"
-PARTS, OUTPUTS = "parts", "outputs"
+PARTS, OUTPUTS, EARLIER = "parts", "outputs", "earlier"
 
 
 def path(folder: Path, *parts: str) -> Path:
@@ -51,9 +53,29 @@ def left_by_run(folder: Path) -> frozenset[str] | None:
     return frozenset(_fetched(record)) if record.is_file() else None
 
 
+def put_aside(folder: Path, name: str) -> None:
+    """Move a file of an earlier run, if there is one, to `.kernelkit/earlier`.
+
+    It is no result of the run that begins, which may fail at once for a mistyped parameter.
+    """
+    if (folder / name).is_file():
+        aside = path(folder, EARLIER, name)
+        files.make_folder(aside.parent)
+        (folder / name).replace(aside)
+
+
 def read_json(folder: Path, name: str) -> dict[str, Any]:
     """The object in one of the kit's own JSON files; {} where there is none to read."""
     return files.read_object(path(folder, name))
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """A file when its download ended: bytes, time in ns, and its SHA-256 if it was compared."""
+
+    size: int
+    mtime_ns: int
+    sha256: str | None = None
 
 
 class FetchedFiles:
@@ -72,23 +94,33 @@ class FetchedFiles:
             stat = file.stat()
         except OSError:
             return False
-        unchanged = self._fetched.get(name) == (stat.st_size, stat.st_mtime_ns)
-        return unchanged and size in (None, stat.st_size)
+        fetched = self._fetched.get(name)
+        if fetched is None or size not in (None, stat.st_size):
+            return False
+        return (fetched.size, fetched.mtime_ns) == (stat.st_size, stat.st_mtime_ns)
 
-    def add(self, name: str, file: Path) -> None:
-        """Record a file that was downloaded completely."""
+    def verified(self, name: str, sha256: str) -> bool:
+        """Whether the file had this SHA-256 when it was recorded."""
+        fetched = self._fetched.get(name)
+        return fetched is not None and fetched.sha256 == sha256
+
+    def add(self, name: str, file: Path, sha256: str | None = None) -> None:
+        """Record a file that was downloaded completely, with the SHA-256 that it was found to
+        have."""
         stat = file.stat()
-        line = {"name": name, "size": stat.st_size, "mtime_ns": stat.st_mtime_ns}
+        fetched = Fetched(stat.st_size, stat.st_mtime_ns, sha256)
+        line = {"name": name, **asdict(fetched)}
+        self._fetched[name] = fetched
         with self._lock, self._path.open("a", encoding="utf-8") as record:
             record.write(json.dumps(line) + "\n")
 
 
-def _fetched(record: Path) -> dict[str, tuple[int, int]]:
-    """{name: (size, mtime in ns)} of the readable lines: a kill can truncate the last one."""
+def _fetched(record: Path) -> dict[str, Fetched]:
+    """{name: its state} of the readable lines: a kill can truncate the last one."""
     fetched = {}
     written = record.read_text("utf-8", "replace") if record.is_file() else ""
     for text in written.splitlines():
         with contextlib.suppress(ValueError, TypeError, KeyError):
             line = json.loads(text)
-            fetched[str(line["name"])] = (line["size"], line["mtime_ns"])
+            fetched[str(line["name"])] = Fetched(line["size"], line["mtime_ns"], line.get("sha256"))
     return fetched

@@ -1,4 +1,4 @@
-"""Read a sweep's YAML file: 1e-3 is a number, and a duplicate key is an error."""
+"""Read a sweep's YAML file: 1e-3 is a number, `on` a word, and a duplicate key an error."""
 
 import re
 from pathlib import Path
@@ -9,20 +9,40 @@ import yaml
 from kernelkit.errors import ParameterError
 
 _NUMBER = re.compile(r"^[-+]?(?:\d+\.?\d*|\.\d+)[eE][-+]?\d+$")
+# As in YAML 1.2: `on` and `no` are words, which may be values of a parameter.
+_BOOLEAN = re.compile(r"^(?:true|True|TRUE|false|False|FALSE)$")
+_BOOLEAN_TAG = "tag:yaml.org,2002:bool"
 
 
 class _Loader(yaml.SafeLoader):
-    """PyYAML's safe loader, except that 1e-3 is a number and duplicate keys are an error."""
+    """PyYAML's safe loader, except that 1e-3 is a number, and `on` and `no` are words.
+
+    Duplicate keys are an error. So is an anchor within itself, which would be a value that
+    contains itself.
+    """
+
+    def construct_document(self, node: yaml.Node) -> Any:
+        """A document whose values are complete before they are used anywhere else."""
+        self.deep_construct = True  # refuses an alias of what is not complete
+        return super().construct_document(node)
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         """A mapping, each of whose keys is there once."""
-        names = [key.value for key, _ in node.value]
-        for name in names:
-            if names.count(name) > 1:
-                raise yaml.YAMLError(f"{name!r} is given twice")
+        seen = set()
+        for key, _ in node.value:
+            name = (key.tag, str(key.value))
+            if name in seen:
+                line = key.start_mark.line + 1
+                raise yaml.YAMLError(f"line {line}: {key.value!r} is given twice")
+            seen.add(name)
         return super().construct_mapping(node, deep)
 
 
+_Loader.yaml_implicit_resolvers = {
+    first: [pair for pair in pairs if pair[0] != _BOOLEAN_TAG]
+    for first, pairs in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+_Loader.add_implicit_resolver(_BOOLEAN_TAG, _BOOLEAN, list("tTfF"))
 _Loader.add_implicit_resolver("tag:yaml.org,2002:float", _NUMBER, list("-+.0123456789"))
 
 
@@ -35,6 +55,15 @@ def load(path: Path) -> dict[str, Any]:
         names = ", ".join(sorted(other.name for other in path.parent.glob("*.yaml")))
         there = f"; {path.parent} has {names}" if names else ""
         raise ParameterError(f"no sweep at {path}{there}") from None
+    except RecursionError:
+        raise ParameterError(f"{path} is not YAML: its values are nested too deeply") from None
+    except yaml.constructor.ConstructorError as error:
+        if "recursive" in str(error):
+            place = f"line {error.problem_mark.line + 1}" if error.problem_mark else "an alias"
+            raise ParameterError(
+                f"{path}, {place}: an anchor contains its own alias: write the value out"
+            ) from None
+        raise ParameterError(f"{path} is not YAML: {' '.join(str(error).split())}") from None
     except (ValueError, yaml.YAMLError) as error:
         raise ParameterError(f"{path} is not YAML: {' '.join(str(error).split())}") from None
     if not isinstance(content, dict):

@@ -1,18 +1,21 @@
 """Files come home whole or not at all."""
 
+import json
 import threading
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from kernelkit import errors
 from kernelkit.kaggle import transfers
 from kernelkit.kaggle.client import Outputs
-from kernelkit.kaggle.context import Push
 from kernelkit.push import fetch as fetch_module
 from kernelkit.push import proof
 from kernelkit.push.bundle import build
-from kernelkit.push.resuming import fetch_push
+from kernelkit.push.ledger import Push
+from kernelkit.push.proof import has_hash
+from kernelkit.push.resume import resume_push
 from kernelkit.runs import kit_folder
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 
@@ -91,6 +94,29 @@ def test_a_file_taken_unverified_is_compared_with_the_manifest(repository, serve
     repository.assert_whole(tmp_path / "home", FILES)
 
 
+def test_a_verified_file_is_hashed_once(repository, server, fetch, tmp_path, monkeypatch):
+    hashed = []
+
+    def counted(path, sha256):
+        hashed.append(path.name)
+        return has_hash(path, sha256)
+
+    monkeypatch.setattr("kernelkit.push.fetch.has_hash", counted)
+    fetch()
+    fetch()
+    assert hashed == []
+    record = kit_folder.path(tmp_path / "home", kit_folder.RECORD)
+    lines = [json.loads(line) for line in record.read_text().splitlines()]
+    without = [{key: line[key] for key in ("name", "size", "mtime_ns")} for line in lines]
+    record.write_text("".join(f"{json.dumps(line)}\n" for line in without))  # as by 0.2.0
+    fetch()
+    assert sorted(hashed) == sorted(Path(name).name for name in fetch.manifest.files)
+    fetch()
+    assert len(hashed) == len(fetch.manifest.files)
+    assert server.faults.calls["Download"] == 0
+    repository.assert_whole(tmp_path / "home", FILES)
+
+
 def test_a_file_of_the_right_length_that_was_not_fetched_is_fetched(
     repository, server, fetch, tmp_path
 ):
@@ -156,5 +182,5 @@ def test_a_push_remembers_what_stays_and_brings_it_on_request(quick_sessions, re
     assert (folder / "2.bin").is_file()
     assert repository.resume("last") == folder
     assert not (folder / "deep").exists()
-    fetch_push(only=["deep/*"], runs=folder.parent)
+    resume_push(only=["deep/*"], runs=folder.parent)
     repository.assert_whole(folder, 4)

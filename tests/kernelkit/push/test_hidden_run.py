@@ -3,7 +3,8 @@
 import pytest
 
 from kernelkit import errors
-from kernelkit.push.hidden_run import rerun
+from kernelkit.push.hidden_run import rehearse_hidden_run
+from kernelkit.push.request import PushRequest
 from local_kaggle import ServerLimits, state
 
 PUBLIC, HIDDEN = range(20), range(100, 500)
@@ -40,11 +41,12 @@ def code_competition(repository, quick_sessions):
 
 @pytest.fixture
 def run_again(repository, code_competition, monkeypatch):
-    def run_again(code, limits=(), **options):
+    def run_again(code, limits=(), ignore=(), **options):
         changed = ServerLimits(score_seconds=0, **dict(limits))
         monkeypatch.setattr(state, "ServerLimits", lambda: changed)
         repository.sources(PREDICT, code, SUBMIT)
-        return repository.run(rerun, metadata_file=repository.metadata, **options)
+        request = PushRequest.of(metadata=repository.metadata, ignore=ignore)
+        return repository.run(rehearse_hidden_run, request, **options)
 
     return run_again
 
@@ -131,6 +133,15 @@ def test_what_is_missing_or_refused_is_told_with_what_to_do(
     again = run_again("pass", hidden=tmp_path / "kept", ignore=["keys"], quiet=True)
     assert float(again.score) == 1.0
     assert "score 1.0" in repository.message
+
+
+def test_a_mistyped_hidden_folder_is_refused_before_the_catalogue_is_filled(
+    run_again, repository, tmp_path
+):
+    (repository.root / "fill.py").write_text("raise SystemExit('it was filled')")
+    repository.configure('catalogue = "python fill.py {catalogue}"\n')
+    with pytest.raises(errors.ParameterError, match="there is no such folder"):
+        run_again("pass", hidden=tmp_path / "mistyped")
 
 
 FILL = """\

@@ -5,12 +5,13 @@ from types import MappingProxyType
 
 import pytest
 
+from kernelkit import files
 from kernelkit.errors import ParameterError, RunFailedError
 from kernelkit.sweep import search
-from kernelkit.sweep.search import Search
+from kernelkit.sweep.search import Search, samples, take_over
 from kernelkit.sweep.sweep_folder import DONE, FAILED, PRUNED, STOPPED, Record, SweepFolder
 
-pytest.importorskip("optuna", reason="the extra `sweep` is not installed")
+optuna = pytest.importorskip("optuna", reason="the extra `sweep` is not installed")
 
 SPACE = "space: {a: {low: 0, high: 1000}, kind: [x, y]}"
 
@@ -28,7 +29,10 @@ SPACE = "space: {a: {low: 0, high: 1000}, kind: [x, y]}"
         ("{trials: 3, space: {a: {low: 0, high: 9, log: true}}}", "log needs a low above 0"),
         ("{trials: 3, space: {a: {low: 1, high: 9, log: true, step: 2}}}", "and no step"),
         ("{trials: 3, space: {a: {low: 1, high: 9, step: 0}}}", "step more than 0"),
-        ("{trials: 3, space: {a: {low: 1, high: 9, step: .5}}}", "step has the wrong type: 0.5"),
+        (
+            "{trials: 3, space: {a: {low: 1, high: 9, step: .5}}}",
+            "search: a: step has the wrong type: 0.5; it takes a whole number",
+        ),
         ("{trials: 3, space: {a: {low: 1, high: 9, steps: 2}}}", "a has no key 'steps'"),
         ("{trials: 3, space: {a: {low: 0, high: 9999}}}", "not allowed"),
         ("{trials: 3, space: {kind: {low: x, high: y}}}", "low has the wrong type: 'x'"),
@@ -206,7 +210,7 @@ def test_a_run_that_ended_as_its_search_did_is_not_run_twice(sweeps, instant, mo
     assert len(instant.started) == 3
 
 
-def test_retry_failed_runs_those_points_again_and_force_all(sweeps, instant, monkeypatch):
+def test_retry_failed_runs_those_points_again(sweeps, instant, monkeypatch):
     text = f"search: {{trials: 3, {SPACE}}}"
     failed = Record(FAILED, error="ValueError: withered")
     monkeypatch.setattr(instant, "ends", {1: failed, 3: failed})
@@ -221,8 +225,56 @@ def test_retry_failed_runs_those_points_again_and_force_all(sweeps, instant, mon
     assert instant.started[3:] == instant.started[0:3:2]
     assert "3 of 3 runs done" in sweeps.message
 
+
+def test_force_runs_all_points_again_and_no_other_run(sweeps, instant):
+    text = f"search: {{trials: 3, {SPACE}}}"
+    sweeps.run(text)
     other = SweepFolder(sweeps.runs).write(sweeps.read("grid: {a: [7]}").runs[0], Record(DONE))
     sweeps.run(text, force=True)
 
-    assert instant.started[5:] == instant.started[:3]  # the same seed draws the same
+    assert instant.started[3:] == instant.started[:3]  # the same seed draws the same
     assert other in [record for _, record in SweepFolder(sweeps.runs).recorded()]
+
+
+def trials_of(database):
+    """{number of trials: studies} of a database."""
+    summaries = optuna.get_all_study_summaries(f"sqlite:///{database}")
+    return sorted(summary.n_trials for summary in summaries)
+
+
+@pytest.fixture
+def two_searches(sweeps, instant):
+    """A folder with a search of three points and one of two."""
+    sweeps.run("search: {trials: 3, space: {a: {low: 0, high: 1000}}}")
+    sweeps.run("search: {trials: 2, space: {kind: [x, y]}}")
+    return sweeps.runs / "search.db"
+
+
+def test_force_begins_a_search_anew_and_leaves_others_their_trials(sweeps, instant, two_searches):
+    assert trials_of(two_searches) == [2, 3]
+    del instant.started[:]
+    sweeps.run("search: {trials: 1, space: {kind: [x, y]}}", force=True)
+    assert len(instant.started) == 1
+    assert trials_of(two_searches) == [1, 3]
+
+
+def test_a_sessions_trials_replace_those_of_their_search_alone(sweeps, two_searches, tmp_path):
+    sweep = sweeps.read("search: {trials: 2, space: {kind: [x, y]}}")
+    folder, session = SweepFolder(sweeps.runs), SweepFolder(tmp_path / "session")
+    files.write_bytes(session.path / "search.db", two_searches.read_bytes())
+    study = Search(sweep, session, []).study
+    study.enqueue_trial({"kind": "x"})
+
+    take_over(folder, sweep, session.path / "search.db")
+    assert trials_of(two_searches) == [3, 3]
+
+    take_over(SweepFolder(tmp_path / "new"), sweep, session.path / "search.db")
+    assert trials_of(tmp_path / "new" / "search.db") == [3, 3]
+
+
+def test_samples_have_every_choice_and_both_ends_of_a_range(sweeps):
+    sweep = sweeps.read(
+        "search: {trials: 2, space: {a: {low: 1, high: 9}, does: [score, slow, fail]}}"
+    )
+    points = [(run.values["a"], run.values["does"]) for run in samples(sweep)]
+    assert points == [(1, "score"), (9, "slow"), (1, "fail")]

@@ -5,6 +5,7 @@ import shutil
 
 import pytest
 
+from kernelkit import files
 from kernelkit.errors import CapacityError, ParameterError, PreflightError, RunFailedError
 from kernelkit.notebook import modules
 from kernelkit.push.bundle import packages
@@ -58,11 +59,15 @@ def test_the_next_session_goes_on_with_the_last_ones_output(sweeps, monkeypatch)
     assert [row["macro_f1"] for row in sweeps.rows()] == ["0.01", "0.02", "0.03", "0.04"]
 
 
-def test_a_session_that_made_no_run_is_a_failure_and_the_next_one_has_a_new_folder(
-    sweeps, monkeypatch
-):
+def test_a_session_that_made_no_run_is_a_failure(sweeps, monkeypatch):
+    monkeypatch.setattr(on_kaggle, "push_kernel", lambda **told: None)
+    with pytest.raises(RunFailedError, match="the session made no run"):
+        sweeps.rehearse("grid: {a: [1, 2]}")
+
+
+def test_each_session_has_a_new_folder_although_an_earlier_one_was_deleted(sweeps, monkeypatch):
     names = ["session-2"]  # the first one's folder was deleted
-    monkeypatch.setattr(on_kaggle, "push_kernel", lambda **told: names.append(told["output"].name))
+    monkeypatch.setattr(on_kaggle, "push", lambda request, **_: names.append(request.output.name))
     for _ in range(2):
         (sweeps.runs / "rehearsal" / names[-1]).mkdir(parents=True)
         with pytest.raises(RunFailedError, match="the session made no run"):
@@ -120,6 +125,34 @@ def test_a_search_is_refused_where_there_is_no_optuna(sweeps):
         sweeps.rehearse(SEARCH, dry_run=True, accelerator=kind)
         assert "a search over a: 4 runs" in sweeps.message
     assert "optuna" not in sweeps.message
+
+
+RULES = """\
+def check(notebook, values, sources):
+    return [f"a={values['a']} is too low"] if values["a"] < LEAST else []
+"""
+
+
+@pytest.mark.parametrize("least", [1, 999])
+def test_a_search_is_sent_where_the_projects_rules_allow_some_point(sweeps, describe, least):
+    describe('check = "own_rules:check"\n')
+    files.write_text(sweeps.folder / "src/own_rules.py", f"LEAST = {least}\n{RULES}")
+    sweeps.rehearse(SEARCH, dry_run=True, accelerator="cpu")
+    assert "nothing was sent" in sweeps.message
+
+
+def test_a_search_is_refused_where_the_projects_rules_allow_no_point(sweeps, describe):
+    describe('check = "own_rules:check"\n')
+    files.write_text(sweeps.folder / "src/own_rules.py", f"LEAST = 1000\n{RULES}")
+    with pytest.raises(PreflightError, match="a=999 is too low"):
+        sweeps.rehearse(SEARCH, dry_run=True, accelerator="cpu")
+
+
+def test_what_any_choice_of_a_search_needs_is_checked(sweeps, describe):
+    describe('[tool.kernelkit.needs]\ninternet = ["kind=y"]\n')
+    text = "search: {trials: 2, space: {a: {low: 0, high: 9}, kind: [x, y]}}"
+    with pytest.raises(PreflightError, match="kind=y needs the internet"):
+        sweeps.rehearse(text, dry_run=True, accelerator="cpu")
 
 
 def test_a_search_takes_optuna_from_the_projects_wheels(sweeps, index, describe):
@@ -184,13 +217,13 @@ def pushed(monkeypatch):
     """The metadata of sessions that a test makes up; the first fails."""
     pushed = []
 
-    def push(**options):
-        metadata = options["metadata"]
+    def push(request, **_):
+        metadata = request.metadata
         pushed.append((metadata.parent.name, json.loads(metadata.read_text())))
         if len(pushed) == 1:
             raise CapacityError("no hours are left this week")
 
-    monkeypatch.setattr(on_kaggle, "push_kernel", push)
+    monkeypatch.setattr(on_kaggle, "push", push)
     return pushed
 
 
