@@ -3,10 +3,9 @@
 Begin with `classify`, which `tools/predict.py` calls; the notebook 04_predict calls what it does.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from glob import glob
 from os import cpu_count
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from matplotlib.figure import Figure
 
 from petals import storage
 from petals.data import photo_files
+from petals.data.photo_files import find_photos
 from petals.data.shards import Split
 from petals.data.source import find_source
 from petals.errors import DataError
@@ -27,7 +27,6 @@ from petals.models.restore import AUTO, find_model, restore
 from petals.plots.run import gallery, save
 from petals.tables import Table
 
-SUFFIXES = (".jpg", ".jpeg", ".jfif", ".avif", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff")
 SHOWN = 24  # photos in the picture
 CHUNK = 512  # photos in memory at a time
 BATCH = 32  # images
@@ -143,24 +142,6 @@ def predict_test_split(
     )
 
 
-def find_photos(names: Sequence[str]) -> list[Path]:
-    """The photos in files, folders and globs, without duplicates, in the order of `names`.
-
-    Raises `DataError` for a name without photos.
-    """
-    if not names:
-        raise DataError("no photos: give files, folders or globs")
-    paths: dict[Path, None] = {}
-    for name in names:
-        path = Path(name).expanduser()
-        inside = path.rglob("*") if path.is_dir() else map(Path, glob(str(path), recursive=True))  # noqa: PTH207 - takes absolute globs
-        photos = [path] if path.is_file() else _photos_among(inside)
-        if not photos:
-            raise DataError(f"no photo at {name}: give files ({', '.join(SUFFIXES)}) or folders")
-        paths |= dict.fromkeys(photos)
-    return list(paths)
-
-
 def photos_for(photos: str, limit: int = 0) -> list[Path]:
     """The photos that the parameter `photos` of 04_predict names, at most `limit` (0 = all).
 
@@ -168,18 +149,10 @@ def photos_for(photos: str, limit: int = 0) -> list[Path]:
     """
     if photos == AUTO:
         datasets = mounts() / "datasets"  # older machines mount them beside the other inputs
-        paths = _photos_among((datasets if datasets.is_dir() else mounts()).rglob("*"))
+        paths = photo_files.photos_among((datasets if datasets.is_dir() else mounts()).rglob("*"))
         folders = {path.parent for path in paths}
         own = {f for f in folders if f.name != PAGES and not (f / "figures.json").exists()}
         paths = [path for path in paths if path.parent in own]
     else:
         paths = find_photos(photos.split(","))
     return paths[: limit or None]
-
-
-def _photos_among(paths: Iterable[Path]) -> list[Path]:
-    return sorted(
-        path
-        for path in paths
-        if path.is_file() and path.suffix.lower() in SUFFIXES and not path.name.startswith(".")
-    )

@@ -1,18 +1,49 @@
-"""Convert a photo of any kind to a square RGB picture.
+"""Find photos, and convert one of any kind to a square RGB picture.
 
 `petals.prepare` makes records of them, and `petals.classify` shows them to a model.
 """
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from glob import glob
 from pathlib import Path
 
 import numpy as np
 from PIL import Image, ImageOps
 
+from petals.errors import DataError
+
+SUFFIXES = (".jpg", ".jpeg", ".jfif", ".avif", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff")
 # Pillow's warning from 90 megapixels on names no file. It is ignored once, here: a filter that is
 # set and restored around each photo would race with the other threads.
 warnings.filterwarnings("ignore", category=Image.DecompressionBombWarning)
+
+
+def find_photos(names: Sequence[str]) -> list[Path]:
+    """The photos in files, folders and globs, without duplicates, in the order of `names`.
+
+    Raises `DataError` for a name without photos.
+    """
+    if not names:
+        raise DataError("no photos: give files, folders or globs")
+    paths: dict[Path, None] = {}
+    for name in names:
+        path = Path(name).expanduser()
+        inside = path.rglob("*") if path.is_dir() else map(Path, glob(str(path), recursive=True))  # noqa: PTH207 - takes absolute globs
+        photos = [path] if path.is_file() else photos_among(inside)
+        if not photos:
+            raise DataError(f"no photo at {name}: give files ({', '.join(SUFFIXES)}) or folders")
+        paths |= dict.fromkeys(photos)
+    return list(paths)
+
+
+def photos_among(paths: Iterable[Path]) -> list[Path]:
+    """Those of the paths that are photos by their names, sorted; hidden files are left out."""
+    return sorted(
+        path
+        for path in paths
+        if path.is_file() and path.suffix.lower() in SUFFIXES and not path.name.startswith(".")
+    )
 
 
 class PhotoError(Exception):

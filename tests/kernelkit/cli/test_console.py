@@ -165,3 +165,10 @@ def completed(typed):
     }
     answer = CliRunner().invoke(main, prog_name="kernelkit", env=environment)
     return [line.partition(",")[2] for line in answer.output.split()]
+
+
+@pytest.mark.parametrize("words", [(), ("run",), ("sweep",), ("resume",)])
+def test_the_short_option_for_help(words):
+    short, long = (CliRunner().invoke(main, [*words, option]) for option in ("-h", "--help"))
+    assert (short.exit_code, short.output) == (0, long.output)
+    assert "-h, --help" in short.output
