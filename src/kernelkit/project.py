@@ -5,6 +5,7 @@ packages = ["mypackage"]               # bundled into a pushed notebook
 keep_best = {"model.h5" = 3}           # files that only the best N runs of a sweep keep
 submission = "submission.parquet"      # the output to submit, if there are several
 wheels = ["optuna==4.6.0"]             # packages missing from Kaggle's image, as wheels
+reserve = {tpu = 4, gpu = 10}          # hours of the week that only --force may use
 
 # makes the inputs of a rehearsal; {NAME} is replaced by the parameter's values in the push
 catalogue = "python -m blossom.catalogue {catalogue} {image_size}"
@@ -30,6 +31,7 @@ measures = { f1 = "F1", accuracy = "accuracy", seconds = "seconds" }
 
 import contextlib
 import json
+import math
 import os
 import re
 import shlex
@@ -69,7 +71,8 @@ class Project:
     `title`: its name in `pyproject.toml`, by default the folder's; `wheels`: "name==version" of
     packages to install in a session; `submission`: the output to submit to a competition;
     `beside`: the notebook whose neighbouring modules are bundled, if it is not the bundled one;
-    `check`: module:function with the project's own rules, see `notebooks.rules`.
+    `check`: module:function with the project's own rules, see `notebooks.rules`; `reserve`: hours
+    of the week, by kind of machine, that a push leaves unless it is forced.
     """
 
     root: Path
@@ -86,6 +89,7 @@ class Project:
     submission: str = ""
     beside: Path | None = None
     check: str = ""
+    reserve: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def wheels_name(self) -> str:
@@ -280,6 +284,17 @@ def _tpu(value: Any) -> TpuSettings:
     return TpuSettings(**value)
 
 
+def _reserve(value: Any) -> Mapping[str, float]:
+    _check_type("it", value, dict)
+    for kind, hours in value.items():
+        if kind not in COUNTED:
+            raise ValueError(f"it has no {kind!r}: {nearest(kind, COUNTED)}")
+        if type(hours) not in (int, float) or not 0 <= hours < math.inf:
+            raise ValueError(f"{kind} is not a number of hours")
+    return dict(value)
+
+
+COUNTED = ("tpu", "gpu")  # the machines whose hours Kaggle counts
 NEEDS = ("internet", "download", "competition", "desk")
 _IN_WORDS = {str: "a text", bool: "true or false", list: "a list", dict: "a table"}
 # What each key takes, as an error says it, and what reads it; that raises `ValueError` with what is
@@ -294,6 +309,7 @@ _KEYS: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
     ),
     "keep_best": ('file names, like {"model.h5" = 3}', _keep_best),
     "needs": (f'{", ".join(NEEDS)}, each a list like ["weights=auto"]', _needs),
+    "reserve": ("hours of tpu and gpu, like {tpu = 4, gpu = 10}", _reserve),
     "shown": (
         "score, minimize, parameters, measures, and sections with title, file, caption and a kind: "
         "figure, table, bars, matrix or photos",

@@ -15,7 +15,6 @@ from matplotlib.figure import Figure
 from petals import storage
 from petals.data import photo_files
 from petals.data.photo_files import find_photos
-from petals.data.shards import Split
 from petals.data.source import find_source
 from petals.errors import DataError
 from petals.evaluation.calibration import calibrated
@@ -38,13 +37,15 @@ class Answers:
     """A model's predictions for n photos.
 
     names (n,) str, of a test split its ids; probabilities float32 (n, classes), calibrated; images
-    uint8 (few, size, size, 3), the first photos as the model saw them.
+    uint8 (few, size, size, 3), the first photos as the model saw them; submitted: of a test split,
+    what a submission says for each class, None for its position.
     """
 
     names: np.ndarray
     classes: Sequence[str]
     probabilities: np.ndarray
     images: np.ndarray
+    submitted: Sequence[str] | None = None
 
     def _likeliest(self, top: int) -> Iterator[tuple[str, list[tuple[str, float]]]]:
         """(name, likeliest classes and their probabilities) of each photo."""
@@ -109,12 +110,13 @@ def predict_photos(classifier: Classifier, card: ModelCard, paths: Sequence[Path
 
     def square(path: Path) -> np.ndarray:
         try:
-            (picture,) = photo_files.squares(path, [card.image_size])
+            (picture,) = photo_files.squares(path, [card.image_size], white)
         except photo_files.PhotoError as error:
             raise DataError(f"{path}: {error}: leave it out, or save it again as a JPEG") from None
         return np.asarray(picture, np.uint8)
 
     with ThreadPoolExecutor(cpu_count()) as pool:
+        white = photo_files.white(pool.map(photo_files.peak, paths))
         for begin in range(0, len(paths), CHUNK):
             images = np.stack(list(pool.map(square, paths[begin : begin + CHUNK])))
             first.append(images[: max(0, SHOWN - begin)])
@@ -134,12 +136,18 @@ def predict_test_split(
     """
     source = find_source(data, card.image_size)
     card.check(source.class_names, card.image_size, "the model")
-    split = Split.find(source.root, card.image_size, "test", limit)
+    splits = source.splits(card.image_size, limit)
+    if "test" not in splits:
+        raise DataError(
+            f"{source} has no test photos: set photos to a folder of photos to classify, or data "
+            "to photos with a test split"
+        )
+    split = splits["test"]
     rows = predict(classifier.model, split, BATCH, tta=card.views)
+    probabilities = calibrated(rows, card.temperature)
     _, ids = split.labels_and_ids()
-    return Answers(
-        ids, card.classes, calibrated(rows, card.temperature), split.sample(SHOWN).images
-    )
+    images = split.sample(SHOWN).images
+    return Answers(ids, card.classes, probabilities, images, source.submitted)
 
 
 def photos_for(photos: str, limit: int = 0) -> list[Path]:
@@ -149,7 +157,7 @@ def photos_for(photos: str, limit: int = 0) -> list[Path]:
     """
     if photos == AUTO:
         datasets = mounts() / "datasets"  # older machines mount them beside the other inputs
-        paths = photo_files.photos_among((datasets if datasets.is_dir() else mounts()).rglob("*"))
+        paths = photo_files.photos_below(datasets if datasets.is_dir() else mounts())
         folders = {path.parent for path in paths}
         own = {f for f in folders if f.name != PAGES and not (f / "figures.json").exists()}
         paths = [path for path in paths if path.parent in own]

@@ -48,7 +48,7 @@ def test_a_tool_is_silent_about_what_tensorflow_notes(tool, monkeypatch):
     "words",
     [
         ("make_tfrecords.py", "write", "nowhere", "out"),
-        ("make_tfrecords.py", "inspect", "."),
+        ("make_tfrecords.py", "inspect", "nowhere"),
         ("predict.py", "auto", "nowhere.jpg"),
     ],
 )

@@ -126,6 +126,6 @@ def conclusion(labels: np.ndarray, probabilities: np.ndarray) -> str:
     if abs(sure - right) >= FAIR:
         verdict = "Underconfident overall" if sure < right else "Overconfident overall"
     return (
-        f"{verdict}: the mean probability is {sure:.1f} %, and {right:.1f} % of the predictions are "
-        "correct.\n"
+        f"{verdict}: the mean probability is {sure:.1f} %, and {right:.1f} % of the predictions "
+        "are correct.\n"
     )
