@@ -20,7 +20,7 @@ from typing import IO, Any
 import click
 import numpy as np
 
-from kernelkit.terminal.exits import exits_with_code
+from kernelkit.terminal.exits import HELP, exits_with_code
 
 MAGIC, PROTOCOL = 0x1950A86A20F9469CFC6C, 1001  # of the format before PyTorch 1.6
 DTYPES = {"FloatStorage": np.dtype("<f4"), "LongStorage": np.dtype("<i8")}
@@ -171,7 +171,7 @@ def _norm(layer: Any, arrays: Arrays, name: str) -> None:
     layer.set_weights([arrays[f"{name}.{part}"] for part in NORM])
 
 
-@click.command(help=__doc__)
+@click.command(help=__doc__, context_settings=HELP)
 @exits_with_code
 @click.argument("checkpoint", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @click.argument("preset", type=click.Path(path_type=Path))
@@ -181,8 +181,11 @@ def main(checkpoint: Path, preset: Path) -> None:
     arrays = read_checkpoint(checkpoint)
     arguments = architecture(arrays)
     os.environ.setdefault("KERAS_BACKEND", "tensorflow")
+    from petals.quiet import without_notes
+
     try:
-        import keras_hub
+        with without_notes():
+            import keras_hub
     except ImportError as error:
         raise click.ClickException(
             f"keras_hub is needed ({error}): pip install keras-hub"
