@@ -159,8 +159,11 @@ run.figure(plots.gallery(sample.images, captions), "gallery")
 # In the competition the rarest class has 18 training photos and the most common one 782.
 
 # %%
+from petals.evaluation.task import weaknesses
+
 train_labels, _ = train.labels_and_ids()
 val_labels, val_ids = val.labels_and_ids()
+run.note(*weaknesses(train_labels, val_labels, names))  # refuses a single class
 balance = {"train": train_labels, "val": val_labels}
 run.figure(plots.class_balance(balance, names), "classes")
 
@@ -376,8 +379,11 @@ if fine_tunes:
 
 # %% [markdown]
 # The callback `Epochs` scores each epoch, keeps the best weights, saves checkpoints and stops in
-# time. A run that resumes in the middle of an epoch first fits the rest of that epoch. If you need
-# a step that `fit` does not have, `05_custom_loop` writes out what `fit` does.
+# time. The model that fine-tuning begins with is scored too: if no epoch is better, the run keeps
+# it. On JAX the chips never wait for Python: `fit` begins further steps while they compute.
+#
+# A run that resumes in the middle of an epoch first fits the rest of that epoch. If you need a step
+# that `fit` does not have, `05_custom_loop` writes out what `fit` does.
 
 # %%
 from petals.evaluation.prediction import predict
@@ -385,7 +391,13 @@ from petals.training.callbacks import OUT_OF_TIME, Epochs, Phase, naming_causes
 
 if fine_tunes:
     phase = Phase("fine-tune", epochs, steps, batch)
-    watch = Epochs(phase, training, val_labels, lambda: predict(model, val, batch))
+    watch = Epochs(
+        phase,
+        training,
+        val_labels,
+        lambda: predict(model, val, batch),
+        select=validation != "none",  # else the model was trained on these photos
+    )
     watch.resume(trained)
 
 # %%
@@ -401,7 +413,7 @@ if fine_tunes:
                 callbacks=[watch],
                 verbose=0,
             )
-    watch.finish(trained)
+    run.notes += watch.finish(trained)
     stopped = watch.stopped
 run.figure(plots.curves(history), "curves")
 
@@ -421,6 +433,11 @@ run.figure(plots.curves(history), "curves")
 # over the classes, so a rare flower counts as much as a common one. The competition ranks by it.
 # On 90 roses and 10 tulips, a model that always answers "rose" has an accuracy of 0.90 and a macro
 # F1 of 0.474.
+#
+# A score on a few hundred photos is an estimate. To see how far it would vary with other photos of
+# the same classes, the notebook draws the photos of each class a thousand times with replacement (a
+# [bootstrap](https://en.wikipedia.org/wiki/Bootstrapping_(statistics))): 95 % of the scores lie in
+# the interval. It does not include how far another training would differ.
 
 # %%
 from petals.training.features import apply_head
@@ -433,17 +450,21 @@ def predict_split(split):
 
 
 # %%
+from petals.evaluation.intervals import Intervals
 from petals.evaluation.metrics import Scores
 
 probabilities = predict_split(val)
-scores = Scores.of(val_labels, probabilities)
+scores, intervals = Scores.of(val_labels, probabilities), None
 validated = validation != "none"
 if validated:
+    intervals = Intervals.of(val_labels, probabilities)
     run.write_predictions("val", val_ids, labels=val_labels, probabilities=probabilities)
     run.write_evaluation(val, val_labels, probabilities, names)  # for the report
 else:
-    print("the model was trained on these photos: the figures say nothing about new ones")
+    run.note("the model was trained on its validation photos, so no score says how good it is")
 print(f"macro F1 {scores.macro_f1:.4f}   accuracy {scores.accuracy:.4f}   on {val.count:,} photos")
+if intervals:
+    print(f"with other photos of the same classes, macro F1 would be {intervals.text('macro_f1')}")
 
 # %% [markdown]
 # ### How sure the model is
@@ -451,13 +472,15 @@ print(f"macro F1 {scores.macro_f1:.4f}   accuracy {scores.accuracy:.4f}   on {va
 # Of the answers that a model gives with a probability of 80 %, 80 % should be right. Networks are
 # often overconfident ([Guo et al., 2017](https://arxiv.org/abs/1706.04599)). Dividing the *logits*,
 # the outputs before the softmax, by a *temperature* corrects this without changing any answer.
-# `04_predict` does that.
+# `04_predict` does that. The temperature rests on the mistakes: with fewer than five, it stays 1.
 
 # %%
 from petals.evaluation.calibration import Calibration
 
 calibration = Calibration.of(val_labels, probabilities)
 print(f"temperature {calibration.temperature:.2f}: divide the logits by it")
+if validated and calibration.note:
+    run.note(calibration.note)
 curves = {"uncorrected": calibration.before, "with the temperature": calibration.after}
 run.figure(plots.reliability(curves), "reliability")
 
@@ -511,8 +534,10 @@ metrics = run.write_metrics(
     counts=(total, trainable),
     stopped=stopped,
     resumed=kept.newest.resumed,
+    best_epoch=watch.best_epoch if fine_tunes and validated else None,
     parameters=settings,
     calibration=calibration if validated else None,
+    intervals=intervals,
 )
 
 # %%

@@ -21,6 +21,7 @@ from petals.accelerators.detect import Accelerator
 from petals.data.dataset import Dataset
 from petals.data.shards import Split
 from petals.evaluation.calibration import Calibration
+from petals.evaluation.intervals import Intervals
 from petals.evaluation.metrics import Scores
 from petals.kaggle import on_kaggle, runs_folder
 from petals.models.backbones import Weights
@@ -80,6 +81,7 @@ class RunFolder:
             for name in {*RESULTS} - {Path(training["weights"]).name}:
                 (self.path / name).unlink(missing_ok=True)
         self._words: dict[str, dict[str, str]] = {}
+        self.notes: list[str] = []  # what a reader of the scores must know; a report begins with it
 
     def __str__(self) -> str:
         return str(self.path.resolve())
@@ -105,6 +107,12 @@ class RunFolder:
             f'<figure><img src="data:image/{kind};base64,{data}" alt="{escape(words["text"])}">'
             f"<figcaption>{escape(words['caption'])}</figcaption></figure>"
         )
+
+    def note(self, *lines: str) -> None:
+        """Print sentences that a reader of the scores must know, and keep them for the report."""
+        for line in lines:
+            print(f"note: {line}")
+        self.notes += lines
 
     def write_history(self, history: History) -> None:
         """Write `history.csv`, with one row per epoch of either phase."""
@@ -182,12 +190,13 @@ class RunFolder:
         counts: tuple[int, int],
         parameters: Mapping[str, Any],
         calibration: Calibration | None = None,
+        intervals: Intervals | None = None,
         **extra: Any,
     ) -> dict[str, Any]:
         """Write `metrics.json`, the flat schema that sweeps and reports read; returns it.
 
         `counts`: (total, trainable) parameters. Seconds are wall time. `scores` are null if nothing
-        was validated.
+        was validated. `notes` are the sentences of `note`.
         """
         after = calibration.after if calibration else None
         metrics = {
@@ -206,6 +215,8 @@ class RunFolder:
                 **{name: split.count for name, split in dataset.splits.items()},
             },
             "added": [addition.summary() for addition in dataset.added],
+            "intervals": intervals.as_dict() if intervals else {},
+            "notes": self.notes,
             "ended": datetime.now(UTC).isoformat(timespec="seconds"),
             "temperature": calibration.temperature if calibration else None,
             "calibration_error": after.error if after else None,
@@ -220,11 +231,16 @@ class RunFolder:
 
 
 def _speed(history: History, batch: int) -> dict[str, float | None]:
-    """The pace of the last phase; the seconds of a step include its input."""
+    """The pace of the last phase; the seconds of a step include its input.
+
+    `first_epoch_compile_seconds` is the part of the first epoch in which JAX compiled: 0 where
+    nothing is known of it, None where the epoch was not one of gradients.
+    """
     first, *later = (row for row in history if row["phase"] == history[-1]["phase"])
     rate = history[-1]["images_per_second"]
     return {
         "first_epoch_seconds": first["seconds"],
+        "first_epoch_compile_seconds": first.get("compile_seconds"),
         "later_epoch_seconds": fmean(row["seconds"] for row in later) if later else None,
         "images_per_second": rate,
         "step_seconds": batch / rate if rate and batch else None,

@@ -53,7 +53,14 @@ def train_first_phase(
             temperature = soften(classifier, train_features, settings["label_smoothing"])
             print(f"  head: logits divided by {temperature:.2f}, as sure as smoothed labels are")
     else:
-        epochs = train_head(classifier, train_features, val_features, settings, training)
+        epochs = train_head(
+            classifier,
+            train_features,
+            val_features,
+            settings,
+            training,
+            keep_best=settings["validation"] != "none",  # else these photos are trained on
+        )
         step, stopped = epochs.phase.steps * epochs.phase.epochs, epochs.stopped
     if checkpoints and not stopped:
         checkpoints.save(PHASE, step, classifier.head.get_weights(), history=training.history)
@@ -98,6 +105,7 @@ def train_head(
         replace(training, checkpoints=None),  # it takes seconds: only the finished head is saved
         val.labels,
         lambda: apply_head(head, val),
+        select=keep_best,
     )
     head.fit(
         _batches(values, labels, classes, batch, settings["seed"]),
@@ -107,8 +115,7 @@ def train_head(
         callbacks=[watch],
         verbose=0,
     )
-    if keep_best:
-        watch.finish(head)
+    watch.finish(head)
     classifier.head.set_weights([cluster.of_first(values) for values in head.get_weights()])
     return watch
 

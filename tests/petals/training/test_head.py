@@ -14,6 +14,7 @@ from petals.training.head import train_first_phase
 from petals.training.optimization import set_seed
 
 SETTINGS = {
+    "validation": "val",
     "head": "logistic",
     "views": 2,
     "seed": 0,
