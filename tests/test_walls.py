@@ -22,6 +22,7 @@ PETALS_MAY = {
     "numpy",
     "petals",
     "PIL",
+    "scipy",
     "sklearn",
     "tensorflow",
     "threadpoolctl",

@@ -40,7 +40,7 @@ class Intervals:
         resamples: int = RESAMPLES,
         seed: int = SEED,
     ) -> Intervals:
-        """Percentile intervals of `Scores` for float (n, classes) probabilities, int (n,) labels."""
+        """Percentile intervals of `Scores`: float (n, classes) probabilities, int (n,) labels."""
         drawn = resampled_scores(labels, probabilities, resamples, seed)
         tails = 50 * (1 - level), 100 - 50 * (1 - level)
         ends = {name: np.percentile(values, tails) for name, values in drawn.items()}

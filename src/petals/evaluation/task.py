@@ -45,8 +45,8 @@ def weaknesses(train_labels: np.ndarray, val_labels: np.ndarray, names: Sequence
         )
     if missing := [name for name, count in zip(names, validated, strict=True) if not count]:
         lines.append(
-            f"{_listed(missing)} of {len(names)} classes without a validation photo: the scores say "
-            "nothing about them"
+            f"{_listed(missing)} of {len(names)} classes without a validation photo: the scores "
+            "say nothing about them"
         )
     if len(val_labels) and validated.max() == 1:
         lines.append(

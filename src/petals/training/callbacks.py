@@ -118,7 +118,7 @@ class Epochs(keras.callbacks.Callback):
         self._counting = threading.Condition()
 
     def resume(self, model: keras.Model) -> None:
-        """Restore the run's checkpoint of this phase, or score the model that the phase begins with.
+        """Restore the run's checkpoint of this phase, or score the model that it begins with.
 
         Raises `DivergedError` if that model's probabilities are not finite numbers.
         """
@@ -233,8 +233,8 @@ class Epochs(keras.callbacks.Callback):
         if self._best and not self.best_epoch:
             notes.append(
                 f"{self.phase.name}: no epoch was better than the model that it began with (macro "
-                f"F1 {self.best_f1:.4f} on the validation photos), so the run keeps that model, the "
-                "head on the backbone as it was, and predicts with it"
+                f"F1 {self.best_f1:.4f} on the validation photos), so the run keeps that model, "
+                "the head on the backbone as it was, and predicts with it"
             )
         for note in notes:
             self._progress.stay(f"  {note}")

@@ -40,8 +40,9 @@ class Checkpoint:
     """The state at a step of a phase; without arguments, that of a run that starts over.
 
     `arrays`: the variables, in order; `history`: the completed epochs of all phases; `best_f1`: of
-    the phase, in `best_epoch`, 0 for the model that it began with; `partial`: means over the steps of the epoch so far; `resumed`: how many times the
-    run was interrupted and resumed; `seconds`: that its processes took.
+    the phase, in `best_epoch`, 0 for the model that it began with; `partial`: means over the steps
+    of the epoch so far; `resumed`: how many times the run was interrupted and resumed; `seconds`:
+    that its processes took.
     """
 
     phase: str = ""
