@@ -52,6 +52,9 @@ label_smoothing = 0.1  # [0, 1): share of each label spread over all classes
 weight_decay = 0.0  # >= 0: AdamW's decay of weights
 # Machine and session
 accelerator = "auto"  # auto | tpu | gpu | cpu: the device that the run must have
+backend = (
+    "auto"  # auto | jax | tensorflow: what Keras runs on; auto = JAX on a TPU, else TensorFlow
+)
 dtype = "auto"  # auto | float32 | mixed_bfloat16 | mixed_float16: the precision of computing
 time_limit = 0.0  # >= 0: minutes after which training stops; 0 = none
 resume = "auto"  # auto | never | PATH: whether to resume from a checkpoint
@@ -93,7 +96,8 @@ head, views, weights = (settings[name] for name in ("head", "views", "weights"))
 #
 # `detect` tries JAX, then `TPUStrategy`, then GPUs and last the CPU. With `accelerator="tpu"` it
 # stops within a minute if there is no TPU. Keras reads the name of its backend when it is imported,
-# so the notebook imports it only after `detect`.
+# so the notebook imports it only after `detect`. With `backend="jax"` Keras runs on JAX on GPUs and
+# on the CPU too, so that the TPU's path can be tried on them.
 #
 # ### What a replica is
 #
@@ -109,7 +113,7 @@ head, views, weights = (settings[name] for name in ("head", "views", "weights"))
 # %%
 from petals.accelerators.detect import detect
 
-device = detect(accelerator, dtype)
+device = detect(accelerator, dtype, backend)
 print(device)
 
 # %% [markdown]

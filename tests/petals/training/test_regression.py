@@ -82,9 +82,7 @@ def test_the_head_has_the_same_strength_and_answers_on_either():
         layer = keras.layers.Dense(3, activation="softmax")
         layer.build((None, 20))
         classifier = SimpleNamespace(head=layer)
-        strength, losses = fit_head(
-            classifier, features, features, Training(), on_device=on_device
-        )
+        strength, losses = fit_head(classifier, features, features, Training(), on_device=on_device)
         heads.append(layer)
         strengths.append((strength, list(losses)))
     assert strengths[0] == strengths[1]
