@@ -52,9 +52,7 @@ label_smoothing = 0.1  # [0, 1): share of each label spread over all classes
 weight_decay = 0.0  # >= 0: AdamW's decay of weights
 # Machine and session
 accelerator = "auto"  # auto | tpu | gpu | cpu: the device that the run must have
-backend = (
-    "auto"  # auto | jax | tensorflow: what Keras runs on; auto = JAX on a TPU, else TensorFlow
-)
+backend = "auto"  # auto | jax | tensorflow: what Keras runs on; auto = JAX for a TPU
 dtype = "auto"  # auto | float32 | mixed_bfloat16 | mixed_float16: the precision of computing
 time_limit = 0.0  # >= 0: minutes after which training stops; 0 = none
 resume = "auto"  # auto | never | PATH: whether to resume from a checkpoint

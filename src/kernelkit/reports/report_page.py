@@ -81,6 +81,7 @@ def render(
         title=title,
         facts=(date, run_folder.data_name(metrics), run_folder.device_name(metrics)),
         failure=failure,
+        notes=run_folder.notes(metrics),
         origin=_origin(folder, place, metrics, changed),
         cards=_cards(metrics, shown, folder),
         since=_since_last(folder, place, shown),
@@ -90,7 +91,7 @@ def render(
         changed=_texts(changed),
         same=_texts(same),
         tables={
-            "Measures": list(shown.texts(metrics).values()),
+            "Measures": _measures(metrics, shown),
             "Machine": _texts(run_folder.part(metrics, "device")),
             "Versions": _texts(run_folder.part(metrics, "versions")),
         },
@@ -115,10 +116,28 @@ def _settings(notebook: nbformat.NotebookNode) -> tuple[dict[str, Any], dict[str
     return changed, {name: value for name, value in same.items() if name not in changed}
 
 
+def _measures(metrics: run_folder.Metrics, shown: Shown) -> list[tuple[str, str]]:
+    """(label, text) of each measure, with its interval if the run wrote one."""
+    rows = []
+    for name, (label, text) in shown.texts(metrics).items():
+        if ends := run_folder.interval(metrics, name):
+            low, high = (shown.texts({name: end})[name][1] for end in ends)
+            text = f"{text} ({low} to {high})"
+        rows.append((label, text))
+    return rows
+
+
 def _cards(metrics: run_folder.Metrics, shown: Shown, folder: Path) -> list[tuple[str, str]]:
     """(label, text) of the first measures, and of the score of the run's submission."""
     texts = shown.texts(metrics)
-    cards = [texts[name] for name in sorted(texts, key=lambda name: name != shown.score)][:CARDS]
+    first = sorted(texts, key=lambda name: name != shown.score)[:CARDS]
+    cards = []
+    for name in first:
+        label, text = texts[name]
+        if name == shown.score and (ends := run_folder.interval(metrics, name)):
+            low, high = (shown.texts({name: end})[name][1] for end in ends)
+            label = f"{label}, {low} to {high}"
+        cards.append((label, text))
     if score := kit_folder.read_json(folder, kit_folder.SCORE):
         cards.append((f"score in {score['competition']}", score["score"]))
     return cards

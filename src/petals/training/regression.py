@@ -94,7 +94,7 @@ class _OnHost:
         return kernel, bias, int(np.max(self.solver.n_iter_))
 
 
-# (kernel and bias (width + 1, classes), weights (rows,), masks (classes,), penalty) -> (loss, slope)
+# (kernel and bias (width + 1, classes), weights (rows,), mask (classes,), penalty): loss, slope
 Objective = Callable[[np.ndarray, np.ndarray, np.ndarray, np.float32], tuple[Any, Any]]
 
 
