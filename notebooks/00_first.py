@@ -79,7 +79,7 @@ on_jax = len(devices) > 1 or devices[0].platform != "cpu"
 os.environ["KERAS_BACKEND"] = "jax" if on_jax else "tensorflow"
 import keras
 
-if on_jax:
+if len(devices) > 1:  # for a single one, Keras would compile each step three times
     keras.distribution.set_distribution(keras.distribution.DataParallel())
 
 # %% [markdown]
@@ -93,7 +93,8 @@ if on_jax:
 # devices stand in for the TPU, and the variable `KAGGLE_REHEARSAL` says so.
 #
 # A TPU computes fastest in [bfloat16](https://cloud.google.com/tpu/docs/bfloat16), a 16-bit float.
-# The policy `mixed_bfloat16` computes in it and keeps the weights in float32.
+# The policy `mixed_bfloat16` computes in it and keeps the weights in float32. So do new GPUs; older
+# ones have only float16, with which Keras scales the loss, so that small gradients do not vanish.
 
 # %%
 import time
@@ -104,8 +105,12 @@ begun = time.monotonic()
 kind = os.environ.get("KAGGLE_REHEARSAL", devices[0].platform)
 if accelerator not in ("auto", kind):
     raise AcceleratorError(f"no {accelerator}: JAX sees {devices}. See Settings > Accelerator")
-if devices[0].platform == "tpu":
+platform = devices[0].platform
+new = platform == "gpu" and float(devices[0].compute_capability) >= 8
+if platform == "tpu" or new:
     keras.mixed_precision.set_global_policy("mixed_bfloat16")
+elif platform == "gpu":  # such as a P100 or a T4
+    keras.mixed_precision.set_global_policy("mixed_float16")
 keras.utils.set_random_seed(0)
 print(f"{len(devices)} x {devices[0].device_kind}, Keras on {keras.config.backend()}")
 
