@@ -26,7 +26,7 @@
 # draws. That takes about two minutes, and downloads 1 MB of weights the first time:
 #
 # ```
-# python tools/run_notebook.py notebooks/00_first.py -p data=embedded -p image_size=96 \
+# kernelkit run notebooks/00_first.py -p data=embedded -p image_size=96 \
 #   -p width=0.25 -p epochs=5 -p learning_rate=1e-3
 # ```
 #
@@ -34,7 +34,7 @@
 # most of them spent compiling. (This is an estimate: nobody has timed it on a TPU yet.)
 #
 # ```
-# python tools/push_kernel.py notebooks/00_first.ipynb
+# kernelkit push notebooks/00_first.ipynb
 # ```
 
 # %% tags=["parameters"]
@@ -87,7 +87,7 @@ if len(devices) > 1:  # for a single one, Keras would compile each step three ti
 # up on a TPU that does not answer, and supports older TPUs, which need TensorFlow's `TPUStrategy`.
 #
 # If you asked for a TPU and got none, it is better to stop now than after nine hours on a CPU.
-# `tools/push_kernel.py` sets `accelerator` to the device that it asks Kaggle for. If the session
+# `kernelkit push` sets `accelerator` to the device that it asks Kaggle for. If the session
 # has another device, the next cell raises the `AcceleratorError` of `petals`, the package behind
 # these notebooks, and the push exits with code 10. In a rehearsal on your own machine, eight CPU
 # devices stand in for the TPU, and the variable `KAGGLE_REHEARSAL` says so.
@@ -117,7 +117,7 @@ print(f"{len(devices)} x {devices[0].device_kind}, Keras on {keras.config.backen
 # %% [markdown]
 # ## Find the photos
 #
-# The next cell uses a few functions of `petals`. `tools/push_kernel.py` packs the package into the
+# The next cell uses a few functions of `petals`. `kernelkit push` packs the package into the
 # notebook that it sends to Kaggle.
 #
 # - `find_source` finds the data. Kaggle mounts a competition's files as a folder, at a path that
@@ -313,7 +313,7 @@ np.savez(folder / "test_predictions.npz", ids=test_ids, probabilities=test_proba
 # %% [markdown]
 # ## Keep the results
 #
-# The next two cells write the files that other tools read: `tools/report.py` makes a page about a
+# The next two cells write the files that other tools read: `kernelkit report` makes a page about a
 # run, and `03_compare` compares runs. `Scores` adds accuracy, precision, recall and loss to the
 # macro F1. `versions` and `git_state` record which code ran. `write_json` writes the file in one
 # piece, so that no program reads half of it.

@@ -27,7 +27,7 @@
 # It trains nothing and needs no accelerator.
 #
 # The next cell holds all settings. At home the notebook runs on flowers that the kit draws
-# (`tools/run_notebook.py notebooks/01_explore.py -p data=embedded`), on Kaggle on the photos of
+# (`kernelkit run notebooks/01_explore.py -p data=embedded`), on Kaggle on the photos of
 # [Petals to the Metal](https://www.kaggle.com/competitions/tpu-getting-started).
 
 # %% tags=["parameters"]
@@ -45,7 +45,7 @@ try:
 except ModuleNotFoundError:
     raise ModuleNotFoundError(
         "this notebook carries no petals package. Push it with "
-        "`python tools/push_kernel.py notebooks/01_explore.ipynb`, which packs it in"
+        "`kernelkit push notebooks/01_explore.ipynb`, which packs it in"
     ) from None
 
 # %%

@@ -24,7 +24,7 @@
 # The next cell holds all settings, in four groups. Most runs change only ten of them, which come
 # first in their groups: `data`, `image_size`, `backbone`, `fine_tune`, `epochs`, `batch_size`,
 # `learning_rate`, `augment`, `seed` and `accelerator`. Change them in the cell or on the command
-# line (`tools/run_notebook.py notebooks/02_train.py -p backbone=VGG16`, or `tools/push_kernel.py`
+# line (`kernelkit run notebooks/02_train.py -p backbone=VGG16`, or `kernelkit push`
 # for Kaggle). The notebook refuses a setting that would have no effect, before anything runs.
 
 # %% tags=["parameters"]
@@ -64,7 +64,7 @@ try:
 except ModuleNotFoundError:
     raise ModuleNotFoundError(
         "the package petals is missing from this notebook. Push it with "
-        "`python tools/push_kernel.py notebooks/02_train.ipynb`, which packs it in"
+        "`kernelkit push notebooks/02_train.ipynb`, which packs it in"
     ) from None
 
 settings = resolve(globals())  # refuses a parameter that would be ignored
@@ -175,7 +175,7 @@ run.figure(plots.class_balance(balance, names), "classes")
 # Kaggle ends a TPU session after nine hours. Training stops shortly before that. The run then
 # writes a submission from the model it has so far, and leaves a *checkpoint* to resume from. The
 # next cell looks for a checkpoint in this run's folder and in the attached outputs of earlier
-# sessions, which `tools/push_kernel.py --continue` attaches. A resumed run gives the same scores as
+# sessions, which `kernelkit push --continue` attaches. A resumed run gives the same scores as
 # an uninterrupted one.
 
 # %%
@@ -294,7 +294,7 @@ if head == "gradient" and head_rates:
 #   `dropout`, [`label_smoothing`](https://arxiv.org/abs/1512.00567) and `weight_decay`.
 #   `dropout=0` scored best here.
 # - **It costs time and memory.** If a batch does not fit into memory, the run ends with
-#   `RESOURCE_EXHAUSTED`: choose a smaller `batch_size`. `tools/tpu_check.py` asks the TPU's
+#   `RESOURCE_EXHAUSTED`: choose a smaller `batch_size`. `kernelkit check --tpu` asks the TPU's
 #   compiler beforehand.
 #
 # ### Why the batch is small
@@ -586,7 +586,7 @@ print(f"{trained} after {run.seconds:.0f} s; the files are in {run}")
 # 2. A larger backbone, such as `backbone="EfficientNetB5"` or `"DenseNet201"`.
 # 3. `fine_tune="all"`, with `augment="strong"` if the training loss falls far below the validation
 #    loss.
-# 4. Several settings in one command: `tools/sweep.py notebooks/sweeps/schedule.yaml`.
+# 4. Several settings in one command: `kernelkit sweep notebooks/sweeps/schedule.yaml`.
 # 5. `03_compare`: the average of several runs often scores better than the best of them.
 # 6. `validation="fold:1/5"` to `"fold:5/5"`: five runs, each validated on another fifth of the
 #    labelled photos. `03_compare` joins them.

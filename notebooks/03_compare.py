@@ -42,7 +42,7 @@ try:
 except ModuleNotFoundError:
     raise ModuleNotFoundError(
         "this notebook carries no petals package. Push it with "
-        "`python tools/push_kernel.py notebooks/03_compare.ipynb`, which packs it in"
+        "`kernelkit push notebooks/03_compare.ipynb`, which packs it in"
     ) from None
 
 # %% [markdown]

@@ -89,7 +89,7 @@ def test_each_package_imports_neither_of_the_others_but_for_rehearsals():
             r"^( *)(?:from|import) (local_kaggle\S*)", path.read_text(), re.M
         )
     }
-    assert lines == {("kernelkit.workspace.rehearsal", True, "local_kaggle")}
+    assert lines == {("kernelkit.rehearsal.stand_in", True, "local_kaggle")}
 
 
 def test_out_of_time_is_one_word_on_both_sides_of_the_wall():
@@ -148,8 +148,8 @@ def test_what_runs_a_sweep_in_a_session_reaches_nothing_of_a_push():
         if module not in reached:
             reached.add(module)
             waiting += of_this_repository(SOURCES[module].read_text())
-    assert "kernelkit.running.run_notebook" in reached
-    barred = ("kernelkit.pushes", "kernelkit.checks", "kernelkit.kaggle_api", "local_kaggle")
+    assert "kernelkit.runs.run_notebook" in reached
+    barred = ("kernelkit.push", "kernelkit.push.checks", "kernelkit.kaggle", "local_kaggle")
     assert [module for module in reached if module.startswith(barred)] == []
 
 

@@ -20,7 +20,7 @@ from typing import IO, Any
 import click
 import numpy as np
 
-from kernelkit.terminal.cli import exits_with_code
+from kernelkit.terminal.exits import exits_with_code
 
 MAGIC, PROTOCOL = 0x1950A86A20F9469CFC6C, 1001  # of the format before PyTorch 1.6
 DTYPES = {"FloatStorage": np.dtype("<f4"), "LongStorage": np.dtype("<i8")}

@@ -15,7 +15,7 @@ download = ["weights=auto"]            # the internet, or an attached dataset, m
 competition = ["data=competition"]
 desk = ["data=drawn"]                  # works only locally
 
-[tool.kernelkit.tpu]                   # `kernelkit tpu`: compile programs for a TPU locally
+[tool.kernelkit.tpu]                   # `kernelkit check --tpu`: compile programs for a TPU locally
 command = "python -m blossom.compile"  # reads a request, writes results (kernelkit.tpu.compiling)
 requirements = "requirements-tpu.lock" # the packages of its environment, .venv-tpu
 note = "3 GB"                          # shown to the user before that is created

@@ -9,8 +9,8 @@ import pytest
 from checkouts import ROOT
 
 from kernelkit import project
-from kernelkit.notebooks import document, parameters
-from kernelkit.notebooks.document import PARAMETERS_TAG, has_tag
+from kernelkit.notebook import document, parameters
+from kernelkit.notebook.document import PARAMETERS_TAG, has_tag
 
 NOTEBOOKS = sorted(ROOT.glob("notebooks/*.py"))
 

@@ -11,12 +11,12 @@ from dataclasses import replace
 from typing import Any
 
 from kernelkit import files, project
-from kernelkit.reports import naming, trail
-from kernelkit.reports.many_runs import RunsPage, ShownRun
-from kernelkit.run_folders import active, history, kit_folder, run_folder
-from kernelkit.sweep import records
-from kernelkit.sweep.records import SweepFolder
+from kernelkit.pages import naming, trail
+from kernelkit.pages.many_runs import RunsPage, ShownRun
+from kernelkit.runs import active, history, kit_folder, run_folder
+from kernelkit.sweep import sweep_folder as records
 from kernelkit.sweep.specification import PlannedRun, Specification
+from kernelkit.sweep.sweep_folder import SweepFolder
 
 
 def gather(
@@ -77,6 +77,11 @@ def write(page: RunsPage) -> None:
         "runs": [vars(run) for run in page.runs],
     }
     files.write_text(page.folder / "results.json", json.dumps(content, indent=1) + "\n")
+    write_page(page)
+
+
+def write_page(page: RunsPage) -> None:
+    """Write the page `index.html`, atomically."""
     files.write_text(page.folder / trail.INDEX, page.html(trail.way_back(page.folder, page.folder)))
 
 

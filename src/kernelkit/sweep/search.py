@@ -25,10 +25,11 @@ from collections import Counter
 from typing import Any
 
 from kernelkit.errors import ParameterError
-from kernelkit.run_folders import history, run_folder
-from kernelkit.sweep import records, specification
-from kernelkit.sweep.records import Record, SweepFolder
+from kernelkit.runs import history, run_folder
+from kernelkit.sweep import specification
+from kernelkit.sweep import sweep_folder as records
 from kernelkit.sweep.specification import PlannedRun, Specification, Types, Values
+from kernelkit.sweep.sweep_folder import Record, SweepFolder
 
 KEYS = {"trials": int, "sampler": str, "prune": bool, "seed": int, "space": dict}
 STORAGE = "search.db"

@@ -31,9 +31,8 @@ import nbformat
 
 from kernelkit import project
 from kernelkit.errors import ParameterError, nearest
-from kernelkit.notebooks import document, parameters
-from kernelkit.notebooks.parameters import Parameter
-from kernelkit.plans import packages
+from kernelkit.notebook import document, modules, parameters
+from kernelkit.notebook.parameters import Parameter
 from kernelkit.project import Project
 from kernelkit.sweep import sweep_file
 
@@ -283,6 +282,6 @@ def fingerprint(source: nbformat.NotebookNode, home: Project) -> str:
         if cell.cell_type == "code":
             digest.update(cell.source.encode() + b"\0")
     for package in home.packages:
-        for file in packages.files(home.package_folder(package), home.leave_out):
+        for file in modules.package_files(home.package_folder(package), home.leave_out):
             digest.update(f"{file.path}\0{file.sha256}\0".encode())
     return digest.hexdigest()

@@ -10,8 +10,8 @@ from typing import Any, Unpack
 
 from kernelkit import files
 from kernelkit.errors import DoesNotFitError, PreflightError
-from kernelkit.notebooks import parameters as declarations
-from kernelkit.notebooks.document import parameters_source, read_json
+from kernelkit.notebook import parameters as declarations
+from kernelkit.notebook.document import parameters_source, read_json
 from kernelkit.project import Project, find_project
 from kernelkit.terminal.events import EventOptions, Events
 from kernelkit.tpu import environment

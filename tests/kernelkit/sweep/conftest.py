@@ -7,10 +7,11 @@ import json
 import pytest
 
 from kernelkit import files
-from kernelkit.sweep import records, results, specification
-from kernelkit.sweep.command import sweep
-from kernelkit.sweep.options import SweepOptions
-from kernelkit.sweep.records import Record, SweepFolder
+from kernelkit.sweep import results, specification
+from kernelkit.sweep import sweep_folder as records
+from kernelkit.sweep.request import SweepOptions
+from kernelkit.sweep.run_sweep import sweep
+from kernelkit.sweep.sweep_folder import Record, SweepFolder
 
 NOTEBOOK = """\
 # %% tags=["parameters"]

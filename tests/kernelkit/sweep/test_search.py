@@ -7,8 +7,8 @@ import pytest
 
 from kernelkit.errors import ParameterError, RunFailedError
 from kernelkit.sweep import search
-from kernelkit.sweep.records import DONE, FAILED, PRUNED, STOPPED, Record, SweepFolder
 from kernelkit.sweep.search import Search
+from kernelkit.sweep.sweep_folder import DONE, FAILED, PRUNED, STOPPED, Record, SweepFolder
 
 pytest.importorskip("optuna", reason="the extra `sweep` is not installed")
 
@@ -74,7 +74,7 @@ class Instant:
 
 @pytest.fixture
 def instant(monkeypatch):
-    from kernelkit.sweep import command
+    from kernelkit.sweep import run_sweep as command
 
     monkeypatch.setattr(command, "Engine", Instant)
     monkeypatch.setattr(Instant, "started", [], raising=False)

@@ -13,8 +13,8 @@ import pytest
 from kernelkit import files, project
 from kernelkit.errors import ParameterError, RunFailedError
 from kernelkit.shown import Shown
-from kernelkit.sweep import records
-from kernelkit.sweep.records import SweepFolder
+from kernelkit.sweep import sweep_folder as records
+from kernelkit.sweep.sweep_folder import SweepFolder
 from kernelkit.sweep.workers import launchers
 
 
@@ -124,8 +124,8 @@ def test_killed_three_times_it_ends_with_the_table_of_one_left_alone(sweeps):
     command = [
         sys.executable,
         "-c",
-        "import sys; from pathlib import Path; from kernelkit.sweep.command import sweep; "
-        "from kernelkit.sweep.options import SweepOptions; "
+        "import sys; from pathlib import Path; from kernelkit.sweep.run_sweep import sweep; "
+        "from kernelkit.sweep.request import SweepOptions; "
         "sweep(Path(sys.argv[1]), (), SweepOptions(2, Path(sys.argv[2]), report=False))",
         str(file),
         str(sweeps.runs),

@@ -14,21 +14,23 @@ import nbformat
 from slugify import slugify
 
 from kernelkit import files, machines, project
-from kernelkit.checks import contents, preflight, wheels
 from kernelkit.errors import KernelkitError, ParameterError, PreflightError, RunFailedError
-from kernelkit.notebooks import document, parameters
-from kernelkit.plans import metadata as kernel_metadata
-from kernelkit.plans.metadata import Metadata
-from kernelkit.plans.plan import ACCELERATOR
+from kernelkit.kaggle.client import PLACEHOLDERS
+from kernelkit.notebook import document, parameters
 from kernelkit.project import Project
-from kernelkit.pushes.command import push_kernel
-from kernelkit.run_folders import claims
+from kernelkit.push import wheels
+from kernelkit.push.bundle import metadata as kernel_metadata
+from kernelkit.push.bundle.metadata import Metadata
+from kernelkit.push.checks import contents, preflight
+from kernelkit.push.command import push_kernel
+from kernelkit.push.plan import ACCELERATOR
+from kernelkit.runs import claims
 from kernelkit.sweep import search
 from kernelkit.sweep.backends import in_session
 from kernelkit.sweep.progress import SweepProgress
-from kernelkit.sweep.records import SweepFolder
 from kernelkit.sweep.search import STORAGE
 from kernelkit.sweep.specification import PlannedRun, Specification
+from kernelkit.sweep.sweep_folder import SweepFolder
 
 OPTUNA = "optuna"
 TITLE_LENGTH = 50  # Kaggle's longest
@@ -225,7 +227,7 @@ def _write(content: Mapping[str, Any], base: Metadata, title: str, place: Path) 
     slug = slugify(title)
     values = {
         **base.values,
-        "id": f"{base.owner or kernel_metadata.PLACEHOLDERS[0]}/{slug}",
+        "id": f"{base.owner or PLACEHOLDERS[0]}/{slug}",
         "title": title,
         "code_file": f"{slug}.ipynb",
     }

@@ -38,7 +38,7 @@ from kernelkit.errors import KernelkitError
 ERROR, LOG = "error.txt", "log.txt"  # in a run's folder
 POLL_SECONDS = 0.05
 OWN = (
-    "kernelkit.running.run_notebook",
+    "kernelkit.runs.run_notebook",
     "papermill",
     "nbconvert",
     "ipykernel.kernelapp",
@@ -49,7 +49,8 @@ OWN = (
 
 def execute(request: Mapping[str, Any]) -> None:
     """Run the notebook of the request."""
-    from kernelkit.running.run_notebook import run_notebook
+    from kernelkit.pages.report_page import report_run
+    from kernelkit.runs.run_notebook import run_notebook
 
     folder = Path(request["folder"])
     try:
@@ -57,7 +58,7 @@ def execute(request: Mapping[str, Any]) -> None:
             Path(request["notebook"]),
             request["values"],
             output=folder,
-            report=request["report"],
+            report=report_run if request["report"] else None,
             quiet=True,
         )
     except KernelkitError as error:

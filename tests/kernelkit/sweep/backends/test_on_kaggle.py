@@ -6,11 +6,12 @@ import shutil
 import pytest
 
 from kernelkit.errors import CapacityError, ParameterError, PreflightError, RunFailedError
-from kernelkit.plans import packages
+from kernelkit.notebook import modules
+from kernelkit.push.bundle import packages
 from kernelkit.sweep.backends import on_kaggle
-from kernelkit.sweep.records import SweepFolder
+from kernelkit.sweep.sweep_folder import SweepFolder
 
-PAGES = ("sweep/backends/in_session.py", "reports/style.css", "reports/runs/table.js")
+PAGES = ("sweep/backends/in_session.py", "pages/style.css", "pages/runs/table.js")
 METADATA = {
     "id": "INSERT_USERNAME/tiny-notebook",
     "title": "Tiny notebook",
@@ -95,7 +96,7 @@ def test_rehearsed_runs_do_not_count_as_done_on_kaggle_from_any_folder(sweeps, m
 
 def test_the_bundle_of_a_sweep_holds_its_pages(sweeps):
     project = on_kaggle.carrying(sweeps.notebook)
-    files = packages.files(project.package_folder("kernelkit"), project.leave_out)
+    files = modules.package_files(project.package_folder("kernelkit"), project.leave_out)
     carried = {file.path for file in packages.reached([on_kaggle.RUN], files, "kernelkit")}
 
     assert {f"kernelkit/{name}" for name in PAGES} <= carried
