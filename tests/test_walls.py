@@ -26,7 +26,7 @@ PETALS_MAY = {
     "sklearn",
     "tensorflow",
     "threadpoolctl",
-}  # h5py comes with keras, joblib and threadpoolctl with sklearn, kaggle_datasets and
+}  # h5py comes with keras, joblib, scipy and threadpoolctl with sklearn, kaggle_datasets and
 # keras_hub with Kaggle's images
 SOURCES = {
     path.relative_to(ROOT / "src")

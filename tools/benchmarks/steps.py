@@ -14,7 +14,8 @@ NETWORKS = {
     "large": ("EfficientNetB0", 64, 8, 20),
 }
 ROUNDS = 6
-WAYS = ("bare", "fit", "epochs", "waiting")
+WAYS = ("bare", "fit", "epochs", "waiting", "together")
+TOGETHER = 4  # steps in one program
 
 
 def run() -> dict[str, Any]:
@@ -23,7 +24,8 @@ def run() -> dict[str, Any]:
     bare        milliseconds of a step, compiled by `jax.jit` and called in a loop
     fit         … by `fit` without a callback
     epochs      … by `fit` with `petals.training.callbacks.Epochs`
-    waiting     … by `fit` with an `Epochs` that Keras waits for the device for
+    waiting     … with an `Epochs` for which Keras waits for the device after each step
+    together    … with `Epochs` and four steps in one program (`run_together`)
     ratio       of `epochs` to `fit`
     compiled    how often the training step was compiled, over two epochs with `Epochs`
 
@@ -33,9 +35,8 @@ def run() -> dict[str, Any]:
     for name, network in NETWORKS.items():
         row = measure("steps", jax_devices(1), *map(str, network))
         rows[name] = row
-        print(
-            f"  {name:8} " + "  ".join(f"{key} {value}" for key, value in row.items()), flush=True
-        )
+        columns = "  ".join(f"{key} {value}" for key, value in row.items())
+        print(f"  {name:8} {columns}", flush=True)
     return rows
 
 
@@ -53,8 +54,9 @@ def _worker(begun: float, backbone: str, size: str, batch: str, steps: str) -> d
 
     set_seed(0, repeatable=False)
     side, images, count = int(size), int(batch), int(steps)
-    model = build(backbone, side, CLASSES, weights="none").model
+    model, joined = (build(backbone, side, CLASSES, weights="none").model for _ in range(2))
     compile_model(model, np.full(count, 1e-4))
+    compile_model(joined, np.full(count, 1e-4), steps_per_execution=TOGETHER)
     rng = np.random.default_rng(0)
     pixels = rng.integers(0, 256, (images, side, side, 3), np.uint8)
     labels = np.eye(CLASSES, dtype=np.float32)[rng.integers(0, CLASSES, images)]
@@ -64,7 +66,7 @@ def _worker(begun: float, backbone: str, size: str, batch: str, steps: str) -> d
     class Waiting(Epochs):
         async_safe = False
 
-    def by_fit(kind: type | None, epochs: int = 1) -> float:
+    def by_fit(kind: type | None, epochs: int = 1, model: Any = model) -> float:
         phase, callbacks = Phase("fine-tune", epochs, count, images), []
         if kind is not None:
             callbacks = [kind(phase, Training(), np.arange(CLASSES), lambda: answers)]
@@ -101,8 +103,10 @@ def _worker(begun: float, backbone: str, size: str, batch: str, steps: str) -> d
         "fit": lambda: by_fit(None),
         "epochs": lambda: by_fit(Epochs),
         "waiting": lambda: by_fit(Waiting),
+        "together": lambda: by_fit(Epochs, model=joined),
     }
-    by_hand()  # compiles it
+    for way in ("bare", "together"):  # compiles it
+        ways[way]()
     seconds: dict[str, list[float]] = {way: [] for way in WAYS}
     for _ in range(ROUNDS):
         for way in WAYS:

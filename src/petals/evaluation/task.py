@@ -22,8 +22,7 @@ def weaknesses(train_labels: np.ndarray, val_labels: np.ndarray, names: Sequence
     trained = np.bincount(train_labels, minlength=len(names))
     validated = np.bincount(val_labels, minlength=len(names))
     if np.count_nonzero(trained) < 2:
-        (only,) = np.flatnonzero(trained).tolist() or [None]
-        found = "none" if only is None else names[only]
+        found = ", ".join(names[label] for label in np.flatnonzero(trained).tolist()) or "none"
         raise DataError(
             f"all training photos are of one class ({found}), so any model is always right: give "
             "photos of two classes or more, with a folder for each class"
