@@ -11,7 +11,7 @@ CLASSES = 104
 # name: (backbone, pixels, images a step, steps a round)
 NETWORKS = {
     "small": ("SmallNet", 32, 8, 200),
-    "large": ("EfficientNetB0", 64, 8, 20),
+    "large": ("MobileNet-0.75", 96, 8, 8),
 }
 ROUNDS = 6
 WAYS = ("bare", "fit", "epochs", "waiting", "together")

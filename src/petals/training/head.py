@@ -20,6 +20,7 @@ from petals.training.optimization import SCHEDULES, compile_model, learning_rate
 PHASE = "head"
 HEAD_EPOCHS = 30
 HEAD_BATCH = 64  # features; larger batches would only reduce the number of steps
+MOST_TOGETHER = 64  # steps in one program of JAX
 
 
 def train_first_phase(
@@ -98,7 +99,7 @@ def train_head(
         learning_rates(schedule, HEAD_EPOCHS, steps, learning_rate=peak),
         weight_decay=settings["weight_decay"],
         label_smoothing=settings["label_smoothing"],
-        steps_per_execution=steps,
+        steps_per_execution=_steps_together(steps),
     )
     watch = Epochs(
         Phase(PHASE, HEAD_EPOCHS, steps, batch, "features"),
@@ -118,6 +119,16 @@ def train_head(
     watch.finish(head)
     classifier.head.set_weights([cluster.of_first(values) for values in head.get_weights()])
     return watch
+
+
+def _steps_together(steps: int) -> int:
+    """How many of an epoch's steps one call of the device takes: all of them, or part on JAX.
+
+    There they are one program, which gets the features of so many batches.
+    """
+    if not keras_backend.is_jax():
+        return steps
+    return max(n for n in range(1, min(steps, MOST_TOGETHER) + 1) if steps % n == 0)
 
 
 def _model(width: int, classes: int, dropout: float) -> keras.Model:

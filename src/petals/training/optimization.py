@@ -6,8 +6,9 @@ device only looks up the step.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -156,13 +157,14 @@ def run_together(model: keras.Model) -> None:
 
     compiled: list[Callable[..., Any]] = []
 
-    def train_function(state: Any, batches: list[Any]) -> tuple[Any, Any]:
+    def train_function(state: Any, batches: Iterator[Any]) -> tuple[Any, Any]:
+        taken = list(islice(batches, model.steps_per_execution))
         if not compiled:  # only now are all variables there, each in its place
             places = jax.tree.map(lambda array: array.sharding, state)
             shared = keras_backend.replicas(model) > 1
             places = (None, places) if shared else None
             compiled.append(jax.jit(steps, donate_argnums=0, out_shardings=places))
-        return compiled[0](state, batches)
+        return compiled[0](state, taken)
 
     model.train_function = train_function
 
