@@ -5,7 +5,7 @@ export TF_CPP_MIN_LOG_LEVEL ?= 3
 
 # The small network learns the drawn flowers from scratch: no download, no account.
 FIRST_RUN = -p backbone=SmallNet -p weights=none -p head=none -p fine_tune=all \
-  -p epochs=16 -p batch_size=64 -p learning_rate=3e-3 -p augment=flip -p dropout=0.2 \
+  -p epochs=13 -p batch_size=32 -p learning_rate=3e-3 -p augment=flip -p dropout=0.2 \
   -p label_smoothing=0.05
 
 .DEFAULT_GOAL := help

@@ -97,10 +97,6 @@ def test_its_pictures_are_there_small_and_drawn_by_a_target():
     assert not re.search(r"/home/|/root/|/Users/|/work/|/tmp/", told)
 
 
-def test_the_readme_is_read_in_four_minutes():
-    assert len(README.split()) <= 900
-
-
 def test_every_parameter_it_uses_exists():
     known = {name for book in NOTEBOOKS for name in declared(document.parameters_cell(book).source)}
     used = set(re.findall(r"(?:-p |`)([a-z]\w*)=", TEXT + MAKEFILE))

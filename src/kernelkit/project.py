@@ -240,9 +240,14 @@ def _setting(key: str, value: Any, file: Path) -> Any:
         hint = nearest(key, sorted(_KEYS))
         raise PreflightError(f"{file}: [tool.kernelkit] has no {key!r}: {hint}")
     takes, pattern = _KEYS[key]
-    try:
-        if key == "shown":
+    if key == "shown":
+        try:
             return Shown.read(value)
+        except ValueError as error:
+            raise PreflightError(
+                f"{file}: shown in [tool.kernelkit] takes {takes}; {error}"
+            ) from None
+    try:
         if key == "tpu":
             tpu = TpuSettings(**_typed(value, TpuSettings()))
             shlex.split(tpu.command)

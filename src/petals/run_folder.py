@@ -81,7 +81,7 @@ class RunFolder:
             for name in {*RESULTS} - {Path(training["weights"]).name}:
                 (self.path / name).unlink(missing_ok=True)
         self._words: dict[str, dict[str, str]] = {}
-        self.notes: list[str] = []  # what a reader of the scores must know; a report begins with it
+        self.warnings: list[str] = []  # what a reader of the scores must know
 
     def __str__(self) -> str:
         return str(self.path.resolve())
@@ -108,11 +108,11 @@ class RunFolder:
             f"<figcaption>{escape(words['caption'])}</figcaption></figure>"
         )
 
-    def note(self, *lines: str) -> None:
-        """Print sentences that a reader of the scores must know, and keep them for the report."""
-        for line in lines:
-            print(f"note: {line}")
-        self.notes += lines
+    def warn(self, *sentences: str) -> None:
+        """Print what a reader of the scores must know, and keep it for the top of the report."""
+        for sentence in sentences:
+            print(sentence)
+        self.warnings += sentences
 
     def write_history(self, history: History) -> None:
         """Write `history.csv`, with one row per epoch of either phase."""
@@ -191,12 +191,13 @@ class RunFolder:
         parameters: Mapping[str, Any],
         calibration: Calibration | None = None,
         intervals: Intervals | None = None,
+        chance: Mapping[str, float] | None = None,
         **extra: Any,
     ) -> dict[str, Any]:
         """Write `metrics.json`, the flat schema that sweeps and reports read; returns it.
 
         `counts`: (total, trainable) parameters. Seconds are wall time. `scores` are null if nothing
-        was validated. `notes` are the sentences of `note`.
+        was validated. `warnings` are the sentences of `warn`; `chance`: the scores of guessing.
         """
         after = calibration.after if calibration else None
         metrics = {
@@ -216,7 +217,8 @@ class RunFolder:
             },
             "added": [addition.summary() for addition in dataset.added],
             "intervals": intervals.as_dict() if intervals else {},
-            "notes": self.notes,
+            "chance": chance or {},
+            "warnings": self.warnings,
             "ended": datetime.now(UTC).isoformat(timespec="seconds"),
             "temperature": calibration.temperature if calibration else None,
             "calibration_error": after.error if after else None,

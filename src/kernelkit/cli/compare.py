@@ -16,7 +16,7 @@ from kernelkit.cli import options
 @click.option(
     "-p", "parameters", metavar="NAME=VALUE", multiple=True, help="Replace a base value or an axis."
 )
-@click.option("--workers", type=int, default=0, metavar="N", help="The number of runs at a time.")
+@click.option("--workers", type=int, metavar="N", help="The number of runs at a time.")
 @click.option(
     "--output",
     type=options.FILE,

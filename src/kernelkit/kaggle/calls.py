@@ -5,7 +5,7 @@ something each time they arrive, so whoever makes them looks first whether a los
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from kagglesdk.blobs.types.blob_api_service import ApiBlobType, ApiStartBlobUploadRequest
 from kagglesdk.competitions.types.competition_api_service import (
@@ -50,9 +50,7 @@ from kagglesdk.models.types.model_api_service import (
 )
 
 from kernelkit.kaggle.connection import Connection
-
-if TYPE_CHECKING:
-    from kernelkit.kaggle.client import Kernel
+from kernelkit.kaggle.kernel import Kernel
 
 Request = TypeVar("Request")
 
@@ -70,19 +68,19 @@ class Calls:
         request = _filled(ApiSaveKernelRequest(), **fields)
         return self._ask("SaveKernel", self._kernels.save_kernel, request)
 
-    def get_kernel(self, kernel: "Kernel", version: int | None = None) -> Any:
+    def get_kernel(self, kernel: Kernel, version: int | None = None) -> Any:
         """A kernel's metadata and text, of the latest version or this one."""
         request = _named(ApiGetKernelRequest(), kernel, version)
         return self._ask("GetKernel", self._kernels.get_kernel, request)
 
-    def get_kernel_session_status(self, kernel: "Kernel", version: int | None) -> Any:
+    def get_kernel_session_status(self, kernel: Kernel, version: int | None) -> Any:
         """The state of a version's session."""
         request = _named(ApiGetKernelSessionStatusRequest(), kernel, version)
         ask = self._kernels.get_kernel_session_status
         return self._ask("GetKernelSessionStatus", ask, request)
 
     def list_kernel_session_output(
-        self, kernel: "Kernel", version: int | None, page_size: int, page_token: str
+        self, kernel: Kernel, version: int | None, page_size: int, page_token: str
     ) -> Any:
         """A page of a session's files, with signed links, and its log."""
         request = _named(ApiListKernelSessionOutputRequest(), kernel, version)
@@ -91,7 +89,7 @@ class Calls:
         return self._ask("ListKernelSessionOutput", ask, request)
 
     def list_kernel_files(
-        self, kernel: "Kernel", version: int | None, page_size: int, page_token: str
+        self, kernel: Kernel, version: int | None, page_size: int, page_token: str
     ) -> Any:
         """A page of the names and sizes of a version's files."""
         request = _named(ApiListKernelFilesRequest(), kernel)
@@ -118,7 +116,7 @@ class Calls:
         ask = self._kernels.get_accelerator_quota_statistics
         return self._ask("GetAcceleratorQuotaStatistics", ask, request)
 
-    def delete_kernel(self, kernel: "Kernel") -> Any:
+    def delete_kernel(self, kernel: Kernel) -> Any:
         """Delete a kernel with all its versions; a running session ends."""
         request = _named(ApiDeleteKernelRequest(), kernel)
         return self._ask("DeleteKernel", self._kernels.delete_kernel, request)
@@ -159,7 +157,7 @@ class Calls:
         return self._ask("CreateSubmission", self._competitions.create_submission, request)
 
     def create_code_submission(
-        self, competition: str, kernel: "Kernel", version: int, name: str, message: str
+        self, competition: str, kernel: Kernel, version: int, name: str, message: str
     ) -> Any:
         """Submit a kernel's version, whose output file `name` is scored, perhaps after a rerun."""
         request = _filled(
@@ -361,7 +359,7 @@ def _filled(request: Request, **fields: Any) -> Request:
     return request
 
 
-def _named(request: Request, kernel: "Kernel", version: int | None = None) -> Request:
+def _named(request: Request, kernel: Kernel, version: int | None = None) -> Request:
     _filled(request, user_name=kernel.owner, kernel_slug=kernel.slug)
     if version is not None:
         _filled(request, version_label=f"v{version}")

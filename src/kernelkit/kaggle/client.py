@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from kernelkit.errors import NOT_VISIBLE, ParameterError
 from kernelkit.kaggle.connection import Connection
+from kernelkit.kaggle.kernel import Kernel as Kernel
 from kernelkit.kaggle.retries import Failure, FailureKind, Retries, is_capacity
 
 SOURCES = ("dataset", "competition", "kernel", "model")  # the kinds of a kernel's inputs
@@ -29,22 +30,6 @@ Answer = TypeVar("Answer")
 def accept_rules(competition: str) -> str:
     """The next step for a user whose account has not entered this competition."""
     return f"accept the rules: https://www.kaggle.com/competitions/{competition}/rules"
-
-
-@dataclass(frozen=True)
-class Kernel:
-    """The name of a kernel: `owner/slug`."""
-
-    owner: str
-    slug: str
-
-    @classmethod
-    def of(cls, name: str) -> Kernel:
-        """The kernel named `owner/slug`."""
-        return cls(*name.partition("/")[::2])
-
-    def __str__(self) -> str:
-        return f"{self.owner}/{self.slug}"
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ before anything runs.
 
 import ast
 import io
-import math
+import json
 import operator
 import re
 import tokenize
@@ -39,8 +39,11 @@ _INTERVAL = re.compile(rf"([\[(])\s*({_NUMBER})\s*,\s*({_NUMBER})\s*([\])])")
 _BOUND = re.compile(rf"(>=?|<=?)\s*({_NUMBER})")
 _CONSTANT = re.compile(r"in\s+(\w+(?:\.\w+)+)")
 _COMPARE = {">=": operator.ge, ">": operator.gt, "<=": operator.le, "<": operator.lt}
-INFINITE = (math.inf, -math.inf)
 _TYPES = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
+_PLAIN = (bool, int, float, complex, str, bytes, type(None), type(...))
+# What `ast.literal_eval` raises for text that is no literal: a TypeError for a list as a key, the
+# last two for what is nested too deeply.
+_NO_LITERAL = (ValueError, SyntaxError, TypeError, MemoryError, RecursionError)
 
 
 @dataclass(frozen=True)
@@ -91,11 +94,17 @@ class Parameter:
         if self.type is bool and text.lower() in ("true", "false"):
             return self.check(text.lower() == "true")
         try:
-            return self.check(ast.literal_eval(text))
-        except (ValueError, SyntaxError):
-            return self.check(text)
+            value = _read(text) if self._takes_numbers() else ast.literal_eval(text)
+        except _NO_LITERAL:
+            value = text
+        return self.check(value)
+
+    def _takes_numbers(self) -> bool:
+        """Whether `inf` is surely meant as a number, and not as a text."""
+        return self.type in (float, list, tuple, set, dict)
 
     def _typed(self, value: Value) -> Value:
+        _check_plain(self.name, value)
         if self.default is None:
             return value
         if self.type is float and type(value) is int:
@@ -105,8 +114,6 @@ class Parameter:
             raise ParameterError(
                 f"{self.name}={value!r} has the wrong type: {kind} is needed, like {self.default!r}"
             )
-        if isinstance(value, float) and math.isnan(value):
-            raise ParameterError(f"{self.name} is not a number")
         return value
 
 
@@ -120,7 +127,7 @@ def declared(cell_source: str, project: Project | None = None) -> dict[str, Para
     """
     try:
         body = ast.parse(cell_source).body
-    except SyntaxError as error:
+    except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
         raise NotebookError(f"the parameters cell is not Python: {error}") from None
     tokens = tokenize.generate_tokens(io.StringIO(cell_source).readline)
     comments = {t.start[0]: t.string.lstrip("# ") for t in tokens if t.type == tokenize.COMMENT}
@@ -129,7 +136,7 @@ def declared(cell_source: str, project: Project | None = None) -> dict[str, Para
         name, expression = _assigned(statement)
         try:
             default = ast.literal_eval(expression)
-        except (ValueError, TypeError):  # a TypeError for a dict with a list as key
+        except _NO_LITERAL:
             raise NotebookError(
                 f"line {statement.lineno} of the parameters cell is not `name = literal`"
             ) from None
@@ -172,9 +179,69 @@ def resolve(
 
 def assignments(values: Mapping[str, Value]) -> str:
     """The source of a cell with these values, as `resolve` takes it; JSON has only text as keys."""
-    # `repr` does not write infinite numbers as Python code.
-    lines = [f"{name} = {ast.unparse(ast.Constant(value))}" for name, value in values.items()]
+    lines = [f"{name} = {literal(value)}" for name, value in values.items()]
     return "\n".join(["# Parameters", *lines])
+
+
+def literal(value: Value) -> str:
+    """The source of a value, which `ast.literal_eval` reads as the same value.
+
+    `repr` writes an infinite number as `inf`, which is a name.
+    """
+    match value:
+        case list():
+            return f"[{', '.join(map(literal, value))}]"
+        case tuple():
+            comma = "," if len(value) == 1 else ""
+            return f"({', '.join(map(literal, value))}{comma})"
+        case set():
+            items = sorted(map(literal, value))  # in the same order in every process
+            return f"{{{', '.join(items)}}}" if items else "set()"
+        case dict():
+            pairs = [f"{literal(key)}: {literal(item)}" for key, item in value.items()]
+            return f"{{{', '.join(pairs)}}}"
+    return ast.unparse(ast.Constant(value))
+
+
+def for_json(values: Mapping[str, Value]) -> dict[str, Value]:
+    """The values as JSON can hold them: a set, bytes or a dict with other keys as its source."""
+    held = {}
+    for name, value in values.items():
+        try:
+            json.dumps(value, sort_keys=True)
+            held[name] = value
+        except TypeError:
+            held[name] = literal(value)
+    return held
+
+
+def _read(text: str) -> Value:
+    """The literal in a text, in which `inf` and `nan` are numbers, too."""
+
+    class Numbers(ast.NodeTransformer):
+        def visit_Name(self, node: ast.Name) -> ast.expr:
+            return ast.Constant(float(node.id)) if node.id in ("inf", "nan") else node
+
+    return ast.literal_eval(Numbers().visit(ast.parse(text.strip(), mode="eval")))
+
+
+def _check_plain(name: str, value: Value) -> None:
+    """Raise `ParameterError` if the value, or one within it, has no literal."""
+    if isinstance(value, dict):
+        parts = [*value.keys(), *value.values()]
+    elif isinstance(value, list | tuple | set):
+        parts = [*value]
+    else:
+        parts = []
+        if not isinstance(value, _PLAIN):
+            kind = type(value).__name__
+            raise ParameterError(
+                f"{name}: {value} is read as a {kind}, which is no literal: write it in quotes"
+            )
+        if value != value:
+            raise ParameterError(f"{name}: nan is not a number: leave it out, or set None")
+    for part in parts:
+        _check_plain(name, part)
 
 
 def _named(parameters: Mapping[str, Parameter], name: str) -> Parameter:

@@ -13,12 +13,13 @@ import nbformat
 from kernelkit import files, project
 from kernelkit.errors import KernelkitError, NotebookError, StorageError
 from kernelkit.notebook import document
-from kernelkit.pages import naming, notebook_html, sections, shell, trail
+from kernelkit.pages import naming, notebook_html, sections, shell, trail, verdict
 from kernelkit.pages.sections import written
 from kernelkit.runs import history, kit_folder, run_folder
 from kernelkit.runs.kit_folder import RESOURCES
 from kernelkit.shown import Shown
 from kernelkit.terminal import safe_text
+from kernelkit.terminal.events import size_of
 
 SCRIPT = "report.js"
 CARDS = 4  # measures that stand first
@@ -90,9 +91,10 @@ def render(
         title=title,
         facts=(date, run_folder.data_name(metrics), run_folder.device_name(metrics)),
         failure=failure,
-        notes=run_folder.notes(metrics),
         origin=_origin(folder, place, metrics, changed),
         cards=_cards(metrics, shown, folder),
+        verdict=verdict.of_run(folder, place, shown, failure),
+        files=_files(folder, place),
         since=_since_last(folder, place, shown),
         curves=curves,
         resources=resources,
@@ -100,7 +102,7 @@ def render(
         changed=_texts(changed),
         same=_texts(same),
         tables={
-            "Measures": _measures(metrics, shown),
+            "Measures": list(shown.texts(metrics).values()),
             "Machine": _texts(run_folder.part(metrics, "device")),
             "Versions": _texts(run_folder.part(metrics, "versions")),
         },
@@ -125,28 +127,10 @@ def _settings(notebook: nbformat.NotebookNode) -> tuple[dict[str, Any], dict[str
     return changed, {name: value for name, value in same.items() if name not in changed}
 
 
-def _measures(metrics: run_folder.Metrics, shown: Shown) -> list[tuple[str, str]]:
-    """(label, text) of each measure, with its interval if the run wrote one."""
-    rows = []
-    for name, (label, text) in shown.texts(metrics).items():
-        if ends := run_folder.interval(metrics, name):
-            low, high = (shown.texts({name: end})[name][1] for end in ends)
-            text = f"{text} ({low} to {high})"
-        rows.append((label, text))
-    return rows
-
-
 def _cards(metrics: run_folder.Metrics, shown: Shown, folder: Path) -> list[tuple[str, str]]:
     """(label, text) of the first measures, and of the score of the run's submission."""
     texts = shown.texts(metrics)
-    first = sorted(texts, key=lambda name: name != shown.score)[:CARDS]
-    cards = []
-    for name in first:
-        label, text = texts[name]
-        if name == shown.score and (ends := run_folder.interval(metrics, name)):
-            low, high = (shown.texts({name: end})[name][1] for end in ends)
-            label = f"{label}, {low} to {high}"
-        cards.append((label, text))
+    cards = [texts[name] for name in sorted(texts, key=lambda name: name != shown.score)][:CARDS]
     if score := kit_folder.read_json(folder, kit_folder.SCORE):
         cards.append((f"score in {score['competition']}", score["score"]))
     return cards
@@ -206,16 +190,34 @@ def _origin(
     if git.get("sha"):
         changes = " with changes" if git.get("dirty") else ""
         origin.append((f"commit {str(git['sha'])[:12]}{changes}", ""))
+    command = []
     if run.get("notebook"):
         notebook = Path(run["notebook"])
-        given = [word for name, value in changed.items() for word in ("-p", f"{name}={value}")]
-        path = project.find_project(notebook).name(notebook)
-        origin.append((shlex.join(["kernelkit", "run", path, *given]), ""))
+        command = ["kernelkit", "run", project.find_project(notebook).name(notebook)]
+    elif push.get("kernel"):
+        command = ["kernelkit", "rehearse" if push.get("rehearsal") else "push"]
+    if command:
+        for name, value in changed.items():
+            command += ["-p", f"{name}={value}"]
+        origin.append((shlex.join(command), ""))
     session, own = kit_folder.path(folder, kit_folder.LOG_TEXT), folder / "log.txt"
     for text, log in (("the session's log", session), ("the run's own log", own)):
         if log.is_file():
             origin.append((text, trail.address(log, place)))
     return origin
+
+
+def _files(folder: Path, place: Path) -> list[tuple[str, str, str]]:
+    """(name, size, address) of each file that the run left, by name."""
+    if not run_folder.is_run(folder):
+        return []
+    rows = []
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder)
+        if path.is_file() and kit_folder.NAME not in name.parts and path != place:
+            size = size_of(path.stat().st_size)
+            rows.append((safe_text.plain(name.as_posix()), size, trail.address(path, place)))
+    return rows
 
 
 def _curves(columns: history.Columns, shown: Shown) -> list[dict[str, Any]]:

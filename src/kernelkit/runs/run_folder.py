@@ -92,12 +92,6 @@ def part(values: Metrics, name: str) -> Metrics:
     return table if isinstance(table, Mapping) else {}
 
 
-def notes(values: Metrics) -> list[str]:
-    """The sentences that a reader of the scores must know, as the run wrote them in `notes`."""
-    found = values.get("notes")
-    return [str(note) for note in found] if isinstance(found, list) else []
-
-
 def interval(values: Metrics, name: str) -> tuple[float, float] | None:
     """[low, high] of a measure in a run's `intervals`; None if it wrote none."""
     match part(values, "intervals").get(name):

@@ -28,7 +28,7 @@ class SweepOptions:
     stream        where progress is shown; default stdout
     """
 
-    workers: int = 0
+    workers: int | None = None
     output: Path | None = None
     dry_run: bool = False
     retry_failed: bool = False

@@ -129,8 +129,8 @@ class Calibration:
         mistakes = int((probabilities.argmax(axis=1) != labels).sum())
         if mistakes < ENOUGH:
             note = (
-                f"the temperature is 1: {mistakes} mistakes among {len(labels):,} validation "
-                f"photos say too little about how sure the model should be (it takes {ENOUGH})"
+                f"The temperature is 1: {mistakes} mistakes among {len(labels):,} validation "
+                f"photos say too little about how sure the model should be (it takes {ENOUGH})."
             )
             return cls(1.0, before, before, note)
         temperature = fit_temperature(labels, probabilities, spread=SPREAD)

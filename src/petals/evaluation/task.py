@@ -35,22 +35,22 @@ def weaknesses(train_labels: np.ndarray, val_labels: np.ndarray, names: Sequence
     lines = []
     if len(train_labels) < len(names):
         lines.append(
-            f"there are {len(names)} classes, but only {len(train_labels)} photos to train on"
+            f"There are {len(names)} classes, but only {len(train_labels)} photos to train on."
         )
     if missing := [name for name, count in zip(names, trained, strict=True) if not count]:
         lines.append(
             f"{_listed(missing)} of {len(names)} classes without a photo to train on: the model "
-            "never answers with them, and their F1 is 0 where they have validation photos"
+            "never answers with them, and their F1 is 0 where they have validation photos."
         )
     if missing := [name for name, count in zip(names, validated, strict=True) if not count]:
         lines.append(
             f"{_listed(missing)} of {len(names)} classes without a validation photo: the scores "
-            "say nothing about them"
+            "say nothing about them."
         )
     if len(val_labels) and validated.max() == 1:
         lines.append(
-            "no class has more than one validation photo, so each photo decides the F1 of its "
-            "class: the scores are close to chance, whatever their digits"
+            "No class has more than one validation photo, so each photo decides the F1 of its "
+            "class: the scores are rough, whatever their digits."
         )
     return lines
 

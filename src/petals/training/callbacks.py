@@ -221,24 +221,24 @@ class Epochs(keras.callbacks.Callback):
             self._save(self.phase.steps, {})
 
     def finish(self, model: keras.Model) -> list[str]:
-        """Give the model the weights of its best epoch; returns sentences for the run's report.
+        """Give the model the weights of its best epoch; returns warnings for the run's report.
 
-        They say that the phase was stopped, or that none of its epochs was better than its start.
+        There is one if none of the epochs was better than the start.
         """
         if self._best:
             model.set_weights(self._best)
-        notes = []
         if self.stopped:
-            notes.append(f"{self.phase.name}: stopped early ({self.stopped})")
+            self._progress.stay(f"  {self.phase.name}: stopped early ({self.stopped})")
+        warnings = []
         if self._best and not self.best_epoch:
-            notes.append(
-                f"{self.phase.name}: no epoch was better than the model that it began with (macro "
-                f"F1 {self.best_f1:.4f} on the validation photos), so the run keeps that model, "
-                "the head on the backbone as it was, and predicts with it"
+            warnings.append(
+                f"No epoch of {self.phase.name} was better than the model that it began with "
+                f"(macro F1 {self.best_f1:.4f} on the validation photos): the run keeps that "
+                "model, the head on the backbone as it was, and predicts with it."
             )
-        for note in notes:
-            self._progress.stay(f"  {note}")
-        return notes
+        for warning in warnings:
+            self._progress.stay(f"  {warning}")
+        return warnings
 
     def _diverge(self, epoch: int) -> None:
         """End the phase with its best weights; raises `DivergedError` where none were trained."""

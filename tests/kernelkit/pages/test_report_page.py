@@ -86,26 +86,9 @@ def test_the_first_screen(render):
     assert "<li>dropout=0.5</li>" in page.partition("<details>")[0]
     assert "<li>seed=0</li>" in page.partition("<details>")[2]
     parts = re.findall('<section id="([^"]*)"', page)
-    assert parts == ["curves", "settings", "part-score-of-each-class", "notebook"]
+    assert parts == ["curves", "settings", "part-score-of-each-class", "files", "notebook"]
     assert "One class is &lt;b&gt;weak&lt;/b&gt;." in page
     assert "<details open>" not in page
-
-
-def test_a_run_s_notes_stand_before_its_scores_and_intervals_beside_them(render):
-    intervals = {"f1": [0.88, 0.9412345], "accuracy": "none", "level": 0.95}
-    page = render(METRICS | {"notes": ["no class has <b>two</b> photos"], "intervals": intervals})
-    assert (
-        "<li>no class has &lt;b&gt;two&lt;/b&gt; photos</li>" in page.partition('class="cards"')[0]
-    )
-    cards = re.findall(r"<b>([^<]*)</b><span>([^<]*)</span>", page)
-    assert cards[0] == ("0.9100", "F1, 0.8800 to 0.9412")
-    assert cards[2] == ("0.9000", "accuracy")
-    assert "<td>0.9100 (0.8800 to 0.9412)</td>" in page
-
-
-@pytest.mark.parametrize("notes", [None, "one", 3])
-def test_notes_of_another_kind_are_left_out(render, notes):
-    assert "What to know about the scores" not in render(METRICS | {"notes": notes})
 
 
 def test_learning_curves_with_numbers_say_their_best_and_where_a_phase_begins(render):
@@ -185,7 +168,7 @@ def test_a_failed_run_has_a_banner(render, notebook, folder):
     page = render({})
     banner = page.partition('<p class="failure">')[2].partition("</p>")[0]
     assert "ValueError: &lt;b&gt;" in banner
-    assert page.count('<a href="log.txt">') == 1
+    assert page.count('<a href="log.txt">') == 2  # in the head, and among the files
     assert 'href="#failed"' in banner
     assert 'id="failed"' in page
     assert "<details open>" in page

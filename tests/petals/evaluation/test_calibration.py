@@ -81,7 +81,7 @@ def wrong_at_first(mistakes, n=60):
 def test_a_temperature_that_rests_on_few_mistakes_is_1_and_says_so(mistakes):
     found = Calibration.of(*wrong_at_first(mistakes))
     assert found.temperature == 1.0
-    assert f"the temperature is 1: {mistakes} mistakes among 60" in found.note
+    assert f"The temperature is 1: {mistakes} mistakes among 60" in found.note
     assert found.after is found.before
 
 

@@ -36,9 +36,9 @@ def test_a_task_without_a_meaning_is_refused(train, names, says):
     ("train", "val", "says"),
     [
         (labels(9, 0, 9), labels(2, 2, 2), r"1 \(iris\) of 3 classes without a photo to train on"),
-        (labels(1, 1), labels(2, 2, 2), "there are 3 classes, but only 2 photos to train on"),
+        (labels(1, 1), labels(2, 2, 2), "There are 3 classes, but only 2 photos to train on"),
         (labels(9, 9, 9), labels(2, 2), r"1 \(rose\) of 3 classes without a validation photo"),
-        (labels(9, 9, 9), labels(1, 1, 1), "no class has more than one validation photo"),
+        (labels(9, 9, 9), labels(1, 1, 1), "No class has more than one validation photo"),
     ],
 )
 def test_a_weak_task_is_named(train, val, says):
