@@ -227,8 +227,9 @@ def read(record):
 #
 # - For training, `repeat()` makes the dataset endless, so there is no smaller batch at the end. An
 #   endless dataset does not say where an epoch ends either, so `fit` needs `steps_per_epoch`.
-# - For validation and test, `repeat()` fills up the last batch with the first photos, and `take`
-#   stops after that batch. After `predict`, `[: split.count]` cuts off the extra rows.
+# - For validation and test, `repeat()` fills up the last batch with the first photos again. These
+#   get the weight 0, so `val_accuracy` leaves them out. After `predict`, `[: split.count]` cuts off
+#   the extra rows.
 #
 # Full batches also save time. A TPU runs a program that was compiled for one shape of batch, and
 # would have to compile another program for every other shape.
@@ -251,7 +252,12 @@ train_photos = train_photos.batch(batch).prefetch(AUTOTUNE)
 def in_order(split):
     batches = -(-split.count // batch)  # rounded up
     photos = tf.data.TFRecordDataset(list(split.paths)).map(read, num_parallel_calls=AUTOTUNE)
-    return photos.repeat().batch(batch).take(batches).prefetch(AUTOTUNE)
+    weights = tf.data.Dataset.range(batches * batch).map(
+        lambda n: tf.cast(n < split.count, tf.float32)
+    )
+    weighted = tf.data.Dataset.zip(photos.repeat(), weights)
+    weighted = weighted.map(lambda photo, weight: (*photo, weight))
+    return weighted.batch(batch, drop_remainder=True).prefetch(AUTOTUNE)
 
 
 # %% [markdown]
@@ -367,8 +373,8 @@ class Watch(keras.callbacks.Callback):
 def train_phase(peak, count):
     model.compile(
         keras.optimizers.AdamW(cosine(peak, steps * count)),
-        loss="sparse_categorical_crossentropy",
-        metrics=["accuracy"],
+        loss=keras.losses.SparseCategoricalCrossentropy(reduction="mean_with_sample_weight"),
+        weighted_metrics=["accuracy"],
     )
     model.fit(
         train_photos,

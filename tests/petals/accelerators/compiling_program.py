@@ -3,7 +3,8 @@
     python compiling_program.py DATASET OUT [TIMES]
 
 Trains TIMES models one after the other, with `Epochs` and augmentation in the step, and writes the
-programs that JAX compiled, by name, as JSON into OUT. KEEP names a folder for compiled programs.
+programs that JAX compiled, by name, as JSON into OUT, and whether `fit` itself told of finished
+steps, for which it has to wait. KEEP names a folder for compiled programs.
 """
 
 import json
@@ -11,6 +12,7 @@ import logging
 import os
 import re
 import sys
+import threading
 from collections import Counter
 from pathlib import Path
 
@@ -44,12 +46,20 @@ def main(dataset, out, times=1):
     from petals.accelerators import compilation
     from petals.augment.augmentation import augmentation
     from petals.models.build import set_trainable
+    from petals.training import callbacks
 
     if folder := os.environ.get("KEEP"):
         compilation.keep(folder)
     listener = Listener()
     logging.getLogger("jax").addHandler(listener)
     logging.getLogger("jax").setLevel(logging.DEBUG)
+    threads, told = set(), callbacks.Epochs.on_train_batch_end
+
+    def tell(self, batch, logs=None):
+        threads.add(threading.current_thread() is threading.main_thread())
+        told(self, batch, logs)
+
+    callbacks.Epochs.on_train_batch_end = tell
     splits, classifier = begin(dataset, device)
     history = []
     for _ in range(int(times)):
@@ -62,6 +72,7 @@ def main(dataset, out, times=1):
         "compiled": listener.compiled,
         "found": listener.found,
         "history": history,
+        "waits": True in threads,
         "facts": compilation.facts(),
     }
     Path(out).write_text(json.dumps(result))
