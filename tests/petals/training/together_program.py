@@ -4,7 +4,9 @@ python together_program.py DATASET OUT
 """
 
 import json
+import math
 import sys
+import time
 from pathlib import Path
 
 from petals.accelerators.detect import detect
@@ -31,12 +33,12 @@ def main(dataset, out):
     splits, classifier = begin(dataset, device)
     callbacks.SAVE_EVERY = 0.0
 
-    def tune(steps, folder, cut=None):
+    def tune(steps, folder, cut=None, deadline=math.inf):
         set_seed(3)
         model = classifier(dropout=0.3)
         set_trainable(model, "all", freeze_batch_norm=False)
         kept = Checkpoints(folder, {"seed": 0})
-        training = Training(kept.newest.history, checkpoints=kept)
+        training = Training(kept.newest.history, checkpoints=kept, deadline=deadline)
         whole = callbacks.Epochs.on_train_batch_begin
 
         def begin_step(self, batch, logs=None):
@@ -59,7 +61,12 @@ def main(dataset, out):
     single, together = tune(1, folder / "single"), tune(3, folder / "together")
     assert tune(3, folder / "cut", cut=3) is None
     resumed = tune(3, folder / "cut")
-    results = {"single": single, "together": together, "resumed": resumed}
+    first = tune(1, folder / "late", deadline=time.monotonic())
+    assert len(first["history"]) == 1
+    (saved,) = Checkpoints(folder / "late", {"seed": 0}).folder.glob("*.npz")
+    assert saved.stem == "1-000000001", saved  # the step that had begun, and no other
+    late = tune(1, folder / "late")
+    results = {"late": late, "single": single, "together": together, "resumed": resumed}
     Path(out).write_text(json.dumps(results))
 
 
