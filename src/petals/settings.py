@@ -140,7 +140,8 @@ def check(
         yield str(problem)
     if sources is None:
         return
-    names = [name.strip() for name in str(values["data"]).split(",")]
+    # After a question mark, names of features follow: see `petals.data.source.find_source`.
+    names = [name.strip().partition("?")[0] for name in str(values["data"]).split(",")]
     if names[0] == "auto" and values["image_size"] not in COMPETITION_SIZES:
         sizes = ", ".join(map(str, COMPETITION_SIZES))
         yield f"image_size={values['image_size']}: the competition's photos have {sizes} pixels"

@@ -126,6 +126,8 @@ ABSENT = ("photos", "me/photos", "./me/attached", "/kaggle/input/datasets/me/oth
         ({"mix": "mixup"}, "mix=mixup would be ignored"),
         *(({"data": f"auto, {name}"}, f"data={name} is not attached") for name in ABSENT),
         ({"data": "auto,me/attached,gs://bucket"}, None),
+        ({"data": "me/attached?image=photo&class=kind"}, None),
+        ({"data": "me/photos?image=photo"}, "data=me/photos is not attached"),
         ({"data": "auto,me/attached", "image_size": 100}, "image_size=100: the competition's"),
         ({"data": "/kaggle/input/attached/deep"}, None),
         ({"weights": "notop.h5"}, None),  # its name among what is attached
