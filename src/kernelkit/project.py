@@ -2,6 +2,7 @@
 
 [tool.kernelkit]
 packages = ["mypackage"]               # bundled into a pushed notebook
+sources = "blossom.settings:sources"   # what the parameters need on Kaggle, which a push attaches
 keep_best = {"model.h5" = 3}           # files that only the best N runs of a sweep keep
 submission = "submission.parquet"      # the output to submit, if there are several
 wheels = ["optuna==4.6.0"]             # packages missing from Kaggle's image, as wheels
@@ -61,6 +62,7 @@ _KEYS = {
         'internet, download, competition and desk, each a list like ["weights=auto"]',
         r"(internet|download|competition|desk) \w+=.*",
     ),
+    "sources": ('"package.module:function"', r"[A-Za-z_][\w.]*:[A-Za-z_]\w*"),
     "shown": (
         "score, minimize, parameters, measures, and sections with title, file, caption and a kind: "
         "figure, table, bars, matrix or photos",
@@ -96,7 +98,7 @@ class Project:
     `title`: its name in `pyproject.toml`, by default the folder's; `wheels`: "name==version" of
     packages to install in a session; `submission`: the output to submit to a competition;
     `beside`: the notebook whose neighbouring modules are bundled, if it is not the bundled one;
-    `check`: module:function with the project's own rules, see `notebooks.rules`.
+    `check` and `sources`: module:function with the project's own rules, see `notebooks.rules`.
     """
 
     root: Path
@@ -113,6 +115,7 @@ class Project:
     submission: str = ""
     beside: Path | None = None
     check: str = ""
+    sources: str = ""
 
     @property
     def wheels_name(self) -> str:

@@ -6,9 +6,10 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class Finding:
-    """The result of one check: an `error` stops the push, a `warning` is printed."""
+    """The result of one check: an `error` stops the push; what it attached by itself or a
+    `warning` is printed."""
 
-    level: Literal["error", "warning"]
+    level: Literal["attached", "error", "warning"]
     text: str
     check: str = ""  # the check's name, for --ignore
 
@@ -21,3 +22,8 @@ def error(text: str) -> Finding:
 def warning(text: str) -> Finding:
     """A finding that is printed."""
     return Finding("warning", text)
+
+
+def attached(text: str) -> Finding:
+    """A source that the push attaches by itself; it is printed."""
+    return Finding("attached", text)

@@ -13,9 +13,10 @@ from typing import Any
 
 from kernelkit import errors, machines
 from kernelkit.checks import contents
-from kernelkit.checks.findings import Finding, error, warning
+from kernelkit.checks.findings import Finding, attached, error, warning
 from kernelkit.checks.options import PlanOptions, of_submission
 from kernelkit.kaggle_api.client import Kaggle, Kernel, Quota
+from kernelkit.notebooks import rules
 from kernelkit.notebooks.parameters import Overrides
 from kernelkit.plans import plan as plans
 from kernelkit.plans.metadata import KEYS, SHAPES
@@ -23,6 +24,8 @@ from kernelkit.plans.plan import Plan
 from kernelkit.terminal.events import secrets_of_environment
 from kernelkit.workspace.context import PushContext
 
+# of a source's name, without its version
+PARTS = {"dataset": 2, "competition": 1, "kernel": 2, "model": 4}
 LEAST_HOURS = 0.05  # starting a session uses up less quota than this
 NOT_READ = {
     "session_timeout": "give the time with --timeout MINUTES",
@@ -189,11 +192,37 @@ def plan_and_check(
     )
     if models := options.get("model"):
         plan = plan.attaching("model", *models)
-    findings = run_checks(plan, options.get("ignore", ()))
+    plan, findings = with_needed_sources(plan)
+    findings += run_checks(plan, options.get("ignore", ()))
     if options.get("submit") is not None and not plan.metadata.sources("competition"):
         need = "--submit needs a competition: add one to competition_sources in "
         findings.insert(0, error(need + plan.metadata.path.name))
     return plan, findings
+
+
+def with_needed_sources(plan: Plan) -> tuple[Plan, list[Finding]]:
+    """The plan with the sources that its project's function names, and a finding for each.
+
+    A source that is attached already, also in another version, stays as it is.
+    """
+    notebook = plan.project.beside or plan.metadata.code_file
+    try:
+        wanted = rules.sources(plan.project, notebook, plan.starts or (plan.parameters,))
+    except errors.NotebookError as raised:
+        return plan, [error(str(raised))]
+    findings = []
+    for kind, names in wanted.items():
+        own = {_unversioned(kind, source) for source in plan.metadata.sources(kind)}
+        missing = [name for name in names if _unversioned(kind, name) not in own]
+        plan = plan.attaching(kind, *missing)
+        findings += [attached(f"{kind} {name}, which the parameters need") for name in missing]
+    return plan, findings
+
+
+def _unversioned(kind: str, source: str) -> str:
+    """A source without its version, in lower case."""
+    parts = source.lower().split("/")
+    return "/".join(parts[: PARTS[kind]])
 
 
 def stop_on_errors(findings: Sequence[Finding]) -> None:

@@ -85,7 +85,7 @@ def find_photos(run: FinishedRun, data: str = "") -> tuple[Split, Sequence[str]]
     source = find_source((data or str(run.parameter("data"))).split(",")[0], size)
     split = Split.find(source.root, size, "val")
     if run.parameter("validation") != "val":  # any of the labelled images may have validated
-        split = Split.of(Split.find(source.root, size, "train").paths + split.paths, size)
+        split = split.holding(Split.find(source.root, size, "train").paths + split.paths)
     absent = set(run.ids.tolist()) - set(split.labels_and_ids()[1].tolist())
     if absent or len(source.class_names) != run.probabilities.shape[1]:
         raise DataError(f"{source} does not contain the photos that the runs were validated on")

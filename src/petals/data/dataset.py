@@ -2,7 +2,7 @@
 
 import csv
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +43,11 @@ class Dataset:
     def __str__(self) -> str:
         counts = ", ".join(f"{split.count:,} {name}" for name, split in self.splits.items())
         lines = [*map(str, self.added), f"{self.source}: {len(self.names)} classes; {counts}"]
+        size, stored = self.train.size, self.train.stored_size
+        if size != stored:
+            lines.append(f"photos of {size} pixels, made from records of {stored}")
+        if size > stored:
+            lines.append("no larger records are there, so the photos have no more detail")
         return "\n".join(lines)
 
 
@@ -80,7 +85,7 @@ def find_dataset(
         storage.write_csv(Path(folder) / TWINS, ("source", "id", "split", "twin"), twins)
         paths = tuple(path for addition in added for path in addition.paths)
         count = sum(addition.added for addition in added)
-        train = Split((*paths, *train.paths), size, count + train.count)
+        train = replace(train, paths=(*paths, *train.paths), count=count + train.count)
     return Dataset(source, names, train, val, whole["test"], added)
 
 

@@ -29,15 +29,15 @@ def divided(train: Split, val: Split, folds: int, fold: int, cache: Path) -> tup
     `DataError` if ids occur twice or a part would be empty.
     """
     if folds == TOGETHER and train.complete and val.complete:
-        return Split.of(train.paths + val.paths, train.size), val
+        return train.holding(train.paths + val.paths), val
     key = f"{train.fingerprint()}-{val.fingerprint()}-{folds}-twins together"
     place = cache / "folds" / hashlib.blake2b(key.encode(), digest_size=12).hexdigest()
     storage.write_once(place, partial(_write, train, val, folds))
     parts = [sorted(map(str, (place / str(n)).glob("*.tfrec"))) for n in range(folds)]
     if folds == TOGETHER:
-        return Split.of(parts[0], train.size), val
+        return train.holding(parts[0]), val
     rest = chain.from_iterable(part for number, part in enumerate(parts) if number != fold)
-    return Split.of(rest, train.size), Split.of(parts[fold], train.size)
+    return train.holding(rest), train.holding(parts[fold])
 
 
 def assigned(labels: np.ndarray, ids: np.ndarray, folds: int) -> np.ndarray:
@@ -68,4 +68,4 @@ def _write(train: Split, val: Split, folds: int, folder: Path) -> None:
     for number, count in enumerate(counts):
         examples = chain(train.examples(), val.examples())
         own = (example for example, at in zip(examples, part, strict=True) if at == number)
-        shards.write_shards(folder / str(number), train.size, count, own)
+        shards.write_shards(folder / str(number), train.stored_size, count, own)
