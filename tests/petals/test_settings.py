@@ -42,7 +42,7 @@ REFUSED = [
     ({"dropout": 0.5}, "dropout=0.5 would be ignored: the logistic head"),
     ({"validation": "Val"}, "validation='Val' is not allowed: it takes val | none | fold:K/N"),
     *(({name: "Typo"}, f"{name}='Typo' is not allowed") for name in settings.CHOICES),
-    ({"more_backbones": "VGG61"}, "no backbone 'VGG61': did you mean VGG16?"),
+    ({"more_backbones": "VGG61"}, "no backbone 'VGG61': did you mean VGG19?"),
     ({"more_backbones": "VGG16, EfficientNetB0"}, "backbone=EfficientNetB0 names one twice"),
     ({**TUNED, "more_backbones": "VGG16"}, "only a head is trained on several backbones"),
     ({"more_backbones": "VGG16", "weights": "a.h5"}, "has the weights of one backbone"),
@@ -64,7 +64,7 @@ SIZES = [
 ]
 REFUSED_SIZES = [
     ("dinov2-small", 512, "image_size=512: dinov2-small divides images into patches of 14 pixels"),
-    ("dinov2-small", 10, "so set 14 or 14"),
+    ("dinov2-small", 10, "so set 14 or a multiple"),
     ("dinov3-small", 224 + 8, "patches of 16 pixels, so set 224 or 240"),
     ("hub:keras/dinov3/keras/dinov3_vit_base_lvd1689m/1", 100, "so set 96 or 112"),
     ("VGG16", 31, "image_size=31 is too small for VGG16: set 32 or more"),

@@ -1,10 +1,10 @@
 """A trained classifier as a file that every Keras reads: weights by layer, not by position.
 
 HDF5: attributes `format`, `version`, `model`; datasets `backbone/<layer>/<n>`, of further backbones
-`beside<number>/<layer>/<n>`, and `head/<n>`, float32, and `card`, JSON. The key of a layer is the name that keras.applications gives
-it. Keras numbers the other layers continuously across models, so their key is their position among
-the layers of their kind. Reading such a file runs no code from it: it contains only numbers and
-JSON.
+`beside<number>/<layer>/<n>`, and `head/<n>`, float32, and `card`, JSON. The key of a layer is the
+name that keras.applications gives it. Keras numbers the other layers continuously across models, so
+their key is their position among the layers of their kind. Reading such a file runs no code from
+it: it contains only numbers and JSON.
 """
 
 from __future__ import annotations

@@ -32,9 +32,10 @@ def fill(folder: Path, sizes: Iterable[int] = ()) -> Path:
     """Write the drawn dataset and its solution into a catalogue; return the competition's folder.
 
     `sizes`: of the images that runs need, in pixels, by default 192; the competition's next larger
-    ones are drawn, or its largest. Existing files stay. Sizes are added only if the answers show that the existing files were drawn
-    by this function: the real competition's files are never mixed with drawn ones. Scoring rules
-    are written if there are none. Raises what `ensure_dataset` raises.
+    ones are drawn, or its largest. Existing files stay. Sizes are added only if the answers show
+    that the existing files were drawn by this function: the real competition's files are never
+    mixed with drawn ones. Scoring rules are written if there are none. Raises what `ensure_dataset`
+    raises.
     """
     competition = folder / "competitions" / COMPETITION
     solution = folder / "solutions" / f"{COMPETITION}.csv"
@@ -63,7 +64,7 @@ def _of_competition(size: int) -> int:
 
 
 def add_models(folder: Path, backbones: Iterable[str]) -> list[Path]:
-    """Put the presets of these backbones into a catalogue, where it lacks them; return their folders.
+    """Put the presets of these backbones into a catalogue that lacks them; return their folders.
 
     A preset that is on this machine is linked; of any other, one with random weights is made.
     Raises `SettingError` where that needs keras_hub and it is missing.
