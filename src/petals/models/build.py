@@ -225,6 +225,8 @@ def set_trainable(classifier: Classifier, what: str, *, freeze_batch_norm: bool 
     for layer in layers:
         norm = isinstance(layer, keras.layers.BatchNormalization) and freeze_batch_norm
         layer.trainable = layer in chosen and not norm
+        if getattr(layer, "use_mask_token", False):  # only DINO's own training used it
+            layer.mask_token.trainable = False
     if not chosen:
         classifier.backbone.trainable = False
     # On several JAX devices Keras keeps where each variable lies, as of what was trainable then.

@@ -47,19 +47,22 @@ class LayerWiseAdamW(keras.optimizers.AdamW):
     def __init__(self, learning_rate: Any, shares: dict[int, float], **options: Any) -> None:
         super().__init__(learning_rate, **options)
         self._shares = shares
+        self._shares_by_key: dict[Any, float] = {}
+
+    def build(self, variables: list[Any]) -> None:
+        """Note the share of each variable by the key that Keras has for it on every device."""
+        super().build(variables)
+        for variable in variables:
+            share = self._shares.get(id(variable), 1.0)
+            self._shares_by_key[self._var_key(variable)] = share
 
     def update_step(self, gradient: Any, variable: Any, learning_rate: Any) -> None:
-        """Change a variable by its share of the rate."""
-        share = self._shares.get(id(variable), 1.0)
-        super().update_step(gradient, variable, learning_rate * share)
+        """Change a variable by its share of the rate, after it has lost its share of the decay."""
+        rate = learning_rate * self._shares_by_key[self._var_key(variable)]
+        if self.weight_decay and self._use_weight_decay(variable):
+            lost = keras.ops.cast(rate * self.weight_decay, variable.dtype)
+            self.assign_sub(variable, keras.ops.multiply(variable, lost))
+        super().update_step(gradient, variable, rate)
 
     def _apply_weight_decay(self, variables: Any) -> None:
-        """As Keras does, with the variable's share of the rate."""
-        if self.weight_decay is None:
-            return
-        for variable in variables:
-            if self._use_weight_decay(variable):
-                rate = keras.ops.cast(self.learning_rate, variable.dtype)
-                share = self._shares.get(id(variable), 1.0)
-                lost = keras.ops.cast(self.weight_decay, variable.dtype) * rate * share
-                variable.assign(variable - variable * lost)
+        """Nothing: `update_step` does it, where the share is known."""
