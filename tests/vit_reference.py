@@ -119,7 +119,7 @@ def mlp(x, weights, place):
 
 
 def tokens(images, weights, heads, *, epsilon=1e-6, antialias=False):
-    """The tokens after the last layer norm; DINOv2's with "pos_embed" in `weights`, else DINOv3's."""
+    """The tokens after the last layer norm: DINOv2's with "pos_embed", else DINOv3's."""
     weights = {name: np.asarray(array, np.float64) for name, array in weights.items()}
     x = patches(np.asarray(images, np.float64), weights)
     grid = math.isqrt(x.shape[1])
@@ -161,7 +161,7 @@ def features(images, weights, heads, **options):
 def made_up(
     width=32, patch=4, grid=6, depth=2, hidden=64, registers=0, gated=False, scale=True, seed=0
 ):
-    """Random weights of a small network by timm's names, with positions of `grid` x `grid` patches."""
+    """Random weights of a small network by timm's names, with `grid` patches a side."""
     rng = np.random.default_rng(seed)
     made = {
         "cls_token": rng.normal(size=(1, 1, width)),
