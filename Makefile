@@ -5,11 +5,11 @@ export TF_CPP_MIN_LOG_LEVEL ?= 3
 
 # The small network learns the drawn flowers from scratch: no download, no account.
 FIRST_RUN = -p backbone=SmallNet -p weights=none -p head=none -p fine_tune=all \
-  -p epochs=16 -p batch_size=64 -p learning_rate=3e-3 -p augment=flip -p dropout=0.2 \
+  -p epochs=13 -p batch_size=32 -p learning_rate=3e-3 -p augment=flip -p dropout=0.2 \
   -p label_smoothing=0.05
 
 .DEFAULT_GOAL := help
-.PHONY: help run tpu-check push test test-long test-pythons test-browser test-mcp shapes pictures test-tpu test-parity fuzz lab docs site bench lint lock conformance
+.PHONY: help run tpu-check push test test-long test-pythons test-browser shapes pictures test-tpu test-parity fuzz lab docs site bench lint lock conformance
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /\1\t/' | expand -t 14
@@ -23,16 +23,17 @@ help: ## list the targets
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e . -e src/local_kaggle
 	@touch $@
 
-RUN = tools/push_kernel.py --local --force --accelerator cpu $(FIRST_RUN)
-run: .venv/installed ## the whole loop on this machine: push to a local Kaggle, train, report (3 minutes)
-	$(BIN)/python $(RUN)
+RUN = rehearse --force --accelerator cpu $(FIRST_RUN)
+run: .venv/installed ## the whole loop on this machine: push to a local Kaggle, train, report (2 minutes)
+	$(BIN)/kernelkit $(RUN)
+	@echo 'To type kernelkit in this shell: export PATH="$$PWD/.venv/bin:$$PATH"'
 
 # make tpu-check ARGS='-p fine_tune=all -p backbone=EfficientNetB5 -p image_size=512'
 tpu-check: .venv/installed ## whether 02_train fits a TPU, by the TPU's own compiler (first time: 3 GB)
-	$(BIN)/python tools/tpu_check.py notebooks/02_train.ipynb $(ARGS)
+	$(BIN)/kernelkit check --tpu notebooks/02_train.ipynb $(ARGS)
 
 push: .venv/installed ## the same notebook to Kaggle's TPU (needs a Kaggle token)
-	$(BIN)/python tools/push_kernel.py
+	$(BIN)/kernelkit push
 
 # More workers than cores, since many tests wait for a server or a process. Each begins with tests that stand
 # together, so that what a module's tests share is made once, and takes over from the others later.
@@ -71,31 +72,22 @@ BROWSER := .venv-browser/bin/python
 
 # A sweep of six short runs, two of which fail, with its pages.
 shapes: .venv/installed
-	$(BIN)/python tools/sweep.py tests/browser/shapes.yaml --output runs/browser/shapes --quiet || test $$? = 6
-	$(BIN)/python tools/report.py runs/browser --index
-	$(BIN)/python tools/report.py runs/browser/shapes/[0-9a-f]*/
+	$(BIN)/kernelkit sweep tests/browser/shapes.yaml --output runs/browser/shapes --quiet || test $$? = 6
+	$(BIN)/kernelkit report runs/browser --index
+	$(BIN)/kernelkit report runs/browser/shapes/[0-9a-f]*/
 	$(BIN)/python tests/browser/made_sweep.py runs/browser/made/search 1000
 
 test-browser: shapes .venv-browser/installed ## the pages in Chromium, the notebooks in JupyterLab; pictures of both in runs/browser/pictures
 	$(BROWSER) -m pytest -c tests/browser/pytest.ini tests/browser
 
-.venv-mcp/installed: requirements-mcp.lock pyproject.toml
-	@test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)
-	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r $<
-	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e . -e src/local_kaggle
-	@touch $@
-
-test-mcp: .venv-mcp/installed ## the assistant's tools by the official SDK, and by the inspector where npx has it
-	.venv-mcp/bin/python -m pytest -c tests/mcp/pytest.ini tests/mcp
-
 pictures: shapes ## the pictures of README, from make run and a small sweep (needs Chromium)
-	$(BIN)/python tools/pictures.py -- $(RUN)
+	$(BIN)/python tools/pictures.py -- $(BIN)/kernelkit $(RUN)
 
 # Kaggle's images run Python 3.12; another is taken where that is missing.
 PARITY_PYTHON ?= $(or $(call python,3.12),$(PYTHON))
 PARITY := .venv-parity/bin/python
 # What runs inside a session. The rest of kernelkit runs at the desk, on the desk's versions.
-PARITY_TESTS ?= tests/petals tests/kernelkit/running/test_run_notebook.py tests/kernelkit/sweep/test_sweep.py
+PARITY_TESTS ?= tests/petals tests/kernelkit/runs/test_run_notebook.py tests/kernelkit/sweep/test_sweep.py
 
 .venv-parity/installed: requirements-kaggle.lock
 	@echo 'making .venv-parity from requirements-kaggle.lock (a few minutes the first time) ...'
@@ -113,8 +105,8 @@ test-tpu: .venv/installed ## the tests that need the TPU's compiler (5 minutes; 
 # Eight at once, since a push over a bad network waits most of its time.
 fuzz: .venv/installed ## 200 pushes over a network that misbehaves by seed; odd values in every field of every answer
 	@mkdir -p runs && rm -f runs/fuzz.tsv
-	FUZZ_SCHEDULES=200 FUZZ_COMMAND=1 FUZZ_JOURNAL=$(CURDIR)/runs/fuzz.tsv $(BIN)/python -m pytest -n 8 tests/kernelkit/pushes/test_push_faults.py
-	FUZZ_MUTATIONS=all FUZZ_JOURNAL=$(CURDIR)/runs/fuzz.tsv $(BIN)/python -m pytest -n 8 tests/kernelkit/pushes/test_mutations.py
+	FUZZ_SCHEDULES=200 FUZZ_COMMAND=1 FUZZ_JOURNAL=$(CURDIR)/runs/fuzz.tsv $(BIN)/python -m pytest -n 8 tests/kernelkit/push/test_push_faults.py
+	FUZZ_MUTATIONS=all FUZZ_JOURNAL=$(CURDIR)/runs/fuzz.tsv $(BIN)/python -m pytest -n 8 tests/kernelkit/push/test_mutations.py
 	@cut -f1 runs/fuzz.tsv | sort | uniq -c
 
 # Fetches nothing: both are folders with a checkout. They stay as they are. KAGGLEHUB_PYTHON=python
@@ -139,7 +131,7 @@ lab: .venv/installed lab-filter ## JupyterLab, with notebooks and their .py pair
 .PHONY: lab-filter
 lab-filter:
 	@git config filter.nbstripout.clean '$(CLEAN)' && git config filter.nbstripout.smudge cat \
-	  && git config merge.notebook.driver '$(BIN)/python -m kernelkit.pulls.merge %O %A %B' \
+	  && git config merge.notebook.driver '$(BIN)/python -m kernelkit.push.merge %O %A %B' \
 	  || echo 'no git repository here: outputs are not kept out of commits'
 
 docs: .venv/installed ## docs/reference/cli.md, from the commands' own help
@@ -154,7 +146,7 @@ docs: .venv/installed ## docs/reference/cli.md, from the commands' own help
 # The pages of a real sweep, to click: it runs once, and again after `rm -r docs/examples`.
 EXAMPLE := docs/examples/example/index.html
 $(EXAMPLE): docs/example.yaml | .venv/installed
-	$(BIN)/python tools/sweep.py $< --quiet
+	$(BIN)/kernelkit sweep $< --quiet
 	@mkdir -p docs/examples
 	@cd runs && tar cf - example/index.html example/*/report.html | tar xf - -C ../docs/examples
 	@touch $@
@@ -170,7 +162,6 @@ PIN = uv pip compile --universal --generate-hashes --no-emit-index-url --no-emit
 
 lock: ## pin pyproject's dependencies and the versions of Kaggle's images again (needs uv)
 	$(PIN) --extra rehearse --extra sweep --extra scoring --no-emit-package local-kaggle --group petals --group jax --group dev -o requirements.lock
-	$(PIN) --extra rehearse --extra mcp --extra scoring --no-emit-package local-kaggle --group mcp -o requirements-mcp.lock
 	$(subst pyproject.toml,,$(PIN)) --group browser -o requirements-browser.lock
 	$(subst pyproject.toml,,$(PIN)) --group docs -o requirements-docs.lock
 	$(PIN) --group kaggle --no-emit-package tensorflow -o requirements-kaggle.lock

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import click
 
-from kernelkit.commands.console import main as kernelkit
-from kernelkit.terminal.cli import exits_with_code
+from kernelkit.cli.console import main as kernelkit
+from kernelkit.terminal.exits import exits_with_code
 
 TOOLS = Path(__file__).resolve().parents[1] / "tools"
 HEAD = """\
@@ -46,9 +46,9 @@ def _tools() -> dict[str, click.Command]:
 
 
 def _of_kernelkit(command: click.Command) -> str:
-    """`kernelkit NAME` of a command that stands in `kernelkit.commands`, or nothing."""
+    """`kernelkit NAME` of a command that stands in `kernelkit.cli`, or nothing."""
     module = getattr(command.callback, "__module__", "")
-    return f"kernelkit {command.name}" if module.startswith("kernelkit.commands.") else ""
+    return f"kernelkit {command.name}" if module.startswith("kernelkit.cli.") else ""
 
 
 def markdown(commands: Mapping[str, click.Command], same: Mapping[str, str]) -> str:

@@ -4,7 +4,7 @@ A room is a folder of `src/` or a module that stands alone; a module belongs to 
 name that leads to it. `tests/test_walls.py` holds every import against this table.
 """
 
-PETALS_GROUND = ["errors", "storage", "progress", "tables", "kaggle"]
+PETALS_GROUND = ["errors", "storage", "progress", "quiet", "tables", "kaggle"]
 KERNELKIT_GROUND = [
     "errors",
     "files",
@@ -36,6 +36,7 @@ ROOMS = {
             "errors": "",
             "storage": "errors",
             "progress": "",
+            "quiet": "",
             "tables": "",
             "versions": "",
             "settings": "errors",
@@ -65,45 +66,31 @@ ROOMS = {
             "processes": "",
             "machines": "errors",
             "project": "errors shown",
-            "shown": "",
+            "shown": "errors",
             "terminal": "",
-            "notebooks": _tools,
-            "wheels": _tools,
-            "wheels.session": "",
-            "kaggle_api": _tools,
-            "run_folders": _tools,
-            "reports": f"{_tools} notebooks run_folders",
-            "running": f"{_tools} notebooks run_folders reports",
-            "tpu": f"{_tools} notebooks",
-            "workspace": f"{_tools} kaggle_api",
-            "plans": f"{_tools} notebooks kaggle_api wheels.session",
-            "datasets": f"{_tools} kaggle_api plans workspace",
-            "submissions": f"{_tools} kaggle_api workspace",
-            "checks": f"{_tools} notebooks kaggle_api tpu wheels workspace plans datasets "
-            "run_folders",
-            "pushes": f"{_tools} notebooks kaggle_api run_folders reports running workspace "
-            "plans tpu checks submissions",
-            "pulls": f"{_tools} notebooks kaggle_api workspace plans",
-            "queue": f"{_tools} notebooks kaggle_api run_folders workspace plans checks pushes",
-            "start": f"{_tools} notebooks kaggle_api plans",
-            "doctor": f"{_tools} notebooks kaggle_api run_folders plans workspace submissions",
-            "sweep": f"{_tools} notebooks plans run_folders reports",
-            "live": f"{_tools} run_folders reports",
-            "sweep.workers": f"{_tools} run_folders running sweep",
-            "sweep.backends": f"{_tools} notebooks plans checks pushes run_folders sweep "
-            "sweep.workers",
-            "commands.completion": f"{_tools} notebooks workspace plans checks",
-            "commands.options": "terminal commands.completion",
-            "assistant": f"{_tools} run_folders reports",
-            "commands.start": f"{_tools} commands.options start doctor assistant",
-            "commands.run": f"{_tools} commands.options running tpu",
-            "commands.kaggle": f"{_tools} commands.options commands.completion pushes pulls "
-            "submissions datasets queue",
-            "commands.compare": f"{_tools} commands.options reports sweep sweep.command live",
-            "commands": f"{_tools} commands.options commands.start "
-            "commands.run commands.kaggle commands.compare",
-            "__main__": "commands",
-            "sweep.command": f"{_tools} notebooks live reports sweep sweep.workers sweep.backends",
+            "credentials": "terminal",
+            "notebook": _tools,
+            "rehearsal": _tools,
+            "kaggle": f"{_tools} credentials rehearsal",
+            "runs": f"{_tools} notebook",
+            "pages": f"{_tools} notebook runs",
+            "tpu": f"{_tools} notebook",
+            "push.bundle": f"{_tools} notebook kaggle",
+            "push.checks": f"{_tools} credentials notebook kaggle runs tpu push.bundle push.plan",
+            "push.plan": f"{_tools} notebook kaggle push.bundle",
+            "push.wheels": f"{_tools} kaggle runs push.bundle push.plan push.checks",
+            "push": f"{_tools} notebook kaggle rehearsal runs pages tpu push.bundle push.checks "
+            "push.plan push.wheels",
+            "start": f"{_tools} notebook kaggle runs push push.bundle push.plan",
+            "sweep": f"{_tools} notebook runs pages",
+            "sweep.workers": f"{_tools} notebook runs pages sweep",
+            "sweep.backends": f"{_tools} notebook kaggle runs push push.bundle push.checks "
+            "push.plan push.wheels sweep sweep.workers",
+            "sweep.run_sweep": f"{_tools} notebook pages sweep sweep.workers sweep.backends",
+            "cli.completion": f"{_tools} notebook kaggle push.bundle push.checks push.plan",
+            "cli": f"{_tools} notebook kaggle runs pages tpu push start sweep sweep.workers "
+            "sweep.run_sweep cli.completion",
+            "__main__": "cli",
         },
     ),
     **_below(
@@ -114,23 +101,23 @@ ROOMS = {
             "limits": "",
             "store": "errors",
             "serving": "errors",
-            "faults.schedule": "",
+            "faults": "",
             "execution": "catalogue limits store",
-            "state": "catalogue errors limits store faults.schedule execution",
-            "faults": "faults.schedule serving state",
-            "wire": "faults faults.schedule state",
+            "state": "catalogue errors limits store faults execution",
+            "fault_responses": "faults serving state",
+            "wire": "faults fault_responses state",
             "topics": "catalogue errors state wire",
-            "files": "catalogue faults faults.schedule state wire",
-            "kernels": "catalogue execution faults faults.schedule files limits serving state wire",
+            "files": "catalogue faults fault_responses state wire",
+            "kernels": "catalogue execution faults fault_responses files limits serving state wire",
             "competitions": "catalogue files kernels execution state wire",
-            "app": "competitions errors faults files kernels state topics wire",
+            "app": "competitions errors fault_responses files kernels state topics wire",
             "server": "app errors execution serving state",
-            "command": "catalogue errors server faults.schedule state",
+            "command": "catalogue errors faults server state",
             "__main__": "command",
-            "": "catalogue errors execution faults.schedule limits server",
+            "": "catalogue errors execution faults limits server",
         },
     ),
 }
 
-# The one import that runs upward: away from Kaggle, flowers are drawn where no photos are.
-UPWARD = {("petals.data.source", "petals.prepare.synthetic")}
+# The one import that runs upward: at home, drawn flowers stand in where no photos are.
+UPWARD = {("petals.data.source", "petals.prepare.drawn_flowers")}

@@ -59,7 +59,7 @@ def test_hooks_and_workflow_call_what_is_there():
 @pytest.mark.parametrize("name", FOLDERS)
 def test_a_wheel_asks_for_what_its_package_imports(name):
     """Each module by name: what another dependency brings may go with its next version."""
-    not_here = {name: [name] for name in ("local_kaggle", "mcp", "pyarrow")}
+    not_here = {name: [name] for name in ("local_kaggle", "pyarrow")}
     providers = importlib.metadata.packages_distributions() | not_here
     needed = declared(PROJECTS[name]["dependencies"])
     assert not needed & {"tensorflow", "keras", "matplotlib", "scikit-learn", "joblib", "jax"}

@@ -18,7 +18,7 @@ import click
 import numpy as np
 
 from _checkpoint import Arrays, BadCheckpointError, read_checkpoint
-from kernelkit.terminal.cli import exits_with_code
+from kernelkit.terminal.exits import exits_with_code
 
 LARGEST = 200_000_000  # bytes
 STRIDES = (1, 2, 2, 2, 1, 2, 1)  # of the first block of each stack

@@ -21,7 +21,7 @@ import click
 import numpy as np
 
 from _checkpoint import Arrays, BadCheckpointError, read_checkpoint
-from kernelkit.terminal.cli import exits_with_code
+from kernelkit.terminal.exits import exits_with_code
 
 LARGEST = 6_000_000_000  # bytes; DINOv2-giant has 4.5 GB
 HEAD_WIDTH = 64  # numbers of each attention head in all of these networks, unless told otherwise

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from kernelkit.terminal.cli import exits_with_code
+from kernelkit.terminal.exits import exits_with_code
 
 DATA_PROBLEMS = 11
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from kernelkit.terminal.cli import exits_with_code
+from kernelkit.terminal.exits import exits_with_code
 
 
 @click.command(help=__doc__)

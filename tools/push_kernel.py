@@ -7,10 +7,10 @@ import _python  # noqa: F401 - before what a wrong Python lacks
 import click
 from click.core import ParameterSource
 
-from kernelkit.commands.kaggle.push import push
-from kernelkit.commands.kaggle.pushed import resume
+from kernelkit.cli.push import push
+from kernelkit.cli.pushed import resume
 from kernelkit.errors import ParameterError
-from kernelkit.terminal.cli import exits_with_code
+from kernelkit.terminal.exits import exits_with_code
 
 
 @exits_with_code

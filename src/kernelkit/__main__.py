@@ -1,6 +1,6 @@
 """`python -m kernelkit`: the same as the command `kernelkit`."""
 
-from kernelkit.commands.console import main
+from kernelkit.cli.console import main
 
 if __name__ == "__main__":
     main()

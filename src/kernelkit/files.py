@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from kernelkit.errors import StorageError
+from kernelkit.errors import PreflightError, StorageError
 
 PART = ".part"  # the suffix of a file that is being written
 GLANCE_SECONDS = 0.05  # a lock that is free after this time was only looked at, not in use
@@ -40,6 +40,20 @@ def read_object(path: Path) -> dict[str, Any]:
         return dict(json.loads(path.read_text("utf-8")))
     except (OSError, ValueError, TypeError, RecursionError):
         return {}
+
+
+def json_object(path: Path, missing: str) -> dict[str, Any]:
+    """The JSON object in a file; raises `PreflightError`, with the text `missing` if there is no
+    file."""
+    try:
+        values = json.loads(path.read_text("utf-8-sig"))
+    except FileNotFoundError:
+        raise PreflightError(missing) from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise PreflightError(f"{path} cannot be read as JSON: {error}") from None
+    if not isinstance(values, dict):
+        raise PreflightError(f"{path} must contain one JSON object")
+    return values
 
 
 def check_folder(path: Path) -> None:
@@ -156,3 +170,31 @@ def commit_of(root: Path, paths: Iterable[Path], carried: tuple[str, ...]) -> tu
     except (OSError, subprocess.SubprocessError):  # no git, no checkout, or no commit yet
         return sha, True
     return sha, any(line[:2] not in ("!!", "") or line.endswith(carried) for line in changes)
+
+
+def files_below(folder: Path, skip: Callable[[Path], bool] = lambda _: False) -> list[Path]:
+    """All files below `folder`, sorted; links to files and folders are followed.
+
+    `skip` is called with every path; a folder that it skips is not read. Raises `PreflightError`
+    for what a push would silently leave out: a broken link, a link to a parent folder, a name that
+    is not Unicode.
+    """
+    files: list[Path] = []
+    waiting: list[tuple[Path, tuple[str, ...]]] = [(folder, (os.path.realpath(folder),))]
+    while waiting:
+        place, above = waiting.pop()
+        for path in place.iterdir():
+            real = os.path.realpath(path)
+            if skip(path):
+                continue
+            if path.name.encode(errors="replace").decode() != path.name:
+                raise PreflightError(f"the name of {str(path)!a} is not Unicode: rename it")
+            if path.is_dir() and real not in above:
+                waiting.append((path, (*above, real)))
+            elif path.is_file():
+                files.append(path)
+            elif path.is_symlink() or real in above:
+                raise PreflightError(
+                    f"{path} is a broken link, or one to a folder that contains it: remove it"
+                )
+    return sorted(files)

@@ -16,9 +16,10 @@ from pathlib import Path
 
 import numpy as np
 
-from kernelkit.sweep import records, results
-from kernelkit.sweep.records import Record, SweepFolder
+from kernelkit.sweep import results
+from kernelkit.sweep import sweep_folder as records
 from kernelkit.sweep.specification import SEED, PlannedRun, Specification
+from kernelkit.sweep.sweep_folder import Record, SweepFolder
 
 CLASSES = [f"flower {n:03}" for n in range(104)]
 PHOTOS = 1000

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from kernelkit.errors import RefusedError
-from kernelkit.pushes.command import push_kernel
-from kernelkit.sweep.command import sweep
-from kernelkit.sweep.options import SweepOptions
+from kernelkit.push.command import push_kernel
+from kernelkit.sweep.request import SweepOptions
+from kernelkit.sweep.run_sweep import sweep
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from kernelkit.pushes.rerun import rerun
+from kernelkit.push.hidden_run import rerun
 from local_kaggle.execution import walls
 
 

@@ -10,16 +10,16 @@ import zipfile
 import pytest
 
 from kernelkit import files, project
-from kernelkit.kaggle_api.client import Kaggle
-from kernelkit.kaggle_api.connection import Timeouts, open_connection
-from kernelkit.kaggle_api.retries import Clock, Retries
-from kernelkit.pushes.command import push_kernel
-from kernelkit.pushes.resuming import resume_push
-from kernelkit.run_folders.active import PART
+from kernelkit.kaggle.client import Kaggle
+from kernelkit.kaggle.connection import Connection, Timeouts, open_connection
+from kernelkit.kaggle.context import Ledger, PushContext
+from kernelkit.kaggle.retries import Clock, Retries
+from kernelkit.kaggle.timing import PollPolicy, Timing
+from kernelkit.push.command import push_kernel
+from kernelkit.push.resuming import resume_push
+from kernelkit.runs.active import PART
 from kernelkit.shown import Shown
 from kernelkit.terminal.events import Events
-from kernelkit.workspace.context import Ledger, PushContext
-from kernelkit.workspace.timing import PollPolicy, Timing
 from local_kaggle.limits import ServerLimits
 from local_kaggle.server import LocalKaggle
 
@@ -247,15 +247,15 @@ def answers_to(monkeypatch):
     """`answers_to("GetDataset", change)`: its answers pass through `change(answer, number)`."""
 
     def answers_to(method, change):
-        once, numbers = Kaggle.once, itertools.count(1)
+        ask, numbers = Connection.ask, itertools.count(1)
 
-        def changed(self, asked, *service, **fields):
-            answer = once(self, asked, *service, **fields)
+        def changed(self, asked, call):
+            answer = ask(self, asked, call)
             if asked == method:
                 change(answer, next(numbers))
             return answer
 
-        monkeypatch.setattr(Kaggle, "once", changed)
+        monkeypatch.setattr(Connection, "ask", changed)
 
     return answers_to
 
@@ -276,7 +276,7 @@ def quick_sessions(monkeypatch):
 
     Papermill and nbconvert each take seconds to start.
     """
-    from kernelkit.reports import pushed
+    from kernelkit.pages import push_report as pushed
     from local_kaggle.execution import running
 
     of_script = running.command

@@ -12,7 +12,8 @@ from checkouts import ROOT
 from records import jpeg
 
 from kernelkit.errors import ParameterError
-from kernelkit.running.run_notebook import run_notebook
+from kernelkit.pages.report_page import report_run
+from kernelkit.runs.run_notebook import run_notebook
 from petals.data import shards
 from petals.run_folder import RESULTS
 
@@ -27,7 +28,11 @@ pytestmark = [
 
 def execute(name, tmp_path, report=False, **given):
     return run_notebook(
-        NOTEBOOKS / f"{name}.ipynb", given, output=tmp_path / "out", report=report, quiet=True
+        NOTEBOOKS / f"{name}.ipynb",
+        given,
+        output=tmp_path / "out",
+        report=report_run if report else None,
+        quiet=True,
     )
 
 

@@ -7,10 +7,10 @@ import pytest
 from checkouts import ROOT
 
 from kernelkit.errors import ParameterError
-from kernelkit.notebooks import document, parameters
+from kernelkit.notebook import document, parameters
 from kernelkit.sweep import specification
-from kernelkit.sweep.command import sweep
-from kernelkit.sweep.options import SweepOptions
+from kernelkit.sweep.request import SweepOptions
+from kernelkit.sweep.run_sweep import sweep
 from petals import registry, settings
 from petals.errors import SettingError
 

@@ -10,11 +10,11 @@ import pytest
 from checkouts import ROOT
 from sklearn.metrics import f1_score
 
-from kernelkit.checks import preflight
 from kernelkit.errors import AcceleratorMismatchError
-from kernelkit.plans import plan
-from kernelkit.pushes.command import push_kernel
-from kernelkit.running.run_notebook import run_notebook
+from kernelkit.push import plan
+from kernelkit.push.checks import preflight
+from kernelkit.push.command import push_kernel
+from kernelkit.runs.run_notebook import run_notebook
 
 NOTEBOOKS = ROOT / "notebooks"
 NAMES = ("00_first", "01_explore", "02_train", "03_compare", "04_predict", "05_custom_loop")

@@ -8,13 +8,13 @@ import time
 from pathlib import Path
 from typing import Any
 
-from kernelkit.kaggle_api.client import Kaggle, Kernel
-from kernelkit.kaggle_api.connection import open_connection
-from kernelkit.pushes.command import push_kernel
-from kernelkit.pushes.fetch import fetch
+from kernelkit.kaggle.client import Kaggle, Kernel
+from kernelkit.kaggle.connection import open_connection
+from kernelkit.kaggle.context import Push, PushContext
+from kernelkit.kaggle.timing import REHEARSAL
+from kernelkit.push.command import push_kernel
+from kernelkit.push.fetch import fetch
 from kernelkit.terminal.events import Events
-from kernelkit.workspace.context import Push, PushContext
-from kernelkit.workspace.timing import REHEARSAL
 from local_kaggle.limits import ServerLimits
 from local_kaggle.server import LocalKaggle
 

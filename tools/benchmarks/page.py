@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from kernelkit.errors import KernelkitError
+from kernelkit.pages.many_runs import RunsPage, ShownRun
 from kernelkit.project import Shown
-from kernelkit.reports.many_runs import RunsPage, ShownRun
 from picturing.page import chromium
 
 RUNS, EPOCHS = 1_000, 20

@@ -1,4 +1,5 @@
-"""Turn an empty folder into a repository that rehearses, sweeps and pushes.
+"""A new repository, and the doctor, which tests what the kit assumes about Kaggle.
 
-Begin with `new_repository.init`. May import the ground, `notebooks`, `kaggle_api` and `plans`.
+Begin with `new_repository.init` or `examination.examine`. May import `push`, `kaggle`, `runs`,
+`notebook` and the ground floor.
 """

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from kernelkit.errors import NotebookError, ParameterError, RefusedError
-from kernelkit.kaggle_api.client import Kaggle, Stored
-from kernelkit.plans.build import FIRST
-from kernelkit.pushes.command import push_kernel
+from kernelkit.kaggle.client import Kaggle, Stored
+from kernelkit.push.bundle.build import FIRST
+from kernelkit.push.command import push_kernel
 from kernelkit.start import new_repository
 from kernelkit.start.new_repository import init
 

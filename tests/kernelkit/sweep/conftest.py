@@ -7,10 +7,11 @@ import json
 import pytest
 
 from kernelkit import files
-from kernelkit.sweep import records, results, specification
-from kernelkit.sweep.command import sweep
-from kernelkit.sweep.options import SweepOptions
-from kernelkit.sweep.records import Record, SweepFolder
+from kernelkit.sweep import results, specification
+from kernelkit.sweep import sweep_folder as records
+from kernelkit.sweep.request import SweepOptions
+from kernelkit.sweep.run_sweep import sweep
+from kernelkit.sweep.sweep_folder import Record, SweepFolder
 
 NOTEBOOK = """\
 # %% tags=["parameters"]
@@ -84,7 +85,7 @@ class Sweeps:
     def run(self, text, *parameters, **options):
         """Write and run one; returns its folder. What it printed is in `message`."""
         stream = io.StringIO()
-        workers = 0 if options.get("kaggle") else 2
+        workers = None if options.get("kaggle") else 2
         defaults = {"output": self.runs, "report": False, "stream": stream, "workers": workers}
         options = defaults | options
         try:

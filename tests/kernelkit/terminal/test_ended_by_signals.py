@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from kernelkit.terminal import cli
+from kernelkit.terminal import exits as cli
 
 
 @pytest.fixture(autouse=True)

@@ -3,7 +3,7 @@
 import pytest
 
 from kernelkit import errors
-from kernelkit.queue.items import add
+from kernelkit.push.queue_items import add
 from kernelkit.tpu.check import check_tpu
 
 from .conftest import PARAMETERS

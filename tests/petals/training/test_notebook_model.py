@@ -1,4 +1,4 @@
-"""02_train builds and compiles the model that `kernelkit tpu` compiles ahead of time."""
+"""02_train builds and compiles the model that `kernelkit check --tpu` compiles ahead of time."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ from checkouts import ROOT
 from tensorflow import keras
 from tuning import pixels, untrained
 
-from kernelkit.notebooks import document
+from kernelkit.notebook import document
 from petals.accelerators.detect import Accelerator
 from petals.models.build import set_trainable
 from petals.training.optimization import compile_model, set_seed

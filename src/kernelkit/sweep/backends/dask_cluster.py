@@ -17,10 +17,10 @@ import nbformat
 
 from kernelkit import files
 from kernelkit.errors import NetworkError, ParameterError
-from kernelkit.notebooks import document
+from kernelkit.notebook import document
 from kernelkit.sweep.progress import SweepProgress
-from kernelkit.sweep.records import FAILED, STATE, Record, SweepFolder
 from kernelkit.sweep.specification import PlannedRun, Specification
+from kernelkit.sweep.sweep_folder import FAILED, STATE, Record, SweepFolder
 from kernelkit.sweep.workers.engine import Engine
 
 CONNECT_SECONDS = 15

@@ -20,11 +20,12 @@ from pathlib import Path
 from typing import Any
 
 from kernelkit import files, project
-from kernelkit.notebooks import document, parameters
-from kernelkit.run_folders import run_folder
-from kernelkit.sweep import records, results, search
-from kernelkit.sweep.records import Record, SweepFolder
+from kernelkit.notebook import document, parameters
+from kernelkit.runs import run_folder
+from kernelkit.sweep import results, search
+from kernelkit.sweep import sweep_folder as records
 from kernelkit.sweep.specification import PlannedRun, Specification
+from kernelkit.sweep.sweep_folder import Record, SweepFolder
 from kernelkit.sweep.workers.engine import Engine
 
 FOLDER = "sweep"  # the folder of the runs, in the session's output

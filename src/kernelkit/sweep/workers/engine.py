@@ -11,11 +11,11 @@ from pathlib import Path
 import psutil  # type: ignore[import-untyped]
 
 from kernelkit import files, processes
-from kernelkit.run_folders import run_folder
-from kernelkit.sweep import records
-from kernelkit.sweep.records import Record, SweepFolder
+from kernelkit.runs import run_folder
+from kernelkit.sweep import sweep_folder as records
 from kernelkit.sweep.search import Search
 from kernelkit.sweep.specification import PlannedRun, Specification
+from kernelkit.sweep.sweep_folder import Record, SweepFolder
 from kernelkit.sweep.workers import launchers
 from kernelkit.sweep.workers.run_process import ERROR, LOG
 

@@ -11,7 +11,7 @@ import nbformat
 import pytest
 
 from kernelkit.errors import NetworkError, ParameterError, RunFailedError
-from kernelkit.notebooks import document
+from kernelkit.notebook import document
 from kernelkit.sweep.backends import dask_cluster
 
 Client = pytest.importorskip("distributed", reason="the extra `sweep` is not installed").Client

@@ -7,9 +7,9 @@ import pytest
 
 from kernelkit.sweep.backends import on_kaggle
 from kernelkit.sweep.backends.in_session import FOLDER, KEPT, run_in_session
-from kernelkit.sweep.options import SweepOptions
 from kernelkit.sweep.progress import SweepProgress
-from kernelkit.sweep.records import SweepFolder
+from kernelkit.sweep.request import SweepOptions
+from kernelkit.sweep.sweep_folder import SweepFolder
 
 
 @pytest.fixture

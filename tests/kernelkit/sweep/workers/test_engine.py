@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from kernelkit.sweep import records
-from kernelkit.sweep.records import Record, SweepFolder
+from kernelkit.sweep import sweep_folder as records
+from kernelkit.sweep.sweep_folder import Record, SweepFolder
 from kernelkit.sweep.workers import engine, launchers
 from kernelkit.sweep.workers.engine import ATTEMPTS, Engine
 from kernelkit.sweep.workers.run_process import ERROR

@@ -1,4 +1,0 @@
-"""Every check that runs before anything is sent to Kaggle.
-
-Begin with `preflight`.
-"""

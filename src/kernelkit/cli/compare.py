@@ -1,0 +1,95 @@
+"""Commands for many runs: `sweep` starts them, `report` shows them."""
+
+import io
+import json
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kernelkit.cli import options
+
+
+@options.command("sweep", ("sweeps/rates.yaml", "sweeps/rates.yaml --workers 2 -p epochs=3"))
+@click.argument("file", metavar="SWEEP.yaml", type=options.FILE)
+@click.option(
+    "-p", "parameters", metavar="NAME=VALUE", multiple=True, help="Replace a base value or an axis."
+)
+@click.option("--workers", type=int, metavar="N", help="The number of runs at a time.")
+@click.option(
+    "--output",
+    type=options.FILE,
+    metavar="DIR",
+    help="The sweep's folder (default: runs/NAME in the project).",
+)
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help="List the runs, their states and the expected time; run nothing.",
+)
+@click.option("--retry-failed", is_flag=True, help="Repeat runs that failed or took too long.")
+@click.option("--force", is_flag=True, help="Repeat all runs.")
+@click.option("--yes", is_flag=True, help="Accept a grid of more than 1,000 runs.")
+@options.report
+@click.option("--open", is_flag=True, help="Open the page, which follows the runs, in a browser.")
+@click.option(
+    "--time-limit", type=float, metavar="MINUTES", help="Stop a run after this many minutes."
+)
+@click.option("--dask", metavar="ADDRESS", help="Run on the workers of this Dask scheduler.")
+@click.option("--kaggle", is_flag=True, help="Run in one Kaggle session and download everything.")
+@click.option("--local", is_flag=True, help="With --kaggle: rehearse it on this machine.")
+@options.metadata
+@options.accelerator
+@options.timeout
+def sweep(
+    file: Path, parameters: tuple[str, ...], as_json: bool, quiet: bool, **values: Any
+) -> None:
+    """Run a sweep: many runs of one notebook, compared in one table.
+
+    If a sweep is interrupted, the same command continues it. The results are in runs/NAME:
+    index.html, results.csv, results.json, and a folder for each run.
+    """
+    from kernelkit.sweep.request import SweepOptions
+    from kernelkit.sweep.run_sweep import sweep
+    from kernelkit.terminal.events import Events, from_here
+
+    stream = io.StringIO() if quiet or as_json else None
+    events = partial(Events, as_json=as_json, quiet=quiet)
+    folder = sweep(file, parameters, SweepOptions(**values, stream=stream))
+    if stream is None:
+        return
+    if values["dry_run"]:
+        events()("dry run", stream.getvalue(), folder=str(folder))
+    else:
+        table = json.loads((folder / "results.json").read_text("utf-8"))
+        events()("sweep", from_here(folder / "index.html"), folder=str(folder), **table)
+
+
+@options.command("report", ("runs/train", "runs/*/ --index"))
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=options.FILE)
+@click.option(
+    "--index", is_flag=True, help="Write a page over all runs in PATH..., and their reports."
+)
+@click.option("--open", "shows", is_flag=True, help="Open the page in a browser.")
+def report(paths: tuple[Path, ...], index: bool, shows: bool, **output: Any) -> None:
+    """Write HTML reports of executed notebooks and run folders.
+
+    PATH is an executed notebook, a run folder, or the folder of a sweep, which stands for its runs.
+    A folder without a run is skipped with a message, so you can pass runs/*/. The exit code is 2 if
+    no PATH has a run, or if a notebook cannot be read; all other reports are still written.
+    With --index the command writes one page over all runs, and PATH may be a folder of run folders.
+    The page is index.html in the first PATH, or beside it if that is a run or a sweep. A file that
+    another program wrote is never replaced.
+    """
+    from kernelkit.pages import live
+    from kernelkit.pages.report import report
+    from kernelkit.terminal.events import Events, from_here
+
+    events = Events(**output)
+    pages = report(paths, index, lambda line: events("left out", line))
+    for page in pages:
+        events("report", from_here(page), path=str(page))
+    if shows:
+        live.show(pages[-1])
+    events.end()

@@ -1,0 +1,117 @@
+"""What the commands share: their common options, and how a command is defined."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kernelkit.cli import completion
+from kernelkit.terminal.exits import exits_with_code
+
+FILE = click.Path(path_type=Path)
+
+accelerator = click.option(
+    "--accelerator",
+    metavar="KIND",
+    shell_complete=completion.offered,
+    help="The machine: tpu, gpu, cpu or one of Kaggle's machine shapes.",
+)
+AS_JSON = click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON object per event.")
+QUIET = click.Option(["--quiet"], is_flag=True, help="Only warnings, errors and the result.")
+LOCAL = click.Option(
+    ["--local"], is_flag=True, help="Rehearse against a local stand-in for Kaggle."
+)
+check_tpu = click.option(
+    "--check-tpu", is_flag=True, help="Compile for the TPU first; stop if it does not fit."
+)
+continues = click.option(
+    "--continue", "continues", is_flag=True, help="Continue training from the last run's files."
+)
+ignore = click.option(
+    "--ignore",
+    metavar="CHECK",
+    shell_complete=completion.offered,
+    multiple=True,
+    help="Push even if this check fails; may be repeated.",
+)
+metadata = click.option("--metadata", type=FILE, help="Use this kernel-metadata.json.")
+model = click.option(
+    "--model",
+    metavar="SOURCE",
+    multiple=True,
+    help="Also attach this model, written as in model_sources; may be repeated.",
+)
+notebook = click.argument("notebook", type=FILE, required=False)
+once = click.option(
+    "--once", is_flag=True, help="Resume an identical earlier push instead of pushing again."
+)
+output = click.option(
+    "--output",
+    type=FILE,
+    metavar="DIR",
+    help="Put the results here (default: a new folder in runs/).",
+)
+parameters = click.option(
+    "-p",
+    "parameters",
+    metavar="NAME=VALUE",
+    shell_complete=completion.offered,
+    multiple=True,
+    help="Set a parameter; may be repeated.",
+)
+report = click.option("--report/--no-report", default=True, help="Write a report.html (default).")
+submit = click.option(
+    "--submit",
+    metavar="MESSAGE",
+    help="Submit the result with this message and wait for its score.",
+)
+timeout = click.option(
+    "--timeout", type=float, metavar="MINUTES", help="Stop the session after this many minutes."
+)
+unverified = click.option(
+    "--unverified", is_flag=True, help="Accept files without proof that this push made them."
+)
+
+
+def command(
+    name: str,
+    examples: tuple[str, str],
+    *,
+    local: bool = False,
+    events: bool = True,
+    group: click.Group | None = None,
+    **settings: Any,
+) -> Callable[[Callable[..., object]], click.Command]:
+    """Turn a function into a command, which ends with the exit code of its error.
+
+    The common options of commands with `events` come last, with `local` also `--local`.
+    `examples`: arguments after its name; `group`: the group that it belongs to; `settings`: those
+    of `click.command`.
+    """
+
+    def made(function: Callable[..., object]) -> click.Command:
+        epilog = in_help(f"{group.name} {name}" if group else name, examples)
+        new = click.command(name, cls=click.Command, epilog=epilog, **settings)(
+            exits_with_code(function)
+        )
+        new.params += [*([LOCAL] if local else []), *([AS_JSON, QUIET] if events else [])]
+        if group:
+            group.add_command(new)
+        return new
+
+    return made
+
+
+def in_help(command: str, examples: tuple[str, str]) -> str:
+    """The end of a command's help: examples."""
+    lines = (f"  kernelkit {command} {words}".rstrip() for words in examples)
+    return "\n".join(["\b", "Examples:", *lines])
+
+
+def of_a_push(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the notebook and the options of a push, for a command that pushes or queues."""
+    common = (parameters, metadata, accelerator, timeout, model, output, continues, submit)
+    for option in reversed((notebook, *common)):
+        command = option(command)
+    return command

@@ -1,0 +1,47 @@
+"""Run a notebook on this machine."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kernelkit.cli import options
+
+
+@options.command("run", ("notebooks/train.ipynb -p epochs=2", "notebooks/train.ipynb --fresh"))
+@click.argument("notebook", type=options.FILE)
+@options.parameters
+@click.option("--name", default="", help="The run's name; its folder is runs/NAME in the project.")
+@options.output
+@options.report
+@click.option("--fresh", is_flag=True, help="Start a new run even if the same one was interrupted.")
+@click.option("--hosts", type=int, help="Run as this many hosts, all on this machine.")
+def run(
+    notebook: Path,
+    parameters: tuple[str, ...],
+    hosts: int | None,
+    report: bool,
+    as_json: bool,
+    quiet: bool,
+    **values: Any,
+) -> None:
+    """Run a notebook with parameters into a run folder, and report on it.
+
+    Without --name or --output the folder is new and named after the notebook and the time. But
+    if a run of the same notebook with the same parameters was interrupted, the command continues it
+    in its folder; --fresh starts a new run instead. The folder of a finished run is never reused.
+    """
+    from kernelkit.pages import live
+    from kernelkit.pages.report_page import report_run
+    from kernelkit.runs.run_notebook import run_notebook
+    from kernelkit.sweep.workers.several_hosts import run_on_hosts
+    from kernelkit.terminal.events import Events
+
+    values["quiet"] = quiet or as_json
+    with live.kept_up_to_date(*live.page_of_all_runs()):
+        if hosts is None:
+            write = report_run if report else None
+            run = run_notebook(notebook, parameters, report=write, **values)
+        else:
+            run = run_on_hosts(hosts, notebook, parameters, report=report, **values)
+    run.tell(Events(as_json=as_json, quiet=quiet))

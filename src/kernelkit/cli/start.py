@@ -1,0 +1,66 @@
+"""Commands to start with: create a repository, check the account."""
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kernelkit.cli import options
+from kernelkit.errors import ParameterError
+
+
+@options.command("init", ("leaves --competition leaf-classification", "leaves --from anna/leaves"))
+@click.argument("folder", metavar="NAME", type=options.FILE, required=False)
+@click.option(
+    "--competition", metavar="SLUG", help="Read this competition's files and write a submission."
+)
+@click.option("--from", "source", metavar="OWNER/SLUG", help="Start from a notebook on Kaggle.")
+@click.option(
+    "--skill",
+    is_flag=True,
+    help="Only write SKILL.md, which tells coding assistants how to use these commands.",
+)
+def init(
+    folder: Path | None, competition: str | None, source: str | None, skill: bool, **output: Any
+) -> None:
+    """Create a repository that can rehearse and push, in a new folder NAME.
+
+    The notebook of --from is not run. Settings that would move a TPU run to another image are
+    removed. With --skill, NAME is an existing folder, by default the current one.
+    """
+    from kernelkit.start.new_repository import init, write_skill
+    from kernelkit.terminal.events import Events
+
+    events = Events(**output)
+    if skill:
+        if competition or source:
+            raise ParameterError("--skill writes one file: leave out --competition and --from")
+        path = write_skill(folder or Path())
+        events("init", str(path), files=[str(path)])
+        return
+    if folder is None:
+        raise ParameterError("name the new folder: kernelkit init NAME")
+    written = [str(path) for path in init(folder, competition, source)]
+    events("init", "\n".join(written), folder=str(folder), files=written)
+    events("next", f"cd {shlex.quote(str(folder))} && kernelkit rehearse")
+
+
+@options.command("doctor", ("", "--run --tpu"), local=True)
+@click.option("--run", is_flag=True, help="Also save two private kernels and run one on a CPU.")
+@click.option("--tpu", is_flag=True, help="Also run one on a TPU (ten minutes of quota at most).")
+@click.option(
+    "--submit",
+    metavar="MESSAGE",
+    help="Do what --run does, and submit the sample submission to the code competition.",
+)
+def doctor(**values: Any) -> None:
+    """Check your account, and compare Kaggle with what the kit assumes about it.
+
+    The result is a table: as assumed, different, or not tested. Without options, the command makes
+    only a few requests; it says beforehand what it costs and which private kernels it leaves
+    behind.
+    """
+    from kernelkit.start.examination import examine
+
+    examine(**values)

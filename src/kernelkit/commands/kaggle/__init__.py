@@ -1,1 +1,0 @@
-"""Commands that push to Kaggle and download results; begin with `push`."""

@@ -1,0 +1,33 @@
+"""What looks like a credential in the texts that are about to leave this machine."""
+
+import re
+import tomllib
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from kernelkit.terminal.events import SHORTEST_SECRET
+
+_CREDENTIALS = re.compile(
+    r"(?:^|/)(?:\.env(?:\.\w+)?|kaggle\.json|access_token(?:\.txt)?|credentials\.json|\.netrc"
+    r"|id_(?:rsa|ed25519))$"
+)
+_SHAPES = Path(__file__).with_name("secrets.toml").read_text("utf-8")
+_PATTERNS = {kind: re.compile(shape) for kind, shape in tomllib.loads(_SHAPES).items()}
+
+
+def find_secrets(texts: Iterable[tuple[str, str]], secrets: Sequence[str] = ()) -> Iterator[str]:
+    """What is or looks like a credential in (file name, text) pairs, as "FILE:LINE looks like …".
+
+    A file with the name of a credentials file always counts. `secrets` are the client's own, which
+    are found whatever they look like. A finding never repeats the secret.
+    """
+    secrets = [secret for secret in secrets if len(secret) >= SHORTEST_SECRET]
+    for file, text in texts:
+        if _CREDENTIALS.search(file):
+            yield f"{file}:1 looks like a credentials file"
+            continue
+        for number, line in enumerate(text.split("\n"), start=1):
+            kinds = (kind for kind, pattern in _PATTERNS.items() if pattern.search(line))
+            own = any(secret in line for secret in secrets)
+            if kind := "your own Kaggle key or token" if own else next(kinds, ""):
+                yield f"{file}:{number} looks like {kind}"

@@ -1,0 +1,257 @@
+"""The part of Kaggle's API that the kit uses: typed answers, classified failures.
+
+Reads are repeated after transient failures. `save` is not: see `kernelkit.push.send`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeVar
+
+from kernelkit.errors import NOT_VISIBLE, ParameterError
+from kernelkit.kaggle.connection import Connection
+from kernelkit.kaggle.kernel import Kernel as Kernel
+from kernelkit.kaggle.retries import Failure, FailureKind, Retries, is_capacity
+
+SOURCES = ("dataset", "competition", "kernel", "model")  # the kinds of a kernel's inputs
+PLACEHOLDERS = ("INSERT_USERNAME", "INSERT_USERNAME_HERE", "USERNAME", "YOUR_USERNAME")  # of owners
+PAGE_SIZE = 100
+MOST_PAGES = 5000  # of PAGE_SIZE files each: far more than a session's output
+MOST_RECENT = 10  # kernels to look through for sessions that run
+LISTING = "list"  # in place of a method: which one does not matter to the reader
+STALE_PAGES = 10  # pages without a new file, after which a list counts as broken
+
+
+Answer = TypeVar("Answer")
+
+
+def accept_rules(competition: str) -> str:
+    """The next step for a user whose account has not entered this competition."""
+    return f"accept the rules: https://www.kaggle.com/competitions/{competition}/rules"
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A kernel as Kaggle stores it: the latest version's number; a version's text and sources.
+
+    `language`, `kernel_type`, `machine_shape` and `accelerator` (tpu, gpu, cpu) have Kaggle's
+    names, or are empty; `internet` is whether its sessions have internet.
+    """
+
+    version: int
+    text: str
+    sources: frozenset[str] = frozenset()
+    language: str = ""
+    kernel_type: str = ""
+    machine_shape: str = ""
+    accelerator: str = ""
+    internet: bool = False
+
+
+@dataclass(frozen=True)
+class Saved:
+    """Kaggle's answer to a push: its version, its name for the kernel, and what it refused.
+
+    `stored` is the version as read back, if Kaggle shows it; `recovered`: the answer was lost or
+    named another version.
+    """
+
+    version: int
+    url: str
+    ref: str = ""
+    refused_sources: tuple[str, ...] = ()
+    refused_tags: tuple[str, ...] = ()
+    recovered: bool = False
+    stored: Stored | None = None
+
+
+@dataclass(frozen=True)
+class Status:
+    """The state of a session, Kaggle's name in lower case, and why it failed."""
+
+    state: str
+    message: str = ""
+
+    @property
+    def alive(self) -> bool:
+        """Whether it is still queued or running."""
+        return self.state in ("queued", "running", "cancel_requested")
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """The output of a session: each file's signed link, which expires, by the file's name; and its
+    log (a JSON array, empty while it runs)."""
+
+    files: Mapping[str, str]
+    log: str
+
+
+@dataclass(frozen=True)
+class Quota:
+    """Accelerator hours of this week."""
+
+    used: float
+    allowed: float
+
+    @property
+    def left(self) -> float:
+        """Hours left."""
+        return max(0.0, self.allowed - self.used)
+
+    def remaining(self, kind: str) -> str:
+        """The phrase about the hours left for all messages; `kind` is the kind of machine."""
+        return f"{self.left:.1f} of {self.allowed:.0f} {kind.upper()} hours are left this week"
+
+
+class Kaggle:
+    """One account's kernels, over a `Connection`."""
+
+    def __init__(self, connection: Connection, retries: Retries | None = None) -> None:
+        # Not at the top: the SDK's types take a fifth of a second, and checks need none of them.
+        from kernelkit.kaggle.calls import Calls
+
+        self.connection = connection
+        self.calls = Calls(connection)
+        self.retries = retries or Retries()
+
+    @property
+    def username(self) -> str:
+        """The name of the account."""
+        return self.connection.username
+
+    def repeated(self, call: Callable[[], Answer], until: float | None = None) -> Answer:
+        """The answer of a call that only reads, repeated after transient failures.
+
+        `until`: the time on the retries' clock after which none is repeated. Raises `Failure`.
+        """
+        return self.retries.call(call, until)
+
+    def if_there(self, call: Callable[[], Answer], until: float | None = None) -> Answer | None:
+        """Like `repeated`, for something that the account owns; None if it does not exist."""
+        try:
+            return self.repeated(call, until)
+        except Failure as failure:
+            # Kaggle answers 403 for an own kernel that does not exist.
+            if failure.kind in (FailureKind.NOT_FOUND, FailureKind.REFUSED):
+                return None
+            raise
+
+    def save(self, fields: Mapping[str, Any]) -> Saved:
+        """Send one SaveKernel, once. Raises `Failure`; a refusal may still have saved."""
+        answer = self.calls.save_kernel(fields)
+        if answer.error:
+            sort = FailureKind.CAPACITY if is_capacity(answer.error) else FailureKind.REFUSED
+            raise Failure(sort, "SaveKernel", answer.error)
+        if answer.version_number <= 0:
+            raise Failure(FailureKind.MALFORMED, "SaveKernel", "the answer names no version")
+        refused = tuple(_sources(answer, "invalid_{}_sources"))
+        tags = tuple(answer.invalid_tags or [])
+        return Saved(answer.version_number, answer.url or "", answer.ref or "", refused, tags)
+
+    def stored(self, kernel: Kernel, version: int | None = None) -> Stored | None:
+        """The kernel as Kaggle stores it; None if it does not exist or is not visible."""
+        answer = self.if_there(partial(self.calls.get_kernel, kernel, version))
+        if answer is None:
+            return None
+        if answer.metadata is None or answer.blob is None:
+            raise Failure(FailureKind.MALFORMED, "GetKernel", "the answer contains no kernel")
+        return Stored(
+            version=answer.metadata.current_version_number,
+            text=answer.blob.source,
+            sources=frozenset(_sources(answer.metadata, "{}_data_sources")),
+            language=(answer.blob.language or "").lower(),
+            kernel_type=(answer.blob.kernel_type or "").lower(),
+            machine_shape=answer.metadata.machine_shape or "",
+            accelerator=_accelerator(answer.metadata),
+            internet=bool(answer.metadata.enable_internet),
+        )
+
+    def existing(self, kernel: Kernel, version: int | None = None) -> Stored:
+        """Like `stored`; raises `ParameterError` if there is none."""
+        if stored := self.stored(kernel, version):
+            return stored
+        reference = f"{kernel}/{version}" if version else kernel
+        raise ParameterError(NOT_VISIBLE.format(reference))
+
+    def status(
+        self, kernel: Kernel, version: int | None, until: float | None = None
+    ) -> Status | None:
+        """The status of a version's session (version None: the latest); None if it has none."""
+        call = partial(self.calls.get_kernel_session_status, kernel, version)
+        answer = self.if_there(call, until)
+        return answer and Status(answer.status.name.lower(), answer.failure_message or "")
+
+    def outputs(self, kernel: Kernel, version: int | None, until: float | None = None) -> Outputs:
+        """All files and the log of a version's session, paged to the end."""
+        links: dict[str, str] = {}
+        log = ""
+        call = partial(self.calls.list_kernel_session_output, kernel, version)
+        for answer in self.pages(call, until):
+            links |= {file.file_name: file.url for file in answer.files or []}
+            log = log or answer.log or ""
+        return Outputs(links, log)
+
+    def sizes(self, kernel: Kernel, version: int) -> dict[str, int]:
+        """Bytes of each output file of a version, by name."""
+        answers = self.pages(partial(self.calls.list_kernel_files, kernel, version))
+        return {file.name: file.size for answer in answers for file in answer.files or []}
+
+    def quota(self, kind: str) -> Quota | None:
+        """This week's hours of `tpu` or `gpu`; None if there is no quota (the CPU)."""
+        statistics = self.repeated(self.calls.get_accelerator_quota_statistics)
+        times = getattr(statistics, f"{kind}_quota", None)
+        if times is None:
+            return None
+        used, reserved, allowed = (
+            time.total_seconds() / 3600 if time else 0.0
+            for time in (times.time_used, times.time_reserved, times.total_time_allowed)
+        )
+        return Quota(used + reserved, allowed)
+
+    def recent(self, kind: str) -> list[Kernel]:
+        """Those of the ten kernels run last, latest first, with a machine of this kind."""
+        answer = self.repeated(partial(self.calls.list_kernels_of, self.username, MOST_RECENT))
+        kernels = [kernel for kernel in answer.kernels or [] if kernel.ref.count("/") == 1]
+        return [Kernel.of(kernel.ref) for kernel in kernels if _accelerator(kernel) == kind]
+
+    def pages(
+        self, call: Callable[[int, str], Any], until: float | None = None, items: str = "files"
+    ) -> Iterator[Any]:
+        """Every page of a list; `call` takes a page's size and token, `items` is its field.
+
+        Raises `Failure` for a list that continues without anything new, or beyond `until`.
+        """
+        listed: set[str] = set()
+        token = ""
+        stale = 0
+        for _ in range(MOST_PAGES):
+            answer = self.repeated(partial(call, PAGE_SIZE, token), until)
+            yield answer
+            files = getattr(answer, items) or []
+            names = {file.name if hasattr(file, "name") else file.file_name for file in files}
+            stale = stale + 1 if names <= listed else 0
+            listed |= names
+            token = answer.next_page_token or ""
+            if not token:
+                return
+            if until is not None and self.retries.clock.now() > until:
+                raise Failure(FailureKind.NETWORK, LISTING, "its pages did not end in time")
+            if stale > STALE_PAGES:
+                break
+        raise Failure(FailureKind.MALFORMED, LISTING, "its pages have no end")
+
+
+def _sources(answer: Any, field: str) -> list[str]:
+    """The sources that an answer lists by kind, such as "dataset owner/slug"."""
+    listed = {kind: getattr(answer, field.format(kind)) or [] for kind in SOURCES}
+    return [f"{kind} {source}" for kind, sources in listed.items() for source in sources]
+
+
+def _accelerator(kernel: Any) -> str:
+    shape = (kernel.machine_shape or "").lower()
+    if kernel.enable_tpu or "tpu" in shape:
+        return "tpu"
+    return "gpu" if kernel.enable_gpu or "nvidia" in shape else "cpu"

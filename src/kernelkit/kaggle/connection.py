@@ -1,0 +1,273 @@
+"""The `kaggle` package's own client, unmodified, with a time limit on every request.
+
+Importing `kaggle` authenticates, prints help if it cannot, and may use the network; it is imported
+only here, when first needed. A complete answer has a time limit, because a socket's own timeout
+restarts with every byte.
+"""
+
+import base64
+import contextlib
+import io
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeVar
+
+import requests
+from requests.adapters import HTTPAdapter
+from requests.exceptions import HTTPError, InvalidHeader, InvalidJSONError, RequestException
+
+from kernelkit.errors import CredentialsError
+from kernelkit.kaggle.retries import Failure, FailureKind, Retries, of_network, of_response
+
+T = TypeVar("T")
+
+CREDENTIALS = "checking the credentials"
+PRODUCTION = "https://api.kaggle.com/v1"
+LONGEST = 500_000_000  # bytes of an answer, which may contain a session's log
+
+NO_CREDENTIALS = (
+    "no Kaggle credentials, or Kaggle does not accept them: make a token at "
+    "https://www.kaggle.com/settings/api and put it in ~/.kaggle/access_token or in "
+    "KAGGLE_API_TOKEN. `kernelkit rehearse` needs no account"
+)
+NO_HEADER = (
+    "the Kaggle token or key contains an invalid character, such as a line end or a byte order "
+    "mark: write only the token into ~/.kaggle/access_token or KAGGLE_API_TOKEN"
+)
+
+# The exceptions of a call; the SDK unpacks an answer without validating it.
+_SORTED = (RequestException, ValueError, TypeError, KeyError, AttributeError)
+
+
+@dataclass(frozen=True)
+class Timeouts:
+    """Seconds (wall time) before a request to a silent server fails."""
+
+    connect: float = 15.0
+    read: float = 60.0
+    authenticate: float = 90.0
+    whole: float = 300.0  # for a complete answer, however slowly it arrives
+    slow: float = 30.0  # for a download below `transfers.SLOWEST` bytes per second
+
+
+class _TimedAdapter(HTTPAdapter):
+    """Gives each request a time limit, and stores the last answer of each thread."""
+
+    def __init__(self, timeouts: Timeouts) -> None:
+        super().__init__(pool_maxsize=32)
+        self._timeouts = timeouts
+        self.last = threading.local()
+
+    def send(self, request: Any, *arguments: Any, **options: Any) -> requests.Response:
+        """Send as the base class does, with a time limit that covers the whole answer."""
+        self.last.response = None
+        if options.get("timeout") is None:
+            options["timeout"] = (self._timeouts.connect, self._timeouts.read)
+        send = partial(super().send, request, *arguments, **options)
+        response = send() if options.get("stream") else _whole(send, self._timeouts.whole)
+        self.last.response = response
+        return response
+
+
+class StoreSession(requests.Session):
+    """For signed links, which need no credentials: none are sent to their hosts.
+
+    Credentials in ~/.netrc are not sent either; the environment's proxies and certificates apply.
+    """
+
+    def __init__(self, connections: int = 1) -> None:
+        super().__init__()
+        self.auth = lambda request: request
+        for scheme in ("https://", "http://"):
+            self.mount(scheme, HTTPAdapter(pool_connections=connections, pool_maxsize=connections))
+
+    def rebuild_auth(self, prepared_request: Any, response: Any) -> None:
+        """Do not send credentials after a redirect either."""
+        prepared_request.headers.pop("Authorization", None)
+
+
+class Connection:
+    """An authenticated client: `services` is the SDK's own, `username` the account's."""
+
+    def __init__(self, services: Any, username: str, timeouts: Timeouts) -> None:
+        self.services, self.username, self.timeouts = services, username, timeouts
+        self._http = services.http_client()
+        self._http._init_session()  # as entering it as a context manager does
+        self._adapter = _TimedAdapter(timeouts)
+        for scheme in ("https://", "http://"):
+            self._http._session.mount(scheme, self._adapter)
+
+    @property
+    def secrets(self) -> list[str]:
+        """Strings that must never be printed: the client's key or token, in every form."""
+        basic = f"{self.services.username}:{self.services.password}"
+        encoded = base64.b64encode(basic.encode()).decode()  # as in the header
+        own = (self.services.password, self.services.password and encoded, self.services.api_token)
+        return [secret for secret in own if secret]
+
+    @property
+    def rehearses(self) -> bool:
+        """Whether it talks to a server other than Kaggle."""
+        return self.base_url != PRODUCTION
+
+    @property
+    def base_url(self) -> str:
+        """The URL of the API, without a method: `https://api.kaggle.com/v1` in production."""
+        url: str = self._http._get_request_url("service", "method")
+        return url.removesuffix("/service/method")
+
+    def ask(self, method: str, call: Callable[[], T]) -> T:
+        """The answer of `call`, one call of the SDK; raises a classified `Failure`."""
+        self._adapter.last.response = None
+        try:
+            answer = call()
+            _check_types(answer)
+            return answer
+        except _SORTED as error:
+            raise _failure(method, error, self._adapter.last.response) from error
+
+    def stream(self, method: str, path: str, read_timeout: float) -> requests.Response:
+        """A GET below the base URL with a streamed body; raises `Failure`."""
+        try:
+            response: requests.Response = self._http._session.get(
+                f"{self.base_url}/{path}",
+                stream=True,
+                headers={"Accept": "text/event-stream, */*", "Content-Type": None},
+                timeout=(self.timeouts.connect, read_timeout),
+            )
+        except RequestException as error:
+            raise of_network(method, error) from error
+        if response.status_code >= 400:
+            with response:
+                raise _failure(method, HTTPError(response=response))
+        return response
+
+
+def _check_types(message: Any) -> None:
+    """Raise `TypeError` if a field does not have its declared type, which the SDK does not
+    check."""
+    for field in getattr(message, "_fields", ()):
+        value = getattr(message, field.private_field_name)
+        kind = type(field.default_value)
+        if kind in (list, dict) and not isinstance(value, kind):
+            raise TypeError(f"{field.json_name} is a {type(value).__name__}")
+        for each in value if kind is list else [] if kind is dict else [value]:
+            whole = isinstance(each, bool) and field.field_type is not bool
+            if whole or not isinstance(each, (field.field_type, type(None))):
+                raise TypeError(f"{field.json_name} is a {type(each).__name__}")
+            _check_types(each)
+
+
+def _failure(method: str, error: Exception, last: requests.Response | None = None) -> Failure:
+    """The failure for one of `_SORTED`; `last` is the answer before it, if any."""
+    invalid = isinstance(error, (InvalidHeader, UnicodeEncodeError))
+    if invalid or "Invalid header value" in str(error):  # http.client's plain ValueError
+        return Failure(FailureKind.CREDENTIALS, method, NO_HEADER)
+    if isinstance(error, HTTPError):
+        last = error.response
+        if last is None:
+            return Failure(FailureKind.NETWORK, method, "no answer")
+    elif isinstance(error, RequestException) and not isinstance(error, InvalidJSONError):
+        return of_network(method, error)
+    failure = None if last is None else of_response(method, last, last.text)
+    if failure is None and isinstance(error, HTTPError):  # an error with a status of 200
+        return Failure(FailureKind.REFUSED, method, str(error))
+    return failure or Failure(FailureKind.MALFORMED, method, "the answer is not Kaggle's JSON")
+
+
+def open_connection(timeouts: Timeouts | None = None, retries: Retries | None = None) -> Connection:
+    """Kaggle's own client, authenticated with the credentials of the environment.
+
+    Raises `CredentialsError` without credentials that Kaggle accepts, and `NetworkError` if they
+    cannot be checked.
+    """
+    timeouts = timeouts or Timeouts()
+    api = (retries or Retries(attempts=1)).call(lambda: _authenticated(timeouts))
+    username = str(api.config_values.get(api.CONFIG_NAME_USER) or "")
+    return Connection(api.build_kaggle_client(), username, timeouts)
+
+
+def _authenticated(timeouts: Timeouts) -> Any:
+    """The client's `KaggleApi`; raises `Failure` or `CredentialsError`."""
+    stdout = sys.stdout
+    try:
+        # The client checks a token without a time limit, so it gets one from outside.
+        return within(timeouts.authenticate, _authenticate)
+    except SystemExit:
+        raise CredentialsError(NO_CREDENTIALS) from None
+    except _SORTED as error:
+        failure = _failure(CREDENTIALS, error)
+        unanswered = isinstance(error, HTTPError) and error.response is None
+        if unanswered or failure.kind in (FailureKind.CREDENTIALS, FailureKind.REFUSED):
+            own = failure.message == NO_HEADER
+            raise CredentialsError(NO_HEADER if own else NO_CREDENTIALS) from None
+        raise failure from None
+    finally:
+        sys.stdout = stdout  # a hanging thread has replaced it
+
+
+def _authenticate() -> Any:
+    first = "kaggle" not in sys.modules
+    with contextlib.redirect_stdout(io.StringIO()):
+        import kaggle
+        from kaggle.api.kaggle_api_extended import KaggleApi
+
+        if first and kaggle.api._authenticated:
+            return kaggle.api
+        api = KaggleApi()
+        api.authenticate()
+        return api
+
+
+def within(seconds: float, call: Callable[[], T]) -> T:
+    """The result or exception of `call`, or `requests.ReadTimeout` after this many seconds.
+
+    An abandoned call continues in its own thread, which ends with this process.
+    """
+    returned: list[T] = []
+    raised: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            returned.append(call())
+        except BaseException as error:  # raised again in the waiting thread
+            raised.append(error)
+
+    worker = threading.Thread(target=work, daemon=True)
+    worker.start()
+    worker.join(seconds)
+    if raised:
+        raise raised[0]
+    if not returned:
+        raise requests.exceptions.ReadTimeout(f"no whole answer within {seconds:g} s")
+    return returned[0]
+
+
+def _whole(send: Callable[[], requests.Response], seconds: float) -> requests.Response:
+    """The response of `send`, with its body read, within this many seconds.
+
+    Raises `requests.ConnectionError` for a body of more than `LONGEST` bytes.
+    """
+    begun: list[requests.Response] = []
+
+    def read() -> requests.Response:
+        begun.append(send())
+        body = bytearray()
+        for chunk in begun[0].iter_content(1 << 20):
+            body += chunk
+            if len(body) > LONGEST:
+                begun[0].close()
+                raise requests.exceptions.ConnectionError(f"more than {LONGEST:,} bytes arrived")
+        begun[0]._content = bytes(body)  # where requests stores it
+        return begun[0]
+
+    try:
+        return within(seconds, read)
+    except requests.exceptions.ReadTimeout:
+        for response in begun:  # wake the thread that still reads, if it has not just ended
+            with contextlib.suppress(AttributeError, ValueError, RuntimeError, OSError):
+                response.raw.shutdown()
+        raise

@@ -1,0 +1,218 @@
+"""What has versions on Kaggle, datasets and variations of models: upload one, wait until it is
+ready."""
+
+import tempfile
+import zipfile
+from collections.abc import Collection, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path, PurePosixPath
+from typing import Any, ClassVar
+
+from kernelkit.errors import NetworkError, RefusedError
+from kernelkit.files import files_below
+from kernelkit.kaggle import transfers
+from kernelkit.kaggle.client import PAGE_SIZE, Kaggle
+from kernelkit.kaggle.context import PushContext
+from kernelkit.kaggle.retries import Failure
+from kernelkit.terminal.events import size_of
+
+WORKERS = 4
+READY_SECONDS = 3600.0  # for Kaggle to make uploaded files usable
+LOOK_SECONDS = 10.0  # from a lost answer to the look for the version
+LICENCE = "other"
+ARCHIVES = (".zip", ".tar", ".gz", ".tgz", ".7z")  # which Kaggle unpacks
+NONE = "not there"  # the state of a dataset that does not exist
+SHOWN = 5  # names of files, in an error
+UNUSABLE = ("failed", "deleted")  # the states of what no kernel will ever get
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A dataset, "owner/slug"."""
+
+    reference: str
+    service: ClassVar[str] = "datasets"  # of Kaggle's API
+
+    def source(self, version: int) -> str:
+        """What a kernel's metadata names."""
+        return self.reference
+
+    def latest(self, kaggle: Kaggle) -> int | None:
+        """The latest version; None where there is no such dataset. Raises `Failure`."""
+        answer = kaggle.if_there(partial(kaggle.calls.get_dataset, *self._name()))
+        return (answer.current_version_number or 1) if answer else None
+
+    def state(self, kaggle: Kaggle, until: float | None = None, version: int = 0) -> str:
+        """The state of the newest version: "ready", … or `NONE`. Raises `Failure`.
+
+        `until`: when to give up asking.
+        """
+        answer = kaggle.if_there(partial(kaggle.calls.get_dataset_status, *self._name()), until)
+        return str(answer.status.name).lower() if answer else NONE
+
+    def sizes(self, kaggle: Kaggle, version: int, until: float) -> set[tuple[str, int]]:
+        """(name, bytes) of each file of a version, as Kaggle lists it. Raises `Failure`."""
+        call = partial(kaggle.calls.list_dataset_files, *self._name(), version)
+        pages = kaggle.pages(call, until, "dataset_files")
+        files = (file for page in pages for file in page.dataset_files or [])
+        return {(file.name, file.total_bytes) for file in files}
+
+    def create(self, kaggle: Kaggle, tokens: list[str], notes: str | None) -> Any:
+        """Make the dataset of uploaded files, or with `notes` another version of it, once.
+
+        Returns Kaggle's answer. Raises `Failure`.
+        """
+        owner, slug = self._name()
+        if notes is not None:
+            return kaggle.calls.create_dataset_version(owner, slug, notes, tokens)
+        return kaggle.calls.create_dataset(owner, slug, slug.replace("-", " "), LICENCE, tokens)
+
+    def _name(self) -> tuple[str, str]:
+        owner, _, slug = self.reference.partition("/")
+        return owner, slug
+
+
+@dataclass(frozen=True)
+class Variation:
+    """A variation of a model, "owner/model/framework/variation", and its file of metadata."""
+
+    reference: str
+    settings: Mapping[str, Any]
+    service: ClassVar[str] = "models"  # of Kaggle's API
+
+    def source(self, version: int) -> str:
+        """What a kernel's metadata names."""
+        return f"{self.reference}/{version}"
+
+    def latest(self, kaggle: Kaggle) -> int | None:
+        """The latest version; None where there is no such variation. Raises `Failure`."""
+        answer = kaggle.if_there(partial(kaggle.calls.get_model_instance, *self._name()))
+        return (answer.version_number or 1) if answer else None
+
+    def state(self, kaggle: Kaggle, until: float | None = None, version: int = 0) -> str:
+        """ "ready" once the files of the version are listed, "failed" or "processing" before."""
+        owner, model, framework, slug = self._name()
+        call = partial(
+            kaggle.calls.list_model_instance_version_files, *self._name(), version, PAGE_SIZE, ""
+        )
+        answer = kaggle.if_there(call, until)
+        if answer and answer.files:
+            return "ready"
+        answer = kaggle.if_there(partial(kaggle.calls.list_model_instances, owner, model), until)
+        variations = answer.instances if answer else ()
+        states = {(each.slug, each.framework): each.status.name for each in variations}
+        return "failed" if states.get((slug, framework)) == "FAILED" else "processing"
+
+    def sizes(self, kaggle: Kaggle, version: int, until: float) -> set[tuple[str, int]]:
+        """(name, bytes) of each file of a version, as Kaggle lists it. Raises `Failure`."""
+        call = partial(kaggle.calls.list_model_instance_version_files, *self._name(), version)
+        pages = kaggle.pages(call, until)
+        files = (file for page in pages for file in page.files or [])
+        return {(file.name, file.size) for file in files}
+
+    def create(self, kaggle: Kaggle, tokens: list[str], notes: str | None) -> Any:
+        """Make the variation of uploaded files, or with `notes` another version of it, once.
+
+        Returns Kaggle's answer. Raises `Failure`.
+        """
+        owner, model, framework, slug = self._name()
+        if notes is None:
+            return kaggle.calls.create_model_instance(owner, model, self.settings, tokens)
+        return kaggle.calls.create_model_instance_version(
+            owner, model, framework, slug, notes, tokens
+        )
+
+    def _name(self) -> tuple[str, str, Any, str]:
+        from kernelkit.kaggle.calls import variation_body
+
+        owner, model, framework, slug = self.reference.split("/")
+        return owner, model, variation_body({"framework": framework}).framework, slug
+
+
+Target = Dataset | Variation
+
+
+def upload(context: PushContext, target: Target, entries: list[Path], notes: str) -> int:
+    """Make it, or a new version of it, of these files and folders; returns the version.
+
+    Makes one version, even where Kaggle's answer is lost. Raises `Failure`, and `RefusedError`
+    where Kaggle does not take it.
+    """
+    kaggle = context.kaggle
+    before = target.latest(kaggle)
+    version = (before or 0) + 1
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(WORKERS) as pool:
+        tokens = list(pool.map(lambda entry: _send(context, target, entry, Path(folder)), entries))
+    try:
+        answer = target.create(kaggle, tokens, None if before is None else notes)
+    except Failure as failure:
+        if not failure.is_transient:
+            raise
+        kaggle.retries.clock.sleep(LOOK_SECONDS)
+        latest = target.latest(kaggle)
+        if latest is None or latest == before:
+            raise
+        version = latest
+    else:
+        if answer.error or (getattr(answer, "status", "") or "").lower() == "error":
+            reason = answer.error or "no reason"
+            raise RefusedError(f"Kaggle did not accept {target.reference}: {reason}")
+    context.events("uploaded", f"{target.reference} version {version}", version=version)
+    return version
+
+
+def _send(context: PushContext, target: Target, entry: Path, scratch: Path) -> str:
+    """Upload one file, or a folder as an archive; the token that names it to Kaggle."""
+    file = entry
+    if entry.is_dir():
+        file = scratch / f"{entry.name}.zip"
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as packed:
+            for path in files_below(entry):
+                packed.write(path, path.relative_to(entry).as_posix())
+    start = partial(context.kaggle.calls.start_blob_upload, target.service)
+    token = transfers.upload(context.kaggle, file, start)
+    context.events("sent", f"{file.name}, {size_of(file.stat().st_size)}")
+    if file != entry:
+        file.unlink()
+    return token
+
+
+def await_ready(
+    context: PushContext, target: Target, version: int, files: Collection[Path]
+) -> None:
+    """Wait until kernels can use this version, or any: Kaggle unpacks after the upload.
+
+    `files`: those that were sent, whose names and lengths Kaggle must list.
+    Raises `Failure`, `RefusedError` where Kaggle could not or lists others, `NetworkError` past
+    the time.
+    """
+    kaggle = context.kaggle
+    clock = kaggle.retries.clock
+    end = clock.now() + READY_SECONDS
+    while (state := target.state(kaggle, end, version)) not in UNUSABLE:
+        if state == "ready":
+            served = target.latest(kaggle) or 0 if version else 0
+            if served >= version:
+                break
+            state = f"version {served} is still served"
+        context.events("progress", f"{target.reference}: {state.replace('_', ' ')}")
+        clock.sleep(context.timing.patience.poll)
+        if clock.now() >= end:
+            page = f"https://www.kaggle.com/{target.service}/{target.reference}"
+            raise NetworkError(f"{target.reference} is not ready yet: see {page}")
+    else:
+        raise RefusedError(f"Kaggle could not process {target.reference}: it is {state}")
+    sent = [(path.name, path.stat().st_size) for path in files if path.suffix not in ARCHIVES]
+    if not sent:
+        return
+    # Kaggle may list a file with or without its folder.
+    listed = {(PurePosixPath(name).name, size) for name, size in target.sizes(kaggle, version, end)}
+    if not listed:
+        context.events("warning", f"Kaggle lists no file of {target.reference}: not verified")
+    elif wrong := [name for name, size in sent if (name, size) not in listed]:
+        raise RefusedError(
+            f"{target.reference} version {version} is not what was sent: files are missing or have "
+            f"another length: {', '.join(wrong[:SHOWN])}. Upload it again"
+        )

@@ -1,0 +1,161 @@
+"""Files from a signed link, checked against their known lengths and hashes, and files to a URL."""
+
+import base64
+import hashlib
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import requests
+import urllib3
+
+from kernelkit.kaggle.client import Kaggle
+from kernelkit.kaggle.connection import StoreSession, within
+from kernelkit.kaggle.retries import Failure, FailureKind, of_network, of_response
+
+DOWNLOAD, UPLOAD = "download", "upload"  # in place of a method of the API
+CHUNK = 1 << 18
+MOST = 25_000_000_000  # bytes of one file; a session's disk has 20 GB
+SLOWEST = 100.0  # bytes per second; a download below this rate counts as broken
+SLOWEST_UPLOAD = 10_000.0  # bytes per second
+EXPIRED = (400, 401, 403, 404, 410)  # the statuses of storage servers for an expired link
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What is known about a file beforehand: bytes, SHA-256 (None: unknown), `most` bytes."""
+
+    size: int | None = None
+    sha256: str | None = None
+    most: int = MOST
+
+
+def receive(
+    kaggle: Kaggle,
+    session: requests.Session,
+    url: str,
+    part: Path,
+    expected: Expected,
+    late: Callable[[], bool],
+) -> int:
+    """Download `url` to the file `part`; returns the number of received bytes.
+
+    `late`: whether the wait is over, as in `chunks`. Raises a `Failure` for a link that has
+    expired, or a file that is incomplete, not as `expected` or longer than announced.
+    """
+    timeouts = kaggle.connection.timeouts
+    try:
+        with session.get(
+            url,
+            stream=True,
+            timeout=(timeouts.connect, timeouts.read),
+            headers={"Accept-Encoding": "identity"},  # so that lengths mean the same
+        ) as response:
+            if response.status_code in EXPIRED:
+                raise Failure(FailureKind.EXPIRED, DOWNLOAD, "its link had expired")
+            if failure := of_response(DOWNLOAD, response):
+                raise failure
+            if response.status_code != 200:  # 202, 204, 206 and the like have no complete file
+                raise _malformed(f"HTTP {response.status_code}")
+            return _write(response, chunks(response, timeouts.slow, late), part, expected)
+    except requests.exceptions.RequestException as error:
+        raise of_network(DOWNLOAD, error) from None
+
+
+def chunks(response: requests.Response, window: float, late: Callable[[], bool]) -> Iterator[bytes]:
+    """The body of a streamed response as it arrives.
+
+    Raises `requests.ReadTimeout` once `late()` is true, or when fewer than `SLOWEST` bytes per
+    second arrived for `window` seconds; `requests.ConnectionError` when the connection breaks.
+    """
+    begun, received = time.monotonic(), 0
+    try:
+        while chunk := response.raw.read1(CHUNK, decode_content=True):
+            yield chunk
+            received += len(chunk)
+            passed = time.monotonic() - begun
+            if late() or (passed > window and received < SLOWEST * passed):
+                raise requests.exceptions.ReadTimeout("the body arrives too slowly")
+            if passed > window:
+                begun, received = time.monotonic(), 0
+    except urllib3.exceptions.ReadTimeoutError as error:
+        raise requests.exceptions.ReadTimeout(error) from error
+    except urllib3.exceptions.HTTPError as error:
+        raise requests.exceptions.ConnectionError(error) from error
+
+
+def _write(
+    response: requests.Response, body: Iterator[bytes], part: Path, expected: Expected
+) -> int:
+    md5, sha256 = hashlib.md5(usedforsecurity=False), hashlib.sha256()
+    received = 0
+    stated = response.headers.get("Content-Length", "")
+    lengths = [int(stated)] if stated.isdecimal() else []
+    lengths += [] if expected.size is None else [expected.size]
+    with part.open("wb") as file:
+        for chunk in body:
+            received += len(chunk)
+            if received > min([expected.most, *lengths]):
+                raise _malformed("more bytes arrived than the file has")
+            file.write(chunk)
+            md5.update(chunk)
+            sha256.update(chunk)
+    if any(length != received for length in lengths):
+        raise _malformed(f"{received} bytes arrived instead of {lengths[-1]}")
+    if expected.sha256 and sha256.hexdigest() != expected.sha256:
+        raise _malformed("it is not the file that this push's session wrote")
+    # Google's storage, which serves Kaggle's links, sends the MD5 of the content.
+    for hashed in response.headers.get("x-goog-hash", "").split(","):
+        kind, _, value = hashed.strip().partition("=")
+        if kind == "md5" and value != base64.b64encode(md5.digest()).decode():
+            raise _malformed("its content differs from its MD5")
+    return received
+
+
+def _malformed(message: str) -> Failure:
+    return Failure(FailureKind.MALFORMED, DOWNLOAD, message)
+
+
+def upload(kaggle: Kaggle, file: Path, start: Callable[[str, int, int], Any]) -> str:
+    """Upload a file; returns the token that names it to Kaggle.
+
+    `start` asks for the place: it takes the file's name, its bytes, and its time in epoch seconds.
+    Raises `Failure`.
+    """
+    stat = file.stat()
+    place = kaggle.repeated(partial(start, file.name, stat.st_size, int(stat.st_mtime)))
+    # The URL stores one file, so sending it twice does no harm.
+    kaggle.retries.call(lambda: send(kaggle, place.create_url, file))
+    return str(place.token)
+
+
+def send(kaggle: Kaggle, url: str, file: Path) -> None:
+    """PUT a whole file to an upload URL, once; raises `Failure`."""
+    timeouts = kaggle.connection.timeouts
+    # requests would send an empty file without a length, and wait forever for an answer.
+    size = file.stat().st_size
+    headers = {"Content-Length": "0"} if size == 0 else {}
+    try:
+        with file.open("rb") as body, StoreSession() as session:
+            data: Any = body if size else b""
+            put = partial(
+                session.put,
+                url,
+                data=data,
+                headers=headers,
+                stream=True,
+                allow_redirects=False,  # to a login page, which would take it with HTTP 200
+                timeout=(timeouts.connect, timeouts.read),
+            )
+            # Only the answer's status is read, and the whole answer has a time limit.
+            with within(timeouts.whole + size / SLOWEST_UPLOAD, put) as response:
+                pass
+    except requests.exceptions.RequestException as error:
+        raise of_network(UPLOAD, error) from None
+    if failure := of_response(UPLOAD, response):
+        raise failure
+    if response.status_code not in (200, 201):
+        raise Failure(FailureKind.SERVER, UPLOAD, f"HTTP {response.status_code}")

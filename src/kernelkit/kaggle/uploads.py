@@ -1,0 +1,198 @@
+"""Upload a folder as a private dataset, or as a version of a model's variation.
+
+A folder inside it travels as one archive, which Kaggle unpacks to a folder of that name. What the
+pages of a model and its variation say is written when they are made, and never changed here.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any, Unpack
+
+from slugify import slugify
+
+from kernelkit.credentials import find_secrets
+from kernelkit.errors import ParameterError, PreflightError, RefusedError
+from kernelkit.files import files_below, json_object
+from kernelkit.kaggle import targets
+from kernelkit.kaggle.client import PLACEHOLDERS, Kaggle
+from kernelkit.kaggle.context import CommandOptions, in_project
+from kernelkit.kaggle.retries import Failure
+from kernelkit.kaggle.targets import Dataset, Target, Variation
+from kernelkit.project import find_project
+from kernelkit.terminal.events import size_of
+
+VARIATION, MODEL = "model-instance-metadata.json", "model-metadata.json"
+EXAMPLE = {
+    "ownerSlug": PLACEHOLDERS[0],
+    "modelSlug": "",
+    "instanceSlug": "default",
+    "framework": "tensorFlow2",
+    "licenseName": "Apache 2.0",
+}
+SKIPPED = ("dataset-metadata.json", MODEL, VARIATION)
+DATASET_SLUG = re.compile(r"[a-z0-9][a-z0-9-]{4,48}[a-z0-9]")
+MODEL_SLUG = re.compile(r"[a-z0-9]+([-_.][a-z0-9]+)*")
+LARGEST_TEXT = 1_000_000  # bytes: credentials are looked for in files up to this size
+
+
+class UploadOptions(CommandOptions, total=False):
+    """The keyword arguments of an upload, in addition to those of every command.
+
+    notes    on this version
+    dry_run  show what would be sent, and send nothing; this needs no account
+    """
+
+    notes: str
+    dry_run: bool
+
+
+def push_dataset(folder: Path, name: str | None = None, **options: Unpack[UploadOptions]) -> str:
+    """Upload a folder as the private dataset `name` and wait until kernels can use it.
+
+    `name` defaults to the folder's, as a slug. Returns "owner/slug", which goes into
+    `dataset_sources`. Raises `ParameterError` for a name Kaggle does not take, and what
+    `upload` raises.
+    """
+    slug = name or slugify(folder.resolve().name)
+    if not DATASET_SLUG.fullmatch(slug):
+        raise ParameterError(
+            f"{slug!r} is not a name Kaggle takes for a dataset (6 to 50 lowercase letters, digits "
+            "and hyphens): give another with --name"
+        )
+    return upload(folder, lambda kaggle: Dataset(f"{kaggle.username}/{slug}"), options)
+
+
+def push_model(folder: Path, **options: Unpack[UploadOptions]) -> str:
+    """Upload a folder as a version of a variation, and wait until kernels can use it.
+
+    The model and the variation are made if Kaggle has none of these names. Returns
+    "owner/model/framework/variation/version", which goes into `model_sources`. Raises
+    `PreflightError` for metadata that Kaggle would not take, and what `upload` raises.
+    """
+    settings = _settings(folder)
+
+    def prepare(kaggle: Kaggle) -> Variation:
+        # A rehearsal's Kaggle knows no owner but its own.
+        owner = settings["ownerSlug"]
+        if kaggle.connection.rehearses or owner in PLACEHOLDERS:
+            owner = kaggle.username
+        _see_to_model(kaggle, folder, owner, settings["modelSlug"])
+        parts = (owner, *(settings[key] for key in ("modelSlug", "framework", "instanceSlug")))
+        return Variation("/".join(parts), settings)
+
+    return upload(folder, prepare, options)
+
+
+def upload(folder: Path, prepare: Callable[[Kaggle], Target], options: UploadOptions) -> str:
+    """Upload a folder as a version of what `prepare` sees to on Kaggle, and wait for it.
+
+    Returns the source that goes into a kernel's metadata; "" for a dry run. Raises
+    `ParameterError` for an empty folder, `PreflightError` for credentials in it, `RefusedError`,
+    `CredentialsError` or `NetworkError` as Kaggle answers.
+    """
+    # A folder outside any project is no place for runs or for a rehearsal's Kaggle: what they
+    # write would be uploaded too.
+    own = find_project(folder)
+    at = own if (own.root / "pyproject.toml").is_file() else None
+    context = in_project(options, at, UploadOptions)
+    # Hidden entries are the desk's own: .git, .DS_Store, and shards that are not all written yet.
+    files = files_below(folder, lambda path: path.parent == folder and path.name.startswith("."))
+    _refuse_leaks(folder, files)
+    files = [path for path in files if path.parent != folder or path.name not in SKIPPED]
+    if not files:
+        raise ParameterError(f"{folder} holds no file to upload")
+    if options.get("dry_run"):
+        sizes = {path.relative_to(folder).as_posix(): path.stat().st_size for path in files}
+        lines = "\n".join(f"  {name}, {size_of(size)}" for name, size in sizes.items())
+        total = size_of(sum(sizes.values()))
+        context.events("dry run", f"nothing was sent; this would be {total}:\n{lines}", files=sizes)
+        return ""
+    with context.connect() as kaggle:
+        _refuse_leaks(folder, files, kaggle.connection.secrets)
+        target = prepare(kaggle)
+        notes = options.get("notes", "updated by kernelkit")
+        entries = {folder / path.relative_to(folder).parts[0] for path in files}
+        version = targets.upload(context, target, sorted(entries), notes)
+        targets.await_ready(context, target, version, files)
+    source = target.source(version)
+    kind = target.service.removesuffix("s")
+    text = f'{target.reference} is ready: "{kind}_sources": ["{source}"]'
+    context.events(kind, text, ref=source)
+    return source
+
+
+def _refuse_leaks(folder: Path, files: Iterable[Path], secrets: Sequence[str] = ()) -> None:
+    texts = (
+        (
+            path.relative_to(folder).as_posix(),
+            path.read_text("utf-8", "replace") if path.stat().st_size <= LARGEST_TEXT else "",
+        )
+        for path in files
+    )
+    if leaks := list(find_secrets(texts, secrets)):
+        listed = "\n".join(f"  - {leak}" for leak in leaks)
+        raise PreflightError(f"refusing to upload credentials:\n{listed}")
+
+
+def _settings(folder: Path) -> dict[str, Any]:
+    path = folder / VARIATION
+    slug = slugify(folder.resolve().name) or "my-model"
+    example = json.dumps(EXAMPLE | {"modelSlug": slug})
+    settings = json_object(path, f"no {VARIATION} in {folder}: write it, for example {example}")
+    for key in EXAMPLE:
+        value = settings.get(key)
+        if key == "ownerSlug" and value in PLACEHOLDERS:
+            continue
+        if not isinstance(value, str) or not value or value.startswith("INSERT_"):
+            raise PreflightError(f"{path} has no {key}: fill it in")
+        if key.endswith("Slug") and not MODEL_SLUG.fullmatch(value):
+            raise PreflightError(
+                f"{path}: {key} {value!r} must be lowercase letters, digits, hyphens"
+            )
+    from kernelkit.kaggle.calls import variation_body
+
+    with _known_values(path):
+        variation_body(settings)
+    return settings
+
+
+def _see_to_model(kaggle: Kaggle, folder: Path, owner: str, slug: str) -> None:
+    """Make the model if it is not there, as `MODEL` beside it describes its page.
+
+    Raises `RefusedError` or `PreflightError`.
+    """
+    from kernelkit.kaggle.calls import model_request
+
+    get = partial(kaggle.calls.get_model, owner, slug)
+    if kaggle.if_there(get):
+        return
+    path = folder / MODEL
+    page: dict[str, Any] = {"slug": slug, "title": slug.replace("-", " ").capitalize()}
+    if path.is_file():
+        page = json_object(path, "")
+    if page.get("slug") != slug or not page.get("title"):
+        raise PreflightError(f"{path} must have a title and the slug {slug!r}, as {VARIATION} says")
+    filled_in = {key: value for key, value in page.items() if value != ""}
+    page = {"isPrivate": True, **filled_in, "ownerSlug": owner}
+    with _known_values(path):
+        model_request(page)
+    try:
+        answer = kaggle.calls.create_model(page)
+    except Failure as failure:
+        if not failure.is_transient or not kaggle.if_there(get):
+            raise
+    else:
+        if answer.error:
+            raise RefusedError(f"Kaggle did not accept the model: {answer.error}")
+
+
+@contextmanager
+def _known_values(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise PreflightError(f"{path} has a value that Kaggle does not know: {error}") from None

@@ -1,0 +1,97 @@
+"""A page over all runs: one HTML file, sortable and filterable, that needs no network."""
+
+import contextlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from kernelkit import files, project
+from kernelkit.errors import NotebookError
+from kernelkit.notebook import document
+from kernelkit.pages import naming, notebook_html, trail
+from kernelkit.pages.many_runs import RunsPage, ShownRun, going_on
+from kernelkit.pages.report_page import attempt
+from kernelkit.runs import active, run_folder
+
+
+def runs_under(
+    paths: Sequence[Path], is_run: Callable[[Path], bool] = run_folder.is_run
+) -> list[Path]:
+    """The run folders among the paths and up to two levels below them (a sweep's), sorted.
+
+    Deeper lie a rehearsal's own files.
+    """
+    places = [place for path in paths for place in (path, *path.glob("*/"), *path.glob("*/*/"))]
+    hidden = {path for path in places if ".kernelkit" in path.parts}
+    return sorted(filter(is_run, {*places} - hidden))
+
+
+def write(runs: Mapping[Path, object], page: Path) -> Path:
+    """Write the page over {run folder: why it has no report, if so}; returns `page`.
+
+    Links are relative to it. A run that cannot be read is listed with the reason.
+    """
+    return files.write_text(page, render(runs, page.parent))
+
+
+def write_as_it_is(folder: Path, again: float) -> Path:
+    """Write the page over all runs below a folder as they are now; returns its path.
+
+    `again`: the seconds until it is written again, 0 for never.
+    """
+    folders = runs_under([folder], lambda path: run_folder.is_run(path) or active.is_active(path))
+    count = sum(map(active.is_active, folders))
+    text = {0: "no active runs", 1: "1 active run"}.get(count, f"{count} active runs")
+    page = render(dict.fromkeys(folders), folder, going_on(text, again))
+    return files.write_text(folder / trail.INDEX, page)
+
+
+def render(runs: Mapping[Path, object], base: Path, live: Mapping[str, Any] | None = None) -> str:
+    """The page's HTML; links start from `base`."""
+    shown = project.shown(base)
+    rows = [_run(folder, base, problem) for folder, problem in runs.items()]
+    return RunsPage("Runs", rows, shown, shown.parameters, folder=base, live=live or {}).html()
+
+
+def _run(folder: Path, base: Path, problem: object) -> ShownRun:
+    run, error = attempt(_read, folder, base)
+    run = run or ShownRun(trail.address(folder, base), folder.name, folder.name, {}, {})
+    return replace(run, note=str(error or problem or run.note))
+
+
+def _read(folder: Path, base: Path) -> ShownRun:
+    metrics = run_folder.metrics(folder)
+    running = active.is_active(folder)
+    began, log = active.activity(folder) if running else (0.0, "")
+    note = "" if running or metrics is not None else _why_without_metrics(folder)
+    metrics = metrics or {}
+    name, setting = naming.run_name(folder)
+    sweep = trail.sweep_of(folder)
+    return ShownRun(
+        id=trail.address(folder, base),
+        name=name,
+        setting=setting,
+        parameters=naming.parameters(folder),
+        metrics=run_folder.numbers(metrics),
+        state="running" if running else "",
+        when=began if running else run_folder.ended(metrics, run_folder.written(folder)),
+        note=note,
+        report=trail.link(run_folder.report_place(folder), base),
+        group=sweep.name if sweep else "",
+        sweep=trail.link(sweep / trail.INDEX, base) if sweep else "",
+        device=run_folder.device_name(metrics),
+        data=run_folder.data_name(metrics),
+        log=log,
+    )
+
+
+def _why_without_metrics(folder: Path) -> str:
+    """Why a run has no measures; "" for a notebook that measures nothing and reached its end."""
+    if (folder / run_folder.METRICS).is_file():
+        return "metrics.json cannot be read"
+    with contextlib.suppress(NotebookError):
+        executed = run_folder.executed(folder)
+        if executed and notebook_html.reached_end(document.read(executed)):
+            return ""
+    return "did not finish"

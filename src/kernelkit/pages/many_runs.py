@@ -1,0 +1,171 @@
+"""The page of many runs: of a sweep, or of a folder of runs. Table, filters, curves, pictures."""
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from kernelkit.pages import sections, shell, trail
+from kernelkit.runs import history
+from kernelkit.shown import Shown
+
+GUESSED = 12  # runs, the best, whose guesses at every photo are on the page
+MOST_PICTURES = 150  # of photos on which those runs disagree, about 8 kB each
+NOTES = "notes.yaml"  # beside the page: {id of a run: {tags: [...], note: "..."}}
+PARTS = "data table effects parallel importance curves compare notes export live page"
+SCRIPTS = (shell.CHART, *(f"runs/{part}.js" for part in PARTS.split()))
+
+
+@dataclass(frozen=True)
+class ShownRun:
+    """A run as the page has it; addresses are relative to the page, times in seconds.
+
+    `setting` is its name without the seed, `data` says what its score is measured on, `group` the
+    sweep it belongs to, with `sweep` for that sweep's page, `log` the last lines of an active run.
+    """
+
+    id: str
+    name: str
+    setting: str
+    parameters: Mapping[str, Any]
+    metrics: Mapping[str, float]
+    state: str = ""
+    seconds: float | None = None
+    when: float = 0.0
+    error: str = ""
+    note: str = ""
+    report: str = ""
+    group: str = ""
+    sweep: str = ""
+    device: str = ""
+    data: str = ""
+    curve: Sequence[float] = ()
+    log: str = ""
+
+
+@dataclass(frozen=True)
+class RunsPage:
+    """A page over runs.
+
+    columns   parameters with a column each; in a sweep those that vary
+    base      what all runs of a sweep were given, and `defaults` the rest; None for no sweep
+    folder    where the page will stand; the runs' ids are addresses from there
+    notebook  what `kernelkit run` repeats a run with; "" where the runs are of several
+    live      of a page that follows what goes on: what `going_on` returns; else empty
+    """
+
+    title: str
+    runs: Sequence[ShownRun]
+    shown: Shown
+    columns: Sequence[str]
+    base: Mapping[str, Any] | None = None
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    folder: Path = Path()
+    notebook: str = ""
+    live: Mapping[str, Any] = field(default_factory=dict)
+
+    def html(self, back: Mapping[str, str] | None = None) -> str:
+        """The page; `back`: {name: address} of the pages above it."""
+        folders = [self.folder / trail.place(run.id) for run in self.runs]
+        scores = [sections.bars(self.shown.sections, folder) for folder in folders]
+        histories = [history.read(folder) for folder in folders]
+        curves = [history.curve_name(columns, self.shown.score) for columns in histories]
+        classes = list(dict.fromkeys(name for own in scores for name in own))
+        notes, damage = self._notes()
+        sent = ("columns", "defaults", "notebook", "live")
+        data = {name: getattr(self, name) for name in sent} | {
+            "sweep": self.base is not None,
+            "axes": self.columns if self.base is not None else [],
+            "base": self.base or {},
+            "curve": next(filter(None, curves), ""),
+            "score": self.shown.score,
+            "labels": self.shown.measures,
+            "minimize": self.shown.minimize,
+            "classes": classes,
+            "photos": self._photos(),
+            "notes": notes,
+            "damage": damage,
+            "runs": [
+                vars(run)
+                | {
+                    # With nan in empty cells, so that every value keeps its epoch.
+                    "curve": [round(v, 5) for v in history.numbers(columns.get(name, ()))],
+                    "along": history.along(columns) if name else {},
+                    "classes": [own.get(name) for name in classes] if own else [],
+                }
+                for run, columns, own, name in zip(
+                    self.runs, histories, scores, curves, strict=True
+                )
+            ],
+        }
+        example = f"{self.columns[0]}=… " if self.columns else ""
+        body = shell.rendered("runs.html.j2", title=self.title, example=example)
+        return shell.page(self.title, body, SCRIPTS, data, back)
+
+    def _photos(self) -> dict[str, Any]:
+        """The guesses of the best runs by their ids, with what shows the photos they are of.
+
+        Runs that were validated on something else than the best of them are left out.
+        """
+        score = self.shown.score
+        best = [run for run in self.runs if score in run.metrics]
+        best.sort(key=lambda run: run.metrics[score], reverse=not self.shown.minimize)
+        truths: list[tuple[str, int]] = []
+        guesses: dict[str, list[int]] = {}
+        names: list[str] = []
+        pictures: dict[str, str] = {}
+        for run in best[:GUESSED]:
+            folder = self.folder / trail.place(run.id)
+            own, guessed = _predictions(folder)
+            truths = truths or own
+            if not own or own != truths:
+                continue
+            guesses[run.id] = guessed
+            for content in filter(None, (sections.filled(s, folder) for s in self.shown.sections)):
+                names = names or content.get("matrix", {}).get("names", [])
+                for photo in content.get("photos", ()):
+                    pictures.setdefault(photo["texts"].get("id"), photo["picture"])
+        rows = zip(truths, *guesses.values(), strict=False)
+        apart = {truth[0] for truth, *taken in rows if len({*taken}) > 1}
+        shown = [photo for photo in pictures.items() if photo[0] in apart][:MOST_PICTURES]
+        return {"truths": truths, "guesses": guesses, "names": names, "pictures": dict(shown)}
+
+    def _notes(self) -> tuple[object, str]:
+        """What `notes.yaml` beside the page holds, as JSON can say it, and what is wrong there."""
+        try:
+            notes = yaml.safe_load((self.folder / NOTES).read_text("utf-8")) or {}
+            if not all(isinstance(entry, dict) for entry in notes.values()):
+                raise ValueError("an entry is not a table")
+            return json.loads(json.dumps(notes, default=str)), ""
+        except FileNotFoundError:
+            return {}, ""
+        except (OSError, ValueError, TypeError, AttributeError, RecursionError, yaml.YAMLError):
+            return {}, "is not YAML of the form {id of a run: {tags: [...], note: ...}}"
+
+
+def going_on(text: str, again: float, until: float | None = None) -> dict[str, Any]:
+    """What a page says of what goes on, as `RunsPage.live` takes it; empty if nothing does.
+
+    `text`: how far it is; `again`: the seconds until the page is written again, 0 for never;
+    `until`: when it should end, in seconds since 1970.
+    """
+    if not again:
+        return {}
+    return {"text": text, "until": until, "again": again, "written": time.time()}
+
+
+def _predictions(folder: Path) -> tuple[list[tuple[str, int]], list[int]]:
+    """The id and class of each photo, and what the run took it for; empty if unreadable."""
+    try:
+        import numpy as np  # there where a run left such a file
+
+        with np.load(folder / "val_predictions.npz") as arrays:
+            ids, labels = arrays["ids"].astype(str).tolist(), arrays["labels"].tolist()
+            guesses = arrays["probabilities"].argmax(axis=1).tolist()
+            return list(zip(ids, labels, strict=True)), guesses
+    except Exception:  # a damaged file can have any shape
+        return [], []

@@ -1,0 +1,126 @@
+"""An executed notebook as HTML for a report: code folded away, nothing in it that runs."""
+
+import contextlib
+import itertools
+import re
+from pathlib import Path
+from typing import Any
+
+import nbformat
+
+from kernelkit.errors import NotebookError
+from kernelkit.notebook import document, parameters
+from kernelkit.notebook.document import INJECTED_TAG, PARAMETERS_TAG, has_tag
+from kernelkit.terminal import safe_text
+
+TEMPLATES = Path(__file__).parent / "templates"
+ERROR_CELL_TAG = "papermill-error-cell-tag"
+# of cells that hold a bundle's files, or the parameters, which the page shows itself
+HIDDEN_TAGS = ("bundle", ERROR_CELL_TAG, INJECTED_TAG, PARAMETERS_TAG)
+LONGEST_TEXT, MOST_COLOURS = 500_000, 5_000  # characters, escapes: of one output in a page
+LONGEST_FAILURE = 2_000
+# of outputs that a page can show
+_KINDS = "text/html text/markdown text/latex text/plain image/svg+xml image/png image/jpeg"
+KINDS = frozenset(_KINDS.split())
+WHOLE = "the executed notebook has all of it"
+_TITLE = re.compile(r"^#\s+(.+?)\s*$", re.MULTILINE)
+
+
+def body(notebook: nbformat.NotebookNode, folder: Path) -> str:
+    """The HTML of an executed notebook's cells, code folded away.
+
+    `folder`: where the pictures lie that the notebook's text shows. Nothing that the notebook
+    or its outputs bring runs in the page, or loads anything from elsewhere.
+    """
+    import nbconvert
+
+    from kernelkit.pages import safe_html
+
+    # Other metadata could reach the page's markup.
+    shown = nbformat.v4.new_notebook(metadata={"language_info": {"name": "python"}})
+    shown.cells = [
+        _shown_cell(cell)
+        for cell in notebook.cells
+        if not any(tag in HIDDEN_TAGS for tag in document.tags(cell))
+    ]
+    exporter = nbconvert.HTMLExporter(
+        extra_template_basedirs=[str(TEMPLATES)],
+        template_name="notebook",
+        embed_images=True,
+        sanitize_html=True,
+        mathjax_url="",
+        require_js_url="",
+        filters={"clean_html": safe_html.clean},
+    )
+    resources = {"metadata": {"path": str(folder)}}
+    page, _ = exporter.from_notebook_node(shown, resources=resources)
+    return str(page)
+
+
+def _shown_cell(cell: nbformat.NotebookNode) -> nbformat.NotebookNode:
+    """The cell for a page: long texts are cut, and of a terminal's sequences only colours stay."""
+    cell = cell.copy()
+    cell.metadata = nbformat.from_dict({"tags": document.tags(cell)})
+    cell.source = _short(cell.source)
+    if "outputs" in cell:
+        # Only streams have names. A log is thousands of them, each a part of a line.
+        parts = itertools.groupby(cell.outputs, lambda output: output.get("name", id(output)))
+        cell.outputs = [_shown_output(list(group)) for _, group in parts]
+    return cell
+
+
+def _shown_output(parts: list[nbformat.NotebookNode]) -> nbformat.NotebookNode:
+    output = parts[0].copy()
+    if output.output_type == "stream":
+        output.text = _short("".join(part.text for part in parts))
+    elif output.output_type == "error":
+        output.traceback = [_short("\n".join(map(str, output.traceback)))]
+    else:
+        data = {kind: _short(v) if kind == "text/plain" else v for kind, v in output.data.items()}
+        if not data.keys() & KINDS:
+            data = {"text/plain": f"{', '.join(data)}: {WHOLE}"}
+        output.data = nbformat.from_dict(data)
+    return output
+
+
+def _short(text: str) -> str:
+    # nbconvert's time grows with the square of the number of colours: too many are removed.
+    colours = text.count("\x1b") <= MOST_COLOURS
+    return safe_text.plain(safe_text.excerpt(text, LONGEST_TEXT, WHOLE), colours=colours)
+
+
+def title(notebook: nbformat.NotebookNode) -> str:
+    """The notebook's first heading of the first level, or nothing."""
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown" and (heading := _TITLE.search(cell.source)):
+            return heading[1]
+    return ""
+
+
+def declared(notebook: nbformat.NotebookNode, tag: str) -> dict[str, Any]:
+    """The parameters and values of the cells with this tag."""
+    values: dict[str, Any] = {}
+    for cell in notebook.cells:
+        if cell.cell_type == "code" and has_tag(cell, tag):
+            # A foreign notebook may compute in its parameters cell.
+            with contextlib.suppress(NotebookError):
+                own = parameters.declared(cell.source)
+                values |= {name: parameter.default for name, parameter in own.items()}
+    return values
+
+
+def reached_end(notebook: nbformat.NotebookNode) -> bool:
+    """Whether every cell ran and none failed; cells of which none ran only show what was pushed."""
+    if failure(notebook):
+        return False
+    counts = [c.execution_count for c in notebook.cells if c.cell_type == "code" and c.source]
+    return all(counts) or not any(counts)
+
+
+def failure(notebook: nbformat.NotebookNode) -> str:
+    """The error that ended the run, as `Name: message`, or nothing."""
+    for cell in notebook.cells:
+        for output in cell.get("outputs", []):
+            if output.output_type == "error":
+                return safe_text.plain(f"{output.ename}: {output.evalue}"[:LONGEST_FAILURE])
+    return ""

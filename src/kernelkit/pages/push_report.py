@@ -1,0 +1,102 @@
+"""The report of a push: Kaggle hands out files and a log, not the executed notebook."""
+
+import base64
+import html
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import nbformat
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+
+from kernelkit import files
+from kernelkit.errors import KernelkitError, of_traceback
+from kernelkit.notebook.document import KERNELSPEC, SCRIPT_BEGINS, has_tag
+from kernelkit.pages.report_page import attempt, write_report
+from kernelkit.pages.sections import PICTURES
+from kernelkit.runs import kit_folder, run_folder
+from kernelkit.runs import log as logs
+from kernelkit.terminal.events import Events
+
+CAPTIONS = "figures.json"  # {a figure's file: {"caption", "text" for who cannot see it}}
+
+
+def report_or_why(
+    folder: Path, title: str, clear: Callable[[str], str] = str
+) -> tuple[Path | None, KernelkitError | None]:
+    """Write the report of a run that came home, from its own notebook or an assembled one.
+
+    `clear` takes the secrets out of a text. Returns the report, or None and the error.
+    """
+    return attempt(_report, folder, title, clear)
+
+
+def _report(folder: Path, title: str, clear: Callable[[str], str]) -> Path:
+    notebooks = run_folder.notebooks_of_run(folder)
+    own = next((path for path in notebooks if "cells" in files.read_object(path)), None)
+    page = run_folder.report_place(folder)
+    return write_report(own or assemble(folder, title), page, folder, clear)
+
+
+def keep_score(folder: Path, competition: str, score: str, events: Events) -> None:
+    """Keep the score of a run's submission beside it, and write its report again, if it has one."""
+    where = f"{competition} (rehearsal)" if events.rehearsal else competition
+    note = json.dumps({"competition": where, "score": score})
+    files.write_text(kit_folder.path(folder, kit_folder.SCORE), note + "\n")
+    notebook, page = run_folder.executed(folder), run_folder.report_place(folder)
+    if notebook and page.is_file():
+        attempt(write_report, notebook, page, folder, events.clear)
+
+
+def assemble(folder: Path, title: str) -> Path:
+    """Write a notebook of the run's figures, its log and the cells that ran; returns its path."""
+    names = (kit_folder.LOG_TEXT, kit_folder.LOG, kit_folder.PUSHED, kit_folder.PUSHED_SCRIPT)
+    text, log, notebook, script = (_text(kit_folder.path(folder, name)) for name in names)
+    parts = {"Figures": list(_figures(folder))}
+    if text:
+        parts["Log"] = [_showing(new_output("stream", text=text))]
+    if failure := logs.failure(log, notebook):
+        name, _, message = (of_traceback(failure.traceback)[1] or failure.cell).partition(": ")
+        error = {"ename": name, "evalue": message, "traceback": str(failure).splitlines()}
+        parts["What failed"] = [_showing(new_output("error", **error))]
+    if notebook:
+        ran = nbformat.from_dict(json.loads(notebook)["cells"])
+        parts["What ran"] = [cell for cell in ran if not has_tag(cell, "bundle")]
+    elif script:
+        parts["What ran"] = [new_code_cell(script.rpartition(SCRIPT_BEGINS)[2].strip("\n"))]
+    cells = [new_markdown_cell(f"# {title}")]
+    for heading, own in parts.items():
+        cells += [new_markdown_cell(f"## {heading}"), *own] if own else []
+    for number, cell in enumerate(cells):
+        cell["id"] = f"run-{number:03d}"
+    metadata = {"kernelspec": KERNELSPEC, "language_info": {"name": "python"}, "title": title}
+    assembled = json.dumps(new_notebook(cells=cells, metadata=metadata), indent=1)
+    return files.write_text(kit_folder.place(folder, run_folder.EXECUTED[0]), assembled)
+
+
+def _text(path: Path) -> str:
+    return path.read_text("utf-8") if path.is_file() else ""
+
+
+def _showing(output: nbformat.NotebookNode) -> nbformat.NotebookNode:
+    return new_code_cell(outputs=[output], metadata={"tags": ["remove_input"]})
+
+
+def _figures(folder: Path) -> Iterator[nbformat.NotebookNode]:
+    """A cell for each of the run's figures: those with captions first, in the order drawn."""
+    captions = files.read_object(folder / CAPTIONS)
+    own = [path for path in sorted(folder.rglob("*")) if path.suffix.lower() in PICTURES]
+    for path in dict.fromkeys([*(folder / name for name in captions), *own]):
+        if path not in own:
+            continue
+        kind, name = PICTURES[path.suffix.lower()], path.relative_to(folder).as_posix()
+        picture = base64.b64encode(path.read_bytes()).decode()
+        texts = captions.get(name)
+        texts = texts if isinstance(texts, dict) else {}  # as the run wrote them
+        alt, caption = (html.escape(str(texts.get(key, ""))) for key in ("text", "caption"))
+        figure = (
+            f'<figure><img src="data:image/{kind};base64,{picture}" alt="{alt or caption or name}">'
+            f"<figcaption>{caption}</figcaption></figure>"
+        )
+        data = {f"image/{kind}": picture, "text/plain": name, "text/html": figure}
+        yield _showing(new_output("display_data", data=data))

@@ -1,0 +1,96 @@
+"""HTML pages of executed notebooks and run folders, and one page over all runs."""
+
+import itertools
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from kernelkit.errors import ParameterError
+from kernelkit.pages import index_page, shell, trail
+from kernelkit.pages import push_report as pushed
+from kernelkit.pages.report_page import attempt, write_report
+from kernelkit.runs import run_folder
+
+NO_RUN = (
+    "has no run that has ended: neither metrics.json nor an executed notebook. Repeat the command "
+    "of one that was interrupted; for a page over the runs below a folder add --index"
+)
+
+
+def report(
+    paths: Sequence[Path],
+    index: bool = False,
+    left_out: Callable[[str], object] = lambda line: None,
+) -> list[Path]:
+    """Write a report for each path, and with `index` a page over all runs; returns the pages.
+
+    A path is an executed notebook, a run folder, the folder of a sweep, which stands for those of
+    its runs that left something, or (with `index`) a folder of run folders. A page is `report.html`
+    in the run folder, `NAME.html` beside a notebook, and `index.html` in the first path, or beside
+    it if that is itself a run or a sweep. A file of that name that the kit did not write stays: the
+    report is written among the kit's own files, and an index is refused. With `index` a run keeps
+    a report that is newer than itself and links to the pages above.
+
+    A folder without a run does not stop the others: `left_out` is called with a line about it, so
+    that a glob over all folders works. Raises `ParameterError` for a path that does not exist and
+    if no path has a run; `NotebookError` for notebooks that cannot be read, once the other reports
+    are written (with `index` such runs are listed with the reason instead).
+    """
+    if missing := [str(path) for path in paths if not path.exists()]:
+        raise ParameterError(f"no run at {', '.join(missing)}: run or rehearse a notebook first")
+    if index:
+        return [_index(paths)]
+    runs = {path: _runs_of(path) for path in paths}
+    lines = [f"{path} {NO_RUN}" for path, own in runs.items() if not own]
+    if not any(runs.values()):
+        raise ParameterError("\n".join(lines))
+    for line in lines:
+        left_out(line)
+    sources = itertools.chain.from_iterable(runs.values())
+    pages, errors = zip(*(attempt(_one, source) for source in sources), strict=True)
+    if failed := list(filter(None, errors)):
+        raise type(failed[0])("\n".join(map(str, failed)))
+    return list(pages)
+
+
+def _runs_of(path: Path) -> list[Path]:
+    """The notebooks and run folders of a path that have a report."""
+    if path.is_file() or run_folder.is_run(path):
+        return [path]
+    if (path / trail.SWEEP).is_file():
+        return sorted(filter(run_folder.is_run, path.iterdir()))
+    return []
+
+
+def _one(path: Path) -> Path:
+    if path.is_file():
+        return write_report(path, path.with_suffix(".html"), path.parent)
+    executed = run_folder.executed(path) or pushed.assemble(path, path.resolve().name)
+    return write_report(executed, run_folder.report_place(path), path)
+
+
+def _index(paths: Sequence[Path]) -> Path:
+    runs = dict.fromkeys(index_page.runs_under(paths))  # {folder: why it has no report}
+    if not runs:
+        raise ParameterError(f"no run folder in {', '.join(map(str, paths))}")
+    first = paths[0]
+    above = any(first in folder.parents for folder in runs)
+    page = trail.index_over(first / "run" if above else first)
+    if not shell.is_free(page):
+        raise ParameterError(f"{page} was not written by the kit and would be replaced: rename it")
+    if not page.is_file():
+        index_page.write(runs, page)  # so that the reports link to it
+    for folder in runs:
+        # A damaged run is listed without a report.
+        damaged = run_folder.executed(folder) is None and run_folder.metrics(folder) is None
+        if not damaged and not _up_to_date(folder):
+            runs[folder] = attempt(_one, folder)[1]
+    return index_page.write(runs, page)
+
+
+def _up_to_date(folder: Path) -> bool:
+    """Whether a run has a report that is newer than the run, and links to the pages above it."""
+    page = run_folder.report_place(folder)
+    if not page.is_file() or page.stat().st_mtime < run_folder.written(folder):
+        return False
+    text, above = page.read_text("utf-8", "replace"), trail.way_back(folder, page.parent)
+    return all(f'href="{address}"' in text for address in above.values())

@@ -1,0 +1,244 @@
+"""A run's report: one HTML file that opens anywhere, with what the run left laid out."""
+
+import math
+import shlex
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import nbformat
+
+from kernelkit import files, project
+from kernelkit.errors import KernelkitError, NotebookError, StorageError
+from kernelkit.notebook import document
+from kernelkit.pages import naming, notebook_html, sections, shell, trail, verdict
+from kernelkit.pages.sections import written
+from kernelkit.runs import history, kit_folder, run_folder
+from kernelkit.runs.kit_folder import RESOURCES
+from kernelkit.shown import Shown
+from kernelkit.terminal import safe_text
+from kernelkit.terminal.events import size_of
+
+SCRIPT = "report.js"
+CARDS = 4  # measures that stand first
+MOST_CHANGED = 10  # bars that differ from the last run's
+
+
+def write_report(
+    notebook: Path, html: Path, folder: Path, clear: Callable[[str], str] = str
+) -> Path:
+    """Render the executed `notebook` to `html`; returns the page's path.
+
+    If another program wrote `html`, the page is written among the kit's own files of `folder`. What
+    the run folder holds is laid out before the notebook: measures, learning curves, and the files
+    that `[tool.kernelkit.shown]` names. `clear` is applied to the page's text. Raises
+    `NotebookError` if the notebook cannot be read.
+    """
+    content = document.read(notebook)
+    html = html if shell.is_free(html) else kit_folder.path(folder, html.name)
+    metrics = run_folder.metrics(folder) or {}
+    ended = run_folder.ended(metrics, notebook.stat().st_mtime)
+    page = render(content, metrics, project.shown(folder), folder, ended, html.parent)
+    return files.write_text(html, clear(page))
+
+
+def report_run(folder: Path) -> None:
+    """Write the report of a run on this machine into its folder; only warns if that fails."""
+    executed = folder / run_folder.EXECUTED[0]
+    _, error = attempt(write_report, executed, folder / kit_folder.REPORT, folder)
+    if error:
+        print(f"warning: no report: {safe_text.plain(str(error))}", file=sys.stderr)
+
+
+def attempt(
+    function: Callable[..., Any], path: Path, *arguments: Any
+) -> tuple[Any, KernelkitError | None]:
+    """What `function` returns, or None and the error: no report may cost its run or the others."""
+    try:
+        return function(path, *arguments), None
+    except KernelkitError as error:
+        return None, error
+    except Exception as error:  # nbconvert and jinja raise a dozen kinds
+        kind = StorageError if isinstance(error, OSError) else NotebookError
+        return None, kind(f"{path}: {type(error).__name__}: {error}")
+
+
+def render(
+    notebook: nbformat.NotebookNode,
+    metrics: run_folder.Metrics,
+    shown: Shown,
+    folder: Path,
+    ended: float,
+    place: Path,
+) -> str:
+    """The page's HTML for an executed notebook and the run's metrics (may be empty).
+
+    `folder`: the run's; `place`: the page's; `ended`: seconds since 1970. Nothing of the notebook
+    or the run's files runs in the page, or is loaded from elsewhere.
+    """
+    curves = _curves(history.read(folder), shown)
+    parts = [part for s in shown.sections if (part := sections.filled(s, folder))]
+    resources = history.read(kit_folder.path(folder), RESOURCES) or history.read(folder, RESOURCES)
+    changed, same = _settings(notebook)
+    title, failure = notebook_html.title(notebook), notebook_html.failure(notebook)
+    name = naming.run_name(folder)[0] if run_folder.is_run(folder) else title or "Report"
+    date = time.strftime("%d %B %Y, %H:%M", time.localtime(ended))
+    body = shell.rendered(
+        "report.html.j2",
+        name=name,
+        title=title,
+        facts=(date, run_folder.data_name(metrics), run_folder.device_name(metrics)),
+        failure=failure,
+        origin=_origin(folder, place, metrics, changed),
+        cards=_cards(metrics, shown, folder),
+        verdict=verdict.of_run(folder, place, shown, failure),
+        files=_files(folder, place),
+        since=_since_last(folder, place, shown),
+        curves=curves,
+        resources=resources,
+        everything=changed or same or metrics,
+        changed=_texts(changed),
+        same=_texts(same),
+        tables={
+            "Measures": list(shown.texts(metrics).values()),
+            "Machine": _texts(run_folder.part(metrics, "device")),
+            "Versions": _texts(run_folder.part(metrics, "versions")),
+        },
+        parts=parts,
+        notebook=notebook_html.body(notebook, folder),
+        open=failure or not (curves or parts),  # of what is no training it is the result
+    )
+    data = {
+        "curves": curves,
+        "matrices": [part["matrix"] for part in parts if "matrix" in part],
+        "resources": {name: history.numbers(texts) for name, texts in resources.items()},
+    }
+    return shell.page(name, body, (shell.CHART, SCRIPT), data, trail.way_back(folder, place))
+
+
+def _settings(notebook: nbformat.NotebookNode) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The parameters that differ from the notebook's defaults, and the others."""
+    defaults = notebook_html.declared(notebook, document.PARAMETERS_TAG)
+    same = defaults | notebook_html.declared(notebook, document.INJECTED_TAG)
+    same.pop(naming.OUTPUT, None)
+    changed = {n: v for n, v in same.items() if n in defaults and v != defaults[n]}
+    return changed, {name: value for name, value in same.items() if name not in changed}
+
+
+def _cards(metrics: run_folder.Metrics, shown: Shown, folder: Path) -> list[tuple[str, str]]:
+    """(label, text) of the first measures, and of the score of the run's submission."""
+    texts = shown.texts(metrics)
+    cards = [texts[name] for name in sorted(texts, key=lambda name: name != shown.score)][:CARDS]
+    if score := kit_folder.read_json(folder, kit_folder.SCORE):
+        cards.append((f"score in {score['competition']}", score["score"]))
+    return cards
+
+
+def _since_last(folder: Path, place: Path, shown: Shown) -> dict[str, Any]:
+    """What changed since the last run of the notebook, as tables of (name, before, now)."""
+    if not (last := _last_run(folder)):
+        return {}
+    before, now = (_compared(run, shown) for run in (last, folder))
+    tables = {
+        caption: [(n, old[n], text) for n, text in now[caption].items() if old.get(n, text) != text]
+        for caption, old in before.items()
+    }
+    bars = tables["Changed most"]
+    bars.sort(key=lambda row: abs(float(row[2]) - float(row[1])), reverse=True)
+    del bars[MOST_CHANGED:]
+    link = trail.link(run_folder.report_place(last), place)
+    return {"name": last.name, "link": link, "tables": tables}
+
+
+def _compared(folder: Path, shown: Shown) -> dict[str, dict[str, str]]:
+    """{name: text} of a run's measures, of its settings, and of its first bars."""
+    return {
+        "Measures": dict(shown.texts(run_folder.metrics(folder) or {}).values()),
+        "Settings": dict(_texts(naming.parameters(folder))),
+        "Changed most": sections.bars(shown.sections, folder),
+    }
+
+
+def _last_run(folder: Path) -> Path | None:
+    """The folder beside this one with the same notebook's run before it, outside a sweep."""
+
+    def notebook(run: Path) -> list[object]:
+        state, push = (kit_folder.read_json(run, n) for n in (kit_folder.STATE, kit_folder.MARKER))
+        return [state.get("notebook"), push.get("kernel"), push.get("rehearsal")]
+
+    this, ended = notebook(folder), run_folder.written(folder)
+    if not any(this) or trail.sweep_of(folder):
+        return None
+    runs = [path.parent for path in folder.resolve().parent.glob(f"*/{run_folder.METRICS}")]
+    earlier = [run for run in runs if run_folder.written(run) < ended and notebook(run) == this]
+    return max(earlier, key=run_folder.written, default=None)
+
+
+def _origin(
+    folder: Path, place: Path, metrics: run_folder.Metrics, changed: naming.Values
+) -> list[tuple[str, str]]:
+    """(text, address if any) of the kernel on Kaggle, the commit, the command that repeats a run
+    at home, and the logs."""
+    origin = []
+    push, run = (kit_folder.read_json(folder, n) for n in (kit_folder.MARKER, kit_folder.STATE))
+    if push.get("rehearsal") is False:
+        kernel = f"{push['kernel']} version {push['version']} on Kaggle"
+        origin.append((kernel, f"https://www.kaggle.com/code/{push['kernel']}"))
+    git = run_folder.part(metrics, "git")
+    if git.get("sha"):
+        changes = " with changes" if git.get("dirty") else ""
+        origin.append((f"commit {str(git['sha'])[:12]}{changes}", ""))
+    command = []
+    if run.get("notebook"):
+        notebook = Path(run["notebook"])
+        command = ["kernelkit", "run", project.find_project(notebook).name(notebook)]
+    elif push.get("kernel"):
+        command = ["kernelkit", "rehearse" if push.get("rehearsal") else "push"]
+    if command:
+        for name, value in changed.items():
+            command += ["-p", f"{name}={value}"]
+        origin.append((shlex.join(command), ""))
+    session, own = kit_folder.path(folder, kit_folder.LOG_TEXT), folder / "log.txt"
+    for text, log in (("the session's log", session), ("the run's own log", own)):
+        if log.is_file():
+            origin.append((text, trail.address(log, place)))
+    return origin
+
+
+def _files(folder: Path, place: Path) -> list[tuple[str, str, str]]:
+    """(name, size, address) of each file that the run left, by name."""
+    if not run_folder.is_run(folder):
+        return []
+    rows = []
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder)
+        if path.is_file() and kit_folder.NAME not in name.parts and path != place:
+            size = size_of(path.stat().st_size)
+            rows.append((safe_text.plain(name.as_posix()), size, trail.address(path, place)))
+    return rows
+
+
+def _curves(columns: history.Columns, shown: Shown) -> list[dict[str, Any]]:
+    """A chart for each measure of validation in the history, with that of training if any."""
+    names = [n.removeprefix(history.VALIDATED) for n in columns if n.startswith(history.VALIDATED)]
+    phases = [{"at": at, "label": name} for at, name in history.phases(columns)]
+    charts = []
+    for name in sorted(names, key=lambda name: name != shown.score):
+        label = shown.measures.get(name, name.replace("_", " "))
+        training = history.numbers(columns.get(name, []))
+        validation = history.numbers(columns[history.VALIDATED + name])
+        series = [{"label": "validation", "values": validation}]
+        series += [{"label": "training", "values": training}] if training else []
+        if finite := list(filter(math.isfinite, validation)):
+            low = shown.minimize if name == shown.score else "loss" in name
+            word, best = ("lowest", min(finite)) if low else ("highest", max(finite))
+            epoch = validation.index(best) + 1
+            title = f"{label}: {word} {best:.4f}, epoch {epoch}"
+            charts.append({"label": title, "series": series, "phases": phases})
+    return charts
+
+
+def _texts(values: naming.Values) -> list[tuple[str, str]]:
+    return [(name, safe_text.plain(written(value))) for name, value in values.items()]

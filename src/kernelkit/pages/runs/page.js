@@ -1,0 +1,158 @@
+"use strict";
+// The page of many runs, of a sweep or of a folder of runs: what stands out, and all parts together.
+
+function summary() {
+  const counts = {};
+  for (const run of data.runs) if (run.state) counts[run.state] = (counts[run.state] || 0) + 1;
+  const states = Object.entries(counts).map(([state, count]) => `${count} ${state}`).join(", ");
+  const texts = [`${data.runs.length.toLocaleString("en")} run${data.runs.length === 1 ? "" : "s"}${states ? ": " + states : ""}. `];
+  const best = data.sweep ? ranked.settings[0] : null;
+  if (best) {
+    const spread = best.deviation === null ? "" : ` ± ${best.deviation.toFixed(4)} over ${best.scores.length} seeds`;
+    texts.push("Best ", make("b", { textContent: `${scoreName} ${fixed(best.score)}${spread}` }));
+    if (axes.length) texts.push(" with ", make("b", { textContent: best.runs[0].setting }));
+  }
+  byId("better").textContent = data.minimize ? "Down" : "Up";
+  byId("summary").replaceChildren(...texts);
+  byId("sweeps").replaceChildren(...[...groupBy(data.runs.filter((run) => run.group), (run) => run.sweep)].map(([href, own]) => make("li", {}, href ? make("a", { href, textContent: own[0].group }) : own[0].group, ` ${own.length} run${own.length === 1 ? "" : "s"}`)));
+  const same = Object.fromEntries(alike.map(({ name, values }) => [name, values[0]]));
+  for (const [id, values] of [["base", { ...data.base, ...same }], ["defaults", data.defaults]]) {
+    byId(id).replaceChildren(...Object.entries(values).map(([name, value]) => make("li", { textContent: `${name}=${show(value)}` })));
+    byId(id + "-part").hidden = !Object.keys(values).length;
+  }
+}
+
+// ---- what stands out --------------------------------------------------------------------
+
+function mattered() {
+  const rows = importances();
+  if (!rows.length) return "";
+  const sure = rows.filter((row) => row.interval?.[0] > 0.005);
+  const [both] = acting();
+  const idle = rows.filter((row) => row.interval && row.interval[0] <= 0.005 && row.share < 0.1 && !acting().some(({ a, b }) => a === row.name || b === row.name));
+  const text = ({ name, share, interval: [low, high], with: others }, n) => {
+    const twin = others.find(([, strength]) => strength >= SAME);
+    return `${inWords(name)} ${n ? "" : "explains "}${percent(share)}${n ? "" : " of the score's variance"} (${Math.round(100 * low)}–${percent(high)}${twin ? `; ${inWords(twin[0])} changes with it` : ""})`;
+  };
+  const first = sure.length ? listed(sure.slice(0, 3).map(text)) + ". " : "No setting explains more of the score than chance could. ";
+  const pair = both ? `${inWords(both.a)} and ${inWords(both.b)} act together (${percent(both.share)} more). ` : "";
+  return first + capital(pair) + (idle.length ? `No visible effect: ${listed(idle.slice(0, 5).map(({ name }) => inWords(name)))}.` : "");
+}
+const capital = (text) => text.slice(0, 1).toUpperCase() + text.slice(1);
+
+// At an end of what was tried, beyond it; else what is best on average; and the best of each where nobody met them.
+function next() {
+  const sure = importances().filter((row) => row.interval?.[0] > 0.005 && row.best >= 0).slice(0, 3);
+  const texts = sure.map((row) => {
+    const level = row.levels.names[row.best];
+    if (!atEdge(row)) return `${inWords(row.name)} ${continuous(row.name) ? `between ${level.replace(" to ", " and ")}` : level}`;
+    return `${inWords(row.name)} ${row.best ? "above" : "below"} ${show(Number(valuesOf(row.name).at(row.best ? -1 : 0).toPrecision(2)))}, because the best value is at the end of those tried`;
+  });
+  const { own } = weighed;
+  const met = sure.length > 1 && own.some((_, n) => sure.every(({ levels, best }) => levels.of[n] === best));
+  if (sure.length > 1 && !met) texts.push(`these together: no run combines the best ${listed(sure.map(({ name }) => inWords(name)))}`);
+  const [first, second] = ranked.settings;
+  if (first && second && first.deviation !== null && Math.abs(first.score - second.score) < first.deviation) texts.push("more seeds of the best settings: they differ less than their seeds do");
+  return texts.length ? texts.join("; ") + "." : "";
+}
+
+function bestAndSecond() {
+  const [first, second] = ranked[view.rows];
+  if (!first || !second || !data.sweep) return "";
+  const names = axes.filter((name) => show(first.parameters[name]) !== show(second.parameters[name]));
+  const changes = names.map((name) => `${inWords(name)} ${show(brief(first.parameters[name]))} in place of ${show(brief(second.parameters[name]))}`);
+  const apart = Math.abs(first.score - second.score);
+  return `${changes.length ? listed(changes.slice(0, 4)) : "only its seed"}${changes.length > 4 ? ` and ${changes.length - 4} more` : ""}; ${scoreName} ${fixed(first.score)} against ${fixed(second.score)}${first.deviation !== null && apart < first.deviation ? ", which is within the spread of its seeds" : ""}.`;
+}
+
+function classesApart() {
+  const [first, second] = ranked[view.rows];
+  const changes = first && second && data.sweep ? classChanges(first, second).sort((a, b) => b.change - a.change) : [];
+  const text = (rows) => listed(rows.map(({ name, change }) => `${name} ${signed(change).slice(0, -2)}`));
+  const [up, down] = [changes.filter(({ change }) => change > 0.005).slice(0, 3), changes.filter(({ change }) => change < -0.005).slice(-3).reverse()];
+  if (!up.length && !down.length) return "";
+  return `${up.length ? `it gains most on ${text(up)}` : "it gains on no class"}${down.length ? ` and loses on ${text(down)}` : ""}.`;
+}
+
+// Of all runs, whatever the filter leaves of them.
+function answers() {
+  const filter = view.filter;
+  view.filter = "";
+  for (const row of importances()) firstShares.set(row.name, row.share);
+  const texts = [["What mattered", mattered()], ["To try next", next()], ["The best against the second", bestAndSecond()], ["By class", classesApart()]].filter(([, text]) => text);
+  view.filter = filter;
+  byId("answers").replaceChildren(...texts.flatMap(([question, text]) => [make("dt", {}, question), make("dd", {}, capital(text))]));
+}
+
+// ---- all together -----------------------------------------------------------------------
+
+// The table and the lines follow at once; what is further down is painted piece by piece, so that typing is not held up.
+const LATER = [importance, sideBySide, axisPictures, cost, bestSoFar, curves];
+let waiting = [];
+let begun = false;
+
+// A piece of a painting: at once when the page opens, later when somebody acts.
+function soon(paint) {
+  begun ? waiting.unshift(paint) : paint();
+}
+
+function paintNext() {
+  waiting.shift()?.();
+  if (waiting.length) setTimeout(paintNext);
+}
+
+function refresh() {
+  keep();
+  choices();
+  table();
+  parallel();
+  if (!waiting.length) setTimeout(paintNext);
+  waiting = [...LATER];
+}
+
+// The setting that explains most, of those with few values, tells most when it is the colour.
+const telling = () => importances().find(({ name }) => !continuous(name))?.name ?? axes.find((name) => !continuous(name) && new Set(finished().map((run) => show(run.parameters[name]))).size > 1) ?? "";
+
+// What depends on the runs besides the parts that `refresh` paints.
+function arrange() {
+  document.querySelector(".switch").hidden = made.settings.length === data.runs.length;
+  if (made.settings.length === data.runs.length) view.rows = "runs";
+  byId("colour").value = view.colour ||= telling();
+  beginNotes();
+  summary();
+  addChoices();
+  curveControls();
+}
+
+function begin() {
+  read();
+  view.ticked ??= ticked.first = ticked();
+  const filter = byId("filter");
+  filter.value = view.filter;
+  filter.oninput = () => { view.filter = filter.value; refresh(); };
+  for (const button of document.querySelectorAll("[data-view]")) button.onclick = () => { view.rows = button.dataset.view; refresh(); };
+  const colour = byId("colour");
+  colour.append(...axes.filter((name) => !continuous(name)).map((name) => make("option", { value: name, textContent: name })));
+  colour.onchange = () => { view.colour = colour.value; keep(); cost(); };
+  byId("colour-part").hidden = !colour.options.length;
+  byId("pair").onchange = () => { view.pair = byId("pair").value; keep(); importance(); };
+  byId("compare-ticked").onclick = () => choose(made[view.rows].filter((row) => row.runs.some((run) => view.ticked.has(run.id))).sort((a, b) => (a.score === null) - (b.score === null) || better(a.score, b.score)));
+  arrange();
+  const scroll = document.querySelector(".scroll");
+  scroll.onscroll = () => { if (scroll.scrollTop + 2 * scroll.clientHeight > scroll.scrollHeight) more(); };
+  addEventListener("beforeprint", () => { lay(Infinity); while (waiting.length) waiting.shift()(); });
+  addEventListener("afterprint", table);
+  addEventListener("hashchange", () => { read(); filter.value = view.filter; forgetLines(); refresh(); });
+  byId("tick-all").onclick = () => tickRows(matching());
+  byId("tick-none").onclick = () => tickRows([]);
+  keep();
+  choices();
+  answers();
+  for (const paint of [table, parallel, ...LATER]) paint();
+  begun = true;
+  addExports();
+  returnToPlace();
+  followLive();
+}
+
+begin();

@@ -1,0 +1,298 @@
+"""Build a notebook that needs only Kaggle's image, with the packages it imports inside.
+
+Before the notebook's own cells come one with the bundle's facts, and folded ones: for the manifest,
+the wheels, each folder of files, and their check and import; after them comes one that ends the
+manifest. The same input gives the same bytes; traces of the machine where the notebook was written
+are removed. `pushed` reads all of it back.
+"""
+
+import hashlib
+import json
+import pprint
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from kernelkit.files import commit_of
+from kernelkit.notebook import document, modules
+from kernelkit.notebook.document import cell_source, tags
+from kernelkit.notebook.modules import File
+from kernelkit.notebook.parameters import assignments, literal
+from kernelkit.project import Project
+from kernelkit.push.bundle import installing as session
+from kernelkit.push.bundle import manifest, packages
+
+MAX_BYTES = 1_000_000  # Kaggle: "must be less than 1 megabytes" of notebook JSON
+FIRST = "# Pushed by kernelkit."  # the beginning of the first cell
+NUMBER = re.compile(r'^PUSH = "([0-9a-f]{16})?"', re.MULTILINE)  # in the first cell
+FOLDED_TAG = "bundle"  # of the other cells that a push adds
+FOLDED = {"_kg_hide-input": True, "jupyter": {"source_hidden": True}, "tags": [FOLDED_TAG]}
+FUTURE = re.compile(
+    r"^from __future__ import (?:\([^)]*\)|[\w, ]+)[ \t]*(?:#.*)?$",
+    re.MULTILINE,
+)
+
+Values = Mapping[str, Any]  # parameters, facts or other contents by name
+Cell = dict[str, Any]
+Texts = tuple[tuple[str, str], ...]  # texts by file or cell, such as "train.ipynb[cell 2]"
+
+
+class Commit(NamedTuple):
+    """The commit of a checkout; `sha` is empty outside git, where everything counts as dirty."""
+
+    sha: str
+    dirty: bool
+
+    def __str__(self) -> str:
+        if not self.sha:
+            return "no commit"
+        return self.sha[:12] + ("+changes" if self.dirty else "")
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """What is pushed: the notebook's JSON `text`, and facts about it for checks and the ledger.
+
+    `content` is a hash of what runs (cells, package files, parameters), without the commit, so that
+    two bundles with the same `content` do the same. `texts` is all text, for the search for
+    credentials; `code` the notebook's own code cells; `stays` the modules not sent, and why.
+    """
+
+    text: str
+    content: str
+    commit: Commit
+    packages: tuple[str, ...]
+    parameters: Values
+    texts: Texts
+    code: Texts = ()
+    stays: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def size(self) -> int:
+        """Bytes of notebook JSON; Kaggle accepts fewer than `MAX_BYTES`."""
+        return len(self.text.encode())
+
+    @property
+    def modules(self) -> Texts:
+        """The bundled Python files."""
+        return tuple((place, text) for place, text in self.texts if place.endswith(".py"))
+
+    @property
+    def sources(self) -> Texts:
+        """All its Python: the notebook's own code cells, and the bundled files."""
+        return (*self.code, *self.modules)
+
+    @property
+    def imports(self) -> dict[str, str]:
+        """The modules that it needs, and where each is first imported."""
+        return modules.needed(self.sources)
+
+
+def build(
+    notebook: Path,
+    parameters: Values,
+    project: Project,
+    session_minutes: float | None = None,
+    *,
+    script: bool = False,
+) -> Bundle:
+    """Bundle the notebook with the project's packages and these (checked) parameters.
+
+    `session_minutes`: how long its session may last; the first cell stores it in the environment
+    variable `KERNELKIT_SESSION_MINUTES`. `script`: the cells become one file. Raises
+    `NotebookError` for a notebook that cannot be read, and `PreflightError` for an unreadable
+    package.
+    """
+    name = project.name(notebook)
+    source = document.read_script(notebook) if script else document.read_json(notebook)
+    own = _own_cells(source["cells"], name, parameters)
+    sources = tuple((place, c["source"]) for place, c in own.items() if c["cell_type"] == "code")
+    files, paths, stays = packages.carried(notebook, project, [text for _, text in sources])
+    names = tuple(dict.fromkeys(file.module.partition(".")[0] for file in files))
+    executed = json.dumps([files, project.wheels, list(own.values())])
+    content = hashlib.sha256(executed.encode()).hexdigest()
+    carried = (notebook.name, *(file.path for file in files))
+    commit = Commit(*commit_of(project.root, paths, carried))
+    # The first cell has them as Python writes them; an infinite number is there as a text.
+    told = {n: v if literal(v) == repr(v) else str(v) for n, v in parameters.items()}
+    facts = {
+        "notebook": name,
+        "packages": list(names),
+        "version": project.version,
+        "git": {"commit": commit.sha, "dirty": commit.dirty},
+        "content": f"sha256:{content}",
+        "parameters": told,
+        "session_minutes": session_minutes,
+    }
+    return Bundle(
+        text=(_script if script else _notebook)(_added_cells(facts, files, project), own.values()),
+        content=content,
+        commit=commit,
+        packages=names,
+        parameters=dict(parameters),
+        texts=(*files, *packages.texts_of(own)),
+        code=sources,
+        stays=stays,
+    )
+
+
+def _own_cells(source: Iterable[Values], name: str, parameters: Values) -> dict[str, Cell]:
+    """The notebook's cells by place, such as "train.ipynb[cell 2]", with the parameters injected.
+
+    They are numbered as in the local notebook, without cells that papermill injected earlier. Only
+    their sources, tags and attachments are kept, and their ids are reproducible.
+    """
+    cells: dict[str, Cell] = {}
+    own = (cell for cell in source if document.INJECTED_TAG not in tags(cell))
+    for number, cell in enumerate(own):
+        clean = _code(cell_source(cell), {"tags": tags(cell)} if tags(cell) else {})
+        if cell["cell_type"] != "code":
+            del clean["execution_count"], clean["outputs"]
+        content = {key: cell[key] for key in ("cell_type", "attachments") if key in cell}
+        cells[f"{name}[cell {number + 1}]"] = clean | content | {"id": f"cell-{number:03d}"}
+        if parameters and document.takes_parameters(cell):
+            injected = _code(assignments(parameters), {"tags": [document.INJECTED_TAG]})
+            cells[f"{name}[parameters]"] = injected | {"id": document.INJECTED_TAG}
+    return cells
+
+
+def _code(source: str, metadata: Values = FOLDED) -> Cell:
+    """A code cell without outputs."""
+    return {
+        "cell_type": "code",
+        "execution_count": None,
+        "metadata": dict(metadata),
+        "outputs": [],
+        "source": source,
+    }
+
+
+def _added_cells(facts: Values, files: Sequence[File], project: Project) -> Iterator[Cell]:
+    """The cells that come before the notebook's own; `facts` are what BUNDLE will be.
+
+    The first one puts the version, the commit, the minutes of the session and the time when it
+    began (time.monotonic(), which all processes of a machine share) into the environment.
+    """
+    commit = facts["git"]["commit"]
+    environment = {
+        "KERNELKIT_SESSION_MINUTES": facts["session_minutes"],
+        "KERNELKIT_PROJECT_VERSION": facts["version"],
+        "KERNELKIT_GIT_SHA": commit,
+        "KERNELKIT_GIT_DIRTY": commit and str(facts["git"]["dirty"]).lower(),
+    }
+    variables = {name: str(value) for name, value in environment.items() if value}
+    literals = (pprint.pformat(part, width=96, sort_dicts=False) for part in (facts, variables))
+    yield _code(_HEAD.format(FIRST, *literals), {})
+    yield _packed(manifest, "begin(os.getcwd(), PUSH)")
+    if project.wheels:
+        arguments = json.dumps([list(project.wheels), project.wheels_name])
+        call = f"_added = install_wheels(*{arguments})"
+        words = 'print("wheels:", *(_added or ["all installed already"]))'
+        yield _packed(session, f"{call}\n{words}")
+    # Papermill writes the whole notebook before and after each cell: with one cell per file of a
+    # sweep's bundle, a session started ten seconds later.
+    folders: dict[str, list[str]] = {}
+    for file in files:
+        path = json.dumps(file.path, ensure_ascii=False)  # a JSON string is also a Python string
+        call = f'_carry(\n    {path},\n    "{file.sha256}",\n    {document.literal(file.text)},\n)'
+        folders.setdefault(path[1:].rpartition("/")[0], []).append(call)
+    for folder, calls in folders.items():
+        yield _code("\n\n".join([f"# {folder}", *calls]))
+    if files:
+        yield _code(_CHECK.format(names=json.dumps(facts["packages"])))
+
+
+def _packed(module: Any, call: str) -> Cell:
+    """A folded cell with the source of a module, and a call of it."""
+    source = Path(module.__file__).read_text("utf-8").rstrip("\n")
+    return _code(f"{source}\n\n\n{call}")
+
+
+def _notebook(added: Iterable[Cell], own: Iterable[Cell]) -> str:
+    """All cells as a notebook's JSON, with the one that ends the session's manifest."""
+    cells = [cell | {"id": f"bundle-{number:03d}"} for number, cell in enumerate(added)]
+    cells += [*own, _code(_LAST) | {"id": "bundle-end"}]
+    metadata = {"kernelspec": document.KERNELSPEC, "language_info": {"name": "python"}}
+    return _as_json({"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5})
+
+
+def _script(added: Iterable[Cell], own: Iterable[Cell]) -> str:
+    """All cells as one file, with `from __future__` imports first, as Python requires.
+
+    The process writes the manifest when it exits, so that no last cell is needed.
+    """
+    ridden = "\n\n".join(cell["source"] for cell in added)
+    text = "\n".join(cell["source"].rstrip("\n") for cell in own)
+    futures = dict.fromkeys(FUTURE.findall(text))  # not those inside the bundled files
+    return "\n".join([*futures, ridden, document.SCRIPT_BEGINS, FUTURE.sub("", text)]) + "\n"
+
+
+def _as_json(notebook: Values) -> str:
+    return json.dumps(notebook, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
+
+def stamped(text: str, number: str) -> str:
+    """A bundle, or the source of its first cell, with the push's number in it."""
+    if not text.startswith("{"):  # a script, or the cell
+        return NUMBER.sub(f'PUSH = "{number}"', text, count=1)
+    notebook = json.loads(text)
+    first = notebook["cells"][0]
+    first["source"] = stamped(cell_source(first), number)
+    return _as_json(notebook)
+
+
+def number_of(text: str) -> str:
+    """The number in a notebook's first cell; empty if there is none."""
+    try:
+        first = cell_source(json.loads(text)["cells"][0]) if text.startswith("{") else text
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError):
+        return ""
+    stated = NUMBER.search(first)
+    return (stated and stated[1]) or ""
+
+
+_HEAD = """\
+{} The folded cells below contain the packages that this notebook
+# imports, as text; they are written to a temporary folder and imported from there.
+BUNDLE = {}
+
+PUSH = ""  # the number of this push, also in its log and in the manifest of its files
+
+import hashlib, importlib, os, pathlib, sys, tempfile, time
+
+print("bundle:", BUNDLE["notebook"], *BUNDLE["packages"], BUNDLE["content"][:19])
+print("push:", PUSH)
+os.environ.update({})
+os.environ.setdefault("KERNELKIT_SESSION_BEGAN", str(time.monotonic()))
+
+_carried = pathlib.Path(tempfile.mkdtemp(prefix="carried-"))
+
+
+def _carry(path, sha256, text):
+    data = text.encode()
+    if hashlib.sha256(data).hexdigest() != sha256:
+        raise RuntimeError(f"{{path}} is not what was pushed: its cell was edited")
+    target = _carried / path
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_bytes(data)
+"""
+
+_LAST = """\
+# Write name, size and SHA-256 of each output file, so that the download can be verified.
+import kernelkit_session
+
+kernelkit_session.end()"""
+
+_CHECK = """\
+# The packages must come from this notebook.
+sys.path.insert(0, str(_carried))
+os.environ["PYTHONPATH"] = os.pathsep.join(
+    [str(_carried), *filter(None, [os.environ.get("PYTHONPATH")])]
+)
+importlib.invalidate_caches()
+for _name in {names}:
+    _module = importlib.import_module(_name)
+    if not str(pathlib.Path(_module.__file__).resolve()).startswith(str(_carried.resolve())):
+        raise RuntimeError(f"{{_name}} came from {{_module.__file__}}, not from this notebook")"""

@@ -1,0 +1,69 @@
+"""A pushed bundle, read back from its text without running any of it."""
+
+import ast
+import json
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from kernelkit.errors import NotebookError
+from kernelkit.notebook.document import INJECTED_TAG, SCRIPT_BEGINS, UNREADABLE, cell_source, tags
+from kernelkit.push.bundle.build import FIRST, FOLDED_TAG
+
+
+class OwnCell(NamedTuple):
+    """A cell that the notebook had before it was pushed."""
+
+    kind: str
+    source: str
+    tags: tuple[str, ...]
+
+
+def carried(text: str) -> dict[str, str]:
+    """{path: text} of the files that a bundle's cells write.
+
+    Raises `NotebookError` for a text that no push made, or a folded cell that is not Python.
+    """
+    if text.startswith("{"):
+        folded = [cell_source(cell) for cell in _cells(text) if FOLDED_TAG in tags(cell)]
+    else:
+        folded = [text.partition(SCRIPT_BEGINS)[0]]
+    try:
+        return dict(file for source in folded for file in _files(ast.parse(source)))
+    except UNREADABLE:
+        raise NotebookError("a folded cell of that version is not Python: see it there") from None
+
+
+def own_cells(text: str) -> list[OwnCell]:
+    """The notebook's own cells, without the one that holds a push's parameters."""
+    own = []
+    for cell in _cells(text):
+        source, labels = cell_source(cell), tags(cell)
+        if not {FOLDED_TAG, INJECTED_TAG} & {*labels} and not source.startswith(FIRST):
+            own.append(OwnCell(str(cell["cell_type"]), source, tuple(labels)))
+    return own
+
+
+def own_script(text: str) -> str:
+    """What stands after the part of a script that the push carried."""
+    _, mark, own = text.partition(f"{SCRIPT_BEGINS}\n")
+    if not mark:
+        raise NotebookError("that version was not pushed by kernelkit, or its mark was removed")
+    return own
+
+
+def _cells(text: str) -> list[dict[str, Any]]:
+    try:
+        cells = json.loads(text)["cells"]
+        for cell in cells:
+            str(cell["cell_type"]), cell_source(cell)
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise NotebookError("that version is not a notebook of Jupyter's fourth format") from None
+    return list(cells)
+
+
+def _files(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """The arguments of the calls that write files: the path, and the text after its first line."""
+    for node in tree.body:
+        match node:
+            case ast.Expr(ast.Call(ast.Name("_carry"), [path, _, ast.Subscript(text) | text])):
+                yield str(ast.literal_eval(path)), str(ast.literal_eval(text)).removeprefix("\n")

@@ -1,0 +1,253 @@
+"""`kernel-metadata.json`: what to push, on which machine, with which data.
+
+It is the only source of a kernel's settings. The owner in its `id` and its sources may be a
+placeholder, which is replaced by the account's name. A file of this name serves one notebook; other
+notebooks in the folder have their own, `NOTEBOOK.kernel-metadata.json`.
+
+Kernels of a repository may read each other's outputs through `kernel_sources`: a source is one of
+them if a metadata file below the repository's root has that slug and owner; a placeholder stands
+for any owner.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+from typing import Any
+
+from kernelkit import machines, project
+from kernelkit.errors import PreflightError
+from kernelkit.files import json_object
+from kernelkit.kaggle.client import PLACEHOLDERS
+from kernelkit.machines import Machine
+
+FILE_NAME = "kernel-metadata.json"
+NOT_SEARCHED = (project.RUNS, "node_modules")  # for other kernels of the repository
+
+# The keys that Kaggle's client reads, with their types; it silently ignores any other.
+KEYS: dict[str, type] = {
+    "id": str,
+    "id_no": int,
+    "title": str,
+    "code_file": str,
+    "language": str,
+    "kernel_type": str,
+    "is_private": bool,
+    "enable_gpu": bool,
+    "enable_tpu": bool,
+    "enable_internet": bool,
+    "dataset_sources": list,
+    "competition_sources": list,
+    "kernel_sources": list,
+    "model_sources": list,
+    "keywords": list,
+    "machine_shape": str,
+    "docker_image": str,
+    "docker_image_pinning_type": str,
+}
+
+# The path of each kind of source on Kaggle's site, and the form that the API accepts.
+PLACES = {"dataset": "datasets/", "kernel": "code/", "competition": "c/", "model": "models/"}
+SHAPES = {
+    "dataset": (r"[\w-]+/[\w-]+(?:/\d+)?", "owner/slug"),
+    "kernel": (r"[\w-]+/[\w-]+(?:/\d+)?", "owner/slug"),
+    "competition": (r"[\w-]+", "the bare slug"),
+    "model": (r"[\w.-]+(?:/[\w.-]+){3}/\d+", "owner/model/framework/variation/version"),
+}
+
+
+@dataclass(frozen=True)
+class Metadata:
+    """One kernel's settings as read, before any check; `values` is the file's JSON object."""
+
+    path: Path
+    values: Mapping[str, Any]
+
+    @property
+    def owner(self) -> str:
+        """The user name, empty while it is a placeholder."""
+        owner = self._id.rpartition("/")[0]
+        return "" if owner.upper() in PLACEHOLDERS else owner
+
+    @property
+    def slug(self) -> str:
+        """The kernel's name in its URL, without the owner."""
+        return self._id.rpartition("/")[2]
+
+    @property
+    def title(self) -> str:
+        """The title that Kaggle shows, and from which it derives the slug."""
+        return str(self.values.get("title") or "")
+
+    @property
+    def code_file(self) -> Path:
+        """The notebook, relative to the metadata's folder."""
+        return self.path.parent / str(self.values.get("code_file") or "")
+
+    @property
+    def is_script(self) -> bool:
+        """Whether it is pushed as a script instead of a notebook."""
+        return self.values.get("kernel_type") == "script"
+
+    @property
+    def online(self) -> bool:
+        """Whether its session has internet."""
+        return bool(self.values.get("enable_internet", True))
+
+    @property
+    def machine(self) -> Machine:
+        """The requested machine, also one that is not listed or retired: a check reports those."""
+        shape = str(self.values.get("machine_shape") or "")
+        if shape in ("", "None"):  # `kaggle kernels pull` writes this for no machine
+            kinds = (kind for kind in ("tpu", "gpu") if self.values.get(f"enable_{kind}"))
+            shape = machines.TODAY[next(kinds, "cpu")]
+        return machines.BY_SHAPE.get(shape) or machines.unlisted(shape)
+
+    @property
+    def _id(self) -> str:
+        return str(self.values.get("id") or "")
+
+    def minutes(self, timeout: float | None) -> float:
+        """How long its session may last: the requested minutes, up to Kaggle's limit."""
+        limit = 60 * machines.LIMITS[self.machine.kind].hours_per_session
+        return min(limit, timeout or limit)
+
+    def sources(self, kind: str) -> list[str]:
+        """The `dataset`, `competition`, `kernel` or `model` sources, in the form the API accepts:
+        without the beginning of their URL ("competitions/titanic": "titanic"), each once."""
+        listed = self.values.get(f"{kind}_sources")
+        listed = listed if isinstance(listed, list) else []
+        return list(dict.fromkeys(_bare(kind, str(source)) for source in listed if source))
+
+    def with_values(self, **values: Any) -> Metadata:
+        """The same kernel with other values."""
+        return replace(self, values={**self.values, **values})
+
+    def owned_by(self, username: str, *, anyone: bool = False) -> Metadata:
+        """The same kernel with `username` for the placeholders in its id and sources.
+
+        With `anyone`, also for its owner, and for the owners of sources that are kernels of this
+        repository.
+        """
+        if not username:
+            return self
+        values: dict[str, Any] = {}
+        if anyone or not self.owner:
+            values["id"] = f"{username}/{self.slug}"
+        own = [name.upper() for name in self.own_names()] if anyone else []
+        for kind, more in (("kernel", own), ("dataset", []), ("model", [])):
+            owners = [*PLACEHOLDERS, *more]
+            parts = [source.partition("/") for source in self.sources(kind)]
+            values[f"{kind}_sources"] = [
+                (username if owner.upper() in owners else owner) + slash + name
+                for owner, slash, name in parts
+            ]
+        return self.with_values(**values)
+
+    def on(self, machine: Machine) -> Metadata:
+        """The same kernel on another machine, with matching shape and flags."""
+        flags = {f"enable_{kind}": machine.kind == kind for kind in ("gpu", "tpu")}
+        return self.with_values(**flags, machine_shape=machine.shape)
+
+    def own_names(self) -> list[str]:
+        """The account names in it: the owner (empty for a placeholder), and the owners of sources
+        that are kernels of this repository."""
+        own = (self.owner, *PLACEHOLDERS)
+        others = [s for s in self.sources("kernel") if s.partition("/")[0] not in own]
+        kernels = _in_repository(self.path) if others else []
+        return [self.owner, *(s.partition("/")[0] for s in others if _matches(kernels, s))]
+
+
+def _bare(kind: str, source: str) -> str:
+    bare = source.removeprefix("https://www.kaggle.com/")
+    bare = bare.removeprefix("competitions/").removeprefix(PLACES[kind]).rstrip("/")
+    return bare if re.fullmatch(SHAPES[kind][0], bare) else source
+
+
+def own_file(notebook: Path) -> Path:
+    """The path of a notebook's own metadata, which need not exist."""
+    return notebook.with_name(f"{notebook.stem}.{FILE_NAME}")
+
+
+def locate(start: Path) -> Path:
+    """The notebook's own metadata, or else the nearest `kernel-metadata.json` at or above it.
+
+    `start` may also be a folder. Raises `PreflightError` if there is neither.
+    """
+    start = Path(start).resolve()
+    if start.name and (own := own_file(start)).is_file():
+        return own
+    for folder in [start, *start.parents]:
+        if (folder / FILE_NAME).is_file():
+            return folder / FILE_NAME
+    raise PreflightError(
+        f"no {FILE_NAME} at or above {start}: write one with `kaggle kernels init`, start a "
+        "repository with `kernelkit init NAME`, or name one elsewhere with --metadata"
+    )
+
+
+def load(path: Path) -> Metadata:
+    """Read the metadata from a file, or from the folder that contains it.
+
+    Raises `PreflightError` if there is none, or if it is not a JSON object.
+    """
+    path = path / FILE_NAME if path.is_dir() else path
+    values = json_object(path, f"no {FILE_NAME} at {path}: give its path with --metadata")
+    for key, value in values.items():
+        # As Kaggle's client reads it: `kaggle kernels init` writes "true" for true.
+        if KEYS.get(key) is bool and isinstance(value, str):
+            values[key] = {"true": True, "false": False}.get(value.lower(), value)
+    return Metadata(path, values)
+
+
+def needed_kernels(file: Path) -> list[Metadata]:
+    """The repository's kernels that the one in a metadata file needs, in the order to push them.
+
+    Raises `PreflightError` for circular dependencies, and for two kernels of the same name.
+    """
+    target = load(file.resolve())
+    kernels = _in_repository(target.path)
+    needs: dict[Path, list[Path]] = {}
+    waiting = [target]
+    while waiting:
+        kernel = waiting.pop()
+        needs[kernel.path] = []
+        for source in kernel.sources("kernel"):
+            matches = _matches(kernels, source)
+            if len(matches) > 1:
+                places = " and ".join(str(match.path) for match in matches)
+                raise PreflightError(
+                    f"{kernel.slug} needs {source}, which is in {places}: keep one"
+                )
+            needs[kernel.path] += [other.path for other in matches if other.path != kernel.path]
+            waiting += [other for other in matches if other.path not in needs]
+    try:
+        *order, _ = TopologicalSorter(needs).static_order()
+    except CycleError as error:
+        words = " needs ".join(load(path).slug for path in reversed(error.args[1]))
+        raise PreflightError(f"{words}: take one out of kernel_sources") from None
+    return list(map(load, order))
+
+
+def _in_repository(path: Path) -> list[Metadata]:
+    """All kernels below the root of the repository that contains this metadata file."""
+    kernels = []
+    for folder, folders, names in os.walk(project.repository(path.resolve().parent)):
+        folders[:] = [f for f in folders if not f.startswith(".") and f not in NOT_SEARCHED]
+        for name in sorted(names):
+            if f".{name}".endswith(f".{FILE_NAME}"):
+                with contextlib.suppress(PreflightError):  # reported when that kernel is pushed
+                    kernels.append(load(Path(folder, name)))
+    return kernels
+
+
+def _matches(kernels: list[Metadata], source: str) -> list[Metadata]:
+    owner, _, slug = source.lower().partition("/")
+    anyones = owner.upper() in PLACEHOLDERS
+    same = [kernel for kernel in kernels if kernel.slug.lower() == slug]
+    return [kernel for kernel in same if anyones or kernel.owner.lower() in ("", owner)]

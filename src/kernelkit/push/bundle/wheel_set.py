@@ -1,0 +1,249 @@
+"""Find the wheels for a project's `wheels`: pinned packages and their dependencies.
+
+Packages that the target already has are left out, with the dependencies that only they need. pip's
+own resolver cannot do that: it cannot describe an image whose package versions are unknown, and it
+evaluates markers for the Python that it runs in, whatever `--python-version` says. So pip downloads
+single wheels, and this module follows their requirements. The choice is stored in a folder of
+`runs/.wheels`, so that the same pins give the same wheels at the next push.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import platform
+import shutil
+import sys
+import tempfile
+import zipfile
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from packaging.metadata import parse_email
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_name
+
+from kernelkit import files, machines
+from kernelkit.errors import DataError, PreflightError
+from kernelkit.push.bundle import pip
+
+FOLDER = ".wheels"
+NEWEST_GLIBC = 35  # 2.35, the version in Kaggle's images; wheels for older ones work, too
+
+
+@dataclass(frozen=True)
+class WheelTarget:
+    """A Python on a machine, and the packages that it already has.
+
+    words         its name in messages
+    installed     versions by canonical name, if known
+    modules       top-level modules of packages with unknown versions, in lower case
+    flags         the options of pip that describe it
+    environment   the values for markers such as `python_version < "3.12"`
+    """
+
+    words: str
+    installed: Mapping[str, str] = field(default_factory=dict)
+    modules: frozenset[str] = frozenset()
+    flags: tuple[str, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+    def holds(self, requirement: Requirement, pinned: bool) -> bool:
+        """Whether it needs no wheel of this package.
+
+        A `pinned` package must have its exact version; any other may have an unknown version.
+        """
+        name = canonicalize_name(requirement.name)
+        if version := self.installed.get(name):
+            return requirement.specifier.contains(version, prereleases=True)
+        return not pinned and name.replace("-", "_") in self.modules
+
+    @property
+    def key(self) -> str:
+        """Everything that the choice of wheels depends on."""
+        return repr((sys.version, self.flags, sorted(self.installed.items()), sorted(self.modules)))
+
+
+def kaggles_python(python: tuple[int, int]) -> WheelTarget:
+    """A Python of Kaggle's images, with the packages of the smallest one, the TPU image.
+
+    Other packages of a larger image are left alone there: pip installs only what is missing.
+    """
+    version = ".".join(map(str, python))
+    platforms = [f"manylinux_2_{minor}_x86_64" for minor in range(NEWEST_GLIBC, 4, -1)]
+    platforms += ["manylinux2014_x86_64", "linux_x86_64"]
+    abi = f"--abi=cp{version.replace('.', '')}"
+    flags = ["--implementation=cp", f"--python-version={version}", abi]
+    flags += [f"--platform={tag}" for tag in platforms]
+    environment = {  # the rest is that of the Python here
+        "os_name": "posix",
+        "platform_machine": "x86_64",
+        "platform_system": "Linux",
+        "python_full_version": f"{version}.0",
+        "python_version": version,
+        "sys_platform": "linux",
+    }
+    return WheelTarget(
+        f"Kaggle's Python {version}",
+        modules=frozenset(module.lower() for module in machines.MODULES["tpu"]),
+        flags=tuple(flags),
+        environment=environment,
+    )
+
+
+def this_python() -> WheelTarget:
+    """The Python that rehearsals run in, with all its installed packages."""
+    distributions = importlib.metadata.distributions()
+    return WheelTarget(
+        f"this machine's Python {platform.python_version()}",
+        {canonicalize_name(entry.name): entry.version for entry in distributions if entry.name},
+    )
+
+
+@dataclass(frozen=True)
+class WheelFile:
+    """A wheel on disk: its canonical `name`, its `version`, and its `Requires-Dist` lines.
+
+    `modules` are the top-level ones; for a namespace folder that several distributions share, the
+    modules in it, such as "google.cloud".
+    """
+
+    path: Path
+    name: str
+    version: str
+    requires: tuple[str, ...]
+    modules: frozenset[str]
+
+    @classmethod
+    def read(cls, path: Path) -> WheelFile:
+        """Read a wheel's metadata; raises `DataError` for a file that is not one."""
+        try:
+            with zipfile.ZipFile(path) as archive:
+                paths = list(map(Path, archive.namelist()))
+                (place,) = (
+                    path
+                    for path in paths  # a package may carry others, with their own metadata
+                    if len(path.parts) == 2 and path.match("*.dist-info/METADATA")
+                )
+                metadata, _ = parse_email(archive.read(place.as_posix()))
+        except (OSError, zipfile.BadZipFile, ValueError):
+            raise DataError(f"{path} is not a complete wheel: delete it and push again") from None
+        name, version = canonicalize_name(metadata.get("name", "")), metadata.get("version", "")
+        return cls(path, name, version, tuple(metadata.get("requires_dist", ())), _modules(paths))
+
+    def needs(self, extras: Iterable[str], environment: Mapping[str, str]) -> list[Requirement]:
+        """Its requirements with these extras, with markers evaluated in `environment`."""
+        needed = []
+        for line in self.requires:
+            try:
+                requirement = Requirement(line)
+            except InvalidRequirement:  # from an old wheel; pip ignores it, too
+                continue
+            marker, values = requirement.marker, [*extras, ""]
+            if marker is None or any(
+                marker.evaluate({**environment, "extra": extra}) for extra in values
+            ):
+                requirement.marker = None  # pip would read it for the Python that it runs in
+                needed.append(requirement)
+        return needed
+
+
+def _modules(paths: Iterable[Path]) -> frozenset[str]:
+    """The modules at the top of a wheel; a folder without an `__init__.py` is a namespace."""
+    paths = set(paths)
+    modules = set()
+    for path in paths:
+        top, *below = path.parts
+        if top.endswith((".dist-info", ".data")) or top == "__pycache__":
+            continue
+        if not below and path.suffix in (".py", ".so", ".pyd"):
+            modules.add(top.partition(".")[0])
+        elif below:
+            inside = "" if Path(top, "__init__.py") in paths else f".{below[0].partition('.')[0]}"
+            modules.add(top + inside)
+    return frozenset(modules)
+
+
+@dataclass(frozen=True)
+class WheelSet:
+    """Wheels on disk, chosen for one Python or several, which `words` names."""
+
+    wheels: tuple[WheelFile, ...]
+    words: str
+
+    @property
+    def modules(self) -> frozenset[str]:
+        """The top-level modules that they provide."""
+        return frozenset(module for wheel in self.wheels for module in wheel.modules)
+
+    @property
+    def digest(self) -> str:
+        """A hash of their names and contents."""
+        digest = hashlib.sha256()
+        for wheel in self.wheels:
+            content = hashlib.sha256(wheel.path.read_bytes()).hexdigest()
+            digest.update(f"{wheel.path.name}\0{content}\0".encode())
+        return digest.hexdigest()
+
+    def __str__(self) -> str:
+        return ", ".join(dict.fromkeys(f"{wheel.name} {wheel.version}" for wheel in self.wheels))
+
+
+def find_wheels(pins: Sequence[str], target: WheelTarget, runs: Path) -> WheelSet:
+    """The wheels of these pinned packages and of their dependencies, for the target.
+
+    Asks the package index only for wheels that were not found before. Raises what `pip.download`
+    raises, and `PreflightError` for conflicting requirements.
+    """
+    key = hashlib.sha256("\0".join([*sorted(pins), target.key]).encode()).hexdigest()[:16]
+    folder = runs / FOLDER / key
+    with files.locked(runs / FOLDER / f"{key}.lock"):
+        if not folder.is_dir():
+            scratch = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{key}-"))
+            try:
+                _collect([Requirement(pin) for pin in pins], target, scratch)
+                scratch.chmod(0o755)
+                scratch.rename(folder)
+            finally:
+                shutil.rmtree(scratch, ignore_errors=True)
+    return WheelSet(tuple(map(WheelFile.read, sorted(folder.glob("*.whl")))), target.words)
+
+
+def _collect(pins: Sequence[Requirement], target: WheelTarget, folder: Path) -> None:
+    """Download into the folder a wheel for each requirement that the target does not meet.
+
+    A package is chosen once, for the requirements on it that are known by then.
+    """
+    pinned = {canonicalize_name(pin.name) for pin in pins}
+    chosen: dict[str, WheelFile] = {}
+    in_target: set[str] = set()  # packages whose modules the target already has
+    waiting, seen = list(pins), set[str]()
+    while waiting:
+        needed = [
+            (name, requirement)
+            for requirement in waiting
+            if str(requirement) not in seen
+            and ((name := canonicalize_name(requirement.name)) in chosen or name not in in_target)
+            and (name in chosen or not target.holds(requirement, name in pinned))
+        ]
+        seen.update(str(requirement) for _, requirement in needed)
+        if missing := [str(requirement) for name, requirement in needed if name not in chosen]:
+            with tempfile.TemporaryDirectory(dir=folder) as scratch:
+                pip.download(missing, target.flags, target.words, Path(scratch))
+                for path in Path(scratch).glob("*.whl"):
+                    wheel = WheelFile.read(path)
+                    public = {name.lower() for name in wheel.modules if not name.startswith("_")}
+                    if wheel.name not in pinned and public and public <= target.modules:
+                        in_target.add(wheel.name)
+                    else:
+                        chosen[wheel.name] = WheelFile.read(path.replace(folder / path.name))
+        waiting = []
+        for name, requirement in needed:
+            if own := chosen.get(name):
+                if not requirement.specifier.contains(own.version, prereleases=True):
+                    raise PreflightError(
+                        f"{requirement} is required, too, but {name} {own.version} was chosen: pin "
+                        "another version of it in wheels of [tool.kernelkit]"
+                    )
+                waiting += own.needs(requirement.extras, target.environment)

@@ -1,0 +1,203 @@
+"""Download a session's files: in parallel, complete, and each under its right name.
+
+A file is written into the kit's own folder and moved to its place once it matches the session's
+manifest; without a manifest, once its length and hash match the response. A signed link that has
+expired is replaced from a fresh list.
+"""
+
+import fnmatch
+import hashlib
+import shutil
+import textwrap
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path, PurePosixPath
+
+from kernelkit.errors import OutputsError
+from kernelkit.kaggle import transfers
+from kernelkit.kaggle.client import Outputs
+from kernelkit.kaggle.connection import StoreSession
+from kernelkit.kaggle.context import Push, PushContext
+from kernelkit.kaggle.retries import Failure, FailureKind
+from kernelkit.kaggle.transfers import Expected
+from kernelkit.push.bundle.manifest import MANIFEST
+from kernelkit.push.proof import Manifest, has_hash
+from kernelkit.runs import kit_folder
+from kernelkit.shown import duration
+from kernelkit.terminal import safe_text
+from kernelkit.terminal.events import from_here, size_of
+
+WORKERS = 16
+LONGEST_NAME, LONGEST_PATH = 255, 3000  # bytes; Linux takes 255 and 4096 in all
+LINK_RENEWALS = 5
+LONGEST_LIST = 500  # characters of the names of files in a message
+
+
+def fetch(
+    context: PushContext,
+    push: Push,
+    folder: Path,
+    outputs: Outputs,
+    manifest: Manifest | None = None,
+    only: Sequence[str] = (),
+) -> dict[str, int]:
+    """Download the files of a push's `outputs` into `folder`; returns the bytes of each.
+
+    `manifest`: the session's list of its files, to verify them; other files are downloaded too, and
+    reported as unverified. `only`: glob patterns of the files to download. Without them, these are
+    all files except those that the push leaves on Kaggle. Files from an earlier download of the
+    same session are kept if they are unchanged.
+
+    Raises `OutputsError` that names the missing files; everything else is in its place then.
+    """
+    clock = context.timing.clock
+    begun = clock.now()
+    expected = manifest.files if manifest else {}
+    # Kaggle may omit hidden files.
+    shown = [name for name in expected if "/." not in f"/{name}"]
+    names = [name for name in dict.fromkeys([*outputs.files, *shown]) if name != MANIFEST]
+    chosen = [name for name in names if _fits(only, name) or not (only or _fits(push.stays, name))]
+    if only and not chosen:
+        raise OutputsError(
+            f"no output file matches {' or '.join(only)}: the run has {_listed(names) or 'none'}"
+        )
+    downloads = _Downloads(context, push, folder, outputs.files)
+    fetched = downloads.all({name: expected.get(name, Expected()) for name in chosen})
+    size = f"{size_of(sum(fetched.values()))} in {duration(clock.wall(clock.now() - begun))}"
+    text = f"{len(fetched)} of {len(names)} files, {size}: {from_here(folder)}"
+    context.events("fetched", text, files=fetched, folder=str(folder))
+    if len(fetched) < len(names) and not only:
+        text = f"kernelkit fetch {push.reference} --only '{push.stays[0]}' downloads the others"
+        context.events("stays", f"files that only sessions use stay on Kaggle: {text}")
+    verified = {name for name, file in expected.items() if file.sha256}
+    if doubtful := [name for name in fetched if name not in verified]:
+        why = "its manifest does not name or hash" if manifest else "it left no manifest of"
+        context.events(
+            "unverified",
+            f"{len(doubtful)} files that {why} may come from another run: {_listed(doubtful)}",
+            files=doubtful,
+        )
+    return fetched
+
+
+def _fits(patterns: Sequence[str], name: str) -> bool:
+    return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def _listed(names: Iterable[str]) -> str:
+    listed = ", ".join(map(safe_text.one_line, names))
+    return textwrap.shorten(listed, LONGEST_LIST, placeholder=" …")
+
+
+class _Downloads:
+    """Downloads the files of one push with many threads, which share the latest links."""
+
+    def __init__(
+        self,
+        context: PushContext,
+        push: Push,
+        folder: Path,
+        links: Mapping[str, str],
+    ) -> None:
+        self._clear, self._kaggle, self._push = context.events.clear, context.kaggle, push
+        self._folder, self._interrupted = folder, False
+        self._until = context.timing.clock.now() + context.timing.fetch_seconds
+        self._record = kit_folder.FetchedFiles(folder)
+        self._parts = kit_folder.path(folder, kit_folder.PARTS)
+        self._links, self._renewals, self._lock = dict(links), 0, threading.Lock()
+
+    def all(self, expected: Mapping[str, Expected]) -> dict[str, int]:
+        """The bytes of each file, once all are there; raises `OutputsError` if any are missing."""
+        fetched: dict[str, int] = {}
+        trouble: list[str] = []
+        self._parts.mkdir(exist_ok=True)
+        with StoreSession(WORKERS) as session, ThreadPoolExecutor(WORKERS) as pool:
+            running = {
+                name: pool.submit(self._fetch, session, name, file)
+                for name, file in expected.items()
+            }
+            for name, future in sorted(running.items()):
+                try:
+                    fetched[name] = future.result()
+                except Failure as failure:
+                    trouble.append(f"  - {safe_text.one_line(name)}: {failure.message}")
+                except BaseException:  # an interrupt: end the downloads, and begin no other
+                    self._interrupted = True
+                    pool.shutdown(wait=False, cancel_futures=True)
+                    raise
+        shutil.rmtree(self._parts, ignore_errors=True)
+        if trouble:
+            raise OutputsError(
+                f"{len(trouble)} of {len(expected)} output files could not be downloaded; those in "
+                f"{self._folder} are complete:\n" + "\n".join(trouble)
+            )
+        return fetched
+
+    def _fetch(self, session: StoreSession, name: str, expected: Expected) -> int:
+        """Download a file to its place; returns its bytes. Raises `Failure`."""
+        if self._clear(name) != name:
+            raise _refused("its name contains your credentials")
+        target = _place(self._folder, name)
+        if self._record.holds(name, target, expected.size):
+            if not expected.sha256 or self._record.verified(name, expected.sha256):
+                return target.stat().st_size
+            if has_hash(target, expected.sha256):  # it was taken unverified, or by an older kit
+                self._record.add(name, target, expected.sha256)
+                return target.stat().st_size
+        # Not in the same folder: the run may also have written a file of that name.
+        unique = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
+        part = self._parts / f"{unique}.part"
+        receive = partial(self._receive, session, name, part, expected)
+        received = self._kaggle.retries.call(receive, self._until)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        part.replace(target)
+        self._record.add(name, target, expected.sha256)
+        return received
+
+    def _receive(self, session: StoreSession, name: str, part: Path, expected: Expected) -> int:
+        """Download a file once, through its link; a list of fresh links serves all threads."""
+        with self._lock:
+            if name not in self._links and self._renewals < LINK_RENEWALS:
+                self._renewals += 1
+                push = self._push
+                self._links |= self._kaggle.outputs(push.name, push.version, self._until).files
+            url = self._links.get(name)
+        if url is None:
+            raise _refused("Kaggle does not list it, or refuses every link to it")
+        try:
+            return transfers.receive(self._kaggle, session, url, part, expected, self._is_late)
+        except Failure as failure:
+            with self._lock:
+                if failure.kind is FailureKind.EXPIRED and self._links.get(name) == url:
+                    del self._links[name]
+            raise
+
+    def _is_late(self) -> bool:
+        if self._interrupted:
+            raise _refused("interrupted")
+        return self._kaggle.retries.clock.now() > self._until
+
+
+def _place(folder: Path, name: str) -> Path:
+    """The path of a file; raises `Failure` for a name that points outside the folder.
+
+    A run's files whose name collides with the kit's folder go to a folder inside that.
+    """
+    pure = PurePosixPath(name)
+    try:
+        longest = max((len(part.encode()) for part in pure.parts), default=0)
+    except UnicodeEncodeError:
+        raise _refused("its name is not Unicode") from None
+    if longest > LONGEST_NAME or len(str(pure).encode()) > LONGEST_PATH:
+        raise _refused("its name is too long for a file system")
+    if pure.is_absolute() or ".." in pure.parts or not pure.parts or "\\" in name or "\0" in name:
+        raise _refused("its name points outside the folder")
+    if pure.parts[0].casefold() == kit_folder.NAME:
+        return kit_folder.path(folder, kit_folder.OUTPUTS, *pure.parts)
+    return folder.joinpath(*pure.parts)
+
+
+def _refused(why: str) -> Failure:
+    return Failure(FailureKind.REFUSED, transfers.DOWNLOAD, why)

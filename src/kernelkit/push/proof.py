@@ -1,0 +1,184 @@
+"""Prove that a version, a log or a file belongs to a certain push, and is what was requested.
+
+Each push gets a random number when its line in the ledger is written. The number is sent in the
+bundle's first cell, printed in the session's log, and written into the manifest of its outputs.
+"""
+
+import hashlib
+import json
+import math
+import re
+import tempfile
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from kernelkit.errors import RefusedError
+from kernelkit.kaggle import transfers
+from kernelkit.kaggle.client import SOURCES, Kaggle, Outputs, Saved
+from kernelkit.kaggle.connection import StoreSession
+from kernelkit.kaggle.context import PushContext
+from kernelkit.kaggle.retries import Failure, FailureKind
+from kernelkit.kaggle.transfers import Expected
+from kernelkit.push.bundle.manifest import MANIFEST
+from kernelkit.push.plan import Plan
+from kernelkit.runs import kit_folder
+from kernelkit.runs.log import Entry, decode
+from kernelkit.terminal.events import from_here
+
+PRINTED = re.compile(r"^push: ([0-9a-f]{16})\s*$", re.MULTILINE)
+LOG_HEAD = 1_000_000  # characters of a log within which the first cell prints its number
+LARGEST_MANIFEST = 100_000_000  # bytes
+
+
+def printed(entries: Iterable[Entry]) -> str:
+    """The number that the first cell prints into a session's log; empty if it is not there."""
+    head = ""
+    for entry in entries:
+        head += entry.text
+        if len(head) > LOG_HEAD:
+            break
+    number = PRINTED.search(head)
+    return number[1] if number else ""
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """A session's record of its push, and of the size and hash of each file, as it wrote it."""
+
+    push: str
+    files: Mapping[str, Expected]
+    text: str
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What the answer about a finished session proves.
+
+    `manifest` is this push's or None; `another` says what shows another push: "log" or "files".
+    """
+
+    manifest: Manifest | None = None
+    another: str = ""
+
+
+def prove(kaggle: Kaggle, outputs: Outputs, number: str, until: float = math.inf) -> Proof:
+    """What the outputs of a version prove for the push with this number; nothing without one.
+
+    Sends at most one request. Raises `Failure` if the manifest cannot be fetched.
+    """
+    if not number:
+        return Proof()
+    if printed(decode(outputs.log)) not in ("", number):
+        return Proof(another="log")
+    if MANIFEST not in outputs.files:
+        return Proof()
+
+    def receive() -> Manifest:
+        with StoreSession() as session, tempfile.TemporaryDirectory() as folder:
+            part, most = Path(folder) / MANIFEST, Expected(most=LARGEST_MANIFEST)
+            url, now = outputs.files[MANIFEST], kaggle.retries.clock.now
+            transfers.receive(kaggle, session, url, part, most, lambda: now() > until)
+            return read(part.read_text("utf-8", "replace"))
+
+    manifest = kaggle.retries.call(receive, until)
+    return Proof(manifest) if manifest.push == number else Proof(another="files")
+
+
+def read(text: str) -> Manifest:
+    """Parse a manifest; raises `Failure` for anything else."""
+    try:
+        written = json.loads(text)
+        listed = {
+            str(file["name"]): Expected(int(file["size"]), file["sha256"] and str(file["sha256"]))
+            for file in written["files"]
+        }
+        return Manifest(str(written["push"]), listed, text)
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise Failure(FailureKind.MALFORMED, "download", f"{MANIFEST} is not a manifest") from None
+
+
+def is_verified(folder: Path, name: str) -> bool:
+    """Whether a file of a run folder is proved to be an output of the push's session."""
+    try:
+        text = kit_folder.path(folder, kit_folder.MANIFEST).read_text("utf-8")
+        return has_hash(folder / name, read(text).files.get(name, Expected()).sha256)
+    except (OSError, Failure):
+        return False
+
+
+def has_hash(path: Path, sha256: str | None) -> bool:
+    """Whether a file's content has this SHA-256."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest() == sha256
+
+
+def check_saved(context: PushContext, plan: Plan, saved: Saved) -> None:
+    """Compare what Kaggle stored with what was sent. Raises `RefusedError` if the run is not the
+    requested one; what Kaggle omits or merely spells differently is a warning.
+    """
+    reference, stored, machine = f"{saved.ref}/{saved.version}", saved.stored, plan.metadata.machine
+    refused, similar = set(saved.refused_sources), set[str]()
+    if stored:
+        sent = {f"{kind} {source}" for kind in SOURCES for source in plan.metadata.sources(kind)}
+        names = {source.lower() for source in stored.sources}
+        missing = {source for source in sent if source.lower() not in names}
+        # Kaggle may append a version, or remove the one that was sent.
+        similar = {s for s in missing for name in names if _is_below(s.lower(), name)}
+        refused |= missing - similar if names else set()
+    for text in _doubts(plan, saved, similar):
+        context.events("warning", text)
+    if stored and stored.machine_shape and stored.accelerator != machine.kind:
+        raise RefusedError(
+            f"Kaggle runs {reference} on {stored.machine_shape}, not on a {machine.kind.upper()}: "
+            "delete the version or the kernel to stop it, and request a machine that the account "
+            "has with --accelerator"
+        )
+    if refused:
+        raise RefusedError(_advice(context, sorted(refused), reference))
+
+
+def _is_below(source: str, other: str) -> bool:
+    return source.startswith(f"{other}/") or other.startswith(f"{source}/")
+
+
+def _doubts(plan: Plan, saved: Saved, similar: Collection[str]) -> Iterator[str]:
+    """What Kaggle's answer leaves open; `similar` are sources that it spells differently."""
+    metadata, stored = plan.metadata, saved.stored
+    if saved.recovered:
+        yield "Kaggle's answer was lost or named another version, but the push arrived"
+    if saved.ref.lower() != str(plan.kernel).lower():
+        yield (
+            f"Kaggle saved {plan.kernel} as {saved.ref}, because it makes the slug from the title: "
+            f'write "id": "{saved.ref}" into {metadata.path.name}'
+        )
+    if saved.refused_tags:
+        yield f"Kaggle does not know the keywords {list(saved.refused_tags)}"
+    if similar:
+        yield f"Kaggle names these sources differently: {', '.join(sorted(similar))}"
+    if stored and not stored.sources and any(map(metadata.sources, SOURCES)):
+        yield "Kaggle lists no sources for the stored version, although it may have some"
+    if stored and metadata.online and not stored.internet:
+        yield (
+            "Kaggle does not confirm that the session has internet, as requested: an account "
+            "without a verified phone gets none"
+        )
+    if stored and stored.internet and not metadata.online:
+        yield "Kaggle gives the session internet, although it should have none"
+
+
+def _advice(context: PushContext, refused: Sequence[str], reference: str) -> str:
+    """What to do about sources, such as "dataset owner/slug", that Kaggle refused."""
+    names = ", ".join(refused)
+    if context.local is None:
+        return (
+            f"Kaggle refused {names} and runs {reference} without them: correct the sources "
+            "(spelling, access, accepted rules) and push with --force, which starts a second "
+            "session in addition to this one unless you delete the kernel"
+        )
+    places = " and ".join(source.replace(" ", "s/", 1) for source in refused)
+    return (
+        f"the local Kaggle does not have {names}: put the files into {places} below "
+        f"{from_here(context.local / 'catalogue')}, or have a command put them there "
+        "(catalogue in [tool.kernelkit])"
+    )

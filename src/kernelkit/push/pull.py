@@ -1,0 +1,158 @@
+"""Pull what was edited on Kaggle: find the version that was pushed, merge, show, keep copies."""
+
+import difflib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Unpack
+
+from kernelkit import files
+from kernelkit.errors import NotebookError, ParameterError, PreflightError
+from kernelkit.kaggle.client import Kernel
+from kernelkit.kaggle.context import CommandOptions, PushContext, in_project
+from kernelkit.notebook import document
+from kernelkit.push import merge
+from kernelkit.push import plan as plans
+from kernelkit.push.bundle.carried import carried, own_cells, own_script
+from kernelkit.push.plan import Plan
+from kernelkit.terminal import safe_text
+from kernelkit.terminal.events import from_here
+
+COPIES = "pulled"  # in the folder of runs: files as they were before
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A file that was edited on Kaggle: as it will be, and its conflicts."""
+
+    path: Path
+    merged: str
+    conflicts: int
+
+
+def pull_edits(
+    version: int | None = None,
+    *,
+    base: int | None = None,
+    metadata: Path | None = None,
+    dry_run: bool = False,
+    **options: Unpack[CommandOptions],
+) -> list[Path]:
+    """Merge a version that was edited on Kaggle into the notebook and the modules it carries.
+
+    version   the version to pull; by default the newest
+    base      the version that these files were pushed as; by default the ledger's newest before it
+    metadata  the kernel-metadata.json, in place of the nearest
+    dry_run   show the difference and write nothing
+
+    Returns the files that changed. Each is copied to runs/pulled first. Raises `PreflightError`
+    where edits conflict: then the files hold both, between git's marks.
+    """
+    context = in_project(options, metadata)
+    with context.ending(), context.connect() as kaggle:
+        planned = plans.make(None, (), metadata, None, None)
+        planned = planned.owned_by(kaggle.username, anyone=kaggle.connection.rehearses)
+        edited = kaggle.existing(planned.kernel, version)
+        newest = version or edited.version
+        number = base or _pushed_before(context, planned.kernel, newest)
+        pushed = kaggle.existing(planned.kernel, number)
+        labels = ["here", f"version {number}", f"version {newest}"]
+        edits = []
+        for path, here, before, after in _changes(planned, pushed.text, edited.text):
+            text, conflicts = merge.merged(here, before, after, labels)
+            if text != here:
+                marked = path
+                if conflicts and path.suffix == ".ipynb":  # its JSON has no room for marks
+                    marked = path.with_suffix(".conflict.py")
+                edits.append(Edit(marked, text, conflicts))
+                context.events("diff", _difference(path, here, text), path=str(path))
+        if not edits:
+            words = f"version {newest} of {planned.kernel} has no edits that your files lack"
+            context.events("pulled", words, files=[])
+        elif not dry_run:
+            _write(context, planned, edits, f"{planned.kernel.slug}-v{newest}")
+    return [] if dry_run else [edit.path for edit in edits]
+
+
+def _pushed_before(context: PushContext, kernel: Kernel, newest: int) -> int:
+    pushes = context.ledger.of(str(kernel))
+    versions = [push.version for push in pushes if push.version and push.version <= newest]
+    if not versions:
+        raise ParameterError(
+            f"the ledger has no push of {kernel}: name the version that these files were pushed as "
+            "with --base N"
+        )
+    return max(versions)
+
+
+def _changes(plan: Plan, pushed: str, edited: str) -> Iterator[tuple[Path, str, str, str]]:
+    """Each file that was edited on Kaggle: its path, and its text here, as pushed and as edited."""
+    before, after = carried(pushed), carried(edited)
+    for name, text in after.items():
+        if text != before.get(name):
+            path = _place(plan, name)
+            here = path.read_text("utf-8-sig") if path.is_file() else ""
+            yield path, here, before.get(name, ""), text
+    code_file = plan.metadata.code_file
+    if plan.metadata.is_script:
+        own = own_script(pushed), own_script(edited)
+        if own[0] != own[1]:
+            yield code_file, code_file.read_text("utf-8-sig"), *own
+        return
+    sources = own_cells(pushed), own_cells(edited)
+    if sources[0] != sources[1]:
+        half = document.text_half(code_file) or code_file
+        notebook = document.read(half)
+        here = half.read_text("utf-8-sig") if half.suffix == ".py" else merge.as_text((), notebook)
+        was, now = (merge.as_text(each, notebook) for each in sources)
+        yield half, here, was, now
+
+
+def _place(plan: Plan, name: str) -> Path:
+    """Where a carried file lies here; raises `NotebookError` for a path outside the project, and
+    for a hidden one, because git runs programs that lie in .git."""
+    project, package = plan.project, name.partition("/")[0]
+    origin = (project.beside or plan.metadata.code_file).parent
+    below = project.package_folder(package).parent if package in project.packages else origin
+    place = (below / name).resolve()
+    if not place.is_relative_to(project.root) or "/." in f"/{project.name(place)}":
+        raise NotebookError(
+            f"that version carries {safe_text.one_line(name)}, outside the project or hidden in it"
+        )
+    return place
+
+
+def _difference(path: Path, here: str, text: str) -> str:
+    lines = here.splitlines(), text.splitlines()
+    shown = difflib.unified_diff(*lines, "here", "merged", lineterm="")
+    return safe_text.plain("\n".join([from_here(path), *shown]))
+
+
+def _write(context: PushContext, plan: Plan, edits: list[Edit], name: str) -> None:
+    """Copy each file as it is, then write what was merged; raises where that has conflicts."""
+    copies = context.runs / COPIES / name
+    while copies.exists():  # an earlier pull's copies stay
+        copies = copies.with_name(f"{copies.name}-again")
+    for edit in edits:
+        for path, text in _targets(edit).items():
+            before = path.read_bytes() if path.is_file() else b""
+            if before:
+                files.write_bytes(copies / plan.project.name(path), before)
+            windows = before.partition(b"\n")[0].endswith(b"\r")
+            files.write_text(path, text.replace("\n", "\r\n") if windows else text)
+    names = [from_here(edit.path) for edit in edits]
+    context.events("pulled", f"{', '.join(names)}; copies in {from_here(copies)}", files=names)
+    if conflicts := [from_here(edit.path) for edit in edits if edit.conflicts]:
+        raise PreflightError(
+            f"{', '.join(conflicts)}: both sides edited the same lines. Keep one at each <<<<<<<"
+        )
+
+
+def _targets(edit: Edit) -> dict[Path, str]:
+    """The files to write for an edit: a notebook's two halves go together."""
+    notebook = edit.path.with_suffix(".ipynb")
+    targets = {} if edit.path == notebook else {edit.path: edit.merged}
+    whole = edit.path == notebook or document.text_half(notebook) == edit.path
+    if whole and notebook.is_file() and not edit.conflicts:
+        targets[notebook] = merge.into_notebook(edit.merged, notebook)
+    return targets

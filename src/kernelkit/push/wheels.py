@@ -1,0 +1,136 @@
+"""The wheels of a push: found locally, uploaded once, attached to the kernel.
+
+The name of the dataset ends in a hash of its files. So the same wheels are uploaded once for all
+pushes and machines, and the dataset that a push attached never changes.
+"""
+
+import importlib.metadata
+import json
+import re
+from pathlib import Path
+
+from packaging.utils import canonicalize_name
+
+from kernelkit import files, machines
+from kernelkit.errors import PreflightError
+from kernelkit.kaggle.client import PLACEHOLDERS
+from kernelkit.kaggle.context import PushContext
+from kernelkit.kaggle.targets import NONE, UNUSABLE, Dataset, await_ready, upload
+from kernelkit.project import DOCTOR, Project
+from kernelkit.push.bundle import pip
+from kernelkit.push.bundle.wheel_set import WheelSet, find_wheels, kaggles_python, this_python
+from kernelkit.push.checks.contents import lacking, reported
+from kernelkit.push.plan import Plan
+
+REHEARSED = "packages"  # in the local Kaggle's folder: what it adds to its image
+
+
+def pinned(project: Project) -> frozenset[str]:
+    """The normalised names of the packages in a project's `wheels`."""
+    return frozenset(canonicalize_name(re.split(r"[\[=]", pin)[0]) for pin in project.wheels)
+
+
+def find(context: PushContext, plan: Plan) -> WheelSet | None:
+    """The wheels for the Python that the push will run in; None if the project names none.
+
+    Raises what `find_wheels` raises; if the push's Python is not known, only if there are wheels
+    for none of Kaggle's Pythons.
+    """
+    pins = plan.project.wheels
+    if not pins:
+        return None
+    if context.events.rehearsal:
+        return find_wheels(pins, this_python(), context.runs)
+    seen = python_seen(context.runs, plan.kind)
+    suiting, refusals = [], []
+    for python in [seen] if seen else machines.PYTHONS:
+        try:
+            suiting.append(find_wheels(pins, kaggles_python(python), context.runs))
+        except PreflightError as refusal:
+            refusals.append(refusal)
+    if not suiting:
+        raise refusals[0]
+    for text in refusals:
+        context.events("warning", f"the run fails if Kaggle's machine has this Python: {text}")
+    by_file = {wheel.path.name: wheel for chosen in suiting for wheel in chosen.wheels}
+    wheels = tuple(by_file[name] for name in sorted(by_file))
+    return WheelSet(wheels, " and ".join(chosen.words for chosen in suiting))
+
+
+def python_seen(runs: Path, kind: machines.Kind) -> tuple[int, int] | None:
+    """The Python version of the last session on this kind of machine that reported it."""
+    for session in reported(runs, kind):
+        if parts := re.match(r"(\d+)\.(\d+)", str(session.get("python"))):
+            return int(parts[1]), int(parts[2])
+    return None
+
+
+def attach(context: PushContext, plan: Plan, username: str = "", *, uploads: bool = False) -> Plan:
+    """The plan with the dataset of its wheels attached; `uploads` it where Kaggle lacks it.
+
+    `username`: the account's, if it is known; otherwise the metadata's owner stands in for it.
+
+    Warns about each module that neither the image nor a wheel provides. Raises what `find_wheels`
+    raises, and what the upload raises.
+    """
+    project = plan.project
+    chosen = find(context, plan)
+    if chosen is None:
+        return plan
+    brought = chosen.modules | (_installed(project) if context.events.rehearsal else set())
+    for finding in lacking(plan, brought):
+        context.events(finding.level, finding.text)
+    if not chosen.wheels:
+        context.events("wheels", f"{chosen.words} already has {', '.join(project.wheels)}")
+        return plan
+    owner = username or plan.metadata.owner or PLACEHOLDERS[0]
+    reference = f"{owner}/{project.wheels_name}-{chosen.digest[:8]}"
+    context.events(
+        "wheels",
+        f"{chosen} for {chosen.words}: attached as {reference}",
+        ref=reference,
+        packages={wheel.name: wheel.version for wheel in chosen.wheels},
+    )
+    if uploads:
+        _upload(context, chosen, reference)
+    return plan.attaching("dataset", reference)
+
+
+def _upload(context: PushContext, chosen: WheelSet, reference: str) -> None:
+    """Make sure that the dataset exists and is usable; upload its files only if not.
+
+    Raises `RefusedError`, `CredentialsError` or `NetworkError`, depending on Kaggle's answer.
+    """
+    paths = [wheel.path for wheel in chosen.wheels]
+    with context.alone(f"uploads {reference}"):
+        version, dataset = 0, Dataset(reference)
+        if dataset.state(context.kaggle) in (NONE, *UNUSABLE):
+            version = upload(context, dataset, paths, f"wheels for {chosen.words}")
+        await_ready(context, dataset, version, paths if version else ())
+
+
+def _installed(project: Project) -> set[str]:
+    """The modules of the project's wheels that are installed here."""
+    providers = importlib.metadata.packages_distributions().items()
+    return {
+        module for module, by in providers if pinned(project) & {canonicalize_name(n) for n in by}
+    }
+
+
+def for_rehearsal(context: PushContext, plan: Plan) -> None:
+    """Install, for a rehearsal's session, what Kaggle's image holds and this machine lacks.
+
+    In the versions that the doctor saw there. Raises `PreflightError` or `NetworkError` where it
+    cannot be installed.
+    """
+    folder = (context.local or context.runs) / REHEARSED
+    imports = (name for name in plan.bundle.imports if name not in plan.bundle.packages)
+    if missing := pip.missing_here(imports, plan.kind, folder):
+        names = ", ".join(missing)
+        context.events(
+            "installs", f"{names}, for this and later rehearsals (once; it can take minutes)"
+        )
+        facts = files.read_object(context.runs / DOCTOR).get("facts") or {}
+        seen = json.loads(facts.get(f"packages.{plan.kind}") or "{}")
+        requirements = pip.install(missing, seen, folder)
+        context.events("installed", ", ".join(requirements), folder=str(folder))

@@ -1,4 +1,0 @@
-"""A push, from its plan to the outputs on this machine.
-
-Begin with `command`.
-"""

@@ -1,0 +1,75 @@
+"""The local Kaggle of a rehearsal: its inputs, and the environment that leads clients to it."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import shlex
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kernelkit import files
+from kernelkit.errors import NO_LOCAL_KAGGLE, ParameterError
+from kernelkit.terminal import safe_text
+from kernelkit.terminal.exits import unwinding
+
+if TYPE_CHECKING:
+    from local_kaggle import Rerun
+
+FILLED = ".filled"  # in the catalogue: the commands that have run, one per line, see `_filling`
+
+
+@contextlib.contextmanager
+def attached(
+    local: Path, catalogue: str, root: Path | None, owner: str, tell: Callable[[str, str], None]
+) -> Iterator[str]:
+    """A block in which Kaggle's clients reach a local Kaggle with its state in `local`; its URL.
+
+    `catalogue` is a command that makes the rehearsal's inputs. It runs in `root`, and runs again
+    only when the scripts that it names change; `tell` gets its steps as events. It inherits this
+    process's environment, so that it finds caches under HOME. A session finds the account's own
+    inputs under the name `owner`.
+    """
+    try:
+        from local_kaggle import LocalKaggle, fill_catalogue
+    except ModuleNotFoundError as error:
+        if error.name != "local_kaggle":
+            raise
+        raise ParameterError(NO_LOCAL_KAGGLE) from None
+
+    def tell_step(line: str) -> None:
+        if safe_text.is_step(line):
+            tell("progress", f"making the rehearsal's inputs, once: {line.strip()}")
+
+    kaggle = LocalKaggle(local)
+    kaggle.limits = replace(kaggle.limits, also_named=owner)
+    # This process is the rehearsal's Kaggle: its sessions must not outlive it.
+    with unwinding(), kaggle as server:
+        filled = server.catalogue / FILLED
+        earlier = filled.read_text("utf-8").splitlines() if filled.is_file() else []
+        filling = _filling(catalogue, local, root or Path())
+        if catalogue and filling not in earlier:
+            for link in filter(Path.is_symlink, server.catalogue.glob("hidden/*")):
+                link.unlink()  # of `rerun --hidden`: the user's own folder
+            fill_catalogue(server.catalogue, catalogue, root, tell_step)
+            files.write_text(filled, "\n".join([*earlier, filling]) + "\n")
+        with server.attach():  # from here on, the environment is the rehearsal's, including HOME
+            yield f"{server.url}/"
+
+
+def _filling(catalogue: str, local: Path, root: Path) -> str:
+    """The command, its project and a hash of its scripts, so that an edited script runs again."""
+    words = [root / word for word in shlex.split(catalogue)]
+    scripts = [path.read_bytes() for path in words if path.suffix == ".py" and path.is_file()]
+    project = os.path.relpath(root, local)
+    return f"{catalogue} # {project} {hashlib.sha256(b''.join(scripts)).hexdigest()[:16]}"
+
+
+def rerun_of(local: Path, submission: int) -> Rerun | None:
+    """The result of a submission's rerun on the local Kaggle in this folder."""
+    from local_kaggle import LocalKaggle
+
+    return LocalKaggle(local).rerun(submission)

@@ -1,4 +1,0 @@
-"""Run a notebook on this machine, as one host or several.
-
-Begin with `run_notebook`.
-"""

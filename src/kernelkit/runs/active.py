@@ -1,0 +1,50 @@
+"""A run that goes on: whether it does, since when, and what it printed last.
+
+Papermill saves the notebook beside `run.ipynb` while it runs, and the command that runs it holds a
+lock in the folder, which a kill releases.
+"""
+
+import json
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from kernelkit import files
+from kernelkit.runs import kit_folder, run_folder
+from kernelkit.terminal import safe_text
+
+PART = f".{run_folder.EXECUTED[0]}.part.ipynb"  # until the run's end
+SAVE_SECONDS = 2  # between two saves while a cell prints
+LINES = 5  # printed lines to show
+
+
+def is_active(folder: Path) -> bool:
+    """Whether a command runs the folder's notebook now."""
+    if not (folder / PART).is_file():
+        return False
+    with files.try_lock(kit_folder.path(folder, kit_folder.LOCK)) as free:
+        return not free
+
+
+def activity(folder: Path) -> tuple[float, str]:
+    """When an active run began, in seconds since 1970, and the last lines that it printed.
+
+    0 and "" without its notebook, and while papermill writes that.
+    """
+    try:
+        notebook = json.loads((folder / PART).read_text("utf-8"))
+        began = datetime.fromisoformat(notebook["metadata"]["papermill"]["start_time"])
+        return began.timestamp(), _last_lines(notebook["cells"])
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return 0.0, ""
+
+
+def _last_lines(cells: list[dict[str, Any]]) -> str:
+    texts = [
+        "".join(output["text"])
+        for cell in cells
+        for output in cell.get("outputs", ())
+        if output["output_type"] == "stream"
+    ]
+    lines = filter(str.strip, safe_text.plain("".join(texts)[-100_000:]).splitlines())
+    return "\n".join([line for line in lines if not safe_text.note_level(line)][-LINES:])

@@ -1,0 +1,136 @@
+"""The folder of a local run: the one where the same run was interrupted, or else a new one.
+
+    <run>/.kernelkit/run.json    the notebook, its parameters, and whether the run is over
+    <run>/.kernelkit/run.lock    held by the command that runs there
+
+A command without a name finds its folder by notebook and parameters, and never uses a folder whose
+run is over. Two commands never run in the same folder: the second gets its own.
+"""
+
+import json
+import os
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from kernelkit import files, project
+from kernelkit.errors import ParameterError
+from kernelkit.notebook.parameters import for_json
+from kernelkit.runs import kit_folder, run_folder
+from kernelkit.runs.history import HISTORY
+from kernelkit.terminal.events import LiveLine
+
+RESULTS = (HISTORY, "submission.csv", "submission.parquet", "submission.zip", "submission.tar.gz")
+HOST_FOLDER = "host-{}"
+HOST_INDICES = ("JAX_PROCESS_ID", "SLURM_PROCID", "TPU_WORKER_ID")
+
+Run = Mapping[str, Any]  # {"notebook": its path, "parameters": {name: value}}, as JSON holds them
+CHOSEN = {"chosen": True}  # of a folder that somebody named: no other command continues in it
+
+
+@contextmanager
+def chosen_folder(
+    notebook: Path,
+    parameters: Mapping[str, Any],
+    *,
+    name: str = "",
+    output: Path | None = None,
+    fresh: bool = False,
+) -> Iterator[Path]:
+    """Yield the folder for a run of `notebook`.
+
+    parameters  the value of every parameter, each a literal
+    name        use the folder `runs/<name>` of the project, whatever it contains
+    output      use this folder
+    fresh       use a new folder, even if the same run was interrupted
+
+    Without these it is the folder where the same run was interrupted, or a new one. The run is over
+    when the block ends without an exception, unless its `metrics.json` says that it ran out of
+    time. Raises `ParameterError` if another command is running in the chosen folder, and for
+    `fresh` with a name or an output.
+    """
+    if fresh and (name or output):
+        option = "--output" if output else "--name"
+        raise ParameterError(f"--fresh chooses a new folder itself: leave out {option}")
+    runs = project.runs_here()
+    if own_folder(runs) != runs:
+        # The first of several hosts has the folder and sends the checkpoint to the others.
+        yield output or runs / (name or _stamped(notebook))
+        return
+    values = json.loads(json.dumps(for_json(parameters)))  # as they are read back
+    run = {"notebook": str(Path(notebook).resolve()), "parameters": values}
+    with ExitStack() as locks:
+        if output or name:
+            folder, run = output or runs / name, run | CHOSEN
+            if not _hold(folder, locks):
+                raise ParameterError(f"another command runs in {folder}: wait, or choose another")
+        else:
+            unfinished = None if fresh else _unfinished(runs, run, locks)
+            folder = unfinished or _new(runs / _stamped(notebook), locks)
+        if kit_folder.read_json(folder, kit_folder.STATE) not in ({}, {**run, "over": False}):
+            # Another run's results, which must not be mistaken for this run's; it may write none.
+            for result in filter(None, (*RESULTS, project.find_project(notebook).submission)):
+                (folder / result).unlink(missing_ok=True)
+        _write(folder, run, over=False)
+        yield folder
+        metrics = run_folder.metrics(folder) or {}
+        _write(folder, run, over=metrics.get("stopped") != run_folder.OUT_OF_TIME)
+
+
+def own_folder(folder: Path) -> Path:
+    """The run's folder on host 0, and a subfolder on every other, since they may share a disk."""
+    index = next((os.environ[name] for name in HOST_INDICES if os.environ.get(name)), "")
+    return folder / HOST_FOLDER.format(index) if index.isdigit() and int(index) else folder
+
+
+def _unfinished(runs: Path, run: Run, locks: ExitStack) -> Path | None:
+    """The newest folder of the same unfinished run, now locked; None if there is none."""
+    unfinished = {**run, "over": False}
+    states = runs.glob(f"*/{kit_folder.NAME}/{kit_folder.STATE}")
+    for path in sorted(states, key=lambda path: path.stat().st_mtime, reverse=True):
+        folder = path.parents[1]
+        # It is read twice, because the run may end before the lock is acquired.
+        if (
+            files.read_object(path) == unfinished
+            and _hold(folder, locks)
+            and files.read_object(path) == unfinished
+        ):
+            LiveLine(sys.stdout).stay(
+                f"continuing in {folder}, where this notebook's last run with these parameters "
+                "was interrupted; --fresh starts a new one"
+            )
+            return folder
+    return None
+
+
+def _new(first: Path, locks: ExitStack) -> Path:
+    """A new folder, created and locked: `first`, or the next free name after it."""
+    files.make_folder(first.parent)
+    folder, number = first, 1
+    while True:
+        with suppress(FileExistsError):
+            folder.mkdir()
+            if _hold(folder, locks):
+                return folder
+        number += 1
+        folder = first.with_name(f"{first.name}-{number}")
+
+
+def _stamped(notebook: Path) -> str:
+    """A folder's name: the notebook's name and the time."""
+    return f"{notebook.stem}-{time.strftime('%m%d-%H%M%S')}"
+
+
+def _hold(folder: Path, locks: ExitStack) -> bool:
+    """Lock `folder`, creating it, until `locks` close; returns whether no other command runs in
+    it."""
+    files.make_folder(folder)
+    return locks.enter_context(files.try_lock(kit_folder.path(folder, kit_folder.LOCK)))
+
+
+def _write(folder: Path, run: Run, *, over: bool) -> None:
+    text = json.dumps({**run, "over": over}, indent=1)
+    files.write_text(kit_folder.path(folder, kit_folder.STATE), text + "\n")

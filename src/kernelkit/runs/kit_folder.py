@@ -1,0 +1,114 @@
+"""The subfolder of a run folder for the kit's own files, separate from the run's.
+
+    .kernelkit/push.json            the push that the folder's files belong to
+    .kernelkit/run.json             the local run that the folder is for, and whether it is over
+    .kernelkit/run.lock             held by the command that runs there
+    .kernelkit/fetched.jsonl        one line for each downloaded file of the run
+    .kernelkit/log.json, log.txt    the session's log, as Kaggle stores it and as readable text
+    .kernelkit/manifest.json        the session's list of its files; see `pushes.proof`
+    .kernelkit/pushed.ipynb         the notebook that ran, or pushed.py, the script
+    .kernelkit/resources.csv        memory and CPU over time, of a run at home
+    .kernelkit/score.json           the score of its submission, and the competition's name
+    .kernelkit/parts/               files that are being downloaded
+    .kernelkit/outputs/             files of the run whose names collide with this folder
+
+`run.ipynb` and `report.html` are beside the run's files, or in here if the run itself wrote files
+with these names.
+"""
+
+import contextlib
+import json
+import threading
+from dataclasses import asdict, dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from kernelkit import files
+
+NAME = ".kernelkit"
+MARKER, RECORD, STATE, LOCK = "push.json", "fetched.jsonl", "run.json", "run.lock"
+LOG, LOG_TEXT, PUSHED = "log.json", "log.txt", "pushed.ipynb"
+MANIFEST, PUSHED_SCRIPT, SCORE = "manifest.json", "pushed.py", "score.json"
+REPORT, RESOURCES = "report.html", "resources.csv"
+PARTS, OUTPUTS = "parts", "outputs"
+
+
+def path(folder: Path, *parts: str) -> Path:
+    """A path among the kit's own files of a run folder."""
+    return folder.joinpath(NAME, *parts)
+
+
+def place(folder: Path, name: str) -> Path:
+    """The path of the kit's file `name`: in the run folder, or here if the run wrote such a
+    file."""
+    names = left_by_run(folder) or frozenset()
+    taken = {PurePosixPath(each).parts[0].casefold() for each in names}
+    return path(folder, name) if name.casefold() in taken else folder / name
+
+
+def left_by_run(folder: Path) -> frozenset[str] | None:
+    """The names of the run's downloaded files; None if nothing was downloaded into the folder."""
+    record = path(folder, RECORD)
+    return frozenset(_fetched(record)) if record.is_file() else None
+
+
+def read_json(folder: Path, name: str) -> dict[str, Any]:
+    """The object in one of the kit's own JSON files; {} where there is none to read."""
+    return files.read_object(path(folder, name))
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """A file when its download ended: bytes, time in ns, and its SHA-256 if it was compared."""
+
+    size: int
+    mtime_ns: int
+    sha256: str | None = None
+
+
+class FetchedFiles:
+    """The record of files downloaded from the run; any other file is fetched again."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = path(folder, RECORD)
+        self._lock = threading.Lock()
+        self._fetched = _fetched(self._path)
+        if not self._path.is_file():
+            files.write_text(self._path, "")
+
+    def holds(self, name: str, file: Path, size: int | None) -> bool:
+        """Whether `file` is unchanged since its download, and has this `size`, if that is known."""
+        try:
+            stat = file.stat()
+        except OSError:
+            return False
+        fetched = self._fetched.get(name)
+        if fetched is None or size not in (None, stat.st_size):
+            return False
+        return (fetched.size, fetched.mtime_ns) == (stat.st_size, stat.st_mtime_ns)
+
+    def verified(self, name: str, sha256: str) -> bool:
+        """Whether the file had this SHA-256 when it was recorded."""
+        fetched = self._fetched.get(name)
+        return fetched is not None and fetched.sha256 == sha256
+
+    def add(self, name: str, file: Path, sha256: str | None = None) -> None:
+        """Record a file that was downloaded completely, with the SHA-256 that it was found to
+        have."""
+        stat = file.stat()
+        fetched = Fetched(stat.st_size, stat.st_mtime_ns, sha256)
+        line = {"name": name, **asdict(fetched)}
+        self._fetched[name] = fetched
+        with self._lock, self._path.open("a", encoding="utf-8") as record:
+            record.write(json.dumps(line) + "\n")
+
+
+def _fetched(record: Path) -> dict[str, Fetched]:
+    """{name: its state} of the readable lines: a kill can truncate the last one."""
+    fetched = {}
+    written = record.read_text("utf-8", "replace") if record.is_file() else ""
+    for text in written.splitlines():
+        with contextlib.suppress(ValueError, TypeError, KeyError):
+            line = json.loads(text)
+            fetched[str(line["name"])] = Fetched(line["size"], line["mtime_ns"], line.get("sha256"))
+    return fetched

@@ -1,0 +1,248 @@
+"""Run a notebook locally: strict parameters, a run folder, a report."""
+
+import logging
+import os
+import shlex
+import sys
+import textwrap
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import nbformat
+
+from kernelkit import files, processes, project
+from kernelkit.errors import OF_NOTEBOOKS, RunFailedError, StorageError
+from kernelkit.notebook import document, parameters
+from kernelkit.runs import active, kit_folder, run_folder
+from kernelkit.runs.chosen_folder import chosen_folder, own_folder
+from kernelkit.runs.kit_folder import REPORT
+from kernelkit.shown import duration
+from kernelkit.terminal import safe_text
+from kernelkit.terminal.events import Events, NotebookOutput, from_here
+
+EXECUTED = run_folder.EXECUTED[0]
+TRACEBACK_LINES = 12
+RECORD_SECONDS = 2.0  # between two lines on what a run uses of the machine
+
+
+@dataclass(frozen=True)
+class CheckedNotebook:
+    """A notebook with the given parameter values, and the values of all parameters."""
+
+    path: Path
+    content: nbformat.NotebookNode
+    overrides: dict[str, Any]
+    values: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class ExecutedRun:
+    """A finished run: its folder, its duration in seconds, and its metrics (empty if it wrote
+    none)."""
+
+    folder: Path
+    seconds: float
+    metrics: Mapping[str, Any]
+
+    @property
+    def report(self) -> Path:
+        """The path of the HTML report, if one was requested."""
+        return run_folder.report_place(self.folder)
+
+    def tell(self, events: Events) -> None:
+        """Show the first measures in one line (or else the duration), the report, and the next
+        command."""
+        page = self.report if self.report.is_file() else self.folder
+        runs = shlex.quote(from_here(self.folder.parent))
+        index = f"kernelkit report {runs} --index  # all runs"
+        measures = run_folder.summary(self.metrics, project.shown(self.folder))
+        summary = measures or duration(self.seconds)
+        events("metrics", summary, metrics=dict(self.metrics), seconds=round(self.seconds, 2))
+        events("report", from_here(page), path=str(page), folder=str(self.folder))
+        events("next", index, commands=[index])
+        events.end()
+
+
+def run_notebook(
+    notebook: Path,
+    overrides: parameters.Overrides = (),
+    *,
+    name: str = "",
+    output: Path | None = None,
+    fresh: bool = False,
+    report: Callable[[Path], object] | None = None,
+    quiet: bool = False,
+) -> ExecutedRun:
+    """Execute a notebook with papermill in the folder that `chosen_folder` chooses.
+
+    `overrides`: values, or `name=text` strings, for the notebook's parameters. The parameter
+    `output` is set to the run folder if the notebook has one; every host but the first runs in a
+    subfolder. `report` is called with the run's folder at the end, also after a failure:
+    `pages.report_page.report_run` writes its `report.html`. Unless `quiet`, the notebook's output
+    is shown as it arrives, with its steps in one live line.
+
+    Raises `ParameterError` or `NotebookError` before anything runs. If the notebook fails, raises
+    `RunFailedError`, or one of `errors.OF_NOTEBOOKS` by its exception's name, with the failing
+    cell; the folder then has the partial notebook and its report.
+    """
+    checked = check(notebook, overrides)
+    with chosen_folder(notebook, checked.values, name=name, output=output, fresh=fresh) as folder:
+        return run_in(folder, checked, report=report, quiet=quiet)
+
+
+def run_in(
+    chosen: Path,
+    checked: CheckedNotebook,
+    *,
+    report: Callable[[Path], object] | None = None,
+    quiet: bool = False,
+) -> ExecutedRun:
+    """`run_notebook` in a folder that this command holds already."""
+    folder = own_folder(chosen)
+    values = checked.overrides
+    if "output" in checked.values:
+        values = {"output": str(folder.resolve()), **values}
+    _begin(folder)
+    begun = time.monotonic()
+    # C++ libraries bypass Jupyter and write straight to the terminal.
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    try:
+        with project.importable(checked.path), _recorded(folder):
+            _execute(checked.content, folder, values, quiet)
+    finally:
+        if report and (folder / EXECUTED).is_file():
+            report(folder)
+    return ExecutedRun(folder, time.monotonic() - begun, run_folder.metrics(folder) or {})
+
+
+def check(notebook: Path, overrides: parameters.Overrides) -> CheckedNotebook:
+    """The notebook with its parameters' values; raises `ParameterError` or `NotebookError`."""
+    content = document.read(notebook)
+    # The cell that papermill injected in an earlier run would set that run's values again.
+    content.cells = [c for c in content.cells if not document.has_tag(c, document.INJECTED_TAG)]
+    declared = parameters.declared(
+        document.parameters_source(content), project.find_project(notebook)
+    )
+    resolved = parameters.resolve(declared, overrides)
+    defaults = {parameter.name: parameter.default for parameter in declared.values()}
+    return CheckedNotebook(notebook, content, resolved, defaults | resolved)
+
+
+def _begin(folder: Path) -> None:
+    files.make_folder(folder)
+    for name in (REPORT, kit_folder.SCORE):
+        kit_folder.path(folder, name).unlink(missing_ok=True)
+    for name in (EXECUTED, REPORT, run_folder.METRICS):
+        # An earlier run's file must not be mistaken for this run's result.
+        (folder / name).unlink(missing_ok=True)
+        for part in folder.glob(f".{name}.*part*"):  # of a process that was killed
+            part.unlink(missing_ok=True)
+
+
+@contextmanager
+def _recorded(folder: Path) -> Iterator[None]:
+    """During a block, record in the run's folder what this process and its descendants use.
+
+    The file is CSV: seconds since the block began, bytes of memory, and seconds of CPU in all.
+    """
+    over = threading.Event()
+    recorder = threading.Thread(target=_record, args=(folder, over))
+    recorder.start()
+    try:
+        yield
+    finally:
+        over.set()
+        recorder.join()
+
+
+def _record(folder: Path, over: threading.Event) -> None:
+    path, begun = kit_folder.path(folder, kit_folder.RESOURCES), time.monotonic()
+    with suppress(OSError):  # a full disk must not end the run
+        path.parent.mkdir(exist_ok=True)
+        with path.open("w", buffering=1, encoding="utf-8") as lines:
+            lines.write("seconds,memory,cpu_seconds\n")
+            while not over.wait(RECORD_SECONDS):
+                memory, cpu = processes.usage(os.getpid())
+                lines.write(f"{time.monotonic() - begun:.1f},{memory},{cpu:.1f}\n")
+
+
+def _execute(
+    content: nbformat.NotebookNode, folder: Path, values: Mapping[str, Any], quiet: bool
+) -> None:
+    import papermill
+    from nbclient.exceptions import DeadKernelError
+    from papermill.exceptions import PapermillExecutionError
+
+    from kernelkit.runs.kernel_notes import KernelWithoutNotes
+
+    # Papermill warns when it takes long to save the notebook.
+    logging.getLogger("papermill").setLevel(logging.ERROR)
+    if values:
+        content = nbformat.v4.upgrade(content)
+        place = [*map(document.takes_parameters, content.cells)].index(True) + 1
+        # Papermill would make text of a dict's keys.
+        source, tags = parameters.assignments(values), {"tags": [document.INJECTED_TAG]}
+        content.cells.insert(place, nbformat.v4.new_code_cell(source, metadata=tags))
+    part = folder / active.PART
+    shown = None if quiet else NotebookOutput(sys.stdout)
+    try:
+        papermill.execute_notebook(
+            content,
+            _escaped(part),
+            kernel_name=document.KERNELSPEC["name"],
+            progress_bar=False,
+            autosave_cell_every=active.SAVE_SECONDS,
+            stdout_file=shown,
+            cwd=str(Path.cwd()),
+            kernel_manager_class=KernelWithoutNotes,
+        )
+    except PapermillExecutionError as error:
+        kind = OF_NOTEBOOKS.get(error.ename, RunFailedError)
+        cells = content.cells[: error.cell_index + 1]
+        number = sum(not document.has_tag(cell, document.INJECTED_TAG) for cell in cells)
+        raise kind(_what_failed(error, number, folder)) from None
+    except DeadKernelError:
+        raise RunFailedError(
+            "the notebook's process died, most likely because memory ran out, or because another "
+            f"host of the same run died; its partial results are in {folder}"
+        ) from None
+    finally:
+        if shown:
+            shown.close()
+        if part.is_file():
+            _keep(part, folder / EXECUTED)
+
+
+def _escaped(path: Path) -> str:
+    """A path as papermill takes it, which formats paths with the notebook's parameters."""
+    return str(path).replace("{", "{{").replace("}", "}}")
+
+
+def _keep(part: Path, executed: Path) -> None:
+    # Papermill writes cell by cell; the file is renamed only if it can be read back.
+    try:
+        content = nbformat.read(part, as_version=4)
+    except Exception:  # nbformat raises a dozen kinds
+        raise StorageError(
+            f"{executed} could not be written completely: free some space, or choose another "
+            f"folder. The incomplete file is {part.name} in the same folder"
+        ) from None
+    for key in ("input_path", "output_path"):
+        content.metadata.get("papermill", {}).pop(key, None)
+    files.write_text(executed, nbformat.writes(content))
+    part.unlink()
+
+
+def _what_failed(error: Any, number: int, folder: Path) -> str:
+    first = next(iter(str(error.source).strip().splitlines()), "")
+    lines = safe_text.plain("\n".join(error.traceback)).rstrip().splitlines()
+    traceback = textwrap.indent("\n".join(lines[-TRACEBACK_LINES:]), "    ")
+    return (
+        f"cell {number} ({first}) of the notebook failed:\n{traceback}\n"
+        f"  the cells before it are in {folder / EXECUTED}"
+    )

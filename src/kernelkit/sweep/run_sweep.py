@@ -1,0 +1,132 @@
+"""The sweep command: read a sweep, make its remaining runs, write a table and a page."""
+
+import os
+import sys
+from collections.abc import Iterable
+from contextlib import ExitStack
+from dataclasses import replace
+from importlib.machinery import PathFinder
+from pathlib import Path
+
+from kernelkit import project
+from kernelkit.errors import ParameterError
+from kernelkit.notebook import rules
+from kernelkit.pages import live, trail
+from kernelkit.sweep import search
+from kernelkit.sweep.progress import SweepProgress
+from kernelkit.sweep.request import SweepOptions
+from kernelkit.sweep.specification import PlannedRun, Specification, read
+from kernelkit.sweep.sweep_folder import SweepFolder
+from kernelkit.sweep.workers.engine import Engine
+
+
+def sweep(file: Path, parameters: Iterable[str] = (), options: SweepOptions | None = None) -> Path:
+    """Run a sweep, or its remaining runs; returns its folder.
+
+    `parameters` are `name=value` strings that replace base values and axes.
+
+    Raises `ParameterError` or `NotebookError` before anything runs, and `RunFailedError` with a
+    list of failed runs after all others are done.
+    """
+    options = options or SweepOptions()
+    _check(options)
+    specification = read(file, parameters, kaggle=options.kaggle, many=options.yes)
+    workers = options.workers or specification.workers or max(1, (os.cpu_count() or 2) // 2)
+    limit = specification.time_limit if options.time_limit is None else options.time_limit
+    specification = replace(specification, workers=workers, time_limit=limit)
+    if specification.search:
+        search.check(specification)
+        if options.dask:
+            raise ParameterError("a search runs locally or on Kaggle: drop --dask")
+    _check_rules(specification)
+    if not options.kaggle and not options.dask:  # where other modules may be installed
+        _check_warm(specification)
+    name = _folder_name(specification, options)
+    folder = SweepFolder(options.output or project.runs_here() / name)
+    if options.dry_run:
+        progress = SweepProgress(specification, folder, options)
+        progress.show(progress.preview())
+        if options.kaggle:
+            _run(progress)
+        return folder.path
+    with folder.locked():
+        folder.claim(name, specification.varying)
+        if options.force and not options.kaggle:  # a session's runs replace those that are here
+            for run in specification.runs or search.points(folder, specification):
+                folder.clear(run)
+            if specification.search:
+                search.forget(folder, specification)
+        progress = SweepProgress(specification, folder, options)
+        with ExitStack() as stack:
+            stack.callback(progress.write)
+            above = live.page_of_all_runs(folder.path.parent)
+            stack.enter_context(live.kept_up_to_date(progress.write_page, *above))
+            if options.open:
+                live.show(folder.path / trail.INDEX)
+            _run(progress)
+        progress.conclude()
+    return folder.path
+
+
+def _check(options: SweepOptions) -> None:
+    for name in ("local", "metadata", "accelerator", "timeout"):
+        if getattr(options, name) and not options.kaggle:
+            raise ParameterError(f"--{name} is for a session: add --kaggle, or leave it out")
+    if options.dask and options.kaggle:
+        raise ParameterError("--dask and --kaggle exclude each other: choose one")
+    if options.workers is not None and options.kaggle:
+        raise ParameterError("a session makes one run at a time: drop --workers")
+    if options.workers is not None and options.workers < 1:
+        raise ParameterError(f"--workers {options.workers}: it takes 1 or more runs at a time")
+
+
+def _check_rules(specification: Specification) -> None:
+    """Raise `ParameterError` if the project's own rules refuse the parameters of a run."""
+    here = project.find_project(specification.notebook)
+    runs = [run.values for run in specification.runs]
+    answers = rules.problems(here, specification.notebook, runs)
+    if lines := list(dict.fromkeys(line for answer in answers for line in answer)):
+        listed = "\n".join(f"  - {line}" for line in lines)
+        raise ParameterError(f"the notebook refuses these parameters of the sweep:\n{listed}")
+
+
+def _check_warm(specification: Specification) -> None:
+    """Raise `ParameterError` if a package to import beforehand is not there; it is not imported."""
+    own = project.find_project(specification.notebook).import_paths()
+    folders = [*map(str, own), str(specification.notebook.parent), *sys.path]
+    for name in specification.warm:
+        package = name.partition(".")[0]
+        built_in = package in sys.builtin_module_names
+        if not built_in and PathFinder.find_spec(package, folders) is None:
+            raise ParameterError(
+                f"warm: there is no module {package} in {sys.prefix} or the project: correct the "
+                "name, install it, or leave it out"
+            )
+
+
+def _folder_name(specification: Specification, options: SweepOptions) -> str:
+    """The default folder's name; a rehearsal has a different one, as its runs must not count."""
+    if not options.kaggle:
+        return specification.name
+    rehearses = options.local or os.environ.get("KAGGLE_API_ENVIRONMENT") == "LOCALHOST"
+    return f"{'rehearsal' if rehearses else 'kaggle'}-{specification.name}"
+
+
+def _run(progress: SweepProgress) -> None:
+    sweep, folder, options = progress.specification, progress.folder, progress.options
+    if options.kaggle:
+        from kernelkit.sweep.backends.on_kaggle import run_on_kaggle
+
+        run_on_kaggle(progress)
+        return
+    if options.dask:
+        from kernelkit.sweep.backends.dask_cluster import run_on_dask
+
+        run_on_dask(progress, options.dask)
+        return
+    runs: Iterable[PlannedRun] = progress.remaining
+    if sweep.search:
+        runs = searched = search.Search(sweep, folder, progress.runs, options.retry_failed)
+        progress.take_up_search(searched.ended_before)
+    with project.importable(sweep.notebook):
+        Engine(sweep, folder, progress.tell, options.report).work(runs)

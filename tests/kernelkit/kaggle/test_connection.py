@@ -1,0 +1,128 @@
+"""The genuine client, found credentials or not, with every request bounded in time."""
+
+import base64
+import json
+import socket
+
+import pytest
+from click.testing import CliRunner
+
+from kernelkit import errors
+from kernelkit.cli.console import main
+from kernelkit.kaggle import connection
+from kernelkit.kaggle.client import Kaggle, Kernel
+from kernelkit.kaggle.connection import Timeouts, open_connection
+from kernelkit.kaggle.retries import Failure, FailureKind, Retries
+from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
+
+ONCE = Retries(attempts=1)
+KERNEL = Kernel("tester", "blossom-train")
+
+
+@pytest.fixture
+def server(serve):
+    return serve(tokens={"KGAT_token": "tokener"})
+
+
+@pytest.fixture
+def token(server, monkeypatch):
+    monkeypatch.setenv("KAGGLE_API_TOKEN", "KGAT_token")
+
+
+@pytest.mark.parametrize("command", ["status", "init garden --from a/rose"])
+def test_without_credentials_a_command_says_where_to_get_them_and_what_needs_none(
+    tmp_path, monkeypatch, command
+):
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(main, command.split())
+    assert done.exit_code == 4, done.output
+    assert "settings/api" in done.output
+    assert "`kernelkit rehearse` needs no account" in done.output
+    assert done.output.count("\n") == 1
+
+
+def test_a_legacy_key_serves(server):
+    found = open_connection()
+    assert found.username == "tester"
+    assert found.rehearses
+    header = base64.b64encode(f"tester:{server.key()}".encode()).decode()
+    assert found.secrets == [server.key(), header]
+
+
+def test_a_token_file_serves(server, monkeypatch, tmp_path):
+    monkeypatch.delenv("KAGGLE_KEY")
+    monkeypatch.delenv("KAGGLE_USERNAME")
+    folder = tmp_path / "home" / ".kaggle"
+    folder.mkdir(parents=True)
+    (folder / "access_token").write_text("KGAT_token")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    found = open_connection()
+    assert found.username == "tokener"
+    assert Kaggle(found, ONCE).status(KERNEL, None) is None
+
+
+def test_a_server_that_never_answers_about_a_token_is_given_up(token):
+    from kagglesdk import kaggle_env
+
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        # Detaching puts it back; monkeypatch would do so later, and leave the server's.
+        kaggle_env._env_to_endpoint[kaggle_env.KaggleEnv.LOCAL] = url
+        with pytest.raises(errors.NetworkError, match="checking the credentials: no answer"):
+            open_connection(Timeouts(authenticate=0.5))
+
+
+@pytest.mark.parametrize("kind", [FaultKind.THROTTLED, FaultKind.HTML, FaultKind.RESET])
+def test_asking_about_a_token_is_repeated(server, token, timing, kind):
+    server.faults = FaultSchedule([Fault("IntrospectToken", 1, kind)])
+    assert open_connection(timing.timeouts, timing.retries).username == "tokener"
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind"),
+    [
+        (FaultKind.THROTTLED_RETRY_AFTER, FailureKind.THROTTLED),
+        (FaultKind.HTML, FailureKind.MALFORMED),
+        (FaultKind.ERROR_503, FailureKind.SERVER),
+        (FaultKind.RESET, FailureKind.NETWORK),
+        (FaultKind.HANG, FailureKind.NETWORK),
+        (None, FailureKind.NETWORK),  # it is not there, and was never sent to
+    ],
+)
+def test_every_misbehaviour_of_the_server_is_sorted(server, fault, kind):
+    kaggle = Kaggle(open_connection(Timeouts(read=1.0)), ONCE)
+    if fault:
+        server.faults = FaultSchedule([Fault("GetKernelSessionStatus", 1, fault, 2.0)])
+    else:
+        server.stop()
+    with pytest.raises(Failure) as caught:
+        kaggle.status(KERNEL, 1)
+    assert (caught.value.kind, caught.value.sent) == (kind, bool(fault))
+    assert bool(caught.value.retry_after) == (fault is FaultKind.THROTTLED_RETRY_AFTER)
+
+
+def test_production_is_what_the_client_calls_production():
+    from kagglesdk.kaggle_client import KaggleClient
+    from kagglesdk.kaggle_env import KaggleEnv
+
+    services = KaggleClient(env=KaggleEnv.PROD, username="me", password="0" * 32)
+    found = connection.Connection(services, "me", Timeouts())
+    assert found.base_url == connection.PRODUCTION
+    assert not found.rehearses
+
+
+def test_the_messages_have_the_fields_that_are_used():
+    """Of 2.2.4 and 2.2.5 alike: a field that goes missing fails here and not on Kaggle."""
+    from kagglesdk.kernels.types import kernels_api_service as types
+
+    for name in ("GetKernelSessionStatus", "ListKernelSessionOutput", "ListKernelFiles"):
+        request = getattr(types, f"Api{name}Request")()
+        request.version_label = "v3"
+        assert json.loads(request.to_json())["versionLabel"] == "v3"
+
+
+@pytest.mark.parametrize("token", ["KGAT_token\n", "\ufeffKGAT_token"])
+def test_a_token_that_no_header_takes_is_said_to_be_the_cause(server, monkeypatch, token):
+    monkeypatch.setenv("KAGGLE_API_TOKEN", token)
+    with pytest.raises(errors.CredentialsError, match="byte order mark"):
+        open_connection()

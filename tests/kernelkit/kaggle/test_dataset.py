@@ -1,0 +1,142 @@
+"""A folder becomes a private dataset that kernels can use."""
+
+import io
+import os
+
+import pytest
+
+from kernelkit import errors
+from kernelkit.kaggle.connection import StoreSession
+from kernelkit.kaggle.uploads import push_dataset
+from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
+
+from .conftest import contents
+
+
+@pytest.fixture
+def folder(tmp_path):
+    data = tmp_path / "My weights"
+    (data / "train").mkdir(parents=True)
+    (data / "head.bin").write_bytes(os.urandom(5000))
+    (data / "empty.txt").write_bytes(b"")
+    (data / "train" / "00.tfrec").write_bytes(os.urandom(3000))
+    return data
+
+
+@pytest.fixture
+def push(timing):
+    def push(folder, *arguments, **options):
+        return push_dataset(folder, *arguments, stream=io.StringIO(), timing=timing, **options)
+
+    return push
+
+
+def stored(kaggle, version):
+    return contents(kaggle.root / f"datasets/tester/my-weights/{version}")
+
+
+def test_it_is_made_and_then_updated(kaggle, folder, push):
+    visible = contents(folder)
+    (folder / ".git").mkdir()
+    (folder / ".git" / "kaggle.json").touch()  # no credentials that would be sent
+    assert push(folder) == "tester/my-weights"
+    assert stored(kaggle, 1) == visible
+
+    (folder / "head.bin").write_bytes(b"better")
+    push(folder)
+
+    assert stored(kaggle, 2) == visible | {"head.bin": b"better"}
+
+
+def test_a_rehearsal_leaves_a_folder_outside_the_project_as_it_is(
+    folder, push, tmp_path, monkeypatch
+):
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "pyproject.toml").touch()
+    monkeypatch.chdir(project)
+    before = contents(folder)
+
+    assert push(folder, local=True) == "tester/my-weights"
+    assert contents(folder) == before
+    assert (project / "runs" / "local_kaggle" / "datasets" / "tester" / "my-weights").is_dir()
+
+
+def test_linked_files_are_sent_too(kaggle, folder, push, tmp_path):
+    (tmp_path / "shared").mkdir()
+    (tmp_path / "shared" / "01.tfrec").write_bytes(b"linked")
+    (folder / "train" / "more").symlink_to(tmp_path / "shared")
+    push(folder)
+    assert stored(kaggle, 1)["train/more/01.tfrec"] == b"linked"
+    (folder / "lost").symlink_to("nowhere")
+    with pytest.raises(errors.PreflightError, match="lost is a broken link"):
+        push(folder)
+
+
+def test_a_lost_answer_makes_no_second_version(kaggle, folder, push):
+    push(folder)
+    kaggle.faults = FaultSchedule([Fault("CreateDatasetVersion", 1, FaultKind.LOST_ANSWER)])
+    push(folder)
+    assert not stored(kaggle, 3)
+
+
+def test_an_upload_that_breaks_is_sent_again(kaggle, folder, push):
+    kinds = (FaultKind.ERROR_503, FaultKind.RESET, FaultKind.TRUNCATED)
+    kaggle.faults = FaultSchedule([Fault("Upload", n, kind) for n, kind in enumerate(kinds, 1)])
+    push(folder)
+    assert stored(kaggle, 1) == contents(folder)
+
+
+@pytest.mark.parametrize("name", ["abc", "Has Capitals", "x" * 51])
+def test_a_name_kaggle_would_not_take_is_refused(folder, push, name):
+    with pytest.raises(errors.ParameterError, match="--name"):
+        push(folder, name)
+
+
+def test_an_empty_folder_and_credentials_are_refused(folder, push):
+    (folder / "nothing").mkdir()
+    with pytest.raises(errors.ParameterError, match="no file"):
+        push(folder / "nothing")
+    (folder / "kaggle.json").touch()
+    with pytest.raises(errors.PreflightError, match=r"kaggle\.json:1"):
+        push(folder)
+
+
+def test_a_version_is_ready_once_it_is_the_one_that_is_served(kaggle, folder, push, answers_to):
+    push(folder)
+    versions_seen = []
+
+    def late(answer, number):
+        versions_seen.append(answer.current_version_number)
+        if number < 4:
+            answer.current_version_number = 1
+
+    answers_to("GetDataset", late)
+    push(folder)
+    assert versions_seen == [1, 2, 2, 2]
+
+
+def test_an_upload_that_is_sent_on_to_a_login_page_did_not_arrive(
+    kaggle, folder, push, monkeypatch
+):
+    put = StoreSession.put
+
+    def redirected(self, url, **options):
+        response = put(self, url, **options)
+        if not options.get("allow_redirects", True):
+            response.status_code = 302
+        return response
+
+    monkeypatch.setattr(StoreSession, "put", redirected)
+    with pytest.raises(errors.NetworkError):
+        push(folder)
+
+
+def test_other_bytes_than_were_sent_are_not_ready(kaggle, folder, push, answers_to):
+    def other(answer, _):
+        for file in answer.dataset_files:
+            file.total_bytes = 17
+
+    answers_to("ListDatasetFiles", other)
+    with pytest.raises(errors.RefusedError, match=r"is not what was sent.*head\.bin"):
+        push(folder)

@@ -1,0 +1,167 @@
+"""Every failure of a call is sorted and says what to do; asking again is bounded."""
+
+import datetime
+import json
+
+import pytest
+import requests
+
+from kernelkit import errors
+from kernelkit.kaggle import retries
+from kernelkit.kaggle.retries import Failure, FailureKind, Retries
+
+
+class Waits:
+    """A clock that only notes how long it was to wait."""
+
+    speed = 1.0
+
+    def __init__(self):
+        self.time, self.slept = 0.0, []
+
+    def now(self):
+        return self.time
+
+    def sleep(self, seconds):
+        self.slept.append(seconds)
+        self.time += seconds
+
+    def wall(self, seconds):
+        return seconds
+
+
+def failing(times, failure):
+    calls = []
+
+    def ask():
+        calls.append(1)
+        if len(calls) <= times:
+            raise failure
+        return len(calls)
+
+    ask.calls = calls
+    return ask
+
+
+SERVER = Failure(FailureKind.SERVER, "GetKernel", "HTTP 500")
+
+
+def test_pauses_grow_to_a_limit_with_some_jitter():
+    policy = Retries(first=2, longest=60)
+    for attempt in range(1, 20):
+        pause = policy.pause(attempt, SERVER)
+        grown = min(60, 2 * 2 ** (attempt - 1))
+        assert grown <= pause <= 1.25 * grown
+
+
+@pytest.mark.parametrize(
+    ("failure", "calls"),
+    [
+        (SERVER, 5),
+        (Failure(FailureKind.CREDENTIALS, "GetKernel", "no"), 1),  # a lasting one
+        (Failure(FailureKind.THROTTLED, "GetKernel", "", 86400.0), 1),  # for longer than it waits
+    ],
+)
+def test_it_gives_up_after_its_attempts_or_at_once(failure, calls):
+    ask = failing(100, failure)
+    with pytest.raises(Failure):
+        Retries(attempts=5, clock=Waits()).call(ask)
+    assert len(ask.calls) == calls
+
+
+def test_it_begins_no_pause_that_ends_too_late():
+    clock = Waits()
+    with pytest.raises(Failure):
+        Retries(clock=clock, first=10).call(failing(100, SERVER), until=35.0)
+    assert 10 <= clock.time <= 35
+
+
+def test_it_comes_back_no_sooner_than_told_and_tells_of_a_long_pause():
+    told, clock = [], Waits()
+    policy = Retries(clock=clock, tell=lambda failure, seconds: told.append(seconds))
+    policy.call(failing(1, SERVER))
+    assert told == []
+    policy.call(failing(2, Failure(FailureKind.THROTTLED, "GetKernel", "", retry_after=45.0)))
+    assert told == clock.slept[1:] == [45.0, 45.0]
+
+
+def answer(status, message="", body=None, **headers):
+    response = requests.Response()
+    response.status_code = status
+    response.headers.update(headers)
+    return retries.of_response("GetKernel", response, body or json.dumps({"message": message}))
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "kind"),
+    [
+        (401, "Unauthorized", FailureKind.CREDENTIALS),
+        (403, "Permission 'kernels.get' was denied", FailureKind.REFUSED),
+        (404, "", FailureKind.NOT_FOUND),
+        (400, "Maximum batch TPU session count of 1 reached.", FailureKind.CAPACITY),
+        (429, "", FailureKind.THROTTLED),
+        (503, "", FailureKind.SERVER),
+    ],
+)
+def test_a_status_has_its_kind(status, message, kind):
+    assert answer(status, message).kind is kind
+
+
+def test_a_success_is_no_failure():
+    assert answer(200) is answer(302) is None
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ('{"code": 400, "message": "no"}', "no"),
+        ('{"error": {"code": 5, "message": "never", "status": "X"}}', "never"),
+        ('{"error": "plain"}', "plain"),
+        ("<html>Too many requests</html>", "HTTP 400"),
+        ("[1]", "HTTP 400"),
+    ],
+)
+def test_both_forms_of_error_are_read(body, message):
+    assert answer(400, body=body).message == message
+
+
+@pytest.mark.parametrize("zone", [" GMT", ""])
+def test_retry_after_may_be_a_date_of_utc(zone):
+    later = datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=90)
+    assert 80 < retries.retry_after(later.strftime("%a, %d %b %Y %H:%M:%S") + zone) <= 90
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [
+        ("7", 7.0),
+        (None, None),
+        ("soon", None),
+        ("-7", None),
+        ("Wed, 21 Oct 999999 07:28:00", None),
+        ("9" * 400, retries.YEAR),
+        ("Wed, 21 Oct 2015 07:28:00 -99999999999999", retries.YEAR),
+    ],
+)
+def test_retry_after_is_seconds_within_all_measure_or_nothing(header, seconds):
+    assert retries.retry_after(header) == seconds
+
+
+def test_a_throttle_names_the_time_to_wait():
+    assert "asks to wait 24 h 00 min" in str(answer(429, **{"Retry-After": "86400"}))
+
+
+@pytest.mark.parametrize(
+    ("kind", "error"),
+    [
+        (FailureKind.CREDENTIALS, errors.CredentialsError),
+        (FailureKind.REFUSED, errors.RefusedError),
+        (FailureKind.CAPACITY, errors.CapacityError),
+        (FailureKind.SERVER, errors.NetworkError),
+    ],
+)
+def test_each_kind_is_an_error_of_its_own(kind, error):
+    failure = Failure(kind, "GetKernel", "no")
+    assert isinstance(failure, error)
+    assert str(failure).startswith("GetKernel: no")
+    assert failure.is_transient == (error is errors.NetworkError)

@@ -1,0 +1,92 @@
+"""The two halves of a pair are compared, and an edit is told with the commands that join them."""
+
+import shlex
+import subprocess
+import sys
+
+import jupytext
+import pytest
+
+from kernelkit.notebook import document
+
+SCRIPT = """\
+# ---
+# jupyter:
+#   jupytext:
+#     formats: ipynb,py:percent
+# ---
+
+# %% [markdown]
+# # Title
+
+# %% tags=["parameters"]
+rate = 0.1
+
+# %%
+# %matplotlib inline
+# !ls
+print(rate)
+"""
+
+
+@pytest.fixture
+def notebook(tmp_path):
+    """A pair; returns the notebook."""
+    (tmp_path / "train.py").write_text(SCRIPT)
+    jupytext.write(jupytext.read(tmp_path / "train.py"), tmp_path / "train.ipynb")
+    return tmp_path / "train.ipynb"
+
+
+def edit(path, old, new):
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+
+
+def test_a_pair_with_magics_agrees(notebook):
+    assert document.difference(notebook) == ""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "cell"),
+    [
+        ("print(rate)\n", "print(rate)\nprint('added')\n", 3),
+        ("print(rate)\n", "print(rate)\n\n# %%\nprint('added')\n", 4),
+        ("# # Title", "# # Another title", 1),
+        ("# !ls", "# !rm -r data", 3),
+        (' tags=["parameters"]', "", 2),
+    ],
+    ids=["line", "cell", "markdown", "magic", "tag"],
+)
+def test_an_edited_script_is_seen_and_named(notebook, old, new, cell):
+    edit(notebook.with_suffix(".py"), old, new)
+    text = document.difference(notebook)
+    assert f"differ from cell {cell} on" in text
+    assert f"jupytext --to ipynb --update {notebook.with_suffix('.py')}" in text
+    assert f"jupytext --to py:percent {notebook}" in text
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("half", "place"), [(".py", 1), (".ipynb", 3)])
+def test_what_is_advised_brings_the_halves_together(notebook, half, place):
+    edit(notebook.with_suffix(half), "print(rate)", "print(3 * rate)")
+    command = document.difference(notebook).split("`")[place]
+    line = [sys.executable, "-m", *shlex.split(command)]
+    subprocess.run(line, check=True, capture_output=True)
+    assert document.difference(notebook) == ""
+    assert "3 * rate" in notebook.read_text()
+    assert "3 * rate" in notebook.with_suffix(".py").read_text()
+
+
+def test_what_an_editor_of_windows_saves_is_read(notebook):
+    for half in (notebook, notebook.with_suffix(".py")):
+        half.write_bytes(b"\xef\xbb\xbf" + half.read_bytes())
+        for read in (document.read, document.read_json):
+            assert document.parameters_source(read(half)) == "rate = 0.1"
+    assert "\ufeff" not in document.read_script(half)["cells"][0]["source"]
+
+
+def test_a_script_that_is_no_jupytext_text_is_no_half(notebook):
+    notebook.with_suffix(".py").write_text("# ---\n# A script with a rule\n# ---\n")
+    assert document.text_half(notebook) is None
+    assert document.difference(notebook) == ""

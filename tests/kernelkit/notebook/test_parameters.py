@@ -1,0 +1,203 @@
+import ast
+import datetime
+import math
+import re
+from pathlib import Path
+
+import pytest
+
+from kernelkit.errors import NotebookError, ParameterError
+from kernelkit.notebook.parameters import assignments, declared, for_json, literal, resolve
+from kernelkit.project import Project
+
+CELL = """
+epochs = 5  # >= 0: passes over the photos
+dropout = 0.3  # [0, 1): share left out
+rate: float = 1e-3  # > 0
+device = "auto"  # auto | tpu | cpu: what must be there
+part = "none"  # none | all | last:N | block:NAME: what is trained
+weights = "auto"  # auto | none | FILE: what it knows
+loud = False  # true | false: whether to talk
+plain = True
+sizes = [1, 2]  # any list
+note = "a | b"  # text: a | b is no rule after a colon
+anything = None
+tight = "a"  # a | b|c
+share = 0.5  # [.1, 1E0]
+step = 0.1  # 1e-1 | .01 | 1
+count = None  # > 3
+word = "1"  # 1 | 2
+"""
+KNOWN = declared(CELL)
+
+
+def test_defaults_and_types_come_from_the_cell():
+    assert declared(CELL, Project(Path())) == KNOWN
+    assert [p.default for p in KNOWN.values()][:3] == [5, 0.3, 1e-3]
+    assert KNOWN["epochs"].rule == ">= 0"
+    assert KNOWN["device"].rule == "auto | tpu | cpu"
+    assert KNOWN["plain"].rule == KNOWN["note"].rule == KNOWN["sizes"].rule == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("epochs=7", 7),
+        ("dropout=0", 0.0),
+        ("device=tpu", "tpu"),
+        ("part=last:12", "last:12"),
+        ("part=block:conv5", "block:conv5"),
+        ("loud=true", True),
+        ("plain=False", False),
+        ("sizes=[3]", [3]),
+        ("note=x=y", "x=y"),
+        ("note=5", "5"),
+        ("weights=a/b.h5", "a/b.h5"),
+        ("anything=word", "word"),
+        ("tight=c", "c"),
+        ("step=0.01", 0.01),
+        ("step=1", 1.0),
+        ("rate=inf", math.inf),
+        ("sizes=[inf, -inf]", [math.inf, -math.inf]),
+        ("anything=inf", "inf"),
+        ("anything={{3}}", "{{3}}"),
+    ],
+)
+def test_values_on_a_command_line(text, value):
+    (parsed,) = resolve(KNOWN, [text]).values()
+    assert parsed == value
+    assert type(parsed) is type(value)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("epoch=7", "no parameter 'epoch': did you mean epochs?"),
+        ("zzz=7", "it takes epochs, dropout,.* or "),
+        ("epochs=many", "epochs='many' has the wrong type: a whole number is needed, like 5"),
+        ("epochs=true", "wrong type"),
+        ("epochs=-1", "epochs=-1 is not allowed: it takes >= 0"),
+        ("dropout=1", r"dropout=1.0 is not allowed: it takes \[0, 1\)"),
+        ("dropout=nan", "dropout: nan is not a number: leave it out"),
+        ("sizes=[1, nan]", "sizes: nan is not a number"),
+        ("sizes={{3}}", r"sizes='\{\{3\}\}' has the wrong type: a list is needed"),
+        (f"sizes={'[' * 5000}", "sizes='.*' has the wrong type"),
+        (f"epochs={'-' * 100_000}1", "epochs='.*' has the wrong type"),
+        ("rate=0", "it takes > 0"),
+        ("share=.05", r"it takes \[\.1, 1E0\]"),
+        ("step=0.2", "it takes 1e-1"),
+        ("word=1.0", r"word='1.0' is not allowed: it takes 1 \| 2"),
+        ("device=gpu", r"it takes auto \| tpu \| cpu"),
+        ("part=last:0", "not allowed"),
+        ("part=block:", "not allowed"),
+        ("loud=maybe", "true or false"),
+        ("epochs", "write it as name=value"),
+        ("epochs=1 epochs=2", "given twice"),
+        ("count=y", "count='y' is not allowed: it takes > 3"),
+    ],
+)
+def test_a_value_that_does_not_fit_is_one_clear_line(text, message):
+    with pytest.raises(ParameterError, match=message) as error:
+        resolve(KNOWN, re.split(" (?=epochs)", text))
+    assert "\n" not in str(error.value)
+
+
+def test_a_notebook_without_a_parameters_cell_is_told_how_to_tag_one():
+    with pytest.raises(ParameterError, match=r'begin one with `# %% tags=\["parameters"\]`'):
+        resolve({}, ["epochs=1"])
+
+
+def test_typed_values_are_checked_like_texts():
+    assert resolve(KNOWN, {"dropout": 0, "epochs": 3}) == {"dropout": 0.0, "epochs": 3}
+    with pytest.raises(ParameterError, match="wrong type"):
+        resolve(KNOWN, {"epochs": "3"})
+
+
+NAN = float("nan")
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"dropout": NAN},
+        {"anything": NAN},
+        {"sizes": [1, NAN]},
+        {"sizes": [(1, [NAN])]},
+        {"sizes": [{"a": NAN}]},
+        {"sizes": [{NAN: "a"}]},
+        {"sizes": [{1, NAN}]},
+        {"sizes": [complex(0, NAN)]},
+    ],
+)
+def test_what_is_not_a_number_is_refused_wherever_it_is(values):
+    (name,) = values
+    with pytest.raises(ParameterError, match=f"^{name}: nan is not a number"):
+        resolve(KNOWN, values)
+
+
+@pytest.mark.parametrize("values", [{"anything": "DAY"}, {"sizes": ["DAY"]}])
+def test_a_date_as_yaml_reads_it_is_no_literal(values):
+    day = datetime.date(2026, 11, 27)
+    dated = {name: day if value == "DAY" else [day] for name, value in values.items()}
+    with pytest.raises(ParameterError, match=r"2026-11-27 is read as a date.*: write it in quotes"):
+        resolve(KNOWN, dated)
+
+
+ODD = [
+    math.inf,
+    -math.inf,
+    [math.inf, [-math.inf]],
+    (math.inf,),
+    (1, (-math.inf, "inf")),
+    (),
+    {"a": math.inf, 0: {"b": [(math.inf,)]}},
+    {math.inf},
+    {("a", 1): -0.0},
+    set(),
+    complex(1, math.inf),
+    b"\0",
+    "\0\n'\"",
+    ...,
+    None,
+]
+
+
+@pytest.mark.parametrize("value", ODD, ids=repr)
+def test_the_source_of_a_value_is_read_as_the_same_value(value):
+    assert repr(ast.literal_eval(literal(value))) == repr(value)
+    assert resolve(declared("x = None"), assignments({"x": value})) == {"x": value}
+
+
+def test_the_source_of_a_set_is_the_same_in_every_process():
+    assert literal({"b", "a", "c"}) == "{'a', 'b', 'c'}"
+
+
+def test_values_that_json_does_not_hold_are_there_as_their_source():
+    held = {"size": (1, 2), "name": "x", "rate": math.inf}
+    others = {"names": {"a"}, "raw": b"x", "rates": {1: 2, "a": 3}, "pairs": {(1, 2): 3}}
+    assert for_json(held | others) == held | {
+        "names": "{'a'}",
+        "raw": "b'x'",
+        "rates": "{1: 2, 'a': 3}",
+        "pairs": "{(1, 2): 3}",
+    }
+
+
+@pytest.mark.parametrize(
+    ("cell", "message"),
+    [
+        ("import os", "line 1 of the parameters cell is not"),
+        ("a = 1\na = 2", "assigns a twice"),
+        ("a = (", "not Python"),
+        ("a = {[1]: 2}", "line 1 of the parameters cell is not"),
+        ("a = {{3}}", "line 1 of the parameters cell is not"),
+        ("a = \0", "not Python"),
+        (f"a = {'(' * 5000}", "not Python"),
+        (f"a = {'-' * 100_000}1", "not Python"),
+        ("a = 1\nb = 'Val'  # val | all", "b='Val' is not allowed: it takes val"),
+        ("a = 1.5  # [0, 1]: share", "a=1.5 is not allowed"),
+    ],
+)
+def test_a_cell_that_is_no_interface(cell, message):
+    with pytest.raises((NotebookError, ParameterError), match=message):
+        declared(cell, Project(Path()))

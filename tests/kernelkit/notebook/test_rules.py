@@ -1,0 +1,70 @@
+import pytest
+
+from kernelkit.errors import NotebookError
+from kernelkit.notebook import rules
+from kernelkit.project import Project
+
+RULES = """\
+print("a library's greeting")
+
+def check(notebook, values, sources):
+    if values["fold"] >= values["folds"]:
+        yield f"{notebook}: fold={values['fold']} is out of range"
+    if sources is not None and values["data"] not in sources["dataset"]:
+        yield f"data={values['data']} is not attached"
+
+def raises(notebook, values, sources):
+    raise ValueError("nothing fits")
+"""
+
+
+@pytest.fixture
+def project(tmp_path):
+    def project(check):
+        (tmp_path / "src").mkdir(exist_ok=True)
+        (tmp_path / "src" / "soil_rules.py").write_text(RULES)
+        return Project(tmp_path, check=check)
+
+    return project
+
+
+def asked(project, *runs, sources=None):
+    return rules.problems(project, project.root / "train.ipynb", runs, sources)
+
+
+def test_all_runs_are_asked_about_in_one_process(project):
+    good, bad = {"fold": 0, "folds": 2, "data": "a/b"}, {"fold": 2, "folds": 2, "data": "a/b"}
+    answers = asked(project("soil_rules:check"), good, bad, good)
+    assert answers == [[], ["train: fold=2 is out of range"], []]
+
+
+def test_the_rules_know_what_is_attached(project):
+    run = {"fold": 0, "folds": 2, "data": "a/b"}
+    at = project("soil_rules:check")
+    assert asked(at, run, sources={"dataset": ("a/b",)}) == [[]]
+    assert asked(at, run, sources={"dataset": ()}) == [["data=a/b is not attached"]]
+
+
+def test_an_exception_is_a_problem(project):
+    assert asked(project("soil_rules:raises"), {}) == [["nothing fits"]]
+
+
+def test_without_rules_nothing_is_asked(project):
+    assert asked(project(""), {}, {}) == [[], []]
+
+
+@pytest.mark.parametrize(
+    ("check", "why"),
+    [("soil_rules:chekc", "no attribute 'chekc'"), ("missing:check", "No module named 'missing'")],
+)
+def test_rules_that_cannot_be_asked_are_not_taken_as_passed(project, check, why):
+    with pytest.raises(NotebookError, match=why):
+        asked(project(check), {})
+
+
+def test_rules_that_hang_are_given_up(project, monkeypatch):
+    monkeypatch.setattr(rules, "SECONDS", 0.2)
+    at = project("soil_rules:check")
+    (at.root / "src" / "soil_rules.py").write_text("import time; time.sleep(9)")
+    with pytest.raises(NotebookError, match="more than 0 s"):
+        asked(at, {})

@@ -1,0 +1,233 @@
+"""The page over all runs, as text and as a browser shows it."""
+
+import base64
+import hashlib
+import json
+import os
+import re
+import shlex
+import sys
+from html import unescape
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_notebook, new_output
+from pages import data_of, title_after
+
+from kernelkit import files, project
+from kernelkit.notebook.parameters import declared, resolve
+from kernelkit.pages import index_page, many_runs
+from kernelkit.runs import kit_folder
+from kernelkit.shown import duration
+
+
+def run(folder, **metrics):
+    """Write a run's metrics, or change those that it has."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "metrics.json"
+    earlier = json.loads(path.read_text()) if path.is_file() else {}
+    path.write_text(json.dumps(earlier | metrics))
+    return path
+
+
+def write(runs):
+    return index_page.write(dict.fromkeys(index_page.runs_under([runs])), runs / "index.html")
+
+
+def listed(runs):
+    """The runs on the page over all runs, by their names."""
+    return {run["name"]: run for run in data_of(write(runs).read_text())["runs"]}
+
+
+@pytest.fixture
+def runs(tmp_path):
+    """Three runs, each made an hour after the one before."""
+    for hour, (name, score, device) in enumerate(
+        [("a", 0.8, "TPU v5e"), ("b <odd> & new", 0.9, "CPU"), ("c", None, "CPU")]
+    ):
+        path = run(
+            tmp_path / "runs" / name,
+            macro_f1=score,
+            AUC=score,
+            seconds=1234.5 + hour,
+            device={"name": device, "replicas": 8 if "TPU" in device else 1},
+            parameters={"backbone": "VGG16"},
+            data={"source": "folder /x/flowers", "val": 50},
+        )
+        os.utime(path, (1e9 + 3600 * hour,) * 2)
+        path.with_name("report.html").write_text("<p>report</p>")
+    run(tmp_path / "runs" / "local_kaggle" / "sessions" / "1" / "working")
+    return tmp_path / "runs"
+
+
+@pytest.fixture
+def page(runs):
+    return write(runs)
+
+
+def test_a_page_that_follows_has_the_active_runs_and_another_has_not(runs, printed):
+    now = runs / "now"
+    printed(now, "epoch 2")
+
+    def watched():
+        data = data_of(index_page.write_as_it_is(runs, 5.0).read_text())
+        return data["live"]["text"], [(run["state"], run["log"]) for run in data["runs"]]
+
+    with files.try_lock(kit_folder.path(now, kit_folder.LOCK)):
+        assert watched() == ("1 active run", [("", "")] * 3 + [("running", "epoch 2")])
+    assert now not in index_page.runs_under([runs])
+    assert watched() == ("no active runs", [("", "")] * 3)  # as a kill leaves it
+
+
+def test_runs_are_listed_with_links_and_no_network(page):
+    text, data = page.read_text(), data_of(page.read_text())
+    runs = {run["name"]: run for run in data["runs"]}
+    assert set(runs) == {"a", "b <odd> & new", "c"}  # and none of the rehearsal's own files
+    assert runs["b <odd> & new"]["report"] == "b%20%3Codd%3E%20%26%20new/report.html"
+    assert "<odd>" not in text
+    assert "{{" not in text
+    assert not re.search(r"""(src|href)=["']?(https?:)?//""", text)
+    assert runs["a"]["device"] == "TPU v5e × 8"
+    assert runs["a"]["parameters"]["backbone"] == "VGG16"
+    assert runs["a"]["data"] == "flowers (50 val)"
+    assert runs["a"]["metrics"] == {"macro_f1": 0.8, "AUC": 0.8, "seconds": 1234.5}
+    assert data["labels"]["macro_f1"] == "macro F1"
+
+
+def test_nothing_but_the_kits_own_script_may_run(page):
+    text = page.read_text()
+    scripts = re.findall(r"<script>(.*?)</script>", text, re.DOTALL)
+    hashes = [base64.b64encode(hashlib.sha256(s.encode()).digest()).decode() for s in scripts]
+    assert len(scripts) == len(many_runs.SCRIPTS)
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', text)[1]
+    assert re.findall("'sha256-([^']*)'", policy) == hashes
+    assert "default-src 'none'" in policy
+    assert "unsafe-inline" not in policy.partition("script-src")[2]
+
+
+def test_runs_are_called_by_what_differs_and_not_by_a_hash(runs):
+    for seed, shape in enumerate(["up", "down"]):
+        run(runs / f"shapes/{seed:012x}", parameters={"shape": shape, "seed": seed, "size": 3})
+    (runs / "shapes/sweep.json").write_text('{"varying": ["shape", "seed"]}')
+    (runs / "shapes/index.html").touch()
+    own = [run for run in listed(runs).values() if run["group"] == "shapes"]
+    assert [(run["name"], run["setting"]) for run in own] == [
+        ("shape=up seed=0", "shape=up"),
+        ("shape=down seed=1", "shape=down"),
+    ]
+    assert {run["sweep"] for run in own} == {"shapes/index.html"}
+
+
+def test_a_run_without_metrics_has_ended_if_its_notebook_did(runs):
+    """As notebooks do that explore, or compare runs, and those of which a push came home."""
+    error = new_output("error", ename="ValueError", evalue="withered", traceback=["x"])
+    for name, counts, outputs in (
+        ("explored", (1, 2), []),
+        ("pushed", (None, None), []),
+        ("failed", (1, 2), [error]),
+        ("cut-off", (1, None), []),
+    ):
+        cells = [new_code_cell("1", execution_count=count, outputs=outputs) for count in counts]
+        text = nbformat.writes(new_notebook(cells=cells))
+        files.write_text(runs / name / "run.ipynb", text)
+    notes = {name: run["note"] for name, run in listed(runs).items()}
+    assert notes["explored"] == notes["pushed"] == ""
+    assert notes["failed"] == notes["cut-off"] == "did not finish"
+
+
+@pytest.mark.skipif(sys.platform == "darwin", reason="names of files are UTF-8 there")
+def test_a_run_is_linked_and_read_where_its_name_is_not_utf_8(tmp_path):
+    folder = tmp_path / "50% #1 \udce4"
+    run(folder, macro_f1=0.5).with_name("report.html").touch()
+    (folder / "history.csv").write_text("step,val_macro_f1\n6,\n7,0.5\n")
+    (odd,) = data_of(write(tmp_path).read_text())["runs"]
+    assert (odd["along"]["step"], odd["curve"]) == ([6, 7], [None, 0.5])
+    assert odd["report"] == "50%25%20%231%20%E4/report.html"
+    shown = title_after(tmp_path / "index.html", 'document.title = byId("rows").textContent')
+    assert "50%25%20%231%20%E4" in shown
+
+
+def test_metrics_of_another_kind_are_listed_as_they_are(tmp_path):
+    run(tmp_path, macro_f1="high", device="TPU", data=[1], ended="2026-11-22T03:00:00+00:00")
+    (odd,) = listed(tmp_path).values()
+    assert (odd["name"], odd["metrics"], odd["device"]) == (tmp_path.name, {}, "")
+    assert odd["when"] == 1795316400.0
+
+
+ORDER = """
+  const order = () => [...byId("rows").rows].map(r => r.cells[1].textContent[0]).join("");
+  const sort = name => [...document.querySelectorAll("th")]
+    .find(h => h.textContent === name).firstElementChild.click();
+  const type = text => { byId("filter").value = text;
+    byId("filter").dispatchEvent(new Event("input")); };
+"""
+
+
+def test_it_sorts_filters_and_leaves_out_columns_in_a_browser(page):
+    times = [0, 0.04, 8.21, 9.96, 88.4, 119.6, 166, 1234.5, 3599.6, 3900, 86400]
+    steps = f"""
+      const orders = [order()];
+      for (const name of ["macro F1", "macro F1", "run"]) {{ sort(name); orders.push(order()); }}
+      type("tpu vgg"); orders.push(order(), byId("count").textContent);
+      type("AUC>0.85"); orders.push(order());
+      type("zebra"); const texts = [orders.join(" "), byId("rows").textContent];
+      byId("rows").querySelector("button").click();
+      const heads = [...document.querySelectorAll("th")].map(head => head.textContent);
+      texts.push(order(), heads.join(), byId("base").textContent, {times}.map(duration));
+      document.title = texts.join("|");"""
+    orders, nothing, all_again, heads, alike, shown = title_after(page, ORDER + steps).split("|")
+    # newest first; runs without a score stay last whichever way
+    assert orders == "cba bac abc abc a 1 of 3 b"
+    assert (nothing, all_again) == ("No run matches “zebra”. Clear the filter", "abc")
+    assert "device" in heads
+    assert not {"image size", "backbone", "validated on"} & {*heads.split(",")}
+    assert alike == "backbone=VGG16validated on=flowers (50 val)"  # the filter knows it still
+    assert shown.split(",") == [duration(time) for time in times]
+
+
+def test_the_command_that_repeats_a_run_gives_the_same_values(page):
+    values = {"a": None, "b": [True, None, "x'\"y"], "c": "it's true", "d": {"k": False}, "e": 0.1}
+    steps = f"""data.notebook = "a b.py";
+      document.title = command({{ parameters: {json.dumps(values)} }});"""
+    kernelkit, run, notebook, *given = shlex.split(unescape(title_after(page, steps)))
+    assert (kernelkit, run, notebook) == ("kernelkit", "run", "a b.py")
+    parameters = declared("a = None\nb = []\nc = ''\nd = {}\ne = 1.0")
+    assert resolve(parameters, given[1::2]) == values
+
+
+@pytest.mark.parametrize(
+    ("scores", "best"),
+    [({"a": (0.8, 60)}, ""), ({"d": (0.0052, 9), "e": (0.004, 9), "f": (0.7, 50)}, "b")],
+)
+def test_the_best_is_marked_once_among_those_on_the_data_of_the_most_runs(runs, scores, best):
+    for name, (score, photos) in scores.items():
+        data = {"source": "folder /x/flowers", "val": photos}
+        run(runs / name, macro_f1=score, data=data)
+    page = write(runs)
+    steps = """const best = [...document.querySelectorAll("tr.best .name")];
+      document.title = best.map(name => name.textContent[0]);"""
+    assert title_after(page, steps) == best
+
+
+def test_the_lowest_score_is_the_best_where_the_project_says_so(runs, tmp_path, monkeypatch):
+    monkeypatch.delenv(project.SHOWN)
+    settings = '[tool.kernelkit.shown]\nscore = "macro_f1"\nminimize = true\n'
+    (tmp_path / "pyproject.toml").write_text(settings)
+    page = write(runs)
+    steps = """sort("macro_f1");
+      document.title = order() + document.querySelector("tr.best").cells[1].textContent[0]
+        + byId("better").textContent;"""
+    assert title_after(page, ORDER + steps) == "abcaDown"
+
+
+def test_the_lists_say_what_the_filter_says_after_a_reload(runs):
+    run(runs / "a", parameters={"backbone": "Small Net"})
+    page = write(runs)
+    steps = """
+      const list = byId("choices").firstChild; list.value = "Small Net";
+      list.dispatchEvent(new Event("change")); const texts = [view.filter, order()];
+      list.value = ""; view.filter = ""; read(); refresh();
+      document.title = [...texts, list.value, view.filter, order()].join("|");"""
+    assert title_after(page, ORDER + steps) == (
+        'backbone="Small Net"|a|Small Net|backbone="Small Net"|a'
+    )

@@ -1,0 +1,127 @@
+"""The report of what came home, which leaves the run's own files alone."""
+
+import json
+import math
+
+import nbformat
+
+from kernelkit import files
+from kernelkit.pages import push_report as pushed
+from kernelkit.runs import kit_folder, run_folder
+from kernelkit.terminal.events import Events
+
+PIXEL = b"a picture"
+
+
+def notebook_of(*sources):
+    cells = [nbformat.v4.new_code_cell(source) for source in sources]
+    cells[0].metadata["tags"] = ["bundle"]
+    return nbformat.writes(nbformat.v4.new_notebook(cells=cells))
+
+
+def fetched(folder, **texts):
+    """A folder into which a push fetched these files."""
+    record = kit_folder.FetchedFiles(folder)
+    for name, text in texts.items():
+        name = name.replace("_", ".")
+        record.add(name, files.write_text(folder / name, text))
+    return folder
+
+
+def report(folder, title, *rest):
+    page, reason = pushed.report_or_why(folder, title, *rest)
+    assert not reason
+    return page
+
+
+def test_the_report_is_put_together_from_what_came_home_and_anew_from_what_came_later(tmp_path):
+    folder = fetched(tmp_path)
+    (folder / "curves.png").write_bytes(PIXEL)
+    ran = notebook_of("carried", "print('words')")
+    for score, line in ("0.5", "epoch 1"), ("0.125", "a later log"):
+        (folder / "metrics.json").write_text(f'{{"macro_f1": {score}}}')
+        run_folder.keep(folder, json.dumps([{"data": line}]), ran)
+        page = report(folder, "me/blossom version 1").read_text()
+        for part in ("me/blossom version 1", "data:image/png", line, "words", "macro F1", score):
+            assert part in page
+        assert "carried" not in page
+    nbformat.validate(nbformat.read(folder / "run.ipynb", as_version=4))
+
+
+def test_a_run_that_failed_says_so_in_its_report(tmp_path):
+    raised = "Traceback (most recent call last):\n  x\nValueError: withered"
+    run_folder.keep(fetched(tmp_path), json.dumps([{"data": raised}]), notebook_of("", "look()"))
+    page = report(tmp_path, "a run").read_text()
+    assert "did not finish.</strong> ValueError: withered" in page
+
+
+def test_the_score_of_a_submission_comes_into_the_report(tmp_path):
+    page = report(fetched(tmp_path, metrics_json='{"macro_f1": 0.5}'), "a run")
+    assert "garden" not in page.read_text()
+    pushed.keep_score(tmp_path, "garden", "0.94321", Events(rehearsal=True))
+    card = "<b>0.94321</b><span>score in garden (rehearsal)</span>"
+    assert card in page.read_text()
+    assert card in report(tmp_path, "a run").read_text()  # made anew, as after `fetch`
+
+
+def test_figures_come_home_with_their_captions(tmp_path):
+    """The report after a push says of each figure what the report at home says."""
+    for name in ("curves.png", "a.png", "other.png"):
+        (tmp_path / name).write_bytes(PIXEL)
+    captions = {
+        "curves.png": {"caption": "The <loss>.", "text": 'The loss "falls".'},
+        "a.png": {"caption": "All of it.", "text": ""},
+    }
+    (tmp_path / "figures.json").write_text(json.dumps(captions))
+    page = report(tmp_path, "a run").read_text()
+    assert "<figcaption>The &lt;loss&gt;.</figcaption>" in page
+    assert 'alt="The loss &quot;falls&quot;."' in page or """alt='The loss "falls".'""" in page
+    assert page.index("The &lt;loss&gt;.") < page.index('alt="All of it."')  # as they were drawn
+    for damaged in ("{", '{"curves.png": 3}'):
+        (tmp_path / "figures.json").write_text(damaged)
+        assert "data:image/png" in report(fetched(tmp_path), "a run").read_text()
+
+
+def test_half_a_character_in_a_log_costs_nothing(tmp_path):
+    run_folder.keep(tmp_path, json.dumps([{"data": "half \ud83c\n"}]), "")
+    text = kit_folder.path(tmp_path, kit_folder.LOG_TEXT)
+    assert text.read_text() == "half \\ud83c\n"
+    run_folder.keep(tmp_path, "not JSON \ud83c", "")
+    assert "half \\ud83c" in report(tmp_path, "half \ud83c").read_text()
+
+
+def test_metrics_of_any_shape_have_a_report_and_a_broken_one_does_not_cost_the_run(tmp_path):
+    odd = {"device": ["tpu"], "git": {"sha": 3}, "versions": None, "f1": math.nan, "seconds": True}
+    (tmp_path / "metrics.json").write_text(json.dumps(odd))
+    report(tmp_path, "title")
+    (tmp_path / "run.ipynb").write_text('{"cells": 3}')
+    path, why = pushed.report_or_why(tmp_path, "title")
+    assert (path, bool(why)) == (None, True)
+
+
+def test_a_runs_own_report_and_notebook_stay_as_they_are(tmp_path):
+    folder = fetched(tmp_path, report_html="its own", run_ipynb="no notebook", log_txt="its log")
+    run_folder.keep(folder, '[{"data": "printed"}]', "")
+    made = report(folder, "me/blossom version 1")
+    assert made == run_folder.report_place(folder) == folder / ".kernelkit" / "report.html"
+    assert "printed" in made.read_text()
+    assert "its log" not in made.read_text()
+    texts = [(folder / name).read_text() for name in ("report.html", "run.ipynb", "log.txt")]
+    assert texts == ["its own", "no notebook", "its log"]
+
+
+def test_secrets_are_cleared_from_all_that_is_written(tmp_path):
+    def clear(text):
+        return text.replace("s3cr3t-key", "[secret]")
+
+    log = json.dumps([{"data": "s3cr3t-key\n"}, {"data": "s3cr3t"}, {"data": "-key\n"}])
+    ran = notebook_of("", "print('s3cr3t-key')")
+    folder = fetched(tmp_path)
+    run_folder.keep(folder, log, ran, clear)
+    report(folder, "a run", clear)
+    (folder / "run.ipynb").unlink()
+    report(folder, "a run", clear)
+    written = [path for path in folder.rglob("*") if path.is_file()]
+    assert {path.name for path in written} >= {"log.json", "log.txt", "run.ipynb", "report.html"}
+    assert not [path for path in written if "s3cr3t-key" in path.read_text()]
+    assert (folder / ".kernelkit" / "log.txt").read_text() == "[secret]\n[secret]\n"

@@ -1,0 +1,191 @@
+"""What a report shows first, and what it is called."""
+
+import json
+import os
+import re
+
+import nbformat
+import pytest
+from pages import data_of, title_after
+
+from kernelkit import files
+from kernelkit.pages import report_page, shell
+from kernelkit.runs import kit_folder
+from kernelkit.shown import Section, Shown
+
+SHOWN = Shown(
+    "f1",
+    ("model",),
+    {"f1": "F1", "seconds": "seconds", "accuracy": "accuracy"},
+    (Section("Score of each class", "f.csv", "bars"),),
+)
+METRICS = {
+    "f1": 0.91,
+    "seconds": 851.0,
+    "accuracy": 0.9,
+    "ended": "2026-11-22T03:00:00+00:00",
+    "device": {"name": "v5e TPU", "replicas": 8},
+    "data": {"source": "folder x/flowers", "image_size": 64, "train": 2492, "val": 520},
+    "versions": {"python": "3.12"},
+    "git": {"sha": "0" * 40, "dirty": True},
+}
+
+
+def note(folder, name, content):
+    """Write one of the kit's own files of a run."""
+    text = content if isinstance(content, str) else json.dumps(content)
+    files.write_text(kit_folder.path(folder, name), text)
+
+
+@pytest.fixture
+def notebook():
+    made = nbformat.v4.new_notebook()
+    cell = 'model = "small"  # a | b: x\ndropout = 0.3\nseed = 0\noutput = ""'
+    made.cells = [
+        nbformat.v4.new_markdown_cell("# Train it"),
+        nbformat.v4.new_code_cell(cell, metadata={"tags": ["parameters"]}),
+        nbformat.v4.new_code_cell(
+            'dropout = 0.5\nmodel = "b"\noutput = "here"',
+            metadata={"tags": ["injected-parameters"]},
+        ),
+        nbformat.v4.new_code_cell("1"),
+    ]
+    return made
+
+
+@pytest.fixture
+def folder(tmp_path):
+    run = tmp_path / "runs" / "02_train-1122-031200"
+    files.write_text(run / "metrics.json", "{}")
+    (run / "f.csv").write_text("class,F1\nrose,0.9\niris,0.25\n")
+    (run / "f.txt").write_text("One class is <b>weak</b>.\n")
+    (run / "history.csv").write_text(
+        "phase,loss,val_loss,val_f1,val_none\n"
+        "head,2,2,0.5,nan\nhead,1,1.5,0.75,inf\ntune,1,1.7,inf,-inf\n"
+    )
+    return run
+
+
+@pytest.fixture
+def render(notebook, folder):
+    """Render the run, or another one."""
+
+    def render(metrics=METRICS, shown=SHOWN, place=folder):
+        return report_page.render(notebook, metrics, shown, place, 1.7955e9, place)
+
+    return render
+
+
+def test_the_first_screen(render):
+    page = render()
+    assert "<h1>02_train-1122-031200</h1>" in page
+    assert "Train it" in page
+    assert "flowers (520 val) · v5e TPU × 8" in page
+    cards = re.findall(r"<b>([^<]*)</b><span>([^<]*)</span>", page)
+    assert cards == [("0.9100", "F1"), ("14 min 11 s", "time"), ("0.9000", "accuracy")]
+    assert "<li>dropout=0.5</li>" in page.partition("<details>")[0]
+    assert "<li>seed=0</li>" in page.partition("<details>")[2]
+    parts = re.findall('<section id="([^"]*)"', page)
+    assert parts == ["curves", "settings", "part-score-of-each-class", "files", "notebook"]
+    assert "One class is &lt;b&gt;weak&lt;/b&gt;." in page
+    assert "<details open>" not in page
+
+
+def test_learning_curves_with_numbers_say_their_best_and_where_a_phase_begins(render):
+    curves = data_of(render())["curves"]
+    labels = ["F1: highest 0.7500, epoch 2", "loss: lowest 1.5000, epoch 2"]
+    assert [curve["label"] for curve in curves] == labels
+    assert curves[1]["series"] == [
+        {"label": "validation", "values": [2, 1.5, 1.7]},
+        {"label": "training", "values": [2, 1, 1]},
+    ]
+    assert curves[0]["phases"] == [{"at": 2, "label": "tune"}]
+
+
+def test_a_run_of_a_sweep_has_the_sweeps_name_for_it_and_leads_back(render, folder):
+    (folder.parent / "sweep.json").write_text('{"varying": ["dropout", "seed"]}')
+    metrics = {"parameters": {"dropout": 0.0029541004914, "seed": 0}}
+    (folder / "metrics.json").write_text(json.dumps(metrics))
+    page = render()
+    assert "<h1>dropout=0.002954 seed=0</h1>" in page
+    assert '<a href="../index.html">← runs</a>' in page
+
+
+@pytest.mark.parametrize("rehearsal", [False, True])
+def test_links_lead_to_where_a_push_comes_from(render, folder, rehearsal):
+    push = {"kernel": "me/blossom", "version": 3, "rehearsal": rehearsal}
+    note(folder, kit_folder.MARKER, push)
+    note(folder, kit_folder.LOG_TEXT, "epoch 1")
+    head = render().partition("<main")[0]
+    address = "https://www.kaggle.com/code/me/blossom"
+    assert (f'<a href="{address}">me/blossom version 3 on Kaggle</a>' in head) is not rehearsal
+    assert "commit 000000000000 with changes" in head
+    assert '<a href=".kernelkit/log.txt">' in head
+
+
+def test_a_run_at_home_shows_the_command_that_repeats_it(render, folder, tmp_path):
+    (tmp_path / "pyproject.toml").touch()
+    run = {"notebook": str(tmp_path / "notebooks" / "02_train.py"), "parameters": {}}
+    note(folder, kit_folder.STATE, run)
+    head = render().partition("<main")[0]
+    assert "kernelkit run notebooks/02_train.py -p model=b -p dropout=0.5" in head
+
+
+def test_a_run_is_compared_with_the_last_one_of_its_notebook(render, folder):
+    runs = [("now", "a", 0.5), ("other", "b", 0.1), ("last", "a", 0.3), ("first", "a", 0.2)]
+    for age, (name, book, dropout) in enumerate(runs):
+        run = folder.parent / name
+        state = {"notebook": f"/{book}.py", "parameters": {"dropout": dropout, "output": name}}
+        note(run, kit_folder.STATE, state)
+        metrics = files.write_text(run / "metrics.json", f'{{"f1": {dropout}, "accuracy": 0.5}}')
+        (run / "f.csv").write_text(f"class,F1\nrose,{dropout}\niris,{1.05 - dropout / 2}\nfern,1\n")
+        os.utime(metrics, (10**9 - age, 10**9 - age))
+
+    def tables_in(name):
+        page = render(place=folder.parent / name)
+        since = page.partition('<section id="since">')[2].partition("</section>")[0]
+        return " ".join(re.sub("<.*?>", " ", since).partition(": ")[2].split())
+
+    assert tables_in("now") == (
+        "last. Measures F1 0.3000 → 0.5000 Settings dropout 0.3 → 0.5 "
+        "Changed most rose 0.300 → 0.500 iris 0.900 → 0.800"
+    )
+    assert tables_in("last").startswith("first.")
+    assert not tables_in("first")
+
+
+@pytest.mark.parametrize("columns", ["memory", "seconds,memory", "seconds,cpu_seconds,memory"])
+def test_records_of_the_machine_with_other_columns_empty_no_page(render, folder, columns):
+    (folder / "resources.csv").write_text(f"{columns}\n1,x\n2,3\n")
+    page = files.write_text(folder / "page.html", render())
+    assert title_after(page, "here(); document.title = 'complete'") == "complete"
+
+
+def test_a_failed_run_has_a_banner(render, notebook, folder):
+    output = nbformat.v4.new_output("error", ename="ValueError", evalue="<b>", traceback=["x"])
+    notebook.cells[-1].outputs = [output]
+    (folder / "log.txt").write_text("what it said")
+    page = render({})
+    banner = page.partition('<p class="failure">')[2].partition("</p>")[0]
+    assert "ValueError: &lt;b&gt;" in banner
+    assert page.count('<a href="log.txt">') == 2  # in the head, and among the files
+    assert 'href="#failed"' in banner
+    assert 'id="failed"' in page
+    assert "<details open>" in page
+
+
+def test_a_notebook_without_a_run_is_open(render, tmp_path):
+    page = render({}, Shown(), tmp_path)
+    assert "<details open>" in page
+    assert "<h1>Train it</h1>" in page
+    assert "all measures" not in page
+
+
+def test_no_text_of_a_page_becomes_markup():
+    back = {"up <b>": "../up.html"}
+    data = {"x": "</script>", "y": float("nan")}
+    page = shell.page("a <title>", "<main></main>", (), data, back)
+    assert data_of(page) == data | {"y": None}
+    assert "&lt;title&gt;" in page
+    assert page.count("</script>") == 1
+    assert '<a href="../up.html">← up &lt;b&gt;</a></nav>' in page

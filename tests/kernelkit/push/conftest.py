@@ -1,0 +1,14 @@
+import pytest
+
+from kernelkit.errors import CredentialsError
+from kernelkit.kaggle.context import PushContext
+
+
+@pytest.fixture
+def no_account(monkeypatch):
+    """A machine without credentials for Kaggle."""
+
+    def refuse(context):
+        raise CredentialsError("no token")
+
+    monkeypatch.setattr(PushContext, "connect", refuse)

@@ -1,0 +1,186 @@
+"""Files come home whole or not at all."""
+
+import json
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from kernelkit import errors
+from kernelkit.kaggle import transfers
+from kernelkit.kaggle.client import Outputs
+from kernelkit.kaggle.context import Push
+from kernelkit.push import fetch as fetch_module
+from kernelkit.push import proof
+from kernelkit.push.bundle import build
+from kernelkit.push.proof import has_hash
+from kernelkit.push.resuming import fetch_push
+from kernelkit.runs import kit_folder
+from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
+
+PUSH = Push("tester/blossom-train", "", "", "tpu", version=1)
+FILES = 30
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory):
+    """Where a local Kaggle keeps one finished run; each test serves it anew."""
+    return tmp_path_factory.mktemp("kaggle")
+
+
+@pytest.fixture
+def server(root, serve, quick_sessions, repository):
+    server = serve(root, page_size=7, max_page_size=7)
+    if not (root / "finished").exists():
+        repository.push(f"files={FILES}")
+        (root / "finished").touch()
+    return server
+
+
+@pytest.fixture
+def fetch(server, tmp_path, connect):
+    context = connect()
+    kaggle = context.kaggle
+    listed = kaggle.outputs(PUSH.name, 1)
+    number = build.number_of(kaggle.stored(PUSH.name, 1).text)
+    manifest = proof.prove(kaggle, listed, number).manifest
+
+    def fetch(*faults, outputs=None, manifest=manifest):
+        server.faults = FaultSchedule(faults)
+        outputs = outputs or kaggle.outputs(PUSH.name, 1)
+        return fetch_module.fetch(context, PUSH, tmp_path / "home", outputs, manifest)
+
+    fetch.context, fetch.listed, fetch.manifest = context, listed, manifest
+    return fetch
+
+
+def test_downloads_that_go_wrong_in_any_way_are_made_again(repository, server, fetch, tmp_path):
+    kinds = [
+        FaultKind.TRUNCATED,
+        FaultKind.STALLED,
+        FaultKind.WRONG_LENGTH,
+        FaultKind.EXPIRED_LINK,
+        FaultKind.RESET,
+        FaultKind.HANG,
+        FaultKind.ERROR_503,
+    ]
+    seconds = {FaultKind.STALLED: 3.0}
+    faults = [
+        Fault("Download", 1 + 2 * n, kind, seconds.get(kind, 0.2)) for n, kind in enumerate(kinds)
+    ]
+    fetched = fetch(*faults)
+    assert len(server.faults.fired) == len(kinds)
+    repository.assert_whole(tmp_path / "home", FILES)
+    assert len(fetched) == FILES + 2
+    assert not list((tmp_path / "home").rglob("*.part"))
+
+
+def test_links_that_expire_all_at_once_are_renewed_once(repository, server, fetch, tmp_path):
+    listed = fetch.listed
+    broken = {n: url.replace("ignature=", "ignature=0") for n, url in listed.files.items()}
+    fetch(outputs=Outputs(broken, listed.log))
+    repository.assert_whole(tmp_path / "home", FILES)
+    assert server.faults.calls["ListKernelSessionOutput"] <= 6
+
+
+def test_a_file_taken_unverified_is_compared_with_the_manifest(repository, server, fetch, tmp_path):
+    files = fetch.listed.files
+    # Another run's file may have the same length; here, no length is known.
+    other = {"deep/1.bin": files["metrics.json"], "metrics.json": files["deep/1.bin"]}
+    fetch(outputs=Outputs(files | other, fetch.listed.log), manifest=None)
+    names = {name: replace(file, size=None) for name, file in fetch.manifest.files.items()}
+    fetch(manifest=replace(fetch.manifest, files=names))
+    repository.assert_whole(tmp_path / "home", FILES)
+
+
+def test_a_verified_file_is_hashed_once(repository, server, fetch, tmp_path, monkeypatch):
+    hashed = []
+
+    def counted(path, sha256):
+        hashed.append(path.name)
+        return has_hash(path, sha256)
+
+    monkeypatch.setattr("kernelkit.push.fetch.has_hash", counted)
+    fetch()
+    fetch()
+    assert hashed == []
+    record = kit_folder.path(tmp_path / "home", kit_folder.RECORD)
+    lines = [json.loads(line) for line in record.read_text().splitlines()]
+    without = [{key: line[key] for key in ("name", "size", "mtime_ns")} for line in lines]
+    record.write_text("".join(f"{json.dumps(line)}\n" for line in without))  # as by 0.2.0
+    fetch()
+    assert sorted(hashed) == sorted(Path(name).name for name in fetch.manifest.files)
+    fetch()
+    assert len(hashed) == len(fetch.manifest.files)
+    assert server.faults.calls["Download"] == 0
+    repository.assert_whole(tmp_path / "home", FILES)
+
+
+def test_a_file_of_the_right_length_that_was_not_fetched_is_fetched(
+    repository, server, fetch, tmp_path
+):
+    home = tmp_path / "home"
+    (home / "deep").mkdir(parents=True)
+    (home / "2.bin").write_bytes(b"?" * 1001)
+    fetch()
+    repository.assert_whole(home, FILES)
+    fetch(manifest=None)
+    assert server.faults.calls["Download"] == 0
+    (home / "4.bin").write_bytes(b"?" * 2001)  # changed since
+    fetch()
+    assert server.faults.calls["Download"] == 1
+    repository.assert_whole(home, FILES)
+
+
+def test_an_interrupt_ends_the_downloads_and_no_further_file_begins(fetch, monkeypatch):
+    begun, running, ended = [], threading.Event(), threading.Event()
+
+    def chunks(response, window, late):
+        running.set()
+        try:
+            while not late():
+                yield b""
+        finally:
+            ended.set()
+
+    def interrupted(record, name, *_):
+        begun.append(name)
+        if name == "0.bin" and running.wait(10):
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(transfers, "chunks", chunks)
+    monkeypatch.setattr(kit_folder.FetchedFiles, "holds", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        fetch()
+    assert ended.is_set()
+    assert len(begun) < FILES
+
+
+def test_a_name_that_is_refused_costs_that_file_alone(repository, fetch, server, tmp_path):
+    files, key = fetch.listed.files, server.key()
+    fetch.context.events.keep_secret([key])
+    refused = {
+        "too long for a file system": ["n" * 300 + ".bin", "🌸" * 64, "deep/" * 700 + "x.bin"],
+        "not Unicode": ["half \ud83c.bin"],
+        "points outside the folder": ["/etc/x", "a/../../x", "", "a\\b", "a\0b"],
+        "contains your credentials": [f"{key}.bin"],
+    }
+    odd = dict.fromkeys([name for names in refused.values() for name in names], files["0.bin"])
+    with pytest.raises(errors.OutputsError, match=f"10 of {FILES + 12} .*\n") as caught:
+        fetch(outputs=Outputs({**files, **odd}, fetch.listed.log))
+    for words, names in refused.items():
+        assert str(caught.value).count(words) == len(names)
+    assert "http" not in str(caught.value)  # a signed link
+    repository.assert_whole(tmp_path / "home", FILES)
+    assert not [path for path in (tmp_path / "home").rglob("*") if key in path.name]
+
+
+def test_a_push_remembers_what_stays_and_brings_it_on_request(quick_sessions, repository, serve):
+    serve()
+    folder = repository.push("files=4", stays=["deep/*"])
+    assert (folder / "2.bin").is_file()
+    assert repository.resume("last") == folder
+    assert not (folder / "deep").exists()
+    fetch_push(only=["deep/*"], runs=folder.parent)
+    repository.assert_whole(folder, 4)

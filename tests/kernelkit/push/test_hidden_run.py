@@ -1,0 +1,162 @@
+"""The second run of a code competition finds what the first one cannot."""
+
+import pytest
+
+from kernelkit import errors
+from kernelkit.push.hidden_run import rerun
+from local_kaggle import ServerLimits, state
+
+PUBLIC, HIDDEN = range(20), range(100, 500)
+PREDICT = """\
+import csv, os, pathlib
+root = pathlib.Path(os.environ.get("KERNELKIT_INPUT_ROOT", "/kaggle/input"))
+test = list(csv.DictReader((root / "competitions/garden/test.csv").open()))
+"""
+SUBMIT = """\
+with open("submission.csv", "w") as file:
+    file.write("id,label\\n" + "".join(f"{row['id']},{len(row['kind']) % 2}\\n" for row in test))
+"""
+
+
+def write_folder(folder, ids, kind="rose"):
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "test.csv").write_text("id,kind\n" + "".join(f"{i},{kind}\n" for i in ids))
+    (folder / "sample_submission.csv").write_text("id,label\n" + "".join(f"{i},0\n" for i in ids))
+
+
+@pytest.fixture
+def code_competition(repository, quick_sessions):
+    catalogue = repository.runs / "local_kaggle" / "catalogue"
+    write_folder(catalogue / "competitions" / "garden", PUBLIC)
+    write_folder(catalogue / "hidden" / "garden", HIDDEN)
+    solutions = catalogue / "solutions"
+    solutions.mkdir()
+    (solutions / "garden.toml").write_text('metric = "accuracy"\n')
+    for name, ids in (("garden.csv", PUBLIC), ("garden.hidden.csv", HIDDEN)):
+        (solutions / name).write_text("id,label\n" + "".join(f"{i},0\n" for i in ids))
+    repository.describe(competition_sources=["garden"], enable_tpu=False, machine_shape=None)
+    return catalogue
+
+
+@pytest.fixture
+def run_again(repository, code_competition, monkeypatch):
+    def run_again(code, limits=(), **options):
+        changed = ServerLimits(score_seconds=0, **dict(limits))
+        monkeypatch.setattr(state, "ServerLimits", lambda: changed)
+        repository.sources(PREDICT, code, SUBMIT)
+        return repository.run(rerun, metadata_file=repository.metadata, **options)
+
+    return run_again
+
+
+def test_a_notebook_that_serves_is_scored_on_the_hidden_answers(repository, run_again):
+    result = run_again(
+        "import os\nassert len(test) == 20 or os.environ['KAGGLE_IS_COMPETITION_RERUN']"
+    )
+    assert float(result.score) == 1.0
+    assert not result.message
+    assert "400 rows (public: 20)" in repository.message
+    with pytest.raises(errors.CapacityError):  # with no earlier rerun in its place
+        run_again("", {"sessions": {"cpu": 0}})
+
+
+KINDS = "seen = {'rose': 0}\n[seen['tulip' if len(test) > 20 else row['kind']] for row in test]"
+DOWNLOAD = """\
+import urllib.request
+if len(test) > 20:
+    urllib.request.urlopen("http://example.com", timeout=3)
+"""
+
+
+TIMES = "import time; time.sleep(len(test) / 80)"
+MEMORY = "import time; held = b'x' * (len(test) * 2_000_000)\nif len(test) > 20: time.sleep(20)"
+MOVED = "import os\nif len(test) > 20: os.makedirs('out'); os.chdir('out')"
+PAPERMILL = """\
+import sys
+if len(test) > 20:
+    sys.exit("PapermillExecutionError:\\n" + 70 * "-" + '\\nException encountered at "In [6]":')
+"""
+SHORT = "test = test[:-1] if len(test) > 20 else test"
+
+
+@pytest.mark.parametrize(
+    ("code", "limits", "shown", "truth"),
+    [
+        (KINDS, {}, "Notebook Threw Exception", "KeyError: 'tulip'"),
+        (PAPERMILL, {}, "Notebook Threw Exception", "code cell 2 failed:"),
+        (DOWNLOAD, {}, "Notebook Threw Exception", "URLError"),
+        (TIMES, {"session_seconds": {"cpu": 4}}, "Notebook Timeout", "ran 4 seconds, past its"),
+        (MEMORY, {"memory_bytes": {"cpu": 3e8}}, "Notebook Out of Memory", "of memory, past its"),
+        (MOVED, {}, "Submission File Not Found", "left no submission.csv"),
+        (SHORT, {}, "Submission Scoring Error", "Kaggle cannot score it"),
+    ],
+)
+def test_what_only_the_hidden_data_shows(repository, run_again, code, limits, shown, truth):
+    with pytest.raises(errors.RefusedError, match=f"Kaggle would only show: .*{shown}"):
+        run_again(code, limits)
+    assert truth in repository.message
+
+
+def test_the_hours_for_more_rows_are_projected(repository, run_again):
+    code = "import time; time.sleep(2 + len(test) / 100)"  # 2 s for any number
+    assert 0.4 < run_again(code, rows=400_000).hours < 1.5
+    assert "for 400,000 rows, of the 12 h allowed" in repository.message
+
+
+def test_hidden_answers_and_samples_that_are_not_there_cost_the_score_and_the_projection(
+    repository, run_again, code_competition
+):
+    (code_competition / "solutions" / "garden.hidden.csv").unlink()
+    (code_competition / "hidden" / "garden" / "sample_submission.csv").unlink()
+    result = run_again("pass", rows=400_000)
+    assert (result.score, result.message, result.hours) == ("", "", None)
+    assert "was not scored" in repository.message
+    assert "solutions/garden.hidden.csv" in repository.message
+    assert "time for 400,000 rows cannot be projected" in repository.message
+
+
+def test_what_is_missing_or_refused_is_told_with_what_to_do(
+    run_again, code_competition, repository, tmp_path
+):
+    repository.describe(enable_internet=True)
+    with pytest.raises(errors.PreflightError, match="set enable_internet to false"):
+        run_again("pass")
+    repository.describe(enable_internet=False, priority=1)
+    with pytest.raises(errors.PreflightError, match="--ignore keys"):
+        run_again("")
+    (code_competition / "hidden" / "garden").rename(tmp_path / "kept")
+    with pytest.raises(errors.ParameterError, match="--hidden FOLDER"):
+        run_again("pass", ignore=["keys"])
+    assert not repository.message
+    again = run_again("pass", hidden=tmp_path / "kept", ignore=["keys"], quiet=True)
+    assert float(again.score) == 1.0
+    assert "score 1.0" in repository.message
+
+
+def test_a_mistyped_hidden_folder_is_refused_before_the_catalogue_is_filled(
+    run_again, repository, tmp_path
+):
+    (repository.root / "fill.py").write_text("raise SystemExit('it was filled')")
+    repository.configure('catalogue = "python fill.py {catalogue}"\n')
+    with pytest.raises(errors.ParameterError, match="there is no such folder"):
+        run_again("pass", hidden=tmp_path / "mistyped")
+
+
+FILL = """\
+import pathlib, sys
+folder = pathlib.Path(sys.argv[1], "hidden/garden")
+folder.mkdir(parents=True, exist_ok=True)
+(folder / "test.csv").write_text("")
+"""
+
+
+def test_the_catalogues_command_leaves_ones_own_hidden_data_alone(
+    run_again, code_competition, repository, tmp_path
+):
+    own = (code_competition / "hidden" / "garden").rename(tmp_path / "own")
+    run_again("pass", hidden=own)
+    (repository.root / "fill.py").write_text(FILL)
+    repository.configure('catalogue = "python fill.py {catalogue}"\n')
+    with pytest.raises(errors.ParameterError, match="already has hidden data"):
+        run_again("pass", hidden=own)
+    assert (own / "test.csv").read_text()

@@ -1,0 +1,98 @@
+"""A rehearsal's Kaggle ends with the command, and all that it started with it."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import psutil
+import pytest
+
+pytestmark = pytest.mark.long
+
+# What `push_kernel.py --local` does, with sessions that need no papermill.
+PUSH = """\
+import sys
+from pathlib import Path
+from kernelkit.terminal.cli import exits_with_code
+from local_kaggle.execution import running
+from kernelkit.push.command import push_kernel
+
+running.command = lambda python, kernel_type, language: [str(python), "-c", {run!r}]
+exits_with_code(push_kernel)(metadata=Path(sys.argv[1]), local=True)
+"""
+RUN = """\
+import json
+names = {"__name__": "__main__"}
+for cell in json.load(open("../src/source.ipynb"))["cells"]:
+    exec(compile(cell["source"], "cell", "exec"), names)
+"""
+SLEEP = """\
+import subprocess, sys, time
+quiet = dict(stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+sleep = [sys.executable, "-c", "import time; time.sleep(600)", MARK]
+subprocess.Popen(sleep, **quiet)
+subprocess.Popen(sleep, start_new_session=True, **quiet)
+daemon = f"import subprocess; subprocess.Popen({sleep!r}, start_new_session=True)"
+subprocess.run([sys.executable, "-c", daemon], **quiet)  # whose parent is gone
+print("asleep", flush=True)
+time.sleep(600)
+"""
+
+
+def default_signals():
+    """A shell in the background and nohup ignore signals, and their children inherit that."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
+def asleep(mark):
+    """The processes that the session left asleep under this mark."""
+    processes = psutil.process_iter(["cmdline"])
+    return [process for process in processes if mark in (process.info["cmdline"] or ())]
+
+
+@pytest.fixture
+def rehearsal(repository):
+    """A push whose session sleeps in three processes; gives it and how to find those."""
+    mark = f"asleep in {repository.root}"
+    repository.sources(f"MARK = {mark!r}\n{SLEEP}")
+    repository.on_cpu()
+    push = subprocess.Popen(
+        [sys.executable, "-W", "ignore", "-c", PUSH.format(run=RUN), str(repository.metadata)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=default_signals,
+    )
+    for line in push.stdout:
+        if "asleep" in line:
+            break
+    assert len(asleep(mark)) == 3
+    yield push, mark
+    push.kill()
+    push.communicate()
+    for process in asleep(mark):
+        process.kill()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_leaves_no_process_of_the_session_behind(rehearsal, number):
+    push, mark = rehearsal
+    os.kill(push.pid, number)
+    _, message = push.communicate(timeout=60)
+    assert push.returncode == 128 + number, message
+    assert message.strip().splitlines()[-1] == f"ended by {number.name}"
+    time.sleep(0.5)
+    assert asleep(mark) == []
+
+
+def test_kill_minus_9_leaves_none_behind_either(rehearsal):
+    push, mark = rehearsal
+    push.kill()
+    until = time.monotonic() + 20
+    while asleep(mark) and time.monotonic() < until:
+        time.sleep(0.1)
+    assert asleep(mark) == []

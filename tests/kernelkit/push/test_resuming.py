@@ -1,0 +1,149 @@
+"""What is done with a push that was made: some of its files, its state, its submission."""
+
+import json
+from pathlib import Path
+from unittest.mock import Mock
+
+import pytest
+
+from kernelkit import errors
+from kernelkit.kaggle.client import Kaggle, Status
+from kernelkit.kaggle.context import Ledger, Push
+from kernelkit.push.resuming import fetch_push, submit_result
+from kernelkit.push.status import list_pushes, tell_quota, tell_status
+from kernelkit.push.submit import Submission
+
+pytestmark = pytest.mark.usefixtures("quick_sessions")
+
+
+@pytest.fixture
+def server(serve, repository, open_competition):
+    server = serve(score_seconds=0.2)
+    open_competition(server, metric="accuracy")
+    return server
+
+
+def test_only_the_files_that_fit_come_home_or_all(server, repository, tmp_path):
+    repository.push("files=4")
+    out = tmp_path / "some"
+    fit = ["*.csv", "deep/1.*"]
+    assert repository.run(fetch_push, only=fit, output=out, as_json=True) == out
+    (fetched,) = repository.events("fetched")
+    assert set(fetched["files"]) == {"submission.csv", "deep/1.bin"}
+    assert sorted(path.name for path in out.iterdir()) == [".kernelkit", "deep", "submission.csv"]
+
+    with pytest.raises(
+        errors.OutputsError, match=r"no output file matches \*\.h5: .*metrics\.json"
+    ):
+        repository.run(fetch_push, "tester/blossom-train/1", only=["*.h5"], output=tmp_path / "no")
+
+    folder = repository.run(fetch_push, output=tmp_path / "all", as_json=True)
+    repository.assert_whole(folder, 4)
+    assert repository.events("metrics")
+
+
+def test_what_is_fetched_again_comes_into_the_folder_that_was_chosen(
+    server, repository, tmp_path, monkeypatch
+):
+    chosen = tmp_path / "chosen"
+    repository.push("files=2", output=Path("../chosen"))
+    (chosen / "0.bin").unlink()
+    monkeypatch.chdir(repository.notebook.parent)
+    folder = repository.run(fetch_push)
+    assert (folder.resolve(), (chosen / "0.bin").is_file()) == (chosen, True)
+    assert not (repository.runs / "rehearsal-blossom-train-v1").exists()
+    with pytest.raises(
+        errors.PreflightError, match=r"fetches that into \.\./\.\./chosen, or push anyway"
+    ):
+        repository.push("files=2")
+
+
+def test_after_rehearsals_alone_nothing_was_pushed(repository):
+    ledger = Ledger(repository.runs)
+    ledger.begin(Push("tester/blossom-train", "", "", "cpu", version=1, rehearsal=True))
+    with pytest.raises(errors.ParameterError, match=r"nothing was pushed to Kaggle.*--local"):
+        repository.run(tell_status)
+
+
+def test_a_run_that_is_alive_is_not_waited_for(busy_kaggle, repository, monkeypatch):
+    repository.push(wait=False)
+    with pytest.raises(errors.StillRunningError, match=r"still queued.*resume tester/bl"):
+        repository.run(fetch_push)
+    assert repository.run(tell_status, as_json=True) == "queued"
+    (event,) = repository.events()
+    assert (event["alive"], event["version"]) == (True, 1)
+    monkeypatch.setattr(Kaggle, "status", lambda *_: Status("new_script"))
+    with pytest.raises(errors.StillRunningError, match="still new_script"):
+        repository.run(fetch_push)
+
+
+def test_a_push_is_looked_at_and_entered_once_by_its_reference(server, repository, monkeypatch):
+    repository.describe(competition_sources=["garden"])
+    repository.push("files=0")
+    assert repository.run(tell_status, "tester/blossom-train/1") == "complete"
+    assert "tester/blossom-train/1: complete" in repository.message
+    with pytest.raises(errors.ParameterError, match="no tester/blossom-train/9"):
+        repository.run(tell_status, "tester/blossom-train/9")
+    with monkeypatch.context() as patch, pytest.raises(errors.NetworkError):
+        patch.setattr(Submission, "_score", Mock(side_effect=errors.NetworkError))
+        repository.run(submit_result, "tester/blossom-train/1", "later")
+    repository.resume(submit="with another message")
+    assert "1.00000 in garden (submission 1)" in repository.message
+
+
+def test_the_table_of_pushes_shows_what_a_row_holds(tmp_path):
+    assert list_pushes(tmp_path) == "no pushes yet"
+    ledger = Ledger(tmp_path)
+    push = ledger.begin(Push("me/blossom", "c", "abc", "tpu", {"epochs": 3}))
+    ledger.update(push, version=2, state="complete", minutes_run=12.34, score="0.95")
+    table = list_pushes(tmp_path)
+    for part in ("me/blossom/2", "complete", "12.3 min", "0.95", "epochs=3", "abc"):
+        assert part in table
+
+
+def test_the_weeks_hours_in_a_line_each(server, repository):
+    left = repository.run(tell_quota, as_json=True)
+    assert {event["kind"]: event["left"] for event in repository.events()} == left
+    assert set(left) == {"tpu", "gpu"}
+    for event in repository.events():
+        assert event["left"] <= event["allowed"]
+        assert "hours are left this week" in event["text"]
+
+
+def test_the_file_of_any_run_is_entered_or_refused_with_the_reason(server, repository, tmp_path):
+    file = tmp_path / "run" / "submission.csv"
+    file.parent.mkdir()
+    file.write_text("id,label\na,0\nb,1\n")
+    repository.run(submit_result, str(file.parent), "by hand", competition="garden")
+    assert "1.00000 in garden (submission 1)" in repository.message
+    score = json.loads((tmp_path / "run/.kernelkit/score.json").read_text())
+    assert float(score["score"]) == 1.0
+    with pytest.raises(errors.ParameterError, match="--competition SLUG"):
+        repository.run(submit_result, str(file), "m")
+    other = file.rename(file.with_suffix(".txt"))
+    with pytest.raises(errors.ParameterError, match=r"a file that ends in \.csv, \.parquet"):
+        repository.run(submit_result, str(other), "m", competition="garden")
+    other.rename(file)
+    repository.describe(competition_sources=["garden"])
+    repository.run(submit_result, str(file), "the project's own")
+    assert "1.00000 in garden (submission 2)" in repository.message
+
+
+def test_a_result_is_entered_as_its_own_push_and_project_say(
+    server, repository, tmp_path, monkeypatch
+):
+    repository.describe(competition_sources=["garden"])
+    folder = repository.push("files=0")
+    repository.describe(competition_sources=["meadow"])
+    repository.configure('submission = "answers.csv"\n')
+    (folder / "deep").mkdir()
+    for name in ("answers.csv", "deep/more.csv"):
+        (folder / name).write_text("id,label\na,0\nb,1\n")
+    monkeypatch.chdir(tmp_path)
+    for result in (folder, folder / "deep/more.csv"):
+        with pytest.raises(errors.OutputsError, match=r"(answers|more)\.csv is not proved"):
+            repository.run(submit_result, str(result), "m")
+    repository.run(submit_result, str(folder), "m", unverified=True)
+    assert "1.00000 in garden (submission 1)" in repository.message
+    with pytest.raises(errors.ParameterError, match="its own competition"):
+        repository.run(submit_result, "last", "m", competition="meadow")

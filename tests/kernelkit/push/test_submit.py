@@ -1,0 +1,122 @@
+"""A result is entered once and comes back with its score."""
+
+import pytest
+
+from kernelkit import errors
+from kernelkit.kaggle.client import Kernel
+from kernelkit.kaggle.retries import Failure, FailureKind
+from kernelkit.push import submit as submission
+from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
+
+
+@pytest.fixture
+def submit(serve, open_competition, tmp_path, connect):
+    server = serve(score_seconds=0.2, submissions_a_day=2)
+    open_competition(server)
+    context = connect()
+    kaggle = context.kaggle
+    (tmp_path / "submission.csv").write_text("id,label\na,0\nb,1\n")
+
+    def submit(*faults):
+        server.faults = FaultSchedule(faults)
+        return submission.Submission(
+            context,
+            "garden",
+            "a message",
+            tmp_path / "submission.csv",
+            Kernel("tester", "blossom-train"),
+            1,
+        ).submit()
+
+    submit.number = lambda: len(kaggle.calls.list_submissions("garden").submissions)
+    return submit
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Fault("CreateSubmission", 1, FaultKind.LOST_ANSWER),
+        Fault("Upload", 1, FaultKind.RESET),
+    ],
+)
+def test_what_breaks_on_the_way_enters_nothing_twice(submit, fault):
+    assert float(submit(fault)) == 1.0
+    assert submit.number() == 1
+
+
+def test_an_answer_that_says_nothing_enters_nothing(submit):
+    with pytest.raises(errors.NetworkError):
+        submit(Fault("CreateSubmission", 1, FaultKind.HTML))
+    assert submit.number() == 0
+
+
+def test_the_file_to_submit_is_the_only_one_or_the_one_that_the_project_names(tmp_path):
+    with pytest.raises(errors.OutputsError, match=r"no submission\.csv .* nothing to submit"):
+        submission.output_of(tmp_path, tmp_path)
+    for name in ("submission.tar.gz", "submission.parquet", "answers.zip"):
+        (tmp_path / name).touch()
+    with pytest.raises(errors.OutputsError, match=r"submission\.parquet and submission\.tar\.gz"):
+        submission.output_of(tmp_path, tmp_path)
+    settings = tmp_path / "pyproject.toml"
+    settings.write_text('[tool.kernelkit]\nsubmission = "answers.zip"\n')
+    assert submission.output_of(tmp_path, tmp_path).name == "answers.zip"
+    settings.write_text('[tool.kernelkit]\nsubmission = "out/answers.xlsx"\n')
+    with pytest.raises(errors.PreflightError, match=r"the name of a \.csv, \.parquet"):
+        submission.output_of(tmp_path, tmp_path)
+
+
+def test_an_answer_about_another_submission_is_not_its_score(submit, answers_to):
+    def another(answer, call):
+        if call < 4 and answer.status.name == "COMPLETE":
+            answer.ref, answer.public_score = answer.ref + 70, "0.01"
+
+    answers_to("GetSubmission", another)
+    assert float(submit()) == 1.0
+
+
+def test_a_submission_that_kaggle_does_not_show_is_not_refused(submit, answers_to):
+    def hide(answer, call):
+        if call == 1:
+            raise Failure(FailureKind.NOT_FOUND, "GetSubmission", "HTTP 404")
+
+    answers_to("GetSubmission", hide)
+    assert float(submit()) == 1.0
+
+    def refuse(answer, call):
+        if call != 2:
+            raise Failure(FailureKind.REFUSED, "ListSubmissions", "accept the rules")
+
+    answers_to("ListSubmissions", refuse)
+    with pytest.raises(errors.RefusedError, match="accept the rules"):  # nothing is sent yet
+        submit()
+    with pytest.raises(errors.NetworkError, match="not known whether garden has the submission"):
+        submit(Fault("CreateSubmission", 1, FaultKind.LOST_ANSWER))
+
+
+def test_an_older_one_of_the_same_message_in_the_answer_is_not_taken(submit, answers_to, tmp_path):
+    submit()
+    (tmp_path / "submission.csv").write_text("id,label\na,0\nb,0\n")
+
+    def older(answer, call):
+        answer.ref = 1
+
+    answers_to("CreateSubmission", older)
+    assert float(submit()) < 1.0
+    assert submit.number() == 2
+    with pytest.raises(errors.CapacityError, match="no more submissions today"):
+        submit()
+
+
+@pytest.mark.parametrize("problem", ["", "Notebook Threw Exception"])
+def test_a_score_that_is_not_shown_is_said_to_be_so_and_an_error_is_one(
+    submit, answers_to, problem
+):
+    def hide(answer, call):
+        answer.public_score, answer.error_description = None, problem
+
+    answers_to("GetSubmission", hide)
+    if not problem:
+        assert submit() == ""
+        return
+    with pytest.raises(errors.RefusedError, match=problem):
+        submit()

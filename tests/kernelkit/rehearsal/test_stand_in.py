@@ -1,0 +1,35 @@
+"""What fills a rehearsal's inputs: the project's command, with what the runs ask of them."""
+
+import os
+
+from kernelkit.push import plan
+from kernelkit.rehearsal.stand_in import attached
+
+
+def test_the_command_names_what_the_runs_ask_for(repository):
+    repository.configure("""catalogue = "fill {catalogue} {files} '{size}' --size={size}"\n""")
+
+    def catalogue(*starts):
+        return plan.make(None, (), repository.metadata, None, None, None, starts).catalogue
+
+    assert catalogue() == "fill {catalogue} 3  --size="
+    words = "fill {catalogue} 3 5 'a b' --size='a b'"
+    assert catalogue({"files": 5, "size": "a b"}) == words
+
+
+def test_a_command_is_run_once_for_each_project_and_script_in_the_environment_of_who_rehearses(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setenv("https_proxy", "http://proxy.test:1")
+    for project, text, word in ("oax", "oax", "oay", "pax", "oby", "oax", "oby"):
+        (tmp_path / project).mkdir(exist_ok=True)
+        (tmp_path / project / "fill.py").write_text(
+            "import os, sys; text = os.environ['HOME'] + os.environ['https_proxy']\n"
+            f"open(sys.argv[1] + '/runs', 'a').write({text!r} + sys.argv[2] + text + ' ')"
+        )
+        command = f"python fill.py {{catalogue}} {word}"
+        with attached(tmp_path / "kaggle", command, tmp_path / project, "", print):
+            pass
+    seen = os.environ["HOME"] + "http://proxy.test:1"
+    runs = (tmp_path / "kaggle/catalogue/runs").read_text().split()
+    assert runs == [f"{run}{seen}" for run in ("ax", "ay", "ax", "by")]

@@ -1,0 +1,164 @@
+"""The same command goes on where it was cut off, and never over what is done."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from checkouts import ROOT
+
+from kernelkit.errors import ParameterError, RunFailedError
+from kernelkit.runs import kit_folder
+from kernelkit.runs.chosen_folder import chosen_folder
+from kernelkit.runs.run_notebook import run_notebook
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::pytest.PytestUnraisableExceptionWarning",
+    "ignore::ResourceWarning",
+    "ignore::DeprecationWarning:(zmq|jupyter_client|papermill|nbclient)",
+)
+
+NOTEBOOK = """# %% tags=["parameters"]
+scale = 2  # >= 0: what to multiply with
+output = ""  # the run's folder
+
+# %%
+import json
+import time
+from pathlib import Path
+
+kept = Path(output, "kept.txt")
+if scale and not kept.exists():
+    kept.write_text("half of it")
+    print("cut me off", flush=True)
+    time.sleep(60 if scale > 1 else 0)
+    raise ValueError("not at once")
+Path(output, "metrics.json").write_text(json.dumps({"macro_f1": scale / 10}))
+"""
+STUDY = Path("study.py")
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    STUDY.write_text(NOTEBOOK)
+    return tmp_path
+
+
+def cut_off(number=1, **chosen):
+    with pytest.raises(KeyboardInterrupt), chosen_folder(STUDY, {"n": number}, **chosen) as at:
+        raise KeyboardInterrupt
+    return at
+
+
+@pytest.mark.long
+def test_killed_at_any_moment_the_same_command_goes_on(place, capsys):
+    command = [sys.executable, str(ROOT / "tools" / "run_notebook.py"), "study.py"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert any("cut me off" in line for line in process.stdout)
+        os.kill(process.pid, signal.SIGKILL)
+    (folder,) = Path("runs").glob("study-*")
+    (folder / ".run.ipynb.part.ipynb").write_text("{")  # as papermill leaves it
+    (folder / ".report.html.k3x.part").write_text("<")
+    run = run_notebook(STUDY, quiet=True)
+    assert run.folder == folder
+    assert run.metrics == {"macro_f1": 0.2}
+    assert capsys.readouterr().out == (
+        f"continuing in {folder}, where this notebook's last run with these parameters was "
+        "interrupted; --fresh starts a new one\n"
+    )
+    names = sorted(path.name for path in folder.iterdir())
+    assert names == [".kernelkit", "kept.txt", "metrics.json", "run.ipynb"]
+
+
+def test_a_run_that_failed_is_taken_up_and_one_that_is_over_is_not():
+    with pytest.raises(RunFailedError):
+        run_notebook(STUDY, {"scale": 1}, quiet=True)
+    (first,) = Path("runs").glob("study-*")
+    for again in (True, False):
+        with chosen_folder(STUDY, {"scale": 1, "output": ""}) as folder:
+            assert (folder == first) is again
+
+
+def test_other_parameters_another_notebook_or_fresh_begin_anew(capsys):
+    folder = cut_off()
+    others = [cut_off(2), cut_off(None)]
+    for notebook, fresh in ((Path("other.py"), False), (STUDY, True)):
+        with chosen_folder(notebook, {"n": 1}, fresh=fresh) as other:
+            others.append(other)
+    assert len({folder, *others}) == 5
+    assert capsys.readouterr().out == ""
+    assert cut_off() == folder
+    assert f"continuing in {folder}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("chosen", [{"name": "mine"}, {"output": Path("runs/mine")}])
+def test_a_named_folder_notes_its_run_and_no_other_command_continues_in_it(chosen, monkeypatch):
+    run = {"notebook": str(STUDY.resolve()), "parameters": {"n": 1}, "chosen": True}
+    for _ in range(2):
+        with chosen_folder(STUDY, {"n": 1}, **chosen) as mine:
+            assert kit_folder.read_json(mine, kit_folder.STATE) == run | {"over": False}
+            with chosen_folder(STUDY, {"n": 1}) as other:
+                assert other != mine
+            again = chosen_folder(STUDY, {}, **chosen)
+            with pytest.raises(ParameterError, match="another command runs in runs/mine: wait"):
+                again.__enter__()
+            with monkeypatch.context() as other_host:
+                other_host.setenv("JAX_PROCESS_ID", "1")
+                with chosen_folder(STUDY, {}, **chosen) as shared:
+                    assert shared == mine
+        assert mine == Path("runs/mine")
+        assert kit_folder.read_json(mine, kit_folder.STATE) == run | {"over": True}
+
+
+def test_a_named_folder_loses_the_results_of_another_run_but_not_those_it_continues(place):
+    Path("pyproject.toml").write_text('[tool.kernelkit]\nsubmission = "mine.csv"\n')
+    names = {"history.csv", "submission.csv", "mine.csv", "notes.txt"}
+    mine = Path("runs/mine")
+    mine.mkdir(parents=True)
+    for name in names:
+        (mine / name).touch()
+    for number, left in ((1, names), (1, names), (2, {"notes.txt"})):
+        assert cut_off(number, name="mine") == mine
+        assert {path.name for path in mine.iterdir() if path.is_file()} == left
+
+
+def test_a_run_that_ran_out_of_time_goes_on():
+    folders = []
+    for metrics in ('{"stopped": "time limit"}', "{}", "{}"):
+        with chosen_folder(STUDY, {"n": 1}) as folder:
+            (folder / "metrics.json").write_text(metrics)
+            folders.append(folder)
+    assert folders[0] == folders[1] != folders[2]
+
+
+def test_from_a_subfolder_of_the_project_the_same_run_is_found(place, monkeypatch):
+    (place / "pyproject.toml").touch()
+    cut = cut_off()
+    (place / "deep").mkdir()
+    monkeypatch.chdir(place / "deep")
+    with chosen_folder(place / STUDY, {"n": 1}) as again:
+        assert again.resolve() == (place / cut).resolve()
+    assert list(Path().iterdir()) == []
+
+
+def test_two_at_once_share_no_folder():
+    cut, at_once = cut_off(), [chosen_folder(STUDY, {"n": 1}) for _ in range(3)]
+    with at_once[0] as first, at_once[1] as second, at_once[2] as third:
+        assert first == cut
+        assert len({first, second, third}) == 3
+
+
+@pytest.mark.parametrize("state", ["{", '{"over": false}'])
+def test_a_damaged_state_begins_anew(state):
+    folder = cut_off()
+    (folder / ".kernelkit" / "run.json").write_text(state)
+    assert cut_off() != folder
+
+
+@pytest.mark.parametrize("option", ["name", "output"])
+def test_a_new_folder_and_a_chosen_one_exclude_each_other(option):
+    with pytest.raises(ParameterError, match=f"a new folder itself: leave out --{option}"):
+        chosen_folder(STUDY, {}, fresh=True, **{option: "here"}).__enter__()

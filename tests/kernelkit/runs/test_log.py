@@ -1,0 +1,113 @@
+"""A finished session's log: its entries, its text, and the failure in it."""
+
+import json
+import tracemalloc
+
+import pytest
+
+from kernelkit.runs import log as logs
+
+REPORT = """\
+Traceback (most recent call last):
+  File "<frozen runpy>", line 198, in _run_module_as_main
+papermill.exceptions.PapermillExecutionError:
+---------------------------------------------------------------------------
+Exception encountered at "In [3]":
+---------------------------------------------------------------------------
+ValueError                                Traceback (most recent call last)
+Cell In[3], line 1
+----> 1 wither()
+
+ValueError: withered
+"""
+
+
+def as_log(*texts):
+    return json.dumps([{"stream_name": "stderr", "time": 0.5, "data": text} for text in texts])
+
+
+def test_the_failing_cell_and_its_traceback_are_found():
+    cells = [
+        {"cell_type": "markdown", "source": "# Words"},
+        {"cell_type": "code", "id": "bundle-000", "source": "import that"},  # added by the push
+        {"cell_type": "code", "source": "import this"},
+        {"cell_type": "code", "source": "wither()\n"},
+    ]
+    after = "[NbConvertApp] Converting notebook\nTraceback (most recent call last):\n  more\n"
+    log = as_log("working\n", *REPORT.splitlines(keepends=True), after)
+    failure = logs.failure(log, json.dumps({"cells": cells}))
+    assert (failure.cell, failure.source) == ("code cell 2 failed:", "wither()")
+    assert failure.traceback.startswith("ValueError")
+    assert failure.traceback.endswith("ValueError: withered")
+    assert logs.failure(log).cell == "cell In [3] failed:"
+
+
+def test_a_failure_outside_any_cell_is_its_last_traceback():
+    log = as_log(
+        "Traceback (most recent call last):\n  a\nOSError: first\n",
+        "\nTraceback (most ",
+        "recent call last):\n  b\nMemoryError: last\n",
+    )
+    assert logs.failure(log).traceback.endswith("MemoryError: last")
+
+
+def test_colours_are_taken_out_and_long_tracebacks_cut():
+    lines = "".join(f"\x1b[0;31mline {n}\x1b[0m\n" for n in range(500))
+    failure = logs.failure(as_log("Traceback (most recent call last):\n" + lines))
+    assert "\x1b" not in failure.traceback
+    assert len(failure.traceback.splitlines()) == 41
+
+
+@pytest.mark.parametrize("log", ["", "words"])
+def test_a_log_without_a_failure_has_none(log):
+    assert logs.failure(log) is None
+
+
+ODD = '[{"data": null}, {"time": "x", "data": "a"}, 3, {"stream_name": "stderr"}]'
+
+
+@pytest.mark.parametrize(
+    ("log", "texts"),
+    [
+        ("one\ntwo", ["one\n", "two\n"]),
+        ("12 files\ntwo", ["12 files\n", "two\n"]),
+        ("null\ntwo", ["null\n", "two\n"]),
+        (ODD, ["", "a", ""]),
+        ('[{"data": "one"}, {"da', ["one", ', {"da\n']),
+    ],
+)
+def test_a_log_is_read_as_far_as_it_is_json_and_then_by_lines(log, texts):
+    assert [entry.text for entry in logs.decode(log)] == texts
+
+
+def test_notes_of_cpp_libraries_are_left_out_for_readers():
+    note = "I0000 00:00:1795233509.512955   21565 port.cc:153] oneDNN custom operations are on.\n"
+    error = "E0000 00:00:1795233512.444420   21565 cuda_platform.cc:52] failed call to cuInit\n"
+    entries = [
+        logs.Entry(0.1, "stderr", note),
+        logs.Entry(0.1, "stderr", "To enable the following instructions: AVX2 FMA, rebuild.\n"),
+        logs.Entry(0.2, "stderr", error),
+        logs.Entry(0.3, "stdout", note),
+        logs.Entry(0.4, "stdout", "macro F1\n"),
+    ]
+    assert logs.text(entries) == error + note + "macro F1\n"
+
+
+def test_a_long_log_takes_little_memory():
+    entry = json.dumps({"stream_name": "stdout", "time": 1.5, "data": "loss 0.123456789\n"})
+    log = "[" + "\n,".join([entry] * 10_000) + "]"
+    tracemalloc.start()
+    try:
+        text = logs.text(logs.decode(log))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert len(text) == 17 * 10_000
+    assert peak < 3 * len(log)
+
+
+def test_of_a_long_log_people_read_the_ends(monkeypatch):
+    monkeypatch.setattr(logs, "LONGEST", 1000)
+    text = logs.text(logs.decode(as_log(*(f"line {n}\n" for n in range(5000)))))
+    assert "see Kaggle's original log" in text
+    assert len(text) < 1200

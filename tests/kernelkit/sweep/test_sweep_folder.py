@@ -1,0 +1,71 @@
+"""A sweep's folder: what it refuses, and what it survives."""
+
+import shutil
+
+import pytest
+
+from kernelkit import files
+from kernelkit.errors import ParameterError
+from kernelkit.pages import trail
+from kernelkit.sweep import sweep_folder as records
+from kernelkit.sweep.sweep_folder import Record, SweepFolder
+
+
+@pytest.mark.parametrize("copy", [shutil.copy2, shutil.move])
+def test_runs_with_results_are_copied_or_moved(sweeps, run, copy):
+    session, folder = SweepFolder(sweeps.folder / "session"), SweepFolder(sweeps.runs)
+    record = session.write(run, Record(records.DONE, {"a": 1}, 3.5))
+    model = files.write_text(session.run_folder(run) / "deep" / "model.h5", "weights")
+
+    assert folder.take_over(session, ["another"], copy) == []
+    assert folder.take_over(session, None, copy) == [run.id]
+    assert folder.record(run) == record
+    assert (folder.run_folder(run) / "deep" / "model.h5").read_text() == "weights"
+    assert not list(sweeps.runs.rglob("*.part"))
+    assert model.is_file() == (copy is shutil.copy2)
+    assert folder.take_over(session, None, copy) == []
+
+
+@pytest.mark.parametrize("text", ["{", '{"version": 1}', '{"state":"odd"}'])
+def test_a_damaged_state_counts_as_never_begun(sweeps, run, text):
+    folder = SweepFolder(sweeps.runs)
+    folder.write(run, Record(records.DONE))
+    (folder.run_folder(run) / records.STATE).write_text(text)
+
+    assert folder.record(run).state == records.PENDING
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        (records.SWEEP, '{"version": 1, "name": "tiny"}', "by another version of the kit"),
+        (records.SWEEP, '{"version": 2, "name": "other"}', "has the sweep 'other'"),
+        ("thesis.tex", "years of work", "has files that no sweep wrote"),
+    ],
+)
+def test_a_folder_of_something_else_is_refused_and_left_alone(sweeps, name, text, message):
+    file = files.write_text(sweeps.runs / name, text)
+
+    with pytest.raises(ParameterError, match=message):
+        SweepFolder(sweeps.runs).claim("tiny")
+    assert [*sweeps.runs.iterdir()] == [file]
+    assert file.read_text() == text
+
+
+def test_a_folder_whose_claim_was_killed_is_taken(sweeps):
+    files.write_text(sweeps.runs / f".{records.SWEEP}.a1b2c3.part", "{")
+
+    SweepFolder(sweeps.runs).claim("tiny", ["a"])
+
+    assert trail.varying(sweeps.runs / "a run") == ["a"]  # before the run has a report
+
+
+def test_two_sweeps_on_one_folder_the_second_says_so_and_stops(sweeps):
+    with (
+        SweepFolder(sweeps.runs).locked(),
+        pytest.raises(ParameterError, match="is being written by another sweep"),
+    ):
+        sweeps.run("grid: {a: [1]}")
+
+    with SweepFolder(sweeps.runs).locked():
+        pass

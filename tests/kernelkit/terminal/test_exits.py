@@ -1,0 +1,73 @@
+"""Every tool ends in one message and its exit code."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from kernelkit.errors import RefusedError
+from kernelkit.terminal.exits import exits_with_code
+
+
+def ending_in(error):
+    @exits_with_code
+    def command():
+        raise error
+
+    return command
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (RefusedError("no\x1b]0;title\x07\x9b5n"), 5),
+        (OSError(36, "File name too long", "\x1b]0;title\x07" + "n" * 5000), 12),
+        (RefusedError("half \ud83c"), 5),
+    ],
+)
+def test_no_control_sequence_reaches_the_terminal(capsys, error, code):
+    with pytest.raises(SystemExit) as ended:
+        ending_in(error)()
+    assert ended.value.code == code
+    message = capsys.readouterr().err
+    assert message.startswith("error: ")
+    assert message.count("\n") == 1
+    assert not [c for c in message.rstrip("\n") if c < " " or "\x7f" <= c <= "\x9f"]
+
+
+def test_a_tool_speaks_to_an_ascii_terminal():
+    code = (
+        "import click; from kernelkit.terminal.exits import exits_with_code\n"
+        "from kernelkit.errors import RefusedError\n"
+        "@exits_with_code\n"
+        "def command():\n"
+        "    click.echo('Blüte'); print('🌸'); raise RefusedError('花')\n"
+        "command()"
+    )
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, env=environment)
+    assert done.returncode == 5
+    assert done.stdout.endswith(b"\\U0001f338\n")
+    assert done.stderr.startswith(b"error: ")
+    assert done.stderr.count(b"\n") == 1
+
+
+def test_a_signal_during_garbage_collection_cuts_the_next_wait_short():
+    code = (
+        "import os, signal, sys, time\n"
+        "from kernelkit.terminal.exits import exits_with_code\n"
+        "class Slow:\n"
+        "    def __del__(self):\n"
+        "        os.kill(os.getpid(), signal.SIGTERM)\n"
+        "        time.sleep(0.1)\n"
+        "@exits_with_code\n"
+        "def command():\n"
+        "    Slow()\n"
+        "    time.sleep(60)\n"
+        "    print('went on')\n"
+        "command()"
+    )
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=30)
+    assert (done.returncode, done.stdout) == (143, "")
