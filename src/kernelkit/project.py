@@ -57,6 +57,11 @@ _KEYS = {
     "leave_out": ('a list like ["mypackage/desk/*"]', ".+"),
     "catalogue": ("a command", ".*"),
     "check": ('"package.module:function"', r"[A-Za-z_][\w.]*:[A-Za-z_]\w*"),
+    "expected": (
+        "rows with about, measure, least (a number), and maybe data and parameters: see "
+        "kernelkit.start.expected",
+        "",
+    ),
     "keep_best": ('file names, like {"model.h5" = 3}', ".+"),
     "needs": (
         'internet, download, competition and desk, each a list like ["weights=auto"]',
@@ -98,6 +103,7 @@ class Project:
     `title`: its name in `pyproject.toml`, by default the folder's; `wheels`: "name==version" of
     packages to install in a session; `submission`: the output to submit to a competition;
     `beside`: the notebook whose neighbouring modules are bundled, if it is not the bundled one;
+    `expected`: the results of runs that the doctor's table shows, see `start.expected`;
     `check` and `sources`: module:function with the project's own rules, see `notebooks.rules`.
     """
 
@@ -116,6 +122,7 @@ class Project:
     beside: Path | None = None
     check: str = ""
     sources: str = ""
+    expected: Sequence[Mapping[str, Any]] = field(default_factory=list)
 
     @property
     def wheels_name(self) -> str:
@@ -255,6 +262,8 @@ def _setting(key: str, value: Any, file: Path) -> Any:
             tpu = TpuSettings(**_typed(value, TpuSettings()))
             shlex.split(tpu.command)
             return tpu
+        if key == "expected":
+            return [_expected(row) for row in value]
         _typed({key: value}, Project(Path()))
         texts = [value] if isinstance(value, str) else value
         if key == "needs":
@@ -263,9 +272,25 @@ def _setting(key: str, value: Any, file: Path) -> Any:
             shlex.split(value)
         if not all(re.fullmatch(pattern, text) for text in texts):
             raise ValueError
-    except (ValueError, TypeError, AttributeError):
+    except (ValueError, TypeError, AttributeError, KeyError):
         raise PreflightError(f"{file}: {key} in [tool.kernelkit] takes {takes}") from None
     return value
+
+
+def _expected(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """An expected result; raises `TypeError` or `KeyError` for a bad one."""
+    kinds: dict[str, Any] = {
+        "about": str,
+        "measure": str,
+        "least": (int, float),
+        "data": str,
+        "parameters": dict,
+    }
+    if not all(isinstance(value, kinds[name]) for name, value in row.items()):
+        raise TypeError
+    if missing := {"about", "measure", "least"} - set(row):
+        raise TypeError(missing)
+    return row
 
 
 def _typed(values: Mapping[str, Any], defaults: object) -> Mapping[str, Any]:

@@ -20,12 +20,13 @@ from kernelkit.errors import KernelkitError, NetworkError, PreflightError, Refus
 from kernelkit.kaggle.client import Kaggle, Kernel, accept_rules
 from kernelkit.kaggle.context import CommandOptions, PushContext, in_project
 from kernelkit.notebook.document import KERNELSPEC
-from kernelkit.project import DOCTOR
+from kernelkit.project import DOCTOR, find_project
 from kernelkit.push.bundle import metadata
 from kernelkit.push.submit import Submission
 from kernelkit.runs.claims import source_of
 from kernelkit.start import probe as session
 from kernelkit.start.assumptions import OTHER, UNTRIED, Judgement, judged, markdown
+from kernelkit.start.expected import results
 from kernelkit.terminal.events import from_here
 
 KERNELS = {"cpu": "kernelkit-doctor", "tpu": "kernelkit-doctor-tpu"}
@@ -245,6 +246,8 @@ def _write(context: PushContext, facts: dict[str, str]) -> list[Judgement]:
         path = path.with_name("rehearsal.json")
     all_facts = files.read_object(path).get("facts", {}) | facts
     rows = judged(all_facts, rehearsal=rehearsal)
+    expected = find_project(context.root or Path.cwd()).expected
+    rows += results(expected, context.ledger.of())
     if not facts:
         return rows
     made = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
