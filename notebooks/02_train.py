@@ -538,8 +538,9 @@ print(f"{trained} after {run.seconds:.0f} s; the files are in {run}")
 #
 # Change one setting at a time, with two or three values of `seed`. A gain below .008 is noise.
 #
-# 1. `image_size=331` or `512`.
-# 2. A larger backbone, such as `backbone="EfficientNetB5"` or `"DenseNet201"`.
+# 1. `backbone="dinov2-small"` or `"dinov3-base"` with its head alone; a push attaches the weights.
+# 2. Another `image_size`, larger than the backbone's own; `layer_decay=0.8` where a transformer is
+#    fine-tuned; `more_backbones`, for the features of several networks in one head.
 # 3. `fine_tune="all"`, with `augment="strong"` if the training loss falls far below the validation
 #    loss.
 # 4. Several settings in one command: `kernelkit sweep notebooks/sweeps/schedule.yaml`.
