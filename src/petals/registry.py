@@ -172,18 +172,43 @@ class Preset:
         )
 
 
-_SMALL = {"num_layers": 12, "hidden_dim": 384, "num_heads": 6, "intermediate_dim": 1536}
-_BASE = {"num_layers": 12, "hidden_dim": 768, "num_heads": 12, "intermediate_dim": 3072}
-_LARGE = {"num_layers": 24, "hidden_dim": 1024, "num_heads": 16, "intermediate_dim": 4096}
-_GIANT = {"num_layers": 40, "hidden_dim": 1536, "num_heads": 24, "intermediate_dim": 6144}
-_HUGE = {"num_layers": 32, "hidden_dim": 1280, "num_heads": 20, "intermediate_dim": 5120}
+_SMALL: dict[str, Any] = {
+    "num_layers": 12,
+    "hidden_dim": 384,
+    "num_heads": 6,
+    "intermediate_dim": 1536,
+}
+_BASE: dict[str, Any] = {
+    "num_layers": 12,
+    "hidden_dim": 768,
+    "num_heads": 12,
+    "intermediate_dim": 3072,
+}
+_LARGE: dict[str, Any] = {
+    "num_layers": 24,
+    "hidden_dim": 1024,
+    "num_heads": 16,
+    "intermediate_dim": 4096,
+}
+_GIANT: dict[str, Any] = {
+    "num_layers": 40,
+    "hidden_dim": 1536,
+    "num_heads": 24,
+    "intermediate_dim": 6144,
+}
+_HUGE: dict[str, Any] = {
+    "num_layers": 32,
+    "hidden_dim": 1280,
+    "num_heads": 20,
+    "intermediate_dim": 5120,
+}
 _SIZES = {
     "small": _SMALL,
     "base": _BASE,
     "large": _LARGE,
     "giant": _GIANT | {"use_swiglu_ffn": True},
 }
-_GATED = {"use_gated_mlp": True, "hidden_activation": "silu"}
+_GATED: dict[str, Any] = {"use_gated_mlp": True, "hidden_activation": "silu"}
 _SIZES_V3 = {
     "small": _SMALL,
     "small-plus": _SMALL | _GATED,
@@ -191,8 +216,8 @@ _SIZES_V3 = {
     "large": _LARGE,
     "huge-plus": _HUGE | _GATED,
 }
-_POSITIONS = {"position_embedding_shape": (518, 518)}
-_REGISTERS = {"num_register_tokens": 4}
+_POSITIONS: dict[str, Any] = {"position_embedding_shape": (518, 518)}
+_REGISTERS: dict[str, Any] = {"num_register_tokens": 4}
 
 
 def _dinov2() -> Iterator[Preset]:

@@ -270,7 +270,8 @@ def check_keys(content: Mapping[str, Any], keys: Types, where: str) -> None:
     for key, value in content.items():
         if key not in keys:
             raise ParameterError(f"{where} has no key {key!r}: {nearest(key, keys)}")
-        kinds = keys[key] if isinstance(keys[key], tuple) else (keys[key],)
+        kind = keys[key]
+        kinds = kind if isinstance(kind, tuple) else (kind,)
         is_number = isinstance(value, bool) and bool not in kinds  # Python's True is also an int
         if value is not None and (is_number or not isinstance(value, kinds)):
             raise ParameterError(f"{key} has the wrong type: {value!r}")
