@@ -40,21 +40,29 @@ def main() -> None: ...
     type=click.Path(path_type=Path),
     help="A folder of photos without labels: the test split.",
 )
-@click.option("--val", default=0.2, show_default=True, help="Share of photos for validation.")
+@click.option(
+    "--val",
+    default=0.2,
+    show_default=True,
+    help="Share of photos for validation; unused with a folder for it.",
+)
 @click.option(
     "--test",
     default=0.2,
     show_default=True,
-    help="Share of photos for the test split; unused with --test-photos.",
+    help="Share of photos for the test split; unused with test photos or folders of splits.",
 )
 @exits_with_code
 def write(photos: Path, output: Path, **options: Any) -> None:
     """Write OUTPUT/tfrecords-jpeg-SxS/{train,val,test} from PHOTOS/CLASS/*.
 
-    With --labels, the photos and their classes are those of the CSV. With --test-photos,
-    OUTPUT/test_photos.csv gives the id of each file in a submission.
+    With --labels, the photos and their classes are those of the CSV. With test photos,
+    OUTPUT/test_photos.csv gives the id of each file in a submission. OUTPUT/left_out.csv names the
+    photos that are not used.
 
-    The content of a photo decides its split, so the split stays the same when photos are added.
+    If the folders name splits (PHOTOS/train/CLASS/*, PHOTOS/CLASS/train/*), they become the splits.
+    Otherwise the content of a photo decides its split, so the split stays the same when photos are
+    added.
     OUTPUT must be outside the test photos, and without --labels outside PHOTOS. It changes only
     when everything is written; after an interruption, the same command continues where it stopped.
     """

@@ -4,6 +4,7 @@ Its C++ code writes them past Python, some of them at every logging level. Jupyt
 red box, as if something had failed.
 """
 
+import logging
 import os
 import re
 import sys
@@ -23,9 +24,11 @@ def without_notes() -> Iterator[None]:
     """Leave out the notes of C++ libraries that the block imports.
 
     Anything else that the process writes to its standard error in the meantime appears after the
-    block; if the block raises, the notes do too.
+    block; if the block raises, the notes do too. From then on, Matplotlib does not say either that
+    it lists the fonts, as it does when it is imported for the first time on a machine.
     """
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)
     sys.stderr.flush()
     kept = os.dup(STDERR)
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as written:

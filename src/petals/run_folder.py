@@ -19,7 +19,7 @@ from petals import resources, storage
 from petals.accelerators import cluster, compilation
 from petals.accelerators.detect import Accelerator
 from petals.data.dataset import Dataset
-from petals.data.shards import Split
+from petals.data.shards import SPLITS, Split
 from petals.evaluation.calibration import Calibration
 from petals.evaluation.metrics import Scores
 from petals.kaggle import on_kaggle, runs_folder
@@ -47,7 +47,7 @@ RESULTS = (
         "confused.json",
         "mistakes.json",
     ),
-    *("val_predictions.npz", "test_predictions.npz", "submission.csv", "twins.csv"),
+    *("val_predictions.npz", "test_predictions.npz", "submission.csv"),
     *("class_scores.csv", "confusion.csv", "calibration.csv", "calibration.txt"),
     *("gallery.jpg", "augmentation.jpg", "predictions.jpg", "classes.png", "curves.png"),
     *("head_schedule.png", "schedule.png", "reliability.png", "class_scores.png", "confusion.png"),
@@ -58,16 +58,16 @@ RESULTS = (
 class RunFolder:
     """The folder that `output` names; every file in it is written atomically.
 
-    `output` "" means the working directory on Kaggle, and locally the repository's `runs/latest`,
-    whatever folder the notebook was started in. With several hosts, only the first writes there;
-    the files of the others are deleted when they end. `training`: the parameters of a run of
-    02_train that begins here. It deletes the `RESULTS` of an earlier run, except a file with the
-    name of the weights that it starts from. On Kaggle, `resources.csv` records memory and CPU until
-    the metrics are written.
+    `output` "" means the working directory on Kaggle, and locally `runs/<name>` in the repository,
+    whatever folder the notebook was started in; a notebook that trains nothing has a name of its
+    own, so that it does not write over the files of a trained run. With several hosts, only the
+    first writes there; the files of the others are deleted when they end. `training`: whether a run
+    of 02_train begins here; on Kaggle, `resources.csv` then records memory and CPU until the
+    metrics are written.
     """
 
-    def __init__(self, output: str = "", *, training: Mapping[str, Any] | None = None) -> None:
-        default = Path() if on_kaggle() else runs_folder() / "latest"
+    def __init__(self, output: str = "", name: str = "latest", *, training: bool = False) -> None:
+        default = Path() if on_kaggle() else runs_folder() / name
         self.path = Path(output) if output else default
         if not cluster.here().first:
             self._elsewhere = tempfile.TemporaryDirectory(prefix="petals-")
@@ -75,11 +75,8 @@ class RunFolder:
         self.begun, self.seconds_before = time.monotonic(), 0.0
         if training and on_kaggle():
             resources.record(self.path)
-        if training:
-            # By name: a path that is wrong for this working directory may mean the file here.
-            for name in {*RESULTS} - {Path(training["weights"]).name}:
-                (self.path / name).unlink(missing_ok=True)
         self._words: dict[str, dict[str, str]] = {}
+        self._written: set[str] = set()
 
     def __str__(self) -> str:
         return str(self.path.resolve())
@@ -89,16 +86,32 @@ class RunFolder:
         """The seconds since the run began, including those of its earlier processes."""
         return self.seconds_before + time.monotonic() - self.begun
 
+    def clear(self, weights: str = "") -> None:
+        """Delete the `RESULTS` that an earlier run left here, but none that this run has written.
+
+        Call it when nothing can be wrong with the settings any more: a typing error then deletes
+        nothing. `weights`: a file of this name stays, since the run starts from it.
+        """
+        # By name: a path that is wrong for this working directory may mean the file here.
+        for name in {*RESULTS} - self._written - {Path(weights).name}:
+            (self.path / name).unlink(missing_ok=True)
+
+    def _file(self, name: str) -> Path:
+        """The path of a file that this run writes."""
+        self._written.add(name)
+        return self.path / name
+
     def figure(self, figure: Figure, name: str) -> HTML:
         """Save a figure as `run.save` does, and return it for display, above its caption.
 
         `figures.json` keeps caption and text of all figures, for a report made from the files; the
         text describes a figure to somebody who cannot see it.
         """
-        path = run.save(figure, self.path, name)
         words = {"caption": str(figure.get_label()), "text": run.in_words(figure)}
+        path = run.save(figure, self.path, name)
+        self._written.add(path.name)
         self._words[path.name] = words
-        storage.write_json(self.path / "figures.json", self._words)
+        storage.write_json(self._file("figures.json"), self._words)
         kind = "png" if path.suffix == ".png" else "jpeg"
         data = base64.b64encode(path.read_bytes()).decode()
         return HTML(
@@ -109,7 +122,7 @@ class RunFolder:
     def write_history(self, history: History) -> None:
         """Write `history.csv`, with one row per epoch of either phase."""
         rows = ([row[name] for name in HISTORY] for row in history)
-        storage.write_csv(self.path / "history.csv", HISTORY, rows)
+        storage.write_csv(self._file("history.csv"), HISTORY, rows)
 
     def write_predictions(self, split: str, ids: np.ndarray, **arrays: np.ndarray) -> None:
         """Write `val_predictions.npz` or `test_predictions.npz`, which ensembles are made from.
@@ -117,7 +130,7 @@ class RunFolder:
         `arrays`: `probabilities` (n, classes), and of a labelled split `labels` (n,).
         """
         arrays["probabilities"] = arrays["probabilities"].astype(np.float32)
-        with storage.replacing(self.path / f"{split}_predictions.npz") as part:
+        with storage.replacing(self._file(f"{split}_predictions.npz")) as part:
             np.savez_compressed(part, ids=ids, **arrays)  # type: ignore[arg-type]
 
     def write_evaluation(
@@ -137,13 +150,13 @@ class RunFolder:
             "calibration.txt": records.conclusion(labels, probabilities),
         }
         for name, text in texts.items():
-            storage.write_text(self.path / name, text)
-        storage.write_json(self.path / "confused.json", records.confused(split, *answers))
-        storage.write_json(self.path / "mistakes.json", records.mistakes(split, *answers))
+            storage.write_text(self._file(name), text)
+        storage.write_json(self._file("confused.json"), records.confused(split, *answers))
+        storage.write_json(self._file("mistakes.json"), records.mistakes(split, *answers))
 
     def write_gallery(self, images: np.ndarray, captions: Sequence[str]) -> None:
         """`gallery.json`: photos, uint8 (n, size, size, 3), with their captions, for a report."""
-        storage.write_json(self.path / "gallery.json", records.gallery(images, captions))
+        storage.write_json(self._file("gallery.json"), records.gallery(images, captions))
 
     def write_model(
         self, classifier: Classifier, classes: Sequence[str], metrics: Mapping[str, Any]
@@ -174,8 +187,8 @@ class RunFolder:
             metrics["data"],
             {name: metrics[name] for name in ("parameters", "versions", "git")},
         )
-        save(classifier, self.path / FILE, card)
-        storage.write_text(self.path / "model_card.md", card.as_markdown())
+        save(classifier, self._file(FILE), card)
+        storage.write_text(self._file("model_card.md"), card.as_markdown())
 
     def write_metrics(
         self,
@@ -187,14 +200,17 @@ class RunFolder:
         counts: tuple[int, int],
         parameters: Mapping[str, Any],
         calibration: Calibration | None = None,
+        warnings: Sequence[str] = (),
         **extra: Any,
     ) -> dict[str, Any]:
         """Write `metrics.json`, the flat schema that sweeps and reports read; returns it.
 
         `counts`: (total, trainable) parameters. Seconds are wall time. `scores` are null if nothing
-        was validated.
+        was validated. `warnings`: what makes them mean less than they seem to, besides the
+        dataset's own.
         """
         after = calibration.after if calibration else None
+        submitted = dataset.source.submitted
         metrics = {
             **(asdict(scores) if scores else dict.fromkeys(f.name for f in fields(Scores))),
             "seconds": round(self.seconds, 3),
@@ -209,8 +225,11 @@ class RunFolder:
                 "name": dataset.source.name,
                 "image_size": dataset.train.size,
                 "record_size": dataset.train.stored_size,
+                **dict.fromkeys(SPLITS, 0),
                 **{name: split.count for name, split in dataset.splits.items()},
+                **({"submitted": submitted} if submitted else {}),
             },
+            "warnings": [*dataset.warnings, *warnings],
             "added": [addition.summary() for addition in dataset.added],
             "ended": datetime.now(UTC).isoformat(timespec="seconds"),
             "temperature": calibration.temperature if calibration else None,
@@ -220,7 +239,7 @@ class RunFolder:
             "git": git_state(),
             **extra,
         }
-        storage.write_json(self.path / "metrics.json", metrics)
+        storage.write_json(self._file("metrics.json"), metrics)
         resources.stop(self.path)
         return metrics
 

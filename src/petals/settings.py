@@ -216,7 +216,8 @@ def check(
         yield str(problem)
     if sources is None:
         return
-    names = [name.strip() for name in str(values["data"]).split(",")]
+    # After a question mark, names of features follow: see `petals.data.source.find_source`.
+    names = [name.strip().partition("?")[0] for name in str(values["data"]).split(",")]
     slugs = {name.lower().split("/")[:2][-1] for own in sources.values() for name in own}
     datasets = {"/".join(name.lower().split("/")[:2]) for name in sources.get("dataset", ())}
 

@@ -124,6 +124,52 @@ def axis(page, name):
     return page.locator(f"#parallel [data-axis='{name}']")
 
 
+@pytest.mark.parametrize(
+    ("typed", "same"),
+    [
+        ("learning rate > 0.001", "learning_rate>0.001"),
+        ("Macro F1>0.5", "score>0.5"),
+        ("time<2 min", "seconds<120"),
+        ("time > 1 min 10 s", "seconds>70"),
+        ('augment="strong"', "augment=strong"),
+    ],
+)
+def test_the_filter_takes_headings_spaces_and_units(search, typed, same):
+    def left(text):
+        search.fill("#filter", text)
+        settle(search)
+        return search.evaluate("matching().map((row) => row.key)")
+
+    assert left(typed) == left(same)
+    assert 0 < len(left(typed)) < len(left(""))
+
+
+def test_the_filter_can_leave_out(search):
+    def left(text):
+        search.fill("#filter", text)
+        settle(search)
+        return set(search.evaluate("matching().map((row) => row.key)"))
+
+    strong, every = left("augment=strong"), left("")
+    assert left("augment!=strong") == left("-augment=strong") == every - strong
+    assert left("-strong") <= every - strong
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("macr F1>0.9", "did you mean “macro f1”?"),
+        ("learning_rat>0.1", "did you mean “learning_rate”?"),
+        ("augment=stron", "did you mean “strong”?"),
+        ("score>high", "compares with no number"),
+    ],
+)
+def test_a_filter_that_finds_nothing_says_why(search, typed, said):
+    search.fill("#filter", typed)
+    settle(search)
+    expect(search.locator("#rows")).to_contain_text(said)
+
+
 def test_a_range_drawn_on_an_axis_filters_the_whole_page(search):
     before = search.inner_text("#importance")
     axis(search, "learning_rate").scroll_into_view_if_needed()

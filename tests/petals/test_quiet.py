@@ -55,6 +55,23 @@ def test_importing_tensorflow_writes_nothing(python):
     assert python(code) == "imported\n"
 
 
+def test_the_first_import_of_matplotlib_writes_nothing(python, tmp_path):
+    code = (
+        "import os, threading\n"
+        "os.dup2(1, 2)\n"
+        "class AtOnce(threading.Timer):\n"
+        "    def start(self):\n"
+        "        self.function()  # what Matplotlib says after five seconds\n"
+        "threading.Timer = AtOnce\n"
+        "from petals.quiet import without_notes\n"
+        "with without_notes():\n"
+        "    pass\n"
+        "import matplotlib.figure\n"
+        "print('imported')\n"
+    )
+    assert python(code, MPLCONFIGDIR=str(tmp_path)) == "imported\n"
+
+
 def test_detecting_the_device_writes_nothing(python):
     code = (
         "import os\n"

@@ -208,6 +208,8 @@ ABSENT = ("photos", "me/photos", "./me/attached", "/kaggle/input/datasets/me/oth
         ({"backbone": "hub:weights/lite2"}, "backbone=hub:weights/lite2 is not in the session"),
         ({"more_backbones": "hub:weights/lite2"}, "backbone=hub:weights/lite2 is not in the"),
         ({"backbone": "hub:/kaggle/input/datasets/me/attached/vit"}, None),
+        ({"data": "me/attached?image=photo&class=kind"}, None),
+        ({"data": "me/photos?image=photo"}, "data=me/photos is not attached"),
         ({"data": "/kaggle/input/attached/deep"}, None),
         ({"weights": "notop.h5"}, None),  # its name among what is attached
         *(({"weights": f"{name}/a.h5"}, f"weights={name}/a.h5 is not in") for name in ABSENT),

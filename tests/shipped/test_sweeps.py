@@ -8,9 +8,10 @@ import pytest
 import yaml
 from checkouts import ROOT
 
-from kernelkit.push import plan
 from kernelkit.push.bundle import metadata
 from kernelkit.push.checks import preflight
+from kernelkit.push.plan import plan_push
+from kernelkit.push.request import PushRequest
 from kernelkit.sweep import specification
 from kernelkit.sweep.request import SweepOptions
 from kernelkit.sweep.run_sweep import sweep
@@ -70,7 +71,7 @@ def planned(name, at):
 def test_each_run_of_a_sweep_has_what_it_needs_on_kaggle_and_its_file_says_how_it_runs(file):
     asked = specification.read(file, kaggle=True)
     starts = [run.values for run in asked.runs or [asked.run({})]]
-    planned = plan.make(None, (), metadata.locate(file), None, None, None, starts)
+    planned = plan_push(PushRequest.of(metadata=metadata.locate(file), starts=starts))
     found = preflight.run_checks(planned)
 
     assert [finding.text for finding in found if finding.level == "error"] == []

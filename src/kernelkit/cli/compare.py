@@ -52,7 +52,7 @@ def sweep(
     """
     from kernelkit.sweep.request import SweepOptions
     from kernelkit.sweep.run_sweep import sweep
-    from kernelkit.terminal.events import Events, from_here
+    from kernelkit.terminal.events import DRY_RUN, Events, from_here
 
     stream = io.StringIO() if quiet or as_json else None
     events = partial(Events, as_json=as_json, quiet=quiet)
@@ -60,7 +60,7 @@ def sweep(
     if stream is None:
         return
     if values["dry_run"]:
-        events()("dry run", stream.getvalue(), folder=str(folder))
+        events()(DRY_RUN, stream.getvalue(), folder=str(folder))
     else:
         table = json.loads((folder / "results.json").read_text("utf-8"))
         events()("sweep", from_here(folder / "index.html"), folder=str(folder), **table)

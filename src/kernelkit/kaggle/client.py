@@ -1,6 +1,6 @@
 """The part of Kaggle's API that the kit uses: typed answers, classified failures.
 
-Reads are repeated after transient failures. `save` is not: see `kernelkit.push.send`.
+Reads are repeated after transient failures. `save` is not: see `kernelkit.push.sent`.
 """
 
 from __future__ import annotations

@@ -29,9 +29,9 @@ PRODUCTION = "https://api.kaggle.com/v1"
 LONGEST = 500_000_000  # bytes of an answer, which may contain a session's log
 
 NO_CREDENTIALS = (
-    "no Kaggle credentials, or Kaggle does not accept them: make a token at "
-    "https://www.kaggle.com/settings/api and put it in ~/.kaggle/access_token or in "
-    "KAGGLE_API_TOKEN. `kernelkit rehearse` needs no account"
+    "no Kaggle credentials, or Kaggle does not accept them: sign in with `kaggle auth login`, or "
+    "make a token at https://www.kaggle.com/settings/api and put it in ~/.kaggle/access_token or "
+    "in KAGGLE_API_TOKEN. `kernelkit rehearse` needs no account"
 )
 NO_HEADER = (
     "the Kaggle token or key contains an invalid character, such as a line end or a byte order "

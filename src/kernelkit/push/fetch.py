@@ -19,16 +19,20 @@ from kernelkit.errors import OutputsError
 from kernelkit.kaggle import transfers
 from kernelkit.kaggle.client import Outputs
 from kernelkit.kaggle.connection import StoreSession
-from kernelkit.kaggle.context import Push, PushContext
 from kernelkit.kaggle.retries import Failure, FailureKind
 from kernelkit.kaggle.transfers import Expected
 from kernelkit.push.bundle.manifest import MANIFEST
+from kernelkit.push.context import PushContext
+from kernelkit.push.ledger import Push
 from kernelkit.push.proof import Manifest, has_hash
 from kernelkit.runs import kit_folder
 from kernelkit.shown import duration
 from kernelkit.terminal import safe_text
-from kernelkit.terminal.events import from_here, size_of
+from kernelkit.terminal.events import Event, from_here, size_of
 
+FETCHED = Event("fetched", quiet=True)
+STAYS = Event("stays")
+UNVERIFIED = Event("unverified", quiet=True)
 WORKERS = 16
 LONGEST_NAME, LONGEST_PATH = 255, 3000  # bytes; Linux takes 255 and 4096 in all
 LINK_RENEWALS = 5
@@ -67,15 +71,15 @@ def fetch(
     fetched = downloads.all({name: expected.get(name, Expected()) for name in chosen})
     size = f"{size_of(sum(fetched.values()))} in {duration(clock.wall(clock.now() - begun))}"
     text = f"{len(fetched)} of {len(names)} files, {size}: {from_here(folder)}"
-    context.events("fetched", text, files=fetched, folder=str(folder))
+    context.events(FETCHED, text, files=fetched, folder=str(folder))
     if len(fetched) < len(names) and not only:
-        text = f"kernelkit fetch {push.reference} --only '{push.stays[0]}' downloads the others"
-        context.events("stays", f"files that only sessions use stay on Kaggle: {text}")
+        text = f"kernelkit resume {push.reference} --only '{push.stays[0]}' downloads the others"
+        context.events(STAYS, f"files that only sessions use stay on Kaggle: {text}")
     verified = {name for name, file in expected.items() if file.sha256}
     if doubtful := [name for name in fetched if name not in verified]:
         why = "its manifest does not name or hash" if manifest else "it left no manifest of"
         context.events(
-            "unverified",
+            UNVERIFIED,
             f"{len(doubtful)} files that {why} may come from another run: {_listed(doubtful)}",
             files=doubtful,
         )

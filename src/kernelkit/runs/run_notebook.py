@@ -139,7 +139,7 @@ def _begin(folder: Path) -> None:
         kit_folder.path(folder, name).unlink(missing_ok=True)
     for name in (EXECUTED, REPORT, run_folder.METRICS):
         # An earlier run's file must not be mistaken for this run's result.
-        (folder / name).unlink(missing_ok=True)
+        kit_folder.put_aside(folder, name)
         for part in folder.glob(f".{name}.*part*"):  # of a process that was killed
             part.unlink(missing_ok=True)
 

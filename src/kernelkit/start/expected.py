@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from kernelkit.kaggle.context import Push, State
+from kernelkit.push.ledger import Push, State
 from kernelkit.runs import run_folder
 from kernelkit.start.assumptions import OTHER, SAME, UNTRIED, Judgement
 

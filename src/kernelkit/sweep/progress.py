@@ -32,6 +32,9 @@ class SweepProgress:
         self.specification, self.folder, self.options = specification, folder, options
         self.runs = list(specification.runs)
         self.remaining = folder.remaining(self.runs, options.retry_failed)
+        for run in self.remaining:
+            if folder.is_damaged(run):
+                self.show(f"{folder.run_folder(run)} is damaged: its run will be repeated")
         if options.force:
             self.remaining = self.runs
         self.total = len(self.runs)

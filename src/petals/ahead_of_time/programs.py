@@ -104,7 +104,7 @@ def _data(settings: Values) -> tuple[int, int]:
     name, size, limit = settings["data"].split(",")[0], settings["image_size"], settings["limit"]
     if name in ("auto", "embedded"):
         classes, (train, val) = len(CLASSES), COMPETITION_IMAGES
-    elif Path(name).expanduser().is_dir() or "://" in name:
+    elif Path(name.partition("?")[0]).expanduser().is_dir() or "://" in name:
         source = find_source(name, size)
         splits = source.splits(size)
         classes, train = len(source.class_names), splits["train"].count

@@ -88,15 +88,22 @@ def more_to_train_on(
 
 
 def _matched(source: Source, names: Sequence[str]) -> list[int]:
-    """For each label of the source, the main source's label of the same name."""
+    """For each label of the source, the main source's label of the same name.
+
+    A source that names no classes is taken to have the main source's labels, and it is said so.
+    """
     labels = {_key(name): label for label, name in enumerate(names)}
     own = source.class_names
-    if strange := [name for name in own if _key(name) not in labels]:
-        raise DataError(
-            f"{source} has classes that the first source lacks: {', '.join(strange)}. Rename them "
-            "in its classes.json, or leave them out of it"
-        )
-    return [labels[_key(name)] for name in own]
+    strange = [name for name in own if _key(name) not in labels]
+    if not strange:
+        return [labels[_key(name)] for name in own]
+    if source.is_numbered and max(map(int, own)) < len(names):
+        print(f"{source} names no classes: its labels are taken as those of the first source")
+        return [int(name) for name in own]
+    raise DataError(
+        f"{source} has classes that the first source lacks: {', '.join(strange)}. Rename them "
+        "in its classes.json, or leave them out of it"
+    )
 
 
 def _key(name: str) -> str:

@@ -24,7 +24,9 @@ import numpy as np
 import tensorflow as tf
 
 from petals import storage
+from petals.data import layout
 from petals.errors import DataError
+from petals.junk import is_junk
 
 SPLITS = ("train", "val", "test")
 UNLABELLED = -1  # the label of an image whose class is unknown
@@ -36,7 +38,7 @@ FEATURES = {
 SHARD = 800  # images per file, about as many as in the competition
 _SHARD = re.compile(r"(?P<number>\d+)-(?P<size>\d+)x(?P=size)-(?P<count>\d+)\.tfrec$")
 _FOLDER = re.compile(r"tfrecords-jpeg-(\d+)x\1/?$")
-_HEADER = struct.Struct("<QI")  # a record: length, its CRC, the data, the data's CRC
+HEADER = struct.Struct("<QI")  # a record: length, its CRC, the data, the data's CRC
 
 
 @dataclass(frozen=True)
@@ -62,26 +64,54 @@ def serialize(example: Example) -> bytes:
 def deserialize(record: bytes) -> Example:
     """The inverse of `serialize`; raises `DataError` if the record has another format."""
     try:
-        feature = tf.train.Example.FromString(record).features.feature
-        labels = feature["class"].int64_list.value
-        return Example(
-            image=feature["image"].bytes_list.value[0],
-            id=feature["id"].bytes_list.value[0].decode(),
-            label=labels[0] if labels else UNLABELLED,
-        )
+        example = tf.train.Example.FromString(record)
     except Exception as error:  # protobuf's DecodeError differs between its implementations
-        raise DataError(f"not a record of image, id and class: {error}") from None
+        raise DataError(f"not a tf.train.Example ({error})") from None
+    feature = example.features.feature
+    images, ids = feature["image"].bytes_list.value, feature["id"].bytes_list.value
+    labels = feature["class"].int64_list.value
+    if len(images) != 1 or len(ids) != 1 or len(labels) > 1:
+        raise DataError(
+            "a record has one image, one id and at most one class; this one has "
+            f"{len(images)} of image, {len(ids)} of id and {len(labels)} of class"
+        )
+    label = labels[0] if labels else UNLABELLED
+    return Example(images[0], ids[0].decode("utf-8", "backslashreplace"), label)
+
+
+def format_of(image: bytes) -> str:
+    """What kind of file an image is, by its first bytes, such as `a WebP`; "" if not known."""
+    if image[:4] == b"RIFF" and image[8:12] == b"WEBP":
+        return "a WebP"
+    if image[4:8] == b"ftyp":
+        return "an AVIF or HEIC"
+    known = {"a JPEG": b"\xff\xd8", "a PNG": b"\x89PNG", "a GIF": b"GIF8", "a BMP": b"BM"}
+    known |= {"a TIFF": b"II*\0", "a TIFF with big-endian numbers": b"MM\0*"}
+    return next((name for name, begin in known.items() if image.startswith(begin)), "")
+
+
+def is_decoded(image: bytes) -> bool:
+    """Whether the pipeline decodes images of this format: JPEG, PNG and GIF."""
+    return format_of(image) in ("a JPEG", "a PNG", "a GIF")
 
 
 def fault(example: Example, size: int, num_classes: int = 0) -> str:
     """Why an image of `size` pixels cannot be used, "" if it can; with 0 classes for any label."""
     if num_classes and not 0 <= example.label < num_classes:
         return f"label {example.label} is not in 0..{num_classes - 1}"
+    if not is_decoded(example.image):
+        return unreadable(example.image)
     try:
         height, width, _ = tf.io.decode_jpeg(example.image, channels=3).shape
-    except tf.errors.InvalidArgumentError:
+    except (tf.errors.InvalidArgumentError, ValueError):  # of an animation
         return "its image cannot be decoded"
     return "" if height == width == size else f"image of {width} x {height} pixels"
+
+
+def unreadable(image: bytes) -> str:
+    """Why an image of another format than `is_decoded` takes cannot be read."""
+    kind = format_of(image)
+    return f"its image is {kind}, not a JPEG, PNG or GIF" if kind else "its image cannot be decoded"
 
 
 def write_shard(path: str | Path, examples: Iterable[Example]) -> None:
@@ -95,17 +125,19 @@ def write_shard(path: str | Path, examples: Iterable[Example]) -> None:
 
 
 def read_shard(path: str | Path) -> Iterator[Example]:
-    """The examples of a shard in order; raises `DataError` with its name if it is damaged."""
+    """The examples of a shard in order; raises `DataError` that names the record that is bad."""
     number = 0
     try:
         for record in tf.data.TFRecordDataset(str(path)).as_numpy_iterator():
             yield deserialize(record)
             number += 1
-    except (tf.errors.DataLossError, DataError) as error:
-        why = getattr(error, "message", str(error))
+    except tf.errors.DataLossError as error:
         raise DataError(
-            f"{path} is damaged after {number} records: {why}; make the file again or download it"
+            f"{path}: record {number} is damaged: {error.message}; make the file again or download "
+            "it again"
         ) from None
+    except DataError as error:
+        raise DataError(f"{path}: record {number}: {error}") from None
 
 
 def folder(root: str | Path, size: int, split: str) -> str:
@@ -123,6 +155,11 @@ def shard_count(path: str) -> int:
     if not (match := _SHARD.search(str(path))):
         raise DataError(f"{path} is not named NN-SxS-COUNT.tfrec, so its images can't be counted")
     return int(match["count"])
+
+
+def is_shard(path: str) -> bool:
+    """Whether a file is named as a shard, so that its images can be counted."""
+    return bool(_SHARD.search(path))
 
 
 def write_shards(folder: Path, size: int, total: int, examples: Iterable[Example]) -> None:
@@ -145,7 +182,9 @@ def shard_paths(root: str | Path, size: int, split: str) -> list[str]:
     """The shards of a split, sorted; none if there is no such split."""
     place = folder(root, size, split)
     names = tf.io.gfile.listdir(place) if tf.io.gfile.isdir(place) else ()
-    return sorted(f"{place}/{name}" for name in names if name.endswith(".tfrec"))
+    return sorted(
+        f"{place}/{name}" for name in names if name.endswith(".tfrec") and not is_junk(name)
+    )
 
 
 def best_records(root: str | Path, size: int, split: str) -> int:
@@ -153,9 +192,8 @@ def best_records(root: str | Path, size: int, split: str) -> int:
 
     The smallest that are not smaller, or else the largest there are; 0 if there is no such split.
     """
-    there = [own for own in sizes(root) if shard_paths(root, own, split)]
-    larger = [own for own in there if own >= size]
-    return min(larger) if larger else max(there, default=0)
+    there = {own for own in sizes(root) if shard_paths(root, own, split)}
+    return layout.nearest_size(there, size) if there else 0
 
 
 def decoded(jpeg: Any, record_size: int, size: int) -> tf.Tensor:
@@ -216,10 +254,13 @@ class Split:
         record_size = best_records(root, size, split) or size
         whole = cls.of(shard_paths(root, record_size, split), size, record_size)
         if not whole.count:
-            there = ", ".join(map(str, sizes(root))) or "none"
+            there = sizes(root)
+            if size in there:
+                raise DataError(f"no {split} photos in {folder(root, size, split)}: add some")
+            listed = ", ".join(map(str, there)) or "none"
             raise DataError(
                 f"no images in {folder(root, size, split)}/*.tfrec; {root} has images of these "
-                f"sizes: {there}. None of them is of this split: add photos for this split"
+                f"sizes: {listed}. None of them is of this split: add photos for this split"
             )
         return whole._between(0, min(limit or whole.count, whole.count))
 
@@ -251,8 +292,8 @@ class Split:
                 digest.update(f"{stat.length} {stat.mtime_nsec}".encode())
                 continue
             with Path(path).open("rb") as file:
-                while len(header := file.read(_HEADER.size)) == _HEADER.size:
-                    file.seek(_HEADER.unpack(header)[0], os.SEEK_CUR)
+                while len(header := file.read(HEADER.size)) == HEADER.size:
+                    file.seek(HEADER.unpack(header)[0], os.SEEK_CUR)
                     digest.update(header + file.read(4))
         begin = f"{self.skip}+" if self.skip else ""
         return f"{digest.hexdigest()}-{begin}{self.count}"
@@ -310,7 +351,7 @@ class Split:
 
         Raises `DataError` for a bad file and, given `num_classes`, for images with no such label.
         """
-        labels, ids = self._labels_and_ids
+        labels, ids, _ = self._contents
         wrong = ids[(labels < 0) | (labels >= num_classes)]
         if num_classes and len(wrong):
             raise DataError(
@@ -319,16 +360,30 @@ class Split:
             )
         return labels, ids
 
+    def digests(self) -> np.ndarray:
+        """uint64 (images,): a hash of each image's bytes, in the files' order."""
+        return self._contents[2]
+
     @cached_property
-    def _labels_and_ids(self) -> tuple[np.ndarray, np.ndarray]:
-        rows = [(example.label, example.id) for example in self.examples()]
+    def _contents(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Labels, ids and digests of images; raises `DataError` for a record that is bad."""
+        rows = []
+        for example in self.examples():
+            if not is_decoded(example.image):
+                place = Path(self.paths[0]).parent
+                raise DataError(
+                    f"{place}: image {example.id}: {unreadable(example.image)}. Make it again, or "
+                    "let data=FOLDER?image=image convert all of them"
+                )
+            digest = hashlib.blake2b(example.image, digest_size=8).digest()
+            rows.append((example.label, example.id, int.from_bytes(digest)))
         if len(rows) != self.count:
             raise DataError(
                 f"{self.paths[0]} and its siblings hold {len(rows)} images where their names say "
                 f"{self.count}: see tools/make_tfrecords.py inspect"
             )
-        labels, ids = map(np.array, zip(*rows, strict=True))
-        return labels, ids
+        labels, ids, digests = zip(*rows, strict=True)
+        return np.array(labels), np.array(ids), np.array(digests, np.uint64)
 
     def sample(self, which: int | Sequence[int]) -> Sample:
         """The first `which` images, or those at the given positions, in that order."""
@@ -338,7 +393,8 @@ class Split:
         for example in chosen.values():
             if problem := fault(example, self.stored_size):
                 raise DataError(
-                    f"{Path(self.paths[0]).parent}: image {example.id}: {problem}; make it again"
+                    f"{Path(self.paths[0]).parent}: the image with id {example.id} cannot be "
+                    f"shown: {problem}; make its file again, or download it again"
                 )
         images = [decoded(chosen[at].image, self.stored_size, self.size) for at in positions]
         return Sample(np.stack(images), np.array([chosen[at].label for at in positions]))

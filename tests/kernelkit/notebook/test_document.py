@@ -1,5 +1,6 @@
 """The two halves of a pair are compared, and an edit is told with the commands that join them."""
 
+import json
 import shlex
 import subprocess
 import sys
@@ -7,6 +8,7 @@ import sys
 import jupytext
 import pytest
 
+from kernelkit.errors import NotebookError
 from kernelkit.notebook import document
 
 SCRIPT = """\
@@ -90,3 +92,23 @@ def test_a_script_that_is_no_jupytext_text_is_no_half(notebook):
     notebook.with_suffix(".py").write_text("# ---\n# A script with a rule\n# ---\n")
     assert document.text_half(notebook) is None
     assert document.difference(notebook) == ""
+
+
+@pytest.mark.parametrize(
+    ("cell", "message"),
+    [
+        ({"cell_type": "code", "source": 3}, "cell 2: it has no text as its source"),
+        ({"cell_type": "code", "source": ["a", 3]}, "cell 2: it has no text as its source"),
+        ({"cell_type": "code", "source": "\ud800"}, "cell 2: it contains half a character"),
+        ({"cell_type": "code", "source": ["a", "\udfff"]}, "cell 2: it contains half a character"),
+        ({"cell_type": "cod", "source": ""}, "cell 2: its type is none of code, markdown, raw"),
+        ({"source": ""}, "cell 2: its type is none of"),
+        (3, "cell 2: its type is none of"),
+    ],
+)
+def test_what_is_wrong_with_a_cell_is_told_with_its_number(tmp_path, cell, message):
+    path = tmp_path / "odd.ipynb"
+    cells = [{"cell_type": "markdown", "source": ["# One\n", "two"]}, cell]
+    path.write_text(json.dumps({"cells": cells, "metadata": {}, "nbformat": 4}))
+    with pytest.raises(NotebookError, match=f"is not a notebook: {message}"):
+        document.read_json(path)

@@ -143,7 +143,7 @@ def test_a_version_made_elsewhere_is_fetched_and_not_submitted(
     open_competition(kaggle)
     repository.describe(competition_sources=["garden"])
     repository.push("files=1")
-    (repository.runs / "pushes.jsonl").unlink()
+    (repository.runs / "pushes.sqlite").unlink()
     assert (repository.resume("tester/blossom-train/1") / "0.bin").is_file()
     with pytest.raises(errors.OutputsError, match="not proved to be an output"):
         repository.resume("tester/blossom-train/1", submit="made elsewhere")

@@ -7,9 +7,8 @@ import pytest
 
 from kernelkit.kaggle.client import Kernel, Saved, Stored
 from kernelkit.kaggle.retries import Clock, Failure, FailureKind, Retries
-from kernelkit.push import plan
 from kernelkit.push.bundle import build
-from kernelkit.push.send import Sending
+from kernelkit.push.sent import Sending
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 
 KERNEL = Kernel("tester", "blossom-train")
@@ -18,7 +17,7 @@ KERNEL = Kernel("tester", "blossom-train")
 @pytest.fixture
 def save(busy_kaggle, quick_sessions, repository, connect, timing):
     kaggle = connect().kaggle
-    planned = plan.make(None, (), repository.metadata, "cpu", None).owned_by("tester")
+    planned = repository.plan(accelerator="cpu").owned_by("tester")
 
     def save(*faults):
         busy_kaggle.faults = FaultSchedule(faults)

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from kernelkit.errors import PreflightError
-from kernelkit.kaggle.context import Push
 from kernelkit.project import find_project
+from kernelkit.push.ledger import Push
 from kernelkit.start.assumptions import OTHER, SAME, UNTRIED
 from kernelkit.start.expected import results
 

@@ -76,3 +76,13 @@ def test_a_dry_run_expects_the_time_of_the_runs_that_are_left(sweeps, progress):
 
     line = "5 runs, 2 done, 3 to run: about 18 s with 2 at a time"
     assert sweeps.message.splitlines()[-1] == line
+
+
+def test_a_run_whose_state_is_damaged_is_named(sweeps, progress):
+    state = progress.folder.run_folder(progress.runs[1]) / records.STATE
+    progress.folder.write(progress.runs[1], Record(records.DONE))
+    state.write_text("{")
+    again = SweepProgress(progress.specification, progress.folder, progress.options)
+    assert len(again.remaining) == 5
+    shown = progress.options.stream.getvalue()
+    assert shown == f"{state.parent} is damaged: its run will be repeated\n"

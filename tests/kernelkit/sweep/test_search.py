@@ -31,7 +31,10 @@ SPACE = "space: {a: {low: 0, high: 1000}, kind: [x, y]}"
         ("{trials: 3, space: {a: {low: 0, high: 9, log: true}}}", "log needs a low above 0"),
         ("{trials: 3, space: {a: {low: 1, high: 9, log: true, step: 2}}}", "and no step"),
         ("{trials: 3, space: {a: {low: 1, high: 9, step: 0}}}", "step more than 0"),
-        ("{trials: 3, space: {a: {low: 1, high: 9, step: .5}}}", "step has the wrong type: 0.5"),
+        (
+            "{trials: 3, space: {a: {low: 1, high: 9, step: .5}}}",
+            "search: a: step has the wrong type: 0.5; it takes a whole number",
+        ),
         ("{trials: 3, space: {a: {low: 1, high: 9, steps: 2}}}", "a has no key 'steps'"),
         ("{trials: 3, space: {a: {low: 0, high: 9999}}}", "not allowed"),
         ("{trials: 3, space: {kind: {low: x, high: y}}}", "low has the wrong type: 'x'"),
@@ -209,7 +212,7 @@ def test_a_run_that_ended_as_its_search_did_is_not_run_twice(sweeps, instant, mo
     assert len(instant.started) == 3
 
 
-def test_retry_failed_runs_those_points_again_and_force_all(sweeps, instant, monkeypatch):
+def test_retry_failed_runs_those_points_again(sweeps, instant, monkeypatch):
     text = f"search: {{trials: 3, {SPACE}}}"
     failed = Record(FAILED, error="ValueError: withered")
     monkeypatch.setattr(instant, "ends", {1: failed, 3: failed})
@@ -224,10 +227,14 @@ def test_retry_failed_runs_those_points_again_and_force_all(sweeps, instant, mon
     assert instant.started[3:] == instant.started[0:3:2]
     assert "3 of 3 runs done" in sweeps.message
 
+
+def test_force_runs_all_points_again_and_no_other_run(sweeps, instant):
+    text = f"search: {{trials: 3, {SPACE}}}"
+    sweeps.run(text)
     other = SweepFolder(sweeps.runs).write(sweeps.read("grid: {a: [7]}").runs[0], Record(DONE))
     sweeps.run(text, force=True)
 
-    assert instant.started[5:] == instant.started[:3]  # the same seed draws the same
+    assert instant.started[3:] == instant.started[:3]  # the same seed draws the same
     assert other in [record for _, record in SweepFolder(sweeps.runs).recorded()]
 
 

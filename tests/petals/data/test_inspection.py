@@ -34,7 +34,7 @@ def test_inspect_finds_what_is_wrong(copied, flip):
         "cannot be decoded",
         f"1 ids occur more than once, such as {examples[0].id}",
         "17 records, its name says 99",
-        "damaged after",
+        "is damaged: ",
     ):
         assert problem in str(train)
 

@@ -1,3 +1,4 @@
+import io
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -5,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tensorflow as tf
+from PIL import Image
 
 from petals.data import shards
 from petals.data.shards import Example, Split
@@ -66,7 +68,7 @@ def test_splits_that_are_not_there_are_left_out(copied):
     for part in ("val", "test"):
         shutil.rmtree(copied / "tfrecords-jpeg-32x32" / part)
     assert list(source.splits(32)) == ["train"]
-    with pytest.raises(DataError, match=r"no images in .*/val/.* add photos for this split"):
+    with pytest.raises(DataError, match=r"no val photos in .*/tfrecords-jpeg-32x32/val: add some"):
         Split.find(str(copied), 32, "val")
     assert source.splits(64)["train"].stored_size == 32
 
@@ -82,7 +84,10 @@ def test_a_sample_is_of_the_positions_asked_for(splits):
 def test_a_sample_names_an_image_that_does_not_decode(copied):
     path = first_shard(copied)
     shards.write_shard(path, [Example(b"no picture", "bad", 1), *list(shards.read_shard(path))[1:]])
-    with pytest.raises(DataError, match="train: image bad: its image cannot be decoded; make"):
+    with pytest.raises(
+        DataError,
+        match="the image with id bad cannot be shown: its image cannot be decoded; make its file",
+    ):
         Split.find(str(copied), 32, "train").sample(3)
 
 
@@ -176,3 +181,42 @@ def test_fewer_images_than_hosts_are_an_error_that_says_so(splits):
         splits[2].part(0, 14)
     assert len(splits[2].paths) == 1, "fewer shards than hosts are none"
     assert splits[2].part(12, 13).count == 1
+
+
+@pytest.mark.parametrize("name", ["._00-32x32-17.tfrec", ".hidden-32x32-5.tfrec"])
+def test_what_a_system_leaves_is_no_shard(copied, name):
+    shutil.copy(first_shard(copied), first_shard(copied).with_name(name))
+    assert Split.find(str(copied), 32, "train").count == 50
+
+
+def test_a_record_of_two_classes_or_another_format_is_told_in_one_line(copied):
+    path = first_shard(copied)
+    first, *rest = list(shards.read_shard(path))
+    record = tf.train.Example.FromString(shards.serialize(first))
+    record.features.feature["class"].int64_list.value.append(2)
+    records = [*map(shards.serialize, rest), record.SerializeToString()]
+    with tf.io.TFRecordWriter(str(path)) as writer:
+        for one in records:
+            writer.write(one)
+    with pytest.raises(DataError, match=r"record 16: a record has .* 1 of id and 2 of class$"):
+        Split.find(str(copied), 32, "train").labels_and_ids()
+
+
+@pytest.mark.parametrize(
+    ("kind", "what"), [("WEBP", "a WebP"), ("BMP", "a BMP"), ("TIFF", "a TIFF")]
+)
+def test_an_image_of_a_format_that_is_not_decoded_is_named(copied, kind, what):
+    path, buffer = first_shard(copied), io.BytesIO()
+    Image.new("RGB", (32, 32)).save(buffer, kind)
+    examples = list(shards.read_shard(path))
+    shards.write_shard(path, [*examples[:-1], Example(buffer.getvalue(), "odd", 0)])
+    message = f"image odd: its image is {what}, not a JPEG, PNG or GIF"
+    with pytest.raises(DataError, match=message):
+        Split.find(str(copied), 32, "train").labels_and_ids()
+    assert shards.fault(Example(buffer.getvalue(), "odd", 0), 32) == message.split(": ")[1]
+
+
+def test_digests_are_of_the_images_alone(splits):
+    digests = splits[0].digests()
+    assert (digests.dtype, digests.shape) == (np.uint64, (50,))
+    assert len(set(digests.tolist())) == 50

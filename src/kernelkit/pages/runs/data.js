@@ -123,57 +123,9 @@ function gather() {
 }
 gather();
 
-// ---- the filter: words, each name=value, name=one|other, name>number, name<number, or any text in the row ----
-
-const parts = () => view.filter.match(/[^\s"]*"[^"]*"|\S+/g) || [];
-const words = () => parts().map((word) => word.toLowerCase().replaceAll('"', ""));
 const quoted = (value) => (/\s/.test(value) ? `"${value}"` : value);
 
-const RULE = /^([^<>=]+)(>=|<=|=|>|<)(.*)$/;
-
-function rule(word) {
-  const [, name, sign, wanted] = word.match(RULE) ?? [];
-  if (!name) return (row) => row.text.includes(word);
-  const any = wanted.split("|");
-  const key = [...axes, ...data.columns, ...Object.keys(data.runs[0]?.parameters ?? {})].find((own) => own.toLowerCase() === name);
-  const valueOf = (row) => {
-    if (key !== undefined && row.parameters[key] !== undefined) return row.parameters[key];
-    const entry = Object.entries(row.parameters).find(([own]) => own.toLowerCase() === name);
-    if (entry) return entry[1];
-    if (name === "score" || name === data.score.toLowerCase()) return row.score;
-    if (name === "time" || name === "seconds") return row.seconds;
-    if (name === "state") return row.state;
-    return mean(finite(row.runs.map((run) => Object.entries(run.metrics).find(([own]) => own.toLowerCase() === name)?.[1])));
-  };
-  return (row) => {
-    const value = valueOf(row);
-    if (value === undefined || value === null) return false;
-    if (sign === "=") return [wanted, ...any].some((text) => show(value).toLowerCase() === text || (text !== "" && typeof value === "number" && value === Number(text)));
-    const [left, right] = [Number(value), Number(wanted)];
-    return { ">": left > right, "<": left < right, ">=": left >= right, "<=": left <= right }[sign];
-  };
-}
-
-const last = {}; // the rows that pass, until filter or kind of rows change
-function matching() {
-  const key = view.rows + "\n" + view.filter;
-  if (last.key !== key) {
-    const rules = words().map(rule);
-    Object.assign(last, { key, rows: made[view.rows].filter((row) => rules.every((passes) => passes(row))) });
-  }
-  return last.rows;
-}
-const finished = () => matching().flatMap((row) => row.runs.filter((run) => score(run) !== null));
-
-// Puts words into the filter in place of those that say something of the same name.
-function restrict(name, ...put) {
-  const others = parts().filter((word) => word.replaceAll('"', "").match(RULE)?.[1].toLowerCase() !== name.toLowerCase());
-  view.filter = [...others, ...put].join(" ");
-  byId("filter").value = view.filter;
-  refresh();
-}
-
-// ---- the values of a setting ------------------------------------------------------------
+// ---- the values of a parameter ------------------------------------------------------------
 
 // Numbers in their order, then the others in that of the runs.
 const distinct = new Map();

@@ -110,7 +110,7 @@ function sortBy(column) {
 function nothing(width) {
   const clear = make("button", { type: "button", textContent: "Clear the filter" });
   clear.onclick = () => { view.filter = ""; byId("filter").value = ""; refresh(); byId("filter").focus(); };
-  return make("tr", { className: "nothing" }, make("td", { colSpan: width }, view.filter ? `No run matches “${view.filter}”. ` : "There are no runs yet. ", view.filter ? clear : null));
+  return make("tr", { className: "nothing" }, make("td", { colSpan: width }, view.filter ? `${whyNothing()} ` : "There are no runs yet. ", view.filter ? clear : null));
 }
 
 // A row's line is made once: sorting a thousand of them only moves them about.
@@ -221,7 +221,7 @@ function addChoices() {
 // The lists say what the filter says, however it came there.
 function choices() {
   for (const select of byId("choices").children) {
-    const wanted = words().find((word) => word.startsWith(select.dataset.name.toLowerCase() + "="))?.split("=").slice(1).join("=");
+    const { wanted } = clauses().find(({ name, sign }) => name === select.dataset.name && sign === "=") ?? {};
     select.value = [...select.options].find((option) => option.value && option.value.toLowerCase() === wanted)?.value ?? "";
   }
 }

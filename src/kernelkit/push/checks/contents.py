@@ -12,12 +12,12 @@ from kernelkit import files, machines
 from kernelkit.credentials import find_secrets
 from kernelkit.errors import NotebookError
 from kernelkit.kaggle.client import SOURCES
-from kernelkit.kaggle.context import Ledger
 from kernelkit.machines import Kind
 from kernelkit.notebook import document, rules
 from kernelkit.project import DOCTOR
 from kernelkit.push.bundle.build import MAX_BYTES
 from kernelkit.push.checks.findings import Finding, error, warning
+from kernelkit.push.ledger import Ledger
 from kernelkit.push.plan import Plan
 from kernelkit.runs import kit_folder
 

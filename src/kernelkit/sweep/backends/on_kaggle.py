@@ -23,8 +23,9 @@ from kernelkit.push import wheels
 from kernelkit.push.bundle import metadata as kernel_metadata
 from kernelkit.push.bundle.metadata import Metadata
 from kernelkit.push.checks import contents, preflight
-from kernelkit.push.command import push_kernel
 from kernelkit.push.plan import ACCELERATOR
+from kernelkit.push.push_kernel import push
+from kernelkit.push.request import PushRequest
 from kernelkit.runs import claims
 from kernelkit.sweep import search
 from kernelkit.sweep.backends import in_session
@@ -136,20 +137,20 @@ def _session(
     spare = min(SPARE_MINUTES, SPARE_SHARE * minutes)
     with tempfile.TemporaryDirectory(prefix="sweep-") as scratch:
         try:
-            push_kernel(
+            folder = Path(scratch) if options.dry_run else place
+            request = PushRequest.of(
                 parameters={"time_limit": round(minutes - spare, 4)},
-                metadata=_write(content, base, title, Path(scratch) if options.dry_run else place),
+                metadata=_write(content, base, title, folder),
+                project=_with_optuna(sweep, kind),
                 timeout=options.timeout,
                 output=home,
-                local=options.local,
-                stream=options.stream,
-                project=_with_optuna(sweep, kind),
                 starts=[run.values for run in runs],
                 stays=[f"{in_session.FOLDER}/{in_session.KEPT}/*"],  # only useful in sessions
                 continues=not options.force and any(map(claims.was_pushed, sessions)),
                 dry_run=options.dry_run,
-                force=options.force,  # otherwise it is refused as identical to the previous session
+                force=options.force,  # otherwise it is refused as identical to the last session
             )
+            push(request, local=options.local, stream=options.stream)
         finally:
             moved = _bring_home(progress, runs, home / in_session.FOLDER)
     if not (moved or options.dry_run):

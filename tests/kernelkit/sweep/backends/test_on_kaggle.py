@@ -59,11 +59,15 @@ def test_the_next_session_goes_on_with_the_last_ones_output(sweeps, monkeypatch)
     assert [row["macro_f1"] for row in sweeps.rows()] == ["0.01", "0.02", "0.03", "0.04"]
 
 
-def test_a_session_that_made_no_run_is_a_failure_and_the_next_one_has_a_new_folder(
-    sweeps, monkeypatch
-):
+def test_a_session_that_made_no_run_is_a_failure(sweeps, monkeypatch):
+    monkeypatch.setattr(on_kaggle, "push_kernel", lambda **told: None)
+    with pytest.raises(RunFailedError, match="the session made no run"):
+        sweeps.rehearse("grid: {a: [1, 2]}")
+
+
+def test_each_session_has_a_new_folder_although_an_earlier_one_was_deleted(sweeps, monkeypatch):
     names = ["session-2"]  # the first one's folder was deleted
-    monkeypatch.setattr(on_kaggle, "push_kernel", lambda **told: names.append(told["output"].name))
+    monkeypatch.setattr(on_kaggle, "push", lambda request, **_: names.append(request.output.name))
     for _ in range(2):
         (sweeps.runs / "rehearsal" / names[-1]).mkdir(parents=True)
         with pytest.raises(RunFailedError, match="the session made no run"):
@@ -233,13 +237,13 @@ def pushed(monkeypatch):
     """The metadata of sessions that a test makes up; the first fails."""
     pushed = []
 
-    def push(**options):
-        metadata = options["metadata"]
+    def push(request, **_):
+        metadata = request.metadata
         pushed.append((metadata.parent.name, json.loads(metadata.read_text())))
         if len(pushed) == 1:
             raise CapacityError("no hours are left this week")
 
-    monkeypatch.setattr(on_kaggle, "push_kernel", push)
+    monkeypatch.setattr(on_kaggle, "push", push)
     return pushed
 
 

@@ -1,4 +1,4 @@
-"""Send a planned push: exactly one version, even if Kaggle's answer is lost or wrong.
+"""Send a push that is ready: exactly one version, even if Kaggle's answer is lost or wrong.
 
 Its line in the ledger is written before the request is sent. SaveKernel starts a session each time
 it arrives, so it is never simply repeated. After each answer, and after a failure that leaves open
@@ -7,72 +7,110 @@ again only if none shows it after a while.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from kernelkit.errors import KernelkitError, PreflightError
 from kernelkit.kaggle.client import Kaggle, Kernel, Saved, Stored
-from kernelkit.kaggle.context import Push, PushContext, State
 from kernelkit.kaggle.retries import Failure, FailureKind
-from kernelkit.notebook.parameters import for_json
-from kernelkit.push import proof, wheels
+from kernelkit.push import proof
 from kernelkit.push.bundle import build
-from kernelkit.push.checks import compiled as tpu
-from kernelkit.push.checks import preflight
-from kernelkit.push.checks.inputs import continuing, own_sources
+from kernelkit.push.context import PushContext
+from kernelkit.push.ledger import Push, State
 from kernelkit.push.plan import Plan
-from kernelkit.terminal.events import from_here
+from kernelkit.push.ready import Ready
+from kernelkit.push.request import PushRequest
+from kernelkit.terminal.events import WAITING, WARNING, Event, from_here
 
+PUSHED = Event("pushed")
+FOUND = Event("found")
+SKIPPED = Event("skipped")
 LOOK_BACK = 5  # latest versions to search for an interrupted push
 MOST_SENDS = 3
 
 
-def prepare(context: PushContext, plan: Plan, *, continues: bool, upload: bool = True) -> Plan:
-    """The plan under the account's name, checked for secrets, with everything attached, and
-    uploaded unless `upload` is false."""
-    plan, leaks = preflight.with_account(context, plan)
-    preflight.stop_on_errors(leaks)
-    if continues:
-        plan = continuing(context, plan)
-    if not plan.project.wheels:
-        return plan
-    return wheels.attach(context, plan, context.kaggle.username, uploads=upload)
+@dataclass(frozen=True)
+class Delivery:
+    """What is wanted of a push's results.
+
+    output      the folder for the files; default runs/SLUG-vN
+    only        glob patterns of the files to download; without any, all are downloaded, and the
+                run is checked and reported on
+    submit      the message of a submission
+    once        a push that was submitted before, with whatever message, is not submitted again
+    unverified  accept, and submit, files that are not proved to be this push's
+    on_kaggle   the command that makes a rehearsed push on Kaggle, to suggest as the next one; empty
+                to suggest none, since another push follows
+    """
+
+    output: Path | None = None
+    only: Sequence[str] = ()
+    submit: str | None = None
+    once: bool = False
+    unverified: bool = False
+    on_kaggle: str = "kernelkit push"
+
+    @classmethod
+    def of(cls, request: PushRequest) -> "Delivery":
+        """What a push was asked for."""
+        once = request.once or request.when_free
+        return cls(output=request.output, submit=request.submit, once=once)
 
 
-def draft(context: PushContext, plan: Plan) -> Push:
-    """The ledger's line for a push before it is sent; raises what `own_sources` raises."""
-    bundle, kind, reads = plan.bundle, plan.kind, plan.metadata.sources("kernel")
-    return Push(
-        kernel=str(plan.kernel),
-        content=plan.content,
-        git=str(bundle.commit),
-        accelerator=kind,
-        parameters=for_json(bundle.parameters),
-        timeout_minutes=plan.timeout_minutes,
-        competition=next(iter(plan.metadata.sources("competition")), None),
-        rehearsal=context.events.rehearsal,
-        bundle=bundle.content,
-        inputs=own_sources(context, plan) if reads else {},
-        estimate=tpu.estimate(plan) if kind == "tpu" else {},
-    )
+@dataclass(frozen=True)
+class Sent:
+    """A push that is on Kaggle: its line in the ledger, the notebook that runs, what is wanted."""
+
+    push: Push
+    text: str
+    delivery: Delivery
+
+    @classmethod
+    def earlier(cls, push: Push, text: str, delivery: Delivery) -> "Sent":
+        """A push that was sent before, whose notebook Kaggle stores as `text`."""
+        own = build.stamped(text, push.number) if push.number else text
+        return cls(push, own, delivery)
+
+    @property
+    def number(self) -> str:
+        """The push's number, which proves its files; empty if unproved ones are accepted."""
+        if self.delivery.unverified:
+            return ""
+        return self.push.number or build.number_of(self.text)
 
 
-def send(context: PushContext, plan: Plan, push: Push, *, force: bool) -> Push:
-    """Push one version, as `push` drafts it.
+def send(context: PushContext, ready: Ready) -> Sent:
+    """Send a push: at most one version of its kernel, and so at most one session, comes of it.
+
+    It is in the ledger before it is sent. The caller holds `context.alone_with` its kernel, from
+    the findings until here, so that they still hold.
 
     Raises `PreflightError` for a push that repeats another one, without `force`; `Failure`; and
     `RefusedError` for a run that is not the requested one.
     """
-    if not force and (earlier := repeated(context, push)):
-        _refuse_identical(context, earlier)
-    push = context.ledger.begin(push)
-    fields = plan.save_fields | {"text": build.stamped(plan.bundle.text, push.number)}
+    if not ready.plan.request.force:
+        earlier = repeated(context, ready.plan)
+        if earlier:
+            _refuse_identical(context, earlier)
+    return deliver(context, ready.plan, context.ledger.begin(ready.push))
+
+
+def deliver(context: PushContext, plan: Plan, push: Push, *, waits: bool = False) -> Sent:
+    """Send a push that is in the ledger as being sent.
+
+    `waits`: whether it waits again if nothing arrived and it may arrive later. Raises `Failure`,
+    and `RefusedError` for a run that is not the requested one.
+    """
+    text = build.stamped(plan.bundle.text, push.number)
+    fields = plan.save_fields | {"text": text}
     try:
         saved = Sending(context.kaggle, plan.kernel, fields, context.timing.settle).once()
     except Failure as failure:
         if not _may_have_arrived(failure):
-            context.ledger.update(push, state=State.REFUSED)
+            later = failure.is_transient or failure.kind is FailureKind.CAPACITY
+            state = State.WAITING if waits and later else State.REFUSED
+            context.ledger.update(push, state=state)
             raise
         raise failure.advising(
             "It is not known whether the push arrived. The next push of this kernel looks for it "
@@ -80,13 +118,13 @@ def send(context: PushContext, plan: Plan, push: Push, *, force: bool) -> Push:
         ) from None
     push = context.ledger.update(push, kernel=saved.ref, version=saved.version, state=State.QUEUED)
     facts = {"kernel": push.kernel, "version": saved.version, "url": saved.url}
-    context.events("pushed", f"{push.kernel} version {saved.version}: {saved.url}", **facts)
+    context.events(PUSHED, f"{push.kernel} version {saved.version}: {saved.url}", **facts)
     try:
         proof.check_saved(context, plan, saved)
     except KernelkitError:
         context.ledger.update(push, state=State.REFUSED)
         raise
-    return push
+    return Sent(push, text, Delivery.of(plan.request))
 
 
 def look_after_cut_off(context: PushContext, kernel: Kernel) -> None:
@@ -96,21 +134,23 @@ def look_after_cut_off(context: PushContext, kernel: Kernel) -> None:
     looks the same in the ledger. Raises `Failure`.
     """
     pushes = context.ledger.of(str(kernel))
+    planned = {push.pushed for push, _ in context.ledger.unfinished()}
     for push in pushes:
         lost_last = push is pushes[-1] and push.state == State.LOST
         if push.version or not (push.state == State.SENDING or lost_last):
             continue
         if push.state == State.SENDING:  # its request may still be on its way
-            context.events("waiting", "until the interrupted push is certain to have arrived")
+            context.events(WAITING, "until the interrupted push is certain to have arrived")
             context.timing.clock.sleep(sum(context.timing.settle))
         arrived = push.number and _arrived(context.kaggle, kernel, push.number)
         if not arrived:
-            context.ledger.update(push, state=State.LOST)
+            state = State.WAITING if push.pushed in planned else State.LOST
+            context.ledger.update(push, state=state)
             continue
         version, _ = arrived
         push = context.ledger.update(push, version=version, state=State.QUEUED)
         text = f"{push.reference}: the push was interrupted while being sent, and arrived"
-        context.events("found", text, version=version)
+        context.events(FOUND, text, version=version)
 
 
 def _arrived(
@@ -132,20 +172,34 @@ def _arrived(
     return arrived
 
 
-def repeated(context: PushContext, push: Push, *, latest: bool = True) -> Push | None:
+def repeated(context: PushContext, plan: Plan, *, latest: bool = True) -> Push | None:
     """The kernel's last push, if this one has the same content and inputs and Kaggle still has it.
 
     `latest`: whether it must be the very last one, because others read its outputs. Failed pushes
     do not count, nor do those of an interrupted rehearsal, since their sessions ended with it.
     """
-    useful = (State.UNFETCHED, State.COMPLETE, *(() if context.local else (State.QUEUED,)))
-    pushes = reversed(context.ledger.of(push.kernel))
-    good = [other for other in pushes if other.version and other.state in useful]
-    for other in good[:1] if latest else good:
-        if (other.content, other.inputs) == (push.content, push.inputs):
-            stored = context.kaggle.stored(other.name, other.version)
-            return other if stored and build.number_of(stored.text) == other.number else None
+    useful = [State.UNFETCHED, State.COMPLETE]
+    if not context.local:
+        useful.append(State.QUEUED)
+    pushes = reversed(context.ledger.of(str(plan.kernel)))
+    good = [push for push in pushes if push.version and push.state in useful]
+    wanted = (plan.content, dict(plan.inputs))
+    for push in good[:1] if latest else good:
+        if (push.content, push.inputs) == wanted:
+            stored = context.kaggle.stored(push.name, push.version)
+            return push if stored and build.number_of(stored.text) == push.number else None
     return None
+
+
+def take_up(context: PushContext, plan: Plan, *, latest: bool) -> Sent | None:
+    """The identical earlier push that stands for this plan, if there is one; see `repeated`."""
+    push = repeated(context, plan, latest=latest)
+    if push is None:
+        return None
+    words = f"{push.reference} is {push.state}, and nothing changed since"
+    context.events(SKIPPED, words, kernel=push.kernel, version=push.version)
+    text = context.kaggle.existing(push.name, push.version).text
+    return Sent.earlier(push, text, Delivery.of(plan.request))
 
 
 def _refuse_identical(context: PushContext, earlier: Push) -> None:
@@ -158,7 +212,7 @@ def _refuse_identical(context: PushContext, earlier: Push) -> None:
             "push anyway with --force"
         )
     context.events(
-        "warning",
+        WARNING,
         f"identical to {earlier.reference}, whose outputs are not all downloaded: {resume} "
         "fetches them without another run",
     )

@@ -1,30 +1,40 @@
-"""Wait for one version's session: queued, running, over, or lost, with a deadline.
+"""How a session ended: wait for it while it is queued and running, with a deadline.
 
 The run continues on Kaggle whatever happens here; unless it has ended, every way out says how to
 return to it.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 from kernelkit import machines
 from kernelkit.errors import DeadlineError, KernelkitError, NetworkError, OutputsError, RefusedError
 from kernelkit.kaggle import transfers
 from kernelkit.kaggle.client import Outputs, Status
-from kernelkit.kaggle.context import Push, PushContext
+from kernelkit.kaggle.context import RETRYING
 from kernelkit.kaggle.retries import Failure, FailureKind
 from kernelkit.push import proof
 from kernelkit.push.bundle.manifest import MANIFEST
+from kernelkit.push.context import PushContext
+from kernelkit.push.ledger import Push, State
 from kernelkit.push.live_log import LiveLog
 from kernelkit.push.proof import Manifest, Proof
+from kernelkit.push.sent import Sent
+from kernelkit.runs import claims
+from kernelkit.runs.claims import Claim
 from kernelkit.runs.log import Entry, decode
 from kernelkit.shown import duration
 from kernelkit.terminal import safe_text
+from kernelkit.terminal.events import LOG, PROGRESS, Event, from_here
 
+STATE = Event("state")
+INTERRUPTED = Event("interrupted")
+SET_ASIDE = Event("set aside", colour="yellow")
 ENDED = ("complete", "error", "cancel_acknowledged")
 
 
 @dataclass(frozen=True)
-class Ended:
+class Session:
     """How a session ended, its minutes in the queue and running, and its outputs.
 
     `manifest` is the session's own, if it wrote one; `problem` is why there are no outputs: Kaggle
@@ -42,6 +52,59 @@ class Ended:
     def complete(self) -> bool:
         """Whether the notebook finished."""
         return self.state == "complete"
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A push whose session is over: how it ended, and the folder that is claimed for its files."""
+
+    sent: Sent
+    session: Session
+    folder: Path
+
+
+def await_end(context: PushContext, sent: Sent) -> Ended:
+    """Wait for the end of a push's session, and for Kaggle's list of its files to be its own.
+
+    The folder for the files is claimed first, so that one that is taken is told before hours of
+    waiting. An end counts only with proof: the push's number in the log and in the manifest. A
+    session that was killed leaves neither, and its files are then unverified.
+
+    Raises `DeadlineError` if the run is still active when the time is over, `NetworkError` if
+    Kaggle stays silent, `RefusedError` if it no longer shows the session, `CredentialsError`, and
+    the session's `problem`. In each case the run continues on Kaggle, and the message says how to
+    return to it.
+    """
+    sent, folder = _claim_folder(context, sent)
+    push = sent.push
+    try:
+        session = Wait(context, replace(push, number=sent.number)).run()
+    except RefusedError:
+        now = context.ledger.entry(push)
+        if now is None or now.state != State.STOPPED:  # by another command's `kernelkit stop`
+            context.note(push, state=State.LOST)
+        raise
+    if not sent.delivery.only:  # of some files, nothing follows for all
+        state = State.UNFETCHED if session.complete else State.FAILED
+        push = context.note(push, state=state, **session.minutes)
+    if session.problem:
+        raise session.problem
+    return Ended(replace(sent, push=push), session, folder)
+
+
+def _claim_folder(context: PushContext, sent: Sent) -> tuple[Sent, Path]:
+    """Claim the chosen folder, or the push's own, for its files."""
+    push, chosen = sent.push, sent.delivery.output
+    claim = Claim(push.kernel, push.version or 0, claims.source_of(sent.text), push.rehearsal)
+    wanted = chosen or context.folder(push)
+    with context.alone_in(wanted):
+        folder, aside = claims.claim(wanted, claim, chosen=chosen is not None)
+    if aside:
+        words = f"{from_here(folder)} held another run, which is now in {from_here(aside)}"
+        context.events(SET_ASIDE, words, folder=str(aside))
+    if not sent.delivery.only:
+        push = context.note(push, folder=str(folder.absolute()))
+    return replace(sent, push=push), folder
 
 
 class Wait:
@@ -65,7 +128,7 @@ class Wait:
         self._missing = self._unsettled = self._failed = 0
         self._log = LiveLog(context.kaggle, push, self._show)
 
-    def run(self) -> Ended:
+    def run(self) -> Session:
         """Wait for the end.
 
         Raises `DeadlineError` if the run is still active, `NetworkError` if Kaggle stays silent,
@@ -84,12 +147,12 @@ class Wait:
                     )
                 self._clock.sleep(self._pause())
         except KeyboardInterrupt:
-            self._emit("interrupted", f"{self._goes_on}{self._resume}")
+            self._emit(INTERRUPTED, f"{self._goes_on}{self._resume}")
             raise
         finally:
             self._log.finish()
 
-    def _ask(self) -> Ended | None:
+    def _ask(self) -> Session | None:
         """The end of the session, if Kaggle's answer is that; a failed poll says nothing."""
         now, silence = self._clock.now(), self._patience.silence
         try:
@@ -109,7 +172,7 @@ class Wait:
         self._answered, self._failed = self._clock.now(), 0
         return self._judge(status)
 
-    def _judge(self, status: Status | None) -> Ended | None:
+    def _judge(self, status: Status | None) -> Session | None:
         """What a status means; the end of the session, if this is it."""
         if status is None:
             self._missing += 1
@@ -129,11 +192,11 @@ class Wait:
             self._log.start()
         if status.state != self._state:
             self._state = status.state
-            self._emit("state", status.state, state=status.state, **self._minutes())
-        self._emit("progress", self._progress(), state=status.state, **self._minutes())
+            self._emit(STATE, status.state, state=status.state, **self._minutes())
+        self._emit(PROGRESS, self._progress(), state=status.state, **self._minutes())
         return None
 
-    def _end(self, status: Status) -> Ended | None:
+    def _end(self, status: Status) -> Session | None:
         """The end, once Kaggle's list is this push's and as complete as it will get.
 
         A status, a list and a log can each be out of date. The log appears only when the session is
@@ -186,24 +249,24 @@ class Wait:
         outputs: Outputs | None = None,
         manifest: Manifest | None = None,
         problem: KernelkitError | None = None,
-    ) -> Ended:
+    ) -> Session:
         outputs = outputs or Outputs({}, "")
         self._log.finish(outputs.log)
         minutes, state = self._minutes(), status.state
-        self._emit("state", state, state=state, message=status.message, **minutes)
+        self._emit(STATE, state, state=state, message=status.message, **minutes)
         # A wait that began late missed the start, but the log's times count from there.
         logged = max((entry.seconds for entry in decode(outputs.log)), default=0.0)
         minutes["minutes_run"] = max(minutes["minutes_run"], round(logged / 60, 2))
         if self._running_since is None:
             minutes["minutes_queued"] = 0.0
-        return Ended(state, status.message, minutes, outputs, manifest, problem)
+        return Session(state, status.message, minutes, outputs, manifest, problem)
 
     def _hold_off(self, failure: Failure) -> None:
         """Ask again no sooner than Kaggle says, but do not sleep past a deadline."""
         end = min(self._answered + self._patience.silence, self._deadline())
         self._not_before = min(self._clock.now() + (failure.retry_after or 0.0), end)
         text = f"{failure.method} ({failure.kind.label}): asking again in {duration(self._pause())}"
-        self._emit("retrying", text)
+        self._emit(RETRYING, text)
 
     def _refused(self, failure: Failure) -> Failure:
         return failure.advising(f"{self._version} continues on Kaggle. {self._resume}")
@@ -242,4 +305,4 @@ class Wait:
         """Show one piece of the log; for a progress bar that rewrites its line, the last state."""
         text = "" if entry.chatter else safe_text.plain(entry.text).rstrip("\n")
         if text.strip():
-            self._emit("log", text, stream=entry.stream, time=entry.seconds)
+            self._emit(LOG, text, stream=entry.stream, time=entry.seconds)

@@ -1,4 +1,4 @@
-"""A queued push may go on from the last run, and enter its result, once."""
+"""A push that waited may go on from the last run, and enter its result, once."""
 
 import json
 import time
@@ -12,13 +12,12 @@ A_DAY = ServerLimits().submissions_a_day
 
 
 def test_results_are_entered_in_turn_and_a_push_may_go_on_from_the_last(
-    server, queue, store, repository, meadow
+    server, when_free, store, repository, meadow
 ):
-    queue.add("files=1", submit="one")
-    queue.add("files=2", continues=True)
-    queue.add("files=3", submit="three")
+    when_free.enter("files=1", submit="one")
+    when_free.enter("files=2", continues=True)
     for _ in range(2):  # the second time, nothing is left to do
-        queue.run()
+        when_free.push("files=3", submit="three")
         assert store.submissions() == ["one", "three"]
     assert [push.score for push in repository.pushes()] == ["1.00000", None, "1.00000"]
     attached = [request.get("kernelDataSources", []) for request in store.requests()]
@@ -30,7 +29,7 @@ def test_results_are_entered_in_turn_and_a_push_may_go_on_from_the_last(
     }
 
 
-def test_a_day_without_submissions_left_is_waited_out(server, queue, store, repository, meadow):
+def test_a_day_without_submissions_left_is_waited_out(server, when_free, store, repository, meadow):
     now = time.time()
     for _ in range(A_DAY):
         store.run(
@@ -38,22 +37,22 @@ def test_a_day_without_submissions_left_is_waited_out(server, queue, store, repo
             " score) VALUES ('meadow', 'tester', 'earlier', 'a.csv', 1, ?, 'COMPLETE', '0.5')",
             now,
         )
-    queue.add("files=1", submit="one")
     with pytest.raises(errors.CapacityError, match="no more submissions today"):
-        queue.run()
-    assert queue.states() == ["not submitted"]
+        when_free.push("files=1", submit="one")
+    assert when_free.states() == ["not submitted"]
     store.run("UPDATE submissions SET created = created - 86400")
-    queue.run()
-    assert queue.states() == ["complete"]
+    when_free.push("files=1", submit="one")
+    assert when_free.states() == ["complete"]
     assert store.submissions() == ["earlier"] * A_DAY + ["one"]
     assert store.files() == [1]
 
 
-def test_a_result_that_cannot_be_scored_is_entered_once(server, queue, store, repository, meadow):
+def test_a_result_that_cannot_be_scored_is_entered_once(
+    server, when_free, store, repository, meadow
+):
     meadow.unlink()
-    queue.add("files=1", submit="one")
     with pytest.raises(errors.RefusedError, match="cannot score it"):
-        queue.run()
+        when_free.push("files=1", submit="one")
     assert [push.score for push in repository.pushes()] == ["not scored"]
-    queue.run()
+    when_free.push("files=2")
     assert store.submissions() == ["one"]

@@ -1,4 +1,4 @@
-"""A queue that is killed at any moment doubles no push and loses none."""
+"""`push --when-free` that is killed at any moment doubles no push and loses none."""
 
 import os
 import random
@@ -10,18 +10,18 @@ import pytest
 
 from kernelkit.kaggle.client import Kaggle
 from kernelkit.kaggle.connection import Connection
-from kernelkit.kaggle.context import Ledger
-from kernelkit.push.submit import Submission
+from kernelkit.push.ledger import Ledger
+from kernelkit.push.submission import Submission
 
-# `kernelkit queue run` with the pace of the tests.
+# `kernelkit push --when-free` with the pace of the tests.
 PROGRAM = """\
 import sys
-from pathlib import Path
 from kernelkit.kaggle.retries import Clock, Retries
 from kernelkit.kaggle.timing import Timing
-from kernelkit.push.queue_work import work_off
+from kernelkit.push.push_kernel import push_kernel
 clock = Clock(speed=50)
-work_off(runs=Path(sys.argv[1]), timing=Timing(clock=clock, retries=Retries(clock=clock)))
+timing = Timing(clock=clock, retries=Retries(clock=clock))
+push_kernel(parameters=sys.argv[1:], when_free=True, timing=timing)
 """
 
 
@@ -43,7 +43,7 @@ def assert_each_ran_once(store, repository, pushes):
 
 @pytest.fixture
 def dying(monkeypatch):
-    """Lets the process die at a request or a line of the ledger, before it or right after."""
+    """Lets the process die at a request or a change of the ledger, before it or right after."""
     countdown = [None, "before"]
 
     def counted(real):
@@ -61,7 +61,8 @@ def dying(monkeypatch):
         return call
 
     monkeypatch.setattr(Connection, "ask", counted(Connection.ask))
-    monkeypatch.setattr(Ledger, "_write", counted(Ledger._write))
+    for change in ("begin", "update", "finish", "withdraw"):
+        monkeypatch.setattr(Ledger, change, counted(getattr(Ledger, change)))
 
     def dying(after, when="before"):
         countdown[:] = [after, when]
@@ -76,7 +77,7 @@ def dying(monkeypatch):
     ids=["the push", "the submission"],
 )
 def test_killed_while_something_is_sent(
-    server, queue, store, repository, meadow, monkeypatch, when, owner, method, state
+    server, when_free, store, repository, meadow, monkeypatch, when, owner, method, state
 ):
     """Before the request is out, or once it has arrived and nobody knows."""
     send = getattr(owner, method)
@@ -87,16 +88,15 @@ def test_killed_while_something_is_sent(
         raise Killed
 
     monkeypatch.setattr(owner, method, killed)
-    queue.add("files=0", submit="first try")
     with pytest.raises(Killed):
-        queue.run()
-    assert queue.states() == [state]
+        when_free.push("files=0", submit="first try")
+    assert when_free.states() == [state]
     monkeypatch.setattr(owner, method, send)
-    queue.run()
-    assert queue.states() == ["complete"]
+    when_free.push("files=0", submit="first try")
+    assert when_free.states() == ["complete"]
     assert_each_ran_once(store, repository, 1)
     assert store.submissions() == ["first try"]
-    assert bool(queue.events("found")) == ((when, method) == ("after", "save"))
+    assert bool(when_free.events("found")) == ((when, method) == ("after", "save"))
 
 
 @pytest.mark.parametrize(
@@ -104,16 +104,16 @@ def test_killed_while_something_is_sent(
     [(0, 1), *(pytest.param(seed, 4, marks=pytest.mark.long) for seed in range(1, 5))],
 )
 def test_killed_at_random_steps_each_runs_and_is_submitted_once(
-    server, queue, store, repository, meadow, dying, seed, pushes
+    server, when_free, store, repository, meadow, dying, seed, pushes
 ):
     rng = random.Random(seed)
     for files in range(pushes):
-        queue.add(f"files={files}", submit=f"try {files}")
+        when_free.enter(f"files={files}", submit=f"try {files}")
     killed = 0
     while True:
         dying(rng.randint(1, 25), rng.choice(["before", "after"]))
         try:
-            queue.run()
+            when_free.push(f"files={pushes - 1}", submit=f"try {pushes - 1}")
         except Killed:
             killed += 1
         else:
@@ -124,23 +124,23 @@ def test_killed_at_random_steps_each_runs_and_is_submitted_once(
     assert {push.score for push in repository.pushes() if push.version} == {"1.00000"}
 
 
-def written(repository):
-    """The number of lines of the ledger: each step of a push writes one."""
-    ledger = repository.runs / "pushes.jsonl"
-    return ledger.read_text().count("\n") if ledger.is_file() else 0
+def changes(repository):
+    """The number of changes of the ledger: each step of a push makes one."""
+    ledger = repository.runs / "pushes.sqlite"
+    counter = ledger.read_bytes()[24:28] if ledger.is_file() else b""  # of SQLite's file format
+    return int.from_bytes(counter)
 
 
 @pytest.mark.long
-def test_killed_with_minus_9(server, queue, store, repository):
+def test_killed_with_minus_9(server, when_free, store, repository):
     rng = random.Random(0)
     for files in range(5):
-        queue.add(f"files={files}")
+        when_free.enter(f"files={files}")
     environment = server.client_environment(os.environ)
 
     def run():
-        command = [sys.executable, "-W", "ignore", "-c", PROGRAM, str(repository.runs)]
         return subprocess.Popen(
-            command,
+            [sys.executable, "-W", "ignore", "-c", PROGRAM, "files=4"],
             cwd=repository.root,
             env=environment,
             stdout=subprocess.DEVNULL,
@@ -149,9 +149,9 @@ def test_killed_with_minus_9(server, queue, store, repository):
 
     killed = 0
     for steps in (1, 2, 1, 2):
-        until = written(repository) + steps
+        until = changes(repository) + steps
         with run() as process:
-            while written(repository) < until and process.poll() is None:
+            while changes(repository) < until and process.poll() is None:
                 time.sleep(0.002)
             assert process.poll() in (None, 0), process.stderr.read().decode()
             time.sleep(rng.choice([0, 0.02, 0.1, 0.3]))

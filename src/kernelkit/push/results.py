@@ -1,10 +1,9 @@
-"""The second half of a push: wait for the run, fetch its outputs, and check them."""
+"""The results of a push: its files, verified, checked and reported on, and its score."""
 
 import re
 import shlex
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
-from dataclasses import replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,175 +18,138 @@ from kernelkit.errors import (
     RunFailedError,
     of_traceback,
 )
-from kernelkit.kaggle.client import Outputs
-from kernelkit.kaggle.context import Push, PushContext, State
-from kernelkit.push import proof
-from kernelkit.push import submit as submission
-from kernelkit.push.bundle import build
+from kernelkit.push import proof, submission
 from kernelkit.push.bundle.manifest import MANIFEST
+from kernelkit.push.context import PushContext
+from kernelkit.push.ended import Ended
 from kernelkit.push.fetch import fetch
-from kernelkit.push.proof import Manifest
-from kernelkit.push.wait import Ended, Wait
-from kernelkit.runs import claims, kit_folder, run_folder
+from kernelkit.push.ledger import Push, State
+from kernelkit.runs import kit_folder, run_folder
 from kernelkit.runs import log as logs
-from kernelkit.runs.claims import Claim
-from kernelkit.terminal.events import from_here
+from kernelkit.terminal.events import NEXT, WARNING, Event, from_here
 from kernelkit.tpu import figures
 
+METRICS = Event("metrics", quiet=True, boxed=True)
+REPORT = Event("report", quiet=True, boxed=True)
+FAILURE = Event("failure", quiet=True, colour="red")
+STOPPED = Event("stopped", quiet=True, colour="yellow")
 MISSING_MODULE = re.compile(r"No module named '(\w+)")
 NOT_SCORED = "not scored"  # instead of a score: there was nothing to submit, or Kaggle refused it
 
 
-class Run:
-    """The run of one push, and the folder for its outputs.
+@dataclass(frozen=True)
+class Results:
+    """What came of a push: its line in the ledger, with the score, and the folder of its files."""
 
-    `text` is the notebook that runs; `unverified`: accept files that are not proved to be its.
+    push: Push
+    folder: Path
+
+
+def bring_home(context: PushContext, ended: Ended) -> Results:
+    """Download a session's files into their folder, check them, report, and submit on request.
+
+    Each file is compared with the session's own manifest, so what is in the folder afterwards is
+    this push's, byte for byte, or is told to be unverified. The results of a run that failed are
+    downloaded too, before its error is raised.
+
+    Raises `RunFailedError` or one of `errors.OF_NOTEBOOKS` for a run that failed, `OutputsError`
+    for files that are missing, `AcceleratorMismatchError` for a run on another machine, and what
+    `Submission.submit` raises; in each case, everything that can be fetched is in the folder.
     """
+    homecoming = _Homecoming(context, ended)
+    with context.alone_in(ended.folder):  # another command may wait for the same run
+        if ended.sent.delivery.only:
+            homecoming.fetch_some(ended.sent.delivery.only)
+        else:
+            homecoming.fetch_all()
+    if not ended.sent.delivery.only:
+        homecoming.submit_or_suggest()
+    return Results(homecoming.push, ended.folder)
 
-    def __init__(
-        self,
-        context: PushContext,
-        push: Push,
-        text: str,
-        *,
-        unverified: bool = False,
-    ) -> None:
-        self.context, self.push = context, push
-        self.text = build.stamped(text, push.number) if push.number else text
-        self.number = "" if unverified else push.number or build.number_of(text)
-        self.unverified = unverified
-        self.folder = Path()
 
-    def follow(
-        self,
-        output: Path | None = None,
-        submit: str | None = None,
-        *,
-        once: bool = False,
-        on_kaggle: str = "kernelkit push",
-    ) -> Path:
-        """Wait for the run, fetch its outputs into their folder, check and report; the folder.
+class _Homecoming:
+    """The way of one push's files into their folder."""
 
-        `submit` is the message of a submission; with `once`, a push that was submitted before, with
-        whatever message, is not submitted again. `on_kaggle` makes a rehearsed push on Kaggle, to
-        suggest as the next command; empty to suggest none, since another push follows.
-
-        Raises `RunFailedError` or one of `errors.OF_NOTEBOOKS`, `DeadlineError`, `NetworkError`,
-        `RefusedError`, `CredentialsError`, `OutputsError`, or what `Submission.submit` raises; in
-        each case, everything that can be fetched is in the folder.
-        """
-        self.claim(output)
-        self.note(folder=str(self.folder.absolute()))
-        ended = self._wait()
-        with self._alone_in(self.folder):  # another command may wait for the same run
-            if not ended.complete:
-                self._fail(ended)
-            self.fetch(ended.outputs, ended.manifest)
-            self.note(state=State.COMPLETE)
-            self._judge()
-        if submit is not None:
-            self._submit(submit, once=once)
-        elif on_kaggle:
-            self._suggest(on_kaggle)
-        return self.folder
+    def __init__(self, context: PushContext, ended: Ended) -> None:
+        self.context, self.ended = context, ended
+        self.push, self.folder, self.delivery = ended.sent.push, ended.folder, ended.sent.delivery
 
     def note(self, **changes: object) -> None:
         """Change the push, and its line in the ledger if there is one."""
-        change = self.context.ledger.update if self.push.pushed else replace
-        self.push = change(self.push, **changes)
+        self.push = self.context.note(self.push, **changes)
 
-    def claim(self, output: Path | None) -> None:
-        """Claim the chosen folder, or the push's own, for this run's files."""
-        folder = output or self.context.folder(self.push)
-        push, source = self.push, claims.source_of(self.text)
-        claim = Claim(push.kernel, push.version or 0, source, push.rehearsal)
-        with self._alone_in(folder):
-            self.folder, aside = claims.claim(folder, claim, chosen=output is not None)
-        if aside:
-            self.context.events(
-                "set aside",
-                f"{from_here(self.folder)} held another run, which is now in {from_here(aside)}",
-                folder=str(aside),
+    def fetch_all(self) -> None:
+        """Download everything, or fail as the run did; then check and report."""
+        if not self.ended.session.complete:
+            self._fail()
+        self._fetch()
+        self.note(state=State.COMPLETE)
+        self._judge()
+
+    def fetch_some(self, patterns: Sequence[str]) -> None:
+        """Download the files that fit these glob patterns, and nothing else.
+
+        Raises `OutputsError`, also if they are not proved to be this push's.
+        """
+        number = self.ended.sent.number
+        if number and not self.ended.session.manifest:
+            raise OutputsError(
+                f"Kaggle does not list {MANIFEST} of push {number}, so its files are not "
+                "verified: --unverified downloads what Kaggle lists"
             )
+        self._fetch(patterns)
 
-    def _alone_in(self, folder: Path) -> AbstractContextManager[None]:
-        """Let one command at a time download files into a folder, during a block."""
-        return self.context.alone(f"downloads files into {folder.resolve()}")
+    def submit_or_suggest(self) -> None:
+        """Submit the result if that is wanted; otherwise tell the commands to type next."""
+        if self.delivery.submit is not None:
+            self._submit(self.delivery.submit)
+        elif self.delivery.on_kaggle:
+            self._suggest(self.delivery.on_kaggle)
 
-    def _wait(self) -> Ended:
-        """Wait for the end of the run, and log how it ended; raises why there are no outputs."""
-        try:
-            ended = Wait(self.context, replace(self.push, number=self.number)).run()
-        except RefusedError:
-            stopped = [p.pushed for p in self.context.ledger.pushes() if p.state == State.STOPPED]
-            if self.push.pushed not in stopped:  # by another command's `kernelkit stop`
-                self.note(state=State.LOST)
-            raise
-        state = State.UNFETCHED if ended.complete else State.FAILED
-        self.note(state=state, **ended.minutes)
-        if ended.problem:
-            raise ended.problem
-        return ended
-
-    def fetch(self, outputs: Outputs, manifest: Manifest | None, only: Sequence[str] = ()) -> None:
+    def _fetch(self, only: Sequence[str] = ()) -> None:
         """Keep the log, the notebook and the manifest in the folder, and download the files there.
 
         `only`: glob patterns of the files to download. Raises `OutputsError`.
         """
-        run_folder.keep(self.folder, outputs.log, self.text, self.context.events.clear)
+        session, text = self.ended.session, self.ended.sent.text
+        run_folder.keep(self.folder, session.outputs.log, text, self.context.events.clear)
         place = kit_folder.path(self.folder, kit_folder.MANIFEST)
         place.unlink(missing_ok=True)
-        if manifest:
-            files.write_text(place, manifest.text)
+        if session.manifest:
+            files.write_text(place, session.manifest.text)
         try:
-            fetch(self.context, self.push, self.folder, outputs, manifest, only)
+            fetch(self.context, self.push, self.folder, session.outputs, session.manifest, only)
         except OutputsError as error:
             again = f"Download the rest with: {self.context.resuming(self.push)}"
             raise OutputsError(f"{error}\n{again}") from None
 
-    def fetch_only(self, patterns: Sequence[str], output: Path | None) -> Path:
-        """Download the files that fit these glob patterns, and nothing else; the folder.
-
-        Raises `OutputsError`, also if they are not proved to be this push's.
-        """
-        kaggle = self.context.kaggle
-        outputs = kaggle.outputs(self.push.name, self.push.version)
-        manifest = proof.prove(kaggle, outputs, self.number).manifest
-        if self.number and not manifest:
-            raise OutputsError(
-                f"Kaggle does not list {MANIFEST} of push {self.number}, so its files are not "
-                "verified: --unverified downloads what Kaggle lists"
-            )
-        self.claim(output)
-        with self._alone_in(self.folder):
-            self.fetch(outputs, manifest, patterns)
-        return self.folder
-
-    def _fail(self, ended: Ended) -> None:
+    def _fail(self) -> None:
         """Fetch the outputs of a failed run, show the failing cell, and raise the run's error.
 
         That is `RunFailedError`, or the one that the exception's name means
         (`errors.OF_NOTEBOOKS`).
         """
+        session = self.ended.session
         try:
-            self.fetch(ended.outputs, ended.manifest)
+            self._fetch()
         except OutputsError as error:  # the run's own failure is raised below
-            self.context.events("warning", str(error))
+            self.context.events(WARNING, str(error))
         log = from_here(kit_folder.path(self.folder, kit_folder.LOG_TEXT))
         why = f"its log has no exception: {log}"
-        if not ended.outputs.log:
+        if not session.outputs.log:
             why = "it has no log, which happens when a run takes too long"
         kind: type[KernelkitError] = RunFailedError
         message = ""
-        if failure := logs.failure(ended.outputs.log, self.text):
+        failure = logs.failure(session.outputs.log, self.ended.sent.text)
+        if failure:
             facts = {"cell": failure.cell, "traceback": failure.traceback}
-            self.context.events("failure", str(failure), **facts)
+            self.context.events(FAILURE, str(failure), **facts)
             kind, message = of_traceback(failure.traceback)
             why = f"{message.partition(chr(10))[0]}{self._missing_here(message)}\nIts log: {log}"
         self._report()
         if kind is not RunFailedError:
             raise kind(f"{self._version} stopped: {message}")
-        raise RunFailedError(f"{self._version} ended in {ended.state}: {ended.message or why}")
+        raise RunFailedError(f"{self._version} ended in {session.state}: {session.message or why}")
 
     def _missing_here(self, message: str) -> str:
         """What to do about a module that Kaggle's image holds and this machine lacks, if any."""
@@ -206,11 +168,11 @@ class Run:
         metrics = run_folder.metrics(self.folder)
         if metrics:
             summary = run_folder.summary(metrics, project.shown(self.folder))
-            events("metrics", summary, metrics=metrics)
+            events(METRICS, summary, metrics=metrics)
             if metrics.get("stopped") == run_folder.OUT_OF_TIME:
                 command = "rehearse" if self.context.local else "push"
                 text = f"it ran out of time. Continue in another session: kernelkit {command}"
-                events("stopped", f"{text} --continue")
+                events(STOPPED, f"{text} --continue")
         self._report()
         if metrics and kind and run_folder.names_device(metrics):
             try:
@@ -223,19 +185,19 @@ class Run:
         elif kind not in ("", "cpu"):
             place = "names no device in" if metrics else "left no"
             events(
-                "warning",
+                WARNING,
                 f"the run {place} {run_folder.METRICS}: whether it had a {kind.upper()} cannot be "
                 'checked. To have it checked, let the run write {"device": {"kind": "gpu"}}, or '
                 '"tpu" or "cpu", whichever it finds',
             )
 
-    def _submit(self, message: str, *, once: bool) -> None:
+    def _submit(self, message: str) -> None:
         """Submit the result to the push's competition and wait for its score."""
         push = self.push
         if not push.competition:
             raise ParameterError(f"{push.reference} has no competition among its sources")
         file = submission.output_of(self.folder, self.context.root)
-        if not self.unverified:
+        if not self.delivery.unverified:
             check_verified(self.folder, file.name, in_ledger=bool(push.number))
         entry = submission.Submission(
             self.context,
@@ -247,7 +209,7 @@ class Run:
             note=self.note,
         )
         over = push.score == NOT_SCORED or (push.score and message != push.message)
-        if once or not over:  # an earlier attempt may have submitted it
+        if self.delivery.once or not over:  # an earlier attempt may have submitted it
             entry.reference, entry.sent = push.submission, push.message
             entry.before = push.submissions_before
         try:
@@ -270,7 +232,7 @@ class Run:
             commands = [f"kernelkit submit {push.reference} --message MESSAGE"]
         runs = shlex.quote(from_here(self.context.runs))
         commands += [f"kernelkit report {runs} --index  # all runs"]
-        self.context.events("next", "\n".join(commands), commands=commands)
+        self.context.events(NEXT, "\n".join(commands), commands=commands)
 
     @property
     def _version(self) -> str:
@@ -283,9 +245,9 @@ class Run:
         title = f"{self._version} (rehearsal)" if self.push.rehearsal else self._version
         path, why = pushed.report_or_why(self.folder, title, events.clear)
         if path:
-            events("report", from_here(path), path=str(path))
+            events(REPORT, from_here(path), path=str(path))
         else:
-            events("warning", f"no report: {why}")
+            events(WARNING, f"no report: {why}")
 
 
 def check_verified(folder: Path, name: str, *, in_ledger: bool = True) -> None:

@@ -1,16 +1,16 @@
-"""A queue in the small repository, and a week that goes by as a test wants."""
+"""Pushes that wait for a session and hours, in a week that goes by as a test wants."""
 
 import contextlib
-import io
 import itertools
 import json
 import re
 import sqlite3
+from dataclasses import replace
 
 import pytest
 
-from kernelkit.push.queue_items import add, listing
-from kernelkit.push.queue_work import work_off
+from kernelkit.errors import StillRunningError
+from kernelkit.push.status import list_pushes
 
 
 @pytest.fixture
@@ -74,19 +74,32 @@ def meadow(server, repository, open_competition):
 
 
 @pytest.fixture
-def queue(repository):
-    """The commands of the queue as functions that return what came of them."""
+def when_free(server, repository):
+    """`push --when-free` of the repository, and what came of it."""
 
-    class Commands:
+    class WhenFree:
         events = repository.events
 
-        def add(self, *parameters, **options):
-            return repository.run(add, None, parameters, **options)
+        def push(self, *parameters, **options):
+            return repository.push(*parameters, **{"when_free": True, "as_json": True} | options)
 
-        def run(self, **options):
-            repository.run(work_off, as_json=True, **options)
+        def enter(self, *parameters, **options):
+            """Push while there are no hours, so that it only begins to wait; returns its number."""
+            limits = server.limits
+            server.limits = replace(limits, weekly_seconds={"tpu": 0.0, "gpu": 0.0})
+            try:
+                with pytest.raises(StillRunningError, match=r"waits: .*of 0 TPU hours"):
+                    self.push(*parameters, wait=False, **options)
+            finally:
+                server.limits = limits
+            return repository.pushes()[-1].number
 
-        def states(self, **options):
-            return [state for _, state in listing(stream=io.StringIO(), **options)]
+        def listed(self):
+            """The lines of `kernelkit status --all --json`."""
+            lines = list_pushes(repository.runs, as_json=True).splitlines()
+            return [json.loads(line) for line in lines]
 
-    return Commands()
+        def states(self):
+            return [line["state"] for line in self.listed()]
+
+    return WhenFree()
