@@ -78,7 +78,7 @@ class Source:
         return {
             name: shards.Split.find(self.root, size, name, limit)
             for name in shards.SPLITS
-            if name == "train" or shards.shard_paths(self.root, size, name)
+            if name == "train" or shards.best_records(self.root, size, name)
         }
 
     @property
