@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from kernelkit import machines
 from kernelkit.errors import NotebookError
+from kernelkit.notebook import magics
 
 if TYPE_CHECKING:  # importing it takes most of a second, too long for --help
     import nbformat
@@ -34,11 +35,6 @@ NO_PARAMETERS = (
     '`# %% tags=["parameters"]` in the .py, or add the tag in Jupyter'
 )
 KINDS = ("code", "markdown", "raw")
-# The line magics and shell aliases that IPython accepts without % in a one-line cell.
-AUTOMAGIC = re.compile(
-    r"\s*(?:autoreload|cat|cd|conda|cp|env|ldir|ll|load_ext|ls|mamba|man|matplotlib|mkdir|more|mv|"
-    r"pip|pwd|reload_ext|reset|rm|rmdir|run|time|timeit|uv|who|whos)\b(?!\s*=)[^\n]*\n?"
-)
 F_STRING = re.compile(r"\b(?:[rR]?[fF]|[fF][rR])[\"']")
 UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)  # a NUL is a ValueError
 # Characters besides "\n" at which Python or Jupyter would break or change a line.
@@ -237,7 +233,7 @@ def syntax_error(place: str, source: str, *, cell: bool = False) -> tuple[str, b
     """
     message = _compile_error(place, source)
     if message and cell:
-        source = "" if AUTOMAGIC.fullmatch(source) else _python(source)
+        source = "" if magics.AUTOMAGIC.fullmatch(source) else _python(source)
         message = _compile_error(place, source)
     here = sys.version_info[:2]
     if message and here < max(machines.PYTHONS) and not _compile_error(place, _simplified(source)):

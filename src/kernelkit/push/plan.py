@@ -158,9 +158,10 @@ def make(
             )
         values[ACCELERATOR] = kind
     minutes = kernel.minutes(timeout_minutes)
+    script, attached = kernel.is_script, any(map(kernel.sources, SOURCES))
     return Plan(
         metadata=kernel,
-        bundle=build(kernel.code_file, values, here, minutes, script=kernel.is_script),
+        bundle=build(kernel.code_file, values, here, minutes, script=script, attached=attached),
         project=here,
         parameters=defaults | values,
         timeout_minutes=timeout_minutes,

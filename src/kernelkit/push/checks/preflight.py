@@ -17,7 +17,7 @@ from kernelkit.kaggle.context import PushContext
 from kernelkit.notebook.parameters import Overrides
 from kernelkit.push import plan as plans
 from kernelkit.push.bundle.metadata import KEYS, SHAPES
-from kernelkit.push.checks import contents
+from kernelkit.push.checks import contents, pytorch
 from kernelkit.push.checks.findings import Finding, error, warning
 from kernelkit.push.checks.inputs import PlanOptions, of_submission
 from kernelkit.push.plan import Plan
@@ -98,7 +98,14 @@ def sources(plan: Plan) -> Iterator[Finding]:
 def machine(plan: Plan) -> Iterator[Finding]:
     """A machine that is retired or contradicts other settings, and a time beyond its limit."""
     values, machine = plan.metadata.values, plan.metadata.machine
-    if machine.shape not in machines.BY_SHAPE:
+    if machines.is_kind(machine.shape):
+        today = machines.BY_SHAPE[machines.TODAY[machine.kind]]
+        yield warning(
+            f"machine_shape {machine.shape!r} names no machine; `kaggle kernels pull -m` has written "
+            "it. It is not known what Kaggle starts for it today: to be sure, write "
+            f'"{today.shape}" ({today.words})'
+        )
+    elif machine.shape not in machines.BY_SHAPE:
         yield error(machines.unlisted_because(machine.shape))
         return
     if values.get("enable_gpu") and values.get("enable_tpu"):
@@ -108,7 +115,7 @@ def machine(plan: Plan) -> Iterator[Finding]:
             yield error(
                 f"enable_{kind} is true, but machine_shape is {machine.shape} ({machine.words})"
             )
-    if not machine.common:
+    if not machine.common and not machines.is_kind(machine.shape):
         yield warning(
             f"{machine.shape} is available to some accounts only; others get another machine"
         )
@@ -149,6 +156,7 @@ _CHECKS: Sequence[Callable[[Plan], Iterable[Finding]]] = (
     contents.size,
     contents.modules,
     contents.account_secrets,
+    pytorch.pytorch,
     contents.secrets,
 )
 CHECKS = {check.__name__.replace("_", "-"): check for check in _CHECKS}
@@ -165,7 +173,12 @@ def run_checks(plan: Plan, ignored: Collection[str] = ()) -> list[Finding]:
     for name in set(ignored).difference(OPTIONAL):
         raise errors.ParameterError(f"--ignore {name}: it takes {errors.choice_of(OPTIONAL)}")
     findings = [
-        replace(finding, check=name, level="warning" if name in ignored else finding.level)
+        replace(
+            finding,
+            text=contents.in_lines(plan, finding.text),
+            check=name,
+            level="warning" if name in ignored else finding.level,
+        )
         for name, check in CHECKS.items()
         for finding in check(plan)
     ]
