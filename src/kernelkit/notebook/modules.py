@@ -104,6 +104,12 @@ def imported(source: str, home: str = "") -> Iterator[str]:
         yield from _started(words)
 
 
+def stated(source: str) -> Iterator[str]:
+    """The dotted names in a source's import statements, also in those that may fail."""
+    for node in ast.walk(parsed(source)):
+        yield from _names(node, "")
+
+
 def files_started(source: str) -> Iterator[str]:
     """The files that a source names in shell lines, in `%run` and in commands that it starts.
 

@@ -160,7 +160,7 @@ def _checked(
     if compile_now or plan.kind == "tpu":
         tpu.before_push(context, plan, findings, compile_now=compile_now)
     bundle = plan.bundle
-    carried = f" with {', '.join(bundle.packages)}" if bundle.packages else ""
+    carried = f" with {', '.join(bundle.carries)}" if bundle.carries else ""
     git = f"git {bundle.commit}" if bundle.commit.sha else "no git commit"
     size = f"{size_of(bundle.size)} of the {size_of(MAX_BYTES)} allowed"
     context.events(

@@ -7,7 +7,7 @@ import sys
 import jupytext
 import pytest
 
-from kernelkit.notebook import document
+from kernelkit.notebook import document, pairs
 
 SCRIPT = """\
 # ---
@@ -44,7 +44,7 @@ def edit(path, old, new):
 
 
 def test_a_pair_with_magics_agrees(notebook):
-    assert document.difference(notebook) == ""
+    assert pairs.difference(notebook) == ""
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_a_pair_with_magics_agrees(notebook):
 )
 def test_an_edited_script_is_seen_and_named(notebook, old, new, cell):
     edit(notebook.with_suffix(".py"), old, new)
-    text = document.difference(notebook)
+    text = pairs.difference(notebook)
     assert f"differ from cell {cell} on" in text
     assert f"jupytext --to ipynb --update {notebook.with_suffix('.py')}" in text
     assert f"jupytext --to py:percent {notebook}" in text
@@ -70,10 +70,10 @@ def test_an_edited_script_is_seen_and_named(notebook, old, new, cell):
 @pytest.mark.parametrize(("half", "place"), [(".py", 1), (".ipynb", 3)])
 def test_what_is_advised_brings_the_halves_together(notebook, half, place):
     edit(notebook.with_suffix(half), "print(rate)", "print(3 * rate)")
-    command = document.difference(notebook).split("`")[place]
+    command = pairs.difference(notebook).split("`")[place]
     line = [sys.executable, "-m", *shlex.split(command)]
     subprocess.run(line, check=True, capture_output=True)
-    assert document.difference(notebook) == ""
+    assert pairs.difference(notebook) == ""
     assert "3 * rate" in notebook.read_text()
     assert "3 * rate" in notebook.with_suffix(".py").read_text()
 
@@ -88,5 +88,5 @@ def test_what_an_editor_of_windows_saves_is_read(notebook):
 
 def test_a_script_that_is_no_jupytext_text_is_no_half(notebook):
     notebook.with_suffix(".py").write_text("# ---\n# A script with a rule\n# ---\n")
-    assert document.text_half(notebook) is None
-    assert document.difference(notebook) == ""
+    assert pairs.text_half(notebook) is None
+    assert pairs.difference(notebook) == ""

@@ -70,10 +70,16 @@ class Bundle:
     texts: Texts
     code: Texts = ()
     stays: Mapping[str, str] = field(default_factory=dict)
+    beside: tuple[str, ...] = ()
     from_sources: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
     places: Mapping[str, Path] = field(default_factory=dict)
+
+    @property
+    def carries(self) -> tuple[str, ...]:
+        """What it carries, by name: packages, modules, and files that cells start."""
+        return (*self.packages, *self.beside)
 
     @property
     def size(self) -> int:
@@ -92,8 +98,24 @@ class Bundle:
 
     @property
     def imports(self) -> dict[str, str]:
-        """The modules that it needs, and where each is first imported."""
-        return modules.needed(self.sources)
+        """The modules that it needs, and where each is first imported.
+
+        Not those that only a bundled module needs which the cells try to import and can do without.
+        """
+        wanted = modules.needed(self.code)
+        maybe = {name.partition(".")[0] for _, text in self.code for name in modules.stated(text)}
+        optional = maybe.intersection(self.packages).difference(wanted)
+        while True:
+            own = [(place, text) for place, text in self.modules if _top(place) not in optional]
+            needed = modules.needed([*self.code, *own])
+            if optional.isdisjoint(needed):
+                return needed
+            optional -= needed.keys()
+
+
+def _top(path: str) -> str:
+    """The top-level module that a bundled file belongs to."""
+    return path.partition("/")[0].removesuffix(".py")
 
 
 def build(
@@ -146,6 +168,7 @@ def build(
         texts=(*files, *packages.texts_of(own)),
         code=sources,
         stays=found.stays,
+        beside=tuple(found.beside),
         from_sources=tuple(found.from_sources),
         notes=tuple(found.notes),
         writes=tuple(found.writes),

@@ -300,8 +300,8 @@ class _Search:
         """Note where what cells write differs from a file here of the same name."""
         for name, (text, place, begun) in self.written.items():
             path = self.here / name
-            if not _is_file(path):
-                continue
+            if not name.endswith(STARTED) or not _is_file(path):
+                continue  # another file of that name here may be what a run left
             here = path.read_text("utf-8", "replace")
             if not begun:
                 self.found.writes.append(

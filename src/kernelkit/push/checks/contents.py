@@ -15,7 +15,7 @@ from kernelkit.errors import NotebookError
 from kernelkit.kaggle.client import SOURCES
 from kernelkit.kaggle.context import Ledger
 from kernelkit.machines import Kind
-from kernelkit.notebook import document, magics, rules, search_path
+from kernelkit.notebook import document, magics, pairs, rules, search_path
 from kernelkit.notebook.modules import files_started, parsed
 from kernelkit.project import DOCTOR, repository
 from kernelkit.push.bundle.build import MAX_BYTES
@@ -26,6 +26,7 @@ from kernelkit.runs import kit_folder
 
 OUTPUT = "output"  # the parameter with the folder that a run writes to
 WARN_SHARE = 0.8  # of the largest size
+MOST_PLACES = 4  # to name besides the first
 LARGEST = 3  # files to name where the bundle is too large
 # A call such as pd.read_csv("data/train.csv"), but not open("log.txt", "w").
 READS = re.compile(r"(?:read|load|open)\w*\(\s*[\"']([^\"'\n]+)[\"'](?!\s*,\s*[\"'][wax])")
@@ -159,8 +160,8 @@ def _is_installed(arguments: str, plan: Plan) -> bool:
 
 
 def pair(plan: Plan) -> Iterator[Finding]:
-    """A notebook that differs from its paired `.py`."""
-    if difference := document.difference(plan.metadata.code_file):
+    """A notebook that differs from its paired text."""
+    if difference := pairs.difference(plan.metadata.code_file):
         yield error(difference)
 
 
@@ -208,13 +209,16 @@ def _written(plan: Plan) -> set[str]:
 
 
 def several(places: Iterable[str]) -> str:
-    """Places in one sentence: "train.ipynb[cell 2], train.ipynb[cell 4] and 3 more"."""
+    """Places in one text: "train.ipynb[cell 2] (and cell 4, cell 7)"; of many, the first."""
     first, *others = dict.fromkeys(places)
     if not others:
         return first
-    if len(others) == 1:
-        return f"{first} (and {others[0]})"
-    return f"{first} (and {len(others)} more)"
+    if len(others) > MOST_PLACES:
+        return f"{first} (and {len(others)} more)"
+    file, bracket, _ = first.partition("[cell ")
+    if bracket:
+        others = [each.removeprefix(f"{file}[").removesuffix("]") for each in others]
+    return f"{first} (and {', '.join(others)})"
 
 
 def _is_file(path: Path) -> bool:
@@ -233,16 +237,16 @@ def _is_here(path: str) -> bool:
 
 def mounts(plan: Plan) -> Iterator[Finding]:
     """Inputs that code looks for at Kaggle's former mount points, or that are not attached."""
-    found = [mention for mention in mentions(plan.bundle.sources) if mention.needed]
     named: dict[str, list[Mention]] = {}
-    for mention in found:
+    for mention in mentions(plan.bundle.sources):
         named.setdefault(mention.name.lower(), []).append(mention)
     attached = set(MOUNTS)
     for kind in SOURCES:
         for source in plan.metadata.sources(kind):
             parts = source.split("/")[:2]
             attached.add(parts[-1].lower())
-            old = named.get(parts[-1].lower())
+            found = named.get(parts[-1].lower(), [])
+            old = [mention for mention in found if not mention.searched]
             knows = re.compile(rf"\b{kind}s[/'\"]").search
             if old and kind != "kernel" and not any(knows(text) for _, text in plan.bundle.sources):
                 today = "/".join(["/kaggle/input", f"{kind}s", *parts])
@@ -252,7 +256,7 @@ def mounts(plan: Plan) -> Iterator[Finding]:
                 )
     own = {place for place, _ in plan.bundle.code}
     for name, where in named.items():
-        in_cells = [mention for mention in where if mention.place in own]
+        in_cells = [mention for mention in where if mention.place in own and mention.needed]
         if in_cells and name not in attached:
             yield warning(_unattached(plan, in_cells))
 
@@ -305,9 +309,12 @@ def bundle(plan: Plan) -> Iterator[Finding]:
     """Code that is not Python, own modules that are not sent, and magics that nothing has."""
     yield from not_python(plan.bundle.code, cells=not plan.metadata.is_script)
     yield from not_python(plan.bundle.modules)
-    unneeded = _brings_modules(plan) and any(map(plan.metadata.sources, SOURCES))
+    brought = _brings_modules(plan) and any(map(plan.metadata.sources, SOURCES))
     for module, reason in plan.bundle.stays.items():
-        yield (warning if unneeded else error)(f"{module} is not pushed: {reason}")
+        # An import that may fail (`try: … except ImportError`) is not needed.
+        needed = module in plan.bundle.imports or "." in module
+        level = error if needed and not brought else warning
+        yield level(f"{module} is not pushed: {reason}")
     yield from map(warning, (*plan.bundle.notes, *plan.bundle.writes))
     if not plan.metadata.is_script:
         yield from _unknown_magics(plan)

@@ -15,7 +15,7 @@ from kernelkit.notebook.modules import parsed
 _PATH = re.compile(r"(?:file://)?(/kaggle|\.\.)/input/([\w.-]*\w)(?=/|$)")
 _IN_TEXT = re.compile(r"(?<![\w/])(/kaggle|\.\.)/input/([\w.-]*\w)(?=[/\s\"']|$)")
 _TESTS = {"exists", "is_dir", "is_file", "isdir", "isfile", "lexists"}
-_SEARCHES = _TESTS | {"glob", "iglob", "rglob", "walk", "listdir", "iterdir", "scandir"}
+_SEARCHES = {"glob", "iglob", "rglob", "walk", "listdir", "iterdir", "scandir"}
 _TEXTS = {"print", "write", "writelines", "write_text", "display", "debug", "info", "warning"}
 _TEXTS |= {"warn", "error", "critical", "exception", "log", "Markdown", "HTML", "set_description"}
 _SHELLS = {"system", "popen", "getoutput"}
@@ -25,7 +25,8 @@ _SEVERAL = 2  # paths in one list: candidates, if the code tests which of them e
 class Mention(NamedTuple):
     """An input that code reads: the first folder below /kaggle/input, and where it is named.
 
-    `relative`: it is written as ../input. `needed`: the code cannot do without it.
+    `relative`: it is written as ../input. `needed`: the code cannot do without it. `searched`: it
+    stands in a function that searches folders, and may be its last resort.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Mention(NamedTuple):
     line: int
     relative: bool
     needed: bool
+    searched: bool = False
 
 
 def mentions(sources: Iterable[tuple[str, str]]) -> list[Mention]:
@@ -107,6 +109,7 @@ class _Reader(ast.NodeVisitor):
         self.place, self.tested, self.tests = place, tested, tests
         self.found: list[Mention] = []
         self.optional = 0  # how many nodes around this one make it optional
+        self.searched = False
 
     def _optionally(self, *nodes: ast.AST) -> None:
         self.optional += 1
@@ -120,8 +123,9 @@ class _Reader(ast.NodeVisitor):
         # Of an f-string's part, the name may go on in braces.
         if match and "\n" not in path and (whole or match.end(2) < len(path)):
             line = getattr(node, "lineno", 1)
-            needed = not self.optional
-            self.found.append(Mention(match[2], self.place, line, match[1] == "..", needed))
+            needed, relative = not self.optional, match[1] == ".."
+            mention = Mention(match[2], self.place, line, relative, needed, self.searched)
+            self.found.append(mention)
 
     def visit_Constant(self, node: ast.Constant) -> None:
         """A literal."""
@@ -174,11 +178,12 @@ class _Reader(ast.NodeVisitor):
             self.generic_visit(node)
 
     def visit_Try(self, node: ast.Try) -> None:
-        """What fails here is handled."""
-        if node.handlers:
+        """What fails here may be made up for by another path."""
+        constants = (each for handler in node.handlers for each in ast.walk(handler))
+        if any("/" in _text(each) for each in constants if isinstance(each, ast.Call)):
             self._optionally(*node.body, *node.handlers)
         else:
-            self._each(node.body)
+            self._each([*node.body, *node.handlers])
         self._each([*node.orelse, *node.finalbody])
 
     def _each(self, nodes: Iterable[ast.AST]) -> None:
@@ -206,8 +211,11 @@ class _Reader(ast.NodeVisitor):
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
         """A function that searches may end with a path as its last resort."""
-        if any(_called(each) in _SEARCHES for each in ast.walk(node)):
+        called = {_called(each) for each in ast.walk(node)}
+        if called & (_SEARCHES | _TESTS):
+            before, self.searched = self.searched, bool(called & _SEARCHES)
             self._optionally(*node.body)
+            self.searched = before
             self._each([node.args, *node.decorator_list])
         else:
             self.generic_visit(node)

@@ -123,11 +123,12 @@ def test_a_cell_that_downloads_without_internet_is_a_warning(repository, source,
         "import sys\nsys.path.append('/kaggle/input/x')",
     ],
 )
-def test_a_module_that_a_notebook_brings_itself_is_not_missing(repository, source):
-    repository.sources(f"{source}\nimport timm_something")
-    assert not any("does not have" in text for text in warnings_of(repository))
-    repository.sources("import timm_something\nimport numpy")
-    assert any("does not have timm_something" in text for text in warnings_of(repository))
+@pytest.mark.parametrize("module", ["annoy", "timm_something"])
+def test_a_module_that_a_notebook_brings_itself_is_not_missing(repository, source, module):
+    repository.sources(f"{source}\nimport {module}")
+    assert not any(f"have {module} (" in text for text in warnings_of(repository))
+    repository.sources(f"import {module}\nimport numpy")
+    assert any(f"have {module} (" in text for text in warnings_of(repository))
 
 
 def test_modules_written_by_a_cell_or_of_a_code_competition_are_not_missing(repository):
@@ -313,7 +314,10 @@ def test_a_notebook_that_differs_from_its_script_is_an_error(repository):
     script = repository.notebook.with_suffix(".py")
     script.write_text("import sys  # no half of a pair\n")
     assert not errors_of(repository)
-    script.write_text("# %%\nprint('newer')\n")
+    script.write_text("# %% Cell 2\nprint('newer')\n")  # nor is this: it has no header
+    assert not errors_of(repository)
+    header = "# ---\n# jupyter:\n#   jupytext:\n#     formats: ipynb,py:percent\n# ---\n"
+    script.write_text(f"{header}\n# %%\nprint('newer')\n")
     assert "differ from cell 1 on" in errors_of(repository)[0]
 
 
@@ -382,16 +386,23 @@ def test_the_account_stands_in_for_placeholders_in_sources_too(repository):
 
 
 def test_a_module_that_the_image_lacks_is_a_warning(repository):
-    source = "import blossom.petals\n\nimport timm_something, numpy, os"
+    source = "import blossom.petals\n\nimport annoy, numpy, os"
     repository.sources(source, parameters="files = 1")
     (repository.package / "petals.py").write_text("F1 = 1\ndef f():\n    import xgboost\n")
     (first, second) = warnings_of(repository)
-    assert "TPU sessions does not have timm_something (notebooks/train.ipynb[cell 2], line" in first
-    assert 'add "PACKAGE==VERSION" to wheels in [tool.kernelkit]' in first
-    assert "under src/" in first
+    assert "TPU sessions does not have annoy (notebooks/train.ipynb[cell 2], line" in first
+    assert 'add "annoy==VERSION" to wheels in [tool.kernelkit]' in first
     assert "xgboost (blossom/petals.py, line 3)" in second
     (only,) = warnings_of(repository, accelerator="gpu")
-    assert "timm_something" in only
+    assert "annoy" in only
+
+
+def test_what_no_list_knows_is_said_to_be_not_known_and_advises_nothing(repository):
+    repository.sources("import timm_something")
+    (text,) = warnings_of(repository)
+    assert "it is not known whether TPU sessions have timm_something" in text
+    assert "kernelkit doctor" in text
+    assert "==" not in text
 
 
 def test_imports_of_modules_that_stay_at_the_desk_are_named(repository):
@@ -399,9 +410,11 @@ def test_imports_of_modules_that_stay_at_the_desk_are_named(repository):
     (repository.root / "src" / "bouquet" / "__init__.py").touch()
     (repository.root / "vase.py").touch()  # one beside the notebook travels
     repository.sources("import bouquet, vase")
-    for text in warnings_of(repository, accelerator="cpu"):
-        assert "it is not pushed: make it a package under src/" in text
-    assert len(warnings_of(repository)) == 2
+    for attached in ([], ["garden"]):  # whatever is attached
+        repository.describe(competition_sources=attached)
+        found = errors_of(repository)
+        assert ["bouquet" in found[0], "vase" in found[1], len(found)] == [True, True, 2]
+        assert all("nothing brings it into the session" in text for text in found)
 
 
 @pytest.mark.parametrize(
