@@ -52,10 +52,18 @@ def push(notebook: Path | None, no_wait: bool, **values: Any) -> None:
 def check(notebook: Path | None, **values: Any) -> None:
     """Check a notebook before it is pushed, without an account.
 
-    NOTEBOOK may be a folder with a kernel-metadata.json. `push --dry-run` also asks Kaggle.
+    NOTEBOOK may be a folder with a kernel-metadata.json, or one with several kernels below it: then
+    each is checked. `push --dry-run` also asks Kaggle.
     """
+    from kernelkit.push.checks import repository
     from kernelkit.push.command import push_kernel
 
+    named = values["metadata"] or values["parameters"]
+    kernels = [] if named else repository.kernels_below(notebook or Path.cwd())
+    if kernels:
+        del values["metadata"], values["parameters"]
+        repository.check_kernels(kernels, **values)
+        return
     push_kernel(notebook, dry_run=True, offline=True, **values)
 
 

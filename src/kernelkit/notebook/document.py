@@ -204,6 +204,16 @@ def syntax_error(place: str, source: str, *, cell: bool = False) -> tuple[str, b
     return message, False
 
 
+def plain_python(cell: str) -> str:
+    """A cell's source as Python, with the same numbers of lines: IPython's calls for its magics.
+
+    A source that is Python already stays as it is.
+    """
+    if not _compile_error("", cell, True):
+        return cell
+    return "" if magics.AUTOMAGIC.fullmatch(cell) else _python(cell)
+
+
 def _simplified(source: str) -> str:
     """The source without what Python 3.12 and 3.13 added: type aliases, type parameters, and any
     expression in the braces of an f-string."""

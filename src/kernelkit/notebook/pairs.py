@@ -23,7 +23,9 @@ if TYPE_CHECKING:  # importing it takes most of a second
     import nbformat
 
 _CONFIGURATIONS = ("jupytext", ".jupytext", "jupytext.toml", ".jupytext.toml")
-_CONFIGURATIONS += tuple(f"{dot}jupytext.{end}" for dot in ("", ".") for end in ("yml", "yaml", "py"))
+_CONFIGURATIONS += tuple(
+    f"{dot}jupytext.{end}" for dot in ("", ".") for end in ("yml", "yaml", "py")
+)
 _TEXTS = (".py", ".md", ".Rmd", ".qmd")
 _HEADER_LINES = 60  # within which a text says that it is Jupytext's
 

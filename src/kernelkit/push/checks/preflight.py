@@ -221,6 +221,9 @@ def stop_on_errors(findings: Sequence[Finding]) -> None:
 
 def report(context: PushContext, findings: Sequence[Finding]) -> None:
     """Report the warnings among the findings; raise one `PreflightError` for the errors."""
+    from kernelkit.push.checks.repository import annotate
+
+    annotate(findings)
     for finding in findings:
         if finding.level != "error":
             context.events(finding.level, finding.text)

@@ -1,0 +1,172 @@
+"""Check every kernel of a repository, and say in CI where each finding is.
+
+`check_kernels` is what `kernelkit check` calls at a root without a kernel-metadata.json.
+"""
+
+import contextlib
+import os
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Unpack
+
+import click
+
+from kernelkit.errors import KernelkitError, PreflightError
+from kernelkit.kaggle.context import CommandOptions, in_project
+from kernelkit.project import RUNS
+from kernelkit.push.bundle import metadata
+from kernelkit.push.checks import preflight
+from kernelkit.push.checks.findings import Finding, error
+from kernelkit.push.checks.inputs import PlanOptions
+from kernelkit.terminal.events import from_here
+
+NOT_SEARCHED = (RUNS, "node_modules", "site-packages")
+_PLACE = re.compile(
+    r"([^\s:,(]+\.(?:ipynb|py|json|md|Rmd))(?:\[cell \d+\])?(?:, line (\d+)|:(\d+))?"
+)
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What the checks found of one kernel."""
+
+    kernel: Path
+    code_file: str
+    machine: str
+    findings: tuple[Finding, ...]
+
+    def count(self, level: str) -> int:
+        """How many findings are of this level."""
+        return sum(finding.level == level for finding in self.findings)
+
+
+def kernels_below(start: Path) -> list[Path]:
+    """The metadata files below a folder that has none at or above it; empty if one is there.
+
+    Hidden folders and the folder of runs are not searched.
+    """
+    if not start.is_dir():
+        return []
+    with contextlib.suppress(PreflightError):
+        metadata.locate(start)
+        return []
+    found = []
+    for folder, folders, names in os.walk(start):
+        folders[:] = sorted(f for f in folders if not f.startswith(".") and f not in NOT_SEARCHED)
+        for name in sorted(names):
+            if f".{name}".endswith(f".{metadata.FILE_NAME}"):
+                found.append(Path(folder, name))
+    return found
+
+
+def check_kernels(kernels: Sequence[Path], **options: Unpack[PlanOptions]) -> list[Checked]:
+    """Check the kernels in these metadata files without a network, and end with a table.
+
+    Raises `PreflightError` if there is something to correct in any, after all were checked.
+    """
+    shared = {key: options[key] for key in ("as_json", "quiet") if key in options}
+    checked = []
+    for file in kernels:
+        context = in_project(CommandOptions(**shared), file)  # type: ignore[typeddict-item]
+        context.events("kernel", from_here(file))
+        own = _check(file, options)
+        checked.append(own)
+        for finding in own.findings:
+            facts = {"kernel": from_here(file), "check": finding.check}
+            context.events(finding.level, finding.text, **facts)
+        annotate(own.findings, file)
+    with context.ending():
+        context.events("kernels", _table(checked), kernels=[_row(each) for each in checked])
+        _summarize(checked)
+        wrong = [from_here(each.kernel.parent) for each in checked if each.count("error")]
+        if wrong:
+            raise PreflightError(
+                f"{len(wrong)} of {len(checked)} kernels have something to correct: "
+                f"{', '.join(wrong)}"
+            )
+    return checked
+
+
+def _check(file: Path, options: PlanOptions) -> Checked:
+    own: PlanOptions = {**options, "metadata": file}
+    try:
+        kernel = metadata.load(file)
+        code_file, machine = kernel.code_file.name, kernel.machine.words
+    except KernelkitError as refusal:
+        return Checked(file, "", "", (error(str(refusal)),))
+    try:
+        _, findings = preflight.plan_and_check(None, (), own)
+    except KernelkitError as refusal:
+        findings = [error(str(refusal))]
+    return Checked(file, code_file, machine, tuple(findings))
+
+
+def _row(checked: Checked) -> dict[str, str | int]:
+    return {
+        "kernel": from_here(checked.kernel.parent),
+        "code_file": checked.code_file,
+        "machine": checked.machine,
+        "errors": checked.count("error"),
+        "warnings": checked.count("warning"),
+    }
+
+
+def _table(checked: Iterable[Checked]) -> str:
+    """One line for each kernel, in columns."""
+    rows = [("kernel", "code_file", "machine", "errors", "warnings")]
+    for each in checked:
+        rows.append(tuple(str(value) for value in _row(each).values()))  # type: ignore[arg-type]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = []
+    for row in rows:
+        cells = (f"{value:<{width}}" for value, width in zip(row, widths, strict=True))
+        lines.append("  ".join(cells).rstrip())
+    return "\n".join(lines)
+
+
+def _summarize(checked: Iterable[Checked]) -> None:
+    """Add the table to the summary of a job in CI, if there is one."""
+    summary = os.environ.get("GITHUB_STEP_SUMMARY")
+    if not summary:
+        return
+    lines = ["### Kernels", "", "| kernel | code file | machine | errors | warnings |"]
+    lines.append("|---|---|---|---|---|")
+    for each in checked:
+        values = (str(value).replace("|", "\\|") for value in _row(each).values())
+        lines.append(f"| {' | '.join(values)} |")
+    with contextlib.suppress(OSError), Path(summary).open("a", encoding="utf-8") as file:
+        file.write("\n".join(lines) + "\n")
+
+
+def annotate(findings: Iterable[Finding], file: Path | None = None) -> None:
+    """In a GitHub job, print each finding as an annotation of the file that it is about.
+
+    `file`: the metadata, for a finding that names no other file. They go to stderr, so that the
+    output of --json stays lines of JSON.
+    """
+    if os.environ.get("GITHUB_ACTIONS") != "true":
+        return
+    for finding in findings:
+        properties = _properties(finding.text, file)
+        text = finding.text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+        click.echo(f"::{finding.level}{properties}::{text}", err=True)
+
+
+def _properties(text: str, file: Path | None) -> str:
+    """Where a finding is, in the form that GitHub reads."""
+    named = _PLACE.search(text)
+    folders = [Path.cwd(), file.parent] if file else [Path.cwd()]
+    for folder in folders if named else []:
+        path = folder / named[1]  # type: ignore[index]
+        if path.is_file():
+            line = named[2] or named[3]  # type: ignore[index]
+            where = f" file={_escaped(from_here(path))}"
+            # A notebook's lines are those of its cells, not of its file.
+            return f"{where},line={line}" if line and path.suffix != ".ipynb" else where
+    return f" file={_escaped(from_here(file))}" if file else ""
+
+
+def _escaped(value: str) -> str:
+    return value.replace("%", "%25").replace(",", "%2C").replace(":", "%3A")
