@@ -5,7 +5,7 @@ export TF_CPP_MIN_LOG_LEVEL ?= 3
 
 # The small network learns the drawn flowers from scratch: no download, no account.
 FIRST_RUN = -p backbone=SmallNet -p weights=none -p head=none -p fine_tune=all \
-  -p epochs=16 -p batch_size=64 -p learning_rate=3e-3 -p augment=flip -p dropout=0.2 \
+  -p epochs=13 -p batch_size=32 -p learning_rate=3e-3 -p augment=flip -p dropout=0.2 \
   -p label_smoothing=0.05
 
 .DEFAULT_GOAL := help
@@ -23,16 +23,17 @@ help: ## list the targets
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e . -e src/local_kaggle
 	@touch $@
 
-RUN = tools/push_kernel.py --local --force --accelerator cpu $(FIRST_RUN)
-run: .venv/installed ## the whole loop on this machine: push to a local Kaggle, train, report (3 minutes)
-	$(BIN)/python $(RUN)
+RUN = rehearse --force --accelerator cpu $(FIRST_RUN)
+run: .venv/installed ## the whole loop on this machine: push to a local Kaggle, train, report (2 minutes)
+	$(BIN)/kernelkit $(RUN)
+	@echo 'To type kernelkit in this shell: export PATH="$$PWD/.venv/bin:$$PATH"'
 
 # make tpu-check ARGS='-p fine_tune=all -p backbone=EfficientNetB5 -p image_size=512'
 tpu-check: .venv/installed ## whether 02_train fits a TPU, by the TPU's own compiler (first time: 3 GB)
-	$(BIN)/python tools/tpu_check.py notebooks/02_train.ipynb $(ARGS)
+	$(BIN)/kernelkit check --tpu notebooks/02_train.ipynb $(ARGS)
 
 push: .venv/installed ## the same notebook to Kaggle's TPU (needs a Kaggle token)
-	$(BIN)/python tools/push_kernel.py
+	$(BIN)/kernelkit push
 
 # More workers than cores, since many tests wait for a server or a process. Each begins with tests that stand
 # together, so that what a module's tests share is made once, and takes over from the others later.
@@ -71,16 +72,16 @@ BROWSER := .venv-browser/bin/python
 
 # A sweep of six short runs, two of which fail, with its pages.
 shapes: .venv/installed
-	$(BIN)/python tools/sweep.py tests/browser/shapes.yaml --output runs/browser/shapes --quiet || test $$? = 6
-	$(BIN)/python tools/report.py runs/browser --index
-	$(BIN)/python tools/report.py runs/browser/shapes/[0-9a-f]*/
+	$(BIN)/kernelkit sweep tests/browser/shapes.yaml --output runs/browser/shapes --quiet || test $$? = 6
+	$(BIN)/kernelkit report runs/browser --index
+	$(BIN)/kernelkit report runs/browser/shapes/[0-9a-f]*/
 	$(BIN)/python tests/browser/made_sweep.py runs/browser/made/search 1000
 
 test-browser: shapes .venv-browser/installed ## the pages in Chromium, the notebooks in JupyterLab; pictures of both in runs/browser/pictures
 	$(BROWSER) -m pytest -c tests/browser/pytest.ini tests/browser
 
 pictures: shapes ## the pictures of README, from make run and a small sweep (needs Chromium)
-	$(BIN)/python tools/pictures.py -- $(RUN)
+	$(BIN)/python tools/pictures.py -- $(BIN)/kernelkit $(RUN)
 
 # Kaggle's images run Python 3.12; another is taken where that is missing.
 PARITY_PYTHON ?= $(or $(call python,3.12),$(PYTHON))
@@ -145,7 +146,7 @@ docs: .venv/installed ## docs/reference/cli.md, from the commands' own help
 # The pages of a real sweep, to click: it runs once, and again after `rm -r docs/examples`.
 EXAMPLE := docs/examples/example/index.html
 $(EXAMPLE): docs/example.yaml | .venv/installed
-	$(BIN)/python tools/sweep.py $< --quiet
+	$(BIN)/kernelkit sweep $< --quiet
 	@mkdir -p docs/examples
 	@cd runs && tar cf - example/index.html example/*/report.html | tar xf - -C ../docs/examples
 	@touch $@

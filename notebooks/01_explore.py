@@ -26,8 +26,8 @@
 #
 # It trains nothing and needs no accelerator.
 #
-# The next cell holds all settings. At home the notebook runs on flowers that the kit draws
-# (`tools/run_notebook.py notebooks/01_explore.py -p data=embedded`), on Kaggle on the photos of
+# The next cell holds all settings. At home the notebook runs on the drawn flowers of the repository
+# (`kernelkit run notebooks/01_explore.py -p data=embedded`), on Kaggle on the photos of
 # [Petals to the Metal](https://www.kaggle.com/competitions/tpu-getting-started).
 
 # %% tags=["parameters"]
@@ -41,12 +41,15 @@ output = ""  # the run's folder; empty = here on Kaggle, runs/latest at home
 
 # %%
 try:
-    from petals.data.source import find_source
+    from petals.quiet import without_notes
 except ModuleNotFoundError:
     raise ModuleNotFoundError(
         "this notebook carries no petals package. Push it with "
-        "`python tools/push_kernel.py notebooks/01_explore.ipynb`, which packs it in"
+        "`kernelkit push notebooks/01_explore.ipynb`, which packs it in"
     ) from None
+
+with without_notes():  # those of TensorFlow about itself
+    from petals.data.source import find_source
 
 # %%
 import numpy as np

@@ -21,10 +21,13 @@
 # or two phases, measures macro F1 on photos that it was not trained on, and writes a submission.
 # The same cells run on a laptop, on GPUs and on Kaggle's TPU.
 #
+# This is the tool for a good score. `00_first` explains TPUs, transfer learning and macro F1 from
+# the beginning, and `05_custom_loop` shows what happens within `fit`.
+#
 # The next cell holds all settings, in four groups. Most runs change only ten of them, which come
 # first in their groups: `data`, `image_size`, `backbone`, `fine_tune`, `epochs`, `batch_size`,
 # `learning_rate`, `augment`, `seed` and `accelerator`. Change them in the cell or on the command
-# line (`tools/run_notebook.py notebooks/02_train.py -p backbone=VGG16`, or `tools/push_kernel.py`
+# line (`kernelkit run notebooks/02_train.py -p backbone=VGG16`, or `kernelkit push`
 # for Kaggle). The notebook refuses a setting that would have no effect, before anything runs.
 
 # %% tags=["parameters"]
@@ -63,48 +66,31 @@ try:
 except ModuleNotFoundError:
     raise ModuleNotFoundError(
         "the package petals is missing from this notebook. Push it with "
-        "`python tools/push_kernel.py notebooks/02_train.ipynb`, which packs it in"
+        "`kernelkit push notebooks/02_train.ipynb`, which packs it in"
     ) from None
 
 settings = resolve(globals())  # refuses a parameter that would be ignored
 head, views, weights = (settings[name] for name in ("head", "views", "weights"))
 
 # %% [markdown]
-# ## How a notebook uses a TPU
+# ## Find the device
 #
-# This notebook runs on the CPU of the machine that holds the
-# [TPU](https://www.kaggle.com/docs/tpu), and hands the chips one batch after the other. A TPU
-# differs from a CPU in three ways:
+# `detect` tries a TPU through [JAX](https://docs.jax.dev), then through TensorFlow, then GPUs and
+# last the CPU. With `accelerator="tpu"` it stops within a minute if there is no TPU. Keras reads
+# the name of its backend when it is imported, so the notebook imports it only after `detect`.
 #
-# - **It compiles first.** [XLA](https://openxla.org/xla) turns a whole training step into one
-#   program for the chip, which takes minutes. The program fits only one shape of batch.
-# - **It has several chips.** Kaggle's TPU v5e-8 has eight, with 16 GB of memory each.
-# - **It computes in [bfloat16](https://cloud.google.com/tpu/docs/bfloat16).** The weights and the
-#   softmax stay in float32; Keras calls this policy `mixed_bfloat16`.
+# - On Kaggle's v5e-8 the installed TensorFlow cannot see the TPU, but JAX can. So Keras 3 runs on
+#   JAX there and splits each batch among the chips with
+#   [`keras.distribution.DataParallel`](https://keras.io/guides/distribution/).
+# - Where TensorFlow sees the TPU, as on older machines,
+#   [`tf.distribute.TPUStrategy`](https://www.tensorflow.org/guide/tpu) needs Keras 2 (the package
+#   `tf_keras`).
 #
-# ### Why JAX on one TPU and TPUStrategy on another
-#
-# On Kaggle's v5e-8 the installed TensorFlow cannot see the TPU, but the installed
-# [JAX](https://docs.jax.dev) can. So Keras 3 runs on JAX there and splits each batch among the
-# chips with [`keras.distribution.DataParallel`](https://keras.io/guides/distribution/). Where
-# TensorFlow sees the TPU, as on older machines,
-# [`tf.distribute.TPUStrategy`](https://www.tensorflow.org/guide/tpu) needs Keras 2 (the package
-# `tf_keras`).
-#
-# `detect` tries JAX, then `TPUStrategy`, then GPUs and last the CPU. With `accelerator="tpu"` it
-# stops within a minute if there is no TPU. Keras reads the name of its backend when it is imported,
-# so the notebook imports it only after `detect`.
-#
-# ### What a replica is
-#
-# A *replica* is a copy of the model on one chip. Every replica computes the gradients of its own
-# part of a batch, and the average of the gradients updates all copies. `batch_size` is the number
-# of photos for *one* replica: eight replicas with `batch_size=8` train like one device with a batch
-# of 64.
-#
-# An epoch of larger batches has fewer steps, so each step has to be longer. Fine-tuning therefore
-# multiplies the learning rate by the number of replicas, as
-# [Goyal et al. (2017)](https://arxiv.org/abs/1706.02677) did. For AdamW this is a rule of thumb.
+# A *replica* is a copy of the model on one chip. `batch_size` is the number of photos for *one*
+# replica: eight replicas with `batch_size=8` train like one device with a batch of 64. An epoch of
+# larger batches has fewer steps, so each step has to be longer. Fine-tuning therefore multiplies
+# the learning rate by the number of replicas, as [Goyal et al.
+# (2017)](https://arxiv.org/abs/1706.02677) did. For AdamW this is a rule of thumb.
 
 # %%
 from petals.accelerators.detect import detect
@@ -117,8 +103,8 @@ print(device)
 #
 # Kaggle *mounts* attached data as a read-only folder. `data="auto"` takes the first of these that
 # it finds: the competition's mount, another mount, a bucket in Google Cloud Storage (`gs://...`,
-# for a TPU in a machine of its own), or `data/` in the repository. If there is none, it uses 104
-# kinds of drawn flowers, which need no download.
+# for a TPU in a machine of its own), or `data/` in the repository. If there is none, it uses the
+# drawn flowers of the repository, 104 kinds.
 #
 # The competition divides its photos into *train* to learn from, *val* to measure on, and *test*,
 # whose labels only Kaggle has. Each split is cut into 16 *shards*: [TFRecord
@@ -170,7 +156,7 @@ run.figure(plots.class_balance(balance, names), "classes")
 # Kaggle ends a TPU session after nine hours. Training stops shortly before that. The run then
 # writes a submission from the model it has so far, and leaves a *checkpoint* to resume from. The
 # next cell looks for a checkpoint in this run's folder and in the attached outputs of earlier
-# sessions, which `tools/push_kernel.py --continue` attaches. A resumed run gives the same scores as
+# sessions, which `kernelkit push --continue` attaches. A resumed run gives the same scores as
 # an uninterrupted one.
 
 # %%
@@ -187,20 +173,13 @@ if history:  # of the processes before this one
     run.write_history(history)
 
 # %% [markdown]
-# ## What transfer learning keeps and what it changes
+# ## Build the model
 #
-# About 120 photos a class are too few to train a large network from random weights. So the
-# notebook starts with a network that was trained on a million photos of
-# [ImageNet](https://www.image-net.org), as Keras's
-# [guide](https://keras.io/guides/transfer_learning/) does. The weights come from an attached file
-# or from `weights/`. If neither has them, they are downloaded.
-#
-# - **It keeps** the *backbone*: all layers but the last. They turn a photo into *features*,
-#   numbers that describe its shapes, textures and colours.
-# - **It replaces** the last layer with a new *head* for the flowers: one `Dense` layer with a
-#   softmax.
-# - **It changes** only the head in the first phase, while the backbone is *frozen*. The second
-#   phase, which `fine_tune` switches on, trains the backbone as well.
+# The *backbone* is a network that was trained on [ImageNet](https://www.image-net.org), without its
+# last layer; `00_first` says why. The weights come from an attached file or from `weights/`. If
+# neither has them, they are downloaded. The *head* is a new `Dense` layer with a softmax. The first
+# phase trains only the head. The second phase, which `fine_tune` switches on, trains the backbone
+# as well.
 #
 # With [EfficientNetB0](https://arxiv.org/abs/1905.11946), 192 pixels and 104 classes:
 #
@@ -210,9 +189,8 @@ if history:  # of the processes before this one
 # | average of each map over its places | the maps | 2,816 | 0 | – |
 # | head: 2,816 × 104 weights and 104 biases | 2,816 | 104 | 292,968 | in both phases |
 #
-# Earlier layers respond to textures, later layers to larger shapes. A logistic head gets the
-# features of five depths, any other head only those of the last layer. The model takes pixels from
-# 0 to 255.
+# A logistic head gets the features of five depths, any other head only those of the last layer. The
+# model takes pixels from 0 to 255.
 
 # %%
 from tensorflow import keras  # the one that `detect` chose: Keras 3, or Keras 2 for TPUStrategy
@@ -289,7 +267,7 @@ if head == "gradient" and head_rates:
 #   `dropout`, [`label_smoothing`](https://arxiv.org/abs/1512.00567) and `weight_decay`.
 #   `dropout=0` scored best here.
 # - **It costs time and memory.** If a batch does not fit into memory, the run ends with
-#   `RESOURCE_EXHAUSTED`: choose a smaller `batch_size`. `tools/tpu_check.py` asks the TPU's
+#   `RESOURCE_EXHAUSTED`: choose a smaller `batch_size`. `kernelkit check --tpu` asks the TPU's
 #   compiler beforehand.
 #
 # ### Why the batch is small
@@ -301,10 +279,9 @@ if head == "gradient" and head_rates:
 #
 # ### Why BatchNorm stays frozen
 #
-# A [BatchNorm](https://arxiv.org/abs/1502.03167) layer normalises by a stored mean and deviation.
-# The stored values come from ImageNet, and the layers that follow expect them. Batches of a few
-# dozen photos would estimate these values badly. In Keras a BatchNorm layer with
-# `trainable = False` keeps them.
+# A [BatchNorm](https://arxiv.org/abs/1502.03167) layer normalises by a stored mean and deviation,
+# which come from ImageNet. Batches of a few dozen photos would estimate them badly. In Keras a
+# BatchNorm layer with `trainable = False` keeps them.
 
 # %%
 from petals.augment.augmentation import augmentation, augmented
@@ -412,15 +389,8 @@ run.figure(plots.curves(history), "curves")
 # more epochs. If it rises while the training loss falls, the network is learning the photos by
 # heart. Guessing among 104 classes gives a loss of 4.64, the natural logarithm of 104.
 #
-# ### Why macro F1 and not accuracy
-#
-# *Accuracy* is the share of right answers, so the common classes decide it. The *F1* of a class is
-# the harmonic mean of precision (the share of the answers "rose" that are roses) and recall (the
-# share of the roses that were found). [*Macro
-# F1*](https://scikit-learn.org/stable/modules/generated/sklearn.metrics.f1_score.html) is the mean
-# over the classes, so a rare flower counts as much as a common one. The competition ranks by it.
-# On 90 roses and 10 tulips, a model that always answers "rose" has an accuracy of 0.90 and a macro
-# F1 of 0.474.
+# The competition ranks by macro F1, the mean of the F1 of all classes, in which a rare flower
+# counts as much as a common one. `00_first` explains it.
 
 # %%
 from petals.training.features import apply_head
@@ -530,7 +500,7 @@ print(f"{trained} after {run.seconds:.0f} s; the files are in {run}")
 #
 # | photos | what was trained | macro F1 | time |
 # |---|---|---|---|
-# | 104 kinds of drawn flowers | `SmallNet`, new, all of it, 16 epochs (`make run`) | .913 | 103 s |
+# | 104 kinds of drawn flowers | `SmallNet`, new, all of it, 13 epochs (`make run`) | .913 | 103 s |
 # | 1,082 photos of 17 kinds, five folds | head | .955 ± .011 | .32 of twelve passes |
 # | the same | head, then all of the backbone, 6 epochs | .974 ± .007 | 1.7 of twelve passes |
 # | 2,944 photos of five kinds, five folds | head | .902 ± .008 | .28 of twelve passes |
@@ -559,7 +529,7 @@ print(f"{trained} after {run.seconds:.0f} s; the files are in {run}")
 # 2. A larger backbone, such as `backbone="EfficientNetB5"` or `"DenseNet201"`.
 # 3. `fine_tune="all"`, with `augment="strong"` if the training loss falls far below the validation
 #    loss.
-# 4. Several settings in one command: `tools/sweep.py notebooks/sweeps/schedule.yaml`.
+# 4. Several settings in one command: `kernelkit sweep notebooks/sweeps/schedule.yaml`.
 # 5. `03_compare`: the average of several runs often scores better than the best of them.
 # 6. `validation="fold:1/5"` to `"fold:5/5"`: five runs, each validated on another fifth of the
 #    labelled photos. `03_compare` joins them.

@@ -38,12 +38,15 @@ output = ""  # the comparison's folder; empty = here on Kaggle, runs/latest at h
 
 # %%
 try:
-    from petals.comparison import runs as comparison
+    from petals.quiet import without_notes
 except ModuleNotFoundError:
     raise ModuleNotFoundError(
         "this notebook carries no petals package. Push it with "
-        "`python tools/push_kernel.py notebooks/03_compare.ipynb`, which packs it in"
+        "`kernelkit push notebooks/03_compare.ipynb`, which packs it in"
     ) from None
+
+with without_notes():  # those of TensorFlow about itself
+    from petals.comparison import runs as comparison
 
 # %% [markdown]
 # ## Which runs there are

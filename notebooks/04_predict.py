@@ -38,7 +38,7 @@ try:
 except ModuleNotFoundError:
     raise ModuleNotFoundError(
         "this notebook carries no petals package. Push it with "
-        "`python tools/push_kernel.py notebooks/04_predict.ipynb`, which packs it in"
+        "`kernelkit push notebooks/04_predict.ipynb`, which packs it in"
     ) from None
 
 device = detect(accelerator, "float32")

@@ -27,7 +27,7 @@
 # JAX without a TPU, set `KAGGLE_REHEARSAL=tpu`. CPU devices then stand in for the chips.
 #
 # ```
-# python tools/run_notebook.py notebooks/05_custom_loop.py -p data=embedded -p image_size=64
+# kernelkit run notebooks/05_custom_loop.py -p data=embedded -p image_size=64
 # ```
 
 # %% tags=["parameters"]

@@ -4,7 +4,7 @@ A room is a folder of `src/` or a module that stands alone; a module belongs to 
 name that leads to it. `tests/test_walls.py` holds every import against this table.
 """
 
-PETALS_GROUND = ["errors", "storage", "progress", "tables", "kaggle"]
+PETALS_GROUND = ["errors", "storage", "progress", "quiet", "tables", "kaggle"]
 KERNELKIT_GROUND = [
     "errors",
     "files",
@@ -36,6 +36,7 @@ ROOMS = {
             "errors": "",
             "storage": "errors",
             "progress": "",
+            "quiet": "",
             "tables": "",
             "versions": "",
             "settings": "errors",
@@ -65,7 +66,7 @@ ROOMS = {
             "processes": "",
             "machines": "errors",
             "project": "errors shown",
-            "shown": "",
+            "shown": "errors",
             "terminal": "",
             "credentials": "terminal",
             "notebook": _tools,
@@ -100,23 +101,23 @@ ROOMS = {
             "limits": "",
             "store": "errors",
             "serving": "errors",
-            "faults.schedule": "",
+            "faults": "",
             "execution": "catalogue limits store",
-            "state": "catalogue errors limits store faults.schedule execution",
-            "faults": "faults.schedule serving state",
-            "wire": "faults faults.schedule state",
+            "state": "catalogue errors limits store faults execution",
+            "fault_responses": "faults serving state",
+            "wire": "faults fault_responses state",
             "topics": "catalogue errors state wire",
-            "files": "catalogue faults faults.schedule state wire",
-            "kernels": "catalogue execution faults faults.schedule files limits serving state wire",
+            "files": "catalogue faults fault_responses state wire",
+            "kernels": "catalogue execution faults fault_responses files limits serving state wire",
             "competitions": "catalogue files kernels execution state wire",
-            "app": "competitions errors faults files kernels state topics wire",
+            "app": "competitions errors fault_responses files kernels state topics wire",
             "server": "app errors execution serving state",
-            "command": "catalogue errors server faults.schedule state",
+            "command": "catalogue errors faults server state",
             "__main__": "command",
-            "": "catalogue errors execution faults.schedule limits server",
+            "": "catalogue errors execution faults limits server",
         },
     ),
 }
 
-# The one import that runs upward: away from Kaggle, flowers are drawn where no photos are.
-UPWARD = {("petals.data.source", "petals.prepare.synthetic")}
+# The one import that runs upward: at home, drawn flowers stand in where no photos are.
+UPWARD = {("petals.data.source", "petals.prepare.drawn_flowers")}

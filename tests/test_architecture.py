@@ -1,4 +1,4 @@
-"""`docs/explanation/architecture.md` draws the house as it stands."""
+"""`docs/explanation/architecture.md` names the rooms of the house as they stand."""
 
 import ast
 import re
@@ -8,29 +8,31 @@ from checkouts import ROOT
 PAGE = (ROOT / "docs/explanation/architecture.md").read_text()
 
 
-def drawn():
-    """The modules of the page's tree, as paths below `src/`."""
-    tree = re.search(r"```text\n(.*?)```", PAGE, re.S)[1]
-    found, package, folder = set(), "", ""
-    for line in tree.splitlines():
-        if match := re.fullmatch(r"src/(\w+)/", line):
-            package = match[1]
-        elif match := re.fullmatch(r"( +)(\w+)/ +(.*)", line):
-            room, depth = match[2], len(match[1])
-            folder = room if depth == 2 else f"{folder.split('/')[0]}/{room}"
-            found |= {f"{package}/{folder}/{name}" for name in match[3].split(" · ")}
-        elif line.strip():
-            found |= {f"{package}/{name}" for name in line.strip().split(" · ")}
+def rooms():
+    """{path of a room below `src/`: the first paragraph of its docstring}."""
+    found = {}
+    for path in ROOT.glob("src/*/**/__init__.py"):
+        text = ast.get_docstring(ast.parse(path.read_text()))
+        room = path.parent.relative_to(ROOT / "src")
+        if len(room.parts) > 1:
+            found[room.as_posix()] = " ".join(text.split("\n\n")[0].split()).rstrip(".")
     return found
 
 
-def test_the_tree_is_the_tree_of_the_folders():
-    modules = {
-        path.relative_to(ROOT / "src").with_suffix("").as_posix()
-        for path in ROOT.glob("src/**/*.py")
-        if path.name != "__init__.py"
+def test_every_room_stands_in_the_table_of_its_package_with_what_its_docstring_says():
+    tables = re.findall(r"\| room of `(\w+)` \|.*\n\|---\|---\|\n((?:\|.*\n)+)", PAGE)
+    shown = {
+        f"{package}/{room}": what
+        for package, rows in tables
+        for room, what in re.findall(r"\| `([\w/]+)` \| (.*) \|", rows)
     }
-    assert drawn() == modules
+    assert shown == rooms()
+
+
+def test_every_file_it_names_is_there():
+    files = re.findall(r"`(src/[\w/.]+)`", PAGE)
+    assert len(files) > 5
+    assert [name for name in files if not (ROOT / name).exists()] == []
 
 
 def test_every_room_says_truly_where_to_begin():

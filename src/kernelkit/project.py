@@ -15,7 +15,7 @@ download = ["weights=auto"]            # the internet, or an attached dataset, m
 competition = ["data=competition"]
 desk = ["data=drawn"]                  # works only locally
 
-[tool.kernelkit.tpu]                   # `kernelkit tpu`: compile programs for a TPU locally
+[tool.kernelkit.tpu]                   # `kernelkit check --tpu`: compile programs for a TPU locally
 command = "python -m blossom.compile"  # reads a request, writes results (kernelkit.tpu.compiling)
 requirements = "requirements-tpu.lock" # the packages of its environment, .venv-tpu
 note = "3 GB"                          # shown to the user before that is created
@@ -240,9 +240,14 @@ def _setting(key: str, value: Any, file: Path) -> Any:
         hint = nearest(key, sorted(_KEYS))
         raise PreflightError(f"{file}: [tool.kernelkit] has no {key!r}: {hint}")
     takes, pattern = _KEYS[key]
-    try:
-        if key == "shown":
+    if key == "shown":
+        try:
             return Shown.read(value)
+        except ValueError as error:
+            raise PreflightError(
+                f"{file}: shown in [tool.kernelkit] takes {takes}; {error}"
+            ) from None
+    try:
         if key == "tpu":
             tpu = TpuSettings(**_typed(value, TpuSettings()))
             shlex.split(tpu.command)

@@ -2,9 +2,11 @@
 
 import asyncio
 import base64
+import errno
 import hmac
 import logging
 import re
+import sqlite3
 from contextlib import suppress
 from functools import partial
 
@@ -22,7 +24,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from local_kaggle import topics  # noqa: F401
 from local_kaggle.competitions import competitions  # noqa: F401
 from local_kaggle.errors import LocalKaggleError
-from local_kaggle.faults.responses import answered, as_json
+from local_kaggle.fault_responses import answered, as_json
 from local_kaggle.files import changes, datasets, models, storage  # noqa: F401
 from local_kaggle.kernels import kernels, outputs, saving  # noqa: F401
 from local_kaggle.state import ServerState
@@ -30,6 +32,8 @@ from local_kaggle.wire import METHODS, Json, Message, Method, decode, key
 
 LONGEST, LONGEST_ANONYMOUS = 100_000_000, 100_000  # bytes of a request's body
 BODY_SECONDS = 300.0  # for it to arrive
+UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EFBIG)
+UNWRITABLE_DATABASE = ("SQLITE_FULL", "SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_IOERR")
 HOSTS = ("127.0.0.1", "localhost", "[::1]")
 
 log = logging.getLogger(__name__)
@@ -49,7 +53,12 @@ def build_app(state: ServerState) -> ASGIApp:
     ]
     app = Starlette(
         routes=routes,
-        exception_handlers={HTTPException: as_json, LocalKaggleError: _in_one_line},
+        exception_handlers={
+            HTTPException: as_json,
+            LocalKaggleError: _in_one_line,
+            OSError: _cannot_write,
+            sqlite3.OperationalError: _cannot_write,
+        },
     )
     return _for_this_machine(app)
 
@@ -95,11 +104,28 @@ def _carry_out(state: ServerState, method: Method, body: bytes) -> Response:
     except (HTTPException, LocalKaggleError):
         raise
     except Exception as error:
+        if _is_of_the_disk(error):
+            raise
         log.exception("%s failed", method.answer.__name__)
         raise HTTPException(500, f"the local Kaggle failed: {error!r}") from error
     if isinstance(answer, Response):
         return answer
     return JSONResponse({name: value for name, value in answer.items() if value is not None})
+
+
+def _is_of_the_disk(error: Exception) -> bool:
+    """Whether the folder of the local Kaggle cannot take what is to be written."""
+    if isinstance(error, sqlite3.OperationalError):
+        return getattr(error, "sqlite_errorname", "") in UNWRITABLE_DATABASE
+    return isinstance(error, OSError) and error.errno in UNWRITABLE
+
+
+def _cannot_write(request: Request, error: Exception) -> Response:
+    if not _is_of_the_disk(error):
+        raise error
+    text = f"cannot write ({error}): free some space, or choose another root"
+    log.error("%s", text)
+    return _in_one_line(request, LocalKaggleError(text))
 
 
 def _in_one_line(request: Request, error: Exception) -> Response:

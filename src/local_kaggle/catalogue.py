@@ -20,6 +20,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -97,15 +98,20 @@ def read_page(file: Path) -> dict[str, Any]:
 def files_below(folder: Path) -> list[tuple[str, Path]]:
     """All files below a folder as ("sub/name", path), sorted by name; links followed."""
     files = []
-    for place, folders, names in os.walk(folder, followlinks=True):
-        folders[:] = [  # not back up by a link
-            name
-            for name in folders
-            if not (path := Path(place, name)).is_symlink()
-            or path.resolve() not in map(Path.resolve, path.parents)
-        ]
-        files += [path for name in names if (path := Path(place, name)).is_file()]
+    folders = [folder]  # one by one: a program may leave paths a thousand folders deep
+    while folders:
+        with suppress(OSError), os.scandir(folders.pop()) as entries:  # gone, or too long a path
+            for entry in entries:
+                path = Path(entry.path)
+                if entry.is_file():
+                    files.append(path)
+                elif entry.is_dir() and not _leads_back_up(path):
+                    folders.append(path)
     return sorted((path.relative_to(folder).as_posix(), path) for path in files)
+
+
+def _leads_back_up(path: Path) -> bool:
+    return path.is_symlink() and path.resolve() in map(Path.resolve, path.parents)
 
 
 def fill_catalogue(

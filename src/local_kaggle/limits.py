@@ -42,6 +42,7 @@ class ServerLimits:
     memory_bytes      memory of all processes of a session, per accelerator; beyond it the run is
                       killed
     working_bytes     size of all files in /kaggle/working, likewise
+    log_bytes         size of a session's log, likewise; Kaggle's own limit is not known
     weekly_seconds    accelerator time per week (which starts on Saturday, 00:00 UTC)
     page_size         entries per page if the request names no number
     max_page_size     the most entries per page, whatever the request names
@@ -68,6 +69,7 @@ class ServerLimits:
         default_factory=lambda: {"tpu": 405e9, "gpu": 30e9, "cpu": 30e9}
     )
     working_bytes: float = 20e9
+    log_bytes: float = 1e9
     weekly_seconds: Mapping[Kind, float] = field(
         default_factory=lambda: {"tpu": 20 * HOUR, "gpu": 30 * HOUR}
     )

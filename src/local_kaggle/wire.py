@@ -14,7 +14,7 @@ from kagglesdk.kaggle_object import ListSerializer
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from local_kaggle.faults.responses import shows
+from local_kaggle.fault_responses import shows
 from local_kaggle.faults.schedule import FaultKind
 from local_kaggle.state import ServerState
 

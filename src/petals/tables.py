@@ -1,7 +1,8 @@
 """A small table that displays as HTML in a notebook and as aligned text in a log."""
 
 # Why not pandas: a DataFrame shows a missing value as NaN, the counts of such a column as
-# fractions, six digits of each float, and at most 60 rows and 50 characters of a cell.
+# fractions, six digits of each float, and at most 60 rows and 50 characters of a cell. A Styler
+# aligns by <style>, which reports strip, escapes nothing by default, and is no text in a log.
 
 import math
 from collections.abc import Iterator, Mapping, Sequence

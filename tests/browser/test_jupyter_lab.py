@@ -136,7 +136,7 @@ def test_run_all(lab, checkout, page, name):
         for html in ["".join(out["data"].get("text/html", ""))]
         if "<img" in html
     ]
-    assert len(figures) >= 2 or name == "00_first"  # which draws none
+    assert len(figures) >= 2
     for html in figures:
         assert re.search(r'alt="[^"]{20,}"', html)
         assert re.search(r"<figcaption>[^<]{20,}</figcaption>", html)

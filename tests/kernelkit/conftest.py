@@ -11,7 +11,7 @@ import pytest
 
 from kernelkit import files, project
 from kernelkit.kaggle.client import Kaggle
-from kernelkit.kaggle.connection import Timeouts, open_connection
+from kernelkit.kaggle.connection import Connection, Timeouts, open_connection
 from kernelkit.kaggle.context import Ledger, PushContext
 from kernelkit.kaggle.retries import Clock, Retries
 from kernelkit.kaggle.timing import PollPolicy, Timing
@@ -247,15 +247,15 @@ def answers_to(monkeypatch):
     """`answers_to("GetDataset", change)`: its answers pass through `change(answer, number)`."""
 
     def answers_to(method, change):
-        once, numbers = Kaggle.once, itertools.count(1)
+        ask, numbers = Connection.ask, itertools.count(1)
 
-        def changed(self, asked, *service, **fields):
-            answer = once(self, asked, *service, **fields)
+        def changed(self, asked, call):
+            answer = ask(self, asked, call)
             if asked == method:
                 change(answer, next(numbers))
             return answer
 
-        monkeypatch.setattr(Kaggle, "once", changed)
+        monkeypatch.setattr(Connection, "ask", changed)
 
     return answers_to
 

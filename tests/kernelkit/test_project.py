@@ -95,12 +95,6 @@ def test_a_setting_that_is_none_is_refused(tmp_path, text, hint):
         """catalogue = "python 'fill" """,
         'needs = {internet = "weights=imagenet"}',
         'needs = {internet = ["weights"]}',
-        'shown = {parameters = "model"}',
-        'shown = {minimize = "false"}',
-        "shown = {score = 3}",
-        'shown = {scores = "f1"}',
-        'shown = "f1"',
-        'shown = {sections = [{name = "x"}]}',
     ],
 )
 def test_a_value_that_a_setting_does_not_take_is_refused_and_not_repeated(tmp_path, setting):
@@ -110,3 +104,36 @@ def test_a_value_that_a_setting_does_not_take_is_refused_and_not_repeated(tmp_pa
     ) as e:
         project.find_project(tmp_path)
     assert "token" not in str(e.value)
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ('"f1"', "shown has to be a table"),
+        ("{score = 3}", "score has to be a text"),
+        ('{scores = "f1"}', "shown has no key 'scores': did you mean score?"),
+        ('{minimize = "false"}', "minimize has to be true or false"),
+        ('{parameters = "model"}', "parameters has to be a list"),
+        ("{parameters = [1]}", "each of parameters has to be a text"),
+        ('{measures = ["f1"]}', "measures has to be a table"),
+        ("{measures = {f1 = 1}}", r"measures\.f1 has to be a text"),
+        ('{sections = {title = "x"}}', "sections has to be a list"),
+        ('{sections = ["x"]}', "each of sections has to be a table"),
+        ('{sections = [{titel = "x"}]}', "sections has no key 'titel': did you mean title?"),
+        ('{sections = [{title = "x"}]}', "sections: a section has no file"),
+        ('{sections = [{title = 3, file = "x.csv"}]}', r"sections\.title has to be a text"),
+        ('{sections = [{title = "x", file = 3}]}', r"sections\.file has to be a text"),
+        (
+            '{sections = [{title = "x", file = "x.csv", caption = 1}]}',
+            r"sections\.caption has to be a text",
+        ),
+        (
+            '{sections = [{title = "x", file = "x.csv", kind = "pie"}]}',
+            r"sections\.kind is 'pie', not one of figure, table, bars, matrix, photos",
+        ),
+    ],
+)
+def test_what_is_wrong_in_shown_is_named(tmp_path, setting, message):
+    (tmp_path / "pyproject.toml").write_text(f"[tool.kernelkit]\nshown = {setting}\n")
+    with pytest.raises(PreflightError, match=rf"shown in \[tool\.kernelkit\] takes .*; {message}"):
+        project.find_project(tmp_path)

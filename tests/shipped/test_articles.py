@@ -1,4 +1,4 @@
-"""The notebooks read as articles: short cells between prose, figures that the docs hold."""
+"""The notebooks read as articles: a title, figures that show, numbers that the docs hold."""
 
 import ast
 import re
@@ -34,22 +34,20 @@ def test_both_halves_of_a_notebook_agree(path):
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
-def test_a_notebook_is_an_article_of_short_cells_that_show_their_figures(path):
-    cells = document.read(path).cells
-    assert cells[0].source.startswith("# ")
-    code = [cell for cell in cells if cell.cell_type == "code"]
-    assert len(code) <= 25
-    for cell in code:
-        assert has_tag(cell, PARAMETERS_TAG) or len(cell.source.splitlines()) <= 15
-        tree = ast.parse(cell.source)
+def test_a_notebook_begins_with_its_title(path):
+    assert document.read(path).cells[0].source.startswith("# ")
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
+def test_a_notebook_shows_every_figure_that_it_draws(path):
+    for source in sources(path, "code"):
+        tree = ast.parse(source)
         nodes = list(ast.walk(tree))
         # Jupyter shows a cell's last line alone; any other figure has to be displayed.
         shown = [argument for node in nodes if _calls(node, "display") for argument in node.args]
         shown += [node.value for node in tree.body[-1:] if isinstance(node, ast.Expr)]
         for node in nodes:
             assert not _calls(node, "figure") or node in shown, ast.unparse(node)
-            if isinstance(node, ast.FunctionDef):
-                assert node.end_lineno - node.lineno < 10, node.name
 
 
 def _calls(node, name):
@@ -63,13 +61,6 @@ def test_every_parameter_is_explained_and_its_default_allowed(path):
     for parameter in parameters.declared(cell, project.find_project(path)).values():
         assert parameter.comment
         parameter.check(parameter.default)
-
-
-def test_the_first_notebook_has_ten_settings_and_at_most_120_lines_of_code():
-    path = ROOT / "notebooks/00_first.py"
-    lines = [line for source in sources(path, "code") for line in source.splitlines()]
-    assert len([line for line in lines if line and not line.startswith("#")]) <= 120
-    assert len(document.parameters_cell(document.read(path)).source.splitlines()) == 10
 
 
 def test_what_to_expect_is_what_the_docs_hold():

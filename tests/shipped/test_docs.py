@@ -23,15 +23,15 @@ STARTS = r"(?:make|python|pip|kernelkit|kaggle|local-kaggle|jupytext|git|\.venv/
 # Commands that a page's test leaves out, and what runs them.
 ELSEWHERE = {
     r"make (?!run$)[a-z -]+": "Makefile",  # the tests themselves, and what has its own environment
-    r"kernelkit (?:sweep \S+ --open|watch)": "tests/browser/test_live.py",
-    r"kernelkit tpu .*": "tests/shipped/test_tpu_check.py",  # 2.8 GB
+    r"kernelkit (?:sweep|report) \S+ .*--open": "tests/browser/test_live.py",
+    r"kernelkit check --tpu .*": "tests/shipped/test_tpu_check.py",  # 2.8 GB
     r"\.venv/bin/python -m pytest tests/\S+ .*": "tests/petals/models/test_build.py",
     r"(?:git clone|python -m (?:venv|pip wheel)|pip install dist/).*": "tests/test_release.py",
 }
 FIRST_RUN = "docs/tutorials/first-run.md"
 # What a page takes for granted.
 TRAINED = (
-    "python tools/run_notebook.py notebooks/02_train.py --name trained -p data=embedded "
+    "kernelkit run notebooks/02_train.py --name trained -p data=embedded "
     "-p backbone=SmallNet -p weights=none -p image_size=64 -p limit=208 -p views=1"
 )
 CHAINED = """\
@@ -115,7 +115,7 @@ def test_what_runs_a_command_elsewhere_is_there_and_needed():
 def test_only_what_reaches_kaggle_is_marked_as_needing_an_account():
     marked = [c.line for text in PAGES.values() for c in commands(text) if c.account]
     assert len(marked) > 10
-    names = "doctor|push|fetch|resume|status|quota|stop|submit|queue|dataset|model|pull"
+    names = "doctor|push|resume|status|stop|submit|upload|pull"
     reaches = rf"kernelkit (?:{names})|tools/push_\w+\.py"
     assert [line for line in marked if not re.search(reaches, line)] == []
     assert [line for line in marked if re.search(r"--local|(?<!pull )--dry-run", line)] == []

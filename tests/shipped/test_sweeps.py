@@ -73,7 +73,7 @@ def test_each_run_of_a_sweep_has_what_it_needs_on_kaggle_and_its_file_says_how_i
     assert [finding.text for finding in found if finding.level == "error"] == []
     assert asked.warm
     assert asked.search or len(starts) >= 3
-    command = f"\n#   python tools/sweep.py notebooks/sweeps/{file.name}"
+    command = f"\n#   kernelkit sweep notebooks/sweeps/{file.name}"
     header = file.read_text()
     assert all(words in header for words in (f"{command}\n", f"{command} --kaggle"))
     assert "\n# The result to expect" in header

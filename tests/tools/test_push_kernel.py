@@ -6,8 +6,10 @@ import sys
 
 import pytest
 from checkouts import ROOT
-from kernelkit.commands.test_console import busy
+from click.testing import CliRunner
+from processor import busy
 
+from kernelkit.cli.console import main
 from local_kaggle.limits import ServerLimits
 from local_kaggle.server import LocalKaggle
 
@@ -80,10 +82,10 @@ def test_each_mistake_has_its_code_and_one_message(
     assert (done.exit_code, done.output.count(message)) == (code, 1), done.output
 
 
-def test_a_wrong_value_is_found_at_the_desk(call, monkeypatch):
+def test_a_wrong_value_is_found_at_the_desk(monkeypatch):
     monkeypatch.chdir(ROOT)
     words = "sweep notebooks/sweeps/schedule.yaml --kaggle --dry-run -p image_size=128"
-    done = call(*words.split())
+    done = CliRunner().invoke(main, words.split())
     assert done.exit_code == 3, done.output
     assert "image_size=128: the competition's photos have 192, 224, 331, 512 pixels" in done.stderr
 

@@ -1,4 +1,4 @@
-"""Commands for many runs: `sweep` starts them, `report` and `watch` show them."""
+"""Commands for many runs: `sweep` starts them, `report` shows them."""
 
 import io
 import json
@@ -16,7 +16,7 @@ from kernelkit.cli import options
 @click.option(
     "-p", "parameters", metavar="NAME=VALUE", multiple=True, help="Replace a base value or an axis."
 )
-@click.option("--workers", type=int, default=0, metavar="N", help="The number of runs at a time.")
+@click.option("--workers", type=int, metavar="N", help="The number of runs at a time.")
 @click.option(
     "--output",
     type=options.FILE,
@@ -32,7 +32,7 @@ from kernelkit.cli import options
 @click.option("--force", is_flag=True, help="Repeat all runs.")
 @click.option("--yes", is_flag=True, help="Accept a grid of more than 1,000 runs.")
 @options.report
-@click.option("--open", is_flag=True, help="Open a live page of the runs in a browser.")
+@click.option("--open", is_flag=True, help="Open the page, which follows the runs, in a browser.")
 @click.option(
     "--time-limit", type=float, metavar="MINUTES", help="Stop a run after this many minutes."
 )
@@ -56,9 +56,6 @@ def sweep(
 
     stream = io.StringIO() if quiet or as_json else None
     events = partial(Events, as_json=as_json, quiet=quiet)
-    values["tell_address"] = lambda address: events()(
-        "live", f"{address}  Only on this machine", address=address
-    )
     folder = sweep(file, parameters, SweepOptions(**values, stream=stream))
     if stream is None:
         return
@@ -74,7 +71,8 @@ def sweep(
 @click.option(
     "--index", is_flag=True, help="Write a page over all runs in PATH..., and their reports."
 )
-def report(paths: tuple[Path, ...], index: bool, **output: Any) -> None:
+@click.option("--open", "shows", is_flag=True, help="Open the page in a browser.")
+def report(paths: tuple[Path, ...], index: bool, shows: bool, **output: Any) -> None:
     """Write HTML reports of executed notebooks and run folders.
 
     PATH is an executed notebook, a run folder, or the folder of a sweep, which stands for its runs.
@@ -84,25 +82,14 @@ def report(paths: tuple[Path, ...], index: bool, **output: Any) -> None:
     The page is index.html in the first PATH, or beside it if that is a run or a sweep. A file that
     another program wrote is never replaced.
     """
+    from kernelkit.pages import live
     from kernelkit.pages.report import report
     from kernelkit.terminal.events import Events, from_here
 
     events = Events(**output)
-    for page in report(paths, index, lambda line: events("left out", line)):
+    pages = report(paths, index, lambda line: events("left out", line))
+    for page in pages:
         events("report", from_here(page), path=str(page))
+    if shows:
+        live.show(pages[-1])
     events.end()
-
-
-@options.command("watch", ("", "runs"))
-@click.argument("folder", required=False, type=options.FILE)
-def watch(folder: Path | None, **output: Any) -> None:
-    """Open a live page of all runs, until Ctrl-C.
-
-    FOLDER is the folder of the runs (default: the project's runs/). Only this machine can open the
-    page, at an address with a token. Without a browser, open the address that is printed.
-    """
-    from kernelkit.pages.live import watch
-    from kernelkit.terminal.events import Events
-
-    events = Events(**output)
-    watch(folder, lambda address: events("live", f"{address}  Stop with Ctrl-C", address=address))

@@ -6,16 +6,16 @@ from kernelkit.terminal.exits import LazyGroup
 
 # The module of each command, in the groups and the order of the help.
 GROUPS = {
-    "Start": dict.fromkeys(("init", "local", "doctor"), "start"),
-    "Run": {"run": "run", "tpu": "run", "rehearse": "push", "rerun": "push"},
+    "Start": dict.fromkeys(("init", "doctor"), "start"),
+    "Run": {"run": "run", "rehearse": "push", "rerun": "push"},
     "Kaggle": {
         **dict.fromkeys(("check", "push"), "push"),
         **dict.fromkeys(("resume", "fetch", "submit", "status", "quota", "stop"), "pushed"),
         "queue": "queue",
         "pull": "pushed",
-        **dict.fromkeys(("dataset", "model"), "upload"),
+        "upload": "upload",
     },
-    "Compare": dict.fromkeys(("sweep", "report", "watch"), "compare"),
+    "Compare": dict.fromkeys(("sweep", "report"), "compare"),
 }
 COMMANDS = [name for group in GROUPS.values() for name in group]
 

@@ -42,29 +42,32 @@ def push(notebook: Path | None, no_wait: bool, **values: Any) -> None:
     push_kernel(notebook, wait=not no_wait, **values)
 
 
-@options.command("check", ("", "kernels/train --accelerator tpu"))
+@options.command("check", ("", "kernels/train --tpu"))
 @options.notebook
 @options.parameters
 @options.metadata
 @options.accelerator
 @options.timeout
 @options.ignore
+@click.option(
+    "--tpu", is_flag=True, help="Also compile the run's programs for a TPU, without a TPU."
+)
+@click.option("--machine", metavar="NAME", help="With --tpu: v5e-8 (default), v6e-8 or v3-8.")
+@click.option("--libtpu", metavar="VERSION", help="With --tpu: compile with this libtpu.")
+@click.option(
+    "--largest-batch", is_flag=True, help="With --tpu: search for the largest batch that fits."
+)
 def check(notebook: Path | None, **values: Any) -> None:
     """Check a notebook before it is pushed, without an account.
 
     NOTEBOOK may be a folder with a kernel-metadata.json, or one with several kernels below it: then
-    each is checked. `push --dry-run` also asks Kaggle.
+    each is checked. `push --dry-run` also asks Kaggle. With --tpu the TPU's own compiler says
+    whether the run fits, what uses the memory, and how fast it can be at best; that needs no
+    kernel-metadata.json. Its environment is made on first use.
     """
-    from kernelkit.push.checks import repository
-    from kernelkit.push.command import push_kernel
+    from kernelkit.push.check_push import check_push
 
-    named = values["metadata"] or values["parameters"]
-    kernels = [] if named else repository.kernels_below(notebook or Path.cwd())
-    if kernels:
-        del values["metadata"], values["parameters"]
-        repository.check_kernels(kernels, **values)
-        return
-    push_kernel(notebook, dry_run=True, offline=True, **values)
+    check_push(notebook, **values)
 
 
 NOT_IN_REHEARSALS = ("local", "no_wait", "once")

@@ -1,67 +1,49 @@
-"""Commands to start with: create a repository, check the account, serve a local Kaggle."""
+"""Commands to start with: create a repository, check the account."""
 
-import importlib.util
-import os
-import re
 import shlex
-import sys
 from pathlib import Path
 from typing import Any
 
 import click
 
-from kernelkit import project
 from kernelkit.cli import options
-from kernelkit.errors import NO_LOCAL_KAGGLE, ParameterError
+from kernelkit.errors import ParameterError
 
 
 @options.command("init", ("leaves --competition leaf-classification", "leaves --from anna/leaves"))
-@click.argument("folder", metavar="NAME", type=options.FILE)
+@click.argument("folder", metavar="NAME", type=options.FILE, required=False)
 @click.option(
     "--competition", metavar="SLUG", help="Read this competition's files and write a submission."
 )
 @click.option("--from", "source", metavar="OWNER/SLUG", help="Start from a notebook on Kaggle.")
-def init(folder: Path, competition: str | None, source: str | None, **output: Any) -> None:
+@click.option(
+    "--skill",
+    is_flag=True,
+    help="Only write SKILL.md, which tells coding assistants how to use these commands.",
+)
+def init(
+    folder: Path | None, competition: str | None, source: str | None, skill: bool, **output: Any
+) -> None:
     """Create a repository that can rehearse and push, in a new folder NAME.
 
     The notebook of --from is not run. Settings that would move a TPU run to another image are
-    removed.
+    removed. With --skill, NAME is an existing folder, by default the current one.
     """
-    from kernelkit.start.new_repository import init
+    from kernelkit.start.new_repository import init, write_skill
     from kernelkit.terminal.events import Events
 
     events = Events(**output)
+    if skill:
+        if competition or source:
+            raise ParameterError("--skill writes one file: leave out --competition and --from")
+        path = write_skill(folder or Path())
+        events("init", str(path), files=[str(path)])
+        return
+    if folder is None:
+        raise ParameterError("name the new folder: kernelkit init NAME")
     written = [str(path) for path in init(folder, competition, source)]
     events("init", "\n".join(written), folder=str(folder), files=written)
     events("next", f"cd {shlex.quote(str(folder))} && kernelkit rehearse")
-
-
-@options.command(
-    "local",
-    ("", "--port 8800 --faults 7"),
-    context_settings={"ignore_unknown_options": True},
-)
-@click.argument("others", nargs=-1, type=click.UNPROCESSED, metavar="[OPTION]...")
-def local(others: tuple[str, ...], as_json: bool, quiet: bool) -> None:
-    """Serve a local stand-in for Kaggle with this project's inputs.
-
-    Prints how to point the official client at it. Every OPTION is one of `python -m local_kaggle`,
-    for example --port, --faults SEED, --account and --token; see its --help. The --root is
-    runs/local_kaggle of the project. If its catalogue is empty, the project's command fills it.
-    """
-    if importlib.util.find_spec("local_kaggle") is None:
-        raise ParameterError(NO_LOCAL_KAGGLE)
-    own = project.find_project(Path.cwd())
-    inputs = own.local_kaggle / "catalogue"
-    words = [f"--root={own.local_kaggle}"]
-    empty = not (inputs.is_dir() and any(inputs.iterdir()))
-    by_itself = re.findall(r"\{(\w+)\}", own.catalogue) == ["catalogue"]  # without a push
-    if empty and by_itself and not any(w.startswith(("--root", "--cat", "--fill")) for w in others):
-        os.chdir(own.root)
-        words.append(f"--fill={own.catalogue}")
-    words += [*others, *["--json"] * as_json, *["--quiet"] * quiet]
-    # Our own arguments, and no shell.
-    os.execv(sys.executable, [sys.executable, "-m", "local_kaggle", *words])  # noqa: S606
 
 
 @options.command("doctor", ("", "--run --tpu"), local=True)

@@ -6,39 +6,33 @@ from typing import Any
 import click
 
 from kernelkit.cli import options
+from kernelkit.errors import ParameterError
 
-FOLDER = click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False))
-NOTES = click.option("--notes", default="updated by kernelkit", help="Notes on this version.")
-DRY_RUN = click.option(
+
+@options.command("upload", ("weights --name my-weights", "weights --model"), local=True)
+@click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@click.option("--name", metavar="SLUG", help="The dataset's name (default: the folder's).")
+@click.option(
+    "--model",
+    is_flag=True,
+    help="Upload FOLDER as a version of a model, not as a dataset.",
+)
+@click.option("--notes", default="updated by kernelkit", help="Notes on this version.")
+@click.option(
     "--dry-run", is_flag=True, help="Check the folder and list what would be sent; send nothing."
 )
+def upload(folder: Path, name: str | None, model: bool, **values: Any) -> None:
+    """Upload FOLDER as a private dataset, or as a version of a model.
 
-
-@options.command("dataset", ("weights", "weights --name my-weights"), local=True)
-@FOLDER
-@click.option("--name", metavar="SLUG", help="The dataset's name (default: the folder's).")
-@NOTES
-@DRY_RUN
-def dataset(folder: Path, name: str | None, **values: Any) -> None:
-    """Upload FOLDER as a private dataset, without entries whose names begin with a dot.
-
-    Waits until the dataset is ready and prints its source line.
+    Dotfiles are skipped. What does not exist on Kaggle is created; a model and its variation have
+    the names in model-instance-metadata.json. The command waits until kernels can use the new
+    version, and prints its source line.
     """
-    from kernelkit.kaggle.uploads import push_dataset
+    from kernelkit.kaggle import uploads
 
-    push_dataset(folder, name, **values)
-
-
-@options.command("model", ("weights", "weights --dry-run"), local=True)
-@FOLDER
-@NOTES
-@DRY_RUN
-def model(folder: Path, **values: Any) -> None:
-    """Upload FOLDER as a version of a model, without entries whose names begin with a dot.
-
-    Its model-instance-metadata.json names the model and the variation; both are created if they do
-    not exist. Waits until the version is ready and prints its source line.
-    """
-    from kernelkit.kaggle.uploads import push_model
-
-    push_model(folder, **values)
+    if not model:
+        uploads.push_dataset(folder, name, **values)
+        return
+    if name:
+        raise ParameterError("--name is for a dataset: model-instance-metadata.json names a model")
+    uploads.push_model(folder, **values)

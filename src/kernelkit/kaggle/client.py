@@ -5,43 +5,31 @@ Reads are repeated after transient failures. `save` is not: see `kernelkit.push.
 
 from __future__ import annotations
 
-import importlib
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from kernelkit.errors import NOT_VISIBLE, ParameterError
 from kernelkit.kaggle.connection import Connection
+from kernelkit.kaggle.kernel import Kernel as Kernel
 from kernelkit.kaggle.retries import Failure, FailureKind, Retries, is_capacity
 
 SOURCES = ("dataset", "competition", "kernel", "model")  # the kinds of a kernel's inputs
 PLACEHOLDERS = ("INSERT_USERNAME", "INSERT_USERNAME_HERE", "USERNAME", "YOUR_USERNAME")  # of owners
 PAGE_SIZE = 100
 MOST_PAGES = 5000  # of PAGE_SIZE files each: far more than a session's output
+MOST_RECENT = 10  # kernels to look through for sessions that run
+LISTING = "list"  # in place of a method: which one does not matter to the reader
 STALE_PAGES = 10  # pages without a new file, after which a list counts as broken
+
+
+Answer = TypeVar("Answer")
 
 
 def accept_rules(competition: str) -> str:
     """The next step for a user whose account has not entered this competition."""
     return f"accept the rules: https://www.kaggle.com/competitions/{competition}/rules"
-
-
-@dataclass(frozen=True)
-class Kernel:
-    """The name of a kernel: `owner/slug`."""
-
-    owner: str
-    slug: str
-
-    @classmethod
-    def of(cls, name: str) -> Kernel:
-        """The kernel named `owner/slug`."""
-        return cls(*name.partition("/")[::2])
-
-    def __str__(self) -> str:
-        return f"{self.owner}/{self.slug}"
 
 
 @dataclass(frozen=True)
@@ -122,7 +110,11 @@ class Kaggle:
     """One account's kernels, over a `Connection`."""
 
     def __init__(self, connection: Connection, retries: Retries | None = None) -> None:
+        # Not at the top: the SDK's types take a fifth of a second, and checks need none of them.
+        from kernelkit.kaggle.calls import Calls
+
         self.connection = connection
+        self.calls = Calls(connection)
         self.retries = retries or Retries()
 
     @property
@@ -130,33 +122,17 @@ class Kaggle:
         """The name of the account."""
         return self.connection.username
 
-    def once(self, method: str, service: str = "kernels", **fields: Any) -> Any:
-        """Send one request without repeating it, and return the answer; raises `Failure`.
+    def repeated(self, call: Callable[[], Answer], until: float | None = None) -> Answer:
+        """The answer of a call that only reads, repeated after transient failures.
 
-        `method` is Kaggle's name for it, such as "SaveKernel", `service` the SDK's, such as
-        "datasets", and `fields` are those of the SDK's request.
+        `until`: the time on the retries' clock after which none is repeated. Raises `Failure`.
         """
-        name = service if service == "kernels" else service.removesuffix("s")
-        types = importlib.import_module(f"kagglesdk.{service}.types.{name}_api_service")
-        request = getattr(types, f"Api{method}Request")()
-        for field, value in fields.items():
-            setattr(request, field, value)
-        client = getattr(getattr(self.connection.services, service), f"{name}_api_client")
-        call = getattr(client, re.sub(r"(?<!^)(?=[A-Z])", "_", method).lower())
-        return self.connection.ask(method, partial(call, request))
+        return self.retries.call(call, until)
 
-    def repeated(
-        self, method: str, service: str = "kernels", until: float | None = None, **fields: Any
-    ) -> Any:
-        """Like `once`, but repeated after transient failures."""
-        return self.retries.call(lambda: self.once(method, service, **fields), until)
-
-    def if_there(
-        self, method: str, service: str = "kernels", until: float | None = None, **fields: Any
-    ) -> Any:
+    def if_there(self, call: Callable[[], Answer], until: float | None = None) -> Answer | None:
         """Like `repeated`, for something that the account owns; None if it does not exist."""
         try:
-            return self.repeated(method, service, until, **fields)
+            return self.repeated(call, until)
         except Failure as failure:
             # Kaggle answers 403 for an own kernel that does not exist.
             if failure.kind in (FailureKind.NOT_FOUND, FailureKind.REFUSED):
@@ -165,7 +141,7 @@ class Kaggle:
 
     def save(self, fields: Mapping[str, Any]) -> Saved:
         """Send one SaveKernel, once. Raises `Failure`; a refusal may still have saved."""
-        answer = self.once("SaveKernel", **fields)
+        answer = self.calls.save_kernel(fields)
         if answer.error:
             sort = FailureKind.CAPACITY if is_capacity(answer.error) else FailureKind.REFUSED
             raise Failure(sort, "SaveKernel", answer.error)
@@ -177,7 +153,7 @@ class Kaggle:
 
     def stored(self, kernel: Kernel, version: int | None = None) -> Stored | None:
         """The kernel as Kaggle stores it; None if it does not exist or is not visible."""
-        answer = self.if_there("GetKernel", **_name(kernel, version))
+        answer = self.if_there(partial(self.calls.get_kernel, kernel, version))
         if answer is None:
             return None
         if answer.metadata is None or answer.blob is None:
@@ -204,26 +180,29 @@ class Kaggle:
         self, kernel: Kernel, version: int | None, until: float | None = None
     ) -> Status | None:
         """The status of a version's session (version None: the latest); None if it has none."""
-        answer = self.if_there("GetKernelSessionStatus", until=until, **_name(kernel, version))
+        call = partial(self.calls.get_kernel_session_status, kernel, version)
+        answer = self.if_there(call, until)
         return answer and Status(answer.status.name.lower(), answer.failure_message or "")
 
     def outputs(self, kernel: Kernel, version: int | None, until: float | None = None) -> Outputs:
         """All files and the log of a version's session, paged to the end."""
         links: dict[str, str] = {}
         log = ""
-        for answer in self.pages("ListKernelSessionOutput", _name(kernel, version), until):
+        call = partial(self.calls.list_kernel_session_output, kernel, version)
+        for answer in self.pages(call, until):
             links |= {file.file_name: file.url for file in answer.files or []}
             log = log or answer.log or ""
         return Outputs(links, log)
 
     def sizes(self, kernel: Kernel, version: int) -> dict[str, int]:
         """Bytes of each output file of a version, by name."""
-        answers = self.pages("ListKernelFiles", _name(kernel, version))
+        answers = self.pages(partial(self.calls.list_kernel_files, kernel, version))
         return {file.name: file.size for answer in answers for file in answer.files or []}
 
     def quota(self, kind: str) -> Quota | None:
         """This week's hours of `tpu` or `gpu`; None if there is no quota (the CPU)."""
-        times = getattr(self.repeated("GetAcceleratorQuotaStatistics"), f"{kind}_quota", None)
+        statistics = self.repeated(self.calls.get_accelerator_quota_statistics)
+        times = getattr(statistics, f"{kind}_quota", None)
         if times is None:
             return None
         used, reserved, allowed = (
@@ -234,34 +213,22 @@ class Kaggle:
 
     def recent(self, kind: str) -> list[Kernel]:
         """Those of the ten kernels run last, latest first, with a machine of this kind."""
-        from kagglesdk.kernels.types.kernels_enums import KernelsListSortType, KernelsListViewType
-
-        answer = self.repeated(
-            "ListKernels",
-            group=KernelsListViewType.PROFILE,
-            user=self.username,
-            sort_by=KernelsListSortType.DATE_RUN,
-            page=1,
-            page_size=10,
-        )
+        answer = self.repeated(partial(self.calls.list_kernels_of, self.username, MOST_RECENT))
         kernels = [kernel for kernel in answer.kernels or [] if kernel.ref.count("/") == 1]
         return [Kernel.of(kernel.ref) for kernel in kernels if _accelerator(kernel) == kind]
 
     def pages(
-        self,
-        method: str,
-        fields: Mapping[str, Any],
-        until: float | None = None,
-        service: str = "kernels",
-        items: str = "files",
+        self, call: Callable[[int, str], Any], until: float | None = None, items: str = "files"
     ) -> Iterator[Any]:
-        """Every page of a list; raises `Failure` for a list that continues without anything new."""
+        """Every page of a list; `call` takes a page's size and token, `items` is its field.
+
+        Raises `Failure` for a list that continues without anything new, or beyond `until`.
+        """
         listed: set[str] = set()
-        token, stale = "", 0
+        token = ""
+        stale = 0
         for _ in range(MOST_PAGES):
-            answer = self.repeated(
-                method, service, until, **fields, page_size=PAGE_SIZE, page_token=token
-            )
+            answer = self.repeated(partial(call, PAGE_SIZE, token), until)
             yield answer
             files = getattr(answer, items) or []
             names = {file.name if hasattr(file, "name") else file.file_name for file in files}
@@ -271,16 +238,10 @@ class Kaggle:
             if not token:
                 return
             if until is not None and self.retries.clock.now() > until:
-                raise Failure(FailureKind.NETWORK, method, "its pages did not end in time")
+                raise Failure(FailureKind.NETWORK, LISTING, "its pages did not end in time")
             if stale > STALE_PAGES:
                 break
-        raise Failure(FailureKind.MALFORMED, method, "its pages have no end")
-
-
-def _name(kernel: Kernel, version: int | None = None) -> dict[str, Any]:
-    """The fields of a request that name a kernel, and one of its versions."""
-    label = {} if version is None else {"version_label": f"v{version}"}
-    return {"user_name": kernel.owner, "kernel_slug": kernel.slug, **label}
+        raise Failure(FailureKind.MALFORMED, LISTING, "its pages have no end")
 
 
 def _sources(answer: Any, field: str) -> list[str]:

@@ -6,13 +6,14 @@ import zipfile
 from collections.abc import Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, ClassVar
 
 from kernelkit.errors import NetworkError, RefusedError
 from kernelkit.files import files_below
 from kernelkit.kaggle import transfers
-from kernelkit.kaggle.client import Kaggle
+from kernelkit.kaggle.client import PAGE_SIZE, Kaggle
 from kernelkit.kaggle.context import PushContext
 from kernelkit.kaggle.retries import Failure
 from kernelkit.terminal.events import size_of
@@ -26,17 +27,13 @@ NONE = "not there"  # the state of a dataset that does not exist
 SHOWN = 5  # names of files, in an error
 UNUSABLE = ("failed", "deleted")  # the states of what no kernel will ever get
 
-Fields = dict[str, Any]  # of a request to Kaggle
-Request = tuple[str, Fields]  # a method and its fields
-
 
 @dataclass(frozen=True)
 class Dataset:
     """A dataset, "owner/slug"."""
 
     reference: str
-    # Kaggle's service, the field of a list that has the files, and that of a file's length.
-    service, files, length = "datasets", "dataset_files", "total_bytes"
+    service: ClassVar[str] = "datasets"  # of Kaggle's API
 
     def source(self, version: int) -> str:
         """What a kernel's metadata names."""
@@ -44,7 +41,7 @@ class Dataset:
 
     def latest(self, kaggle: Kaggle) -> int | None:
         """The latest version; None where there is no such dataset. Raises `Failure`."""
-        answer = kaggle.if_there("GetDataset", self.service, None, **self._name())
+        answer = kaggle.if_there(partial(kaggle.calls.get_dataset, *self._name()))
         return (answer.current_version_number or 1) if answer else None
 
     def state(self, kaggle: Kaggle, until: float | None = None, version: int = 0) -> str:
@@ -52,28 +49,29 @@ class Dataset:
 
         `until`: when to give up asking.
         """
-        answer = kaggle.if_there("GetDatasetStatus", self.service, until, **self._name())
+        answer = kaggle.if_there(partial(kaggle.calls.get_dataset_status, *self._name()), until)
         return str(answer.status.name).lower() if answer else NONE
 
-    def listing(self, version: int) -> Request:
-        """What lists the files of a version."""
-        return "ListDatasetFiles", {**self._name(), "dataset_version_number": version}
+    def sizes(self, kaggle: Kaggle, version: int, until: float) -> set[tuple[str, int]]:
+        """(name, bytes) of each file of a version, as Kaggle lists it. Raises `Failure`."""
+        call = partial(kaggle.calls.list_dataset_files, *self._name(), version)
+        pages = kaggle.pages(call, until, "dataset_files")
+        files = (file for page in pages for file in page.dataset_files or [])
+        return {(file.name, file.total_bytes) for file in files}
 
-    def creation(self, files: list[Any], notes: str | None) -> Request:
-        """What makes the dataset, or with `notes` another version of it."""
-        from kagglesdk.datasets.types.dataset_api_service import ApiCreateDatasetVersionRequestBody
+    def create(self, kaggle: Kaggle, tokens: list[str], notes: str | None) -> Any:
+        """Make the dataset of uploaded files, or with `notes` another version of it, once.
 
+        Returns Kaggle's answer. Raises `Failure`.
+        """
+        owner, slug = self._name()
         if notes is not None:
-            body = ApiCreateDatasetVersionRequestBody()
-            body.version_notes, body.files = notes, files
-            return "CreateDatasetVersion", {**self._name(), "body": body}
-        owner, slug = self._name().values()
-        page = {"title": slug.replace("-", " "), "license_name": LICENCE, "is_private": True}
-        return "CreateDataset", {"owner_slug": owner, "slug": slug, "files": files, **page}
+            return kaggle.calls.create_dataset_version(owner, slug, notes, tokens)
+        return kaggle.calls.create_dataset(owner, slug, slug.replace("-", " "), LICENCE, tokens)
 
-    def _name(self) -> Fields:
+    def _name(self) -> tuple[str, str]:
         owner, _, slug = self.reference.partition("/")
-        return {"owner_slug": owner, "dataset_slug": slug}
+        return owner, slug
 
 
 @dataclass(frozen=True)
@@ -82,7 +80,7 @@ class Variation:
 
     reference: str
     settings: Mapping[str, Any]
-    service, files, length = "models", "files", "size"
+    service: ClassVar[str] = "models"  # of Kaggle's API
 
     def source(self, version: int) -> str:
         """What a kernel's metadata names."""
@@ -90,46 +88,47 @@ class Variation:
 
     def latest(self, kaggle: Kaggle) -> int | None:
         """The latest version; None where there is no such variation. Raises `Failure`."""
-        answer = kaggle.if_there("GetModelInstance", self.service, None, **self._name())
+        answer = kaggle.if_there(partial(kaggle.calls.get_model_instance, *self._name()))
         return (answer.version_number or 1) if answer else None
 
     def state(self, kaggle: Kaggle, until: float | None = None, version: int = 0) -> str:
         """ "ready" once the files of the version are listed, "failed" or "processing" before."""
-        method, fields = self.listing(version)
-        answer = kaggle.if_there(method, self.service, until, **fields)
+        owner, model, framework, slug = self._name()
+        call = partial(
+            kaggle.calls.list_model_instance_version_files, *self._name(), version, PAGE_SIZE, ""
+        )
+        answer = kaggle.if_there(call, until)
         if answer and answer.files:
             return "ready"
-        name = self._name()
-        own = name.pop("instance_slug"), name.pop("framework")
-        answer = kaggle.if_there("ListModelInstances", self.service, until, **name)
+        answer = kaggle.if_there(partial(kaggle.calls.list_model_instances, owner, model), until)
         variations = answer.instances if answer else ()
         states = {(each.slug, each.framework): each.status.name for each in variations}
-        return "failed" if states.get(own) == "FAILED" else "processing"
+        return "failed" if states.get((slug, framework)) == "FAILED" else "processing"
 
-    def listing(self, version: int) -> Request:
-        """What lists the files of a version."""
-        return "ListModelInstanceVersionFiles", {**self._name(), "version_number": version}
+    def sizes(self, kaggle: Kaggle, version: int, until: float) -> set[tuple[str, int]]:
+        """(name, bytes) of each file of a version, as Kaggle lists it. Raises `Failure`."""
+        call = partial(kaggle.calls.list_model_instance_version_files, *self._name(), version)
+        pages = kaggle.pages(call, until)
+        files = (file for page in pages for file in page.files or [])
+        return {(file.name, file.size) for file in files}
 
-    def creation(self, files: list[Any], notes: str | None) -> Request:
-        """What makes the variation, or with `notes` another version of it."""
-        name = self._name()
+    def create(self, kaggle: Kaggle, tokens: list[str], notes: str | None) -> Any:
+        """Make the variation of uploaded files, or with `notes` another version of it, once.
+
+        Returns Kaggle's answer. Raises `Failure`.
+        """
+        owner, model, framework, slug = self._name()
         if notes is None:
-            method, body = "CreateModelInstance", body_of("", self.settings)
-            name = {key: name[key] for key in ("owner_slug", "model_slug")}
-        else:
-            method = "CreateModelInstanceVersion"
-            body = body_of("Version", {"versionNotes": notes})
-        body.files = files
-        return method, {**name, "body": body}
+            return kaggle.calls.create_model_instance(owner, model, self.settings, tokens)
+        return kaggle.calls.create_model_instance_version(
+            owner, model, framework, slug, notes, tokens
+        )
 
-    def _name(self) -> Fields:
+    def _name(self) -> tuple[str, str, Any, str]:
+        from kernelkit.kaggle.calls import variation_body
+
         owner, model, framework, slug = self.reference.split("/")
-        return {
-            "owner_slug": owner,
-            "model_slug": model,
-            "framework": body_of("", {"framework": framework}).framework,
-            "instance_slug": slug,
-        }
+        return owner, model, variation_body({"framework": framework}).framework, slug
 
 
 Target = Dataset | Variation
@@ -141,17 +140,13 @@ def upload(context: PushContext, target: Target, entries: list[Path], notes: str
     Makes one version, even where Kaggle's answer is lost. Raises `Failure`, and `RefusedError`
     where Kaggle does not take it.
     """
-    from kagglesdk.datasets.types.dataset_api_service import ApiDatasetNewFile
-
     kaggle = context.kaggle
     before = target.latest(kaggle)
     version = (before or 0) + 1
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(WORKERS) as pool:
-        tokens = pool.map(lambda entry: _send(context, target, entry, Path(folder)), entries)
-        files = [ApiDatasetNewFile.from_dict({"token": token}) for token in tokens]
-    method, fields = target.creation(files, None if before is None else notes)
+        tokens = list(pool.map(lambda entry: _send(context, target, entry, Path(folder)), entries))
     try:
-        answer = kaggle.once(method, target.service, **fields)
+        answer = target.create(kaggle, tokens, None if before is None else notes)
     except Failure as failure:
         if not failure.is_transient:
             raise
@@ -170,18 +165,14 @@ def upload(context: PushContext, target: Target, entries: list[Path], notes: str
 
 def _send(context: PushContext, target: Target, entry: Path, scratch: Path) -> str:
     """Upload one file, or a folder as an archive; the token that names it to Kaggle."""
-    from kagglesdk.blobs.types.blob_api_service import ApiBlobType
-
-    kind = ApiBlobType[target.service.removesuffix("s").upper()]
     file = entry
     if entry.is_dir():
         file = scratch / f"{entry.name}.zip"
         with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as packed:
             for path in files_below(entry):
                 packed.write(path, path.relative_to(entry).as_posix())
-    token = transfers.upload(
-        context.kaggle, file, "StartBlobUpload", "blobs", type=kind, name=file.name
-    )
+    start = partial(context.kaggle.calls.start_blob_upload, target.service)
+    token = transfers.upload(context.kaggle, file, start)
     context.events("sent", f"{file.name}, {size_of(file.stat().st_size)}")
     if file != entry:
         file.unlink()
@@ -216,14 +207,8 @@ def await_ready(
     sent = [(path.name, path.stat().st_size) for path in files if path.suffix not in ARCHIVES]
     if not sent:
         return
-    method, fields = target.listing(version)
-    pages = kaggle.pages(method, fields, end, target.service, target.files)
     # Kaggle may list a file with or without its folder.
-    listed = {
-        (PurePosixPath(file.name).name, getattr(file, target.length))
-        for page in pages
-        for file in getattr(page, target.files) or []
-    }
+    listed = {(PurePosixPath(name).name, size) for name, size in target.sizes(kaggle, version, end)}
     if not listed:
         context.events("warning", f"Kaggle lists no file of {target.reference}: not verified")
     elif wrong := [name for name, size in sent if (name, size) not in listed]:
@@ -231,13 +216,3 @@ def await_ready(
             f"{target.reference} version {version} is not what was sent: files are missing or have "
             f"another length: {', '.join(wrong[:SHOWN])}. Upload it again"
         )
-
-
-def body_of(kind: str, settings: Mapping[str, Any]) -> Any:
-    """The body of a request that makes a variation, or its "Version", with settings as in JSON.
-
-    Raises KeyError and others for values that Kaggle does not know.
-    """
-    from kagglesdk.models.types import model_api_service as types
-
-    return getattr(types, f"ApiCreateModelInstance{kind}RequestBody").from_dict(settings)

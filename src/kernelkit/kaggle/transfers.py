@@ -119,14 +119,14 @@ def _malformed(message: str) -> Failure:
     return Failure(FailureKind.MALFORMED, DOWNLOAD, message)
 
 
-def upload(kaggle: Kaggle, file: Path, method: str, service: str, **fields: Any) -> str:
-    """Upload a file to the URL from Kaggle's `method`; returns the token for the file."""
+def upload(kaggle: Kaggle, file: Path, start: Callable[[str, int, int], Any]) -> str:
+    """Upload a file; returns the token that names it to Kaggle.
+
+    `start` asks for the place: it takes the file's name, its bytes, and its time in epoch seconds.
+    Raises `Failure`.
+    """
     stat = file.stat()
-    fields |= {
-        "content_length": stat.st_size,
-        "last_modified_epoch_seconds": int(stat.st_mtime),
-    }
-    place = kaggle.repeated(method, service, **fields)
+    place = kaggle.repeated(partial(start, file.name, stat.st_size, int(stat.st_mtime)))
     # The URL stores one file, so sending it twice does no harm.
     kaggle.retries.call(lambda: send(kaggle, place.create_url, file))
     return str(place.token)

@@ -21,7 +21,7 @@ from kernelkit.kaggle import targets
 from kernelkit.kaggle.client import PLACEHOLDERS, Kaggle
 from kernelkit.kaggle.context import CommandOptions, in_project
 from kernelkit.kaggle.retries import Failure
-from kernelkit.kaggle.targets import Dataset, Target, Variation, body_of
+from kernelkit.kaggle.targets import Dataset, Target, Variation
 from kernelkit.project import find_project
 from kernelkit.terminal.events import size_of
 
@@ -153,8 +153,10 @@ def _settings(folder: Path) -> dict[str, Any]:
             raise PreflightError(
                 f"{path}: {key} {value!r} must be lowercase letters, digits, hyphens"
             )
+    from kernelkit.kaggle.calls import variation_body
+
     with _known_values(path):
-        body_of("", settings)
+        variation_body(settings)
     return settings
 
 
@@ -163,10 +165,10 @@ def _see_to_model(kaggle: Kaggle, folder: Path, owner: str, slug: str) -> None:
 
     Raises `RefusedError` or `PreflightError`.
     """
-    from kagglesdk.models.types.model_api_service import ApiCreateModelRequest
+    from kernelkit.kaggle.calls import model_request
 
-    get = partial(kaggle.if_there, "GetModel", "models", owner_slug=owner, model_slug=slug)
-    if get():
+    get = partial(kaggle.calls.get_model, owner, slug)
+    if kaggle.if_there(get):
         return
     path = folder / MODEL
     page: dict[str, Any] = {"slug": slug, "title": slug.replace("-", " ").capitalize()}
@@ -174,14 +176,14 @@ def _see_to_model(kaggle: Kaggle, folder: Path, owner: str, slug: str) -> None:
         page = json_object(path, "")
     if page.get("slug") != slug or not page.get("title"):
         raise PreflightError(f"{path} must have a title and the slug {slug!r}, as {VARIATION} says")
-    page = {"isPrivate": True, **{key: value for key, value in page.items() if value != ""}}
+    filled_in = {key: value for key, value in page.items() if value != ""}
+    page = {"isPrivate": True, **filled_in, "ownerSlug": owner}
     with _known_values(path):
-        request = ApiCreateModelRequest.from_dict({**page, "ownerSlug": owner})
-    fields = {field.field_name: getattr(request, field.field_name) for field in request._fields}
+        model_request(page)
     try:
-        answer = kaggle.once("CreateModel", "models", **fields)
+        answer = kaggle.calls.create_model(page)
     except Failure as failure:
-        if not failure.is_transient or not get():
+        if not failure.is_transient or not kaggle.if_there(get):
             raise
     else:
         if answer.error:

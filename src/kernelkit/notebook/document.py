@@ -5,7 +5,6 @@ Everything here accepts either. Which text belongs to which notebook is said by 
 """
 
 from __future__ import annotations
-
 import __future__
 
 import ast
@@ -85,7 +84,8 @@ def read_json(notebook: Path) -> dict[str, Any]:
         if source["nbformat"] < 4:
             raise ValueError(
                 f"it has Jupyter's format {source['nbformat']}, and Kaggle runs format 4. Convert "
-                f"it: jupyter nbconvert --to notebook --nbformat 4 --inplace {shlex.quote(str(notebook))}"
+                "it: jupyter nbconvert --to notebook --nbformat 4 --inplace "
+                f"{shlex.quote(str(notebook))}"
             )
         for number, cell in enumerate(source["cells"], start=1):
             place = f"cell {number}: "

@@ -5,9 +5,14 @@ Cells are read as IPython reads them, but nothing is run.
 
 import re
 import shlex
+import tomllib
 from collections.abc import Iterator
+from pathlib import Path
 from typing import NamedTuple
 
+_FACTS = tomllib.loads(Path(__file__).parents[1].joinpath("jupyter.toml").read_text("utf-8"))
+LOADED = frozenset(_FACTS["loaded"])  # modules that a kernel has before the first cell
+BUILT_IN = frozenset(_FACTS["magics"])  # magics that need no extension
 # Cell magics whose body is Python of this notebook; those of any other cell are another language,
 # another process or a file.
 PYTHON_BODIES = frozenset({"capture", "memit", "prun", "time", "timeit"})

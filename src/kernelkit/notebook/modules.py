@@ -86,7 +86,7 @@ def text_of(path: Path) -> str:
         raise PreflightError(
             f"{path} is not UTF-8 text, and a bundle contains nothing else: name it in leave_out "
             "of [tool.kernelkit] if a run does not need it; otherwise save it as UTF-8, or move it "
-            "out of the package, to a Kaggle dataset (kernelkit dataset FOLDER)"
+            "out of the package, to a Kaggle dataset (kernelkit upload FOLDER)"
         )
     return text
 
@@ -216,13 +216,15 @@ def _absolute(name: str, package: ast.expr | None, home: str) -> Iterator[str]:
         if re.fullmatch(r"\w+(?:\.\w+)*(?:\.\*\*)?", name):
             yield name
         return
-    base = package.value if isinstance(package, ast.Constant) else home
+    base = home
+    if isinstance(package, ast.Constant) and isinstance(package.value, str):
+        base = package.value
     dots = len(name) - len(name.lstrip("."))
     if base and name == ".**":
         yield f"{base}.**"
     elif base:
         with contextlib.suppress(ImportError):
-            yield importlib.util.resolve_name(name, str(base)) if dots else name
+            yield importlib.util.resolve_name(name, base) if dots else name
 
 
 def _commands(node: ast.AST) -> Iterator[list[str]]:

@@ -23,7 +23,7 @@ cannot be.
 
 import ast
 import io
-import math
+import json
 import operator
 import re
 import tokenize
@@ -45,12 +45,15 @@ _INTERVAL = re.compile(rf"([\[(])\s*({_NUMBER})\s*,\s*({_NUMBER})\s*([\])])")
 _BOUND = re.compile(rf"(>=?|<=?)\s*({_NUMBER})")
 _CONSTANT = re.compile(r"in\s+(\w+(?:\.\w+)+)")
 _COMPARE = {">=": operator.ge, ">": operator.gt, "<=": operator.le, "<": operator.lt}
-INFINITE = (math.inf, -math.inf)
 _TYPE_NAMES = frozenset(
-    ("Any", "None", "Path", "Sequence", "array", "bool", "bytes", "dict", "float", "int", "list")
-    + ("ndarray", "np", "object", "pd", "set", "str", "string", "tuple")
+    {"Any", "None", "Path", "Sequence", "array", "bool", "bytes", "dict", "float", "int", "list"}
+    | {"ndarray", "np", "object", "pd", "set", "str", "string", "tuple"}
 )
 _TYPES = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
+_PLAIN = (bool, int, float, complex, str, bytes, type(None), type(...))
+# What `ast.literal_eval` raises for text that is no literal: a TypeError for a list as a key, the
+# last two for what is nested too deeply.
+_NO_LITERAL = (ValueError, SyntaxError, TypeError, MemoryError, RecursionError)
 
 
 @dataclass(frozen=True)
@@ -100,14 +103,18 @@ class Parameter:
             return self.check(text)
         if self.type is bool and text.lower() in ("true", "false"):
             return self.check(text.lower() == "true")
-        if self.type is float and text.strip().lstrip("+-").lower() in ("inf", "infinity"):
-            return self.check(float(text))
         try:
-            return self.check(ast.literal_eval(text))
-        except (ValueError, SyntaxError):
-            return self.check(text)
+            value = _read(text) if self._takes_numbers() else ast.literal_eval(text)
+        except _NO_LITERAL:
+            value = text
+        return self.check(value)
+
+    def _takes_numbers(self) -> bool:
+        """Whether `inf` is surely meant as a number, and not as a text."""
+        return self.type in (float, list, tuple, set, dict)
 
     def _typed(self, value: Value) -> Value:
+        _check_plain(self.name, value)
         if self.default is None:
             return value
         if self.type is float and type(value) is int:
@@ -119,8 +126,6 @@ class Parameter:
             raise ParameterError(
                 f"{self.name}={value!r} has the wrong type: {kind} is needed, like {self.default!r}"
             )
-        if isinstance(value, float) and math.isnan(value):
-            raise ParameterError(f"{self.name} is not a number")
         return value
 
 
@@ -153,7 +158,7 @@ def declared(cell_source: str, project: Project | None = None) -> Declared:
     others: dict[str, str] = {}
     for statement in body:
         name, expression = _assigned(statement)
-        default = _literal(expression)
+        default = _default(expression)
         if not name or default is _COMPUTED:
             for each in _bound(statement):
                 others[each] = f"line {statement.lineno} of the parameters cell computes it"
@@ -174,12 +179,12 @@ def declared(cell_source: str, project: Project | None = None) -> Declared:
 _COMPUTED = object()
 
 
-def _literal(expression: ast.expr) -> Any:
+def _default(expression: ast.expr) -> Any:
     """The value of a plain literal, or `_COMPUTED`."""
     try:
         return ast.literal_eval(expression)
-    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        return _COMPUTED  # a TypeError for a dict with a list as key
+    except _NO_LITERAL:
+        return _COMPUTED
 
 
 def _bound(statement: ast.stmt) -> Iterator[str]:
@@ -236,9 +241,69 @@ def resolve(
 
 def assignments(values: Mapping[str, Value]) -> str:
     """The source of a cell with these values, as `resolve` takes it; JSON has only text as keys."""
-    # `repr` does not write infinite numbers as Python code.
-    lines = [f"{name} = {ast.unparse(ast.Constant(value))}" for name, value in values.items()]
+    lines = [f"{name} = {literal(value)}" for name, value in values.items()]
     return "\n".join(["# Parameters", *lines])
+
+
+def literal(value: Value) -> str:
+    """The source of a value, which `ast.literal_eval` reads as the same value.
+
+    `repr` writes an infinite number as `inf`, which is a name.
+    """
+    match value:
+        case list():
+            return f"[{', '.join(map(literal, value))}]"
+        case tuple():
+            comma = "," if len(value) == 1 else ""
+            return f"({', '.join(map(literal, value))}{comma})"
+        case set():
+            items = sorted(map(literal, value))  # in the same order in every process
+            return f"{{{', '.join(items)}}}" if items else "set()"
+        case dict():
+            pairs = [f"{literal(key)}: {literal(item)}" for key, item in value.items()]
+            return f"{{{', '.join(pairs)}}}"
+    return ast.unparse(ast.Constant(value))
+
+
+def for_json(values: Mapping[str, Value]) -> dict[str, Value]:
+    """The values as JSON can hold them: a set, bytes or a dict with other keys as its source."""
+    held = {}
+    for name, value in values.items():
+        try:
+            json.dumps(value, sort_keys=True)
+            held[name] = value
+        except TypeError:
+            held[name] = literal(value)
+    return held
+
+
+def _read(text: str) -> Value:
+    """The literal in a text, in which `inf` and `nan` are numbers, too."""
+
+    class Numbers(ast.NodeTransformer):
+        def visit_Name(self, node: ast.Name) -> ast.expr:
+            return ast.Constant(float(node.id)) if node.id in ("inf", "nan") else node
+
+    return ast.literal_eval(Numbers().visit(ast.parse(text.strip(), mode="eval")))
+
+
+def _check_plain(name: str, value: Value) -> None:
+    """Raise `ParameterError` if the value, or one within it, has no literal."""
+    if isinstance(value, dict):
+        parts = [*value.keys(), *value.values()]
+    elif isinstance(value, list | tuple | set):
+        parts = [*value]
+    else:
+        parts = []
+        if not isinstance(value, _PLAIN):
+            kind = type(value).__name__
+            raise ParameterError(
+                f"{name}: {value} is read as a {kind}, which is no literal: write it in quotes"
+            )
+        if value != value:
+            raise ParameterError(f"{name}: nan is not a number: leave it out, or set None")
+    for part in parts:
+        _check_plain(name, part)
 
 
 def _named(parameters: Mapping[str, Parameter], name: str) -> Parameter:

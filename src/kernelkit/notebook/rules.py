@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from kernelkit.errors import NotebookError
+from kernelkit.notebook.parameters import for_json
 from kernelkit.project import PATH, Project
 
 SECONDS = 20.0
@@ -56,7 +57,7 @@ def problems(
     request = {
         "check": project.check,
         "notebook": notebook.stem,
-        "runs": list(map(dict, runs)),
+        "runs": [for_json(values) for values in runs],
         "sources": sources,
     }
     own = project.root / ".venv" / "bin" / "python"

@@ -190,16 +190,15 @@ class _Paths:
         joined = [""]
         for number, part in enumerate(parts):
             values = self.values(part)
-            mark = between if number else ""
-            if between:
-                joined = [os.path.join(a, b) if number else b for a in joined for b in values]
+            if between and number:
+                joined = [str(Path(a, b)) for a in joined for b in values]
             else:
-                joined = [f"{a}{mark}{b}" for a in joined for b in values]
+                joined = [f"{a}{b}" for a in joined for b in values]
         yield from joined[:MOST]
 
     def _above(self, paths: list[str]) -> list[str]:
         """The folders above these paths, up to the repository's."""
-        above = []
+        above: list[str] = []
         for path in paths:
             whole = Path(os.path.normpath(self.here / path))
             parents = [parent for parent in whole.parents if parent.is_relative_to(self.top)]

@@ -10,7 +10,7 @@ from kernelkit import files, project
 from kernelkit.errors import NotebookError
 from kernelkit.notebook import document
 from kernelkit.pages import naming, notebook_html, trail
-from kernelkit.pages.many_runs import RunsPage, ShownRun
+from kernelkit.pages.many_runs import RunsPage, ShownRun, going_on
 from kernelkit.pages.report_page import attempt
 from kernelkit.runs import active, run_folder
 
@@ -35,13 +35,16 @@ def write(runs: Mapping[Path, object], page: Path) -> Path:
     return files.write_text(page, render(runs, page.parent))
 
 
-def live(folder: Path, over: bool) -> str:
-    """The page over all runs below a folder as they are now, for a server that ends with `over`."""
-    folders = runs_under([folder], lambda f: run_folder.is_run(f) or active.is_active(f))
+def write_as_it_is(folder: Path, again: float) -> Path:
+    """Write the page over all runs below a folder as they are now; returns its path.
+
+    `again`: the seconds until it is written again, 0 for never.
+    """
+    folders = runs_under([folder], lambda path: run_folder.is_run(path) or active.is_active(path))
     count = sum(map(active.is_active, folders))
-    text = "Watching has ended." if over else f"{count or 'no'} run{'s' * (count != 1)} going on"
-    state = {"text": text, "until": None, "over": over}
-    return render(dict.fromkeys(folders), folder, state)
+    text = {0: "no active runs", 1: "1 active run"}.get(count, f"{count} active runs")
+    page = render(dict.fromkeys(folders), folder, going_on(text, again))
+    return files.write_text(folder / trail.INDEX, page)
 
 
 def render(runs: Mapping[Path, object], base: Path, live: Mapping[str, Any] | None = None) -> str:

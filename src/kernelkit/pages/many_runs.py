@@ -1,6 +1,7 @@
 """The page of many runs: of a sweep, or of a folder of runs. Table, filters, curves, pictures."""
 
 import json
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -54,8 +55,7 @@ class RunsPage:
     base      what all runs of a sweep were given, and `defaults` the rest; None for no sweep
     folder    where the page will stand; the runs' ids are addresses from there
     notebook  what `kernelkit run` repeats a run with; "" where the runs are of several
-    live      of a page that is served: {"text": how far it is, "until": when it should end, in
-              seconds since 1970 or None, "over": whether nothing more comes}
+    live      of a page that follows what goes on: what `going_on` returns; else empty
     """
 
     title: str
@@ -145,6 +145,17 @@ class RunsPage:
             return {}, ""
         except (OSError, ValueError, TypeError, AttributeError, RecursionError, yaml.YAMLError):
             return {}, "is not YAML of the form {id of a run: {tags: [...], note: ...}}"
+
+
+def going_on(text: str, again: float, until: float | None = None) -> dict[str, Any]:
+    """What a page says of what goes on, as `RunsPage.live` takes it; empty if nothing does.
+
+    `text`: how far it is; `again`: the seconds until the page is written again, 0 for never;
+    `until`: when it should end, in seconds since 1970.
+    """
+    if not again:
+        return {}
+    return {"text": text, "until": until, "again": again, "written": time.time()}
 
 
 def _predictions(folder: Path) -> tuple[list[tuple[str, int]], list[int]]:

@@ -13,12 +13,13 @@ import nbformat
 from kernelkit import files, project
 from kernelkit.errors import KernelkitError, NotebookError, StorageError
 from kernelkit.notebook import document
-from kernelkit.pages import naming, notebook_html, sections, shell, trail
+from kernelkit.pages import naming, notebook_html, sections, shell, trail, verdict
 from kernelkit.pages.sections import written
 from kernelkit.runs import history, kit_folder, run_folder
 from kernelkit.runs.kit_folder import RESOURCES
 from kernelkit.shown import Shown
 from kernelkit.terminal import safe_text
+from kernelkit.terminal.events import size_of
 
 SCRIPT = "report.js"
 CARDS = 4  # measures that stand first
@@ -92,6 +93,8 @@ def render(
         failure=failure,
         origin=_origin(folder, place, metrics, changed),
         cards=_cards(metrics, shown, folder),
+        verdict=verdict.of_run(folder, place, shown, failure),
+        files=_files(folder, place),
         since=_since_last(folder, place, shown),
         curves=curves,
         resources=resources,
@@ -187,16 +190,34 @@ def _origin(
     if git.get("sha"):
         changes = " with changes" if git.get("dirty") else ""
         origin.append((f"commit {str(git['sha'])[:12]}{changes}", ""))
+    command = []
     if run.get("notebook"):
         notebook = Path(run["notebook"])
-        given = [word for name, value in changed.items() for word in ("-p", f"{name}={value}")]
-        path = project.find_project(notebook).name(notebook)
-        origin.append((shlex.join(["kernelkit", "run", path, *given]), ""))
+        command = ["kernelkit", "run", project.find_project(notebook).name(notebook)]
+    elif push.get("kernel"):
+        command = ["kernelkit", "rehearse" if push.get("rehearsal") else "push"]
+    if command:
+        for name, value in changed.items():
+            command += ["-p", f"{name}={value}"]
+        origin.append((shlex.join(command), ""))
     session, own = kit_folder.path(folder, kit_folder.LOG_TEXT), folder / "log.txt"
     for text, log in (("the session's log", session), ("the run's own log", own)):
         if log.is_file():
             origin.append((text, trail.address(log, place)))
     return origin
+
+
+def _files(folder: Path, place: Path) -> list[tuple[str, str, str]]:
+    """(name, size, address) of each file that the run left, by name."""
+    if not run_folder.is_run(folder):
+        return []
+    rows = []
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder)
+        if path.is_file() and kit_folder.NAME not in name.parts and path != place:
+            size = size_of(path.stat().st_size)
+            rows.append((safe_text.plain(name.as_posix()), size, trail.address(path, place)))
+    return rows
 
 
 def _curves(columns: history.Columns, shown: Shown) -> list[dict[str, Any]]:

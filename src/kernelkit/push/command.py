@@ -19,7 +19,7 @@ from kernelkit.errors import (
     PreflightError,
 )
 from kernelkit.kaggle.context import CommandOptions, PushContext, State, in_project
-from kernelkit.notebook.parameters import Overrides
+from kernelkit.notebook.parameters import Overrides, for_json
 from kernelkit.project import Project
 from kernelkit.push import wheels
 from kernelkit.push.bundle import metadata
@@ -170,7 +170,7 @@ def _checked(
         content=bundle.content,
         git=bundle.commit.sha,
         dirty=bundle.commit.dirty,
-        parameters=dict(bundle.parameters),
+        parameters=for_json(bundle.parameters),
     )
     if bundle.parameters:
         context.events("set", ", ".join(f"{n}={value}" for n, value in bundle.parameters.items()))

@@ -140,10 +140,12 @@ class _Downloads:
         if self._clear(name) != name:
             raise _refused("its name contains your credentials")
         target = _place(self._folder, name)
-        if self._record.holds(name, target, expected.size) and (
-            not expected.sha256 or has_hash(target, expected.sha256)  # once taken unverified
-        ):
-            return target.stat().st_size
+        if self._record.holds(name, target, expected.size):
+            if not expected.sha256 or self._record.verified(name, expected.sha256):
+                return target.stat().st_size
+            if has_hash(target, expected.sha256):  # it was taken unverified, or by an older kit
+                self._record.add(name, target, expected.sha256)
+                return target.stat().st_size
         # Not in the same folder: the run may also have written a file of that name.
         unique = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
         part = self._parts / f"{unique}.part"
@@ -151,7 +153,7 @@ class _Downloads:
         received = self._kaggle.retries.call(receive, self._until)
         target.parent.mkdir(parents=True, exist_ok=True)
         part.replace(target)
-        self._record.add(name, target)
+        self._record.add(name, target, expected.sha256)
         return received
 
     def _receive(self, session: StoreSession, name: str, part: Path, expected: Expected) -> int:

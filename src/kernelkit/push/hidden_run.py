@@ -83,6 +83,8 @@ def rerun(
         raise ParameterError(f"{file} names {len(sources)} competitions: a rerun takes one")
     local, slug = context.local or context.runs, sources[0]
     place = local / CATALOGUE / "hidden" / slug
+    if hidden is not None:
+        _check_link(hidden, place)  # before the catalogue is filled, which may take long
     if hidden is not None or not place.is_dir():
         plan = plans.make(notebook, parameters, file, None, None)
         with replace(context, catalogue=plan.catalogue).connect():
@@ -134,13 +136,18 @@ def _second_run(
 
 def _link(folder: Path, place: Path) -> None:
     """Link the catalogue's hidden folder to the given one."""
-    if not folder.is_dir():
-        raise ParameterError(f"--hidden {folder}: there is no such folder")
+    _check_link(folder, place)
     place.parent.mkdir(parents=True, exist_ok=True)
-    if place.is_dir() and not place.is_symlink():
-        raise ParameterError(f"{place} already has hidden data: remove it to use --hidden")
     place.unlink(missing_ok=True)
     place.symlink_to(folder.resolve())
+
+
+def _check_link(folder: Path, place: Path) -> None:
+    """Raise `ParameterError` unless the catalogue's hidden folder can link to the given one."""
+    if not folder.is_dir():
+        raise ParameterError(f"--hidden {folder}: there is no such folder")
+    if place.is_dir() and not place.is_symlink():
+        raise ParameterError(f"{place} already has hidden data: remove it to use --hidden")
 
 
 def _rows(sample: Path) -> int:

@@ -15,6 +15,7 @@ from kernelkit.errors import KernelkitError, PreflightError
 from kernelkit.kaggle.client import Kaggle, Kernel, Saved, Stored
 from kernelkit.kaggle.context import Push, PushContext, State
 from kernelkit.kaggle.retries import Failure, FailureKind
+from kernelkit.notebook.parameters import for_json
 from kernelkit.push import proof, wheels
 from kernelkit.push.bundle import build
 from kernelkit.push.checks import compiled as tpu
@@ -47,7 +48,7 @@ def draft(context: PushContext, plan: Plan) -> Push:
         content=plan.content,
         git=str(bundle.commit),
         accelerator=kind,
-        parameters=dict(bundle.parameters),
+        parameters=for_json(bundle.parameters),
         timeout_minutes=plan.timeout_minutes,
         competition=next(iter(plan.metadata.sources("competition")), None),
         rehearsal=context.events.rehearsal,

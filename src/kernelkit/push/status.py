@@ -6,6 +6,7 @@ Kaggle's API can stop a queued or running push only by deleting the kernel.
 import json
 from collections.abc import Callable
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Unpack
 
@@ -121,7 +122,7 @@ def stop_push(
         if not (status and status.alive):
             context.events("status", f"{push.reference} is not running: nothing was deleted")
             return
-        kaggle.if_there("DeleteKernel", user_name=push.name.owner, kernel_slug=push.name.slug)
+        kaggle.if_there(partial(kaggle.calls.delete_kernel, push.name))
         if kaggle.stored(push.name):
             raise RefusedError(f"Kaggle still has {push.kernel}: see on {page} whether it runs")
         for other in context.ledger.of(push.kernel):

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,6 @@ from kernelkit.project import find_project
 from kernelkit.shown import duration
 
 ENDINGS = (".csv", ".parquet", ".zip", ".tar.gz")  # of files that competitions accept
-SERVICE = "competitions"
 HIDDEN = "scored, but the score is not shown"  # until the deadline of some competitions
 LOOK_SECONDS = 5.0  # between searches for a submission whose answer was lost
 SETTLE_SECONDS = 60.0  # an interrupted request arrives within this time, if at all
@@ -90,43 +90,55 @@ class Submission:
 
     def _enter(self) -> int:
         """Submit the file, or the kernel's version if Kaggle refuses a file; returns the number."""
-        kaggle, kernel, file = self.context.kaggle, self.kernel, self.file.name
-        limits = kaggle.repeated("GetSubmissionLimits", SERVICE, competition_name=self.competition)
+        kaggle, kernel = self.context.kaggle, self.kernel
+        limits = kaggle.repeated(partial(kaggle.calls.get_submission_limits, self.competition))
         if limits.num_total and not limits.num_allowed_now:
             raise CapacityError(
                 f"{self.competition} accepts no more submissions today: submit tomorrow"
             )
         self.before, self.sent = sorted(s.ref for s in self._listed()), self.message
         self.note(submissions_before=self.before, submission=None, message=self.sent, score=None)
-        fields = {"competition_name": self.competition, "file_name": file}
+        calls = kaggle.calls
         if kernel is None or not self.notebook_only:
             try:
-                token = transfers.upload(
-                    kaggle, self.file, "StartSubmissionUpload", SERVICE, **fields
+                start = partial(calls.start_submission_upload, self.competition)
+                token = transfers.upload(kaggle, self.file, start)
+                return self._create(
+                    partial(calls.create_submission, self.competition, token, self.message)
                 )
-                return self._create("CreateSubmission", blob_file_tokens=token)
             except Failure as failure:
                 refused = failure.kind is FailureKind.REFUSED
                 only_notebooks = any(word in failure.message.lower() for word in NOTEBOOKS_ONLY)
                 if kernel is None or not (refused and only_notebooks):
                     raise
-        names = {"kernel_owner": kernel.owner, "kernel_slug": kernel.slug, "file_name": file}
-        return self._create("CreateCodeSubmission", kernel_version=self.version, **names)
+        return self._create(
+            partial(
+                calls.create_code_submission,
+                self.competition,
+                kernel,
+                self.version,
+                self.file.name,
+                self.message,
+            )
+        )
 
-    def _create(self, method: str, **fields: Any) -> int:
+    def _create(self, call: Callable[[], Any]) -> int:
         """Make exactly one submission, even if Kaggle's answer is lost or is about an older one.
 
         Raises `Failure` if it is unknown whether it was made: the next attempt looks for it first.
         """
-        own = {"competition_name": self.competition, "submission_description": self.message}
         try:
-            answer = self.context.kaggle.once(method, SERVICE, **own, **fields)
+            answer = call()
             if not answer.ref:
                 reason = answer.message or "no reason"
                 raise RefusedError(f"Kaggle did not take the submission: {reason}")
             if answer.ref not in (self.before or ()):
                 return int(answer.ref)
-            lost = Failure(FailureKind.MALFORMED, method, "the answer names an earlier submission")
+            lost = Failure(
+                FailureKind.MALFORMED,
+                "CreateSubmission",
+                "the answer names an earlier submission",
+            )
         except Failure as failure:
             if not failure.is_transient:
                 raise
@@ -161,14 +173,15 @@ class Submission:
         end = start + (timing.rerun_seconds if self.kernel else timing.score_seconds)
         while clock.now() < end:
             # Kaggle may not show it for a moment.
-            submission = kaggle.if_there("GetSubmission", SERVICE, end, ref=reference)
-            ours = submission and submission.ref == reference and self._may_be(submission)
-            state = submission.status.name.lower() if ours else "not shown"
-            problem = ours and submission.error_description
-            if state == "error" or (state == "complete" and problem):
-                raise RefusedError(f"Kaggle cannot score it: {problem or 'no reason'}")
-            if state == "complete":
-                return submission.public_score or ""
+            shown = kaggle.if_there(partial(kaggle.calls.get_submission, reference), end)
+            state = "not shown"
+            if shown and shown.ref == reference and self._may_be(shown):
+                state = shown.status.name.lower()
+                problem = shown.error_description
+                if state == "error" or (state == "complete" and problem):
+                    raise RefusedError(f"Kaggle cannot score it: {problem or 'no reason'}")
+                if state == "complete":
+                    return shown.public_score or ""
             passed = clock.now() - start
             text = f"submission {reference}: {state}, {duration(passed)}"
             self.context.events("progress", text)
@@ -177,9 +190,8 @@ class Submission:
 
     def _listed(self) -> Sequence[Any]:
         """The latest submissions to the competition."""
-        answer = self.context.kaggle.repeated(
-            "ListSubmissions", SERVICE, page=1, competition_name=self.competition
-        )
+        kaggle = self.context.kaggle
+        answer = kaggle.repeated(partial(kaggle.calls.list_submissions, self.competition))
         return answer.submissions or []
 
     def _may_be(self, submission: Any) -> bool:

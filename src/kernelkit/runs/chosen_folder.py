@@ -18,6 +18,7 @@ from typing import Any
 
 from kernelkit import files, project
 from kernelkit.errors import ParameterError
+from kernelkit.notebook.parameters import for_json
 from kernelkit.runs import kit_folder, run_folder
 from kernelkit.runs.history import HISTORY
 from kernelkit.terminal.events import LiveLine
@@ -41,7 +42,7 @@ def chosen_folder(
 ) -> Iterator[Path]:
     """Yield the folder for a run of `notebook`.
 
-    parameters  the value of every parameter, each a JSON value
+    parameters  the value of every parameter, each a literal
     name        use the folder `runs/<name>` of the project, whatever it contains
     output      use this folder
     fresh       use a new folder, even if the same run was interrupted
@@ -59,8 +60,8 @@ def chosen_folder(
         # The first of several hosts has the folder and sends the checkpoint to the others.
         yield output or runs / (name or _stamped(notebook))
         return
-    run = {"notebook": str(Path(notebook).resolve()), "parameters": dict(parameters)}
-    run = json.loads(json.dumps(run))
+    values = json.loads(json.dumps(for_json(parameters)))  # as they are read back
+    run = {"notebook": str(Path(notebook).resolve()), "parameters": values}
     with ExitStack() as locks:
         if output or name:
             folder, run = output or runs / name, run | CHOSEN

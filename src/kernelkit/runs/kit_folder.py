@@ -19,6 +19,7 @@ with these names.
 import contextlib
 import json
 import threading
+from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -56,6 +57,15 @@ def read_json(folder: Path, name: str) -> dict[str, Any]:
     return files.read_object(path(folder, name))
 
 
+@dataclass(frozen=True)
+class Fetched:
+    """A file when its download ended: bytes, time in ns, and its SHA-256 if it was compared."""
+
+    size: int
+    mtime_ns: int
+    sha256: str | None = None
+
+
 class FetchedFiles:
     """The record of files downloaded from the run; any other file is fetched again."""
 
@@ -72,23 +82,33 @@ class FetchedFiles:
             stat = file.stat()
         except OSError:
             return False
-        unchanged = self._fetched.get(name) == (stat.st_size, stat.st_mtime_ns)
-        return unchanged and size in (None, stat.st_size)
+        fetched = self._fetched.get(name)
+        if fetched is None or size not in (None, stat.st_size):
+            return False
+        return (fetched.size, fetched.mtime_ns) == (stat.st_size, stat.st_mtime_ns)
 
-    def add(self, name: str, file: Path) -> None:
-        """Record a file that was downloaded completely."""
+    def verified(self, name: str, sha256: str) -> bool:
+        """Whether the file had this SHA-256 when it was recorded."""
+        fetched = self._fetched.get(name)
+        return fetched is not None and fetched.sha256 == sha256
+
+    def add(self, name: str, file: Path, sha256: str | None = None) -> None:
+        """Record a file that was downloaded completely, with the SHA-256 that it was found to
+        have."""
         stat = file.stat()
-        line = {"name": name, "size": stat.st_size, "mtime_ns": stat.st_mtime_ns}
+        fetched = Fetched(stat.st_size, stat.st_mtime_ns, sha256)
+        line = {"name": name, **asdict(fetched)}
+        self._fetched[name] = fetched
         with self._lock, self._path.open("a", encoding="utf-8") as record:
             record.write(json.dumps(line) + "\n")
 
 
-def _fetched(record: Path) -> dict[str, tuple[int, int]]:
-    """{name: (size, mtime in ns)} of the readable lines: a kill can truncate the last one."""
+def _fetched(record: Path) -> dict[str, Fetched]:
+    """{name: its state} of the readable lines: a kill can truncate the last one."""
     fetched = {}
     written = record.read_text("utf-8", "replace") if record.is_file() else ""
     for text in written.splitlines():
         with contextlib.suppress(ValueError, TypeError, KeyError):
             line = json.loads(text)
-            fetched[str(line["name"])] = (line["size"], line["mtime_ns"])
+            fetched[str(line["name"])] = Fetched(line["size"], line["mtime_ns"], line.get("sha256"))
     return fetched

@@ -92,6 +92,14 @@ def part(values: Metrics, name: str) -> Metrics:
     return table if isinstance(table, Mapping) else {}
 
 
+def interval(values: Metrics, name: str) -> tuple[float, float] | None:
+    """[low, high] of a measure in a run's `intervals`; None if it wrote none."""
+    match part(values, "intervals").get(name):
+        case [int() | float() as low, int() | float() as high]:
+            return float(low), float(high)
+    return None
+
+
 def numbers(values: Metrics) -> dict[str, float]:
     """The plain numbers of a run's metrics."""
     return {

@@ -193,7 +193,7 @@ def _execute(
     try:
         papermill.execute_notebook(
             content,
-            str(part),
+            _escaped(part),
             kernel_name=document.KERNELSPEC["name"],
             progress_bar=False,
             autosave_cell_every=active.SAVE_SECONDS,
@@ -216,6 +216,11 @@ def _execute(
             shown.close()
         if part.is_file():
             _keep(part, folder / EXECUTED)
+
+
+def _escaped(path: Path) -> str:
+    """A path as papermill takes it, which formats paths with the notebook's parameters."""
+    return str(path).replace("{", "{{").replace("}", "}}")
 
 
 def _keep(part: Path, executed: Path) -> None:

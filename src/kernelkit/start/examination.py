@@ -107,7 +107,7 @@ class Examination:
         missing = kaggle.stored(Kernel(kaggle.username, "kernelkit-doctor-is-not-there"))
         facts["missing"] = "refused or not found" if missing is None else "shown"
         for slug in self.sources.get("competition", ()):
-            about = kaggle.repeated("GetCompetition", "competitions", competition_name=slug)
+            about = kaggle.repeated(partial(kaggle.calls.get_competition, slug))
             facts["competition.entered"] = "yes" if about.user_has_entered else "no"
             if not about.user_has_entered:
                 self.context.events("next", accept_rules(slug))

@@ -27,6 +27,7 @@ from kernelkit.push.bundle.carried import OwnCell, own_cells
 from kernelkit.push.bundle.metadata import SHAPES
 
 TEMPLATES = Path(__file__).parent / "templates"
+SKILL = "SKILL.md"
 SWEEP = "notebooks/sweeps/first.yaml"
 COMPETITION = re.compile(  # the slug, or an address that names it after c/ or competitions/
     r"((?:(?:https?://)?(?:www\.)?kaggle\.com/)?(?:c|competitions)/)?([a-z0-9][a-z0-9-]*)"
@@ -216,3 +217,18 @@ def _write(folder: Path, texts: Mapping[str, str]) -> list[Path]:
             f"cannot write in {folder} ({error.strerror}): choose another folder"
         ) from None
     return written
+
+
+def write_skill(folder: Path) -> Path:
+    """Write what coding assistants should know about the commands, as `SKILL.md`; its path.
+
+    Raises `ParameterError` if there is no such folder, and `StorageError` if the folder has another
+    file of that name.
+    """
+    if not folder.is_dir():
+        raise ParameterError(f"there is no folder {folder}: name the one of your project")
+    text = Path(__file__).with_name(SKILL).read_text("utf-8")
+    path = folder / SKILL
+    if path.exists() and path.read_text("utf-8", "replace") != text:
+        raise StorageError(f"{path} exists and says something else: rename it first")
+    return files.write_text(path, text)

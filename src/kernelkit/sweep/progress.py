@@ -5,10 +5,9 @@ import statistics
 import sys
 import time
 from collections import Counter
-from typing import Any
 
 from kernelkit.errors import RunFailedError
-from kernelkit.pages.many_runs import RunsPage
+from kernelkit.pages.many_runs import RunsPage, going_on
 from kernelkit.shown import duration
 from kernelkit.sweep import results, search
 from kernelkit.sweep import sweep_folder as records
@@ -37,7 +36,9 @@ class SweepProgress:
             self.remaining = self.runs
         self.total = len(self.runs)
         self.ended = self._ended_before = self.total - len(self.remaining)
-        self._begun, self._until = time.monotonic(), 0.0
+        self._begun = time.monotonic()
+        self._until = 0.0  # when the last run should end, in seconds since 1970
+        self._again = 0.0  # seconds until the page is written again
 
     def show(self, text: str) -> None:
         """Show a text, some of whose words may be a notebook's."""
@@ -52,13 +53,13 @@ class SweepProgress:
         """Show a run that has ended, and rewrite the results."""
         if record.state in (records.RUNNING, records.PENDING):
             return
-        page = self.write()
-        shown = next(shown for shown in page.runs if shown.id == run.id)
-        value = shown.metrics.get(page.shown.score)
         self.ended += 1
         each = (time.monotonic() - self._begun) / (self.ended - self._ended_before)
         remaining = each * (self.total - self.ended)
         self._until = time.time() + remaining
+        page = self.write()
+        shown = next(shown for shown in page.runs if shown.id == run.id)
+        value = shown.metrics.get(page.shown.score)
         parts = [
             f"{self.ended}/{self.total}",
             record.state,
@@ -70,7 +71,9 @@ class SweepProgress:
         ]
         self.show("  ".join(filter(None, parts)))
 
-    def _page(self, live: dict[str, Any] | None = None) -> RunsPage:
+    def _page(self) -> RunsPage:
+        text = f"{self.ended} of {self.total} runs ended"
+        live = going_on(text, self._again, self._until or None)
         return results.gather(self.folder, self.specification, self.runs, live)
 
     def write(self) -> RunsPage:
@@ -80,14 +83,10 @@ class SweepProgress:
         results.write(page)
         return page
 
-    def live_page(self, over: bool) -> str:
-        """The page as it is now, for a server that ends with `over`."""
-        text = f"{self.ended} of {self.total} runs ended"
-        if over and self.ended < self.total:
-            text = "The sweep was stopped; the same command continues it."
-        elif over:
-            text = "The sweep is over."
-        return self._page({"text": text, "until": self._until or None, "over": over}).html()
+    def write_page(self, again: float) -> None:
+        """Write the page alone; `again`: the seconds until it is written again, 0 for never."""
+        self._again = again
+        results.write_page(self._page())
 
     def conclude(self) -> None:
         """Print the summary; raises `RunFailedError` with a list if runs failed."""

@@ -1,6 +1,5 @@
 """The options of a sweep, as on the command line."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
@@ -19,8 +18,7 @@ class SweepOptions:
     force         run everything again
     yes           accept a grid of more than 1,000 runs
     report        a report.html for every run
-    open          serve a page that follows the runs, open it in a browser, and call
-                  `tell_address` with its address
+    open          open the sweep's page, which follows the runs, in a browser
     time_limit    minutes that a run may take, instead of the file's
     dask          the address of a Dask scheduler whose workers run them
     kaggle        run in a Kaggle session, with the file's `kaggle:` block over the rest of it, on
@@ -30,7 +28,7 @@ class SweepOptions:
     stream        where progress is shown; default stdout
     """
 
-    workers: int = 0
+    workers: int | None = None
     output: Path | None = None
     dry_run: bool = False
     retry_failed: bool = False
@@ -38,7 +36,6 @@ class SweepOptions:
     yes: bool = False
     report: bool = True
     open: bool = False
-    tell_address: Callable[[str], object] = print
     time_limit: float | None = None
     dask: str | None = None
     kaggle: bool = False

@@ -11,9 +11,10 @@ from dataclasses import replace
 from typing import Any
 
 from kernelkit import files, project
+from kernelkit.notebook.parameters import for_json
 from kernelkit.pages import naming, trail
 from kernelkit.pages.many_runs import RunsPage, ShownRun
-from kernelkit.runs import active, history, kit_folder, run_folder
+from kernelkit.runs import active, history, run_folder
 from kernelkit.sweep import sweep_folder as records
 from kernelkit.sweep.specification import PlannedRun, Specification
 from kernelkit.sweep.sweep_folder import SweepFolder
@@ -28,7 +29,8 @@ def gather(
     """The page of these runs in their current state; `live` as `RunsPage` takes it."""
     rows = [_shown_run(folder, sweep, run) for run in runs]
     first = runs[0] if runs else PlannedRun("", {}, {})
-    shared = {name: v for name, v in first.values.items() if name not in sweep.varying}
+    values = for_json(first.values)
+    shared = {name: v for name, v in values.items() if name not in sweep.varying}
     shown = project.shown(folder.path)
     labels = shown.measures or {name: name for row in rows for name in row.metrics}
     return RunsPage(
@@ -47,7 +49,7 @@ def gather(
 def _shown_run(folder: SweepFolder, sweep: Specification, run: PlannedRun) -> ShownRun:
     record, place = folder.record(run), folder.run_folder(run)
     metrics = run_folder.metrics(place) or {}
-    parameters = {name: run.values.get(name) for name in sweep.varying}
+    parameters = for_json({name: run.values.get(name) for name in sweep.varying})
     name, setting = naming.texts(parameters, run.id)
     counts = record.state in (records.DONE, records.STOPPED)
     return ShownRun(
@@ -60,7 +62,7 @@ def _shown_run(folder: SweepFolder, sweep: Specification, run: PlannedRun) -> Sh
         seconds=record.seconds,
         when=run_folder.ended(metrics, 0.0),
         error=record.error,
-        report=trail.link(place / kit_folder.REPORT, folder.path),
+        report=trail.link(run_folder.report_place(place), folder.path),
         curve=history.curve(place, sweep.score)[1],
         log=active.activity(place)[1] if record.state == records.RUNNING else "",
     )
@@ -77,6 +79,11 @@ def write(page: RunsPage) -> None:
         "runs": [vars(run) for run in page.runs],
     }
     files.write_text(page.folder / "results.json", json.dumps(content, indent=1) + "\n")
+    write_page(page)
+
+
+def write_page(page: RunsPage) -> None:
+    """Write the page `index.html`, atomically."""
     files.write_text(page.folder / trail.INDEX, page.html(trail.way_back(page.folder, page.folder)))
 
 

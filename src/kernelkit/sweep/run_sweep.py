@@ -1,16 +1,17 @@
 """The sweep command: read a sweep, make its remaining runs, write a table and a page."""
 
 import os
+import sys
 from collections.abc import Iterable
 from contextlib import ExitStack
 from dataclasses import replace
+from importlib.machinery import PathFinder
 from pathlib import Path
 
 from kernelkit import project
 from kernelkit.errors import ParameterError
 from kernelkit.notebook import rules
-from kernelkit.pages import trail
-from kernelkit.pages.live import served
+from kernelkit.pages import live, trail
 from kernelkit.sweep import search
 from kernelkit.sweep.progress import SweepProgress
 from kernelkit.sweep.request import SweepOptions
@@ -38,6 +39,8 @@ def sweep(file: Path, parameters: Iterable[str] = (), options: SweepOptions | No
         if options.dask:
             raise ParameterError("a search runs locally or on Kaggle: drop --dask")
     _check_rules(specification)
+    if not options.kaggle and not options.dask:  # where other modules may be installed
+        _check_warm(specification)
     name = _folder_name(specification, options)
     folder = SweepFolder(options.output or project.runs_here() / name)
     if options.dry_run:
@@ -51,13 +54,15 @@ def sweep(file: Path, parameters: Iterable[str] = (), options: SweepOptions | No
         if options.force and not options.kaggle:  # a session's runs replace those that are here
             for run in specification.runs or search.points(folder, specification):
                 folder.clear(run)
-            (folder.path / search.STORAGE).unlink(missing_ok=True)
+            if specification.search:
+                search.forget(folder, specification)
         progress = SweepProgress(specification, folder, options)
         with ExitStack() as stack:
-            if options.open:
-                live = served(folder.path / trail.INDEX, progress.live_page)
-                options.tell_address(stack.enter_context(live))
             stack.callback(progress.write)
+            above = live.page_of_all_runs(folder.path.parent)
+            stack.enter_context(live.kept_up_to_date(progress.write_page, *above))
+            if options.open:
+                live.show(folder.path / trail.INDEX)
             _run(progress)
         progress.conclude()
     return folder.path
@@ -69,8 +74,10 @@ def _check(options: SweepOptions) -> None:
             raise ParameterError(f"--{name} is for a session: add --kaggle, or leave it out")
     if options.dask and options.kaggle:
         raise ParameterError("--dask and --kaggle exclude each other: choose one")
-    if options.workers and options.kaggle:
+    if options.workers is not None and options.kaggle:
         raise ParameterError("a session makes one run at a time: drop --workers")
+    if options.workers is not None and options.workers < 1:
+        raise ParameterError(f"--workers {options.workers}: it takes 1 or more runs at a time")
 
 
 def _check_rules(specification: Specification) -> None:
@@ -81,6 +88,20 @@ def _check_rules(specification: Specification) -> None:
     if lines := list(dict.fromkeys(line for answer in answers for line in answer)):
         listed = "\n".join(f"  - {line}" for line in lines)
         raise ParameterError(f"the notebook refuses these parameters of the sweep:\n{listed}")
+
+
+def _check_warm(specification: Specification) -> None:
+    """Raise `ParameterError` if a package to import beforehand is not there; it is not imported."""
+    own = project.find_project(specification.notebook).import_paths()
+    folders = [*map(str, own), str(specification.notebook.parent), *sys.path]
+    for name in specification.warm:
+        package = name.partition(".")[0]
+        built_in = package in sys.builtin_module_names
+        if not built_in and PathFinder.find_spec(package, folders) is None:
+            raise ParameterError(
+                f"warm: there is no module {package} in {sys.prefix} or the project: correct the "
+                "name, install it, or leave it out"
+            )
 
 
 def _folder_name(specification: Specification, options: SweepOptions) -> str:

@@ -18,13 +18,17 @@ is proposed, until the space has no more. A sampler that repeats itself gives wa
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import math
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
+from kernelkit import files
 from kernelkit.errors import ParameterError
+from kernelkit.notebook.parameters import for_json
 from kernelkit.runs import history, run_folder
 from kernelkit.sweep import specification
 from kernelkit.sweep import sweep_folder as records
@@ -49,12 +53,8 @@ class Search:
         runs: list[PlannedRun],
         retry_failed: bool = False,
     ) -> None:
-        try:
-            import optuna
-        except ImportError:
-            raise ParameterError("a search needs Optuna: pip install optuna") from None
-        self.optuna, self._states = optuna, optuna.trial.TrialState
-        self.optuna.logging.set_verbosity(self.optuna.logging.WARNING)
+        self.optuna = optuna = _optuna()
+        self._states = optuna.trial.TrialState
         self.sweep, self.folder, self.runs = sweep, folder, runs
         self.space = {n: self._distribution(n, axis) for n, axis in sweep.search["space"].items()}
         self.study = self._study()
@@ -129,15 +129,12 @@ class Search:
     def _study(self) -> Any:
         sweep, optuna, settings = self.sweep, self.optuna, self.sweep.search
         self.folder.path.mkdir(parents=True, exist_ok=True)
-        # A hash of what all trials have in common; changing any of it starts a new study.
-        shared = [sweep.code, sweep.base, settings["space"], sweep.score, sweep.minimize]
-        digest = hashlib.sha256(json.dumps(shared, sort_keys=True).encode()).hexdigest()[:12]
         pruner = optuna.pruners.NopPruner()
         if settings.get("prune"):
             pruner = optuna.pruners.MedianPruner(n_startup_trials=4, n_warmup_steps=3)
         study = optuna.create_study(
-            storage=f"sqlite:///{(self.folder.path / STORAGE).resolve()}",
-            study_name=f"{sweep.name}-{digest}",
+            storage=_address(self.folder.path / STORAGE),
+            study_name=_study_name(sweep),
             direction="minimize" if sweep.minimize else "maximize",
             load_if_exists=True,
             pruner=pruner,
@@ -191,6 +188,49 @@ class Search:
             self.study.tell(trial, state=self._states.FAIL)
 
 
+def _optuna() -> Any:
+    try:
+        import optuna
+    except ImportError:
+        raise ParameterError("a search needs Optuna: pip install optuna") from None
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    return optuna
+
+
+def _address(database: Path) -> str:
+    return f"sqlite:///{database.resolve()}"
+
+
+def _study_name(sweep: Specification) -> str:
+    """A name with a hash of what all trials share; changing any of it starts a new study."""
+    space = sweep.search["space"]
+    shared = [sweep.code, for_json(sweep.base), space, sweep.score, sweep.minimize]
+    digest = hashlib.sha256(json.dumps(shared, sort_keys=True).encode()).hexdigest()[:12]
+    return f"{sweep.name}-{digest}"
+
+
+def forget(folder: SweepFolder, sweep: Specification) -> None:
+    """Delete the trials of this search; those of other searches in the folder stay."""
+    database = folder.path / STORAGE
+    if database.is_file():
+        with contextlib.suppress(KeyError):  # it has none
+            _optuna().delete_study(study_name=_study_name(sweep), storage=_address(database))
+
+
+def take_over(folder: SweepFolder, sweep: Specification, database: Path) -> None:
+    """Replace the trials of this search by those in another database, as a session left it."""
+    own = folder.path / STORAGE
+    if not own.is_file():
+        files.write_bytes(own, database.read_bytes())
+        return
+    forget(folder, sweep)
+    name = _study_name(sweep)
+    with contextlib.suppress(KeyError):  # a session that ended before it began the search
+        _optuna().copy_study(
+            from_study_name=name, from_storage=_address(database), to_storage=_address(own)
+        )
+
+
 def trials(sweep: Specification) -> int:
     """The runs of a search: as many as it asks for, or as its space has points if that is fewer."""
     return int(min(sweep.search["trials"], size(sweep)))
@@ -228,10 +268,15 @@ def _holds(axis: Any, value: Any) -> bool:
     return bool(low <= value <= axis["high"] and abs(beside) < 1e-9)
 
 
-def any_point(sweep: Specification) -> PlannedRun:
-    """One point that the search may propose."""
+def samples(sweep: Specification) -> list[PlannedRun]:
+    """Points that the search may propose, with every choice and both ends of every range."""
     space = sweep.search["space"]
-    return sweep.run({n: v[0] if isinstance(v, list) else v["low"] for n, v in space.items()})
+    ends = {n: v if isinstance(v, list) else [v["low"], v["high"]] for n, v in space.items()}
+    count = max(map(len, ends.values()))
+    return [
+        sweep.run({name: values[number % len(values)] for name, values in ends.items()})
+        for number in range(count)
+    ]
 
 
 def check(sweep: Specification) -> None:

@@ -126,7 +126,8 @@ class Specification:
         checked = parameters.resolve(self.declared, {**self.base, **overrides})
         defaults = {name: p.default for name, p in self.declared.items() if name != OUTPUT}
         values = defaults | checked
-        message = json.dumps([self.code, sorted(values.items())], sort_keys=True)
+        held = sorted(parameters.for_json(values).items())
+        message = json.dumps([self.code, held], sort_keys=True)
         return PlannedRun(hashlib.sha256(message.encode()).hexdigest()[:LENGTH], checked, values)
 
 
@@ -145,7 +146,7 @@ def read(
         check_keys(content, KEYS, "a sweep")
         block = content.pop("kaggle", None) or {}
         check_keys(block, KEYS, "kaggle")
-        if idle := [key for key in OF_THE_DESK if block.get(key)]:
+        if idle := [key for key in OF_THE_DESK if block.get(key) is not None]:
             raise ParameterError(
                 f"kaggle: {idle[0]} has no effect in a session, which makes one run at a time: "
                 "leave it out"
@@ -180,6 +181,8 @@ def _checked(path: Path, content: Values, pairs: Iterable[str], many: bool) -> S
     notebook = (path.parent / content["notebook"]).resolve()
     source, home = document.read(notebook), project.find_project(notebook)
     declared = parameters.declared(document.parameters_cell(source).source, home)
+    if content.get("workers") == 0:
+        raise ParameterError("workers: 0 would make no run: write a number from 1 on, or none")
     shown, score = project.shown(notebook), content.get("score")
     minimize = content.get("minimize")
     if minimize is None:
@@ -196,7 +199,7 @@ def _checked(path: Path, content: Values, pairs: Iterable[str], many: bool) -> S
         **limits,
         score=score or shown.score,
         minimize=minimize,
-        warm=tuple(map(str, content.get("warm") or ())),
+        warm=_modules(content.get("warm") or ()),
         search=content.get("search") or {},
         keep_best=checked_keep_best(home.keep_best if keep_best is None else keep_best),
     )
@@ -250,6 +253,13 @@ def _runs(sweep: Specification, content: Values, fixed: Values, many: bool) -> l
     if not runs:
         raise ParameterError("nothing to run: exclude removes every run")
     return list(runs.values())
+
+
+def _modules(names: Iterable[Any]) -> tuple[str, ...]:
+    for name in names:
+        if not isinstance(name, str) or not all(map(str.isidentifier, name.split("."))):
+            raise ParameterError(f"warm: {name!r} is not a module name, like sklearn.metrics")
+    return tuple(names)
 
 
 def check_keys(content: Mapping[str, Any], keys: Types, where: str) -> None:

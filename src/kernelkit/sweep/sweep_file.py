@@ -12,7 +12,15 @@ _NUMBER = re.compile(r"^[-+]?(?:\d+\.?\d*|\.\d+)[eE][-+]?\d+$")
 
 
 class _Loader(yaml.SafeLoader):
-    """PyYAML's safe loader, except that 1e-3 is a number and duplicate keys are an error."""
+    """PyYAML's safe loader, except that 1e-3 is a number and duplicate keys are an error.
+
+    So is an anchor within itself, which would be a value that contains itself.
+    """
+
+    def construct_document(self, node: yaml.Node) -> Any:
+        """A document whose values are complete before they are used anywhere else."""
+        self.deep_construct = True  # refuses an alias of what is not complete
+        return super().construct_document(node)
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         """A mapping, each of whose keys is there once."""
@@ -35,6 +43,15 @@ def load(path: Path) -> dict[str, Any]:
         names = ", ".join(sorted(other.name for other in path.parent.glob("*.yaml")))
         there = f"; {path.parent} has {names}" if names else ""
         raise ParameterError(f"no sweep at {path}{there}") from None
+    except RecursionError:
+        raise ParameterError(f"{path} is not YAML: its values are nested too deeply") from None
+    except yaml.constructor.ConstructorError as error:
+        if "recursive" in str(error):
+            place = f"line {error.problem_mark.line + 1}" if error.problem_mark else "an alias"
+            raise ParameterError(
+                f"{path}, {place}: an anchor contains its own alias: write the value out"
+            ) from None
+        raise ParameterError(f"{path} is not YAML: {' '.join(str(error).split())}") from None
     except (ValueError, yaml.YAMLError) as error:
         raise ParameterError(f"{path} is not YAML: {' '.join(str(error).split())}") from None
     if not isinstance(content, dict):

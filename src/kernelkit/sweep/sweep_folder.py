@@ -21,6 +21,7 @@ from typing import Any
 
 from kernelkit import files
 from kernelkit.errors import ParameterError
+from kernelkit.notebook.parameters import for_json
 from kernelkit.sweep.specification import PlannedRun
 
 VERSION = 2  # the format of a sweep's folder
@@ -81,7 +82,8 @@ class SweepFolder:
 
     def write(self, run: PlannedRun, record: Record) -> Record:
         """Write the state of a run; raises `OSError` if the disk is full."""
-        text = json.dumps(asdict(record), indent=1) + "\n"
+        held = {**asdict(record), "parameters": for_json(record.parameters)}
+        text = json.dumps(held, indent=1) + "\n"
         files.write_text(self.run_folder(run) / STATE, text)
         return record
 

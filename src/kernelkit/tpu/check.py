@@ -12,6 +12,7 @@ from kernelkit import files
 from kernelkit.errors import DoesNotFitError, PreflightError
 from kernelkit.notebook import parameters as declarations
 from kernelkit.notebook.document import parameters_source, read_json
+from kernelkit.notebook.parameters import for_json
 from kernelkit.project import Project, find_project
 from kernelkit.terminal.events import EventOptions, Events
 from kernelkit.tpu import environment
@@ -144,7 +145,7 @@ class TpuRun:
     def _parameters(self) -> dict[str, Any]:
         """The parameters as a push to a TPU has them, which names the machine it asks for."""
         auto = self.values.get("accelerator") == "auto"
-        return {**self.values, "accelerator": "tpu"} if auto else dict(self.values)
+        return for_json({**self.values, "accelerator": "tpu"} if auto else self.values)
 
     @property
     def _path(self) -> Path:

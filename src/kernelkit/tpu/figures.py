@@ -160,7 +160,7 @@ def beside(estimate: Mapping[str, Any], metrics: Mapping[str, Any]) -> Iterator[
         yield (
             "warning",
             f"the session compiled with {session}, and the estimate is by {compiler(here)}: "
-            f"kernelkit tpu NOTEBOOK --libtpu {session.split()[-1]} estimates with the session's",
+            f"kernelkit check --tpu NOTEBOOK --libtpu {session.split()[-1]} estimates with that",
         )
 
 

@@ -1,23 +1,50 @@
 """A competition's gateway and the notebook whose inference server it asks, side by side.
 
-The gateway comes with the competition's files, as `kaggle_evaluation/<name>_gateway.py`. The two
-run in sandboxes of their own and meet in one closed network, where the gateway finds the notebook
-under the host name `inference_server`. What it shows to the notebook lies in /kaggle/shared.
+The gateway comes with the competition's files, as `kaggle_evaluation/<name>_gateway.py` or one
+folder deeper. The two run in sandboxes of their own and meet in one closed network, where the
+gateway finds the notebook under the host name `inference_server`. What it shows to the notebook
+lies in /kaggle/shared.
 """
 
+import json
+import re
+import shutil
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from local_kaggle.execution import processes, walls
+from local_kaggle.execution import asking, processes, walls
 from local_kaggle.execution.image import SERVES
 from local_kaggle.execution.sandbox import EVALUATION, MountedSource, Sandbox, link_files
 
 RERUN = "KAGGLE_IS_COMPETITION_RERUN"  # set in a session that runs for a competition's score
-GATEWAYS = f"{EVALUATION}/*_gateway.py"
-FOLDER, LOG, RESULT = "gateway", "gateway.log", "result.json"
+GATEWAYS = (f"{EVALUATION}/*_gateway.py", f"{EVALUATION}/*/*_gateway.py")
+CORE = "core"  # the folder of what all hosts' gateways share
+IMPORTS = re.compile(rf"\b(?:import|from)\s+{EVALUATION}\b")
+FOLDER, LOG = "gateway", "gateway.log"
+VERDICT = "verdict.json"  # in place of a result, where the notebook ended before the gateway
 HOSTS = "127.0.0.1 localhost inference_server gateway\n"
 # The gateway shares a file by a bind mount, which needs rights that it has on Kaggle alone.
 MOUNT = '#!/bin/sh\n[ "$1" = --bind ] || exit 0\nexec cp -RLT "$2" "$3"\n'
+
+# What Kaggle says of a gateway's result; which of its errors gets which text is our reading.
+NEVER_STARTED = "Notebook Inference Server Never Started"
+SERVER_ERROR = "Notebook Inference Server Error"
+FORMAT_ERROR = "Submission Format Error"
+KAGGLE_ERROR = "Kaggle Error"  # what the host's own code or the local Kaggle did
+MESSAGES = {
+    "SERVER_NEVER_STARTED": NEVER_STARTED,
+    "SERVER_CONNECTION_FAILED": SERVER_ERROR,
+    "SERVER_RAISED_EXCEPTION": SERVER_ERROR,
+    "SERVER_MISSING_ENDPOINT": SERVER_ERROR,
+    "GRPC_DEADLINE_EXCEEDED": SERVER_ERROR,
+    "INVALID_SUBMISSION": FORMAT_ERROR,
+}
+LATE = "DEADLINE_EXCEEDED"
+# A gRPC error's own words, among the lines of its dump.
+GRPC_WORDS = re.compile(r'details = "(?:Exception calling application: )?(.*)"')
+LAST_LINES = 3  # of a gateway that ended without a result
 
 
 @dataclass(frozen=True)
@@ -40,6 +67,7 @@ class Gateway:
             link_files(self.public / EVALUATION, data / EVALUATION)
         source = MountedSource("competitions", self.competition, data)
         box = Sandbox(folder, image, [source], gateway=folder)
+        shutil.copyfile(asking.__file__, box.source / "asking.py")
         for program in ("mount", "umount"):
             (box.source / program).write_text(MOUNT)
             (box.source / program).chmod(0o755)
@@ -56,10 +84,11 @@ class Gateway:
         own["PATH"] = f"/kaggle/src:{own['PATH']}"
         for name in (processes.VARIABLE, RERUN):
             own[name] = environment[name]
-        gateway = box.enclosed([f"{box.image}/bin/python", "-m", self.module])
+        python = f"{box.image}/bin/python"
+        gateway = box.enclosed([python, "-P", "/kaggle/src/asking.py", self.module])
         spec = {
             "log": str(box.folder / LOG),
-            "result": str(box.working / RESULT),
+            "verdict": str(box.folder / VERDICT),
             "gateway": {"args": gateway, "env": own, "cwd": str(box.working)},
             "notebook": {
                 "args": notebook,
@@ -72,5 +101,58 @@ class Gateway:
 
 def find(competition: str, hidden: Path, public: Path) -> Gateway | None:
     """The gateway among a competition's files; None where the notebook itself writes the file."""
-    files = [*hidden.glob(GATEWAYS), *public.glob(GATEWAYS)]
-    return Gateway(f"{EVALUATION}.{files[0].stem}", competition, hidden, public) if files else None
+    for folder in (hidden, public):
+        for pattern in GATEWAYS:
+            for file in sorted(folder.glob(pattern)):
+                parts = file.relative_to(folder).with_suffix("").parts
+                if parts[1] != CORE:
+                    return Gateway(".".join(parts), competition, hidden, public)
+    return None
+
+
+def waits_for_one(text: str) -> bool:
+    """Whether a notebook's text imports a gateway's package, and so waits to be asked."""
+    return IMPORTS.search(text) is not None
+
+
+def verdict(folder: Path) -> tuple[str, str]:
+    """What Kaggle would say of a gateway's end, and the gateway's own reason; empty if all went.
+
+    `folder` is that of the gateway, in that of its session.
+    """
+    result = _read(folder / "working" / asking.RESULT) or _read(folder / VERDICT)
+    if result.get("Succeeded") is True:
+        return "", ""
+    name, details = str(result.get("ErrorName") or ""), str(result.get("ErrorDetails") or "")
+    if not name:
+        said = (folder / LOG).read_text("utf-8", "replace").strip().splitlines()[-LAST_LINES:]
+        words = " ".join(said) or "it said nothing"
+        return KAGGLE_ERROR, f"the gateway ended without a result ({LOG}): {words}"
+    call = _read(folder / "working" / asking.CALL)
+    if LATE in name or LATE in details:
+        details = f"{LATE}: {_late(call)}"
+        if name == f"GRPC_{LATE}":
+            details = _late(call)
+    elif words := GRPC_WORDS.search(details):
+        details = words[1]
+    elif details.startswith("Traceback"):
+        details = details.strip().splitlines()[-1]
+    return MESSAGES.get(name, KAGGLE_ERROR), f"{name}: {details}".removesuffix(": ")
+
+
+def _late(call: dict[str, Any]) -> str:
+    try:
+        name, waited, limit = call["name"], float(call["seconds"]), call["limit"]
+        within = "" if limit is None else f", and the host allows {float(limit):.0f}"
+        return f"{name}() had no answer after {waited:.0f} seconds{within}"
+    except (KeyError, TypeError, ValueError):
+        return "a call had no answer in the time that the host allows"
+
+
+def _read(file: Path) -> dict[str, Any]:
+    """The JSON object in a file that a gateway may have written; empty where there is none."""
+    with suppress(OSError, ValueError, RecursionError):
+        content = json.loads(file.read_text())
+        if isinstance(content, dict):
+            return content
+    return {}

@@ -7,14 +7,18 @@ closes however the command ends.
 """
 
 import os
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psutil  # type: ignore[import-untyped]
 
+CGROUPS = Path("/sys/fs/cgroup")
+REMOVAL_SECONDS = 2.0
 VARIABLE = "LOCAL_KAGGLE_SESSION"  # every session has its own, and its processes inherit it
 
 
@@ -64,6 +68,60 @@ def ended_with_this_process(session: Path) -> Iterator[None]:
         guard.kill()
         guard.communicate()
         end(str(session))
+
+
+@contextmanager
+def counted(name: str, most: int) -> Iterator[list[str]]:
+    """The beginning of a command line that runs at most so many processes, by a cgroup `name`.
+
+    It is empty where no cgroup can be made. The system bounds the processes of any other user than
+    root itself (`entering`), and root's nowhere, so that root needs a cgroup. It is removed at the
+    end of the block, with all processes that are left in it.
+    """
+    cgroup = _cgroup(name, most)
+    if cgroup is None:
+        yield []
+        return
+    list_of_processes = cgroup / "cgroup.procs"
+    try:
+        enter = 'echo $$ > "$0" && exec "$@"'
+        yield ["/bin/sh", "-c", enter, str(list_of_processes)]
+    finally:
+        deadline = time.monotonic() + REMOVAL_SECONDS
+        while cgroup.exists() and time.monotonic() < deadline:
+            with suppress(OSError):
+                for pid in list_of_processes.read_text().split():
+                    os.kill(int(pid), signal.SIGKILL)
+            with suppress(OSError):  # a process is still ending
+                cgroup.rmdir()
+            time.sleep(0.01)
+
+
+def _cgroup(name: str, most: int) -> Path | None:
+    """A new cgroup with a limit on its processes, of either version; None where that fails."""
+    if sys.platform != "linux" or os.geteuid() != 0:
+        return None
+    with suppress(OSError):
+        for line in Path("/proc/self/cgroup").read_text().splitlines():
+            _, controllers, path = line.split(":", 2)
+            own = CGROUPS / controllers / path.lstrip("/")
+            if controllers == "pids":
+                return _limited(own / f"local_{name}", most)
+            if not controllers:
+                # In version 2 only the first cgroup may hold processes and cgroups: go beside.
+                parent = own if path == "/" else own.parent
+                return _limited(parent / f"local_{name}", most)
+    return None
+
+
+def _limited(cgroup: Path, most: int) -> Path | None:
+    cgroup.mkdir()
+    try:
+        (cgroup / "pids.max").write_text(str(most))
+    except OSError:
+        cgroup.rmdir()
+        return None
+    return cgroup
 
 
 if __name__ == "__main__":

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import shutil
 import subprocess
 import threading
@@ -14,7 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from local_kaggle.execution import processes, walls
+import psutil  # type: ignore[import-untyped]
+
+from local_kaggle.execution import entering, leftovers, processes, walls
 from local_kaggle.execution.gateways import RERUN, Gateway
 from local_kaggle.execution.sandbox import MountedSource, Sandbox, command
 from local_kaggle.limits import Kind, ServerLimits
@@ -30,6 +31,9 @@ REHEARSAL: dict[Kind, str] = {
 """What the log of such a session begins with."""
 POLL_SECONDS = 0.05  # seconds between looks at a process that may have to be killed
 LOOK_SECONDS = 1.0  # between looks at its memory and its files, which take longer
+LINE_BYTES = 1_000_000  # of one event of the log; a longer line becomes several
+FREE_MEMORY_BYTES = 400_000_000  # likewise: with less, the system would end programs of its choice
+FREE_BYTES = 500_000_000  # of this machine's disks: with less, a session ends before the disk does
 
 
 @dataclass(frozen=True)
@@ -116,11 +120,14 @@ def _run(
     name = "source.ipynb" if request.kernel_type == "notebook" else "script.py"
     (box.source / name).write_bytes(request.text.encode())
     log = LogWriter(log_path(plan.folder))
-    for note in ("" if box.builder else walls.NOT_HELD, REHEARSAL.get(plan.runs_on)):
-        if note:
-            log.write("stderr", f"{note}\n")
+    if not box.builder and not walls.are_required():
+        log.write("stderr", f"{walls.NOT_HELD}\n")
+    if plan.runs_on in REHEARSAL:
+        log.write("stderr", f"{REHEARSAL[plan.runs_on]}\n")
     if request.language != "python":
         return Outcome("ERROR", f"rehearsal: no {request.language} here, only python")
+    if walls.are_required() and not box.builder:
+        return Outcome("ERROR", walls.REFUSED)
     if asking and not box.builder:
         return Outcome("ERROR", NO_GATEWAY)
     words = box.enclosed(command(python, request.kernel_type, box))
@@ -128,21 +135,13 @@ def _run(
     if plan.gateway and asking:
         words = plan.gateway.command(asking, words, environment, box.working)
     outcome = _attend(words, environment, box, log, plan, stop)
-    _drop_links(box.working)
+    for sandbox in filter(None, (box, asking)):
+        leftovers.make_harmless(sandbox.working)
     if (outcome.limit or outcome == STOPPED) and not plan.rerun:
-        shutil.rmtree(box.working)
+        leftovers.remove(box.working)
         box.working.mkdir()
         log_path(plan.folder).write_text("")
     return outcome
-
-
-def _drop_links(outputs: Path) -> None:
-    """Remove links from outputs save those to files among them: they may lead anywhere here."""
-    for path in list(outputs.rglob("*")):
-        if path.is_symlink() and not (
-            path.is_file() and path.resolve().is_relative_to(outputs.resolve())
-        ):
-            path.unlink()
 
 
 def _attend(
@@ -154,9 +153,12 @@ def _attend(
     stop: threading.Event,
 ) -> Outcome:
     """Start a session's command, log what it writes, and end all of its processes."""
-    with processes.ended_with_this_process(box.scratch):
+    with (
+        processes.ended_with_this_process(box.scratch),
+        processes.counted(box.scratch.name, entering.PROCESSES) as counting,
+    ):
         process = subprocess.Popen(
-            words,
+            [*counting, *words],
             cwd=box.working,
             env=environment,
             stdin=subprocess.DEVNULL,
@@ -170,7 +172,7 @@ def _attend(
         ]
         for reader in readers:
             reader.start()
-        outcome = _wait(process, plan, stop)
+        outcome = _wait(process, box, plan, stop)
     process.kill()
     process.wait()
     for reader in readers:
@@ -178,7 +180,9 @@ def _attend(
     return outcome
 
 
-def _wait(process: subprocess.Popen[bytes], plan: SessionPlan, stop: threading.Event) -> Outcome:
+def _wait(
+    process: subprocess.Popen[bytes], box: Sandbox, plan: SessionPlan, stop: threading.Event
+) -> Outcome:
     """Wait for the end of a run, or for a reason to end it: a limit, or somebody's wish."""
     deadline = time.monotonic() + plan.seconds
     next_look = memory = working = 0.0
@@ -190,30 +194,50 @@ def _wait(process: subprocess.Popen[bytes], plan: SessionPlan, stop: threading.E
         if now > next_look:
             next_look = now + LOOK_SECONDS
             memory = max(memory, processes.memory(process.pid))
-            working = max(working, _size(plan.folder / "working"))
+            working = max(working, leftovers.size(box.working))
             if memory > plan.limits.memory_bytes[plan.kind]:
                 limit, excess = "memory", f"{memory / 1e9:.1f} GB of memory"
             if working > plan.limits.working_bytes:
                 limit, excess = "disk", f"{working / 1e9:.1f} GB of output"
+            if log_path(plan.folder).stat().st_size > plan.limits.log_bytes:
+                limit, excess = "disk", f"a log of {plan.limits.log_bytes / 1e9:.1f} GB"
+            allowed = plan.limits.memory_bytes[plan.kind]
+            lacks = _full_disk(box.scratch, plan.folder) or _full_memory(memory, allowed)
+            if lacks:
+                return Outcome("ERROR", lacks, memory=memory, working=working)
         if now > deadline:
             limit, excess = "time", f"it ran {plan.seconds:.0f} seconds"
         time.sleep(POLL_SECONDS)
     if limit:
         why = f"Your notebook was stopped: {excess}, past its limit"
         return Outcome("ERROR", why, limit, memory, working)
-    working = max(working, _size(plan.folder / "working"))
+    working = max(working, leftovers.size(box.working))
     state = "ERROR" if process.returncode else "COMPLETE"
     return Outcome(state, memory=memory, working=working)
 
 
-def _size(folder: Path) -> int:
-    """Bytes of all files below a folder that a run is writing into, and removing from."""
-    total = 0
-    for parent, _, names in os.walk(folder):
-        for name in names:
-            with contextlib.suppress(OSError):
-                total += Path(parent, name).lstat().st_size
-    return total
+def _full_disk(*folders: Path) -> str:
+    """What to say of the first of the folders whose disk is almost full; "" where none is."""
+    for folder in folders:
+        free = shutil.disk_usage(folder).free
+        if free < FREE_BYTES:
+            return (
+                f"rehearsal: the session was stopped, since only {free / 1e9:.1f} GB are free for "
+                f"{folder} on this machine: free some space, and rehearse again"
+            )
+    return ""
+
+
+def _full_memory(held: float, allowed: float) -> str:
+    """What to say where this machine's memory ends before the session's limit; "" elsewhere."""
+    free = psutil.virtual_memory().available
+    if free > FREE_MEMORY_BYTES:
+        return ""
+    return (
+        f"rehearsal: the session was stopped at {held / 1e9:.1f} GB of memory, since this machine "
+        f"has only {free / 1e9:.1f} GB left; the session's limit is {allowed / 1e9:.0f} GB. "
+        "Rehearse with fewer rows, set a lower limit, or take a larger machine"
+    )
 
 
 class LogWriter:
@@ -233,9 +257,9 @@ class LogWriter:
             file.write(event + "\n")
 
     def follow(self, stream_name: str, pipe: IO[bytes]) -> None:
-        """Write every line of a pipe until it closes."""
+        """Write every line of a pipe until it closes, a very long one in pieces."""
         with pipe:
-            for line in pipe:
+            while line := pipe.readline(LINE_BYTES):
                 self.write(stream_name, line.decode("utf-8", errors="replace"))
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
-import shutil
 import sys
 import tempfile
 from collections.abc import Iterable, Sequence
@@ -14,11 +14,13 @@ from typing import Literal
 
 from local_kaggle.catalogue import files_below
 from local_kaggle.execution import kaggle_paths, kaggles_modules, processes, walls
+from local_kaggle.execution.leftovers import remove, walk
 from local_kaggle.limits import Kind
 
 SourceKind = Literal["competitions", "datasets", "notebooks", "models"]
 SHARED = "/kaggle/shared"  # where a competition's gateway puts files for the code that it asks
 EVALUATION = "kaggle_evaluation"  # the package of a competition's gateway, among its files
+FONT_LIST_BYTES = 10_000_000
 CLOSED = "http://127.0.0.1:9"  # the discard port: a proxy that refuses every connection
 PROXIES = ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
 NO_INTERNET = {
@@ -65,9 +67,9 @@ class Sandbox:
         }
         for path in (*self.places.values(), self.home):
             path.mkdir(parents=True, exist_ok=True)
-        # Sessions share matplotlib's cache: a new one lists the fonts again.
-        self.fonts = image.parent / "matplotlib"
-        self.fonts.mkdir(exist_ok=True)
+        self.fonts = self.scratch / "matplotlib"
+        self._known_fonts = image.parent / "matplotlib"
+        _take_over(self._known_fonts, self.fonts)
 
     def inside(self, place: str) -> str:
         """One of `places` as the session sees it."""
@@ -75,7 +77,9 @@ class Sandbox:
 
     def discard(self) -> None:
         """Remove home, temporary files and the mounts; outputs and log stay."""
-        shutil.rmtree(self.scratch, ignore_errors=True)
+        if not list(self._known_fonts.glob("*")):
+            _take_over(self.fonts, self._known_fonts)
+        remove(self.scratch)
         unmount(self.input)
 
     def enclosed(self, command: Sequence[str]) -> list[str]:
@@ -185,34 +189,62 @@ class MountedSource:
 
 
 def mount(sources: Iterable[MountedSource], root: Path, *, walled: bool = False) -> dict[str, Path]:
-    """Lay the sources out below `root`; folders of the host by the paths at which walls bind them.
+    """Lay the sources out below `root`; what of the host walls bind, by the paths inside.
 
     Without walls every file is a link, and the folders are read-only, which stops everyone but
     root. Behind them only a source with links in it, such as data that lies elsewhere on the host,
-    is laid out so, and the folders that its links lead to appear at their own paths.
+    is laid out so, and what its links lead to appears at its own path: a folder for a link to a
+    folder, the file alone for a link to a file.
     """
     root.mkdir(parents=True, exist_ok=True)
     folders = {"/kaggle/input": root}
     for source in sources:
         place = root / source.place
-        if walled and not any(path.is_symlink() for path in source.folder.rglob("*")):
+        if walled and not any(entry.is_symlink() for entry in walk(source.folder)):
             place.mkdir(parents=True, exist_ok=True)
             folders[f"/kaggle/input/{source.place}"] = source.folder.resolve()
         else:
             link_files(source.folder, place)
-            targets = {path.resolve().parent for _, path in files_below(source.folder)}
-            folders |= {str(target): target for target in targets}
+            folders |= {str(shown): shown for shown in _led_to(source.folder)}
         source.lead_from_older_place(root)
     for folder in [] if walled else _folders(root):
         folder.chmod(0o555)
     return folders
 
 
+def _led_to(source: Path) -> set[Path]:
+    """A source's folder, and what the links in it lead to: a folder, or a file alone."""
+    shown = {source.resolve()}
+    folders = [source.resolve()]
+    while folders:
+        for entry in walk(folders.pop()):
+            if not entry.is_symlink():
+                continue
+            target = Path(os.path.realpath(entry.path))  # which survives links in a circle
+            if target.is_dir() and target not in shown:
+                folders.append(target)
+            if target.is_dir() or target.is_file():
+                shown.add(target)
+    return shown
+
+
+def _take_over(origin: Path, place: Path) -> None:
+    """Copy matplotlib's lists of fonts, which take seconds to make; nothing else, and no link.
+
+    Each session has a copy: what one writes no other one reads, save the first's list.
+    """
+    place.mkdir(exist_ok=True)
+    for path in origin.glob("fontlist-*.json") if origin.is_dir() else ():
+        if path.is_file() and not path.is_symlink() and path.stat().st_size < FONT_LIST_BYTES:
+            with contextlib.suppress(ValueError):  # unfinished, or not what it says
+                text = path.read_text("utf-8")
+                json.loads(text)
+                (place / path.name).write_text(text)
+
+
 def unmount(root: Path) -> None:
     """Remove the mounts: folders and links, never what the links lead to."""
-    for folder in _folders(root):
-        folder.chmod(0o755)
-    shutil.rmtree(root, ignore_errors=True)
+    remove(root)
 
 
 def link_files(origin: Path, place: Path) -> None:
@@ -230,4 +262,5 @@ def link_files(origin: Path, place: Path) -> None:
 
 
 def _folders(root: Path) -> list[Path]:
-    return [p for p in (root, *root.rglob("*")) if p.is_dir() and not p.is_symlink()]
+    below = [Path(entry.path) for entry in walk(root) if entry.is_dir(follow_symlinks=False)]
+    return [root, *below]

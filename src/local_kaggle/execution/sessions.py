@@ -6,7 +6,6 @@ outputs and `rerun.json`.
 """
 
 import json
-import shutil
 import threading
 import time
 from collections.abc import Callable
@@ -14,7 +13,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from local_kaggle.execution import gateways
+from local_kaggle.execution import gateways, leftovers
+from local_kaggle.execution.gateways import KAGGLE_ERROR
 from local_kaggle.execution.image import build_image
 from local_kaggle.execution.running import STOPPED, Outcome, SessionPlan, run
 from local_kaggle.limits import Kind, ServerLimits
@@ -29,18 +29,7 @@ PAST = {
     "disk": "Notebook Exceeded Allowed Compute",
 }
 NO_FILE = "Submission File Not Found"
-# What is said of a gateway's result; which of its errors gets which text is our reading of them.
-SERVER_ERROR = "Notebook Inference Server Error"
-OF_GATEWAY = {
-    "SERVER_NEVER_STARTED": "Notebook Inference Server Never Started",
-    "SERVER_CONNECTION_FAILED": SERVER_ERROR,
-    "SERVER_RAISED_EXCEPTION": SERVER_ERROR,
-    "SERVER_MISSING_ENDPOINT": SERVER_ERROR,
-    "GRPC_DEADLINE_EXCEEDED": SERVER_ERROR,
-    "INVALID_SUBMISSION": "Submission Format Error",
-}
-KAGGLE_ERROR = "Kaggle Error"  # what the host's own code or the local Kaggle did
-RERUNS, TRUTH = "reruns", "rerun.json"
+SESSIONS, RERUNS, TRUTH = "sessions", "reruns", "rerun.json"
 
 
 class Sessions:
@@ -53,6 +42,9 @@ class Sessions:
         # By version; a rerun has the number of its submission below zero.
         self._running: dict[int, tuple[threading.Event, threading.Thread]] = {}
         self._building = threading.Lock()
+        for name in (SESSIONS, RERUNS):  # what runs may leave is not for other users' eyes
+            (root / name).mkdir(exist_ok=True)
+            (root / name).chmod(0o700)
         # When they ended nobody knows: no time is counted for them.
         self._store.change(
             "UPDATE sessions SET status = 'ERROR', failure = ?, "
@@ -65,7 +57,7 @@ class Sessions:
 
     def folder(self, version: int) -> Path:
         """Where the session of a version keeps its folders and its log."""
-        return self._root / "sessions" / str(version)
+        return self._root / SESSIONS / str(version)
 
     def is_alive(self, version: int) -> bool:
         """Whether the session of a version is queued or running."""
@@ -101,7 +93,7 @@ class Sessions:
             stop, thread = session
             stop.set()
             thread.join()
-        shutil.rmtree(self.folder(version), ignore_errors=True)
+        leftovers.remove(self.folder(version))
 
     def close(self) -> None:
         """Kill all sessions; they end in ERROR."""
@@ -133,7 +125,7 @@ class Sessions:
         if outcome.state != "COMPLETE":
             message = PAST.get(outcome.limit, KAGGLE_ERROR if why else EXCEPTION)
         elif plan.gateway:
-            message, why = _verdict(working)
+            message, why = gateways.verdict(working.parent)
         if not message and not (working / file).is_file():
             message, why = NO_FILE, f"the run left no {file}"
         truth = asdict(outcome) | {
@@ -179,18 +171,6 @@ def _record(rerun: Rerun) -> None:
     part = truth.with_suffix(".part")
     part.write_text(json.dumps(asdict(rerun)))
     part.replace(truth)
-
-
-def _verdict(working: Path) -> tuple[str, str]:
-    """What Kaggle would say of a gateway's end, and the gateway's own reason; empty if all went."""
-    try:
-        result = json.loads((working / gateways.RESULT).read_text())
-        if result["Succeeded"]:
-            return "", ""
-        name, details = str(result["ErrorName"]), str(result.get("ErrorDetails") or "")
-    except (OSError, ValueError, KeyError, TypeError):
-        return KAGGLE_ERROR, f"the gateway ended without a result: see its {gateways.LOG}"
-    return OF_GATEWAY.get(name, KAGGLE_ERROR), f"{name}: {details}".removesuffix(": ")
 
 
 def read_rerun(folder: Path) -> Rerun | None:

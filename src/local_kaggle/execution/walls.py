@@ -1,52 +1,63 @@
 """Walls around a session: Kaggle's own paths, no network where internet is off, its own processes.
 
 Two programs can build them, bubblewrap and util-linux's `unshare`; `builder` names the first that
-works here. Inside, the host's files are absent save the system's folders and the Python that the
-session runs on, all of them read-only. Where neither program works (macOS, a container that allows
-no namespaces), a session runs without walls and `NOT_HELD` says what that means.
-
-Run as a program, this module is the second half of the walls by `unshare`: it stands alone, imports
-only the standard library, and mounts before it starts the session's command. It also attends a
-competition's gateway and the notebook that it asks, in the network that the two share.
+works here. Inside, the host's files are absent save the system's programs, what programs read of
+/etc, and the Python that the session runs on, all of them read-only. No capability is left, for
+root neither (`entering`). Where neither program works (macOS, a container that allows no
+namespaces, Ubuntu 24.04 as it comes), a session runs without walls and `NOT_HELD` says what that
+means, or does not run at all: `REQUIRED`.
 """
 
 import contextlib
-import fcntl
 import functools
 import json
 import os
 import shutil
-import socket
-import struct
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 PACKAGES = "packages"  # beside the image: what this machine lacks and Kaggle's image holds
-# What programs need of a system. Home folders, /run, /srv, /mnt and the like are left out.
-SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/sys")
-RESOLVERS = ("/run/systemd/resolve", "/run/resolvconf")  # to which /etc/resolv.conf may link
+# What programs need of a system. Home folders, /run, /srv, /mnt, most of /opt and the like are left
+# out, as is what /etc holds beside `CONFIGURATION`: keys, passwords, settings with tokens.
+SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/sys")
+ACCELERATED = ("cuda", "nvidia", "rocm")  # the beginnings of folders' names in /opt
+CONFIGURATION = (
+    *("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "os-release", "localtime"),
+    *("timezone", "nsswitch.conf", "host.conf", "gai.conf", "hosts", "protocols", "services"),
+    *("ssl/certs", "ssl/openssl.cnf", "ssl/cert.pem", "ca-certificates", "pki/tls/certs"),
+    *("pki/ca-trust/extracted", "crypto-policies", "fonts", "mime.types", "magic", "terminfo"),
+    *("bash.bashrc", "profile", "inputrc", "locale.conf", "OpenCL", "vulkan", "glvnd"),
+)
+RESOLVER = "resolv.conf"  # where there is internet
+# What a session could change, or learn, of the host through /proc.
+PROC_READ_ONLY = ("acpi", "bus", "fs", "irq", "scsi", "sys", "sysrq-trigger")
+PROC_HIDDEN = ("kcore", "keys", "key-users", "latency_stats", "sched_debug", "timer_list")
 SITE_FOLDERS = ("site-packages", "dist-packages")
 GPUS = ("nvidia", "dri", "kfd")  # the beginnings of devices' names
-DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 HOME, WORKING = "/root", "/kaggle/working"  # a session's, as on Kaggle
+INSIDE = "/run/local_kaggle"  # where bubblewrap's sessions have the program that enters them
+USERS = "root:x:0:0:root:/root:/bin/bash\nnobody:x:65534:65534:nobody:/nonexistent:/bin/false\n"
+GROUPS = "root:x:0:\ntty:x:5:\nnogroup:x:65534:\n"
 NOT_HELD = (
     "rehearsal: this machine cannot isolate sessions (neither bubblewrap nor unshare works): paths "
     "below /kaggle are rewritten in the code, and the network and the host's files are accessible"
 )
-ENDED = "the notebook ended before the gateway had its answers: in a rerun, serve() has to block"
+REQUIRED = "LOCAL_KAGGLE_WALLS"  # "required": without walls nothing is run
+REFUSED = (
+    f"rehearsal: {REQUIRED}=required, and this machine cannot isolate sessions: install "
+    "bubblewrap, and allow user namespaces or run as root"
+)
 TRIAL_SECONDS = 20.0
-POLL_SECONDS = 0.05
-LAST_WORDS_SECONDS = 1.0  # in which a notebook's log gets the traceback that the gateway ended for
 
-
-Spec = Mapping[str, Any]  # what `side_by_side` is to run, and where
 Mounts = dict[str, tuple[str, Path]]
-"""By the path inside: how it is mounted ("bind" or "ro-bind"), and the folder of the host."""
+"""By the path inside: how it is mounted ("bind" or "ro-bind"), and the file or folder outside."""
+Spec = Mapping[str, Any]
+Option = tuple[str, ...]
+"""What is mounted, as bubblewrap's options say it: how, what of the host, where inside."""
 
 
 @functools.cache
@@ -58,13 +69,19 @@ def builder() -> str:
         working = Path(folder, "working")
         working.mkdir()
         for name in ("bubblewrap", "unshare"):
-            root = Path(folder, name)
+            root = Path(folder, name, "root")
+            root.parent.mkdir()
             trial, mounts = ["/bin/sh", "-c", "echo > trial"], {WORKING: ("bind", working)}
-            command = enclosed(trial, mounts, root, name, internet=False)
             with contextlib.suppress(OSError, subprocess.SubprocessError):
+                command = enclosed(trial, mounts, root, name, internet=False)
                 subprocess.run(command, check=True, capture_output=True, timeout=TRIAL_SECONDS)
                 return name
     return ""
+
+
+def are_required() -> bool:
+    """Whether the environment asks that nothing runs without walls."""
+    return os.environ.get(REQUIRED, "") == "required"
 
 
 def enclosed(
@@ -72,42 +89,84 @@ def enclosed(
 ) -> list[str]:
     """The command line that runs `command` in /kaggle/working behind walls built `by` a program.
 
-    `root` is a folder that is not there yet, on which the session's own root is mounted.
+    `root` is a path that is not there yet, on which the session's own root is mounted; what else
+    the walls need is written beside it. Raises OSError where the program is not there.
     """
-    options = _options(mounts, RESOLVERS if internet else ())
+    spec: dict[str, Any] = {
+        "command": list(command),
+        "working": WORKING,
+        "shares_network": internet,
+    }
+    options = _system(root.parent, internet=internet)
+    if by == "bubblewrap":  # whose program to enter with runs inside
+        interpreter: Mounts = {str(path): ("ro-bind", path) for path in _interpreter_folders()}
+        mounts = interpreter | mounts
+    # A folder before those inside it.
+    options += [(how, str(origin), place) for place, (how, origin) in sorted(mounts.items())]
+    spec_file = root.with_suffix(".json")
     if by == "bubblewrap":
-        line = ["bwrap", "--die-with-parent", "--unshare-pid", "--unshare-ipc", "--unshare-uts"]
-        line += [] if internet else ["--unshare-net"]
-        for how, *words in options:
-            line += [f"--{how}", *words]
-        return [*line, "--chdir", WORKING, *command]
-    spec = {"mounts": options, "command": list(command), "root": str(root), "internet": internet}
-    network = [] if internet else ["--net"]
-    kinds = ("--mount", "--ipc", "--pid", *network)
-    return _unshared(*kinds, program=_this_program(spec, root.with_suffix(".json")))
+        spec_file.write_text(json.dumps(spec))
+        return _bubblewrapped(options, spec_file, internet=internet)
+    spec |= {"mounts": options, "root": str(root)}
+    kinds = ["--mount", "--ipc", "--pid", "--uts"]
+    if not internet:
+        kinds.append("--net")
+    return _unshared(*kinds, program=_program("entering", spec, spec_file))
 
 
 def side_by_side(spec: Spec, by: str) -> list[str]:
     """The command line that runs a gateway and its notebook in one closed network.
 
-    `spec` has what each is started with, behind walls of its own, and the paths of the gateway's
-    `log` and `result`.
+    `spec` has what each is started with, behind walls of its own (`attending.Spec`).
     """
-    program = _this_program(spec, Path(spec["log"]).with_suffix(".json"))
+    program = _program("attending", spec, Path(spec["log"]).with_suffix(".json"))
     if by == "bubblewrap":
-        return ["bwrap", "--die-with-parent", "--dev-bind", "/", "/", "--unshare-net", *program]
+        everything = ("--die-with-parent", "--dev-bind", "/", "/", "--unshare-net")
+        return [_found("bwrap"), *everything, *program]
     return _unshared("--net", program=program)
+
+
+def _bubblewrapped(options: Sequence[Option], spec_file: Path, *, internet: bool) -> list[str]:
+    line = [_found("bwrap"), "--die-with-parent", "--cap-drop", "ALL"]
+    line += ["--unshare-pid", "--unshare-ipc", "--unshare-uts"]
+    if not internet:
+        line.append("--unshare-net")
+    if os.geteuid() == 0:
+        line += ["--cap-add", "CAP_SETPCAP"]  # to give up what bubblewrap leaves root to regain
+    else:
+        line += ["--unshare-user", "--uid", "0", "--gid", "0"]
+    entering = str(Path(__file__).with_name("entering.py"))
+    own: list[Option] = [
+        ("ro-bind", entering, f"{INSIDE}/entering.py"),
+        ("ro-bind", str(spec_file), f"{INSIDE}/session.json"),
+    ]
+    for how, *words in [*own, *options]:
+        line += [f"--{how}", *words]
+    return [*line, *_python(f"{INSIDE}/entering.py", f"{INSIDE}/session.json")]
 
 
 def _unshared(*kinds: str, program: Sequence[str]) -> list[str]:
     user = [] if os.geteuid() == 0 else ["--map-root-user"]
-    return ["unshare", *user, *kinds, "--fork", "--kill-child", *program]
+    return [_found("unshare"), *user, *kinds, "--fork", "--kill-child", *program]
 
 
-def _this_program(spec: Spec, file: Path) -> list[str]:
-    """This module as a program; `file` has its spec, since Linux limits a word to 128 KiB."""
+def _program(name: str, spec: Spec, file: Path) -> list[str]:
+    """A program beside this module; `file` has its spec, since Linux limits a word to 128 KiB."""
     file.write_text(json.dumps(spec))
-    return [str(Path(sys.executable).resolve()), "-I", __file__, str(file)]
+    return _python(str(Path(__file__).with_name(f"{name}.py")), str(file))
+
+
+def _python(*words: str) -> list[str]:
+    return [str(Path(sys.executable).resolve()), "-I", "-S", *words]
+
+
+@functools.cache
+def _found(program: str) -> str:
+    """The whole path of a program: a session has a PATH of its own, where it may not be."""
+    path = shutil.which(program)
+    if path is None:
+        raise FileNotFoundError(f"there is no {program}")
+    return str(Path(path).absolute())
 
 
 def site_folders() -> list[Path]:
@@ -117,123 +176,54 @@ def site_folders() -> list[Path]:
 
 def python_folders(image: Path) -> list[Path]:
     """The folders that the image's Python runs from, outside `SYSTEM`."""
-    folders = [
-        *(image, image.with_name(PACKAGES)),
-        *(Path(sys.base_prefix), Path(sys.prefix, "share")),
-        Path(sys.executable).resolve().parent.parent,
-        *site_folders(),
-    ]
+    own = (image, image.with_name(PACKAGES), Path(sys.prefix, "share"), *site_folders())
+    folders = [path for folder in own for path in (folder, folder.resolve())]
+    return [*_outside_of_system(folders), *_interpreter_folders()]
+
+
+def _interpreter_folders() -> list[Path]:
+    base = Path(sys.base_prefix)
+    executable = Path(sys.executable).resolve().parent.parent
+    return _outside_of_system([base, base.resolve(), executable])
+
+
+def _outside_of_system(folders: Sequence[Path]) -> list[Path]:
     return [
-        path
-        for folder in folders
-        for path in (folder, folder.resolve())
-        if path.is_dir() and not any(path.is_relative_to(system) for system in SYSTEM)
+        folder
+        for folder in dict.fromkeys(folders)
+        if folder.is_dir() and not any(folder.is_relative_to(system) for system in SYSTEM)
     ]
 
 
-def _options(mounts: Mounts, resolvers: Sequence[str]) -> list[tuple[str, ...]]:
-    """What is mounted, in order, as options of bubblewrap: how, what of the host, where inside."""
-    options: list[tuple[str, ...]] = []
-    for folder in map(Path, (*SYSTEM, *resolvers)):
+def _system(own: Path, *, internet: bool) -> list[Option]:
+    """The system as a session sees it; its users are written into the folder `own`."""
+    options: list[Option] = []
+    for folder in map(Path, SYSTEM):
         if folder.is_symlink():
             options.append(("symlink", str(folder.readlink()), str(folder)))
         elif folder.exists():
             options.append(("ro-bind", str(folder), str(folder)))
+    if Path("/opt").is_dir():
+        options += [
+            ("ro-bind", str(folder), str(folder))
+            for folder in sorted(Path("/opt").iterdir())
+            if folder.name.startswith(ACCELERATED) and folder.is_dir()
+        ]
+    names = [*CONFIGURATION, RESOLVER] if internet else CONFIGURATION
+    for name in names:
+        path = Path("/etc", name)
+        if path.exists():
+            options.append(("ro-bind", str(path.resolve()), str(path)))
+    for name, text in (("passwd", USERS), ("group", GROUPS)):
+        file = own / name
+        file.write_text(text)
+        options.append(("ro-bind", str(file), f"/etc/{name}"))
     options += [("proc", "/proc"), ("dev", "/dev")]
+    for name in PROC_READ_ONLY:
+        if Path("/proc", name).exists():
+            options.append(("ro-bind", f"/proc/{name}", f"/proc/{name}"))
+    for name in PROC_HIDDEN:
+        if Path("/proc", name).exists():
+            options.append(("ro-bind", "/dev/null", f"/proc/{name}"))
     gpus = sorted(str(path) for path in Path("/dev").iterdir() if path.name.startswith(GPUS))
-    options += [("dev-bind", gpu, gpu) for gpu in gpus]
-    # A folder before those inside it.
-    return options + [(how, str(folder), place) for place, (how, folder) in sorted(mounts.items())]
-
-
-def _enter(spec: Spec) -> None:
-    """Mount a root of its own and replace this process by the session's command."""
-    root = Path(spec["root"])
-    root.mkdir()
-    _mount("--make-rprivate", "/")
-    _mount("-t", "tmpfs", "tmpfs", str(root))
-    for how, *origin, inside in spec["mounts"]:
-        _bring(how, "".join(origin), root / inside.lstrip("/"))
-    if not spec["internet"]:
-        _raise_loopback()
-    os.chroot(root)
-    os.chdir(WORKING)
-    os.execvp(spec["command"][0], spec["command"])  # noqa: S606
-
-
-def _bring(how: str, origin: str, place: Path) -> None:
-    """Do as bubblewrap's option `how` does."""
-    place.parent.mkdir(parents=True, exist_ok=True)
-    if how == "symlink":
-        place.symlink_to(origin)
-        return
-    if not origin or Path(origin).is_dir():
-        place.mkdir(exist_ok=True)
-    elif not place.exists():
-        place.touch()
-    if how == "proc":
-        _mount("-t", "proc", "proc", str(place))
-    elif how == "dev":
-        _make_devices(place)
-    else:
-        _mount("--rbind", origin, str(place))
-        if how == "ro-bind":
-            _mount("-o", "remount,ro,bind", str(place))
-
-
-def _make_devices(folder: Path) -> None:
-    (folder / "shm").mkdir()
-    _mount("-t", "tmpfs", "-o", "mode=1777", "tmpfs", str(folder / "shm"))
-    for device in DEVICES:
-        _bring("dev-bind", f"/dev/{device}", folder / device)
-    for name, number in (("fd", ""), ("stdin", "/0"), ("stdout", "/1"), ("stderr", "/2")):
-        (folder / name).symlink_to(f"/proc/self/fd{number}")
-    (folder / "pts").mkdir()
-    _mount("-t", "devpts", "-o", "newinstance,ptmxmode=0666", "devpts", str(folder / "pts"))
-    (folder / "ptmx").symlink_to("pts/ptmx")
-
-
-def _raise_loopback() -> None:
-    """Switch on `lo`, which a new network has switched off; Jupyter's kernels talk through it."""
-    get_flags, set_flags, up = 0x8913, 0x8914, 0x1  # SIOCGIFFLAGS, SIOCSIFFLAGS, IFF_UP
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
-        request = struct.pack("16sh14x", b"lo", 0)
-        flags = struct.unpack("16sh14x", fcntl.ioctl(control, get_flags, request))[1]
-        if not flags & up:  # bubblewrap has switched it on, and leaves no right to do it
-            fcntl.ioctl(control, set_flags, struct.pack("16sh14x", b"lo", flags | up))
-
-
-def _mount(*arguments: str) -> None:
-    subprocess.run([shutil.which("mount") or "mount", *arguments], check=True)
-
-
-def _attend(spec: Spec) -> int:
-    """Run both until the first of them ends; the exit code is the notebook's if that was it.
-
-    On Kaggle the gateway would ask a notebook that has ended for another quarter of an hour.
-    """
-    _raise_loopback()
-    with Path(spec["log"]).open("wb") as log:
-        gateway = subprocess.Popen(
-            **spec["gateway"], stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT
-        )
-        notebook = subprocess.Popen(**spec["notebook"])
-        while gateway.poll() is None and notebook.poll() is None:
-            time.sleep(POLL_SECONDS)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            notebook.wait(LAST_WORDS_SECONDS)
-        first, other = (notebook, gateway) if gateway.poll() is None else (gateway, notebook)
-        other.kill()
-        other.wait()
-    result = Path(spec["result"])
-    if first is notebook and not result.exists():
-        verdict = {"Succeeded": False, "ErrorName": "SERVER_NEVER_STARTED", "ErrorDetails": ENDED}
-        result.write_text(json.dumps(verdict))
-    return first.returncode if first is notebook else 0
-
-
-if __name__ == "__main__":
-    instructions = json.loads(Path(sys.argv[1]).read_text())
-    if "gateway" in instructions:
-        sys.exit(_attend(instructions))
-    _enter(instructions)
+    return options + [("dev-bind", gpu, gpu) for gpu in gpus]

@@ -1,4 +1,4 @@
-"""Deliberate faults: when they happen (`schedule`) and the responses they give (`responses`).
+"""Deliberate faults: which calls fail, and how.
 
-May import `state` and `serving`.
+Begin with `schedule`. Imports no other room; `fault_responses` gives the responses.
 """

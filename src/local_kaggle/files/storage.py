@@ -20,7 +20,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, RedirectResponse, Response
 
-from local_kaggle.faults.responses import (
+from local_kaggle.fault_responses import (
     EXPIRED,
     Unanswered,
     begin,
@@ -35,6 +35,7 @@ from local_kaggle.wire import Json, Message, Service
 
 answers = Service(types)
 
+LONGEST_NAME = 255  # bytes that a file system takes
 UPLOAD_SECONDS = 7 * 24 * 3600.0  # to resume an upload; the client tries for six days
 DENIED = (
     "<?xml version='1.0' encoding='UTF-8'?><Error><Code>SignatureDoesNotMatch</Code>"
@@ -122,9 +123,14 @@ def start_blob_upload(state: ServerState, request: Message) -> Json:
 
 
 def open_upload(state: ServerState, name: str, size: int) -> Json:
-    """The answer with a token for a blob of `size` bytes, and the URL that takes it."""
+    """The answer with a token for a blob of `size` bytes, and the URL that takes it.
+
+    Raises HTTPException 400 for a name that no file can have.
+    """
     token = secrets.token_hex(16)
     safe = Path(name).name or "blob"
+    if "\0" in safe or len(safe.encode()) > LONGEST_NAME:
+        raise HTTPException(400, f"{safe[:50]!r} is not a file name")
     state.store.change("INSERT INTO blobs VALUES (?, ?, ?)", token, safe, size)
     path = _path(state, token)
     path.parent.mkdir(exist_ok=True)

@@ -10,7 +10,7 @@ from kagglesdk.kernels.types import kernels_api_service as types
 from starlette.exceptions import HTTPException
 
 from local_kaggle.catalogue import files_below
-from local_kaggle.faults.responses import shows
+from local_kaggle.fault_responses import shows
 from local_kaggle.faults.schedule import FaultKind
 from local_kaggle.limits import HOUR, RETIRED, SHAPES, Kind
 from local_kaggle.state import ServerState

@@ -15,7 +15,7 @@ from local_kaggle import serving
 from local_kaggle.catalogue import files_below
 from local_kaggle.execution.running import log_path, read_events
 from local_kaggle.execution.sessions import ALIVE
-from local_kaggle.faults.responses import EVENTS_BEFORE_DROP, shows
+from local_kaggle.fault_responses import EVENTS_BEFORE_DROP, shows
 from local_kaggle.faults.schedule import FaultKind
 from local_kaggle.files.storage import one_or_all
 from local_kaggle.kernels.kernels import Row, find, named, version_of

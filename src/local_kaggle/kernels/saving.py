@@ -36,6 +36,11 @@ SOURCES: dict[str, tuple[SourceKind, int]] = {
 LANGUAGES = ("python", "r", "rmarkdown")
 SOURCE_BYTES = 1_000_000  # a notebook of this size or larger is refused
 SHORTEST = 5  # characters of a title, and of a slug
+NO_GATEWAY = (
+    "rehearsal: this notebook imports kaggle_evaluation and would wait to be asked, and no gateway "
+    "is among the files of {competition}: put the host's kaggle_evaluation, with its "
+    "NAME_gateway.py, into the competition's folder or beside its hidden data"
+)
 DOCUMENTED_PINNING = (None, "", "original", "latest")
 
 
@@ -100,6 +105,8 @@ def rerun_plan(
         raise HTTPException(400, "Your notebook must have internet access disabled to submit")
     sources, _ = _sources(state, request)
     gateway = gateways.find(competition, hidden, public)
+    if not gateway and gateways.waits_for_one(request.text):
+        raise HTTPException(400, NO_GATEWAY.format(competition=competition))
     if not gateway:
         sources = [replace(s, folder=hidden) if s.folder == public else s for s in sources]
     plan = _plan(state, version["id"], request, sources)

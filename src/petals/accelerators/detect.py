@@ -89,7 +89,7 @@ def detect(request: str = "auto", dtype: str = "auto") -> Accelerator:
     """
     if request not in REQUESTS:
         raise SettingError(f"accelerator {request!r}: choose one of {', '.join(REQUESTS)}")
-    # Without this, TensorFlow's C++ side prints a screenful about its build in every notebook.
+    # Without this, TensorFlow's C++ side writes notes about what it does into every notebook.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     keep_freed_memory()
     attempts: dict[str, str] = {}

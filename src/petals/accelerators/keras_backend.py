@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from petals.errors import AcceleratorError
+from petals.quiet import without_notes
 
 JAX, TENSORFLOW, LEGACY = "jax", "tensorflow", "tf_keras"
 BACKEND, USE_LEGACY = "KERAS_BACKEND", "TF_USE_LEGACY_KERAS"
@@ -41,9 +42,10 @@ def choose(flavour: str) -> str:
         raise AcceleratorError(NO_LEGACY)
     if flavour != TENSORFLOW:
         os.environ[USE_LEGACY] = "1" if flavour == LEGACY else "0"
-    from tensorflow import keras
+    with without_notes():
+        from tensorflow import keras
 
-    legacy = keras.layers.Layer.__module__.startswith("tf_keras")
+        legacy = keras.layers.Layer.__module__.startswith("tf_keras")
     if legacy != (flavour == LEGACY) and flavour != TENSORFLOW:
         raise _too_early(f"as {'tf_keras' if legacy else 'Keras 3'}", flavour)
     if flavour == JAX:

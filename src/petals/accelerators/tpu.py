@@ -14,6 +14,7 @@ from typing import Any
 from petals.accelerators import keras_backend
 from petals.accelerators.timeouts import Answer, call_with_timeout
 from petals.errors import AcceleratorError
+from petals.quiet import without_notes
 
 PAUSE = 5.0  # seconds between two attempts at a TPU that another process holds
 
@@ -68,7 +69,8 @@ def through_tensorflow(seconds: float) -> Any:
     """
     if importlib.util.find_spec("tf_keras") is None:
         raise NoTPUError(keras_backend.NO_LEGACY)
-    import tensorflow as tf
+    with without_notes():
+        import tensorflow as tf
 
     def connected() -> Any:
         resolver = tf.distribute.cluster_resolver.TPUClusterResolver(tpu="local")

@@ -120,7 +120,7 @@ def read(pattern: str) -> tuple[list[FinishedRun], list[str]]:
             skipped.append(f"{name}: damaged: {error!r}")
     if not runs:
         attach = "attach kernels whose last version left a run: kernel_sources in the metadata"
-        make = "make one with tools/run_notebook.py notebooks/02_train.py"
+        make = "make one with kernelkit run notebooks/02_train.py"
         lines = [f"no run in {pattern!r} (from {Path.cwd()})", *skipped]
         raise DataError("\n  ".join([*lines, attach if on_kaggle() else make]))
     groups: dict[tuple[Any, ...], list[FinishedRun]] = defaultdict(list)

@@ -1,4 +1,4 @@
-"""Where the data is: on Kaggle, in a bucket, in a local folder, or drawn on the spot."""
+"""Where the data is: on Kaggle, in a bucket, in a local folder, or among the drawn flowers."""
 
 import json
 import os
@@ -61,9 +61,9 @@ def find_source(data: str = "auto", size: int = 192) -> Source:
     """The data to work on.
 
     `data`: a folder, a `gs://` path, or a dataset "owner/slug" attached to the kernel, which must
-    exist; "embedded" for the flowers that the kit draws; or "auto", which takes the first of: the
-    competition's mount, another mount (where there are several, it prints which), `data/` in the
-    repository, and the embedded data. On Kaggle, "auto" takes only mounts. A TPU node reads
+    exist; "embedded" for the drawn flowers of the repository; or "auto", which takes the first of:
+    the competition's mount, another mount (where there are several, it prints which), `data/` in
+    the repository, and the drawn flowers. On Kaggle, "auto" takes only mounts. A TPU node reads
     Kaggle's bucket of a competition or dataset that is not mounted. Raises `DataError` that lists
     what is mounted.
     """
@@ -84,18 +84,18 @@ def find_source(data: str = "auto", size: int = 192) -> Source:
 
 
 def embedded(size: int) -> Source:
-    """The drawn flowers, made once and kept in the cache.
+    """The drawn flowers of the repository, in another size from a copy in the cache.
 
-    Raises `DataError` inside a kernel: the code that draws them is not pushed.
+    Raises `DataError` inside a kernel: they are not pushed.
     """
     try:
-        from petals.prepare import synthetic
+        from petals.prepare import drawn_flowers
     except ModuleNotFoundError:
         raise DataError(
-            "the embedded flowers are drawn only locally, by code that is not pushed: "
+            "the embedded flowers stay at the desk, since they are not pushed: "
             "set data='auto' and attach the competition"
         ) from None
-    root = synthetic.ensure_dataset(cache_folder() / "embedded", size, progress=Progress())
+    root = drawn_flowers.at_size(cache_folder() / "embedded", size, Progress())
     return Source(str(root), "embedded")
 
 

@@ -42,7 +42,7 @@ def find_model(model: str = AUTO) -> Path:
             f"no {FILE} under {mounts()}: attach the kernel, dataset or model that holds one "
             "(kernel_sources, dataset_sources, model_sources), or set model=FILE"
             if on_kaggle()
-            else f"no {FILE} in runs/: make one with tools/run_notebook.py notebooks/02_train.py, "
+            else f"no {FILE} in runs/: make one with kernelkit run notebooks/02_train.py, "
             "or set model=FILE"
         )
     score, best = max(scored, key=lambda pair: pair[0])

@@ -71,7 +71,7 @@ def plain_axis(axes: Axes, title: str = "", x: str = "", y: str = "") -> None:
     """
     width = axes.get_window_extent().width / axes.figure.dpi
     lines = textwrap.fill(title, int(TITLE_LETTERS * width))
-    axes.set_title(lines, loc="left", fontsize=TITLE, color=INK)
+    axes.set_title(as_written(lines), loc="left", fontsize=TITLE, color=INK)
     axes.set_xlabel(x, fontsize=TEXT)
     axes.set_ylabel(y, fontsize=TEXT)
     axes.tick_params(labelsize=SMALL, colors=INK)
@@ -87,11 +87,16 @@ def legend_below(figure: Figure) -> None:
     figure.legend(loc="outside lower left", frameon=False, fontsize=SMALL, ncols=5)
 
 
+def as_written(text: str) -> str:
+    """A text for a figure, in which two dollar signs of a class's name begin no formula."""
+    return text.replace("$", r"\$")
+
+
 def name_bars(axes: Axes, names: Sequence[str]) -> None:
     """Names below what stands at 0, 1, …: all of them, or as many as can be read."""
     shown = range(0, len(names), max(1, math.ceil(len(names) / MOST_NAMES)))
     angle, side = (60, "right") if sum(map(len, names)) > 45 else (0, "center")
-    texts = [names[i] for i in shown]
+    texts = [as_written(names[i]) for i in shown]
     axes.set_xticks(shown, texts, fontsize=SMALL, rotation=angle, ha=side)
 
 
@@ -202,14 +207,14 @@ def mistakes(labels: np.ndarray, probabilities: np.ndarray, names: Sequence[str]
     texts = [f"{times} of {totals[truth]}" for truth, _, times in pairs]
     axes.bar_label(bars, texts, padding=4, fontsize=SMALL)
     titles = [f"{names[truth]} → {names[guess]}" for truth, guess, _ in pairs]
-    axes.set_yticks(range(len(pairs)), titles)
+    axes.set_yticks(range(len(pairs)), list(map(as_written, titles)))
     axes.invert_yaxis()
     correct = (probabilities.argmax(axis=1) == labels).sum()
     title = f"{correct:,} of {len(labels):,} are correct ({correct / len(labels):.0%})"
     most = f"; most common mistake: {titles[0]}" if titles else ""
     plain_axis(axes, x="photos of the class that were taken for the other")
     # Long names push the axes to the right: the title begins at the figure's edge.
-    figure.suptitle(title + most, x=0.01, ha="left", fontsize=TITLE, color=INK)
+    figure.suptitle(as_written(title + most), x=0.01, ha="left", fontsize=TITLE, color=INK)
     axes.margins(x=0.1)
     axes.set_xticks([])  # the bars have their numbers
     axes.grid(visible=False)
@@ -222,7 +227,7 @@ def reliability(reliabilities: Mapping[str, Reliability]) -> Figure:
     axes.plot([0, 1], [0, 1], ":", color=INK, linewidth=0.8)
     for number, (name, curve) in enumerate(reliabilities.items()):
         some = curve.counts > 0
-        label = f"{name}, error {curve.error:.3f}"
+        label = as_written(f"{name}, error {curve.error:.3f}")
         axes.plot(curve.confidence[some], curve.accuracy[some], label=label, **look(number))
     legend_below(figure)
     plain_axis(axes, "Reliability", "confidence", "accuracy")
@@ -253,7 +258,7 @@ def gallery(
     colours = colours or [INK] * len(images)
     for axes, image, caption, colour in zip(grid.flat, images, captions, colours, strict=False):
         axes.imshow(image)
-        axes.set_title(caption, fontsize=SMALL, color=colour, pad=3)
+        axes.set_title(as_written(caption), fontsize=SMALL, color=colour, pad=3)
     return figure
 
 

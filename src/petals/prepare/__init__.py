@@ -1,5 +1,5 @@
-"""Make datasets at the desk: TFRecords from photos, drawn flowers, rehearsal data.
+"""Make datasets at the desk: TFRecords from photos, drawn flowers in any size, rehearsal data.
 
-Begin with `ingest.make_tfrecords` or `synthetic.ensure_dataset`. Never part of a bundle. Imports
+Begin with `ingest.make_tfrecords` or `drawn_flowers.at_size`. Never part of a bundle. Imports
 `petals.data`.
 """

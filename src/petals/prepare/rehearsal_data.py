@@ -12,7 +12,7 @@ from petals import storage
 from petals.data import shards
 from petals.data.source import COMPETITION
 from petals.kaggle import cache_folder
-from petals.prepare import synthetic
+from petals.prepare import drawn_flowers
 from petals.progress import Progress
 
 SIZES = (192, 224, 331, 512)  # in pixels, those of the competition
@@ -24,12 +24,12 @@ columns = ["id", "label"]
 
 
 def fill(folder: Path, sizes: Iterable[int] = ()) -> Path:
-    """Write the drawn dataset and its solution into a catalogue; return the competition's folder.
+    """Copy the drawn flowers and their solution to a catalogue; return the competition's folder.
 
     `sizes` are in pixels, by default 192; sizes that the competition does not have are ignored.
-    Existing files stay. Sizes are added only if the answers show that the existing files were drawn
-    by this function: the real competition's files are never mixed with drawn ones. Scoring rules
-    are written if there are none. Raises what `ensure_dataset` raises.
+    Existing files stay. Sizes are added only if the answers show that the existing files are drawn
+    flowers: the real competition's files are never mixed with them. Scoring rules are written if
+    there are none. Raises what `drawn_flowers.at_size` raises.
     """
     competition = folder / "competitions" / COMPETITION
     solution = folder / "solutions" / f"{COMPETITION}.csv"
@@ -42,8 +42,7 @@ def fill(folder: Path, sizes: Iterable[int] = ()) -> Path:
         shown = Path(shards.folder(competition, size, "train")).parent
         if shown.exists():
             continue
-        # kernelkit shows the progress, because drawing takes a minute
-        drawn = synthetic.ensure_dataset(cache_folder() / "embedded", size, progress=Progress())
+        drawn = drawn_flowers.at_size(cache_folder() / "embedded", size, Progress())
         answers = (drawn / "solution.csv").read_text("utf-8")
         if not competition.exists():
             storage.write_text(solution, answers)

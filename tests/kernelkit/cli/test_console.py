@@ -2,7 +2,6 @@
 
 import json
 import re
-import resource
 import runpy
 import shlex
 import subprocess
@@ -12,6 +11,7 @@ import click
 import pytest
 from checkouts import ROOT
 from click.testing import CliRunner
+from processor import busy
 
 from kernelkit.cli.console import COMMANDS, main
 from kernelkit.kaggle.context import Ledger, Push
@@ -21,12 +21,6 @@ HEAVY = ("kaggle", "nbformat", "papermill", "requests", "starlette", "yaml")
 
 def run(*arguments):
     return CliRunner().invoke(main, list(map(str, arguments)))
-
-
-def busy():
-    """Seconds of work done by processes that have ended: what a busy machine does not change."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
 
 
 def commands():
@@ -59,7 +53,7 @@ def test_help_lists_the_commands_and_imports_nothing_heavy():
 
 
 @pytest.mark.parametrize(
-    ("words", "near"), [("push --dry-rum", "--dry-run"), ("psuh", "push"), ("queue ad", "add")]
+    ("words", "near"), [("push --dry-rum", "--dry-run"), ("psuh", "push"), ("uplod", "upload")]
 )
 def test_a_mistyped_word_is_refused_with_the_nearest_one(words, near):
     shown = run(*words.split())
@@ -73,7 +67,7 @@ def test_help_is_wrapped_between_words_and_cuts_no_sentence(columns):
     for name, command in {"": main, **commands()}.items():
         words = set(CliRunner().invoke(main, [*name.split(), "--help"], **width).output.split())
         shortened = {word for word in words if word.endswith("...")}
-        assert shortened <= {"[ARGS]...", "NUMBER...", "PATH...", "[OPTION]..."}
+        assert shortened <= {"[ARGS]...", "NUMBER...", "PATH..."}
         for part in (command, *command.params):
             text = getattr(part, "help", None) or ""
             assert set(text.replace("\b", "").split()) <= words, (name, text)
@@ -108,15 +102,17 @@ def test_an_option_means_the_same_in_every_command():
             if isinstance(parameter, click.Option):
                 kind = (parameter.is_flag, parameter.multiple, parameter.type.name)
                 kinds.setdefault(max(parameter.opts, key=len), set()).add(kind)
+    # A push attaches models by their names, an upload says that its folder is one.
+    assert kinds.pop("--model") == {(False, True, "text"), (True, False, "boolean")}
     assert {name: kind for name, kind in kinds.items() if len(kind) > 1} == {}
 
 
-@pytest.mark.parametrize("tool", ["push_dataset", "report", "run_notebook", "sweep", "tpu_check"])
-def test_a_tool_is_the_same_command(monkeypatch, tool):
+def test_the_tool_that_pushes_takes_the_options_of_the_command_and_those_of_resume(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "tools"))
-    command = runpy.run_path(str(ROOT / "tools" / f"{tool}.py"))["main"]
-    assert command is commands()[command.name]
-    assert command.name in tool
+    tool = runpy.run_path(str(ROOT / "tools/push_kernel.py"))["main"]
+    push = commands()["push"]
+    assert [option.name for option in tool.params] == [o.name for o in push.params] + ["earlier"]
+    assert tool.help == push.help
 
 
 def test_with_json_a_report_is_an_event_on_stdout_and_so_is_an_error(tmp_path):
@@ -136,7 +132,7 @@ def test_with_json_a_report_is_an_event_on_stdout_and_so_is_an_error(tmp_path):
     ("typed", "offered"),
     [
         ("re", ["rehearse", "rerun", "resume", "report"]),
-        ("queue add --hel", ["--help"]),
+        ("upload --hel", ["--help"]),
         ("push --accelerator t", ["tpu"]),
         ("push --accelerator Tpu", ["TpuV5E8", "TpuV6E8"]),
         ("push --ignore iden", ["identity"]),
@@ -144,7 +140,7 @@ def test_with_json_a_report_is_an_event_on_stdout_and_so_is_an_error(tmp_path):
         ("run notebooks/train.ipynb -p acc", ["accelerator="]),
         ("resume la", ["last"]),
         ("resume t", ["tester/blossom-train/2", "tester/blossom-train/1"]),
-        ("fetch x", []),
+        ("resume x", []),
     ],
 )
 def test_a_shell_completes_names_and_values(repository, typed, offered):

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from kernelkit.kaggle import client
+from kernelkit.kaggle.calls import Calls
 from kernelkit.kaggle.client import Kaggle, Kernel
 from kernelkit.kaggle.retries import Failure, FailureKind
 
@@ -27,7 +28,7 @@ def test_a_list_without_an_end_is_given_up(monkeypatch, files, until, kind, most
         file = SimpleNamespace(file_name=f"{number}.bin", url="")
         return SimpleNamespace(files=[file] * files, log="", next_page_token=f"page-{number}")
 
-    monkeypatch.setattr(Kaggle, "once", page)
+    monkeypatch.setattr(Calls, "list_kernel_session_output", page)
     with pytest.raises(Failure, match=r"its pages (have no end|did not end in time)") as caught:
         Kaggle(None).outputs(Kernel("me", "blossom"), 1, until)
     assert caught.value.kind is kind

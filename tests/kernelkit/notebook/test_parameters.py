@@ -1,9 +1,13 @@
+import ast
+import datetime
+import math
+import re
 from pathlib import Path
 
 import pytest
 
 from kernelkit.errors import NotebookError, ParameterError
-from kernelkit.notebook.parameters import declared, resolve
+from kernelkit.notebook.parameters import assignments, declared, for_json, literal, resolve
 from kernelkit.project import Project
 
 CELL = """
@@ -53,6 +57,10 @@ def test_defaults_and_types_come_from_the_cell():
         ("tight=c", "c"),
         ("step=0.01", 0.01),
         ("step=1", 1.0),
+        ("rate=inf", math.inf),
+        ("sizes=[inf, -inf]", [math.inf, -math.inf]),
+        ("anything=inf", "inf"),
+        ("anything={{3}}", "{{3}}"),
     ],
 )
 def test_values_on_a_command_line(text, value):
@@ -70,7 +78,11 @@ def test_values_on_a_command_line(text, value):
         ("epochs=true", "wrong type"),
         ("epochs=-1", "epochs=-1 is not allowed: it takes >= 0"),
         ("dropout=1", r"dropout=1.0 is not allowed: it takes \[0, 1\)"),
-        ("dropout=nan", "wrong type"),
+        ("dropout=nan", "dropout: nan is not a number: leave it out"),
+        ("sizes=[1, nan]", "sizes: nan is not a number"),
+        ("sizes={{3}}", r"sizes='\{\{3\}\}' has the wrong type: a list is needed"),
+        (f"sizes={'[' * 5000}", "sizes='.*' has the wrong type"),
+        (f"epochs={'-' * 100_000}1", "epochs='.*' has the wrong type"),
         ("rate=0", "it takes > 0"),
         ("share=.05", r"it takes \[\.1, 1E0\]"),
         ("step=0.2", "it takes 1e-1"),
@@ -86,7 +98,7 @@ def test_values_on_a_command_line(text, value):
 )
 def test_a_value_that_does_not_fit_is_one_clear_line(text, message):
     with pytest.raises(ParameterError, match=message) as error:
-        resolve(KNOWN, text.split())
+        resolve(KNOWN, re.split(" (?=epochs)", text))
     assert "\n" not in str(error.value)
 
 
@@ -99,8 +111,76 @@ def test_typed_values_are_checked_like_texts():
     assert resolve(KNOWN, {"dropout": 0, "epochs": 3}) == {"dropout": 0.0, "epochs": 3}
     with pytest.raises(ParameterError, match="wrong type"):
         resolve(KNOWN, {"epochs": "3"})
-    with pytest.raises(ParameterError, match="not a number"):
-        resolve(KNOWN, {"dropout": float("nan")})
+
+
+NAN = float("nan")
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"dropout": NAN},
+        {"anything": NAN},
+        {"sizes": [1, NAN]},
+        {"sizes": [(1, [NAN])]},
+        {"sizes": [{"a": NAN}]},
+        {"sizes": [{NAN: "a"}]},
+        {"sizes": [{1, NAN}]},
+        {"sizes": [complex(0, NAN)]},
+    ],
+)
+def test_what_is_not_a_number_is_refused_wherever_it_is(values):
+    (name,) = values
+    with pytest.raises(ParameterError, match=f"^{name}: nan is not a number"):
+        resolve(KNOWN, values)
+
+
+@pytest.mark.parametrize("values", [{"anything": "DAY"}, {"sizes": ["DAY"]}])
+def test_a_date_as_yaml_reads_it_is_no_literal(values):
+    day = datetime.date(2026, 11, 27)
+    dated = {name: day if value == "DAY" else [day] for name, value in values.items()}
+    with pytest.raises(ParameterError, match=r"2026-11-27 is read as a date.*: write it in quotes"):
+        resolve(KNOWN, dated)
+
+
+ODD = [
+    math.inf,
+    -math.inf,
+    [math.inf, [-math.inf]],
+    (math.inf,),
+    (1, (-math.inf, "inf")),
+    (),
+    {"a": math.inf, 0: {"b": [(math.inf,)]}},
+    {math.inf},
+    {("a", 1): -0.0},
+    set(),
+    complex(1, math.inf),
+    b"\0",
+    "\0\n'\"",
+    ...,
+    None,
+]
+
+
+@pytest.mark.parametrize("value", ODD, ids=repr)
+def test_the_source_of_a_value_is_read_as_the_same_value(value):
+    assert repr(ast.literal_eval(literal(value))) == repr(value)
+    assert resolve(declared("x = None"), assignments({"x": value})) == {"x": value}
+
+
+def test_the_source_of_a_set_is_the_same_in_every_process():
+    assert literal({"b", "a", "c"}) == "{'a', 'b', 'c'}"
+
+
+def test_values_that_json_does_not_hold_are_there_as_their_source():
+    held = {"size": (1, 2), "name": "x", "rate": math.inf}
+    others = {"names": {"a"}, "raw": b"x", "rates": {1: 2, "a": 3}, "pairs": {(1, 2): 3}}
+    assert for_json(held | others) == held | {
+        "names": "{'a'}",
+        "raw": "b'x'",
+        "rates": "{1: 2, 'a': 3}",
+        "pairs": "{(1, 2): 3}",
+    }
 
 
 @pytest.mark.parametrize(
@@ -110,6 +190,10 @@ def test_typed_values_are_checked_like_texts():
         ("a = 1\na = 2", "assigns a twice"),
         ("a = (", "not Python"),
         ("a = {[1]: 2}", "line 1 of the parameters cell is not"),
+        ("a = {{3}}", "line 1 of the parameters cell is not"),
+        ("a = \0", "not Python"),
+        (f"a = {'(' * 5000}", "not Python"),
+        (f"a = {'-' * 100_000}1", "not Python"),
         ("a = 1\nb = 'Val'  # val | all", "b='Val' is not allowed: it takes val"),
         ("a = 1.5  # [0, 1]: share", "a=1.5 is not allowed"),
     ],

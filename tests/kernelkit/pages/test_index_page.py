@@ -65,18 +65,18 @@ def page(runs):
     return write(runs)
 
 
-def test_a_watched_page_has_the_runs_that_go_on_and_the_page_on_disk_has_not(runs, printed):
+def test_a_page_that_follows_has_the_active_runs_and_another_has_not(runs, printed):
     now = runs / "now"
     printed(now, "epoch 2")
 
     def watched():
-        data = data_of(index_page.live(runs, False))
+        data = data_of(index_page.write_as_it_is(runs, 5.0).read_text())
         return data["live"]["text"], [(run["state"], run["log"]) for run in data["runs"]]
 
     with files.try_lock(kit_folder.path(now, kit_folder.LOCK)):
-        assert watched() == ("1 run going on", [("", "")] * 3 + [("running", "epoch 2")])
+        assert watched() == ("1 active run", [("", "")] * 3 + [("running", "epoch 2")])
     assert now not in index_page.runs_under([runs])
-    assert watched() == ("no runs going on", [("", "")] * 3)  # as a kill leaves it
+    assert watched() == ("no active runs", [("", "")] * 3)  # as a kill leaves it
 
 
 def test_runs_are_listed_with_links_and_no_network(page):

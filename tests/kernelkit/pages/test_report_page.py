@@ -86,7 +86,7 @@ def test_the_first_screen(render):
     assert "<li>dropout=0.5</li>" in page.partition("<details>")[0]
     assert "<li>seed=0</li>" in page.partition("<details>")[2]
     parts = re.findall('<section id="([^"]*)"', page)
-    assert parts == ["curves", "settings", "part-score-of-each-class", "notebook"]
+    assert parts == ["curves", "settings", "part-score-of-each-class", "files", "notebook"]
     assert "One class is &lt;b&gt;weak&lt;/b&gt;." in page
     assert "<details open>" not in page
 
@@ -168,7 +168,7 @@ def test_a_failed_run_has_a_banner(render, notebook, folder):
     page = render({})
     banner = page.partition('<p class="failure">')[2].partition("</p>")[0]
     assert "ValueError: &lt;b&gt;" in banner
-    assert page.count('<a href="log.txt">') == 1
+    assert page.count('<a href="log.txt">') == 2  # in the head, and among the files
     assert 'href="#failed"' in banner
     assert 'id="failed"' in page
     assert "<details open>" in page

@@ -366,6 +366,20 @@ def test_a_run_says_by_an_exceptions_name_why_it_ended(repository, kaggle):
     assert "no photos" in repository.message
 
 
+def test_parameters_that_json_does_not_hold_reach_the_session(repository, kaggle):
+    repository.on_cpu()
+    cell = 'names = {"a"}\nlimits = (1.0,)\nrates = {}'
+    repository.sources("print('got', names, limits, rates)", parameters=cell)
+    repository.push('names={"z"}', "limits=(inf,)", "rates={1: [-inf]}")
+    assert "got {'z'} (inf,) {1: [-inf]}" in repository.message
+    (push,) = repository.pushes()
+    assert push.parameters == {
+        "names": "{'z'}",
+        "limits": [float("inf")],
+        "rates": {"1": [float("-inf")]},
+    }
+
+
 def test_a_dry_run_sends_nothing(repository, kaggle):
     assert repository.push(dry_run=True, timeout=30) is None
     assert "for at most 30 min" in repository.message

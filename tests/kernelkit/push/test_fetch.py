@@ -1,7 +1,9 @@
 """Files come home whole or not at all."""
 
+import json
 import threading
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +14,7 @@ from kernelkit.kaggle.context import Push
 from kernelkit.push import fetch as fetch_module
 from kernelkit.push import proof
 from kernelkit.push.bundle import build
+from kernelkit.push.proof import has_hash
 from kernelkit.push.resuming import fetch_push
 from kernelkit.runs import kit_folder
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
@@ -88,6 +91,29 @@ def test_a_file_taken_unverified_is_compared_with_the_manifest(repository, serve
     fetch(outputs=Outputs(files | other, fetch.listed.log), manifest=None)
     names = {name: replace(file, size=None) for name, file in fetch.manifest.files.items()}
     fetch(manifest=replace(fetch.manifest, files=names))
+    repository.assert_whole(tmp_path / "home", FILES)
+
+
+def test_a_verified_file_is_hashed_once(repository, server, fetch, tmp_path, monkeypatch):
+    hashed = []
+
+    def counted(path, sha256):
+        hashed.append(path.name)
+        return has_hash(path, sha256)
+
+    monkeypatch.setattr("kernelkit.push.fetch.has_hash", counted)
+    fetch()
+    fetch()
+    assert hashed == []
+    record = kit_folder.path(tmp_path / "home", kit_folder.RECORD)
+    lines = [json.loads(line) for line in record.read_text().splitlines()]
+    without = [{key: line[key] for key in ("name", "size", "mtime_ns")} for line in lines]
+    record.write_text("".join(f"{json.dumps(line)}\n" for line in without))  # as by 0.2.0
+    fetch()
+    assert sorted(hashed) == sorted(Path(name).name for name in fetch.manifest.files)
+    fetch()
+    assert len(hashed) == len(fetch.manifest.files)
+    assert server.faults.calls["Download"] == 0
     repository.assert_whole(tmp_path / "home", FILES)
 
 

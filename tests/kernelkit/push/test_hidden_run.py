@@ -133,6 +133,15 @@ def test_what_is_missing_or_refused_is_told_with_what_to_do(
     assert "score 1.0" in repository.message
 
 
+def test_a_mistyped_hidden_folder_is_refused_before_the_catalogue_is_filled(
+    run_again, repository, tmp_path
+):
+    (repository.root / "fill.py").write_text("raise SystemExit('it was filled')")
+    repository.configure('catalogue = "python fill.py {catalogue}"\n')
+    with pytest.raises(errors.ParameterError, match="there is no such folder"):
+        run_again("pass", hidden=tmp_path / "mistyped")
+
+
 FILL = """\
 import pathlib, sys
 folder = pathlib.Path(sys.argv[1], "hidden/garden")

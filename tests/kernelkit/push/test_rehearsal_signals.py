@@ -17,7 +17,7 @@ import sys
 from pathlib import Path
 from kernelkit.terminal.cli import exits_with_code
 from local_kaggle.execution import running
-from kernelkit.pushes.command import push_kernel
+from kernelkit.push.command import push_kernel
 
 running.command = lambda python, kernel_type, language: [str(python), "-c", {run!r}]
 exits_with_code(push_kernel)(metadata=Path(sys.argv[1]), local=True)

@@ -28,9 +28,7 @@ def submit(serve, open_competition, tmp_path, connect):
             1,
         ).submit()
 
-    submit.number = lambda: len(
-        kaggle.repeated("ListSubmissions", "competitions", competition_name="garden").submissions
-    )
+    submit.number = lambda: len(kaggle.calls.list_submissions("garden").submissions)
     return submit
 
 

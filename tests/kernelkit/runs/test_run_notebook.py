@@ -241,6 +241,27 @@ def test_modules_of_another_repository_are_found_though_not_installed(tmp_path, 
     assert "PYTHONPATH" not in os.environ
 
 
+@pytest.mark.parametrize("name", ["{run}", "{", "}", "{{}}", "{0}", "%s {a!r}"])
+def test_a_folder_keeps_the_braces_in_its_name(notebook, tmp_path, monkeypatch, name):
+    notebook.write_text('# %% tags=["parameters"]\nrun = "other"\n')
+    beside = tmp_path / f"in {name}"
+    beside.mkdir()
+    monkeypatch.chdir(beside)
+    run = run_notebook(notebook, output=beside / name, report=False, quiet=True)
+    assert run.folder == beside / name
+    assert (beside / name / "run.ipynb").is_file()
+    assert [path.name for path in beside.iterdir()] == [name]
+
+
+def test_infinite_numbers_reach_the_notebook_wherever_they_are(notebook):
+    notebook.write_text(
+        '# %% tags=["parameters"]\nlimits = (1.0,)\nrates = {}\n# %%\nprint(limits, rates)\n'
+    )
+    given = ["limits=(inf, -inf)", "rates={'a': [inf]}"]
+    run = run_notebook(notebook, given, name="limits", report=False, quiet=True)
+    assert "(inf, -inf) {'a': [inf]}" in (run.folder / "run.ipynb").read_text()
+
+
 def test_a_report_that_the_run_left_stays_the_runs(notebook):
     notebook.write_text(NOTEBOOK + "Path(output, 'report.html').write_text('mine')\n")
     run = run_notebook(notebook, quiet=True, report=report_run)

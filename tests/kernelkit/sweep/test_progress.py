@@ -8,6 +8,7 @@ from click.testing import CliRunner
 from pages import data_of
 
 from kernelkit.cli.console import main
+from kernelkit.pages import live
 from kernelkit.sweep import sweep_folder as records
 from kernelkit.sweep.progress import SweepProgress
 from kernelkit.sweep.request import SweepOptions
@@ -31,43 +32,45 @@ def tell(progress, run, state):
     progress.tell(run, record)
 
 
+def page_of(progress):
+    return data_of((progress.folder.path / "index.html").read_text())
+
+
 def test_a_live_page_is_right_after_each_run_and_the_best_keep_their_models(progress, printed):
     ends = ["done", "failed", "done", "done", "done"]
     for ended, run in enumerate(progress.runs):
         tell(progress, run, records.RUNNING)
         printed(progress.folder.run_folder(run), f"epoch {ended}\n")
-        data = data_of(progress.live_page(False))
-        assert data["live"]["text"] == f"{ended} of 5 runs ended"
+        progress.write_page(3.0)
+        data = page_of(progress)
+        assert (data["live"]["again"], data["live"]["text"]) == (3.0, f"{ended} of 5 runs ended")
         assert (data["live"]["until"] is None) == (ended == 0)
         assert [r["log"] for r in data["runs"] if r["state"] == "running"] == [f"epoch {ended}"]
         tell(progress, run, ends[ended])
-        served = data_of(progress.live_page(False))
-        on_disk = data_of((progress.folder.path / "index.html").read_text())
-        assert (served["runs"], on_disk["live"]) == (on_disk["runs"], {})
+        on_disk = page_of(progress)
+        assert on_disk["live"]["text"] == f"{ended + 1} of 5 runs ended"
         after = ends[: ended + 1] + ["pending"] * (4 - ended)
-        assert [run["state"] for run in served["runs"]] == after
-    assert data_of(progress.live_page(True))["live"]["text"] == "The sweep is over."
+        assert [run["state"] for run in on_disk["runs"]] == after
+    progress.write_page(0.0)
+    assert page_of(progress)["live"] == {}
     kept = {path.parent.name for path in progress.folder.path.glob("*/model.h5")}
     assert kept == {run.id for run in progress.runs[3:]}
 
 
-def test_the_address_of_the_live_page_is_shown_although_the_command_is_quiet(sweeps):
+def test_the_page_of_a_sweep_opens_on_request(sweeps, monkeypatch):
+    opened = []
+    monkeypatch.setattr(live, "show", opened.append)
     SweepFolder(sweeps.runs).claim("tiny")
     sweeps.finish("grid: {a: [1, 2]}")
     words = ["sweep", str(sweeps.folder / "tiny.yaml"), "--output", str(sweeps.runs)]
     shown = CliRunner().invoke(main, [*words, "--open", "--quiet"]).output
-    assert [line.split()[0] for line in shown.splitlines()] == ["live", "sweep"]
-    assert "http://127.0.0.1:" in shown
+    assert [line.split()[0] for line in shown.splitlines()] == ["sweep"]
+    assert opened == [sweeps.runs / "index.html"]
 
 
-def test_a_sweep_that_was_stopped_says_so_and_a_dry_run_expects_the_time_of_its_runs(
-    sweeps, progress
-):
+def test_a_dry_run_expects_the_time_of_the_runs_that_are_left(sweeps, progress):
     for run in progress.runs[:2]:
         tell(progress, run, records.DONE)
-    live = data_of(progress.live_page(True))["live"]
-    stopped = "The sweep was stopped; the same command continues it."
-    assert (live["text"], live["over"]) == (stopped, True)
 
     sweeps.run(TEXT, dry_run=True)
 

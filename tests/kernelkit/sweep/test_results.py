@@ -1,5 +1,7 @@
 """The best of a sweep's runs, and the large files that only they keep."""
 
+import json
+
 import pytest
 
 from kernelkit.sweep import results
@@ -24,3 +26,36 @@ def test_only_the_runs_with_the_lowest_score_keep_the_file_where_that_is_the_bes
     kept = [(page.folder / run.id / file).is_file() for run in page.runs]
     assert kept == [True, False]
     assert len(list(page.folder.glob("*/metrics.json"))) == 2
+
+
+def test_a_run_with_a_report_of_its_own_links_to_the_kits(sweeps):
+    files = {"report.html": "<p>the run's own", ".kernelkit/report.html": "<p>the kit's"}
+    page = sweeps.finish("grid: {a: [0]}", left=files)
+    (run,) = page.runs
+    assert (page.folder / run.report).read_text() == "<p>the kit's"
+
+
+ODD = """\
+# %% tags=["parameters"]
+names = {"b", "a"}
+raw = b"x"
+rates = {1: 2.0, "a": 3.0}
+pairs = {(1, 2): 3}
+limits = [1.0]
+"""
+
+
+def test_parameters_that_json_does_not_hold_are_there_as_their_source(sweeps):
+    sweeps.notebook.write_text(ODD)
+    text = "grid: {limits: [[.inf], [1.0]], names: [!!set {b, a}, !!set {c}]}"
+    page = sweeps.finish(text, lambda run: 1.0)
+    assert page.defaults == {
+        "raw": "b'x'",
+        "rates": "{1: 2.0, 'a': 3.0}",
+        "pairs": "{(1, 2): 3}",
+    }
+    content = json.loads((page.folder / "results.json").read_text())
+    assert [run["parameters"]["names"] for run in content["runs"]][:2] == ["{'a', 'b'}", "{'c'}"]
+    again = sweeps.finish(text, lambda run: 1.0)
+    assert [run.id for run in again.runs] == [run.id for run in page.runs]
+    assert len({run.id for run in page.runs}) == 4

@@ -5,12 +5,13 @@ from types import MappingProxyType
 
 import pytest
 
+from kernelkit import files
 from kernelkit.errors import ParameterError, RunFailedError
 from kernelkit.sweep import search
-from kernelkit.sweep.search import Search
+from kernelkit.sweep.search import Search, samples, take_over
 from kernelkit.sweep.sweep_folder import DONE, FAILED, PRUNED, STOPPED, Record, SweepFolder
 
-pytest.importorskip("optuna", reason="the extra `sweep` is not installed")
+optuna = pytest.importorskip("optuna", reason="the extra `sweep` is not installed")
 
 SPACE = "space: {a: {low: 0, high: 1000}, kind: [x, y]}"
 
@@ -226,3 +227,47 @@ def test_retry_failed_runs_those_points_again_and_force_all(sweeps, instant, mon
 
     assert instant.started[5:] == instant.started[:3]  # the same seed draws the same
     assert other in [record for _, record in SweepFolder(sweeps.runs).recorded()]
+
+
+def trials_of(database):
+    """{number of trials: studies} of a database."""
+    summaries = optuna.get_all_study_summaries(f"sqlite:///{database}")
+    return sorted(summary.n_trials for summary in summaries)
+
+
+@pytest.fixture
+def two_searches(sweeps, instant):
+    """A folder with a search of three points and one of two."""
+    sweeps.run("search: {trials: 3, space: {a: {low: 0, high: 1000}}}")
+    sweeps.run("search: {trials: 2, space: {kind: [x, y]}}")
+    return sweeps.runs / "search.db"
+
+
+def test_force_begins_a_search_anew_and_leaves_others_their_trials(sweeps, instant, two_searches):
+    assert trials_of(two_searches) == [2, 3]
+    del instant.started[:]
+    sweeps.run("search: {trials: 1, space: {kind: [x, y]}}", force=True)
+    assert len(instant.started) == 1
+    assert trials_of(two_searches) == [1, 3]
+
+
+def test_a_sessions_trials_replace_those_of_their_search_alone(sweeps, two_searches, tmp_path):
+    sweep = sweeps.read("search: {trials: 2, space: {kind: [x, y]}}")
+    folder, session = SweepFolder(sweeps.runs), SweepFolder(tmp_path / "session")
+    files.write_bytes(session.path / "search.db", two_searches.read_bytes())
+    study = Search(sweep, session, []).study
+    study.enqueue_trial({"kind": "x"})
+
+    take_over(folder, sweep, session.path / "search.db")
+    assert trials_of(two_searches) == [3, 3]
+
+    take_over(SweepFolder(tmp_path / "new"), sweep, session.path / "search.db")
+    assert trials_of(tmp_path / "new" / "search.db") == [3, 3]
+
+
+def test_samples_have_every_choice_and_both_ends_of_a_range(sweeps):
+    sweep = sweeps.read(
+        "search: {trials: 2, space: {a: {low: 1, high: 9}, does: [score, slow, fail]}}"
+    )
+    points = [(run.values["a"], run.values["does"]) for run in samples(sweep)]
+    assert points == [(1, "score"), (9, "slow"), (1, "fail")]

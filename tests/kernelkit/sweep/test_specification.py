@@ -95,6 +95,11 @@ def test_more_than_a_thousand_runs_have_to_be_confirmed(sweeps):
     [
         ("minimize: 1", "minimize has the wrong type"),
         ("workers: true", "workers has the wrong type"),
+        ("grid: {a: [1]}\nworkers: 0", "workers: 0 would make no run"),
+        ("kaggle: {workers: 0}", "kaggle: workers has no effect in a session"),
+        ("grid: {a: [1]}\nwarm: [os; rm]", "'os; rm' is not a module name"),
+        ("grid: {a: [1]}\nwarm: [3]", "3 is not a module name"),
+        ("grid: {a: [1]}\nwarm: [sklearn.]", "is not a module name"),
         ("gird: {a: [1]}", "no key 'gird': did you mean grid?"),
         ("grid: {kidn: [x]}", "no parameter 'kidn': did you mean kind?"),
         ("grid: {a: [one]}", "wrong type: a whole number is needed"),

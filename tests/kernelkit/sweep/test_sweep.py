@@ -42,6 +42,33 @@ def test_a_sweep_is_refused_if_the_projects_rules_refuse_one_of_its_runs(sweeps)
     assert not sweeps.runs.exists()
 
 
+@pytest.mark.parametrize("workers", [0, -1])
+def test_less_than_one_worker_is_refused(sweeps, workers):
+    with pytest.raises(ParameterError, match=f"--workers {workers}: it takes 1 or more"):
+        sweeps.run("grid: {a: [1]}", workers=workers)
+    assert not sweeps.runs.exists()
+
+
+def test_no_worker_on_kaggle_is_refused_like_two(sweeps):
+    with pytest.raises(ParameterError, match="drop --workers"):
+        sweeps.run("grid: {a: [1]}", kaggle=True, workers=0)
+
+
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_a_misspelt_warm_module_is_refused_before_a_run(sweeps, dry_run):
+    with pytest.raises(ParameterError, match="warm: there is no module maptlotlib in"):
+        sweeps.run("grid: {a: [1]}\nwarm: [json, maptlotlib.pyplot]", dry_run=dry_run)
+    assert not sweeps.runs.exists()
+
+
+def test_modules_of_the_project_and_beside_the_notebook_can_be_warm(sweeps):
+    (sweeps.folder / "pyproject.toml").touch()
+    files.write_text(sweeps.folder / "src" / "garden" / "__init__.py", "")
+    files.write_text(sweeps.folder / "beside.py", "")
+    sweeps.run("grid: {a: [1]}\nwarm: [garden, beside, sys, json]", dry_run=True)
+    assert "1 run" in sweeps.message
+
+
 @pytest.mark.long
 def test_a_sweep_leaves_a_table_and_skips_what_is_done(sweeps):
     text = "grid: {a: [1, 2], kind: [x, y]}\nseeds: 2"

@@ -26,14 +26,25 @@ def test_numbers_and_words_are_what_they_look_like(tmp_path):
         ("a: [1", "is not YAML"),
         ("a: 2026-13-01", "is not YAML: month must be in 1..12"),
         ("", "must contain keys"),
+        ("base: &b {a: *b}", "line 1: an anchor contains its own alias: write the value out"),
+        ("a: 1\nruns: &r [*r]", "line 2: an anchor contains its own alias"),
+        ("&r {a: *r}", "line 1: an anchor contains its own alias"),
+        ("grid: {a: {{3}}}", "is not YAML: .* unhashable key"),
+        ("[" * 5000, "nested too deeply"),
     ],
 )
-def test_yaml_without_a_mapping_or_with_a_key_twice_is_refused(tmp_path, text, message):
+def test_yaml_that_is_no_plain_mapping_is_refused(tmp_path, text, message):
     path = tmp_path / "x.yaml"
     path.write_text(text)
 
     with pytest.raises(ParameterError, match=message):
         sweep_file.load(path)
+
+
+def test_an_alias_repeats_a_value(tmp_path):
+    path = tmp_path / "x.yaml"
+    path.write_text("base: &b {a: [1]}\nruns: [{<<: *b, c: *b}]\n")
+    assert sweep_file.load(path)["runs"] == [{"a": [1], "c": {"a": [1]}}]
 
 
 def test_a_missing_file_is_reported_with_those_that_are_there(tmp_path):

@@ -1,13 +1,16 @@
 """A competition's gateway asks a notebook's server, each in a sandbox of its own."""
 
+import json
 import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from checkouts import ROOT
 
-from local_kaggle.execution import walls
+from local_kaggle.execution import asking, gateways, walls
 
 pytest.importorskip("grpc")
 pytest.importorskip("google.protobuf")
@@ -161,3 +164,140 @@ def test_what_kaggle_would_say_and_what_it_would_not(rerun, replaced, message, w
     assert why in truth.why
     if "RAISED" in why:
         assert "IndexError: list index" in Path(truth.folder, "log.jsonl").read_text()
+
+
+# As hosts of 2024 and 2025 wrote them: a class, which nothing runs.
+CLASS_ALONE = GATEWAY.partition('if __name__ == "__main__"')[0].replace(
+    "def __init__(self, folder):", "def __init__(self, folder=Path(__file__).parents[1]):"
+)
+
+
+@pytest.mark.parametrize("place", ["sums_gateway.py", "sums_134815/sums_gateway.py"])
+def test_a_gateway_that_does_not_begin_by_itself_is_begun_wherever_it_lies(
+    sums, rerun, monkeypatch, place
+):
+    package = sums.kaggle.catalogue / "competitions/sums/kaggle_evaluation"
+    before = {path.name: path.read_text() for path in package.glob("sums_gateway.py")}
+    (package / "sums_gateway.py").unlink()
+    (package / place).parent.mkdir(exist_ok=True)
+    parents = 1 + place.count("/")
+    (package / place).write_text(CLASS_ALONE.replace("parents[1]", f"parents[{parents}]"))
+    module = f"kaggle_evaluation.{place[:-3].replace('/', '.')}"
+    text = NOTEBOOK.replace("kaggle_evaluation.sums_gateway", module)
+    monkeypatch.setattr(sys.modules[__name__], "NOTEBOOK", text)
+    try:
+        truth, submission = rerun()
+        assert (truth.message, truth.why) == ("", "")
+        assert float(submission["publicScore"]) == 0.0
+    finally:
+        (package / place).unlink()
+        for name, content in before.items():
+            (package / name).write_text(content)
+
+
+def test_a_notebook_that_waits_for_a_gateway_that_is_not_there_is_refused_at_once(sums):
+    sums.put({"competitions/alone/a.csv": "a", "hidden/alone/a.csv": "a"})
+    code = "open('submission.csv', 'w')\nif 0:\n    import kaggle_evaluation.core.templates"
+    sums.save("waits-in-vain", code, competitionDataSources=["alone"], enableInternet=False)
+    assert sums.finish("waits-in-vain") == "COMPLETE"
+    version = {"kernelOwner": "tester", "kernelSlug": "waits-in-vain", "kernelVersion": 1}
+    answer = sums.post("CreateCodeSubmission", competitionName="alone", **version)
+    assert answer.status_code == 400
+    assert "no gateway is among the files of alone" in answer.json()["message"]
+
+
+# What `asking` meets in a host's package: several servers, each of a name of its own.
+RELAY = """
+GRPC_PORTS = [50051, 60053]
+
+class Client:
+    endpoint_deadline_seconds = 7
+
+    def __init__(self, channel_address="localhost", port=None):
+        self.place = channel_address, port
+
+    def send(self, name, *values):
+        if name == "fails":
+            raise RuntimeError("no answer")
+        return self.place
+"""
+GAME = """
+import json
+from kaggle_evaluation.core import relay
+
+class BaseGateway:
+    def run(self):
+        places = [relay.Client(f"inference_server_{name}", 50061).send("turn") for name in "ab"]
+        try:
+            relay.Client("inference_server", 50051).send("fails")
+        except RuntimeError:
+            json.dump(places, open("result.json", "w"))
+
+class GamesGateway(BaseGateway):
+    pass
+"""
+
+
+def test_all_servers_of_a_gateway_are_the_one_notebook_and_a_failed_call_is_noted(tmp_path):
+    package = tmp_path / "kaggle_evaluation"
+    (package / "core").mkdir(parents=True)
+    (package / "core/relay.py").write_text(RELAY)
+    (package / "games_gateway.py").write_text(GAME)
+    command = [sys.executable, asking.__file__, "kaggle_evaluation.games_gateway"]
+    subprocess.run(command, cwd=tmp_path, env={"PYTHONPATH": str(tmp_path)}, check=True)
+    places = json.loads((tmp_path / "result.json").read_text())
+    assert places == [["inference_server", 50051]] * 2
+    call = json.loads((tmp_path / "call.json").read_text())
+    assert (call["name"], call["limit"]) == ("fails", 7)
+
+
+@pytest.mark.parametrize(
+    ("files", "module"),
+    [
+        (["core/base_gateway.py", "mcts_gateway.py"], "kaggle_evaluation.mcts_gateway"),
+        (
+            ["core/base_gateway.py", "jed_134815/jed_gateway.py"],
+            "kaggle_evaluation.jed_134815.jed_gateway",
+        ),
+        (["core/base_gateway.py"], None),
+    ],
+)
+def test_a_gateway_is_found_in_every_years_layout(tmp_path, files, module):
+    for name in files:
+        path = tmp_path / "kaggle_evaluation" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("")
+    found = gateways.find("a", tmp_path / "hidden", tmp_path)
+    assert (found.module if found else None) == module
+
+
+def test_what_a_gateway_says_is_told_in_a_line(tmp_path):
+    working = tmp_path / "working"
+    working.mkdir()
+    dump = (
+        "<_InactiveRpcError of RPC that terminated with:\n\tstatus = StatusCode.UNKNOWN\n"
+        '\tdetails = "Exception calling application: no model"\n\tdebug_error_string = "x"\n>'
+    )
+    late = dump.replace("UNKNOWN", "DEADLINE_EXCEEDED")
+    call = {"name": "predict", "seconds": 600.2, "limit": 600}
+    (working / "call.json").write_text(json.dumps(call))
+    for name, details, expected in (
+        ("SERVER_RAISED_EXCEPTION", dump, "no model"),
+        (
+            "SERVER_CONNECTION_FAILED",
+            late,
+            "DEADLINE_EXCEEDED: predict() had no answer after 600 seconds, and the host allows 600",
+        ),
+        ("GATEWAY_RAISED_EXCEPTION", "Traceback (most\n  File\nKeyError: 'id'\n", "KeyError: 'id'"),
+    ):
+        result = {"Succeeded": False, "ErrorName": name, "ErrorDetails": details}
+        (working / "result.json").write_text(json.dumps(result))
+        _, why = gateways.verdict(tmp_path)
+        assert why == f"{name}: {expected}"
+
+
+def test_a_gateway_that_ends_without_a_result_is_quoted(tmp_path):
+    (tmp_path / "gateway.log").write_text("ModuleNotFoundError: No module named 'aicomp_sdk'\n")
+    message, why = gateways.verdict(tmp_path)
+    assert message == "Kaggle Error"
+    assert why.endswith("(gateway.log): ModuleNotFoundError: No module named 'aicomp_sdk'")

@@ -1,5 +1,7 @@
 import contextlib
+import errno
 import os
+import sqlite3
 import time
 
 import pytest
@@ -8,6 +10,7 @@ import requests
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 from local_kaggle.files.storage import UPLOAD_SECONDS
 from local_kaggle.limits import ServerLimits
+from local_kaggle.store import Store
 
 BYTES = bytes(range(256)) * 64
 SIZE = len(BYTES)
@@ -103,3 +106,54 @@ def test_an_upload_that_was_left_alone_for_a_week_is_dropped(context):
     start_upload(context, 3)
     assert put(old, b"abc").status_code == 404
     assert put(recent, b"abc").status_code == 200
+
+
+@pytest.mark.parametrize("name", ["a\0b", "ä" * 128, "folder/a\0"])
+def test_a_name_that_no_file_can_have_is_refused(context, name):
+    answer = context.post("StartBlobUpload", name=name, type="DATASET", contentLength=3)
+    assert answer.status_code == 400
+    assert "is not" in answer.json()["message"]
+
+
+def full():
+    error = sqlite3.OperationalError("database or disk is full")
+    error.sqlite_errorname = "SQLITE_FULL"
+    return error
+
+
+@pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "No space left on device"), full()])
+def test_a_full_disk_is_told_in_a_line(context, monkeypatch, caplog, error):
+    def change(*_):
+        raise error
+
+    monkeypatch.setattr(Store, "change", change)
+    answer = context.post("StartBlobUpload", type="DATASET", name="a", contentLength=3)
+    assert answer.status_code == 400
+    assert "rehearsal: cannot write" in answer.json()["message"]
+    assert "free some space" in answer.json()["message"]
+    assert "Traceback" not in caplog.text
+
+
+def test_a_disk_that_is_full_during_an_upload_is_told_in_a_line(context, monkeypatch, caplog):
+    url = start_upload(context, SIZE)
+
+    async def receive(*_):
+        raise OSError(errno.ENOSPC, "No space left on device", "blob")
+
+    monkeypatch.setattr("local_kaggle.files.storage._receive", receive)
+    answer = put(url, BYTES)
+    assert answer.status_code == 400
+    assert "free some space" in answer.json()["message"]
+    assert "Traceback" not in caplog.text
+    monkeypatch.undo()
+    assert put(url, BYTES).status_code == 200
+
+
+def test_an_error_that_is_no_matter_of_the_disk_is_the_local_kaggles(context, monkeypatch, caplog):
+    def change(*_):
+        raise OSError(errno.ENOENT, "No such file")
+
+    monkeypatch.setattr(Store, "change", change)
+    answer = context.post("StartBlobUpload", type="DATASET", name="a", contentLength=3)
+    assert answer.status_code == 500
+    assert "Traceback" in caplog.text

@@ -1,4 +1,4 @@
-"""Pictures that look like photos, and splits of them."""
+"""Pictures of drawn flowers, and splits of them."""
 
 import io
 from pathlib import Path
@@ -8,13 +8,22 @@ import pytest
 from PIL import Image
 
 
-@pytest.fixture
-def picture():
-    """Makes a smooth picture of its own from a seed, as a JPEG: coarse noise, scaled up."""
+@pytest.fixture(scope="session")
+def drawn():
+    """200 drawn flowers of the repository."""
+    from petals.data.shards import Split
+    from petals.prepare.drawn_flowers import FOLDER
 
-    def picture(seed, quality=90, brighter=0, size=64, mirrored=False):
-        coarse = np.random.default_rng(seed).integers(30, 200, (6, 6, 3)).astype(np.uint8)
-        image = Image.fromarray(coarse).resize((size, size), Image.Resampling.BICUBIC)
+    split = Split.find(str(FOLDER), 112, "val")
+    return [Image.fromarray(pixels) for pixels in split.sample(200).images]
+
+
+@pytest.fixture
+def picture(drawn):
+    """Gives the flower of a number as a JPEG, the same picture in any size and quality."""
+
+    def picture(number, quality=90, brighter=0, size=64, mirrored=False):
+        image = drawn[number].resize((size, size), Image.Resampling.BICUBIC)
         pixels = (np.asarray(image).astype(int) + brighter).clip(0, 255).astype(np.uint8)
         buffer = io.BytesIO()
         image = Image.fromarray(pixels[:, ::-1] if mirrored else pixels)

@@ -27,7 +27,7 @@ def test_twins_are_found_across_splits_and_labels(written, picture):
     splits = written(
         train=[(picture(n), n % 3) for n in range(8)],
         val=[(picture(2), 2), (picture(3, quality=60), 1), (picture(20), 0)],
-        test=[(picture(4, brighter=6), -1), (picture(21), -1), (picture(6, size=331), -1)],
+        test=[(picture(4, brighter=6), -1), (picture(21), -1), (picture(6, size=192), -1)],
     )
     pairs = pairs_in(splits)
     assert [(p.first, p.second) for p in pairs] == [(2, 8), (3, 9), (4, 11), (6, 13)]

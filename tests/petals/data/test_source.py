@@ -6,7 +6,7 @@ import pytest
 from petals.data import shards
 from petals.data.source import Source, find_source
 from petals.errors import DataError
-from petals.prepare import synthetic
+from petals.prepare import drawn_flowers
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def test_missing_data_on_kaggle_is_an_error_that_lists_the_mounts(mounts):
 
 
 def test_at_home_a_local_folder_comes_before_the_embedded_data(home, monkeypatch):
-    monkeypatch.setattr(synthetic, "ensure_dataset", lambda root, size, **_: root / "drawn")
+    monkeypatch.setattr(drawn_flowers, "at_size", lambda cache, size, progress: cache / "drawn")
     source = find_source("auto")
     assert source == find_source("embedded")
     assert source.kind == "embedded"
@@ -77,9 +77,9 @@ def test_at_home_a_local_folder_comes_before_the_embedded_data(home, monkeypatch
 
 
 def test_in_a_bundle_the_embedded_data_is_an_error(monkeypatch):
-    monkeypatch.setitem(sys.modules, "petals.prepare.synthetic", None)
-    monkeypatch.delattr("petals.prepare.synthetic")
-    with pytest.raises(DataError, match="by code that is not pushed"):
+    monkeypatch.setitem(sys.modules, "petals.prepare.drawn_flowers", None)
+    monkeypatch.delattr("petals.prepare.drawn_flowers")
+    with pytest.raises(DataError, match="stay at the desk, since they are not pushed"):
         find_source("embedded")
 
 

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from matplotlib.text import Text
 
 from petals.data import duplicates
 from petals.data.classes import CLASSES
@@ -33,6 +34,32 @@ def test_every_figure_draws_and_saves(draw, tmp_path, monkeypatch):
     photos = {"figure.png": b"\x89PNG", "figure.jpg": b"\xff\xd8\xff\xe0"}
     assert path.read_bytes()[:4] == photos[path.name]
     assert list(tmp_path.iterdir()) == [path]
+
+
+PRICED = ["$a_{$ rose", "two $ and $ x^", "one $", "100% \\\\$ $", "plain"]
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda: run.class_balance({"train": np.arange(5)}, PRICED),
+        lambda: run.mistakes(np.arange(5), np.roll(np.eye(5), 1, 1), PRICED),
+        lambda: run.class_scores(per_class(np.arange(5), np.roll(np.eye(5), 1, 1), PRICED)),
+        lambda: run.reliability({PRICED[0]: Reliability.of(LABELS, PROBABILITIES)}),
+        lambda: run.predictions(IMAGES[:5], np.arange(5), np.roll(np.eye(5), 1, 1), PRICED),
+        lambda: run.gallery(IMAGES[:5], PRICED),
+    ],
+)
+def test_dollar_signs_of_a_name_begin_no_formula(draw, tmp_path, monkeypatch):
+    monkeypatch.setattr(run, "DOTS", 40)
+    figure = draw()
+    run.save(figure, tmp_path, "figure")  # a formula that is none ends it
+    texts = [text for text in figure.findobj(Text) if "$" in text.get_text()]
+    assert texts
+    for text in texts:
+        shown, is_formula = text._preprocess_math(text.get_text())
+        assert not is_formula
+        assert "\\$" not in shown.replace(PRICED[3], "")
 
 
 def test_curves_state_the_best_epochs_and_mark_where_fine_tuning_begins():

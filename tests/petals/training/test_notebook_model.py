@@ -1,4 +1,4 @@
-"""02_train builds and compiles the model that `kernelkit tpu` compiles ahead of time."""
+"""02_train builds and compiles the model that `kernelkit check --tpu` compiles ahead of time."""
 
 import numpy as np
 import pytest

@@ -31,7 +31,7 @@ def start(dataset, run, log):
     return subprocess.Popen(
         [
             sys.executable,
-            str(ROOT / "tools/run_notebook.py"),
+            str(ROOT / "kernelkit run"),
             str(ROOT / "notebooks/02_train.py"),
             "--output",
             str(run),

@@ -151,7 +151,8 @@ function begin() {
   for (const paint of [table, parallel, ...LATER]) paint();
   begun = true;
   addExports();
-  if (served) ask();
+  returnToPlace();
+  followLive();
 }
 
 begin();

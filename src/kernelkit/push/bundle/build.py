@@ -20,7 +20,7 @@ from kernelkit.files import commit_of
 from kernelkit.notebook import document, modules
 from kernelkit.notebook.document import cell_source, tags
 from kernelkit.notebook.modules import File
-from kernelkit.notebook.parameters import INFINITE, assignments
+from kernelkit.notebook.parameters import assignments, literal
 from kernelkit.project import Project
 from kernelkit.push.bundle import installing as session
 from kernelkit.push.bundle import manifest, packages
@@ -149,13 +149,15 @@ def build(
     folders = [project.package_folder(package) for package in project.packages]
     paths = [notebook, *folders, *found.places.values()]
     commit = Commit(*commit_of(project.root, paths, carried))
+    # The first cell has them as Python writes them; an infinite number is there as a text.
+    told = {n: v if literal(v) == repr(v) else str(v) for n, v in parameters.items()}
     facts = {
         "notebook": name,
         "packages": list(names),
         "version": project.version,
         "git": {"commit": commit.sha, "dirty": commit.dirty},
         "content": f"sha256:{content}",
-        "parameters": {n: str(v) if v in INFINITE else v for n, v in parameters.items()},
+        "parameters": told,
         "session_minutes": session_minutes,
     }
     added = _added_cells(facts, files, project, found.beside)

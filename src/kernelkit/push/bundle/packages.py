@@ -31,24 +31,10 @@ from kernelkit.notebook.modules import (
 )
 from kernelkit.project import Project
 
-# What Jupyter's kernel has loaded before the first cell: a file of such a name is never imported.
-LOADED = frozenset(
-    "__future__ abc argparse array ast asyncio atexit base64 bdb binascii bisect builtins bz2 "
-    "calendar cmd code codecs codeop collections concurrent contextlib contextvars copy copyreg "
-    "csv ctypes curses dataclasses datetime decimal dis email encodings enum errno faulthandler "
-    "fcntl fnmatch functools genericpath getopt getpass gettext glob gzip hashlib heapq hmac html "
-    "http importlib inspect io ipaddress itertools json keyword linecache locale logging lzma "
-    "marshal math mimetypes ntpath numbers opcode operator os pathlib pdb pickle pkgutil platform "
-    "posix posixpath pprint pwd pydoc pyexpat queue quopri random re reprlib resource runpy select "
-    "selectors shlex shutil signal site socket socketserver sqlite3 ssl stat string stringprep "
-    "struct subprocess sys sysconfig tempfile termios textwrap threading time token tokenize "
-    "traceback types typing unicodedata urllib uuid warnings weakref xml xmlrpc zipfile zipimport "
-    "zlib zoneinfo".split()
-)
 STARTED = (".py", ".ipynb", ".sh")  # files that travel when a cell starts them
 OUTSIDE = (
     "it lies outside the repository, at {}: copy it into the repository, or attach it as a dataset "
-    "(kernelkit dataset FOLDER) and add the dataset's folder to sys.path"
+    "(kernelkit upload FOLDER) and add the dataset's folder to sys.path"
 )
 
 
@@ -171,7 +157,7 @@ class _Search:
     def _module(self, name: str) -> list[tuple[str, Path | None]]:
         """Carry the module of a dotted name; returns the new files to follow."""
         top = name.partition(".")[0]
-        if name in self.seen or top in LOADED or top in self.project.packages:
+        if name in self.seen or top in magics.LOADED or top in self.project.packages:
             return []
         self.seen.add(name)
         for root in self.roots:

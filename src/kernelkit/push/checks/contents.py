@@ -43,38 +43,27 @@ FETCHES = re.compile(
     r"(?:clone|pull)|apt(?:-get)?(?:\s+-\S+)*\s+(?:install|update)|kaggle\s+\w+\s+download)\b"
 )
 OWN_MODULE = (
-    "{place} imports {module}, which is your own, in {where}, and nothing brings it into the session: "
-    "move it beside the code that imports it, add its folder to sys.path there, or make it a package "
-    "and name it in packages of [tool.kernelkit]"
+    "{place} imports {module}, which is your own, in {where}, and nothing brings it into the "
+    "session: move it beside the code that imports it, add its folder to sys.path there, or make it "
+    "a package and name it in packages of [tool.kernelkit]"
 )
 # Code after which more modules may be there than the image has.
 BRINGS = re.compile(
-    r"\b(?:pip[\d.]*|conda|mamba)[\"',\s]+install\b|\b(?:uv|poetry)\s+(?:pip\s+)?(?:install|add|sync)\b"
+    r"\b(?:pip[\d.]*|conda|mamba)[\"',\s]+install\b"
+    r"|\b(?:uv|poetry)\s+(?:pip\s+)?(?:install|add|sync)\b"
     r"|\b(?:unzip|tar|git\s+clone|cp\s+-\w*r\w*)\s|\bgit[\"',\s]+clone\b"
     r"|\bextractall\(|\bunpack_archive\(|\bcopytree\(|\bsnapshot_download\("
 )
 # Kernel sources that bring packages: Kaggle's package manager, and scripts of utilities.
 PACKAGE_MANAGER = "packagemanager/"
 COLAB = {
-    "drive": "there is no Google Drive: attach the data as a dataset, and read it from /kaggle/input",
+    "drive": "there is no Google Drive: attach the data as a dataset, and read it from "
+    "/kaggle/input",
     "files": "there is no browser to ask: attach the data as a dataset, and leave results in "
     "/kaggle/working",
     "auth": "nobody can sign in: attach the data as a dataset",
     "output": "there is no Colab page to show it in",
 }
-# The magics that IPython has without an extension.
-MAGICS = frozenset(
-    "alias alias_magic autoawait autocall automagic autosave bookmark cat cd clear cls code_wrap "
-    "colors conda config connect_info copy cp ddir debug dhist dirs doctest_mode echo ed edit env gui "
-    "hist history killbgscripts ldir less lf lk ll load load_ext loadpy logoff logon logstart "
-    "logstate logstop ls lsmagic lx macro magic mamba man matplotlib micromamba mkdir more mv "
-    "notebook page pastebin pdb pdef pdoc pfile pinfo pinfo2 pip popd pprint precision prun psearch "
-    "psource pushd pwd pycat pylab qtconsole quickref recall rehashx reload_ext rep rerun reset "
-    "reset_selective rm rmdir run save sc set_env store subshell sx system tb time timeit "
-    "unalias unload_ext uv who who_ls whos xdel xmode capture "
-    "bash html javascript js latex markdown perl pypy python python2 python3 ruby script sh svg "
-    "writefile file HTML SVG px autopx".split()
-)
 INSTEAD = {
     "shell": "use %%bash",
     "tensorflow_version": "delete the line",
@@ -153,7 +142,9 @@ def _is_installed(arguments: str, plan: Plan) -> bool:
     """Whether the image has all these packages, whose versions are left open."""
     names = [canonicalize_name(word.strip("\"'")) for word in arguments.split() if word[0] != "-"]
     seen = held(plan.project.runs, plan.kind)
-    packages = {canonicalize_name(machines.distribution(module) or module) for module in seen or ()}
+    packages: set[str] = set()
+    for module in seen or ():
+        packages.add(canonicalize_name(machines.distribution(module) or module))
     if seen is None:
         packages.update(machines.distributions(plan.kind))
     return not NEWEST.search(arguments) and packages.issuperset(names)
@@ -171,14 +162,14 @@ def paths(plan: Plan) -> Iterator[Finding]:
     for name, value in sorted(values):
         if "/" in value and name != OUTPUT and _is_here(value):
             yield error(
-                f"{name}={value} is on this machine only: attach its contents (kernelkit dataset "
+                f"{name}={value} is on this machine only: attach its contents (kernelkit upload "
                 "FOLDER) and give the path at which the session has them"
             )
     yield from _local_reads(plan)
 
 
 def _local_reads(plan: Plan) -> Iterator[Finding]:
-    """Files beside the notebook that code reads, unless it writes them or knows Kaggle's folders."""
+    """Files beside the notebook that code reads, unless it writes them or knows Kaggle."""
     text = "\n".join(source for _, source in plan.bundle.code)
     folder = plan.metadata.code_file.parent
     places: dict[str, list[str]] = {}
@@ -269,8 +260,8 @@ def _unattached(plan: Plan, where: Sequence[Mention]) -> str:
         kind = next(kind for kind in SOURCES if plan.metadata.sources(kind))
         today = "/".join(["/kaggle/input", f"{kind}s", *sources[0].split("/")[:2]])
         return (
-            f"{place} reads ../input/{name}, where Kaggle once mounted the files of a single source: "
-            f"if it is in {sources[0]}, it is at {today}/{name} today"
+            f"{place} reads ../input/{name}, where Kaggle once mounted the files of a single "
+            f"source: if it is in {sources[0]}, it is at {today}/{name} today"
         )
     return (
         f"{place} reads /kaggle/input/{name}, but no source of that name is attached: add it to the "
@@ -331,7 +322,7 @@ def _unknown_magics(plan: Plan) -> Iterator[Finding]:
         if "%" not in source or not document.syntax_error(place, source)[0]:
             continue  # in plain Python, it is an operator
         for name, of_cell in magics.called(source):
-            if name not in MAGICS:
+            if name not in magics.BUILT_IN:
                 called = f"%%{name}" if of_cell else f"%{name}"
                 places.setdefault(called, []).append(place)
     if defines or loads:

@@ -1,6 +1,7 @@
 """The options that define a push, and what its inputs and some options need on Kaggle."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 from kernelkit.errors import PreflightError
@@ -90,8 +91,8 @@ def of_submission(kaggle: Kaggle, plan: Plan) -> Iterator[str]:
     Raises `PreflightError` for what Kaggle would certainly refuse after the run.
     """
     slug = plan.metadata.sources("competition")[0]
-    about = kaggle.repeated("GetCompetition", "competitions", competition_name=slug)
-    limits = kaggle.repeated("GetSubmissionLimits", "competitions", competition_name=slug)
+    about = kaggle.repeated(partial(kaggle.calls.get_competition, slug))
+    limits = kaggle.repeated(partial(kaggle.calls.get_submission_limits, slug))
     if about.submissions_disabled:
         raise PreflightError(f"{slug} accepts no submissions: push without --submit")
     if about.is_kernels_submissions_only and plan.metadata.online:

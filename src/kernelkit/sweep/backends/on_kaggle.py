@@ -15,8 +15,8 @@ from slugify import slugify
 
 from kernelkit import files, machines, project
 from kernelkit.errors import KernelkitError, ParameterError, PreflightError, RunFailedError
-from kernelkit.kaggle.client import PLACEHOLDERS
-from kernelkit.notebook import document, parameters
+from kernelkit.kaggle.client import PLACEHOLDERS, SOURCES
+from kernelkit.notebook import document, parameters, rules
 from kernelkit.project import Project
 from kernelkit.push import wheels
 from kernelkit.push.bundle import metadata as kernel_metadata
@@ -74,17 +74,19 @@ def run_on_kaggle(progress: SweepProgress) -> None:
         base = base.on(machines.named(options.accelerator))
     runs = progress.remaining
     if sweep.search:
-        runs = [search.any_point(sweep)]
+        runs = _within_rules(sweep, search.samples(sweep), base)
         _check_search(sweep, _on(runs[0], base))
         progress.runs[:] = search.points(folder, sweep)
         unfinished = folder.remaining(progress.runs, options.retry_failed)
         progress.take_up_search(len(progress.runs) - len(unfinished))
         if not (options.force or unfinished) and len(progress.runs) >= search.trials(sweep):
             return
-    of_machine = defaultdict(list)
+    of_machine: dict[machines.Kind, list[PlannedRun]] = defaultdict(list)
     for run in runs:
         of_machine[_on(run, base).machine.kind].append(run)
-    kinds = {_on(run, base).machine.kind for run in [*progress.runs, *runs]}
+    if sweep.search:  # it has one session
+        of_machine = {_on(runs[0], base).machine.kind: runs}
+    kinds = {_on(run, base).machine.kind for run in progress.runs} | set(of_machine)
     if options.accelerator and base.machine.kind not in kinds:
         raise ParameterError(
             f"the runs ask for {', '.join(sorted(kinds)).upper()} by their parameter {ACCELERATOR}:"
@@ -166,13 +168,24 @@ def _bring_home(progress: SweepProgress, runs: Sequence[PlannedRun], output: Pat
     if sweep.search:
         progress.runs[:] = search.points(folder, sweep)
         if (trials := output / STORAGE).is_file():
-            files.write_bytes(folder.path / STORAGE, trials.read_bytes())
+            search.take_over(folder, sweep, trials)
     for id in moved:
         shutil.rmtree(output / id)
     for run in progress.runs:
         if run.id in moved:
             progress.tell(run, folder.record(run))
     return moved
+
+
+def _within_rules(sweep: Specification, runs: list[PlannedRun], base: Metadata) -> list[PlannedRun]:
+    """Those that the project's own rules allow, or all of them if they allow none.
+
+    A search may propose points that are refused: each is then a trial that failed.
+    """
+    home = project.find_project(sweep.notebook)
+    attached = {kind: base.sources(kind) for kind in SOURCES}
+    answers = rules.problems(home, sweep.notebook, [run.values for run in runs], attached)
+    return [run for run, problems in zip(runs, answers, strict=True) if not problems] or runs
 
 
 def _check_search(sweep: Specification, base: Metadata) -> None:

@@ -19,6 +19,7 @@ from typing import IO, Any, cast
 import psutil  # type: ignore[import-untyped]
 
 from kernelkit.sweep.workers import run_process
+from kernelkit.terminal import safe_text
 
 KILL_SECONDS = 30.0  # to wait for killed processes, which may be stuck in a system call
 BEGIN_SECONDS = 300.0  # for a run to begin, including imports; after that the fork server is stuck
@@ -38,7 +39,7 @@ class Fresh:
     def start(self, request: Mapping[str, Any]) -> subprocess.Popen[bytes]:
         """Start one run; its output goes to the run's `log.txt`."""
         with (Path(request["folder"]) / run_process.LOG).open("wb") as log:
-            process = _started("once", (), log, stdout=log)
+            process = _started(run_process.ONCE, (), log, stdout=log)
         with contextlib.suppress(BrokenPipeError), cast("IO[bytes]", process.stdin) as stdin:
             stdin.write(json.dumps(request).encode())
         return process
@@ -53,24 +54,32 @@ class ForkServer:
     def __init__(self, warm: Sequence[str], log: Path) -> None:
         self.warm, self.log = tuple(warm), log  # libraries print during their import
         self._server: subprocess.Popen[bytes] | None = None
+        self._told: set[str] = set()
 
     def start(self, request: Mapping[str, Any]) -> ForkedRun:
         """Start one run; it ends at once if the server ends before it begins."""
         if self._server is not None and self._server.poll() is not None:
             self.close()
+        is_new = self._server is None
         if self._server is None:
             with self.log.open("a", encoding="utf-8") as log:
-                self._server = _started("fork", self.warm, log, stdout=subprocess.PIPE)
+                self._server = _started(run_process.FORK, self.warm, log, stdout=subprocess.PIPE)
         server = self._server
-        stdin, stdout = cast("IO[bytes]", server.stdin), cast("IO[bytes]", server.stdout)
         try:
-            stdin.write(json.dumps(request).encode() + b"\n")
-            if select.select([stdout], [], [], BEGIN_SECONDS)[0]:
-                return ForkedRun(int(stdout.readline()), server)
-        except (BrokenPipeError, ValueError):  # of int: the line is empty, the server has died
-            pass
-        self.close()
-        return ForkedRun(-1, server)
+            cast("IO[bytes]", server.stdin).write(json.dumps(request).encode() + b"\n")
+            if is_new:
+                self._tell(json.loads(_line(server)))
+            return ForkedRun(int(_line(server)), server)
+        except (BrokenPipeError, ValueError):  # the line is empty: the server has died or is stuck
+            self.close()
+            return ForkedRun(-1, server)
+
+    def _tell(self, problems: Sequence[str]) -> None:
+        """Warn of what hinders the imports, once in a sweep."""
+        for problem in problems:
+            if problem not in self._told:
+                print(f"warning: warm: {safe_text.plain(problem)}", file=sys.stderr, flush=True)
+        self._told.update(problems)
 
     def close(self) -> None:
         """End the server, and so all its runs."""
@@ -105,6 +114,13 @@ class ForkedRun:
 
 
 Launcher = Fresh | ForkServer
+
+
+def _line(server: subprocess.Popen[bytes]) -> bytes:
+    """The next line that a fork server writes; empty if it has died, or writes none in time."""
+    stdout = cast("IO[bytes]", server.stdout)
+    written = select.select([stdout], [], [], BEGIN_SECONDS)[0]
+    return stdout.readline() if written else b""
 
 
 def _started(

@@ -4,10 +4,10 @@
     python -m kernelkit.sweep.workers.run_process fork PARENT MODULE…    forks one for each request
 
 A request is a line of standard input: {"notebook": …, "values": …, "folder": …, "report": true},
-where the values are the source of a cell. The fork server answers with the number of the process.
-It imports the modules that runs need, but calls nothing in them, because modules survive a fork,
-while threads and devices do not. Forked runs start in a tenth of a second instead of several
-seconds.
+where the values are the source of a cell. The fork server first writes what hinders its imports, a
+JSON list of texts, and then answers each request with the number of the process. It imports the
+modules that runs need, but calls nothing in them, because modules survive a fork, while threads and
+devices do not. Forked runs start in a tenth of a second instead of several seconds.
 
 `error.txt` in a run's folder, which the engine writes before the process starts, goes when the run
 succeeds, or else says why it failed.
@@ -37,6 +37,7 @@ from kernelkit.errors import KernelkitError
 
 ERROR, LOG = "error.txt", "log.txt"  # in a run's folder
 POLL_SECONDS = 0.05
+FORK, FORK_AGAIN, ONCE = "fork", "fork-again", "once"  # what a process is started for
 OWN = (
     "kernelkit.runs.run_notebook",
     "papermill",
@@ -74,24 +75,44 @@ def execute(request: Mapping[str, Any]) -> None:
         files.write_text(folder / ERROR, message + "\n")
 
 
-def serve(parent: int, warm: Sequence[str]) -> None:
-    """Fork a run for every line, until the pipe closes or the parent is gone."""
+def _imported(warm: Sequence[str]) -> list[str]:
+    """Import these modules; returns why some of them cannot be imported."""
+    problems = []
+    for name in warm:
+        try:
+            importlib.import_module(name)
+        except (Exception, SystemExit) as error:  # a module may be a program that ends
+            why = " ".join(f"{type(error).__name__}: {error}".split())
+            problems.append(f"{name} cannot be imported ({why}): each run imports it itself")
+    return problems
+
+
+def serve(parent: int, warm: Sequence[str], *, announced: bool = True) -> None:
+    """Fork a run for every line, until the pipe closes or the parent is gone.
+
+    announced  whether to write first what hinders the imports
+    """
     # Keep figures inline, although matplotlib is imported before its kernel.
     os.environ.setdefault("MPLBACKEND", "module://matplotlib_inline.backend_inline")
     answers = os.dup(1)
     os.dup2(2, 1)  # the modules may print
-    for name in (*OWN, *warm):
+    for name in OWN:
         # If a module cannot be imported here, the run fails on it too, and reports it.
         with contextlib.suppress(Exception):
             importlib.import_module(name)
+    problems = _imported(warm)
     sys.stdout.flush()
     os.dup2(answers, 1)
     os.close(answers)
-    if warm and threading.active_count() > 1:
+    threads = bool(warm) and threading.active_count() > 1
+    if threads:
+        problems.append("a module starts threads: nothing is imported beforehand")
+    if announced:
+        print(json.dumps(problems), flush=True)
+    if threads:
         # A fork copies only one thread; locks of other threads stay locked in the copy.
-        message = "a module in `warm` starts threads: nothing is imported beforehand"
-        print(message, file=sys.stderr, flush=True)
-        os.execv(sys.executable, [*sys.orig_argv[:4], str(parent)])  # noqa: S606
+        again = [*sys.orig_argv[:3], FORK_AGAIN, str(parent)]
+        os.execv(sys.executable, again)  # noqa: S606
     gc.collect()
     gc.freeze()  # memory that the collector does not touch stays shared between forks
     while os.getppid() == parent:
@@ -132,8 +153,8 @@ def _fork(request: Mapping[str, Any]) -> int:
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the sweep ends this process, not Ctrl-C
     _, task, ended_with, *modules = sys.argv
-    if task == "fork":
-        serve(int(ended_with), modules)
+    if task in (FORK, FORK_AGAIN):
+        serve(int(ended_with), modules, announced=task == FORK)
     else:
         processes.die_with(int(ended_with))
         execute(json.load(sys.stdin))

@@ -114,5 +114,5 @@ def test_a_byte_order_mark_hides_no_import(package):
 
 def test_a_binary_file_is_refused_with_the_way_out(package):
     (package() / "weights.bin").write_bytes(bytes(range(256)))
-    with pytest.raises(PreflightError, match=r"weights\.bin is not UTF-8.*kernelkit dataset"):
+    with pytest.raises(PreflightError, match=r"weights\.bin is not UTF-8.*kernelkit upload"):
         modules.package_files(package())

@@ -17,9 +17,9 @@ from kernelkit.push.submit import Submission
 PROGRAM = """\
 import sys
 from pathlib import Path
-from kernelkit.kaggle_api.retries import Clock, Retries
-from kernelkit.workspace.timing import Timing
-from kernelkit.queue.work import work_off
+from kernelkit.kaggle.retries import Clock, Retries
+from kernelkit.kaggle.timing import Timing
+from kernelkit.push.queue_work import work_off
 clock = Clock(speed=50)
 work_off(runs=Path(sys.argv[1]), timing=Timing(clock=clock, retries=Retries(clock=clock)))
 """

@@ -5,6 +5,7 @@ import shutil
 
 import pytest
 
+from kernelkit import files
 from kernelkit.errors import CapacityError, ParameterError, PreflightError, RunFailedError
 from kernelkit.notebook import modules
 from kernelkit.push.bundle import packages
@@ -120,6 +121,34 @@ def test_a_search_is_refused_where_there_is_no_optuna(sweeps):
         sweeps.rehearse(SEARCH, dry_run=True, accelerator=kind)
         assert "a search over a: 4 runs" in sweeps.message
     assert "optuna" not in sweeps.message
+
+
+RULES = """\
+def check(notebook, values, sources):
+    return [f"a={values['a']} is too low"] if values["a"] < LEAST else []
+"""
+
+
+@pytest.mark.parametrize("least", [1, 999])
+def test_a_search_is_sent_where_the_projects_rules_allow_some_point(sweeps, describe, least):
+    describe('check = "own_rules:check"\n')
+    files.write_text(sweeps.folder / "src/own_rules.py", f"LEAST = {least}\n{RULES}")
+    sweeps.rehearse(SEARCH, dry_run=True, accelerator="cpu")
+    assert "nothing was sent" in sweeps.message
+
+
+def test_a_search_is_refused_where_the_projects_rules_allow_no_point(sweeps, describe):
+    describe('check = "own_rules:check"\n')
+    files.write_text(sweeps.folder / "src/own_rules.py", f"LEAST = 1000\n{RULES}")
+    with pytest.raises(PreflightError, match="a=999 is too low"):
+        sweeps.rehearse(SEARCH, dry_run=True, accelerator="cpu")
+
+
+def test_what_any_choice_of_a_search_needs_is_checked(sweeps, describe):
+    describe('[tool.kernelkit.needs]\ninternet = ["kind=y"]\n')
+    text = "search: {trials: 2, space: {a: {low: 0, high: 9}, kind: [x, y]}}"
+    with pytest.raises(PreflightError, match="kind=y needs the internet"):
+        sweeps.rehearse(text, dry_run=True, accelerator="cpu")
 
 
 def test_a_search_takes_optuna_from_the_projects_wheels(sweeps, index, describe):

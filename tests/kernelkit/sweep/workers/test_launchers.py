@@ -51,21 +51,51 @@ def test_its_runs_end_with_it_and_the_next_one_has_a_new_server(tmp_path, fork_s
     assert not other.lost
 
 
+def test_a_module_that_prints_does_no_harm(tmp_path, fork_server, capsys):
+    (tmp_path / "loud.py").write_text("import os\nprint('hello')\nos.write(1, b'7\\n')")
+    wait(start(fork_server("loud"), tmp_path))
+    assert "none.py" in (tmp_path / "error.txt").read_text()
+    assert "hello" in (tmp_path / "imports.txt").read_text()
+    assert capsys.readouterr().err == ""
+
+
 @pytest.mark.parametrize(
-    ("text", "printed"),
+    ("text", "warning"),
     [
-        ("import os\nprint('hello')\nos.write(1, b'7\\n')", "hello"),
         (
             "from threading import Event, Thread\nThread(target=Event().wait, daemon=True).start()",
-            "a module in `warm` starts threads",
+            "a module starts threads: nothing is imported beforehand",
         ),
+        (
+            "import no_such_module",
+            "odd cannot be imported (ModuleNotFoundError: No module named 'no_such_module'): "
+            "each run imports it itself",
+        ),
+        ("raise SystemExit('usage: odd')", "odd cannot be imported (SystemExit: usage: odd)"),
+        ("1 +", "odd cannot be imported (SyntaxError: "),
+        (None, "odd cannot be imported (ModuleNotFoundError: No module named 'odd')"),
     ],
 )
-def test_a_module_that_prints_or_starts_threads_does_no_harm(tmp_path, fork_server, text, printed):
-    (tmp_path / "busy.py").write_text(text)
-    wait(start(fork_server("kernelkit.no_such_module", "busy"), tmp_path))
+def test_a_module_that_cannot_be_imported_beforehand_is_named_and_the_run_starts(
+    tmp_path, fork_server, capsys, text, warning
+):
+    if text is not None:
+        (tmp_path / "odd.py").write_text(text)
+    server = fork_server("odd")
+    wait(start(server, tmp_path))
     assert "none.py" in (tmp_path / "error.txt").read_text()
-    assert printed in (tmp_path / "imports.txt").read_text()
+    warned = capsys.readouterr().err
+    assert f"warning: warm: {warning}" in warned
+    assert warned.count("warning") == 1
+
+
+def test_what_hinders_the_imports_is_told_once_in_a_sweep(tmp_path, fork_server, capsys):
+    server = fork_server("no_such_module")
+    for _ in range(2):
+        run = start(server, tmp_path)
+        run.server.kill()  # its replacement imports them again
+        wait(run)
+    assert capsys.readouterr().err.count("no_such_module cannot be imported") == 1
 
 
 def test_one_that_is_stuck_in_an_import_is_ended(tmp_path, fork_server, monkeypatch):

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from petals.prepare.flowers.canvas import Canvas, Colour, Frame, Rng, blend, clip, colour, direction
-from petals.prepare.flowers.flora import COLOURS
-from petals.prepare.flowers.plants import UP, Flower
+from draw_flowers.canvas import Canvas, Colour, Frame, Rng, blend, clip, colour, direction
+from draw_flowers.flora import COLOURS
+from draw_flowers.plants import UP, Flower
 
 # Outline, number, degrees apart and degrees they sway, length, width, how far from the middle each
 # starts.

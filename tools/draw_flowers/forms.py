@@ -3,8 +3,8 @@
 import math
 from collections.abc import Callable
 
-from petals.prepare.flowers.canvas import blend
-from petals.prepare.flowers.plants import GOLD, UP, WHITE, Flower, seeds
+from draw_flowers.canvas import blend
+from draw_flowers.plants import GOLD, UP, WHITE, Flower, seeds
 
 
 def draw_open(flower: Flower) -> None:

@@ -5,14 +5,12 @@ import io
 import numpy as np
 from PIL import Image
 
+from draw_flowers.canvas import Canvas, Rng, clip, colour, direction
+from draw_flowers.flora import FLORA
+from draw_flowers.forms import FORMS, TURNS
+from draw_flowers.plants import Flower, grow
+from draw_flowers.scenery import draw_background, draw_leaves, draw_light
 from petals.errors import SettingError
-from petals.prepare.flowers.canvas import Canvas, Rng, clip, colour, direction
-from petals.prepare.flowers.flora import FLORA
-from petals.prepare.flowers.forms import FORMS, TURNS
-from petals.prepare.flowers.plants import Flower, grow
-from petals.prepare.flowers.scenery import draw_background, draw_leaves, draw_light
-
-JPEG_QUALITY = 90
 
 
 def draw_flower(label: int, index: int, size: int) -> np.ndarray:
@@ -44,10 +42,11 @@ def draw_flower(label: int, index: int, size: int) -> np.ndarray:
     return np.ascontiguousarray(pixels.astype(np.uint8).transpose(1, 2, 0))
 
 
-def flower_jpeg(label: int, index: int, size: int) -> bytes:
-    """The picture of `draw_flower` as a JPEG."""
+def flower_jpeg(label: int, index: int, size: int, quality: int) -> bytes:
+    """The picture of `draw_flower` as a JPEG of this quality, 1 to 95."""
     file = io.BytesIO()
-    Image.fromarray(draw_flower(label, index, size)).save(file, "JPEG", quality=JPEG_QUALITY)
+    picture = Image.fromarray(draw_flower(label, index, size))
+    picture.save(file, "JPEG", quality=quality, optimize=True)
     return file.getvalue()
 
 

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple, get_type_hints
 
-from petals.prepare.flowers.canvas import Colour, colour
+from draw_flowers.canvas import Colour, colour
 
 _SHADES = """
 white    0.97 0.96 0.95
@@ -34,7 +34,7 @@ COLOURS: dict[str, Colour] = {
 
 
 class Traits(NamedTuple):
-    """How a class of flowers is built; `petals.prepare.flowers` says what each form makes of it."""
+    """How a class of flowers is built; `draw_flowers.forms` says what each form makes of it."""
 
     form: str
     petals: int  # in a layer; or florets, in forms that hold several

@@ -1,24 +1,30 @@
-"""The drawn flowers: the same everywhere, told apart by shape, in the competition's format."""
+"""The tool that draws flowers: the same everywhere, told apart by shape, as TFRecords."""
 
 import hashlib
 import io
+import json
 import subprocess
 import sys
 
 import numpy as np
 import pytest
+from checkouts import ROOT
+from click.testing import CliRunner
 from PIL import Image
 
+from draw_flowers import dataset as drawing
+from draw_flowers.__main__ import main
+from draw_flowers.canvas import OUTLINES
+from draw_flowers.flora import COLOURS, FLORA
+from draw_flowers.picture import FORMS, draw_flower
 from petals.data import shards
 from petals.data.classes import CLASSES
 from petals.errors import SettingError, StorageError
-from petals.prepare import synthetic
-from petals.prepare.flowers.canvas import OUTLINES
-from petals.prepare.flowers.flora import COLOURS, FLORA
-from petals.prepare.flowers.picture import FORMS, draw_flower
+
+ONE = {"train": 1, "val": 1, "test": 1}
 
 
-# If a drawing was changed on purpose: put the new hashes here and raise synthetic.VERSION.
+# After a change on purpose: put the new hashes here, raise VERSION, and draw the set anew.
 @pytest.mark.parametrize(
     ("label", "index", "size", "expected"),
     [
@@ -73,7 +79,7 @@ def dataset(tmp_path_factory):
     seen = []
     root = tmp_path_factory.mktemp("data") / "flowers"
     counts = {"train": 6, "val": 2, "test": 1}
-    synthetic.write_dataset(root, 32, counts, progress=lambda _, *done: seen.append(done))
+    drawing.write_dataset(root, 32, 75, counts, progress=lambda _, *done: seen.append(done))
     return root, seen
 
 
@@ -132,40 +138,54 @@ def test_the_solution_has_a_label_for_every_row_of_the_sample_submission(dataset
     assert sorted(int(label) for _, label in solution[1:]) == list(range(104))
 
 
-ONE = {"train": 1, "val": 1, "test": 1}
+def test_the_manifest_says_how_the_set_was_made(dataset):
+    root, _ = dataset
+    manifest = json.loads((root / "manifest.json").read_text())
+    assert manifest["command"] == "python -m draw_flowers FOLDER --size 32 --quality 75"
+    assert manifest["drawings"] == drawing.VERSION
+    assert manifest["images_per_class"] == {"train": 6, "val": 2, "test": 1}
+    files = {path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file()}
+    assert set(manifest["files"]) == files - {"manifest.json"}
+    for name, facts in manifest["files"].items():
+        data = (root / name).read_bytes()
+        assert facts == {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
 
 
-@pytest.mark.long
-def test_a_dataset_is_made_once_and_keyed_by_its_settings(tmp_path, monkeypatch):
-    first = synthetic.ensure_dataset(tmp_path, 16, ONE)
-    made = (first / "solution.csv").stat().st_mtime_ns
-    assert synthetic.ensure_dataset(tmp_path, 16, ONE) == first
-    assert (first / "solution.csv").stat().st_mtime_ns == made
-    assert synthetic.ensure_dataset(tmp_path, 16, ONE | {"val": 2}) != first
-    monkeypatch.setattr(synthetic, "VERSION", synthetic.VERSION + 1)
-    assert synthetic.ensure_dataset(tmp_path, 16, ONE) != first
-    assert not list(tmp_path.glob(".*"))
+def test_a_lower_quality_makes_smaller_files(tmp_path):
+    sizes = []
+    for quality in (40, 90):
+        root = tmp_path / str(quality)
+        drawing.write_dataset(root, 32, quality, ONE)
+        sizes.append(sum(path.stat().st_size for path in root.rglob("*.tfrec")))
+    assert sizes[0] < 0.8 * sizes[1]
 
 
-def test_a_failure_leaves_no_dataset_behind(tmp_path, monkeypatch):
+def test_a_failure_leaves_no_set_behind(tmp_path, monkeypatch):
     def full(path, examples):
         raise StorageError("the disk is full")
 
     monkeypatch.setattr(shards, "write_shard", full)
-    with pytest.raises(StorageError):
-        synthetic.ensure_dataset(tmp_path, 16, ONE)
-    assert not [path for path in tmp_path.iterdir() if path.is_dir()]
+    with pytest.raises(StorageError, match="the disk is full"):
+        drawing.write_dataset(tmp_path / "set", 16, 75, ONE)
+    assert list(tmp_path.iterdir()) == []
 
 
-def test_a_folder_that_cannot_be_made_is_a_storage_error(tmp_path):
+def test_a_folder_that_is_there_is_not_written_over(tmp_path):
+    done = CliRunner().invoke(main, [str(tmp_path)])
+    assert done.exit_code == 12
+    assert done.output == f"error: {tmp_path} exists already: remove it, or choose another folder\n"
+
+
+def test_a_place_that_is_a_file_is_a_storage_error(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(StorageError, match="choose another folder"):
-        synthetic.ensure_dataset(tmp_path / "file", 16)
+        drawing.write_dataset(tmp_path / "file" / "set", 16, 75, ONE)
 
 
 def test_drawing_needs_neither_tensorflow_nor_keras():
     code = (
-        "import sys, petals.prepare.flowers.picture; "
+        "import sys, draw_flowers.picture; "
         "sys.exit(bool({'tensorflow', 'keras'} & set(sys.modules)))"
     )
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT / "tools", check=False)
+    assert done.returncode == 0

@@ -4,8 +4,8 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from petals.prepare.flowers.canvas import Canvas, Colour, Frame, Rng, blend, colour, direction
-from petals.prepare.flowers.flora import COLOURS, Traits
+from draw_flowers.canvas import Canvas, Colour, Frame, Rng, blend, colour, direction
+from draw_flowers.flora import COLOURS, Traits
 
 UP = -90.0  # degrees
 GOLDEN = 137.508  # degrees between one seed and the next in a flower head

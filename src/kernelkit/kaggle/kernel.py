@@ -1,0 +1,21 @@
+"""The name of a kernel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """The name of a kernel: `owner/slug`."""
+
+    owner: str
+    slug: str
+
+    @classmethod
+    def of(cls, name: str) -> Kernel:
+        """The kernel named `owner/slug`."""
+        return cls(*name.partition("/")[::2])
+
+    def __str__(self) -> str:
+        return f"{self.owner}/{self.slug}"

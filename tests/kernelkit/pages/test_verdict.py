@@ -1,0 +1,139 @@
+"""A report begins with what its score is worth, what looks wrong, and what to do next."""
+
+import json
+import os
+
+import pytest
+
+from kernelkit.pages import verdict
+from kernelkit.runs import kit_folder
+from kernelkit.shown import Shown
+
+SHOWN = Shown(score="f1", measures={"f1": "F1"})
+
+
+@pytest.fixture
+def runs(tmp_path):
+    """Makes a run of one notebook in a folder of runs, one an hour; returns its folder."""
+
+    def make(name, f1, interval=None, data="leaves", hour=0, notebook="/x/train.ipynb", **more):
+        folder = tmp_path / name
+        (folder / ".kernelkit").mkdir(parents=True)
+        metrics = {"f1": f1, "data": {"name": data}, **more}
+        if interval:
+            metrics["intervals"] = {"f1": interval}
+        (folder / "metrics.json").write_text(json.dumps(metrics))
+        os.utime(folder / "metrics.json", (1e9 + 3600 * hour,) * 2)
+        state = kit_folder.path(folder, kit_folder.STATE)
+        state.write_text(json.dumps({"notebook": notebook}))
+        return folder
+
+    return make
+
+
+def on(folder, shown=SHOWN, failure=""):
+    return verdict.of_run(folder, folder, shown, failure)
+
+
+def texts(found):
+    return [text for text, _ in found.compared]
+
+
+def test_the_score_comes_with_its_interval_and_with_what_guessing_reaches(runs):
+    found = on(runs("a", 0.9, [0.85, 0.95], chance={"f1": 0.1}))
+    assert found.score == "F1 0.9000, 95 % interval 0.8500 to 0.9500; guessing reaches 0.1000"
+    assert found.doubts == ()
+
+
+def test_without_an_interval_or_chance_the_score_stands_alone(runs):
+    assert on(runs("a", 0.9)).score == "F1 0.9000"
+
+
+@pytest.mark.parametrize(("f1", "interval"), [(0.1, None), (0.15, [0.05, 0.25]), (0.05, None)])
+def test_a_score_that_guessing_could_reach_is_said_to_be_that(runs, f1, interval):
+    found = on(runs("a", f1, interval, chance={"f1": 0.1}))
+    assert found.doubts[0].startswith("The score is no better than guessing.")
+    assert "beside their labels" in found.next_step
+
+
+def test_a_loss_beats_chance_from_below(runs):
+    shown = Shown(score="f1", minimize=True)
+    assert on(runs("a", 0.05, chance={"f1": 0.1}), shown).doubts == ()
+    assert on(runs("b", 0.2, chance={"f1": 0.1}), shown).doubts
+
+
+def test_the_last_and_the_best_run_on_the_same_data_are_compared(runs):
+    runs("best", 0.95, [0.93, 0.97], hour=1)
+    runs("other-data", 0.99, data="petals", hour=2)
+    runs("other-notebook", 0.98, notebook="/x/other.ipynb", hour=2)
+    last = runs("last", 0.80, [0.78, 0.82], hour=3)
+    (last / "report.html").write_text("<p>report</p>")
+    found = on(runs("new", 0.94, [0.92, 0.96], hour=4))
+    assert texts(found) == [
+        "0.1400 above the last run, last, which is more than noise.",
+        "0.0100 below the best other run, best, which could be noise.",
+    ]
+    assert found.compared[0][1] == "../last/report.html"
+
+
+def test_a_difference_without_intervals_is_not_called_noise(runs):
+    runs("last", 0.8, hour=1)
+    assert texts(on(runs("new", 0.9, hour=2))) == ["0.1000 above the last run, last."]
+
+
+def test_an_equal_score_is_the_same(runs):
+    runs("last", 0.9, hour=1)
+    assert texts(on(runs("new", 0.9, hour=2))) == ["The same score as the last run, last."]
+
+
+def test_the_best_of_many_is_said_to_be_flattered_by_the_choice(runs):
+    for number in range(4):
+        runs(f"run-{number}", 0.5 + 0.01 * number, hour=number)
+    best = runs("best", 0.9, hour=9)
+    assert "It is the best of 5 runs" in texts(on(best))[-1]
+    assert "probably too high" not in " ".join(texts(on(runs("worse", 0.1, hour=10))))
+
+
+def test_what_the_run_warns_of_and_why_it_stopped_are_doubts(runs):
+    found = on(runs("a", 0.9, warnings=["2 classes without photos"], stopped="training diverged"))
+    assert found.doubts == ("Training was stopped: training diverged.", "2 classes without photos")
+    assert found.next_step.startswith("Clear up what looks wrong")
+
+
+def test_a_run_out_of_time_is_to_be_continued(runs):
+    found = on(runs("a", 0.9, stopped="time limit"))
+    assert found.doubts == ("The run was stopped by its time limit.",)
+    assert found.next_step.startswith("Continue it")
+
+
+def test_a_run_that_failed_says_so_even_without_a_score(tmp_path):
+    (tmp_path / "run").mkdir()
+    found = on(tmp_path / "run", failure="cell 3")
+    assert found.score == ""
+    assert found.doubts == ("The notebook did not reach its end.",)
+    assert "cell that failed" in found.next_step
+
+
+def test_files_of_a_push_without_a_manifest_are_not_verified(runs):
+    folder = runs("a", 0.9)
+    marker = kit_folder.path(folder, kit_folder.MARKER)
+    marker.write_text(json.dumps({"kernel": "me/train", "version": 3, "rehearsal": False}))
+    assert "not verified" in on(folder).doubts[0]
+    kit_folder.path(folder, kit_folder.MANIFEST).write_text("{}")
+    assert on(folder).doubts == ()
+
+
+@pytest.mark.parametrize(
+    ("values", "rises"),
+    [
+        ([0.1, 0.2, 0.3, 0.4, 0.5], True),
+        ([0.1, 0.5, 0.4, 0.4, 0.4], False),
+        ([0.1, 0.2, 0.5, 0.5, 0.5], False),
+        ([0.1, 0.9], False),  # too short to tell
+    ],
+)
+def test_a_score_that_was_best_at_the_very_end_may_rise_further(runs, values, rises):
+    folder = runs("a", 0.9)
+    lines = ["epoch,val_f1", *(f"{n},{value}" for n, value in enumerate(values))]
+    (folder / "history.csv").write_text("\n".join(lines) + "\n")
+    assert ("still improving" in on(folder).next_step) == rises

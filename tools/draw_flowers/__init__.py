@@ -1,0 +1,1 @@
+"""Draw flowers of 104 kinds: `picture` draws one, `dataset` a whole set of TFRecords."""
