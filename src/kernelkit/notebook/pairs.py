@@ -22,10 +22,9 @@ from kernelkit.notebook import document
 if TYPE_CHECKING:  # importing it takes most of a second
     import nbformat
 
-_CONFIGURATIONS = ("jupytext", ".jupytext", "jupytext.toml", ".jupytext.toml")
-_CONFIGURATIONS += tuple(
-    f"{dot}jupytext.{end}" for dot in ("", ".") for end in ("yml", "yaml", "py")
-)
+_CONFIGURATIONS = ["jupytext", ".jupytext"]
+for _end in ("toml", "yml", "yaml", "py"):
+    _CONFIGURATIONS += [f"jupytext.{_end}", f".jupytext.{_end}"]
 _TEXTS = (".py", ".md", ".Rmd", ".qmd")
 _HEADER_LINES = 60  # within which a text says that it is Jupytext's
 
@@ -137,8 +136,8 @@ def _advice(notebook: Path, half: Half, number: int) -> str:
     kind = half.path.suffix
     return (
         f"{notebook.name} and {half.path.name} differ from cell {number} on. To keep the {kind}: "
-        f"`jupytext {to_notebook} {text}`. To keep the notebook: `jupytext {to_text} {own}`. If you "
-        "edited both, first copy one to another name, then merge by hand"
+        f"`jupytext {to_notebook} {text}`. To keep the notebook: `jupytext {to_text} {own}`. If "
+        "you edited both, first copy one to another name, then merge by hand"
     )
 
 

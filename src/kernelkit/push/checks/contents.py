@@ -44,8 +44,8 @@ FETCHES = re.compile(
 )
 OWN_MODULE = (
     "{place} imports {module}, which is your own, in {where}, and nothing brings it into the "
-    "session: move it beside the code that imports it, add its folder to sys.path there, or make it "
-    "a package and name it in packages of [tool.kernelkit]"
+    "session: move it beside the code that imports it, add its folder to sys.path there, or make "
+    "it a package and name it in packages of [tool.kernelkit]"
 )
 # Code after which more modules may be there than the image has.
 BRINGS = re.compile(
@@ -264,8 +264,8 @@ def _unattached(plan: Plan, where: Sequence[Mention]) -> str:
             f"source: if it is in {sources[0]}, it is at {today}/{name} today"
         )
     return (
-        f"{place} reads /kaggle/input/{name}, but no source of that name is attached: add it to the "
-        "sources in kernel-metadata.json"
+        f"{place} reads /kaggle/input/{name}, but no source of that name is attached: add it to "
+        "the sources in kernel-metadata.json"
     )
 
 
@@ -281,8 +281,8 @@ def size(plan: Plan) -> Iterator[Finding]:
     if plan.bundle.size >= WARN_SHARE * MAX_BYTES:
         yield (error if plan.bundle.size >= MAX_BYTES else warning)(
             f"the bundle has {plan.bundle.size / 1000:.0f} kB, and Kaggle accepts "
-            f"{MAX_BYTES / 1000:.0f} kB: move data out of the packages or cells, or name files that a "
-            f"run does not need in leave_out of [tool.kernelkit]{_largest(plan)}"
+            f"{MAX_BYTES / 1000:.0f} kB: move data out of the packages or cells, or name files "
+            f"that a run does not need in leave_out of [tool.kernelkit]{_largest(plan)}"
         )
 
 

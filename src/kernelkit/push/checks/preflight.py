@@ -18,6 +18,7 @@ from kernelkit.notebook.parameters import Overrides
 from kernelkit.push import plan as plans
 from kernelkit.push.bundle.metadata import KEYS, SHAPES
 from kernelkit.push.checks import contents, pytorch
+from kernelkit.push.checks.annotations import annotate
 from kernelkit.push.checks.findings import Finding, error, warning
 from kernelkit.push.checks.inputs import PlanOptions, of_submission
 from kernelkit.push.plan import Plan
@@ -101,8 +102,8 @@ def machine(plan: Plan) -> Iterator[Finding]:
     if machines.is_kind(machine.shape):
         today = machines.BY_SHAPE[machines.TODAY[machine.kind]]
         yield warning(
-            f"machine_shape {machine.shape!r} names no machine; `kaggle kernels pull -m` has written "
-            "it. It is not known what Kaggle starts for it today: to be sure, write "
+            f"machine_shape {machine.shape!r} names no machine; `kaggle kernels pull -m` has "
+            "written it. It is not known what Kaggle starts for it today: to be sure, write "
             f'"{today.shape}" ({today.words})'
         )
     elif machine.shape not in machines.BY_SHAPE:
@@ -221,8 +222,6 @@ def stop_on_errors(findings: Sequence[Finding]) -> None:
 
 def report(context: PushContext, findings: Sequence[Finding]) -> None:
     """Report the warnings among the findings; raise one `PreflightError` for the errors."""
-    from kernelkit.push.checks.repository import annotate
-
     annotate(findings)
     for finding in findings:
         if finding.level != "error":

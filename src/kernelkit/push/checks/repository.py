@@ -5,27 +5,22 @@
 
 import contextlib
 import os
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Unpack
-
-import click
 
 from kernelkit.errors import KernelkitError, PreflightError
 from kernelkit.kaggle.context import CommandOptions, in_project
 from kernelkit.project import RUNS
 from kernelkit.push.bundle import metadata
 from kernelkit.push.checks import preflight
+from kernelkit.push.checks.annotations import annotate
 from kernelkit.push.checks.findings import Finding, error
 from kernelkit.push.checks.inputs import PlanOptions
 from kernelkit.terminal.events import from_here
 
 NOT_SEARCHED = (RUNS, "node_modules", "site-packages")
-_PLACE = re.compile(
-    r"([^\s:,(]+\.(?:ipynb|py|json|md|Rmd))(?:\[cell \d+\])?(?:, line (\d+)|:(\d+))?"
-)
 
 
 @dataclass(frozen=True)
@@ -138,35 +133,3 @@ def _summarize(checked: Iterable[Checked]) -> None:
         lines.append(f"| {' | '.join(values)} |")
     with contextlib.suppress(OSError), Path(summary).open("a", encoding="utf-8") as file:
         file.write("\n".join(lines) + "\n")
-
-
-def annotate(findings: Iterable[Finding], file: Path | None = None) -> None:
-    """In a GitHub job, print each finding as an annotation of the file that it is about.
-
-    `file`: the metadata, for a finding that names no other file. They go to stderr, so that the
-    output of --json stays lines of JSON.
-    """
-    if os.environ.get("GITHUB_ACTIONS") != "true":
-        return
-    for finding in findings:
-        properties = _properties(finding.text, file)
-        text = finding.text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-        click.echo(f"::{finding.level}{properties}::{text}", err=True)
-
-
-def _properties(text: str, file: Path | None) -> str:
-    """Where a finding is, in the form that GitHub reads."""
-    named = _PLACE.search(text)
-    folders = [Path.cwd(), file.parent] if file else [Path.cwd()]
-    for folder in folders if named else []:
-        path = folder / named[1]  # type: ignore[index]
-        if path.is_file():
-            line = named[2] or named[3]  # type: ignore[index]
-            where = f" file={_escaped(from_here(path))}"
-            # A notebook's lines are those of its cells, not of its file.
-            return f"{where},line={line}" if line and path.suffix != ".ipynb" else where
-    return f" file={_escaped(from_here(file))}" if file else ""
-
-
-def _escaped(value: str) -> str:
-    return value.replace("%", "%25").replace(",", "%2C").replace(":", "%3A")
