@@ -7,9 +7,10 @@ import sys
 import textwrap
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from kernelkit.terminal.events import Events, NotebookOutput, from_here
 
 EXECUTED = run_folder.EXECUTED[0]
 TRACEBACK_LINES = 12
+ERROR_LINES = 5  # of stderr, where a failed cell has no traceback
 RECORD_SECONDS = 2.0  # between two lines on what a run uses of the machine
 
 
@@ -178,7 +180,7 @@ def _execute(
     from nbclient.exceptions import DeadKernelError
     from papermill.exceptions import PapermillExecutionError
 
-    from kernelkit.runs.kernel_notes import KernelWithoutNotes
+    from kernelkit.runs.kernel_notes import LINES, KernelWithoutNotes
 
     # Papermill warns when it takes long to save the notebook.
     logging.getLogger("papermill").setLevel(logging.ERROR)
@@ -190,6 +192,7 @@ def _execute(
         content.cells.insert(place, nbformat.v4.new_code_cell(source, metadata=tags))
     part = folder / active.PART
     shown = None if quiet else NotebookOutput(sys.stdout)
+    warned = None if quiet else NotebookOutput(sys.stderr, partial(LINES.is_new, way="message"))
     try:
         papermill.execute_notebook(
             content,
@@ -198,6 +201,7 @@ def _execute(
             progress_bar=False,
             autosave_cell_every=active.SAVE_SECONDS,
             stdout_file=shown,
+            stderr_file=warned,
             cwd=str(Path.cwd()),
             kernel_manager_class=KernelWithoutNotes,
         )
@@ -205,15 +209,15 @@ def _execute(
         kind = OF_NOTEBOOKS.get(error.ename, RunFailedError)
         cells = content.cells[: error.cell_index + 1]
         number = sum(not document.has_tag(cell, document.INJECTED_TAG) for cell in cells)
-        raise kind(_what_failed(error, number, folder)) from None
+        raise kind(_what_failed(error, number, folder, _last_errors(part, error.source))) from None
     except DeadKernelError:
         raise RunFailedError(
             "the notebook's process died, most likely because memory ran out, or because another "
             f"host of the same run died; its partial results are in {folder}"
         ) from None
     finally:
-        if shown:
-            shown.close()
+        for stream in filter(None, (shown, warned)):
+            stream.close()
         if part.is_file():
             _keep(part, folder / EXECUTED)
 
@@ -238,9 +242,30 @@ def _keep(part: Path, executed: Path) -> None:
     part.unlink()
 
 
-def _what_failed(error: Any, number: int, folder: Path) -> str:
+def _last_errors(executed: Path, source: str) -> list[str]:
+    """The last lines that the failed cell wrote to stderr."""
+    try:
+        notebook = nbformat.read(executed, as_version=4)
+    except Exception:  # nbformat raises a dozen kinds
+        return []
+    texts = [
+        output.text
+        for cell in notebook.cells
+        if cell.cell_type == "code" and cell.source == source
+        for output in cell.outputs
+        if output.output_type == "stream" and output.name == "stderr"
+    ]
+    lines = safe_text.plain("".join(texts)).rstrip().splitlines()
+    return [line for line in lines if not safe_text.note_level(line)][-ERROR_LINES:]
+
+
+def _what_failed(error: Any, number: int, folder: Path, errors: Sequence[str]) -> str:
     first = next(iter(str(error.source).strip().splitlines()), "")
     lines = safe_text.plain("\n".join(error.traceback)).rstrip().splitlines()
+    if not lines:  # of a magic that IPython does not have, it writes the reason to stderr only
+        lines = [*errors] or [safe_text.plain(f"{error.ename}: {error.evalue}")]
+    elif error.ename == "CalledProcessError" and errors:  # what the child said last
+        lines.append(f"The process said: {errors[-1]}")
     traceback = textwrap.indent("\n".join(lines[-TRACEBACK_LINES:]), "    ")
     return (
         f"cell {number} ({first}) of the notebook failed:\n{traceback}\n"
