@@ -7,6 +7,7 @@ import sys
 import jupytext
 import pytest
 
+from kernelkit.errors import NotebookError
 from kernelkit.notebook import document, pairs
 
 SCRIPT = """\
@@ -90,3 +91,46 @@ def test_a_script_that_is_no_jupytext_text_is_no_half(notebook):
     notebook.with_suffix(".py").write_text("# ---\n# A script with a rule\n# ---\n")
     assert pairs.text_half(notebook) is None
     assert pairs.difference(notebook) == ""
+
+
+@pytest.mark.parametrize("form", ["py:light", "py:hydrogen", "md", "md:myst", "Rmd"])
+@pytest.mark.parametrize("folder", ["", "texts//"])
+def test_a_half_in_another_format_or_folder_is_found(tmp_path, form, folder):
+    notebook = tmp_path / "train.ipynb"
+    book = jupytext.reads(SCRIPT, "py:percent")
+    book.metadata["jupytext"] = {"formats": f"ipynb,{folder}{form}"}
+    jupytext.write(book, notebook)
+    half = tmp_path / folder.strip("/") / f"train.{form.partition(':')[0]}"
+    half.parent.mkdir(exist_ok=True)
+    jupytext.write(jupytext.read(notebook), half, fmt=form)
+    assert pairs.text_half(notebook).path == half
+    assert pairs.difference(notebook) == ""
+    edit(half, "print(rate)", "print(7 * rate)")
+    advice = pairs.difference(notebook)
+    assert f"jupytext --to {form}" in advice
+    assert str(half) in advice
+
+
+def test_a_configuration_file_pairs_notebooks(notebook, tmp_path):
+    book = jupytext.read(notebook)
+    del book.metadata["jupytext"]
+    jupytext.write(book, notebook)
+    script = tmp_path / "train.py"
+    script.write_text(SCRIPT.partition("# ---\n\n")[2])  # no header: no half by itself
+    assert pairs.text_half(notebook) is None
+    (tmp_path / "jupytext.toml").write_text('formats = "ipynb,py:percent"\n')
+    assert pairs.text_half(notebook).path == script
+
+
+def test_statements_of_a_cell_are_compiled_one_by_one():
+    late = "import os\nfrom __future__ import annotations\ndef f(x: Undefined): return x\n"
+    assert document.syntax_error("n.ipynb[cell 1]", late, cell=True) == ("", False)
+    assert document.syntax_error("n.py", late)[0]
+    assert document.syntax_error("n.ipynb[cell 1]", "x = 1\nreturn x", cell=True)[0]
+
+
+def test_an_older_format_is_refused_with_the_command_that_converts_it(tmp_path):
+    old = tmp_path / "old.ipynb"
+    old.write_text('{"nbformat": 3, "worksheets": [], "metadata": {}}')
+    with pytest.raises(NotebookError, match="jupyter nbconvert --to notebook --nbformat 4"):
+        document.read_json(old)

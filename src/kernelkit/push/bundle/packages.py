@@ -115,6 +115,9 @@ class _Search:
         self.found, self.attached = found, attached
         self.here = notebook.resolve().parent
         self.top = project.repository(self.here)
+        own = owner.root.resolve()
+        if not (self.top / ".git").exists() and self.here.is_relative_to(own):
+            self.top = own
         self.first: list[Path] = []
         self.last: list[Path] = []
         self.elsewhere = ""  # sources that look for modules where nothing is known of here

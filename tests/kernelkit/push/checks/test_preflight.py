@@ -518,3 +518,58 @@ def test_a_notebook_that_reads_secrets_is_warned_that_a_push_drops_them(reposito
     repository.sources("def token():\n    import kaggle_secrets", "from blossom import petals")
     (text,) = [text for text in warnings_of(repository) if "detaches the kernel's Secrets" in text]
     assert text.startswith("blossom/petals.py, notebooks/train.ipynb[cell 1] reads kaggle_secrets")
+
+
+@pytest.mark.parametrize("shape", ["Gpu", "gpu"])
+def test_a_shape_that_names_only_a_kind_is_a_warning(repository, shape):
+    repository.describe(machine_shape=shape, enable_tpu=False, enable_gpu=True)
+    assert not errors_of(repository)
+    (text,) = warnings_of(repository)
+    assert "is not known what Kaggle starts" in text
+    assert "NvidiaTeslaT4" in text
+
+
+def test_a_magic_that_nothing_has_is_told_once_with_what_to_do(repository):
+    repository.sources("%%shell\necho 1", "%%shell\necho 2", "%matplotlib inline\nx = 7\n%time x")
+    (text,) = warnings_of(repository)
+    assert "[cell 1] (and cell 2) calls %%shell" in text
+    assert "Use %%bash" in text
+    repository.sources("%load_ext sql", "%%sql\nselect 1")
+    assert warnings_of(repository) == []
+
+
+def test_a_call_that_only_colab_answers_is_told_unless_guarded(repository):
+    mount = "from google.colab import drive\ndrive.mount('/content/drive')"
+    repository.sources(mount)
+    assert any("there is no Google Drive" in text for text in warnings_of(repository))
+    guarded = "if 'google.colab' in sys.modules:\n    " + mount.replace("\n", "\n    ")
+    repository.sources(f"import sys\n{guarded}")
+    assert warnings_of(repository) == []
+
+
+def test_a_folder_of_the_one_attached_competition_is_no_source(repository):
+    repository.describe(competition_sources=["garden"])
+    repository.sources('open("../input/train/a.csv")', 'open("../input/train/b.csv")')
+    (text,) = warnings_of(repository)
+    assert "/kaggle/input/competitions/garden/train" in text
+    assert "(and cell 2)" in text
+    assert "add it to" not in text
+
+
+def test_a_source_is_its_slug_whatever_its_capitals(repository):
+    repository.describe(dataset_sources=["me/My-Wheels"])
+    repository.sources(
+        'open("/kaggle/input/datasets/me/my-wheels/x")\nopen("/kaggle/input/my-wheels")'
+    )
+    assert not any("attached" in text for text in warnings_of(repository))
+
+
+def test_findings_in_a_script_name_its_lines(repository):
+    script = repository.notebook.with_suffix(".py")
+    text = (
+        'import os\n# %% tags=["parameters"]\nx = 1\n# %%\ny = 2\nopen("/kaggle/input/roses/a")\n'
+    )
+    script.write_text(text)
+    repository.describe(kernel_type="script", code_file="notebooks/train.py")
+    (found,) = warnings_of(repository)
+    assert found.startswith("notebooks/train.py, line 6 reads /kaggle/input/roses")
