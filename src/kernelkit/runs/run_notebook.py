@@ -28,6 +28,7 @@ from kernelkit.terminal.events import Events, NotebookOutput, from_here
 
 EXECUTED = run_folder.EXECUTED[0]
 TRACEBACK_LINES = 12
+MUCH_MEMORY = 0.5  # share of the machine's; a run that held less did not use it up
 ERROR_LINES = 5  # of stderr, where a failed cell has no traceback
 RECORD_SECONDS = 2.0  # between two lines on what a run uses of the machine
 
@@ -212,14 +213,29 @@ def _execute(
         raise kind(_what_failed(error, number, folder, _last_errors(part, error.source))) from None
     except DeadKernelError:
         raise RunFailedError(
-            "the notebook's process died, most likely because memory ran out, or because another "
-            f"host of the same run died; its partial results are in {folder}"
+            f"the notebook's process died: {_why_it_died(folder)}; its partial results are in "
+            f"{folder}"
         ) from None
     finally:
         for stream in filter(None, (shown, warned)):
             stream.close()
         if part.is_file():
             _keep(part, folder / EXECUTED)
+
+
+def _why_it_died(folder: Path) -> str:
+    """What may have ended a notebook's process, by the memory that was recorded."""
+    peak = 0
+    with suppress(OSError, ValueError, IndexError):
+        lines = kit_folder.path(folder, kit_folder.RESOURCES).read_text("utf-8").splitlines()
+        peak = max(int(float(line.split(",")[1])) for line in lines[1:])
+    whole = (
+        os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 0
+    )
+    others = "it ended itself (os._exit, a crash), or another host of the same run died"
+    if peak and whole and peak < MUCH_MEMORY * whole:
+        return f"{others}. The run held {peak / 1e6:.0f} MB of this machine's {whole / 1e9:.0f} GB"
+    return f"most likely because memory ran out; otherwise {others}"
 
 
 def _escaped(path: Path) -> str:

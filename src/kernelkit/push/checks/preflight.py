@@ -25,6 +25,7 @@ from kernelkit.push.plan import Plan
 from kernelkit.terminal.events import secrets_of_environment
 
 LEAST_HOURS = 0.05  # starting a session uses up less quota than this
+_ADDRESS = re.compile(r"kaggle\.com/(?:code/)?([\w-]+/[\w-]+)")
 NOT_READ = {
     "session_timeout": "give the time with --timeout MINUTES",
     "session_timeout_seconds": "give the time with --timeout MINUTES",
@@ -54,6 +55,9 @@ def identity(plan: Plan) -> Iterator[Finding]:
     metadata = plan.metadata
     name = str(metadata.values.get("id") or "")
     if not re.fullmatch(r"[\w-]+/[\w-]+", name):
+        if address := _ADDRESS.search(name):
+            yield error(f'id {name!r} is an address: write "{address[1]}"')
+            return
         owner = name.partition("/")[0] if "/" in name else "INSERT_USERNAME"
         suggestion = f"{owner}/{slugify(metadata.title)}"
         yield error(f'id {name!r} is not OWNER/SLUG: write "{suggestion}"')

@@ -573,3 +573,17 @@ def test_findings_in_a_script_name_its_lines(repository):
     repository.describe(kernel_type="script", code_file="notebooks/train.py")
     (found,) = warnings_of(repository)
     assert found.startswith("notebooks/train.py, line 6 reads /kaggle/input/roses")
+
+
+def test_an_address_of_a_source_is_read_whatever_page_it_is_of(repository):
+    repository.describe(
+        competition_sources=["https://www.kaggle.com/competitions/garden/overview"],
+        dataset_sources=["https://www.kaggle.com/datasets/me/weights/data?select=a.csv"],
+        kernel_sources=["kaggle.com/code/me/first/notebook"],
+    )
+    sent = planned(repository).save_fields
+    assert sent["competition_data_sources"] == ["garden"]
+    assert sent["dataset_data_sources"] == ["me/weights"]
+    assert sent["kernel_data_sources"] == ["me/first"]
+    repository.describe(id="https://www.kaggle.com/code/me/blossom-train/edit")
+    assert 'write "me/blossom-train"' in errors_of(repository)[0]
