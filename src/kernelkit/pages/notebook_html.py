@@ -81,10 +81,20 @@ def _shown_output(parts: list[nbformat.NotebookNode]) -> nbformat.NotebookNode:
         output.traceback = [_short("\n".join(map(str, output.traceback)))]
     else:
         data = {kind: _short(v) if kind == "text/plain" else v for kind, v in output.data.items()}
+        if _needs_its_style(data.get("text/html", "")) and "text/plain" in data:
+            del data["text/html"]
         if not data.keys() & KINDS:
             data = {"text/plain": f"{', '.join(data)}: {WHOLE}"}
         output.data = nbformat.from_dict(data)
     return output
+
+
+def _needs_its_style(markup: str) -> bool:
+    """Whether an HTML output hides a part of itself by a style, which a page does not take over.
+
+    So do scikit-learn's estimators: a text for those who see no diagram, and their documentation.
+    """
+    return "sk-text-repr-fallback" in markup
 
 
 def _short(text: str) -> str:

@@ -54,8 +54,8 @@ KEYS: dict[str, type] = {
 # The path of each kind of source on Kaggle's site, and the form that the API accepts.
 PLACES = {"dataset": "datasets/", "kernel": "code/", "competition": "c/", "model": "models/"}
 # Pages behind those of a source, in addresses that people copy.
-PAGES = ("data", "overview", "code", "discussion", "leaderboard", "rules", "settings", "versions")
-PAGES += ("comments", "input", "log", "notebook", "output", "suggestions")
+PAGES = ["data", "overview", "code", "discussion", "leaderboard", "rules", "settings", "versions"]
+PAGES += ["comments", "input", "log", "notebook", "output", "suggestions"]
 SHAPES = {
     "dataset": (r"[\w-]+/[\w-]+(?:/\d+)?", "owner/slug"),
     "kernel": (r"[\w-]+/[\w-]+(?:/\d+)?", "owner/slug"),
