@@ -97,7 +97,8 @@ ROOMS = {
             "push.context push.checks",
             "push": f"{_tools} notebook kaggle rehearsal runs pages tpu push.bundle push.request "
             "push.plan push.ledger push.context push.checks push.wheels",
-            "start": f"{_tools} notebook kaggle runs push push.bundle push.plan push.request push.ledger",
+            "start": f"{_tools} notebook kaggle runs push push.bundle push.plan push.request "
+            "push.ledger",
             "sweep": f"{_tools} notebook runs pages",
             "sweep.workers": f"{_tools} notebook runs pages sweep",
             "sweep.backends": f"{_tools} notebook kaggle runs push push.bundle push.checks "
