@@ -144,7 +144,7 @@ def test_an_upload_pushes_nothing_until_it_gets_through_and_then_makes_one_versi
 
 def test_a_push_that_kaggle_would_refuse_uploads_none(kaggle, garden):
     pin(garden)
-    garden.sources("import time; time.sleep(5)")
+    garden.sources("import time; time.sleep(90)")
     garden.push(wait=False)
     pin(garden, "bloom-of-a-wheel==1.0")
     garden.sources(USING)
