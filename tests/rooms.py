@@ -130,7 +130,7 @@ ROOMS = {
             "competitions": "catalogue errors files kernels execution state wire",
             "app": "competitions errors fault_responses files kernels search state topics wire",
             "server": "app competitions errors execution serving state",
-            "command": "catalogue errors faults server state",
+            "command": "catalogue errors faults limits server state",
             "__main__": "command",
             "": "catalogue competitions errors execution faults limits server",
         },
