@@ -104,7 +104,7 @@ def test_the_cell_has_its_parameters_under_four_headings():
 
 @pytest.mark.parametrize("path", SWEEPS, ids=lambda path: path.stem)
 def test_shipped_sweeps_ask_for_nothing_that_is_ignored(path):
-    commands = re.findall(r"tools/sweep\.py(.*)", re.sub(r"\s*\\\n#?\s*", " ", path.read_text()))
+    commands = re.findall(r"kernelkit sweep(.*)", re.sub(r"\s*\\\n#?\s*", " ", path.read_text()))
     assert commands
     for command in commands:
         sweep = specification.read(path, re.findall(r"-p (\S+)", command))
