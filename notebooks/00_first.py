@@ -115,8 +115,9 @@ os.environ["KERAS_BACKEND"] = "jax" if on_jax else "tensorflow"
 with without_notes():
     import keras
     import tensorflow as tf
-if on_jax:
-    tf.config.set_visible_devices([], "GPU")
+
+    if on_jax:
+        tf.config.set_visible_devices([], "GPU")
 if len(devices) > 1:  # for a single one, Keras would compile each step three times
     keras.distribution.set_distribution(keras.distribution.DataParallel())
 

@@ -177,6 +177,11 @@ class RunFolder:
         build: dict[str, Any] = {"depths": classifier.depths}
         if backbone.preset:  # it may no longer exist when its model is used
             build["hub_config"] = config_of(classifier.backbone, classifier.name)
+        if classifier.beside:
+            build["beside"] = {
+                name: config_of(network, name) if find_backbone(name).preset else None
+                for name, network in classifier.beside.items()
+            }
         card = ModelCard(
             classifier.name,
             size,
@@ -228,6 +233,7 @@ class RunFolder:
                 "source": str(dataset.source),
                 "name": dataset.source.name,
                 "image_size": dataset.train.size,
+                "record_size": dataset.train.stored_size,
                 **dict.fromkeys(SPLITS, 0),
                 **{name: split.count for name, split in dataset.splits.items()},
                 **({"submitted": submitted} if submitted else {}),

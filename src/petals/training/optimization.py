@@ -16,6 +16,7 @@ import tensorflow as tf
 from tensorflow import keras
 
 from petals.accelerators import keras_backend
+from petals.training.layer_decay import LayerWiseAdamW, rate_shares
 
 # The tutorial's values: ramp from 1e-5 to 5e-5 per replica in 5 epochs, then x 0.8 per epoch
 # towards 1e-5 (Kaggle, "Create your first submission", 2020).
@@ -113,8 +114,12 @@ def compile_model(
     weight_decay: float = 0.0,
     label_smoothing: float = 0.0,
     steps_per_execution: int = 1,
+    network: keras.Model | None = None,
+    layer_decay: float = 1.0,
 ) -> None:
     """AdamW on cross-entropy over one-hot labels, with the rates of a schedule.
+
+    `layer_decay` in (0, 1]: of the blocks of `network`, the backbone in the model.
 
     02_train compiles its model in the same way, with visible calls. Weight decay (Loshchilov &
     Hutter, 2019) excludes biases and normalisation. `steps_per_execution`: the steps that one call
@@ -123,7 +128,11 @@ def compile_model(
     8 % on TensorFlow, and Keras 3 cannot under MirroredStrategy (tools/benchmark.py runtimes).
     """
     with keras_backend.scope(model):
-        optimizer = keras.optimizers.AdamW(RateTable(rates), weight_decay=weight_decay)
+        if layer_decay < 1:
+            shares = rate_shares(network, layer_decay)
+            optimizer = LayerWiseAdamW(RateTable(rates), shares, weight_decay=weight_decay)
+        else:
+            optimizer = keras.optimizers.AdamW(RateTable(rates), weight_decay=weight_decay)
         optimizer.exclude_from_weight_decay(var_names=["bias", "gamma", "beta"])
         model.compile(
             optimizer,
