@@ -83,8 +83,8 @@ test-browser: shapes .venv-browser/installed ## the pages in Chromium, the noteb
 pictures: shapes ## the pictures of README, from make run and a small sweep (needs Chromium)
 	$(BIN)/python tools/pictures.py -- $(BIN)/kernelkit $(RUN)
 
-# Kaggle's images run Python 3.12; another is taken where that is missing.
-PARITY_PYTHON ?= $(or $(call python,3.12),$(PYTHON))
+# Kaggle's image is reported to run Python 3.13 since October 2026; its lock is for no other.
+PARITY_PYTHON ?= $(or $(call python,3.13),python3.13)
 PARITY := .venv-parity/bin/python
 # What runs inside a session. The rest of kernelkit runs at the desk, on the desk's versions.
 PARITY_TESTS ?= tests/petals tests/kernelkit/runs/test_run_notebook.py tests/kernelkit/sweep/test_sweep.py
@@ -109,11 +109,11 @@ fuzz: .venv/installed ## 200 pushes over a network that misbehaves by seed; odd 
 	FUZZ_MUTATIONS=all FUZZ_JOURNAL=$(CURDIR)/runs/fuzz.tsv $(BIN)/python -m pytest -n 8 tests/kernelkit/push/test_mutations.py
 	@cut -f1 runs/fuzz.tsv | sort | uniq -c
 
-# Fetches nothing: both are folders with a checkout. They stay as they are. KAGGLEHUB_PYTHON=python
-# of an environment with what kagglehub's unit tests need runs those too, without their stubs. With
-# both checkouts the page of the docs is written again.
-conformance: .venv/installed ## the tests of KAGGLE_CLI=checkout and KAGGLEHUB=checkout against the local Kaggle
-	PYTHONPATH=tools $(BIN)/python -m suites $(if $(and $(KAGGLE_CLI),$(KAGGLEHUB)),--output docs/reference/conformance.md) \
+# The sources of the newest releases on the package index, with their tests; KAGGLE_CLI=checkout and
+# KAGGLEHUB=checkout take their place and stay as they are. KAGGLEHUB_PYTHON=python of an environment
+# with what kagglehub's unit tests need runs those too, without their stubs. Writes the docs' page.
+conformance: .venv/installed ## the tests of the newest clients (or KAGGLE_CLI, KAGGLEHUB) against the local Kaggle
+	PYTHONPATH=tools $(BIN)/python -m suites --released --output docs/reference/conformance.md \
 	  $(if $(KAGGLE_CLI),--kaggle-cli $(KAGGLE_CLI)) $(if $(KAGGLEHUB),--kagglehub $(KAGGLEHUB)) \
 	  $(if $(KAGGLEHUB_PYTHON),--python $(KAGGLEHUB_PYTHON))
 
@@ -164,7 +164,7 @@ lock: ## pin pyproject's dependencies and the versions of Kaggle's images again 
 	$(PIN) --extra rehearse --extra sweep --extra scoring --no-emit-package local-kaggle --group petals --group jax --group dev -o requirements.lock
 	$(subst pyproject.toml,,$(PIN)) --group browser -o requirements-browser.lock
 	$(subst pyproject.toml,,$(PIN)) --group docs -o requirements-docs.lock
-	$(PIN) --group kaggle --no-emit-package tensorflow -o requirements-kaggle.lock
+	$(subst --universal ,,$(PIN:3.11=3.13)) --group kaggle --no-emit-package tensorflow -o requirements-kaggle.lock
 	$(PIN:pyproject.toml=) --group pyproject.toml:tpu --no-emit-package tensorflow -o requirements-tpu.lock
 	@sed -i '1i # The versions of Kaggle'"'"'s images, as looked up on '"$$(date +%F)"' (make lock)' requirements-kaggle.lock
 	@sed -i '1i # The same, and the compiler of its TPUs: libtpu, under the Google Cloud Platform Terms of Service' requirements-tpu.lock

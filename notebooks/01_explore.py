@@ -37,7 +37,7 @@ batch_size = 128  # >= 1: images in a batch while the input pipeline is timed
 needed = 963.0  # > 0: images/s an accelerator takes; 963: EfficientNetB5, 512 px, v5e-8, estimated
 seconds = 4.0  # > 0: how long the input pipeline is timed
 limit = 0  # >= 0: images in each split, for a quick trial; 0 = all
-output = ""  # the run's folder; empty = here on Kaggle, runs/latest at home
+output = ""  # the run's folder; empty = here on Kaggle, runs/explore at home
 
 # %%
 try:
@@ -63,7 +63,7 @@ from petals.run_folder import RunFolder
 from petals.tables import Table
 
 # %%
-run = RunFolder(output)
+run = RunFolder(output, "explore")
 source = find_source(data, image_size)
 names = source.class_names
 splits = source.splits(image_size, limit)

@@ -34,7 +34,7 @@ data = ""  # where the photos are, for the pictures; empty = where the best run 
 most = 8  # [1, 64]: pictures of each kind of disagreement
 repeats = 10  # [2, 1000]: halvings of the validation set that judge the ensemble
 submit = "auto"  # auto | single | mean | weighted: what the submission comes from
-output = ""  # the comparison's folder; empty = here on Kaggle, runs/latest at home
+output = ""  # the comparison's folder; empty = here on Kaggle, runs/compare at home
 
 # %%
 try:
@@ -75,7 +75,7 @@ from petals.run_folder import RunFolder
 from petals.tables import Table
 
 # %%
-folder = RunFolder(output)
+folder = RunFolder(output, "compare")
 finished, skipped = comparison.read(runs)
 count = f"{len(finished)} run{'s' * (len(finished) > 1)}"
 print(f"{count} on {len(finished[0].ids):,} validation photos")
@@ -145,11 +145,16 @@ Table(rows)
 # table is what you can expect on new photos.
 
 # %%
-halves = ensembles.held_out(probabilities, labels, repeats) if len(members) > 1 else None
-if halves is None:
+halves = None
+if len(members) == 1:
     print("only one run: nothing to combine it with")
+elif len(labels) < 2:
+    print("one validation photo cannot judge an ensemble")
 else:
+    halves = ensembles.held_out(probabilities, labels, repeats)
     display(Table(halves.rows()))
+    for line in ensembles.warnings_of(labels):
+        print(f"warning: {line}")
 
 # %% [markdown]
 # ## The submission
@@ -182,6 +187,7 @@ storage.write_json(
         "weights": rows,
         "submission": outcome,
         "held_out": halves.rows() if halves else None,
+        "warnings": ensembles.warnings_of(labels),
     },
 )
 print(f"everything is in {folder}")

@@ -30,7 +30,7 @@ data = "auto"  # where the test split is: auto, embedded, a folder, gs://..., ow
 top = 5  # [1, 20]: most likely classes to show for each photo
 limit = 0  # >= 0: the most photos to classify, for a quick trial; 0 = all
 accelerator = "auto"  # auto | tpu | gpu | cpu: the device that the run must have
-output = ""  # the folder for the predictions; empty = here on Kaggle, runs/latest at home
+output = ""  # the folder for the predictions; empty = here on Kaggle, runs/predict at home
 
 # %%
 try:
@@ -55,7 +55,7 @@ from petals.plots.run import reliability
 from petals.run_folder import RunFolder
 
 # %%
-run = RunFolder(output)
+run = RunFolder(output, "predict")
 path = find_model(model)
 with device.scope():
     classifier, card = restore(path)
@@ -105,5 +105,6 @@ run.figure(answers.picture(top), "predictions")
 # %%
 answers.write(run.path, top)
 if not paths:
-    write_submission(run.path / "submission.csv", answers.names, answers.probabilities)
+    path = run.path / "submission.csv"
+    write_submission(path, answers.names, answers.probabilities, answers.submitted)
 print(f"files in {run}")

@@ -4,7 +4,16 @@ A room is a folder of `src/` or a module that stands alone; a module belongs to 
 name that leads to it. `tests/test_walls.py` holds every import against this table.
 """
 
-PETALS_GROUND = ["errors", "storage", "progress", "quiet", "tables", "kaggle"]
+PETALS_GROUND = [
+    "errors",
+    "storage",
+    "progress",
+    "quiet",
+    "tables",
+    "kaggle",
+    "junk",
+    "registry",
+]
 KERNELKIT_GROUND = [
     "errors",
     "files",
@@ -39,8 +48,10 @@ ROOMS = {
             "quiet": "",
             "tables": "",
             "versions": "",
-            "settings": "errors",
-            "kaggle": "",
+            "settings": "errors registry",
+            "junk": "",
+            "kaggle": "junk",
+            "registry": "errors kaggle",
             "accelerators": _ground,
             "augment": _ground,
             "data": f"{_ground} settings augment",
@@ -54,7 +65,7 @@ ROOMS = {
             "resources": f"{_ground} accelerators",
             "run_folder": f"{_ground} versions resources data accelerators evaluation models plots",
             "classify": f"{_ground} data accelerators evaluation models plots run_folder",
-            "prepare": f"{_ground} data",
+            "prepare": f"{_ground} data models",
         },
     ),
     **_below(
@@ -76,20 +87,26 @@ ROOMS = {
             "pages": f"{_tools} notebook runs",
             "tpu": f"{_tools} notebook",
             "push.bundle": f"{_tools} notebook kaggle",
-            "push.checks": f"{_tools} credentials notebook kaggle runs tpu push.bundle push.plan",
-            "push.plan": f"{_tools} notebook kaggle push.bundle",
-            "push.wheels": f"{_tools} kaggle runs push.bundle push.plan push.checks",
-            "push": f"{_tools} notebook kaggle rehearsal runs pages tpu push.bundle push.checks "
-            "push.plan push.wheels",
-            "start": f"{_tools} notebook kaggle runs push push.bundle push.plan",
+            "push.request": f"{_tools} notebook push.bundle",
+            "push.plan": f"{_tools} notebook kaggle push.bundle push.request",
+            "push.ledger": f"{_tools} kaggle",
+            "push.context": f"{_tools} kaggle push.ledger",
+            "push.checks": f"{_tools} credentials notebook kaggle runs tpu push.bundle "
+            "push.request push.plan push.ledger push.context",
+            "push.wheels": f"{_tools} kaggle runs push.bundle push.request push.plan push.ledger "
+            "push.context push.checks",
+            "push": f"{_tools} notebook kaggle rehearsal runs pages tpu push.bundle push.request "
+            "push.plan push.ledger push.context push.checks push.wheels",
+            "start": f"{_tools} notebook kaggle runs push push.bundle push.plan push.request "
+            "push.ledger",
             "sweep": f"{_tools} notebook runs pages",
             "sweep.workers": f"{_tools} notebook runs pages sweep",
             "sweep.backends": f"{_tools} notebook kaggle runs push push.bundle push.checks "
-            "push.plan push.wheels sweep sweep.workers",
+            "push.plan push.request push.wheels sweep sweep.workers",
             "sweep.run_sweep": f"{_tools} notebook pages sweep sweep.workers sweep.backends",
-            "cli.completion": f"{_tools} notebook kaggle push.bundle push.checks push.plan",
-            "cli": f"{_tools} notebook kaggle runs pages tpu push start sweep sweep.workers "
-            "sweep.run_sweep cli.completion",
+            "cli.completion": f"{_tools} notebook push.bundle push.checks push.context push.ledger",
+            "cli": f"{_tools} notebook kaggle runs pages tpu push push.request start sweep "
+            "sweep.workers sweep.run_sweep cli.completion",
             "__main__": "cli",
         },
     ),
@@ -109,12 +126,13 @@ ROOMS = {
             "topics": "catalogue errors state wire",
             "files": "catalogue faults fault_responses state wire",
             "kernels": "catalogue execution faults fault_responses files limits serving state wire",
-            "competitions": "catalogue files kernels execution state wire",
-            "app": "competitions errors fault_responses files kernels state topics wire",
-            "server": "app errors execution serving state",
-            "command": "catalogue errors faults server state",
+            "search": "files kernels state wire",
+            "competitions": "catalogue errors files kernels execution state wire",
+            "app": "competitions errors fault_responses files kernels search state topics wire",
+            "server": "app competitions errors execution serving state",
+            "command": "catalogue errors faults limits server state",
             "__main__": "command",
-            "": "catalogue errors execution faults limits server",
+            "": "catalogue competitions errors execution faults limits server",
         },
     ),
 }

@@ -206,7 +206,11 @@ def test_dispatch_now_and_collect_later_on_another_machine(job):
 
     assert "| rmse | 0.2500 |" in job.summary.read_text()
     assert json.loads((job.checkout / "home" / "metrics.json").read_text())["rows"] == 1200
-    files = [p.read_text() for p in job.folder.rglob("checkout-*/**/*.*") if p.is_file()]
+    files = [
+        p.read_text("utf-8", "replace")
+        for p in job.folder.rglob("checkout-*/**/*.*")
+        if p.is_file()
+    ]
     for text in (job.log, job.summary.read_text(), *files):
         assert TOKEN not in text
         assert job.server.key() not in text
@@ -257,14 +261,31 @@ def test_a_submission_is_waited_for_as_long_as_is_said_and_entered_once(job, ope
 
 
 @pytest.mark.long
-def test_a_queue_that_is_written_down_in_the_workflow_is_pushed_once(job):
-    queued = {"parameters": "trees=7", "timeout": "30"}
-    job.passes("queue", **queued)
+def test_a_push_that_is_written_down_in_the_workflow_is_made_once_when_a_session_is_free(job):
+    waiting = {"parameters": "trees=7", "timeout": "30"}
+    job.passes("when-free", **waiting)
     assert job.output("state") == "running"
     for _ in range(2):  # the next jobs of a schedule
-        assert until_complete(job, "queue", **queued) == 0, job.log
+        assert until_complete(job, "when-free", **waiting) == 0, job.log
     assert (job.output("state"), sessions(job.server)) == ("complete", 1)
-    assert "complete  tester/count-rows/1" in job.summary.read_text()
+    assert re.search(r"tester/count-rows/1 \(rehearsal\)\s+cpu\s+complete", job.summary.read_text())
+
+
+@pytest.mark.long
+def test_the_ledger_of_an_earlier_version_is_carried_over(job):
+    old = {"kernel": "tester/count-rows", "content": "", "git": "", "accelerator": "cpu"}
+    old |= {"version": 1, "state": "complete", "pushed": "2026-11-01T10:00:00+00:00"}
+    (job.folder / "old" / "runs").mkdir(parents=True)
+    (job.folder / "old" / "runs" / "pushes.jsonl").write_text(json.dumps(old | {"rehearsal": True}))
+    paths = "runs/pushes.jsonl\nruns/.queue\n"
+    job.caches.append(("kernelkit-pushes-1", paths, job.folder / "old"))
+    job.passes("dispatch")
+    key, _, folder = job.caches[-1]
+    assert key.startswith("kernelkit-ledger-")
+    with contextlib.closing(sqlite3.connect(folder / "runs/pushes.sqlite")) as ledger:
+        fields = [json.loads(row[0]) for row in ledger.execute("SELECT fields FROM pushes")]
+    assert sorted(push["pushed"] for push in fields)[0] == old["pushed"]
+    assert len(fields) == 2
 
 
 @pytest.mark.long
@@ -320,7 +341,7 @@ PUSHED = "-p X --accelerator X --timeout X"
         ("collect", "--output X", "", ""),
         ("submit", "submit --message X", "", ""),
         ("sweep", f"sweep {PUSHED}", "--retry-failed", "--force --kaggle --retry-failed"),
-        ("queue", f"queue add {PUSHED} --ignore X --submit X", "--once", "--force"),
+        ("when-free", f"push --when-free --no-wait {PUSHED} --ignore X --submit X", "", "--force"),
     ],
 )
 def test_an_input_is_an_argument_and_never_code(fork, command, arguments, off, on):

@@ -17,17 +17,17 @@ PETALS_MAY = {
     "filelock",
     "h5py",
     "jax",
-    "joblib",
     "kaggle_datasets",
     "keras_hub",
     "matplotlib",
     "numpy",
     "petals",
     "PIL",
+    "scipy",
     "sklearn",
     "tensorflow",
     "threadpoolctl",
-}  # h5py comes with keras, joblib and threadpoolctl with sklearn, kaggle_datasets and
+}  # h5py comes with keras, scipy and threadpoolctl with sklearn, kaggle_datasets and
 # keras_hub with Kaggle's images
 SOURCES = {
     path.relative_to(ROOT / "src")

@@ -9,12 +9,12 @@ from typing import Any
 
 import click
 
-from kernelkit.terminal.exits import exits_with_code
+from kernelkit.terminal.exits import HELP, exits_with_code
 
 DATA_PROBLEMS = 11
 
 
-@click.group(help=__doc__)
+@click.group(help=__doc__, context_settings=HELP)
 def main() -> None: ...
 
 
@@ -40,26 +40,41 @@ def main() -> None: ...
     type=click.Path(path_type=Path),
     help="A folder of photos without labels: the test split.",
 )
-@click.option("--val", default=0.2, show_default=True, help="Share of photos for validation.")
+@click.option(
+    "--val",
+    default=0.2,
+    show_default=True,
+    help="Share of photos for validation; unused with a folder for it.",
+)
 @click.option(
     "--test",
     default=0.2,
     show_default=True,
-    help="Share of photos for the test split; unused with --test-photos.",
+    help="Share of photos for the test split; unused with test photos or folders of splits.",
 )
 @exits_with_code
 def write(photos: Path, output: Path, **options: Any) -> None:
     """Write OUTPUT/tfrecords-jpeg-SxS/{train,val,test} from PHOTOS/CLASS/*.
 
-    With --labels, the photos and their classes are those of the CSV. With --test-photos,
-    OUTPUT/test_photos.csv gives the id of each file in a submission.
+    With --labels, the photos and their classes are those of the CSV. With test photos,
+    OUTPUT/test_photos.csv gives the id of each file in a submission. OUTPUT/left_out.csv names the
+    photos that are not used.
 
-    The content of a photo decides its split, so the split stays the same when photos are added.
+    If the folders name splits (PHOTOS/train/CLASS/*, PHOTOS/CLASS/train/*), they become the splits.
+    Otherwise the content of a photo decides its split, so the split stays the same when photos are
+    added.
     OUTPUT must be outside the test photos, and without --labels outside PHOTOS. It changes only
     when everything is written; after an interruption, the same command continues where it stopped.
     """
-    from petals.prepare.ingest import make_tfrecords
+    from petals.prepare.request import IngestSettings, check_folders
     from petals.progress import Progress
+    from petals.quiet import without_notes
+
+    # Before TensorFlow is imported, which takes seconds.
+    check_folders(photos, output, options["labels"], options["test_photos"])
+    IngestSettings(sizes=options["sizes"], val=options["val"], test=options["test"])
+    with without_notes():
+        from petals.prepare.ingest import make_tfrecords
 
     click.echo(str(make_tfrecords(photos, output, **options, progress=Progress())))
 
@@ -72,8 +87,14 @@ def inspect(root: Path) -> None:
 
     Ends with exit code 11 if there is a problem.
     """
-    from petals.data import inspection
+    from petals.errors import DataError
     from petals.progress import Progress
+    from petals.quiet import without_notes
+
+    if not root.is_dir():  # before TensorFlow is imported, which takes seconds
+        raise DataError(f"no such folder: {root}")
+    with without_notes():
+        from petals.data import inspection
 
     report = inspection.inspect(root, Progress())
     for health in report:

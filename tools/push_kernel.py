@@ -10,7 +10,7 @@ from click.core import ParameterSource
 from kernelkit.cli.push import push
 from kernelkit.cli.pushed import resume
 from kernelkit.errors import ParameterError
-from kernelkit.terminal.exits import exits_with_code
+from kernelkit.terminal.exits import HELP, exits_with_code
 
 
 @exits_with_code
@@ -20,11 +20,12 @@ def _push_or_resume(earlier: str | None, **given: object) -> None:
     if earlier is None:
         context.invoke(push, **given)
         return
-    taken = {str(parameter.name): given.get(str(parameter.name)) for parameter in resume.params}
+    names = {str(parameter.name) for parameter in resume.params}
     for parameter in push.params:
         name = str(parameter.name)
-        if name not in taken and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+        if name not in names and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             raise ParameterError(f"--resume does not take {parameter.opts[0]}: drop one of them")
+    taken = {name: value for name, value in given.items() if name in names}
     context.invoke(resume, **{**taken, "push": earlier})
 
 
@@ -41,6 +42,7 @@ main = click.Command(
     params=[*push.params, _RESUME],
     help=push.help,
     epilog=push.epilog,
+    context_settings=HELP,
 )
 
 if __name__ == "__main__":

@@ -103,7 +103,7 @@ class DeadlineError(KernelkitError):
 
 
 class StillRunningError(KernelkitError):
-    """A run or a queued push has not finished, and the command does not wait for it."""
+    """A run or a push that waits has not finished, and the command does not wait for it."""
 
     exit_code = 13
 

@@ -2,9 +2,11 @@
 
 [tool.kernelkit]
 packages = ["mypackage"]               # bundled into a pushed notebook
+sources = "blossom.settings:sources"   # what the parameters need on Kaggle, which a push attaches
 keep_best = {"model.h5" = 3}           # files that only the best N runs of a sweep keep
 submission = "submission.parquet"      # the output to submit, if there are several
 wheels = ["optuna==4.6.0"]             # packages missing from Kaggle's image, as wheels
+reserve = {tpu = 4, gpu = 10}          # hours of the week that only --force may use
 
 # makes the inputs of a rehearsal; {NAME} is replaced by the parameter's values in the push
 catalogue = "python -m blossom.catalogue {catalogue} {image_size}"
@@ -30,12 +32,14 @@ measures = { f1 = "F1", accuracy = "accuracy", seconds = "seconds" }
 
 import contextlib
 import json
+import math
 import os
 import re
 import shlex
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -48,34 +52,6 @@ LOCKS = ".locks"  # in it, the lock files of commands that must not run concurre
 DOCTOR = Path("doctor", "doctor.json")  # in it, the results of `kernelkit doctor`
 PATH = "PYTHONPATH"
 SHOWN = "KERNELKIT_SHOWN"  # in a session, which has no pyproject.toml, this variable holds the JSON
-
-# What each key takes, as an error says it, and a pattern that every text in its value has to match
-# (or every key, if it is a table; in needs, a key and one of its texts).
-_KEYS = {
-    "packages": ('a list like ["mypackage"]', r"\w+"),
-    "leave_out": ('a list like ["mypackage/desk/*"]', ".+"),
-    "catalogue": ("a command", ".*"),
-    "check": ('"package.module:function"', r"[A-Za-z_][\w.]*:[A-Za-z_]\w*"),
-    "keep_best": ('file names, like {"model.h5" = 3}', ".+"),
-    "needs": (
-        'internet, download, competition and desk, each a list like ["weights=auto"]',
-        r"(internet|download|competition|desk) \w+=.*",
-    ),
-    "shown": (
-        "score, minimize, parameters, measures, and sections with title, file, caption and a kind: "
-        "figure, table, bars, matrix or photos",
-        "",
-    ),
-    "submission": (
-        "the name of a .csv, .parquet, .zip or .tar.gz file",
-        r"[\w-][\w. -]*\.(csv|parquet|zip|tar\.gz)",
-    ),
-    "tpu": ("command, requirements, note, batch (texts) and before_push (true or false)", ""),
-    "wheels": (
-        'a list like ["optuna==4.6.0"]',
-        r"[A-Za-z0-9][\w.-]*(\[[\w.,-]+\])?==[\w.+!]+",
-    ),
-}
 
 
 @dataclass(frozen=True)
@@ -90,13 +66,32 @@ class TpuSettings:
 
 
 @dataclass(frozen=True)
+class HiddenSettings:
+    """What cannot be guessed of a competition's tables, to make a hidden test set from them.
+
+    id      the column that names a row; default the first of the sample submission
+    target  the columns to predict; default the others of the sample submission
+    group   a column whose rows stay together, such as a patient
+    metric  how the answers are scored, as in `solutions/SLUG.toml` of a catalogue
+    """
+
+    id: str = ""
+    target: Sequence[str] = field(default_factory=list)
+    group: str = ""
+    metric: str = ""
+
+
+@dataclass(frozen=True)
 class Project:
     """A repository: its root, the packages it bundles, and what parameter values need.
 
     `title`: its name in `pyproject.toml`, by default the folder's; `wheels`: "name==version" of
     packages to install in a session; `submission`: the output to submit to a competition;
     `beside`: the notebook whose neighbouring modules are bundled, if it is not the bundled one;
-    `check`: module:function with the project's own rules, see `notebooks.rules`.
+    `expected`: the results of runs that the doctor's table shows, see `start.expected`;
+    `check` and `sources`: module:function with the project's own rules, see `notebook.rules`;
+    `reserve`: hours of the week, by kind of machine, that a push leaves unless it is forced;
+    `hidden`: what `rehearse --hidden --make` cannot guess of a competition's tables.
     """
 
     root: Path
@@ -113,6 +108,10 @@ class Project:
     submission: str = ""
     beside: Path | None = None
     check: str = ""
+    sources: str = ""
+    expected: Sequence[Mapping[str, Any]] = field(default_factory=list)
+    reserve: Mapping[str, float] = field(default_factory=dict)
+    hidden: HiddenSettings = field(default_factory=HiddenSettings)
 
     @property
     def wheels_name(self) -> str:
@@ -141,6 +140,13 @@ class Project:
         for folder in (self.root / "src" / package, self.root / package):
             if (folder / "__init__.py").is_file():
                 return folder
+            module = folder.with_suffix(".py")
+            if module.is_file():
+                raise PreflightError(
+                    f"{module} is a module, and packages in [tool.kernelkit] takes folders: move "
+                    f"it to {folder / '__init__.py'}, or put it beside the notebook and take it "
+                    "out of packages"
+                )
         raise PreflightError(
             f"no folder {package} with an __init__.py in {self.root / 'src'}: correct packages in "
             f"[tool.kernelkit] of {self.root / 'pyproject.toml'}"
@@ -233,41 +239,152 @@ def _read(root: Path, file: Path) -> Project:
 def _setting(key: str, value: Any, file: Path) -> Any:
     """The value of a key of [tool.kernelkit]; raises `PreflightError` for an invalid one.
 
-    The message does not repeat the value: in place of a version, it may hold an address with a
-    token.
+    The message says what is wrong and where, but does not repeat the value: in place of a version,
+    it may hold an address with a token.
     """
     if key not in _KEYS:
         hint = nearest(key, sorted(_KEYS))
         raise PreflightError(f"{file}: [tool.kernelkit] has no {key!r}: {hint}")
-    takes, pattern = _KEYS[key]
-    if key == "shown":
-        try:
-            return Shown.read(value)
-        except ValueError as error:
-            raise PreflightError(
-                f"{file}: shown in [tool.kernelkit] takes {takes}; {error}"
-            ) from None
+    takes, parse = _KEYS[key]
     try:
-        if key == "tpu":
-            tpu = TpuSettings(**_typed(value, TpuSettings()))
-            shlex.split(tpu.command)
-            return tpu
-        _typed({key: value}, Project(Path()))
-        texts = [value] if isinstance(value, str) else value
-        if key == "needs":
-            texts = [f"{need} {pair}" for need, pairs in value.items() for pair in pairs]
-        if key == "catalogue":
-            shlex.split(value)
-        if not all(re.fullmatch(pattern, text) for text in texts):
-            raise ValueError
-    except (ValueError, TypeError, AttributeError):
-        raise PreflightError(f"{file}: {key} in [tool.kernelkit] takes {takes}") from None
-    return value
+        return parse(value)
+    except ValueError as error:
+        raise PreflightError(f"{file}: {key} in [tool.kernelkit] takes {takes}; {error}") from None
 
 
-def _typed(values: Mapping[str, Any], defaults: object) -> Mapping[str, Any]:
-    """The values; raises `TypeError` if one is not of the type of its default."""
-    for name, value in values.items():
-        if type(value) is not type(getattr(defaults, name)):
-            raise TypeError
-    return values
+def _check_type(what: str, value: object, kind: type) -> None:
+    if type(value) is not kind:
+        raise ValueError(f"{what} is not {_IN_WORDS[kind]}")
+
+
+def _text(pattern: str, value: object) -> str:
+    _check_type("it", value, str)
+    if not re.fullmatch(pattern, str(value)):
+        raise ValueError("it is something else")
+    return str(value)
+
+
+def _texts(pattern: str, value: Any, what: str = "it") -> list[str]:
+    _check_type(what, value, list)
+    for number, text in enumerate(value, 1):
+        _check_type(f"entry {number}", text, str)
+        if not re.fullmatch(pattern, text):
+            raise ValueError(f"entry {number} is something else")
+    return list(value)
+
+
+def _command(value: object) -> str:
+    text = _text(".*", value)
+    shlex.split(text)  # raises ValueError("No closing quotation")
+    return text
+
+
+def _keep_best(value: Any) -> Mapping[str, Any]:
+    _check_type("it", value, dict)
+    if "" in value:
+        raise ValueError("a file has no name")
+    return dict(value)
+
+
+def _needs(value: Any) -> Mapping[str, Sequence[str]]:
+    _check_type("it", value, dict)
+    for need, pairs in value.items():
+        if need not in NEEDS:
+            raise ValueError(f"it has no {need!r}: {nearest(need, NEEDS)}")
+        _texts(r"\w+=.*", pairs, need)
+    return dict(value)
+
+
+def _tpu(value: Any) -> TpuSettings:
+    _check_type("it", value, dict)
+    kinds = {entry.name: type(entry.default) for entry in fields(TpuSettings)}
+    for name, setting in value.items():
+        if name not in kinds:
+            raise ValueError(f"it has no {name!r}: {nearest(name, kinds)}")
+        _check_type(name, setting, kinds[name])
+    _command(value.get("command", ""))
+    return TpuSettings(**value)
+
+
+def _expected(value: Any) -> Sequence[Mapping[str, Any]]:
+    _check_type("it", value, list)
+    kinds = {"about": str, "measure": str, "data": str, "parameters": dict}
+    for number, row in enumerate(value, 1):
+        _check_type(f"row {number}", row, dict)
+        for name, entry in row.items():
+            if name == "least":
+                if type(entry) not in (int, float):
+                    raise ValueError(f"least of row {number} is not a number")
+            elif name in kinds:
+                _check_type(f"{name} of row {number}", entry, kinds[name])
+            else:
+                raise ValueError(f"it has no {name!r}: {nearest(name, [*kinds, 'least'])}")
+        for name in ("about", "measure", "least"):
+            if name not in row:
+                raise ValueError(f"row {number} has no {name}")
+    return list(value)
+
+
+def _reserve(value: Any) -> Mapping[str, float]:
+    _check_type("it", value, dict)
+    for kind, hours in value.items():
+        if kind not in COUNTED:
+            raise ValueError(f"it has no {kind!r}: {nearest(kind, COUNTED)}")
+        if type(hours) not in (int, float) or not 0 <= hours < math.inf:
+            raise ValueError(f"{kind} is not a number of hours")
+    return dict(value)
+
+
+def _hidden(value: Any) -> HiddenSettings:
+    _check_type("it", value, dict)
+    for name, setting in value.items():
+        if name not in _OF_HIDDEN:
+            raise ValueError(f"it has no {name!r}: {nearest(name, _OF_HIDDEN)}")
+        if name == "target":
+            _texts(".+", setting, name)
+        else:
+            _check_type(name, setting, str)
+    return HiddenSettings(**value)
+
+
+_OF_HIDDEN = ("id", "target", "group", "metric")
+COUNTED = ("tpu", "gpu")  # the machines whose hours Kaggle counts
+NEEDS = ("internet", "download", "competition", "desk")
+_IN_WORDS = {str: "a text", bool: "true or false", list: "a list", dict: "a table"}
+# What each key takes, as an error says it, and what reads it; that raises `ValueError` with what is
+# wrong.
+_KEYS: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
+    "packages": ('a list like ["mypackage"]', partial(_texts, r"\w+")),
+    "leave_out": ('a list like ["mypackage/desk/*"]', partial(_texts, ".+")),
+    "catalogue": ("a command", _command),
+    "check": (
+        '"package.module:function"',
+        partial(_text, r"[A-Za-z_][\w.]*:[A-Za-z_]\w*"),
+    ),
+    "expected": (
+        "rows with about, measure, least (a number), and maybe data and parameters",
+        _expected,
+    ),
+    "keep_best": ('file names, like {"model.h5" = 3}', _keep_best),
+    "needs": (f'{", ".join(NEEDS)}, each a list like ["weights=auto"]', _needs),
+    "reserve": ("hours of tpu and gpu, like {tpu = 4, gpu = 10}", _reserve),
+    "hidden": ('id, target (a list), group and metric, like {metric = "rmse"}', _hidden),
+    "shown": (
+        "score, minimize, parameters, measures, and sections with title, file, caption and a kind: "
+        "figure, table, bars, matrix or photos",
+        Shown.read,
+    ),
+    "sources": (
+        '"package.module:function"',
+        partial(_text, r"[A-Za-z_][\w.]*:[A-Za-z_]\w*"),
+    ),
+    "submission": (
+        "the name of a .csv, .parquet, .zip or .tar.gz file",
+        partial(_text, r"[\w-][\w. -]*\.(csv|parquet|zip|tar\.gz)"),
+    ),
+    "tpu": ("command, requirements, note, batch (texts) and before_push (true or false)", _tpu),
+    "wheels": (
+        'a list like ["optuna==4.6.0"]',
+        partial(_texts, r"[A-Za-z0-9][\w.-]*(\[[\w.,-]+\])?==[\w.+!]+"),
+    ),
+}

@@ -15,6 +15,7 @@ modules import the Python library, Starlette and kagglesdk's types, never kernel
 """
 
 from local_kaggle.catalogue import fill_catalogue
+from local_kaggle.competitions.leaderboard import Standing
 from local_kaggle.errors import LocalKaggleError
 from local_kaggle.execution.sessions import Rerun
 from local_kaggle.faults.schedule import A_PUSH, POSSIBLE, Fault, FaultKind, FaultSchedule
@@ -31,5 +32,6 @@ __all__ = [
     "LocalKaggleError",
     "Rerun",
     "ServerLimits",
+    "Standing",
     "fill_catalogue",
 ]

@@ -21,14 +21,14 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 # Some are only imported because `METHODS` then has their functions.
-from local_kaggle import topics  # noqa: F401
-from local_kaggle.competitions import competitions  # noqa: F401
+from local_kaggle import search, topics  # noqa: F401
+from local_kaggle.competitions import competitions, pages  # noqa: F401
 from local_kaggle.errors import LocalKaggleError
 from local_kaggle.fault_responses import answered, as_json
 from local_kaggle.files import changes, datasets, models, storage  # noqa: F401
 from local_kaggle.kernels import kernels, outputs, saving  # noqa: F401
 from local_kaggle.state import ServerState
-from local_kaggle.wire import METHODS, Json, Message, Method, decode, key
+from local_kaggle.wire import METHODS, Json, Message, Method, decode, key, not_rehearsed
 
 LONGEST, LONGEST_ANONYMOUS = 100_000_000, 100_000  # bytes of a request's body
 BODY_SECONDS = 300.0  # for it to arrive
@@ -68,13 +68,13 @@ async def call(state: ServerState, request: Request) -> Response:
     name = "{service}/{method}".format(**request.path_params)
     method = METHODS.get(key(name))
     # Before the body is read: nobody else's is kept in memory.
-    anonymous = method is not None and method.anonymous
+    anonymous = method is None or method.anonymous
     user = _user_of(state, request, anonymous=anonymous)
     body = await _body(request, LONGEST if user else LONGEST_ANONYMOUS)
 
     async def answer(state: ServerState, _request: Request) -> Response:
         if method is None:
-            raise HTTPException(501, f"{name} is not rehearsed by the local Kaggle")
+            raise not_rehearsed(name)
         return await run_in_threadpool(_carry_out, state.seen_by(user), method, body)
 
     return await answered(state, request.path_params["method"], answer, request)

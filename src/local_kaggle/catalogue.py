@@ -96,18 +96,32 @@ def read_page(file: Path) -> dict[str, Any]:
 
 
 def files_below(folder: Path) -> list[tuple[str, Path]]:
-    """All files below a folder as ("sub/name", path), sorted by name; links followed."""
+    """All files below a folder as ("sub/name", path), sorted by name; links followed.
+
+    Names that are no text are left out: no answer of the API could hold them.
+    """
     files = []
     folders = [folder]  # one by one: a program may leave paths a thousand folders deep
     while folders:
         with suppress(OSError), os.scandir(folders.pop()) as entries:  # gone, or too long a path
             for entry in entries:
                 path = Path(entry.path)
+                if not _can_be_named(entry.name):
+                    continue
                 if entry.is_file():
                     files.append(path)
                 elif entry.is_dir() and not _leads_back_up(path):
                     folders.append(path)
     return sorted((path.relative_to(folder).as_posix(), path) for path in files)
+
+
+def _can_be_named(name: str) -> bool:
+    """Whether a name is text, which it need not be on Linux, and must be in JSON."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _leads_back_up(path: Path) -> bool:

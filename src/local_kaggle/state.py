@@ -85,8 +85,11 @@ class ServerState:
         """Whether the user is the one who owns something."""
         return owner.lower() == self.user.lower()
 
-    def link(self, file: Path) -> str:
-        """A link to a file, the same for the same file, that works for a while from now on."""
+    def link(self, file: Path, name: str = "") -> str:
+        """A link to a file, the same for the same file, that works for a while from now on.
+
+        It ends in `name`, or in that of the file.
+        """
         token = hmac.new(self._secret, bytes(file), hashlib.sha256).hexdigest()
         self.links[token] = file, time.time() + self.limits.link_seconds
-        return f"{self.url}/storage/{token}/{quote(file.name)}"
+        return f"{self.url}/storage/{token}/{quote(name or file.name)}"

@@ -8,7 +8,8 @@ from typing import Any
 
 from local_kaggle.errors import LocalKaggleError
 
-FORMAT = 2  # of the tables below; it changes with them
+FORMAT = 3  # of the tables below; it changes with them
+BEFORE_PRIVATE_SCORES = 2  # the same, less one column
 SCHEMA = f"""
 PRAGMA user_version = {FORMAT};
 CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -31,7 +32,7 @@ CREATE TABLE IF NOT EXISTS page_versions (
 CREATE TABLE IF NOT EXISTS submissions (
     id INTEGER PRIMARY KEY AUTOINCREMENT, competition TEXT NOT NULL, user TEXT NOT NULL,
     description TEXT, name TEXT NOT NULL, size INTEGER NOT NULL, created REAL NOT NULL,
-    status TEXT NOT NULL, score TEXT, failure TEXT);
+    status TEXT NOT NULL, score TEXT, failure TEXT, private_score TEXT);
 """
 
 
@@ -51,6 +52,9 @@ class Store:
         self._database = sqlite3.connect(path, check_same_thread=False)
         self._database.row_factory = sqlite3.Row
         (version,) = self.rows("PRAGMA user_version")[0]
+        if version == BEFORE_PRIVATE_SCORES:
+            self.change("ALTER TABLE submissions ADD COLUMN private_score TEXT")
+            version = FORMAT
         if version != FORMAT and self.rows("SELECT 1 FROM sqlite_master"):
             self._database.close()
             raise LocalKaggleError(

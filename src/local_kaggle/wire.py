@@ -54,7 +54,7 @@ ORDERS = {
     "_NEW": "postDate",
 }
 """What a list is sorted by, the highest first, by how the order's name ends."""
-AS_LISTED = re.compile("UNSPECIFIED|HOT|BEST|BY_DATE$")
+AS_LISTED = re.compile("UNSPECIFIED|GROUPED|HOT|BEST|BY_DATE$")
 """The orders that are a list's own, since nothing here is liked or hated."""
 METHODS: dict[str, Method] = {}
 """By `key`; filled as the services are imported."""
@@ -80,12 +80,21 @@ class Service:
 
         def register(answer: Answer) -> Answer:
             for name in methods:
-                request = getattr(self._types, f"Api{name}Request")
+                plain = f"{name}Request"  # that of newer services
+                request = getattr(self._types, f"Api{plain}", None) or getattr(self._types, plain)
                 method = Method(request, answer, self._anonymous)
                 METHODS[key(f"{package}.{service}/{name}")] = method
             return answer
 
         return register
+
+
+def not_rehearsed(what: str) -> HTTPException:
+    """The answer to what Kaggle has and this one has not.
+
+    No code above 500: Kaggle has no problem, and nobody should try again.
+    """
+    return HTTPException(400, f"rehearsal: {what} is not rehearsed by the local Kaggle")
 
 
 def key(name: str) -> str:
@@ -104,14 +113,18 @@ def decode(request: type[Message], body: bytes) -> Message:
         raise HTTPException(400, message) from error
 
 
-def _check(message: type[Message], values: Any) -> None:
-    """Hold the types of JSON against a message's, which its reader does not. Raises TypeError."""
+def _check(message: type[Message], values: Any, *, inside: bool = False) -> None:
+    """Hold the types of JSON against a message's, which its reader does not. Raises TypeError.
+
+    A message that is `inside` another may lack messages of its own.
+    """
     if not isinstance(values, dict):
         raise TypeError(f"{message.__name__} must be an object")
     for field in message._fields:
         name, value, kind = field.json_name, values.get(field.json_name), field.field_type
         is_message = hasattr(kind, "_fields")
-        if value is None and (field.default_value is not None or field.optional or not is_message):
+        is_required = is_message and not field.optional and field.default_value is None
+        if value is None and (inside or not is_required):
             continue
         if isinstance(field.serializer, ListSerializer):
             if not isinstance(value, list):
@@ -120,7 +133,7 @@ def _check(message: type[Message], values: Any) -> None:
             value = [value]
         for each in value:
             if is_message:
-                _check(kind, each)
+                _check(kind, each, inside=True)
             elif type(each) is not (kind if kind in (int, bool) else str):
                 raise TypeError(f"{name} must be {kind.__name__}")
             elif isinstance(each, int):
@@ -169,7 +182,7 @@ def listing(state: ServerState, request: Message, name: str, entries: Sequence[J
 def filtered(request: Message, entries: Iterable[Json], filters: Filters) -> list[Json]:
     """The entries that pass the filters of a request, and have the words of its search.
 
-    Raises HTTPException 501 for a parameter that would have no effect.
+    Raises HTTPException 400 for a parameter that would have no effect.
     """
     entries = list(entries)
     for field in request._fields:
@@ -187,7 +200,7 @@ def filtered(request: Message, entries: Iterable[Json], filters: Filters) -> lis
             and value != field.default_value
             and not name.startswith(("page", "sortBy"))
         ):
-            raise HTTPException(501, f"{name}={text} is not rehearsed by the local Kaggle")
+            raise not_rehearsed(f"{name}={text}")
     return entries
 
 
@@ -220,14 +233,14 @@ def _text(value: Any) -> str:
 def _sorted(request: Message, entries: Sequence[Json]) -> Sequence[Json]:
     """The entries in the order of a request, those without a value last.
 
-    Raises HTTPException 501 for an order that is not known here.
+    Raises HTTPException 400 for an order that is not known here.
     """
     order = getattr(getattr(request, "sort_by", None), "name", "UNSPECIFIED")
     if AS_LISTED.search(order):
         return entries
     field = next((ORDERS[ending] for ending in ORDERS if order.endswith(ending)), None)
     if field is None:
-        raise HTTPException(501, f"sortBy={order.lower()} is not rehearsed by the local Kaggle")
+        raise not_rehearsed(f"sortBy={order.lower()}")
     rising = "EARLIEST" in order
 
     def rank(entry: Json) -> str:
@@ -253,3 +266,39 @@ def file_listing(
         for stat in [path.stat()]
     ]
     return listing(state, request, name, entries)
+
+
+def tree_listing(state: ServerState, request: Message, files: Sequence[tuple[str, Path]]) -> Json:
+    """The page of what is directly in the folder `path` of a request: folders, then files.
+
+    Raises HTTPException 404 for a folder that is not there.
+    """
+    above = f"{request.path.strip('/')}/" if request.path else ""
+    inside = [(name.removeprefix(above), path) for name, path in files if name.startswith(above)]
+    if not inside:
+        raise HTTPException(404, f"There is no folder {above.rstrip('/') or '/'}")
+    folders: dict[str, list[str]] = {}
+    entries: list[Json] = []
+    for name, path in inside:
+        folder, _, rest = name.partition("/")
+        if rest:
+            folders.setdefault(folder, []).append(rest)
+        else:
+            stat = path.stat()
+            entry = {"totalBytes": stat.st_size, "creationDate": moment(stat.st_mtime)}
+            entries.append({"name": name, "relativeUrl": above + name, **entry})
+    for folder, names in reversed(folders.items()):
+        below = {name.partition("/")[0] for name in names if "/" in name}
+        direct = sum("/" not in name for name in names)
+        counts = {"totalFiles": direct, "totalDirectories": len(below)}
+        place = {"name": folder, "relativeUrl": above + folder}
+        entries.insert(0, place | counts | {"totalChildren": direct + len(below)})
+    page = listing(state, request, "entries", entries)
+    shown = page.pop("entries")
+    return page | {
+        "directories": [entry for entry in shown if "totalChildren" in entry],
+        "files": [entry for entry in shown if "totalChildren" not in entry],
+        "totalDirectories": len(folders),
+        "totalFiles": len(entries) - len(folders),
+        "totalChildren": len(entries),
+    }

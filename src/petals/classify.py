@@ -3,10 +3,9 @@
 Begin with `classify`, which `tools/predict.py` calls; the notebook 04_predict calls what it does.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from glob import glob
 from os import cpu_count
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from matplotlib.figure import Figure
 
 from petals import storage
 from petals.data import photo_files
-from petals.data.shards import Split
+from petals.data.photo_files import find_photos
 from petals.data.source import find_source
 from petals.errors import DataError
 from petals.evaluation.calibration import calibrated
@@ -27,7 +26,6 @@ from petals.models.restore import AUTO, find_model, restore
 from petals.plots.run import gallery, save
 from petals.tables import Table
 
-SUFFIXES = (".jpg", ".jpeg", ".jfif", ".avif", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff")
 SHOWN = 24  # photos in the picture
 CHUNK = 512  # photos in memory at a time
 BATCH = 32  # images
@@ -39,13 +37,15 @@ class Answers:
     """A model's predictions for n photos.
 
     names (n,) str, of a test split its ids; probabilities float32 (n, classes), calibrated; images
-    uint8 (few, size, size, 3), the first photos as the model saw them.
+    uint8 (few, size, size, 3), the first photos as the model saw them; submitted: of a test split,
+    what a submission says for each class, None for its position.
     """
 
     names: np.ndarray
     classes: Sequence[str]
     probabilities: np.ndarray
     images: np.ndarray
+    submitted: Sequence[str] | None = None
 
     def _likeliest(self, top: int) -> Iterator[tuple[str, list[tuple[str, float]]]]:
         """(name, likeliest classes and their probabilities) of each photo."""
@@ -110,12 +110,13 @@ def predict_photos(classifier: Classifier, card: ModelCard, paths: Sequence[Path
 
     def square(path: Path) -> np.ndarray:
         try:
-            (picture,) = photo_files.squares(path, [card.image_size])
+            (picture,) = photo_files.squares(path, [card.image_size], white)
         except photo_files.PhotoError as error:
             raise DataError(f"{path}: {error}: leave it out, or save it again as a JPEG") from None
         return np.asarray(picture, np.uint8)
 
     with ThreadPoolExecutor(cpu_count()) as pool:
+        white = photo_files.white(pool.map(photo_files.peak, paths))
         for begin in range(0, len(paths), CHUNK):
             images = np.stack(list(pool.map(square, paths[begin : begin + CHUNK])))
             first.append(images[: max(0, SHOWN - begin)])
@@ -135,30 +136,18 @@ def predict_test_split(
     """
     source = find_source(data, card.image_size)
     card.check(source.class_names, card.image_size, "the model")
-    split = Split.find(source.root, card.image_size, "test", limit)
+    splits = source.splits(card.image_size, limit)
+    if "test" not in splits:
+        raise DataError(
+            f"{source} has no test photos: set photos to a folder of photos to classify, or data "
+            "to photos with a test split"
+        )
+    split = splits["test"]
     rows = predict(classifier.model, split, BATCH, tta=card.views)
+    probabilities = calibrated(rows, card.temperature)
     _, ids = split.labels_and_ids()
-    return Answers(
-        ids, card.classes, calibrated(rows, card.temperature), split.sample(SHOWN).images
-    )
-
-
-def find_photos(names: Sequence[str]) -> list[Path]:
-    """The photos in files, folders and globs, without duplicates, in the order of `names`.
-
-    Raises `DataError` for a name without photos.
-    """
-    if not names:
-        raise DataError("no photos: give files, folders or globs")
-    paths: dict[Path, None] = {}
-    for name in names:
-        path = Path(name).expanduser()
-        inside = path.rglob("*") if path.is_dir() else map(Path, glob(str(path), recursive=True))  # noqa: PTH207 - takes absolute globs
-        photos = [path] if path.is_file() else _photos_among(inside)
-        if not photos:
-            raise DataError(f"no photo at {name}: give files ({', '.join(SUFFIXES)}) or folders")
-        paths |= dict.fromkeys(photos)
-    return list(paths)
+    images = split.sample(SHOWN).images
+    return Answers(ids, card.classes, probabilities, images, source.submitted)
 
 
 def photos_for(photos: str, limit: int = 0) -> list[Path]:
@@ -168,18 +157,10 @@ def photos_for(photos: str, limit: int = 0) -> list[Path]:
     """
     if photos == AUTO:
         datasets = mounts() / "datasets"  # older machines mount them beside the other inputs
-        paths = _photos_among((datasets if datasets.is_dir() else mounts()).rglob("*"))
+        paths = photo_files.photos_below(datasets if datasets.is_dir() else mounts())
         folders = {path.parent for path in paths}
         own = {f for f in folders if f.name != PAGES and not (f / "figures.json").exists()}
         paths = [path for path in paths if path.parent in own]
     else:
         paths = find_photos(photos.split(","))
     return paths[: limit or None]
-
-
-def _photos_among(paths: Iterable[Path]) -> list[Path]:
-    return sorted(
-        path
-        for path in paths
-        if path.is_file() and path.suffix.lower() in SUFFIXES and not path.name.startswith(".")
-    )

@@ -9,6 +9,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from petals.junk import is_junk
+
 INPUT_ROOT = "KERNELKIT_INPUT_ROOT"  # moves /kaggle/input, for rehearsals and tests
 CACHE = "PETALS_CACHE"
 KEPT = "KERNELKIT_KEPT"  # in a sweep's session: the folder of files that runs share
@@ -93,5 +95,7 @@ def folders_below(root: Path, depth: int) -> Iterator[Path]:
             child
             for folder in level
             for child in folder.iterdir()
-            if child.is_dir() and not child.name.startswith("tfrecords-jpeg-")
+            if child.is_dir()
+            and not is_junk(child.name)
+            and not child.name.startswith("tfrecords-jpeg-")
         )

@@ -19,8 +19,9 @@ from petals import resources, storage
 from petals.accelerators import cluster, compilation
 from petals.accelerators.detect import Accelerator
 from petals.data.dataset import Dataset
-from petals.data.shards import Split
+from petals.data.shards import SPLITS, Split
 from petals.evaluation.calibration import Calibration
+from petals.evaluation.intervals import Intervals
 from petals.evaluation.metrics import Scores
 from petals.kaggle import on_kaggle, runs_folder
 from petals.models.backbones import Weights
@@ -47,7 +48,7 @@ RESULTS = (
         "confused.json",
         "mistakes.json",
     ),
-    *("val_predictions.npz", "test_predictions.npz", "submission.csv", "twins.csv"),
+    *("val_predictions.npz", "test_predictions.npz", "submission.csv"),
     *("class_scores.csv", "confusion.csv", "calibration.csv", "calibration.txt"),
     *("gallery.jpg", "augmentation.jpg", "predictions.jpg", "classes.png", "curves.png"),
     *("head_schedule.png", "schedule.png", "reliability.png", "class_scores.png", "confusion.png"),
@@ -58,16 +59,16 @@ RESULTS = (
 class RunFolder:
     """The folder that `output` names; every file in it is written atomically.
 
-    `output` "" means the working directory on Kaggle, and locally the repository's `runs/latest`,
-    whatever folder the notebook was started in. With several hosts, only the first writes there;
-    the files of the others are deleted when they end. `training`: the parameters of a run of
-    02_train that begins here. It deletes the `RESULTS` of an earlier run, except a file with the
-    name of the weights that it starts from. On Kaggle, `resources.csv` records memory and CPU until
-    the metrics are written.
+    `output` "" means the working directory on Kaggle, and locally `runs/<name>` in the repository,
+    whatever folder the notebook was started in; a notebook that trains nothing has a name of its
+    own, so that it does not write over the files of a trained run. With several hosts, only the
+    first writes there; the files of the others are deleted when they end. `training`: whether a run
+    of 02_train begins here; on Kaggle, `resources.csv` then records memory and CPU until the
+    metrics are written.
     """
 
-    def __init__(self, output: str = "", *, training: Mapping[str, Any] | None = None) -> None:
-        default = Path() if on_kaggle() else runs_folder() / "latest"
+    def __init__(self, output: str = "", name: str = "latest", *, training: bool = False) -> None:
+        default = Path() if on_kaggle() else runs_folder() / name
         self.path = Path(output) if output else default
         if not cluster.here().first:
             self._elsewhere = tempfile.TemporaryDirectory(prefix="petals-")
@@ -75,11 +76,9 @@ class RunFolder:
         self.begun, self.seconds_before = time.monotonic(), 0.0
         if training and on_kaggle():
             resources.record(self.path)
-        if training:
-            # By name: a path that is wrong for this working directory may mean the file here.
-            for name in {*RESULTS} - {Path(training["weights"]).name}:
-                (self.path / name).unlink(missing_ok=True)
         self._words: dict[str, dict[str, str]] = {}
+        self.warnings: list[str] = []  # what a reader of the scores must know
+        self._written: set[str] = set()
 
     def __str__(self) -> str:
         return str(self.path.resolve())
@@ -89,16 +88,32 @@ class RunFolder:
         """The seconds since the run began, including those of its earlier processes."""
         return self.seconds_before + time.monotonic() - self.begun
 
+    def clear(self, weights: str = "") -> None:
+        """Delete the `RESULTS` that an earlier run left here, but none that this run has written.
+
+        Call it when nothing can be wrong with the settings any more: a typing error then deletes
+        nothing. `weights`: a file of this name stays, since the run starts from it.
+        """
+        # By name: a path that is wrong for this working directory may mean the file here.
+        for name in {*RESULTS} - self._written - {Path(weights).name}:
+            (self.path / name).unlink(missing_ok=True)
+
+    def _file(self, name: str) -> Path:
+        """The path of a file that this run writes."""
+        self._written.add(name)
+        return self.path / name
+
     def figure(self, figure: Figure, name: str) -> HTML:
         """Save a figure as `run.save` does, and return it for display, above its caption.
 
         `figures.json` keeps caption and text of all figures, for a report made from the files; the
         text describes a figure to somebody who cannot see it.
         """
-        path = run.save(figure, self.path, name)
         words = {"caption": str(figure.get_label()), "text": run.in_words(figure)}
+        path = run.save(figure, self.path, name)
+        self._written.add(path.name)
         self._words[path.name] = words
-        storage.write_json(self.path / "figures.json", self._words)
+        storage.write_json(self._file("figures.json"), self._words)
         kind = "png" if path.suffix == ".png" else "jpeg"
         data = base64.b64encode(path.read_bytes()).decode()
         return HTML(
@@ -106,10 +121,16 @@ class RunFolder:
             f"<figcaption>{escape(words['caption'])}</figcaption></figure>"
         )
 
+    def warn(self, *sentences: str) -> None:
+        """Print what a reader of the scores must know, and keep it for the top of the report."""
+        for sentence in sentences:
+            print(sentence)
+        self.warnings += sentences
+
     def write_history(self, history: History) -> None:
         """Write `history.csv`, with one row per epoch of either phase."""
         rows = ([row[name] for name in HISTORY] for row in history)
-        storage.write_csv(self.path / "history.csv", HISTORY, rows)
+        storage.write_csv(self._file("history.csv"), HISTORY, rows)
 
     def write_predictions(self, split: str, ids: np.ndarray, **arrays: np.ndarray) -> None:
         """Write `val_predictions.npz` or `test_predictions.npz`, which ensembles are made from.
@@ -117,7 +138,7 @@ class RunFolder:
         `arrays`: `probabilities` (n, classes), and of a labelled split `labels` (n,).
         """
         arrays["probabilities"] = arrays["probabilities"].astype(np.float32)
-        with storage.replacing(self.path / f"{split}_predictions.npz") as part:
+        with storage.replacing(self._file(f"{split}_predictions.npz")) as part:
             np.savez_compressed(part, ids=ids, **arrays)  # type: ignore[arg-type]
 
     def write_evaluation(
@@ -137,13 +158,13 @@ class RunFolder:
             "calibration.txt": records.conclusion(labels, probabilities),
         }
         for name, text in texts.items():
-            storage.write_text(self.path / name, text)
-        storage.write_json(self.path / "confused.json", records.confused(split, *answers))
-        storage.write_json(self.path / "mistakes.json", records.mistakes(split, *answers))
+            storage.write_text(self._file(name), text)
+        storage.write_json(self._file("confused.json"), records.confused(split, *answers))
+        storage.write_json(self._file("mistakes.json"), records.mistakes(split, *answers))
 
     def write_gallery(self, images: np.ndarray, captions: Sequence[str]) -> None:
         """`gallery.json`: photos, uint8 (n, size, size, 3), with their captions, for a report."""
-        storage.write_json(self.path / "gallery.json", records.gallery(images, captions))
+        storage.write_json(self._file("gallery.json"), records.gallery(images, captions))
 
     def write_model(
         self, classifier: Classifier, classes: Sequence[str], metrics: Mapping[str, Any]
@@ -156,6 +177,11 @@ class RunFolder:
         build: dict[str, Any] = {"depths": classifier.depths}
         if backbone.preset:  # it may no longer exist when its model is used
             build["hub_config"] = config_of(classifier.backbone, classifier.name)
+        if classifier.beside:
+            build["beside"] = {
+                name: config_of(network, name) if find_backbone(name).preset else None
+                for name, network in classifier.beside.items()
+            }
         card = ModelCard(
             classifier.name,
             size,
@@ -169,8 +195,8 @@ class RunFolder:
             metrics["data"],
             {name: metrics[name] for name in ("parameters", "versions", "git")},
         )
-        save(classifier, self.path / FILE, card)
-        storage.write_text(self.path / "model_card.md", card.as_markdown())
+        save(classifier, self._file(FILE), card)
+        storage.write_text(self._file("model_card.md"), card.as_markdown())
 
     def write_metrics(
         self,
@@ -182,14 +208,18 @@ class RunFolder:
         counts: tuple[int, int],
         parameters: Mapping[str, Any],
         calibration: Calibration | None = None,
+        intervals: Intervals | None = None,
+        chance: Mapping[str, float] | None = None,
         **extra: Any,
     ) -> dict[str, Any]:
         """Write `metrics.json`, the flat schema that sweeps and reports read; returns it.
 
         `counts`: (total, trainable) parameters. Seconds are wall time. `scores` are null if nothing
-        was validated.
+        was validated. `warnings` are those of the dataset and of `warn`; `chance`: the scores of
+        guessing.
         """
         after = calibration.after if calibration else None
+        submitted = dataset.source.submitted
         metrics = {
             **(asdict(scores) if scores else dict.fromkeys(f.name for f in fields(Scores))),
             "seconds": round(self.seconds, 3),
@@ -203,9 +233,15 @@ class RunFolder:
                 "source": str(dataset.source),
                 "name": dataset.source.name,
                 "image_size": dataset.train.size,
+                "record_size": dataset.train.stored_size,
+                **dict.fromkeys(SPLITS, 0),
                 **{name: split.count for name, split in dataset.splits.items()},
+                **({"submitted": submitted} if submitted else {}),
             },
             "added": [addition.summary() for addition in dataset.added],
+            "intervals": intervals.as_dict() if intervals else {},
+            "chance": chance or {},
+            "warnings": [*dataset.warnings, *self.warnings],
             "ended": datetime.now(UTC).isoformat(timespec="seconds"),
             "temperature": calibration.temperature if calibration else None,
             "calibration_error": after.error if after else None,
@@ -214,17 +250,22 @@ class RunFolder:
             "git": git_state(),
             **extra,
         }
-        storage.write_json(self.path / "metrics.json", metrics)
+        storage.write_json(self._file("metrics.json"), metrics)
         resources.stop(self.path)
         return metrics
 
 
 def _speed(history: History, batch: int) -> dict[str, float | None]:
-    """The pace of the last phase; the seconds of a step include its input."""
+    """The pace of the last phase; the seconds of a step include its input.
+
+    `first_epoch_compile_seconds` is the part of the first epoch in which JAX compiled: 0 where
+    nothing is known of it, None where the epoch was not one of gradients.
+    """
     first, *later = (row for row in history if row["phase"] == history[-1]["phase"])
     rate = history[-1]["images_per_second"]
     return {
         "first_epoch_seconds": first["seconds"],
+        "first_epoch_compile_seconds": first.get("compile_seconds"),
         "later_epoch_seconds": fmean(row["seconds"] for row in later) if later else None,
         "images_per_second": rate,
         "step_seconds": batch / rate if rate and batch else None,

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kernelkit.errors import RefusedError
-from kernelkit.push.command import push_kernel
+from kernelkit.push.push_kernel import push_kernel
 from kernelkit.sweep.request import SweepOptions
 from kernelkit.sweep.run_sweep import sweep
 

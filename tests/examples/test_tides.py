@@ -4,7 +4,8 @@ import io
 
 import pytest
 
-from kernelkit.push.hidden_run import rerun
+from kernelkit.push.hidden_run import rehearse_hidden_run
+from kernelkit.push.request import PushRequest
 from local_kaggle.execution import walls
 
 
@@ -16,6 +17,6 @@ def test_its_server_is_asked_and_scored_on_the_hidden_days(copied):
         pytest.skip("this machine cannot isolate sessions")
     copied("tides")
     stream = io.StringIO()
-    result = rerun(stream=stream)
+    result = rehearse_hidden_run(PushRequest.of(), stream=stream)
     assert 0.04 < float(result.score) < 0.06  # the weather that the levels are drawn with: 0.05
     assert "720 rows (public: 72)" in stream.getvalue()

@@ -12,11 +12,14 @@ import pytest
 from kernelkit import files, project
 from kernelkit.kaggle.client import Kaggle
 from kernelkit.kaggle.connection import Connection, Timeouts, open_connection
-from kernelkit.kaggle.context import Ledger, PushContext
 from kernelkit.kaggle.retries import Clock, Retries
 from kernelkit.kaggle.timing import PollPolicy, Timing
-from kernelkit.push.command import push_kernel
-from kernelkit.push.resuming import resume_push
+from kernelkit.push.context import PushContext
+from kernelkit.push.ledger import Ledger
+from kernelkit.push.plan import plan_push
+from kernelkit.push.push_kernel import push_kernel
+from kernelkit.push.request import PushRequest
+from kernelkit.push.resume import resume_push
 from kernelkit.runs.active import PART
 from kernelkit.shown import Shown
 from kernelkit.terminal.events import Events
@@ -137,6 +140,10 @@ class Repository:
     def states(self):
         """The states of the pushes in the ledger."""
         return [push.state for push in self.pushes()]
+
+    def plan(self, *parameters, **wishes):
+        """The plan of a push of it."""
+        return plan_push(PushRequest.of(None, parameters, metadata=self.metadata, **wishes))
 
     def push(self, *parameters, **options):
         """Push it; returns what it returned. What it said is in `message`."""

@@ -1,10 +1,11 @@
 """What a repository says of itself in `[tool.kernelkit]`."""
 
+import re
 from pathlib import Path
 
 import pytest
 
-from kernelkit import project
+from kernelkit import files, project
 from kernelkit.errors import PreflightError
 from kernelkit.shown import Shown
 
@@ -88,6 +89,11 @@ def test_a_setting_that_is_none_is_refused(tmp_path, text, hint):
         'check = ["a:b"]',
         'check = "a:b; import os"',
         'submission = "model.h5"',
+        "reserve = 4",
+        "reserve = {tpu = -1}",
+        "reserve = {tpu = true}",
+        "reserve = {tpu = nan}",
+        "reserve = {cpu = 1}",
         'needs = {internt = ["a=b"]}',
         'tpu = {before_push = "yes"}',
         "tpu = {speed = 1}",
@@ -137,3 +143,37 @@ def test_what_is_wrong_in_shown_is_named(tmp_path, setting, message):
     (tmp_path / "pyproject.toml").write_text(f"[tool.kernelkit]\nshown = {setting}\n")
     with pytest.raises(PreflightError, match=rf"shown in \[tool\.kernelkit\] takes .*; {message}"):
         project.find_project(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ('packages = "one"', "it is not a list"),
+        ('packages = ["one", 1]', "entry 2 is not a text"),
+        ('packages = ["one", "my-package"]', "entry 2 is something else"),
+        ('needs = {internt = ["a=b"]}', "it has no 'internt': did you mean internet?"),
+        ('needs = {internet = "a=b"}', "internet is not a list"),
+        ('needs = {internet = ["a=b", "weights"]}', "entry 2 is something else"),
+        ('tpu = {before_push = "yes"}', "before_push is not true or false"),
+        ("tpu = {note = 3}", "note is not a text"),
+        ("tpu = {batc = 3}", "it has no 'batc': did you mean batch?"),
+        ("""tpu = {command = "python 'compile"}""", "No closing quotation"),
+        ("""catalogue = "python 'fill" """, "No closing quotation"),
+        ("catalogue = 3", "it is not a text"),
+        ("keep_best = 3", "it is not a table"),
+        ('keep_best = {"" = 3}', "a file has no name"),
+    ],
+)
+def test_what_is_wrong_in_a_setting_is_named(tmp_path, setting, message):
+    (tmp_path / "pyproject.toml").write_text(f"[tool.kernelkit]\n{setting}\n")
+    with pytest.raises(PreflightError, match=re.escape(f"; {message}")):
+        project.find_project(tmp_path)
+
+
+@pytest.mark.parametrize("place", ["src/one.py", "one.py"])
+def test_a_module_among_the_packages_is_told_where_to_go(tmp_path, place):
+    files.write_text(tmp_path / place, "")
+    with pytest.raises(
+        PreflightError, match=r"one\.py is a module, and packages in .* takes folders"
+    ):
+        project.Project(tmp_path).package_folder("one")

@@ -12,7 +12,7 @@ from local_kaggle.wire import METHODS
 
 def test_what_is_not_rehearsed_says_so(context):
     url = f"{context.kaggle.url}/api/v1/models.ModelApiService/ReviewModelGatingUserConsent"
-    assert requests.post(url, json={}, auth=context.auth(), timeout=5).status_code == 501
+    assert requests.post(url, json={}, auth=context.auth(), timeout=5).status_code == 400
     assert requests.get(f"{context.kaggle.url}/elsewhere", timeout=5).json()["code"] == 404
 
 

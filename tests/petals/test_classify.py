@@ -1,12 +1,13 @@
 import csv
+import shutil
 
 import numpy as np
 import pytest
 
-from petals.classify import Answers, classify, find_photos, photos_for
+from petals.classify import Answers, classify, find_photos, photos_for, predict_test_split
 from petals.errors import DataError
 from petals.models.card import ModelCard
-from petals.models.restore import save
+from petals.models.restore import restore, save
 
 
 @pytest.fixture(scope="module")
@@ -71,3 +72,17 @@ def test_auto_means_the_photos_of_datasets_but_no_figures(photos, tmp_path, monk
     (root / "run/figures.json").touch()
     (root / "._a.JPG").touch()  # as macOS leaves it
     assert photos_for("auto") == [root / "a.JPG"]
+
+
+def test_what_a_system_left_among_photos_is_none(photos):
+    for place in ("__MACOSX/red", "red/.ipynb_checkpoints"):
+        (photos / place).mkdir(parents=True)
+        (photos / place / "a.jpg").write_bytes(b"no photo")
+    (photos / "red/._00.jpg").write_bytes(b"no photo")
+    assert len(find_photos([str(photos)])) == 60
+
+
+def test_data_without_test_photos_is_told(model, copied):
+    shutil.rmtree(copied / "tfrecords-jpeg-32x32/test")
+    with pytest.raises(DataError, match="has no test photos: set photos to a folder"):
+        predict_test_split(*restore(model), str(copied))

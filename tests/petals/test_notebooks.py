@@ -3,6 +3,7 @@
 import base64
 import csv
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 from checkouts import ROOT
 from records import jpeg
 
-from kernelkit.errors import ParameterError
+from kernelkit.errors import DataError, ParameterError
 from kernelkit.pages.report_page import report_run
 from kernelkit.runs.run_notebook import run_notebook
 from petals.data import shards
@@ -88,6 +89,35 @@ def test_layers_that_are_not_there_are_refused_before_the_head_is_trained(datase
     assert not (tmp_path / "out" / "history.csv").exists()
 
 
+def test_photos_without_val_and_test_are_trained_on_in_folds_and_submit_nothing(copied, tmp_path):
+    for split in ("val", "test"):
+        shutil.rmtree(copied / "tfrecords-jpeg-32x32" / split)
+    run = train(copied, tmp_path, validation="fold:1/5")
+    assert "no submission: the data has no test photos" in printed(run)
+    assert not (run.folder / "submission.csv").exists()
+    assert read(run, "metrics.json")["data"]["test"] == 0
+
+
+def test_a_wrong_place_of_data_deletes_nothing_of_an_earlier_run(copied, tmp_path):
+    run = train(copied, tmp_path)
+    before = {path.name for path in run.folder.iterdir() if path.is_file()}
+    with pytest.raises(DataError, match="no data at"):
+        train(tmp_path / "nowhere", tmp_path)
+    aside = run.folder / ".kernelkit" / "earlier"
+    kept = {path.name for path in [*run.folder.iterdir(), *aside.iterdir()]}
+    assert before <= kept
+
+
+def test_the_first_notebook_trains_without_test_photos_and_warns(copied, tmp_path):
+    shutil.rmtree(copied / "tfrecords-jpeg-32x32/test")
+    (copied / "classes.json").write_text('["blue", "red", "yellow", "black"]')
+    given = {"data": str(copied), "image_size": 32, "weights": "none", "width": 0.25}
+    run = execute("00_first", tmp_path, head_epochs=0, epochs=0, accelerator="cpu", **given)
+    assert "no submission: there are no test photos" in printed(run)
+    assert len(read(run, "metrics.json")["warnings"]) == 2
+    assert "warning: 1 of 4 classes have no training photo" in printed(run)
+
+
 def test_explore_tells_what_is_in_the_data_and_finds_twins(copied, splits, tmp_path):
     leaked = replace(next(splits[0].examples()), id="leaked")
     place = Path(shards.folder(copied, 32, "val"), shards.shard_name(9, 32, 1))
@@ -107,9 +137,34 @@ def test_explore_tells_what_is_in_the_data_and_finds_twins(copied, splits, tmp_p
     assert "3 classes; train, val, test\n" in printed(run)
 
 
+def first(dataset, tmp_path, report=False, **given):
+    small = {"data": str(dataset), "image_size": 32, "weights": "none", "width": 0.25}
+    return execute("00_first", tmp_path, report, accelerator="cpu", **(small | given))
+
+
+def test_the_first_notebook_shows_photos_curves_and_mistakes(dataset, tmp_path):
+    run = first(dataset, tmp_path, report=True, head_epochs=1, epochs=1)
+    figures = {path.stem for path in run.folder.iterdir() if path.suffix in (".png", ".jpg")}
+    assert figures == {"gallery", "augmentation", "curves", "mistakes"}
+    assert lost_figures(run) == []
+    assert pictures(run) == 4
+    errors = [out["text"] for out in outputs_of(run.folder) if out.get("name") == "stderr"]
+    assert errors == []  # no red box
+    text = printed(run)
+    assert [n for n in (1, 2, 3) if f"epoch {n}: accuracy" in text] == [1, 2]
+    with (run.folder / "history.csv").open() as file:
+        assert len(list(csv.DictReader(file))) == 2
+    assert read(run, "metrics.json")["parameters"]["quick"] == "yes"  # at home
+
+
+def test_the_first_notebook_resizes_photos_of_other_sizes(dataset, tmp_path):
+    run = first(dataset, tmp_path, image_size=40, head_epochs=0, epochs=1)
+    assert read(run, "metrics.json")["data"]["image_size"] == 40
+    assert shards.sizes(dataset) == [32]
+
+
 def test_the_first_notebook_trains_for_no_epochs(dataset, tmp_path):
-    given = {"data": str(dataset), "image_size": 32, "weights": "none", "width": 0.25}
-    run = execute("00_first", tmp_path, head_epochs=0, epochs=0, accelerator="cpu", **given)
+    run = first(dataset, tmp_path, head_epochs=0, epochs=0)
     assert read(run, "metrics.json")["epochs"] == 0
 
 

@@ -42,6 +42,15 @@ def test_after_the_block_standard_error_is_as_it_was(capfd):
     assert capfd.readouterr().err == NOTES
 
 
+@pytest.mark.parametrize(("before", "after"), [(None, "3"), ("2", "3"), ("0", "0"), ("3", "3")])
+def test_a_level_that_a_user_has_set_stays(monkeypatch, before, after):
+    monkeypatch.setenv("TF_CPP_MIN_LOG_LEVEL", before or "")
+    if before is None:
+        del os.environ["TF_CPP_MIN_LOG_LEVEL"]  # restored by monkeypatch
+    with without_notes():
+        assert os.environ["TF_CPP_MIN_LOG_LEVEL"] == after
+
+
 def test_importing_tensorflow_writes_nothing(python):
     code = (
         "import os\n"
@@ -53,6 +62,23 @@ def test_importing_tensorflow_writes_nothing(python):
         "print('imported')\n"
     )
     assert python(code) == "imported\n"
+
+
+def test_the_first_import_of_matplotlib_writes_nothing(python, tmp_path):
+    code = (
+        "import os, threading\n"
+        "os.dup2(1, 2)\n"
+        "class AtOnce(threading.Timer):\n"
+        "    def start(self):\n"
+        "        self.function()  # what Matplotlib says after five seconds\n"
+        "threading.Timer = AtOnce\n"
+        "from petals.quiet import without_notes\n"
+        "with without_notes():\n"
+        "    pass\n"
+        "import matplotlib.figure\n"
+        "print('imported')\n"
+    )
+    assert python(code, MPLCONFIGDIR=str(tmp_path)) == "imported\n"
 
 
 def test_detecting_the_device_writes_nothing(python):

@@ -1,5 +1,6 @@
 import csv
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -60,6 +61,8 @@ def test_the_default_folder_depends_on_where_it_runs(tmp_path, monkeypatch):
     assert RunFolder().path == tmp_path / "notebooks/runs/latest"
     (tmp_path / "kernel-metadata.json").write_text("{}")
     assert RunFolder().path == tmp_path / "runs/latest"
+    # What trains nothing writes over no trained run.
+    assert RunFolder("", "compare").path == tmp_path / "runs/compare"
     monkeypatch.setenv("KAGGLE_KERNEL_RUN_TYPE", "Batch")
     assert str(RunFolder().path) == "."
 
@@ -81,11 +84,23 @@ def test_the_results_of_an_earlier_run_go_but_not_its_checkpoints_or_the_weights
     kept = ["checkpoints/a.npz", "mine.csv", "classifier.h5"]
     for name in (*RESULTS, *kept):
         storage.write_text(tmp_path / name, "earlier")
-    RunFolder(str(tmp_path))  # of 03_compare or 04_predict, which may read them
-    assert all((tmp_path / name).is_file() for name in RESULTS)
-    RunFolder(str(tmp_path), training={"weights": "runs/latest/classifier.h5"})
+    run = RunFolder(str(tmp_path), training=True)
+    assert all((tmp_path / name).is_file() for name in RESULTS), "the settings may be wrong yet"
+    run.write_history(HISTORY)  # of this run, which resumes
+    run.clear("runs/latest/classifier.h5")
     left = {str(p.relative_to(tmp_path)) for p in tmp_path.rglob("*") if p.is_file()}
-    assert left == set(kept)
+    assert left == {*kept, "history.csv"}
+    assert (tmp_path / "history.csv").read_text() != "earlier"
+
+
+def test_metrics_of_data_without_test_photos_and_with_warnings(tmp_path, measured):
+    data = measured["dataset"]
+    data = replace(data, test=None, warnings=["only 3 of 50 training photos differ"])
+    run = RunFolder(str(tmp_path))
+    run.warn("the head was kept")
+    metrics = run.write_metrics(None, HISTORY, **measured | {"dataset": data})
+    assert metrics["data"]["test"] == 0
+    assert metrics["warnings"] == ["only 3 of 50 training photos differ", "the head was kept"]
 
 
 def test_a_users_mistake_has_no_traceback_in_jupyter():

@@ -63,6 +63,39 @@ def test_every_parameter_is_explained_and_its_default_allowed(path):
         parameter.check(parameter.default)
 
 
+def settled(monkeypatch, on_kaggle=False, **given):
+    """The parameters of 00_first as its second code cell leaves them."""
+    monkeypatch.delenv("KAGGLE_KERNEL_RUN_TYPE", raising=False)
+    if on_kaggle:
+        monkeypatch.setenv("KAGGLE_KERNEL_RUN_TYPE", "Batch")
+    cell, settling, *_ = sources(ROOT / "notebooks/00_first.py", "code")
+    values = {}
+    exec(cell, values)
+    values |= given
+    exec(settling, values)
+    names = ("image_size", "width", "epochs", "learning_rate")
+    return tuple(values[name] for name in names)
+
+
+QUICK, FULL = (128, 0.25, 2, 0.001), (192, 1.0, 12, 0.0003)
+
+
+def test_the_first_notebook_is_quick_at_home_and_full_on_kaggle(monkeypatch):
+    assert settled(monkeypatch) == QUICK
+    assert settled(monkeypatch, on_kaggle=True) == FULL
+
+
+def test_the_first_notebook_is_as_quick_as_it_is_told_to_be(monkeypatch):
+    assert settled(monkeypatch, quick="no") == FULL
+    assert settled(monkeypatch, on_kaggle=True, quick="yes") == QUICK
+
+
+def test_what_is_set_in_the_first_notebook_goes_before_quick(monkeypatch):
+    given = {"image_size": 224, "width": 0.5, "epochs": 0, "learning_rate": 0.01}
+    for quick in ("yes", "no"):
+        assert settled(monkeypatch, quick=quick, **given) == (224, 0.5, 0, 0.01)
+
+
 def test_what_to_expect_is_what_the_docs_hold():
     pages = "\n".join(path.read_text() for path in ROOT.glob("docs/**/*.md"))
     section = TRAIN.split("## What to expect")[1].split("\n## ")[0]

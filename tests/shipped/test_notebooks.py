@@ -11,9 +11,10 @@ from checkouts import ROOT
 from sklearn.metrics import f1_score
 
 from kernelkit.errors import AcceleratorMismatchError
-from kernelkit.push import plan
 from kernelkit.push.checks import preflight
-from kernelkit.push.command import push_kernel
+from kernelkit.push.plan import plan_push
+from kernelkit.push.push_kernel import push_kernel
+from kernelkit.push.request import PushRequest
 from kernelkit.runs.run_notebook import run_notebook
 
 NOTEBOOKS = ROOT / "notebooks"
@@ -44,12 +45,27 @@ def rows_of(path):
 def test_notebooks_that_ship_have_nothing_that_stops_their_pushes_each_as_its_own_kernel():
     kernels = set()
     for name in NAMES:
-        planned = plan.make(NOTEBOOKS / f"{name}.py", (), None, None, None)
+        planned = plan_push(PushRequest.of(NOTEBOOKS / f"{name}.py"))
         assert planned.metadata.code_file.samefile(NOTEBOOKS / f"{name}.ipynb")
         found = preflight.run_checks(planned)
         assert [finding.text for finding in found if finding.level == "error"] == []
         kernels.add(planned.metadata.slug)
     assert len(kernels) == len(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_push_carries_the_drawn_flowers(name):
+    planned = plan_push(PushRequest.of(NOTEBOOKS / f"{name}.py"))
+    places = [place for place, _ in planned.bundle.texts]
+    assert "petals/data/source.py" in "\n".join(places)
+    assert [place for place in places if "drawn_flowers" in place or ".tfrec" in place] == []
+
+
+@pytest.mark.parametrize("name", ["00_first", "02_train"])
+def test_a_push_of_the_drawn_flowers_is_refused(name):
+    planned = plan_push(PushRequest.of(NOTEBOOKS / f"{name}.py", ("data=embedded",)))
+    errors = [f.text for f in preflight.run_checks(planned) if f.level == "error"]
+    assert any("data=embedded" in text and "works only locally" in text for text in errors)
 
 
 @pytest.mark.long
@@ -75,6 +91,8 @@ def test_the_first_notebook_runs_on_tensorflow_and_on_eight_devices_of_jax(
     assert [row["id"] for row in rows] == [f"{number:09x}" for number in range(27, 33)]
     history = rows_of(run / "history.csv")
     assert len(history) == metrics["epochs"] == 2
+    # without the photos that fill up the last batch
+    assert float(history[-1]["val_accuracy"]) == pytest.approx(metrics["accuracy"])
     assert "macro F1" in (run / "report.html").read_text()
 
 

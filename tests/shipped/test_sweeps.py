@@ -8,9 +8,10 @@ import pytest
 import yaml
 from checkouts import ROOT
 
-from kernelkit.push import plan
 from kernelkit.push.bundle import metadata
 from kernelkit.push.checks import preflight
+from kernelkit.push.plan import plan_push
+from kernelkit.push.request import PushRequest
 from kernelkit.sweep import specification
 from kernelkit.sweep.request import SweepOptions
 from kernelkit.sweep.run_sweep import sweep
@@ -24,6 +25,7 @@ SMALL_TUNING = {"epochs": 1, "batch_size": 4}
 # A large network is traced for a minute a run. These two are traced in less: the first is in
 # nearly every sweep, and MobileNet is told by it only in `backbone`.
 SMALLER = {"EfficientNetB0": "MobileNet-0.25", "EfficientNetV2S": "EfficientNetB0"}
+SMALLER["dinov2-base"] = "MobileNet-0.25"  # the weights of DINOv2 cannot be had here
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning"),
@@ -52,6 +54,8 @@ def small(values):
     """A run's values with as little work as it can have, on the machine that starts fastest."""
     fewer = SMALL | (SMALL_TUNING if values.get("fine_tune", "none") != "none" else {})
     fewer["backbone"] = SMALLER.get(values["backbone"], values["backbone"])
+    if values.get("more_backbones"):
+        fewer["more_backbones"] = "SmallNet"
     if values.get("accelerator", "auto") == "auto":
         fewer["accelerator"] = "cpu"
     return values | fewer
@@ -67,7 +71,7 @@ def planned(name, at):
 def test_each_run_of_a_sweep_has_what_it_needs_on_kaggle_and_its_file_says_how_it_runs(file):
     asked = specification.read(file, kaggle=True)
     starts = [run.values for run in asked.runs or [asked.run({})]]
-    planned = plan.make(None, (), metadata.locate(file), None, None, None, starts)
+    planned = plan_push(PushRequest.of(metadata=metadata.locate(file), starts=starts))
     found = preflight.run_checks(planned)
 
     assert [finding.text for finding in found if finding.level == "error"] == []

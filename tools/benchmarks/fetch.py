@@ -10,10 +10,11 @@ from typing import Any
 
 from kernelkit.kaggle.client import Kaggle, Kernel
 from kernelkit.kaggle.connection import open_connection
-from kernelkit.kaggle.context import Push, PushContext
 from kernelkit.kaggle.timing import REHEARSAL
-from kernelkit.push.command import push_kernel
+from kernelkit.push.context import PushContext
 from kernelkit.push.fetch import fetch
+from kernelkit.push.ledger import Push
+from kernelkit.push.push_kernel import push_kernel
 from kernelkit.terminal.events import Events
 from local_kaggle.limits import ServerLimits
 from local_kaggle.server import LocalKaggle

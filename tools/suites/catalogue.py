@@ -18,6 +18,12 @@ FRAUD = ("test_identity.csv", "test_transaction.csv", "train_identity.csv", "tra
 HOUSES = "house-prices-advanced-regression-techniques"
 PACKAGE = '__package_version__ = "0.1.0"\n'
 RULES_PENDING = ("jane-street-market-prediction",)
+EXERCISE = f"""
+competitionDataSources = ["{HOUSES}"]
+datasetDataSources = ["dansbecker/home-data-for-ml-course"]
+kernelDataSources = ["{DEVELOPER}/exercise-lists"]
+"""
+FRUITS = "datasets/moltean/fruits"
 TOPIC = 'title = "Welcome"\n\n[[comments]]\nauthorName = "clover"\ncontent = "Hello"\n'
 
 
@@ -43,6 +49,10 @@ def _competitions() -> Iterable[tuple[str, str]]:
     for name in ("gender_submission.csv", "test.csv", "train.csv"):
         yield f"competitions/titanic/{name}", "PassengerId,Survived\n1,0\n"
     yield "competitions/titanic.toml", 'category = "Getting Started"\n'
+    yield "competitions/titanic.pages/rules.md", "One account each.\n"
+    yield "boards/titanic.csv", "TeamName,Score\nOaks,0.5\n"
+    yield "competitions/prized/train.csv", "a\n1\n"
+    yield "competitions/prized.toml", 'category = "Featured"\nreward = "$5,000"\n'
     for number in range(20):  # the client asks for the second page of this category
         yield f"competitions/lesson-{number}/train.csv", "a\n1\n"
         yield f"competitions/lesson-{number}.toml", 'category = "Getting Started"\n'
@@ -74,6 +84,12 @@ def _datasets() -> Iterable[tuple[str, str]]:
         "oktayrdeki/traffic-accidents",
     ):
         yield f"datasets/{name}/dataset_results.csv", "a\n1\n"
+    yield f"{FRUITS}.versions/99/fruits-360_meta/fruits-360-meta/Papers/readme.txt", "a\n"
+    yield f"{FRUITS}/fruits-360_meta/readme.txt", "a\n"
+    for number in range(25):  # the client asks for the second page of a search by size
+        yield f"datasets/students/student-{number}/marks.csv", f"{'mark':<13999}\n"
+    yield "datasets/networks/telco/calls.csv", "a\n1\n"
+    yield "datasets/networks/telco.toml", 'licenseName = "ODbL-1.0"\nkeywords = ["internet"]\n'
     for number in range(11):
         yield f"datasets/bigquery/table-{number}/table.bigquery", "table"
 
@@ -100,8 +116,10 @@ def _kernels() -> Iterable[tuple[str, str]]:
         yield f"kernels/{ACCOUNT}/{slug}.toml", "isPrivate = true\n"
     for name in ("stevemessick/numbers", "kerneler/sqlite-global-default"):
         yield f"kernels/{name}/out.csv", "a\n"
-    for name in ("exercise-as-with", "exercise-lists"):
-        yield f"kernels/{DEVELOPER}/{name}/out.csv", "a\n"
+    for name in ("as-with", "lists", *("strings", "loops", "tuples", "sets", "files")):
+        yield f"kernels/{DEVELOPER}/exercise-{name}/out.csv", "a\n"
+        kind = "script" if name == "as-with" else "notebook"  # that one is pushed again
+        yield f"kernels/{DEVELOPER}/exercise-{name}.toml", f'kernelType = "{kind}"\n{EXERCISE}'
 
 
 def _models() -> Iterable[tuple[str, str]]:
@@ -115,5 +133,7 @@ def _models() -> Iterable[tuple[str, str]]:
     many = f"{private}/keras/many-files-with-subdirectories/1"
     for name in ("config.json", "model.keras", *(f"assets/{n}.txt" for n in range(1, 26))):
         yield f"{many}/{name}", "{}"
+    yield f"models/{DEVELOPER}/own-model/jax/main/1/config.json", "{}"
+    yield "models/google/gemini-like/jax/main/1/config.json", "{}"
     yield "models/google/gemma/pytorch/7b/2/config.json", "{}"
     yield "models/google/bird-vocalization-classifier/other/bird/1/config.json", "{}"

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from local_kaggle import LocalKaggle, ServerLimits
-from suites import catalogue, stubbed
+from suites import catalogue, expected, stubbed
 
 SECONDS = 1800
 UNIT_PORT = 7777  # that of the SDK's environment TEST
@@ -32,12 +32,18 @@ Suite = dict[str, dict[str, str]]
 
 
 def run_suites(
-    folder: Path, kaggle_cli: Path | None, kagglehub: Path | None, python: Path | None
+    folder: Path,
+    kaggle_cli: Path | None,
+    kagglehub: Path | None,
+    python: Path | None,
+    *,
+    sdk: Path | None = None,
 ) -> tuple[dict[str, Suite], Counter[str]]:
     """The outcomes by suite and family, and how often each method of the API was called.
 
     `folder` is for what the tests write; the checkouts are copied there and stay as they are.
     kagglehub's unit tests run in `python`, which has what they need (flask, pandas, polars …).
+    `sdk` is a folder with the SDK that the clients ask for, in place of this environment's.
     """
     suites: dict[str, Suite] = {}
     limits = ServerLimits(score_seconds=0, rules_pending=catalogue.RULES_PENDING)
@@ -48,7 +54,10 @@ def run_suites(
         if kaggle_cli:
             checkout = _copy(kaggle_cli, folder / "kaggle-cli")
             own = server.client_environment(user=catalogue.DEVELOPER)
-            own |= {"KAGGLE_DEVELOPER": catalogue.DEVELOPER, "PYTHONPATH": str(checkout / "src")}
+            own |= {
+                "KAGGLE_DEVELOPER": catalogue.DEVELOPER,
+                "PYTHONPATH": _paths(checkout / "src", sdk),
+            }
             backend = checkout / "tests" / "backend"
             shutil.copy(
                 backend / "sample_submission.csv",
@@ -65,7 +74,7 @@ def run_suites(
         if kagglehub:
             checkout = _copy(kagglehub, folder / "kagglehub")
             own = server.client_environment(user=catalogue.ACCOUNT)
-            own["PYTHONPATH"] = str(checkout / "src")
+            own["PYTHONPATH"] = _paths(checkout / "src", sdk)
             suites["kagglehub: integration tests"] = _pytest(checkout, ["integration_tests"], own)
             if python:
                 suites["kagglehub: unit tests without their stubs"] = _unit_tests(
@@ -91,6 +100,10 @@ def _unit_tests(checkout: Path, folder: Path, python: Path) -> Suite:
             arguments = ["-p", "suites.stubless", f"tests/{name}"]
             suite |= _pytest(checkout, arguments, environment | own, str(python.absolute()))
     return suite
+
+
+def _paths(*folders: Path | None) -> str:
+    return os.pathsep.join(str(folder) for folder in folders if folder)
 
 
 def _copy(checkout: Path, place: Path) -> Path:
@@ -153,7 +166,5 @@ def _script(checkout: Path, environment: Mapping[str, str]) -> Suite:
     for number, line in enumerate(calls.read_text().splitlines()):
         words, code, output = json.loads(line)
         family = suite.setdefault(short.get(words[0], words[0]), {})
-        last = output.strip().splitlines()[-1:]
-        outcome = "passed" if code == 0 else f"exit code {code}: {''.join(last)}"
-        family[f"{number} {' '.join(words)}"] = outcome
+        family[f"{number} {' '.join(words)}"] = expected.outcome(words, code, output)
     return suite

@@ -8,24 +8,27 @@ from suites.running import Suite
 HEAD = """# The clients' own tests
 
 The tests of kaggle-cli and kagglehub, run as they are against the local Kaggle with a catalogue of
-what they expect to find. `make conformance KAGGLE_CLI=PATH KAGGLEHUB=PATH` takes checkouts of both
-and writes this page.
+what they expect to find. `make conformance` fetches the sources of the newest releases on the
+package index and writes this page; `KAGGLE_CLI=PATH` and `KAGGLEHUB=PATH` name checkouts to take
+instead. A call of kaggle-cli's command script has passed if it ended with 0 and printed what it
+should.
 
 What does not pass may be the client's own doing: it refuses `--size`, and the words after `pages`,
 before it asks anybody. The page token `abcd` is one that no server gave out; the local Kaggle
 answers 400. One package of kagglehub's tests installs a distribution from the internet, and is not
 in the catalogue. kagglehub's unit tests run against stubs of its own; here the local Kaggle takes
 the place of those that stand for the API. What the tests then read from a stub (the files and the
-user agent that it got) is missing.
+user agent that it got) is missing, and so are the folders that the stub makes up for one dataset
+which other tests expect to have one file.
 """
 COLUMNS = "| family | passed | of |\n|---|---|---|\n"
 LONGEST = 140  # characters of a message
 NOT_METHODS = ("Download", "Upload")  # files behind links
 
 
-def table(suites: dict[str, Suite], calls: Counter[str]) -> str:
+def table(suites: dict[str, Suite], calls: Counter[str], versions: list[str]) -> str:
     """A table for each suite: what passed by family, and what did not, with its message."""
-    parts = [HEAD]
+    parts = [HEAD, f"\nThis page is of {' and '.join(versions)}.\n"]
     for name, suite in suites.items():
         total = sum(len(outcomes) for outcomes in suite.values())
         passed = sum(_passed(outcomes) for outcomes in suite.values())

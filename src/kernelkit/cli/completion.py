@@ -29,8 +29,9 @@ def _values(name: str | None, ctx: click.Context) -> Iterable[str]:
 
         return OPTIONAL
     if name == "push":
-        from kernelkit.kaggle.context import LAST, Ledger
         from kernelkit.project import find_project
+        from kernelkit.push.context import LAST
+        from kernelkit.push.ledger import Ledger
 
         made = Ledger(find_project(Path.cwd()).runs).pushes()
         return dict.fromkeys([LAST, *(push.reference for push in reversed(made))])

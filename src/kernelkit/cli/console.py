@@ -2,20 +2,31 @@
 
 import click
 
-from kernelkit.terminal.exits import LazyGroup
+from kernelkit.terminal.exits import HELP, LazyGroup
 
 # The module of each command, in the groups and the order of the help.
 GROUPS = {
     "Start": dict.fromkeys(("init", "doctor"), "start"),
-    "Run": {"run": "run", "rehearse": "push", "rerun": "push"},
+    "Run": {"run": "run", "rehearse": "push"},
     "Kaggle": {
         **dict.fromkeys(("check", "push"), "push"),
-        **dict.fromkeys(("resume", "fetch", "submit", "status", "quota", "stop"), "pushed"),
-        "queue": "queue",
-        "pull": "pushed",
+        **dict.fromkeys(("resume", "submit", "status", "stop", "pull"), "pushed"),
         "upload": "upload",
     },
     "Compare": dict.fromkeys(("sweep", "report"), "compare"),
+}
+# The commands of 0.2.0 that are gone, and what to type now.
+REMOVED = {
+    "fetch": "type kernelkit resume --no-wait (--only PATTERN downloads some files)",
+    "quota": "type kernelkit status --quota",
+    "rerun": "type kernelkit rehearse NOTEBOOK --hidden",
+    "queue": "type kernelkit push --when-free; kernelkit status --all lists what waits",
+    "tpu": "type kernelkit check NOTEBOOK --tpu",
+    "local": "type python -m local_kaggle --root runs/local_kaggle",
+    "watch": "type kernelkit report runs --open",
+    "mcp": "assistants read the file that kernelkit init --skill writes, and add --json",
+    "dataset": "type kernelkit upload FOLDER",
+    "model": "type kernelkit upload FOLDER --model",
 }
 COMMANDS = [name for group in GROUPS.values() for name in group]
 
@@ -24,6 +35,8 @@ main = click.version_option(package_name="kernelkit", message="kernelkit %(versi
         "kernelkit",
         package="kernelkit.cli",
         groups=GROUPS,
+        context_settings=HELP,
+        removed=REMOVED,
         help="Develop Kaggle notebooks locally: run, rehearse, push, sweep, report.",
         epilog="Exit codes: docs/reference/exit-codes.md. NO_COLOR=1 turns colours off.\n\n"
         'Completion in bash: eval "$(_KERNELKIT_COMPLETE=bash_source kernelkit)"; in zsh and fish '

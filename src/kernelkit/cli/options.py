@@ -110,7 +110,7 @@ def in_help(command: str, examples: tuple[str, str]) -> str:
 
 
 def of_a_push(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the notebook and the options of a push, for a command that pushes or queues."""
+    """Add the notebook and the options of a push, for a command that pushes."""
     common = (parameters, metadata, accelerator, timeout, model, output, continues, submit)
     for option in reversed((notebook, *common)):
         command = option(command)

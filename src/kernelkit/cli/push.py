@@ -27,6 +27,12 @@ from kernelkit.cli import options
     is_flag=True,
     help="Return after the push; `resume` reconnects later and takes --output and --submit.",
 )
+@click.option(
+    "--when-free",
+    is_flag=True,
+    help="Wait until a session and enough of the week's hours are free; with --no-wait, do what is "
+    "possible now and exit with 13 if more is left.",
+)
 @options.ignore
 @options.once
 @click.option("--force", is_flag=True, help="Push even if nothing changed or a run is active.")
@@ -35,9 +41,10 @@ def push(notebook: Path | None, no_wait: bool, **values: Any) -> None:
     """Check, push, wait, fetch and report, in one command.
 
     NOTEBOOK defaults to code_file in kernel-metadata.json; -p FOLDER names the metadata's folder,
-    as with Kaggle's own client.
+    as with Kaggle's own client. You may kill the command at any time: `resume` returns to the run,
+    and the same --when-free goes on with its push, as it was when it began to wait.
     """
-    from kernelkit.push.command import push_kernel
+    from kernelkit.push.push_kernel import push_kernel
 
     push_kernel(notebook, wait=not no_wait, **values)
 
@@ -70,12 +77,12 @@ def check(notebook: Path | None, **values: Any) -> None:
     check_push(notebook, **values)
 
 
-NOT_IN_REHEARSALS = ("local", "no_wait", "once")
+NOT_IN_REHEARSALS = ("local", "no_wait", "once", "when_free")
 
 
 @options.command(
     "rehearse",
-    ("notebooks/train.ipynb", "-p epochs=1 --check-tpu"),
+    ("notebooks/train.ipynb", "submit.ipynb --hidden hidden/leaves --rows 20000"),
     events=False,  # the options of a push include those of its events
     params=[option for option in push.params if option.name not in NOT_IN_REHEARSALS],
 )
@@ -84,36 +91,63 @@ NOT_IN_REHEARSALS = ("local", "no_wait", "once")
     type=click.Choice(["kaggle"]),
     help="Install packages that Kaggle's image has and this machine lacks (once), for rehearsals.",
 )
-def rehearse(notebook: Path | None, **values: Any) -> None:
-    """Rehearse a push against a local stand-in for Kaggle.
-
-    Nothing leaves the machine.
-    """
-    from kernelkit.push.command import push_kernel
-
-    push_kernel(notebook, local=True, **values)
-
-
-@options.command("rerun", ("notebooks/submit.ipynb", "--hidden hidden/leaves --rows 20000"))
-@options.notebook
-@options.parameters
-@options.ignore
-@options.metadata
 @click.option(
     "--hidden",
-    type=options.FILE,
-    metavar="FOLDER",
-    help="The competition's folder in the second run; default hidden/SLUG of the catalogue.",
+    is_flag=False,
+    flag_value="",
+    metavar="[FOLDER]",
+    help="Submit the notebook as to a code competition: run it again on hidden data, by default "
+    "on hidden/SLUG of the catalogue. Write NOTEBOOK before it.",
 )
 @click.option(
-    "--rows", type=click.IntRange(1), help="Project the time for a real test set of this many rows."
+    "--make",
+    is_flag=True,
+    help="With --hidden: make the hidden data from the competition's training data, once.",
 )
-def rerun(notebook: Path | None, metadata: Path | None, **values: Any) -> None:
-    """Rehearse a code competition: run the notebook, then again on hidden data.
+@click.option("--make-rows", type=click.IntRange(1), help="With --make: the number of hidden rows.")
+@click.option(
+    "--rows",
+    type=click.IntRange(1),
+    help="With --hidden: project the time for a real test set of this many rows.",
+)
+def rehearse(
+    notebook: Path | None,
+    parameters: tuple[str, ...],
+    hidden: str | None,
+    make: bool,
+    make_rows: int | None,
+    rows: int | None,
+    as_json: bool,
+    quiet: bool,
+    **values: Any,
+) -> None:
+    """Rehearse a push against a local stand-in for Kaggle.
 
-    The second run has no internet and Kaggle's limits. You get the message that Kaggle would show,
-    and what it would hide: the failing cell, memory, disk and time.
+    Nothing leaves the machine. With --hidden, a second run has no internet and Kaggle's limits; you
+    get the message that Kaggle would show, and what it would hide: the failing cell, memory, disk
+    and time.
     """
-    from kernelkit.push import hidden_run as reruns
+    from kernelkit.errors import ParameterError
+    from kernelkit.push.hidden_run import rehearse_hidden_run
+    from kernelkit.push.push_kernel import push as push_request
+    from kernelkit.push.request import PushRequest
 
-    reruns.rerun(notebook, metadata_file=metadata, **values)
+    request = PushRequest.of(notebook, parameters, **values)
+    if hidden is not None:
+        folder = Path(hidden) if hidden else None
+        if make_rows and not make:
+            raise ParameterError("--make-rows is for hidden data that is made: add --make")
+        rehearse_hidden_run(
+            request,
+            hidden=folder,
+            make=make,
+            make_rows=make_rows,
+            rows=rows,
+            as_json=as_json,
+            quiet=quiet,
+        )
+        return
+    for option, given in (("rows", rows), ("make", make), ("make-rows", make_rows)):
+        if given:
+            raise ParameterError(f"--{option} is for the hidden run: add --hidden")
+    push_request(request, local=True, as_json=as_json, quiet=quiet)

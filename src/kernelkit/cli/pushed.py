@@ -1,4 +1,4 @@
-"""Commands for an existing push: resume, fetch, submit, status, quota, stop and pull."""
+"""Commands for an existing push: resume, submit, status, stop and pull."""
 
 import sys
 from typing import Any
@@ -12,38 +12,24 @@ pushed = click.argument(
 )
 
 
-@options.command("resume", ("", "anna/train/3 --submit 'twelve epochs'"), local=True)
+@options.command("resume", ("", "anna/train/3 --only '*.csv' --no-wait"), local=True)
 @pushed
 @options.output
-@options.submit
-@options.unverified
-def resume(push: str, **values: Any) -> None:
-    """Reconnect to a push: wait for its run, download the results and report.
-
-    The default is the last push.
-    """
-    from kernelkit.push.resuming import resume_push
-
-    resume_push(push, **values)
-
-
-@options.command("fetch", ("", "anna/train/3 --only '*.csv'"), local=True)
-@pushed
 @click.option(
     "--only", metavar="GLOB", multiple=True, help="Download matching files only; may be repeated."
 )
-@options.output
-@options.unverified
+@options.submit
+@click.option("--no-wait", is_flag=True, help="Do not wait: exit with 13 while the run is active.")
 @click.option("--summary", type=options.FILE, help="Append the metrics to this Markdown file.")
-def fetch(push: str, **values: Any) -> None:
-    """Download the files of a push, or some of them.
+@options.unverified
+def resume(push: str, no_wait: bool, **values: Any) -> None:
+    """Reconnect to a push: wait for its run, download the results and report.
 
-    The default is the last push. The command does not wait: its exit code is 13 while the run is
-    active.
+    The default is the last push. Files that are here already are not downloaded again.
     """
-    from kernelkit.push.resuming import fetch_push
+    from kernelkit.push.resume import resume_push
 
-    fetch_push(push, **values)
+    resume_push(push, wait=not no_wait, **values)
 
 
 @options.command("submit", ("-m 'twelve epochs'", "runs/train-v3"), local=True)
@@ -67,33 +53,29 @@ def submit(result: str, message: str, **values: Any) -> None:
     The run is a push, the last one by default, or the FOLDER of any run. The command submits its
     submission.csv, .parquet, .zip or .tar.gz.
     """
-    from kernelkit.push.resuming import submit_result
+    from kernelkit.push.submit import submit_result
 
     submit_result(result, message, **values)
 
 
 @options.command("status", ("anna/train/3", "--all"), local=True)
 @pushed
-@click.option("--all", "listing", is_flag=True, help="List all pushes instead.")
-def status(push: str, listing: bool, **values: Any) -> None:
-    """Show the state of a push in one line, the last push by default.
+@click.option("--all", "listing", is_flag=True, help="List all pushes and what waits, instead.")
+@click.option("--quota", is_flag=True, help="Show the week's hours only; this needs no push.")
+def status(push: str, listing: bool, quota: bool, **values: Any) -> None:
+    """Show the state of a push, the last one by default, and the TPU and GPU hours left this week.
 
-    With --all it lists every push with its machine, minutes and score, without asking Kaggle.
+    With --all it lists every push with its machine, minutes and score, without asking Kaggle. One
+    that waits is listed with its number, which `stop` takes.
     """
-    from kernelkit.push.status import list_pushes, tell_status
+    from kernelkit.push.status import list_pushes, tell_quota, tell_status
 
     if listing:
         click.echo(list_pushes(as_json=values["as_json"]))
+    elif quota:
+        tell_quota(**values)
     else:
         tell_status(push, **values)
-
-
-@options.command("quota", ("", "--json"), local=True)
-def quota(**values: Any) -> None:
-    """Show how many TPU and GPU hours are left this week."""
-    from kernelkit.push.status import tell_quota
-
-    tell_quota(**values)
 
 
 @options.command("stop", ("anna/train/3", "--yes"))
@@ -102,11 +84,12 @@ def quota(**values: Any) -> None:
 def stop(push: str, *, yes: bool, **values: Any) -> None:
     """Stop a push that is waiting or running, the last one by default.
 
-    Kaggle's API cannot stop a session: it can only delete the kernel, with all its versions and
+    A push that waits for a session (`status --all` shows its number) is only taken out. Kaggle's
+    API cannot stop a session: it can only delete the kernel, with all its versions and
     outputs. The command shows what would be lost and asks first.
     """
     from kernelkit.errors import ParameterError
-    from kernelkit.push.status import stop_push
+    from kernelkit.push.stop import stop_push
 
     def confirm(loss: str) -> bool:
         if not (yes or sys.stdin.isatty()):

@@ -21,6 +21,7 @@ from requests.exceptions import HTTPError, InvalidHeader, InvalidJSONError, Requ
 
 from kernelkit.errors import CredentialsError
 from kernelkit.kaggle.retries import Failure, FailureKind, Retries, of_network, of_response
+from kernelkit.terminal.exits import EndedBySignal
 
 T = TypeVar("T")
 
@@ -29,9 +30,9 @@ PRODUCTION = "https://api.kaggle.com/v1"
 LONGEST = 500_000_000  # bytes of an answer, which may contain a session's log
 
 NO_CREDENTIALS = (
-    "no Kaggle credentials, or Kaggle does not accept them: make a token at "
-    "https://www.kaggle.com/settings/api and put it in ~/.kaggle/access_token or in "
-    "KAGGLE_API_TOKEN. `kernelkit rehearse` needs no account"
+    "no Kaggle credentials, or Kaggle does not accept them: sign in with `kaggle auth login`, or "
+    "make a token at https://www.kaggle.com/settings/api and put it in ~/.kaggle/access_token or "
+    "in KAGGLE_API_TOKEN. `kernelkit rehearse` needs no account"
 )
 NO_HEADER = (
     "the Kaggle token or key contains an invalid character, such as a line end or a byte order "
@@ -196,7 +197,9 @@ def _authenticated(timeouts: Timeouts) -> Any:
     try:
         # The client checks a token without a time limit, so it gets one from outside.
         return within(timeouts.authenticate, _authenticate)
-    except SystemExit:
+    except EndedBySignal:  # in this thread, while it waits for the client
+        raise
+    except SystemExit:  # of the client, which finds no credentials
         raise CredentialsError(NO_CREDENTIALS) from None
     except _SORTED as error:
         failure = _failure(CREDENTIALS, error)

@@ -14,10 +14,12 @@ from kernelkit.errors import NetworkError, RefusedError
 from kernelkit.files import files_below
 from kernelkit.kaggle import transfers
 from kernelkit.kaggle.client import PAGE_SIZE, Kaggle
-from kernelkit.kaggle.context import PushContext
+from kernelkit.kaggle.context import KaggleContext
 from kernelkit.kaggle.retries import Failure
-from kernelkit.terminal.events import size_of
+from kernelkit.terminal.events import PROGRESS, WARNING, Event, size_of
 
+UPLOADED = Event("uploaded")
+FILE_SENT = Event("sent")
 WORKERS = 4
 READY_SECONDS = 3600.0  # for Kaggle to make uploaded files usable
 LOOK_SECONDS = 10.0  # from a lost answer to the look for the version
@@ -134,7 +136,7 @@ class Variation:
 Target = Dataset | Variation
 
 
-def upload(context: PushContext, target: Target, entries: list[Path], notes: str) -> int:
+def upload(context: KaggleContext, target: Target, entries: list[Path], notes: str) -> int:
     """Make it, or a new version of it, of these files and folders; returns the version.
 
     Makes one version, even where Kaggle's answer is lost. Raises `Failure`, and `RefusedError`
@@ -159,11 +161,11 @@ def upload(context: PushContext, target: Target, entries: list[Path], notes: str
         if answer.error or (getattr(answer, "status", "") or "").lower() == "error":
             reason = answer.error or "no reason"
             raise RefusedError(f"Kaggle did not accept {target.reference}: {reason}")
-    context.events("uploaded", f"{target.reference} version {version}", version=version)
+    context.events(UPLOADED, f"{target.reference} version {version}", version=version)
     return version
 
 
-def _send(context: PushContext, target: Target, entry: Path, scratch: Path) -> str:
+def _send(context: KaggleContext, target: Target, entry: Path, scratch: Path) -> str:
     """Upload one file, or a folder as an archive; the token that names it to Kaggle."""
     file = entry
     if entry.is_dir():
@@ -173,14 +175,14 @@ def _send(context: PushContext, target: Target, entry: Path, scratch: Path) -> s
                 packed.write(path, path.relative_to(entry).as_posix())
     start = partial(context.kaggle.calls.start_blob_upload, target.service)
     token = transfers.upload(context.kaggle, file, start)
-    context.events("sent", f"{file.name}, {size_of(file.stat().st_size)}")
+    context.events(FILE_SENT, f"{file.name}, {size_of(file.stat().st_size)}")
     if file != entry:
         file.unlink()
     return token
 
 
 def await_ready(
-    context: PushContext, target: Target, version: int, files: Collection[Path]
+    context: KaggleContext, target: Target, version: int, files: Collection[Path]
 ) -> None:
     """Wait until kernels can use this version, or any: Kaggle unpacks after the upload.
 
@@ -197,7 +199,7 @@ def await_ready(
             if served >= version:
                 break
             state = f"version {served} is still served"
-        context.events("progress", f"{target.reference}: {state.replace('_', ' ')}")
+        context.events(PROGRESS, f"{target.reference}: {state.replace('_', ' ')}")
         clock.sleep(context.timing.patience.poll)
         if clock.now() >= end:
             page = f"https://www.kaggle.com/{target.service}/{target.reference}"
@@ -210,7 +212,7 @@ def await_ready(
     # Kaggle may list a file with or without its folder.
     listed = {(PurePosixPath(name).name, size) for name, size in target.sizes(kaggle, version, end)}
     if not listed:
-        context.events("warning", f"Kaggle lists no file of {target.reference}: not verified")
+        context.events(WARNING, f"Kaggle lists no file of {target.reference}: not verified")
     elif wrong := [name for name, size in sent if (name, size) not in listed]:
         raise RefusedError(
             f"{target.reference} version {version} is not what was sent: files are missing or have "

@@ -19,12 +19,14 @@ from kernelkit.errors import ParameterError, PreflightError, RefusedError
 from kernelkit.files import files_below, json_object
 from kernelkit.kaggle import targets
 from kernelkit.kaggle.client import PLACEHOLDERS, Kaggle
-from kernelkit.kaggle.context import CommandOptions, in_project
+from kernelkit.kaggle.context import CommandOptions, KaggleContext
 from kernelkit.kaggle.retries import Failure
 from kernelkit.kaggle.targets import Dataset, Target, Variation
 from kernelkit.project import find_project
-from kernelkit.terminal.events import size_of
+from kernelkit.terminal.events import DRY_RUN, Event, size_of
 
+# What is ready for kernels to use, by its kind.
+READY = {kind: Event(kind, quiet=True) for kind in ("dataset", "model")}
 VARIATION, MODEL = "model-instance-metadata.json", "model-metadata.json"
 EXAMPLE = {
     "ownerSlug": PLACEHOLDERS[0],
@@ -63,7 +65,7 @@ def push_dataset(folder: Path, name: str | None = None, **options: Unpack[Upload
             f"{slug!r} is not a name Kaggle takes for a dataset (6 to 50 lowercase letters, digits "
             "and hyphens): give another with --name"
         )
-    return upload(folder, lambda kaggle: Dataset(f"{kaggle.username}/{slug}"), options)
+    return upload(folder, lambda kaggle: Dataset(f"{kaggle.username}/{slug}"), **options)
 
 
 def push_model(folder: Path, **options: Unpack[UploadOptions]) -> str:
@@ -84,10 +86,17 @@ def push_model(folder: Path, **options: Unpack[UploadOptions]) -> str:
         parts = (owner, *(settings[key] for key in ("modelSlug", "framework", "instanceSlug")))
         return Variation("/".join(parts), settings)
 
-    return upload(folder, prepare, options)
+    return upload(folder, prepare, **options)
 
 
-def upload(folder: Path, prepare: Callable[[Kaggle], Target], options: UploadOptions) -> str:
+def upload(
+    folder: Path,
+    prepare: Callable[[Kaggle], Target],
+    *,
+    notes: str = "updated by kernelkit",
+    dry_run: bool = False,
+    **options: Unpack[CommandOptions],
+) -> str:
     """Upload a folder as a version of what `prepare` sees to on Kaggle, and wait for it.
 
     Returns the source that goes into a kernel's metadata; "" for a dry run. Raises
@@ -98,30 +107,29 @@ def upload(folder: Path, prepare: Callable[[Kaggle], Target], options: UploadOpt
     # write would be uploaded too.
     own = find_project(folder)
     at = own if (own.root / "pyproject.toml").is_file() else None
-    context = in_project(options, at, UploadOptions)
+    context = KaggleContext.in_project(at, **options)
     # Hidden entries are the desk's own: .git, .DS_Store, and shards that are not all written yet.
     files = files_below(folder, lambda path: path.parent == folder and path.name.startswith("."))
     _refuse_leaks(folder, files)
     files = [path for path in files if path.parent != folder or path.name not in SKIPPED]
     if not files:
         raise ParameterError(f"{folder} holds no file to upload")
-    if options.get("dry_run"):
+    if dry_run:
         sizes = {path.relative_to(folder).as_posix(): path.stat().st_size for path in files}
         lines = "\n".join(f"  {name}, {size_of(size)}" for name, size in sizes.items())
         total = size_of(sum(sizes.values()))
-        context.events("dry run", f"nothing was sent; this would be {total}:\n{lines}", files=sizes)
+        context.events(DRY_RUN, f"nothing was sent; this would be {total}:\n{lines}", files=sizes)
         return ""
     with context.connect() as kaggle:
         _refuse_leaks(folder, files, kaggle.connection.secrets)
         target = prepare(kaggle)
-        notes = options.get("notes", "updated by kernelkit")
         entries = {folder / path.relative_to(folder).parts[0] for path in files}
         version = targets.upload(context, target, sorted(entries), notes)
         targets.await_ready(context, target, version, files)
     source = target.source(version)
     kind = target.service.removesuffix("s")
     text = f'{target.reference} is ready: "{kind}_sources": ["{source}"]'
-    context.events(kind, text, ref=source)
+    context.events(READY[kind], text, ref=source)
     return source
 
 

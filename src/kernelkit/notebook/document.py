@@ -38,6 +38,7 @@ KINDS = ("code", "markdown", "raw")
 F_STRING = re.compile(r"\b(?:[rR]?[fF]|[fF][rR])[\"']")
 UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)  # a NUL is a ValueError
 # Characters besides "\n" at which Python or Jupyter would break or change a line.
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _NOT_PLAIN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\x85\u2028\u2029]")
 KERNELSPEC = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 
@@ -89,12 +90,22 @@ def read_json(notebook: Path) -> dict[str, Any]:
             )
         for number, cell in enumerate(source["cells"], start=1):
             place = f"cell {number}: "
-            cell_source(cell).encode()  # fails for half a character (a lone surrogate)
-            if cell["cell_type"] not in KINDS:
-                raise ValueError(f"its type is none of {', '.join(KINDS)}")
+            _check_cell(cell)
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise NotebookError(f"{notebook} is not a notebook: {place}{error}") from None
     return dict(source)
+
+
+def _check_cell(cell: Any) -> None:
+    """Raise `ValueError` for what is no cell of a notebook."""
+    if not isinstance(cell, dict) or cell.get("cell_type") not in KINDS:
+        raise ValueError(f"its type is none of {', '.join(KINDS)}")
+    source = cell.get("source", "")
+    lines = source if isinstance(source, list) else [source]
+    if not all(isinstance(line, str) for line in lines):
+        raise ValueError("it has no text as its source")
+    if any(_SURROGATE.search(line) for line in lines):
+        raise ValueError("it contains half a character (a lone surrogate)")
 
 
 def read_script(path: Path) -> dict[str, Any]:

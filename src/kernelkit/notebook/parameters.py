@@ -341,19 +341,39 @@ def _members(project: Project | None, name: str) -> tuple[Value, ...] | None:
         return None
     package, *path, constant = name.split(".")
     place = project.package_folder(package).joinpath(*path)
-    for file in (place / "__init__.py", place.with_suffix(".py")):
-        try:
-            text = file.read_text("utf-8-sig") if file.is_file() else ""
-            assigned = dict(map(_assigned, ast.parse(text).body))  # the last one counts
-            expression: Any = assigned.get(constant)
-            elements = getattr(expression, "keys", None) or getattr(expression, "elts", ())
-            if elements:
-                return tuple(map(ast.literal_eval, elements))
-        except (SyntaxError, ValueError):
-            continue
-    raise NotebookError(
-        f"{name}: its module does not assign it a tuple, list, set or dict of plain literals"
-    )
+    candidates = [place / "__init__.py"]
+    if path:
+        candidates.append(place.with_suffix(".py"))
+    file = next((each for each in candidates if each.is_file()), None)
+    if file is None:
+        raise NotebookError(f"{name}: there is no module {'.'.join([package, *path])}")
+    try:
+        body = ast.parse(file.read_text("utf-8-sig")).body
+    except SyntaxError as error:
+        raise NotebookError(f"{name}: {file}, line {error.lineno}: {error.msg}") from None
+    except ValueError as error:  # it is not UTF-8
+        raise NotebookError(f"{name}: {file} cannot be read: {error}") from None
+    assigned = dict(map(_assigned, body))  # the last one counts
+    if constant not in assigned:
+        hint = nearest(constant, [other for other in assigned if other])
+        raise NotebookError(f"{name}: {project.name(file)} does not assign {constant}: {hint}")
+    match assigned[constant]:
+        case ast.Tuple(elts=elements) | ast.List(elts=elements) | ast.Set(elts=elements):
+            parts: list[ast.expr] = elements
+        case ast.Dict(keys=keys) if None not in keys:
+            parts = [key for key in keys if key is not None]
+        case _:
+            parts = []
+    try:
+        members = tuple(map(ast.literal_eval, parts))
+    except (ValueError, TypeError):
+        members = ()
+    if not members:
+        raise NotebookError(
+            f"{name}: {project.name(file)} does not assign it a tuple, list, set or dict of plain "
+            "literals"
+        )
+    return members
 
 
 def _bounds(rule: str) -> list[tuple[str, str]]:

@@ -16,7 +16,7 @@ from kernelkit.shown import Shown
 GUESSED = 12  # runs, the best, whose guesses at every photo are on the page
 MOST_PICTURES = 150  # of photos on which those runs disagree, about 8 kB each
 NOTES = "notes.yaml"  # beside the page: {id of a run: {tags: [...], note: "..."}}
-PARTS = "data table effects parallel importance curves compare notes export live page"
+PARTS = "data filter table effects parallel importance curves compare notes export live page"
 SCRIPTS = (shell.CHART, *(f"runs/{part}.js" for part in PARTS.split()))
 
 

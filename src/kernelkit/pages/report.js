@@ -55,8 +55,8 @@ function matrix(place, { names, counts }) {
   const inn = make("button", { type: "button", textContent: "+", ariaLabel: "larger" });
   const fit = make("button", { type: "button", textContent: "Fit" });
   const key = (name, text) => [make("span", { className: "key " + name }), " " + text];
-  const bar = make("div", { className: "bar zoom" }, out, inn, fit, make("span", { className: "quiet" }, ...key("", "right, "), ...key("wrong", "mistaken; the stronger, the larger the share of the row")));
-  const held = make("div", { className: "matrix", tabIndex: 0, role: "application", ariaLabel: `Matrix of ${n} by ${n}: rows are true, columns guessed. Arrow keys move from cell to cell, plus and minus zoom.` });
+  const bar = make("div", { className: "bar zoom" }, out, inn, fit, make("span", { className: "quiet" }, ...key("", "blue = correct, "), ...key("wrong", "orange = wrong; darker = larger share of the class")));
+  const held = make("div", { className: "matrix", tabIndex: 0, role: "application", ariaLabel: `Matrix of ${n} by ${n}: rows are true, columns predicted. Arrow keys move from cell to cell, plus and minus zoom.` });
   place.append(bar, held, reading);
   let at = null;
   let level = null;
@@ -98,7 +98,7 @@ function matrix(place, { names, counts }) {
       left.append(parts.rows[k]);
       top.append(parts.columns[k]);
     });
-    const corner = make("div", { className: "corner" }, "true ↓", make("br"), "guessed →");
+    const corner = make("div", { className: "corner" }, "true ↓", make("br"), "predicted →");
     corner.style.cssText = `width:${side}px;height:${side}px`;
     held.replaceChildren(make("div", { className: "grid" }, corner, top, left, grid));
     out.disabled = level === 0;
@@ -113,7 +113,7 @@ function matrix(place, { names, counts }) {
     for (const [key, value] of Object.entries({ x: j * size, y: i * size, visibility: "visible" })) parts.cursor.setAttribute(key, value);
     [parts.rows, parts.columns].forEach((texts, side) => texts.forEach((text, k) => text.classList.toggle("at", k === at[side])));
     const share = sums[i] ? ` of ${sums[i]} (${((100 * counts[i][j]) / sums[i]).toFixed(0)} %)` : "";
-    reading.replaceChildren(make("span", {}, "true ", make("b", {}, names[i])), make("span", {}, "guessed ", make("b", {}, names[j])), make("span", {}, make("b", {}, counts[i][j]), share));
+    reading.replaceChildren(make("span", {}, "true ", make("b", {}, names[i])), make("span", {}, "predicted ", make("b", {}, names[j])), make("span", {}, make("b", {}, counts[i][j]), share));
   }
 
   function see() {

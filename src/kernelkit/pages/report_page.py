@@ -156,7 +156,7 @@ def _compared(folder: Path, shown: Shown) -> dict[str, dict[str, str]]:
     """{name: text} of a run's measures, of its settings, and of its first bars."""
     return {
         "Measures": dict(shown.texts(run_folder.metrics(folder) or {}).values()),
-        "Settings": dict(_texts(naming.parameters(folder))),
+        "Parameters": dict(_texts(naming.parameters(folder))),
         "Changed most": sections.bars(shown.sections, folder),
     }
 

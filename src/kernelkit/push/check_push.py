@@ -1,13 +1,16 @@
 """Check a push without an account, and on request with the TPU's own compiler."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Unpack
 
 from kernelkit.errors import ParameterError, PreflightError
+from kernelkit.kaggle.context import CommandOptions
 from kernelkit.notebook.parameters import Overrides
-from kernelkit.push.bundle import metadata
+from kernelkit.push.bundle import metadata as kernel_metadata
 from kernelkit.push.checks.repository import check_kernels, kernels_below
-from kernelkit.push.command import PushOptions, push_kernel
+from kernelkit.push.push_kernel import push
+from kernelkit.push.request import PushRequest
 from kernelkit.tpu.check import check_tpu
 
 V5E = "v5e-8"  # what Kaggle's TPU sessions have
@@ -21,7 +24,11 @@ def check_push(
     machine: str | None = None,
     libtpu: str | None = None,
     largest_batch: bool = False,
-    **options: Unpack[PushOptions],
+    metadata: Path | None = None,
+    accelerator: str | None = None,
+    timeout: float | None = None,
+    ignore: Sequence[str] = (),
+    **options: Unpack[CommandOptions],
 ) -> None:
     """Check a push without a network; with `tpu`, compile its run's programs for a TPU, too.
 
@@ -32,7 +39,7 @@ def check_push(
     machine        the TPU: v5e-8 (default), v6e-8 or v3-8
     libtpu         the version of another compiler than the environment's
     largest_batch  search for the largest batch of a replica instead
-    options        those of a push; see `PushOptions`
+    metadata, accelerator, timeout, ignore  as in `PushRequest`
 
     Raises `PreflightError` for errors that the checks find, `DoesNotFitError` if a program does not
     fit, `NoCompilerError` without a compiler, `ParameterError` for a value that is of no use here.
@@ -41,32 +48,40 @@ def check_push(
     for name, given in of_compiler.items():
         if given and not tpu:
             raise ParameterError(f"--{name} is for the TPU's compiler: add --tpu, or leave it out")
-    if not tpu and not parameters and not options.get("metadata"):
+    if not tpu and not parameters and not metadata:
         kernels = kernels_below(notebook or Path.cwd())
         if kernels:
-            check_kernels(kernels, **options)  # type: ignore[misc]  # dry_run has no use there
+            wishes = {"accelerator": accelerator, "timeout": timeout, "ignore": ignore}
+            check_kernels(kernels, wishes, **options)
             return
-    options = options | {"dry_run": True, "offline": True}
-    if not tpu:
-        push_kernel(notebook, parameters, **options)
-        return
+    is_notebook = notebook is not None and notebook.is_file()
+    compiled = notebook
     try:
-        file = options.get("metadata") or metadata.locate(notebook or Path.cwd())
+        request = PushRequest.of(
+            notebook,
+            parameters,
+            metadata=metadata,
+            accelerator=accelerator,
+            timeout=timeout,
+            ignore=ignore,
+            dry_run=True,
+            offline=True,
+        )
     except PreflightError:
-        if notebook is None or not notebook.is_file():
+        if not (tpu and is_notebook):
             raise
-        compiled = notebook
     else:
-        push_kernel(notebook, parameters, **options)
-        compiled = metadata.load(file).code_file
-        if notebook is not None and notebook.is_file():
-            compiled = notebook
-    check_tpu(
-        compiled,
-        parameters,
-        machine=machine or V5E,
-        largest_batch=largest_batch,
-        libtpu=libtpu or "",
-        as_json=options.get("as_json", False),
-        quiet=options.get("quiet", False),
-    )
+        push(request, **options)
+        parameters = request.parameters
+        if not is_notebook:
+            compiled = kernel_metadata.load(request.metadata).code_file
+    if tpu and compiled is not None:
+        check_tpu(
+            compiled,
+            parameters,
+            machine=machine or V5E,
+            largest_batch=largest_batch,
+            libtpu=libtpu or "",
+            as_json=options.get("as_json", False),
+            quiet=options.get("quiet", False),
+        )

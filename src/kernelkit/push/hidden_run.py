@@ -5,23 +5,30 @@ it again on the competition's hidden folder and scores its output.
 """
 
 import csv
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Unpack
 
-from kernelkit import machines
+from kernelkit import machines, project
 from kernelkit.errors import ParameterError, RefusedError
-from kernelkit.kaggle.context import CommandOptions, Push, PushContext, in_project
-from kernelkit.notebook.parameters import Overrides
-from kernelkit.push import plan as plans
-from kernelkit.push.bundle import metadata
-from kernelkit.push.command import push_kernel
+from kernelkit.kaggle.context import CommandOptions
+from kernelkit.push.context import PushContext
+from kernelkit.push.ledger import Push
+from kernelkit.push.plan import Plan, plan_push
+from kernelkit.push.push_kernel import push as push_request
+from kernelkit.push.request import PushRequest
+from kernelkit.push.results import FAILURE
+from kernelkit.rehearsal.hidden_data import make_hidden_data
 from kernelkit.rehearsal.stand_in import rerun_of
 from kernelkit.runs import log as logs
+from kernelkit.runs import run_folder
 from kernelkit.shown import duration
-from kernelkit.terminal.events import size_of
+from kernelkit.terminal.events import NEXT, WARNING, Event, from_here, size_of
 
+RERUN = Event("rerun", quiet=True)
+PROJECTED = Event("projected")
+MADE = Event("hidden")
+VALIDATION = Event("validation")
 CATALOGUE = "catalogue"  # the subfolder of the local Kaggle's folder
 FOLDERS = "competitions", "hidden"  # in the catalogue: the public data, and the hidden
 SAMPLE = "sample_submission.csv"  # one row for each row of the test set
@@ -30,7 +37,8 @@ SCORING = "Submission Scoring Error"  # Kaggle's message for a file that it cann
 NO_ANSWERS = "rehearsal: "  # begins what only the local Kaggle says: it has no answers
 NO_HIDDEN = (
     "there is no hidden data, so nothing was run: name it with --hidden FOLDER, or have the "
-    "catalogue's command write {{catalogue}}/hidden/{slug}"
+    "catalogue's command write {{catalogue}}/hidden/{slug}, or add --make to make it from the "
+    "training data"
 )
 
 
@@ -53,55 +61,102 @@ class RerunResult:
     hours: float | None = None
 
 
-def rerun(
-    notebook: Path | None = None,
-    parameters: Overrides = (),
+def rehearse_hidden_run(
+    request: PushRequest,
     *,
-    metadata_file: Path | None = None,
     hidden: Path | None = None,
+    make: bool = False,
+    make_rows: int | None = None,
     rows: int | None = None,
-    ignore: Sequence[str] = (),
     **options: Unpack[CommandOptions],
 ) -> RerunResult:
-    """Run a notebook as a code competition does: on the public data, then on hidden data.
+    """Rehearse a push, then run its notebook again as a code competition does: on hidden data.
 
-    notebook    the notebook; by default the metadata's code_file
-    parameters  `name=value` strings, or a mapping of typed values
     hidden      the folder that replaces the competition's in the second run; by default
                 `hidden/SLUG` of the catalogue, which the project's catalogue command may write
+    make        make the hidden data from the competition's own training data, once
+    make_rows   the number of rows that are made
     rows        the size of the real hidden test set, to project the time that it would take
-    ignore      the names of checks that may fail
 
-    Raises `ParameterError` without a competition or hidden data, `RefusedError` if Kaggle would
-    give no score, and what `push_kernel` raises for the first run.
+    The request is rehearsed as it is, except that its result is submitted, and that it runs even
+    if nothing changed. Raises `ParameterError` without a competition or hidden data, and for a
+    request of something else; `RefusedError` if Kaggle would give no score, and what a push raises
+    for the first run.
     """
+    for name in ("submit", "chain", "dry_run", "when_free"):
+        if getattr(request, name):
+            option = name.replace("_", "-")
+            raise ParameterError(f"--hidden rehearses one submission: drop --{option}")
     options["local"] = True
-    file = metadata_file or metadata.locate(notebook or Path.cwd())
-    context = in_project(options, file)
-    sources = metadata.load(file).sources("competition")
+    plan = plan_push(request)
+    sources = plan.metadata.sources("competition")
     if len(sources) != 1:
-        raise ParameterError(f"{file} names {len(sources)} competitions: a rerun takes one")
+        raise ParameterError(
+            f"{request.metadata} names {len(sources)} competitions: a hidden run takes one"
+        )
+    context = PushContext.in_project(request.project, **options)
     local, slug = context.local or context.runs, sources[0]
-    place = local / CATALOGUE / "hidden" / slug
-    if hidden is not None:
-        _check_link(hidden, place)  # before the catalogue is filled, which may take long
-    if hidden is not None or not place.is_dir():
-        plan = plans.make(notebook, parameters, file, None, None)
-        with replace(context, catalogue=plan.catalogue).connect():
-            pass  # connecting fills the catalogue; later its command could write through a link
-    if hidden is not None:
-        _link(hidden, place)
-    elif not place.is_dir():
-        raise ParameterError(NO_HIDDEN.format(slug=slug))
-    own: dict[str, Any] = {"metadata": file, "submit": MESSAGE, "force": True, "ignore": ignore}
+    if make:
+        if hidden is not None:
+            raise ParameterError("--make makes the hidden data: give --hidden without a FOLDER")
+        _make(context, plan, local / CATALOGUE, slug, make_rows)
+    else:
+        _see_to_hidden_data(context, plan, hidden, local / CATALOGUE / "hidden" / slug)
     refusal, before = "", context.ledger.last()
     try:
-        push_kernel(notebook, parameters, **options, **own)
+        push_request(replace(request, submit=MESSAGE, force=True), **options)
     except RefusedError as error:
         refusal = str(error)
         if context.ledger.last() == before:  # nothing was pushed
             raise
     return _second_run(context, local, slug, refusal, rows)
+
+
+def _see_to_hidden_data(context: PushContext, plan: Plan, hidden: Path | None, place: Path) -> None:
+    """Let the catalogue's command write its inputs, and link the given folder as the hidden data.
+
+    Raises `ParameterError` if there is no hidden data then.
+    """
+    if hidden is not None:
+        _check_link(hidden, place)  # before the catalogue is filled, which may take long
+    if hidden is not None or not place.is_dir():
+        with replace(context, catalogue=plan.catalogue).connect():
+            pass  # connecting fills the catalogue; later its command could write through a link
+    if hidden is not None:
+        _link(hidden, place)
+    elif not place.is_dir():
+        raise ParameterError(NO_HIDDEN.format(slug=place.name))
+
+
+def _make(context: PushContext, plan: Plan, catalogue: Path, slug: str, count: int | None) -> None:
+    """Make the hidden data of a competition from its public files in the catalogue."""
+    with replace(context, catalogue=plan.catalogue).connect():
+        pass  # connecting fills the catalogue
+    made = make_hidden_data(catalogue, slug, plan.project.hidden, count)
+    words = "used again" if made.reused else "made from the training data"
+    context.events(MADE, f"{made.rows:,} hidden rows, {words}: {from_here(made.folder)}")
+
+
+def _tell_validation(context: PushContext, push: Push, score: str) -> None:
+    """Tell the notebook's own validation score beside that of the hidden run."""
+    if not push.folder:
+        return
+    folder = Path(push.folder)
+    metrics = run_folder.metrics(folder) or {}
+    name = project.shown(folder).score
+    own = run_folder.numbers(metrics).get(name)
+    if own is None:
+        text = "the notebook left no validation score to compare it with: see metrics.json"
+        context.events(VALIDATION, text)
+        return
+    words = f"the notebook's own {name} is {own:.4g}, and the hidden run scored {score}"
+    ends = run_folder.interval(metrics, name)
+    if ends:
+        low, high = ends
+        inside = low <= float(score) <= high
+        agrees = "they agree" if inside else "they do not agree"
+        words += f": {agrees} (95 % interval of the validation {low:.4g} to {high:.4g})"
+    context.events(VALIDATION, words)
 
 
 def _second_run(
@@ -113,8 +168,12 @@ def _second_run(
     if push is None or truth is None:
         raise RefusedError(refusal)
     if refusal and not truth.message:
-        context.events("warning", refusal.removeprefix("[rehearsal] "))
+        context.events(WARNING, refusal.removeprefix("[rehearsal] "))
     public, hidden = (_rows(local / CATALOGUE / kind / slug / SAMPLE) for kind in FOLDERS)
+    hours = None
+    if rows:
+        seconds = (truth.first_seconds, truth.seconds)
+        hours = _project(context, push, seconds, (public, hidden), rows)
     result = RerunResult(
         score="" if refusal else push.score or "",
         message=truth.message or (SCORING if refusal and NO_ANSWERS not in refusal else ""),
@@ -123,11 +182,11 @@ def _second_run(
         working=truth.working,
         why=truth.why,
         folder=truth.folder,
-        hours=_project(context, push, (truth.first_seconds, truth.seconds), (public, hidden), rows)
-        if rows
-        else None,
+        hours=hours,
     )
     lengths = f" on {hidden:,} rows (public: {public:,})" if public and hidden else ""
+    if result.score:
+        _tell_validation(context, push, result.score)
     _report(context, result, lengths)
     if result.message:
         raise RefusedError(f"Kaggle would only show: {result.message}")
@@ -144,6 +203,10 @@ def _link(folder: Path, place: Path) -> None:
 
 def _check_link(folder: Path, place: Path) -> None:
     """Raise `ParameterError` unless the catalogue's hidden folder can link to the given one."""
+    if folder.is_file():
+        raise ParameterError(
+            f"--hidden {folder} is a file: give a folder, and write the notebook before --hidden"
+        )
     if not folder.is_dir():
         raise ParameterError(f"--hidden {folder}: there is no such folder")
     if place.is_dir() and not place.is_symlink():
@@ -169,7 +232,7 @@ def _project(
     public, hidden = lengths
     if not public or not hidden or public == hidden:
         context.events(
-            "warning",
+            WARNING,
             f"the time for {rows:,} rows cannot be projected: both folders need a {SAMPLE}, of "
             "different lengths",
         )
@@ -178,7 +241,7 @@ def _project(
     hours = (seconds[1] + each * (rows - hidden)) / 3600
     limit = machines.LIMITS[machines.named(push.accelerator or "cpu").kind].hours_per_session
     words = f"{duration(3600 * hours)} for {rows:,} rows, of the {limit:.0f} h allowed"
-    context.events("warning" if hours > limit else "projected", words)
+    context.events(WARNING if hours > limit else PROJECTED, words)
     return hours
 
 
@@ -188,15 +251,16 @@ def _report(context: PushContext, result: RerunResult, lengths: str) -> None:
     lines = (folder / "log.jsonl").read_text("utf-8", "replace").splitlines()
     source = folder / "src" / "source.ipynb"  # which a script lacks
     notebook = source.read_text("utf-8", "replace") if source.is_file() else ""
-    if result.message and (failure := logs.failure(f"[{','.join(lines)}]", notebook)):
-        events("failure", str(failure), traceback=failure.traceback)
+    failure = logs.failure(f"[{','.join(lines)}]", notebook)
+    if result.message and failure:
+        events(FAILURE, str(failure), traceback=failure.traceback)
     outcome = f"score {result.score}" if result.score else "it finished but was not scored"
     why = f" ({result.why})" if result.why else ""
     events(
-        "rerun",
+        RERUN,
         f"{result.message or outcome}{why}; {duration(result.seconds)}{lengths}, "
         f"{size_of(int(result.memory))} of memory, {size_of(int(result.working))} of output",
         **vars(result),
     )
-    events("next", f"the rerun's log and outputs: {folder}")
+    events(NEXT, f"the rerun's log and outputs: {folder}")
     events.end()

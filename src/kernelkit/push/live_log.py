@@ -14,8 +14,8 @@ import requests
 import urllib3
 
 from kernelkit.kaggle.client import Kaggle
-from kernelkit.kaggle.context import Push
 from kernelkit.kaggle.retries import Failure
+from kernelkit.push.ledger import Push
 from kernelkit.push.proof import printed
 from kernelkit.runs.log import Entry, decode, entry_of
 from kernelkit.terminal.safe_text import excerpt

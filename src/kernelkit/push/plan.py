@@ -1,4 +1,4 @@
-"""The plan of one push, made locally: notebook, parameters, machine, bundle."""
+"""The plan of a push: what would be sent, and on which machine. It is made without Kaggle."""
 
 from __future__ import annotations
 
@@ -8,37 +8,58 @@ import math
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from kernelkit import machines, project
+from kernelkit import machines
 from kernelkit.errors import NotebookError, ParameterError, PreflightError
 from kernelkit.kaggle.client import SOURCES, Kernel
-from kernelkit.notebook import parameters
+from kernelkit.notebook import parameters, rules
 from kernelkit.notebook.document import parameters_source, read_json, read_script
 from kernelkit.project import Project
 from kernelkit.push.bundle import metadata
 from kernelkit.push.bundle.build import Bundle, build
 from kernelkit.push.bundle.metadata import Metadata
+from kernelkit.push.bundle.wheel_set import WheelSet
+from kernelkit.push.request import PushRequest
 
+# of a source's name, without its version
+PARTS = {"dataset": 2, "competition": 1, "kernel": 2, "model": 4}
 ACCELERATOR = "accelerator"  # the parameter that tells a notebook which machine to expect
 
 
 @dataclass(frozen=True)
 class Plan:
-    """One push: its kernel's settings (machine and owner filled in), bundle, project, parameters.
+    """One push: its kernel's settings with the machine filled in, its bundle, its parameters.
 
-    `parameters` are all parameters of the notebook, including the defaults; `starts` are those of
-    each run that the notebook itself starts; `timeout_minutes` is None for Kaggle's limit.
+    `parameters` are all parameters of the notebook, including the defaults. `inputs` are the
+    versions of the account's own kernels that its session reads, once Kaggle was asked for them.
+    `needed` are the sources that it attaches by itself, in words.
     """
 
+    request: PushRequest
     metadata: Metadata
     bundle: Bundle
-    project: Project
     parameters: Mapping[str, Any]
-    timeout_minutes: float | None
-    starts: tuple[Mapping[str, Any], ...] = ()
+    wheels: WheelSet | None = None
+    inputs: Mapping[str, int] = field(default_factory=dict)
+    needed: tuple[str, ...] = ()
+
+    @property
+    def project(self) -> Project:
+        """The packages and settings."""
+        return self.request.project
+
+    @property
+    def timeout_minutes(self) -> float | None:
+        """Minutes that the session may take; None for Kaggle's limit."""
+        return self.request.timeout
+
+    @property
+    def starts(self) -> Sequence[Mapping[str, Any]]:
+        """The parameters of each run that the notebook itself starts."""
+        return self.request.starts
 
     @property
     def values(self) -> Iterator[tuple[str, Any]]:
@@ -122,32 +143,25 @@ class Plan:
         return replace(self, metadata=self.metadata.with_values(**{f"{kind}_sources": every}))
 
 
-def make(
-    notebook: Path | None,
-    overrides: parameters.Overrides,
-    metadata_file: Path | None,
-    accelerator: str | None,
-    timeout_minutes: float | None,
-    project_here: Project | None = None,
-    starts: Sequence[Mapping[str, Any]] = (),
-) -> Plan:
-    """Plan a push, without checking it.
+def plan_push(request: PushRequest) -> Plan:
+    """Plan a push: read its metadata and notebook, set its parameters, build its bundle.
 
-    `project_here`: the packages and settings, instead of those of the metadata's project; `starts`:
-    the parameters of each run that the notebook itself starts.
+    Reads the disk and never asks Kaggle, so the same files and request give the same plan, with
+    or without an account. Nothing is checked here that `checks` can find: a plan may well be one
+    that Kaggle would refuse.
 
     Raises `ParameterError` or `NotebookError` for values that the notebook does not accept,
     `PreflightError` if there is no metadata or no such machine.
     """
-    if timeout_minutes is not None and not 0 < timeout_minutes < math.inf:
-        raise ParameterError(f"--timeout {timeout_minutes}: give a positive number of minutes")
-    kernel = _kernel(notebook, metadata_file)
-    if accelerator:
-        kernel = kernel.on(machines.named(accelerator))
-    here = project_here or project.find_project(kernel.path)
-    source = parameters_source((read_script if kernel.is_script else read_json)(kernel.code_file))
-    declared = parameters.declared(source, here)
-    values = parameters.resolve(declared, overrides)
+    minutes = request.timeout
+    if minutes is not None and not 0 < minutes < math.inf:
+        raise ParameterError(f"--timeout {minutes}: give a positive number of minutes")
+    kernel = _kernel(request)
+    if request.accelerator:
+        kernel = kernel.on(machines.named(request.accelerator))
+    source = read_script(kernel.code_file) if kernel.is_script else read_json(kernel.code_file)
+    declared = parameters.declared(parameters_source(source), request.project)
+    values = parameters.resolve(declared, request.parameters)
     defaults = {name: parameter.default for name, parameter in declared.items()}
     if ACCELERATOR in declared:  # so that the run itself checks its machine
         requested, kind = values.get(ACCELERATOR, "auto"), kernel.machine.kind
@@ -157,25 +171,49 @@ def make(
                 f"add --accelerator {requested}"
             )
         values[ACCELERATOR] = kind
-    minutes = kernel.minutes(timeout_minutes)
-    script, attached = kernel.is_script, any(map(kernel.sources, SOURCES))
-    return Plan(
-        metadata=kernel,
-        bundle=build(kernel.code_file, values, here, minutes, script=script, attached=attached),
-        project=here,
-        parameters=defaults | values,
-        timeout_minutes=timeout_minutes,
-        starts=tuple(starts),
+    session = kernel.minutes(minutes)
+    bundle = build(
+        kernel.code_file,
+        values,
+        request.project,
+        session,
+        script=kernel.is_script,
+        attached=any(map(kernel.sources, SOURCES)) or bool(request.model),
     )
+    plan = Plan(request, kernel, bundle, defaults | values)
+    if request.model:
+        plan = plan.attaching("model", *request.model)
+    return _with_needed_sources(plan)
 
 
-def _kernel(notebook: Path | None, metadata_file: Path | None) -> Metadata:
-    """The settings in a metadata file, by default the nearest, with this notebook as code_file.
+def _with_needed_sources(plan: Plan) -> Plan:
+    """The plan with the sources that its project's function names for its parameters.
+
+    A source that is attached already, also in another version, stays as it is.
+    """
+    notebook = plan.project.beside or plan.metadata.code_file
+    wanted = rules.sources(plan.project, notebook, plan.starts or (plan.parameters,))
+    needed: list[str] = []
+    for kind, names in wanted.items():
+        own = {_unversioned(kind, source) for source in plan.metadata.sources(kind)}
+        missing = [name for name in names if _unversioned(kind, name) not in own]
+        plan = plan.attaching(kind, *missing)
+        needed += [f"{kind} {name}" for name in missing]
+    return replace(plan, needed=tuple(needed))
+
+
+def _unversioned(kind: str, source: str) -> str:
+    """A source without its version, in lower case."""
+    return "/".join(source.lower().split("/")[: PARTS[kind]])
+
+
+def _kernel(request: PushRequest) -> Metadata:
+    """The settings in the request's metadata file, with its notebook as code_file.
 
     Pushing another notebook under a kernel's name would hide the history of the first, so that
-    requires an explicit metadata file.
+    requires a metadata file that names it.
     """
-    file = metadata_file or metadata.locate(notebook or Path.cwd())
+    notebook, file = request.notebook, request.metadata
     kernel = metadata.load(file)
     own = kernel.code_file.resolve()
     if notebook and not Path(notebook).is_dir():
@@ -184,7 +222,11 @@ def _kernel(notebook: Path | None, metadata_file: Path | None) -> Metadata:
         if notebook != own and not halves:
             if not notebook.is_file():
                 raise NotebookError(f"no notebook at {notebook}")
-            if metadata_file is None:
+            if notebook.suffix.lower() not in (".py", ".ipynb", ".r", ".rmd"):
+                raise NotebookError(
+                    f"{notebook} is not a notebook: give a .py (py:percent) or an .ipynb"
+                )
+            if not request.metadata_named:
                 raise PreflightError(
                     f"{notebook.name} is not the code_file of {file}, and would become a version "
                     f"of {kernel.slug}: give it metadata of its own in "

@@ -17,14 +17,14 @@ from kernelkit.errors import RefusedError
 from kernelkit.kaggle import transfers
 from kernelkit.kaggle.client import SOURCES, Kaggle, Outputs, Saved
 from kernelkit.kaggle.connection import StoreSession
-from kernelkit.kaggle.context import PushContext
 from kernelkit.kaggle.retries import Failure, FailureKind
 from kernelkit.kaggle.transfers import Expected
 from kernelkit.push.bundle.manifest import MANIFEST
+from kernelkit.push.context import PushContext
 from kernelkit.push.plan import Plan
 from kernelkit.runs import kit_folder
 from kernelkit.runs.log import Entry, decode
-from kernelkit.terminal.events import from_here
+from kernelkit.terminal.events import WARNING, from_here
 
 PRINTED = re.compile(r"^push: ([0-9a-f]{16})\s*$", re.MULTILINE)
 LOG_HEAD = 1_000_000  # characters of a log within which the first cell prints its number
@@ -94,7 +94,7 @@ def read(text: str) -> Manifest:
             for file in written["files"]
         }
         return Manifest(str(written["push"]), listed, text)
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
         raise Failure(FailureKind.MALFORMED, "download", f"{MANIFEST} is not a manifest") from None
 
 
@@ -127,7 +127,7 @@ def check_saved(context: PushContext, plan: Plan, saved: Saved) -> None:
         similar = {s for s in missing for name in names if _is_below(s.lower(), name)}
         refused |= missing - similar if names else set()
     for text in _doubts(plan, saved, similar):
-        context.events("warning", text)
+        context.events(WARNING, text)
     if stored and stored.machine_shape and stored.accelerator != machine.kind:
         raise RefusedError(
             f"Kaggle runs {reference} on {stored.machine_shape}, not on a {machine.kind.upper()}: "

@@ -9,15 +9,18 @@ from typing import NamedTuple, Unpack
 from kernelkit import files
 from kernelkit.errors import NotebookError, ParameterError, PreflightError
 from kernelkit.kaggle.client import Kernel
-from kernelkit.kaggle.context import CommandOptions, PushContext, in_project
+from kernelkit.kaggle.context import CommandOptions
 from kernelkit.notebook import document, pairs
 from kernelkit.push import merge
-from kernelkit.push import plan as plans
 from kernelkit.push.bundle.carried import carried, own_cells, own_script
-from kernelkit.push.plan import Plan
+from kernelkit.push.context import PushContext
+from kernelkit.push.plan import Plan, plan_push
+from kernelkit.push.request import PushRequest
 from kernelkit.terminal import safe_text
-from kernelkit.terminal.events import from_here
+from kernelkit.terminal.events import Event, from_here
 
+DIFF = Event("diff")
+PULLED = Event("pulled")
 COPIES = "pulled"  # in the folder of runs: files as they were before
 
 
@@ -61,9 +64,9 @@ def pull_edits(
     Returns the files that changed. Each is copied to runs/pulled first. Raises `PreflightError`
     where edits conflict: then the files hold both, between git's marks.
     """
-    context = in_project(options, metadata)
+    context = PushContext.in_project(metadata, **options)
     with context.ending(), context.connect() as kaggle:
-        planned = plans.make(None, (), metadata, None, None)
+        planned = plan_push(PushRequest.of(metadata=metadata))
         planned = planned.owned_by(kaggle.username, anyone=kaggle.connection.rehearses)
         edited = kaggle.existing(planned.kernel, version)
         newest = version or edited.version
@@ -83,10 +86,10 @@ def pull_edits(
                 if conflicts and path.suffix == ".ipynb":  # its JSON has no room for marks
                     marked = path.with_suffix(".conflict.py")
                 edits.append(Edit(marked, text, conflicts))
-                context.events("diff", _difference(path, change.here, text), path=str(path))
+                context.events(DIFF, _difference(path, change.here, text), path=str(path))
         if not edits:
             words = f"version {newest} of {planned.kernel} has no edits that your files lack"
-            context.events("pulled", words, files=[])
+            context.events(PULLED, words, files=[])
         elif not dry_run:
             _write(context, planned, edits, f"{planned.kernel.slug}-v{newest}")
     return [] if dry_run else [edit.path for edit in edits]
@@ -168,7 +171,7 @@ def _write(context: PushContext, plan: Plan, edits: list[Edit], name: str) -> No
             windows = before.partition(b"\n")[0].endswith(b"\r")
             files.write_text(path, text.replace("\n", "\r\n") if windows else text)
     names = [from_here(edit.path) for edit in edits]
-    context.events("pulled", f"{', '.join(names)}; copies in {from_here(copies)}", files=names)
+    context.events(PULLED, f"{', '.join(names)}; copies in {from_here(copies)}", files=names)
     if conflicts := [from_here(edit.path) for edit in edits if edit.conflicts]:
         raise PreflightError(
             f"{', '.join(conflicts)}: both sides edited the same lines. Keep one at each <<<<<<<"

@@ -1,206 +1,73 @@
-"""Submit a result to its competition and wait for the score."""
+"""Submit the result of a run: a push's, or the file of any run."""
 
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Unpack
 
-from kernelkit.errors import CapacityError, NetworkError, OutputsError, RefusedError
-from kernelkit.kaggle import transfers
-from kernelkit.kaggle.client import Kernel
-from kernelkit.kaggle.context import PushContext
-from kernelkit.kaggle.retries import Failure, FailureKind
+from kernelkit.errors import ParameterError, PreflightError
+from kernelkit.kaggle.context import CommandOptions
+from kernelkit.pages import push_report
 from kernelkit.project import find_project
-from kernelkit.shown import duration
-
-ENDINGS = (".csv", ".parquet", ".zip", ".tar.gz")  # of files that competitions accept
-HIDDEN = "scored, but the score is not shown"  # until the deadline of some competitions
-TAKEN = (
-    "a competition takes a file called submission.csv, submission.parquet, submission.zip or "
-    "submission.tar.gz; name another with submission in [tool.kernelkit] of pyproject.toml"
-)
-LOOK_SECONDS = 5.0  # between searches for a submission whose answer was lost
-SETTLE_SECONDS = 60.0  # an interrupted request arrives within this time, if at all
-NOTEBOOKS_ONLY = ("notebook", "kernel", "code competition")  # words in Kaggle's refusal of a file
+from kernelkit.push import submission
+from kernelkit.push.bundle import metadata
+from kernelkit.push.context import PushContext
+from kernelkit.push.results import check_verified
+from kernelkit.push.resume import resume_push
+from kernelkit.runs import claims
+from kernelkit.terminal.events import from_here
 
 
-def output_of(folder: Path, root: Path | None) -> Path:
-    """The file in a run's folder to submit.
+def submit_result(
+    result: str,
+    message: str,
+    *,
+    competition: str | None = None,
+    unverified: bool = False,
+    **options: Unpack[CommandOptions],
+) -> None:
+    """Submit the result of a run to a competition and wait for its score.
 
-    That is the one that `[tool.kernelkit]` of the project in `root` names, or the only `submission`
-    with one of the endings. Raises `OutputsError` if there is none or more than one.
+    result       a push (`owner/slug/N` or "last"), or the folder or the file of any run
+    competition  for a folder or file; by default its push's, or the one in the
+                 kernel-metadata.json of its project
+    unverified   submit files that are not proved to be outputs of the push
+
+    Raises `ParameterError` if the competition is unknown, and what `Submission.submit` raises.
     """
-    named = find_project(root or Path.cwd()).submission
-    names = [named] if named else [f"submission{ending}" for ending in ENDINGS]
-    there = [name for name in names if (folder / name).is_file()]
-    if not there:
-        taken = f"the file that [tool.kernelkit] names is {named}" if named else TAKEN
-        raise OutputsError(f"nothing to submit in {folder}: {taken}")
-    if len(there) > 1:
-        raise OutputsError(
-            f"{folder} holds {' and '.join(there)}: say which to submit, with submission = "
-            f'"{there[0]}" below [tool.kernelkit] in pyproject.toml'
-        )
-    return folder / there[0]
-
-
-@dataclass
-class Submission:
-    """A result on its way to a competition: a file, or its kernel's version.
-
-    The version is submitted where the competition only accepts notebooks; with `notebook_only`, no
-    file is tried first. `kernel` is None for a run that was not pushed. `reference` is that of an
-    earlier attempt, `sent` its message, and `before` are those that existed before it. `note` is
-    called with `submissions_before` and `message` before submitting, with `submission` afterwards,
-    and with `score` at the end.
-    """
-
-    context: PushContext
-    competition: str
-    message: str
-    file: Path
-    kernel: Kernel | None = None
-    version: int = 0
-    reference: int | None = None
-    before: Collection[int] | None = None
-    sent: str = ""
-    notebook_only: bool = False
-    note: Callable[..., object] = lambda **_: None
-
-    def submit(self) -> str:
-        """Submit the result and wait for its public score; returns it as Kaggle formats it.
-
-        A submission that an earlier attempt made, or may have made, is looked for and not made
-        again.
-
-        Raises `CapacityError` when today's submissions are used up, `RefusedError` for a submission
-        that Kaggle cannot score, `NetworkError` when no score comes in time.
-        """
-        reference = self.reference
-        if reference is None and self.before is not None:
-            reference = self._look()
-        if reference is None:
-            reference = self._enter()
-        self.note(submission=reference)
-        score = self._score(reference)
-        self.note(score=score or HIDDEN)
-        self.context.events(
-            "score",
-            f"{score or HIDDEN} in {self.competition} (submission {reference})",
-            score=score,
-            submission=reference,
-        )
-        return score
-
-    def _enter(self) -> int:
-        """Submit the file, or the kernel's version if Kaggle refuses a file; returns the number."""
-        kaggle, kernel = self.context.kaggle, self.kernel
-        limits = kaggle.repeated(partial(kaggle.calls.get_submission_limits, self.competition))
-        if limits.num_total and not limits.num_allowed_now:
-            raise CapacityError(
-                f"{self.competition} accepts no more submissions today: submit tomorrow"
+    path = Path(result)
+    if not path.exists():
+        if competition:
+            raise ParameterError(
+                "--competition is for a folder or file: a push is submitted to its own competition"
             )
-        self.before, self.sent = sorted(s.ref for s in self._listed()), self.message
-        self.note(submissions_before=self.before, submission=None, message=self.sent, score=None)
-        calls = kaggle.calls
-        if kernel is None or not self.notebook_only:
-            try:
-                start = partial(calls.start_submission_upload, self.competition)
-                token = transfers.upload(kaggle, self.file, start)
-                return self._create(
-                    partial(calls.create_submission, self.competition, token, self.message)
-                )
-            except Failure as failure:
-                refused = failure.kind is FailureKind.REFUSED
-                only_notebooks = any(word in failure.message.lower() for word in NOTEBOOKS_ONLY)
-                if kernel is None or not (refused and only_notebooks):
-                    raise
-        return self._create(
-            partial(
-                calls.create_code_submission,
-                self.competition,
-                kernel,
-                self.version,
-                self.file.name,
-                self.message,
-            )
-        )
+        resume_push(result, submit=message, unverified=unverified, **options)
+        return
+    if path.is_file() and not path.name.endswith(submission.ENDINGS):
+        endings = ", ".join(submission.ENDINGS)
+        raise ParameterError(f"{path}: a competition accepts a file that ends in {endings}")
+    project = find_project(path)
+    in_own = (project.root / "pyproject.toml").is_file()
+    context = PushContext.in_project(project if in_own else None, **options)
+    file = submission.output_of(path, context.root) if path.is_dir() else path
+    place = file.parent.resolve() / file.name
+    run = next(filter(claims.was_pushed, place.parents), None)
+    if run and not unverified:
+        check_verified(run, place.relative_to(run).as_posix())
+    competition = competition or _competition(context, run, path)
+    with context.ending(), context.connect():
+        score = submission.Submission(context, competition, message, file).submit()
+    if score:
+        push_report.keep_score(file.parent, competition, score, context.events)
 
-    def _create(self, call: Callable[[], Any]) -> int:
-        """Make exactly one submission, even if Kaggle's answer is lost or is about an older one.
 
-        Raises `Failure` if it is unknown whether it was made: the next attempt looks for it first.
-        """
-        try:
-            answer = call()
-            if not answer.ref:
-                reason = answer.message or "no reason"
-                raise RefusedError(f"Kaggle did not take the submission: {reason}")
-            if answer.ref not in (self.before or ()):
-                return int(answer.ref)
-            lost = Failure(
-                FailureKind.MALFORMED,
-                "CreateSubmission",
-                "the answer names an earlier submission",
-            )
-        except Failure as failure:
-            if not failure.is_transient:
-                raise
-            lost = failure
-        made = self._look()
-        if made is None:
-            raise lost
-        return made
-
-    def _look(self) -> int | None:
-        """This result's latest submission, looked for until requests in flight have arrived."""
-        clock = self.context.kaggle.retries.clock
-        end = clock.now() + SETTLE_SECONDS
-        while True:
-            clock.sleep(LOOK_SECONDS)
-            try:
-                listed = self._listed()
-            except RefusedError as refusal:  # of the list: the submission may have been made
-                raise NetworkError(
-                    f"it is not known whether {self.competition} has the submission: {refusal}"
-                ) from None
-            own = {submission.ref for submission in listed if self._may_be(submission)}
-            made = max(own - {*(self.before or ())}, default=None)
-            if made is not None or clock.now() > end:
-                return made
-
-    def _score(self, reference: int) -> str:
-        """The public score as Kaggle formats it, once it is there; empty if it shows none."""
-        kaggle, timing = self.context.kaggle, self.context.timing
-        clock, patience = kaggle.retries.clock, timing.patience
-        start = clock.now()
-        end = start + (timing.rerun_seconds if self.kernel else timing.score_seconds)
-        while clock.now() < end:
-            # Kaggle may not show it for a moment.
-            shown = kaggle.if_there(partial(kaggle.calls.get_submission, reference), end)
-            state = "not shown"
-            if shown and shown.ref == reference and self._may_be(shown):
-                state = shown.status.name.lower()
-                problem = shown.error_description
-                if state == "error" or (state == "complete" and problem):
-                    raise RefusedError(f"Kaggle cannot score it: {problem or 'no reason'}")
-                if state == "complete":
-                    return shown.public_score or ""
-            passed = clock.now() - start
-            text = f"submission {reference}: {state}, {duration(passed)}"
-            self.context.events("progress", text)
-            clock.sleep(patience.poll if passed < patience.quick_for else patience.slow_poll)
-        raise NetworkError(f"submission {reference} has no score yet: see the competition's page")
-
-    def _listed(self) -> Sequence[Any]:
-        """The latest submissions to the competition."""
-        kaggle = self.context.kaggle
-        answer = kaggle.repeated(partial(kaggle.calls.list_submissions, self.competition))
-        return answer.submissions or []
-
-    def _may_be(self, submission: Any) -> bool:
-        """Whether a submission on Kaggle is consistent with what was sent."""
-        message = (submission.description or "").strip()
-        of_file = submission.file_name in ("", self.file.name)
-        return of_file and self.sent.strip().startswith(message)
+def _competition(context: PushContext, run: Path | None, path: Path) -> str:
+    """The competition of a run's push, or else of the metadata nearest to `path` or here."""
+    for push in reversed(context.ledger.pushes()) if run else ():
+        if push.competition and Path(push.folder or "").resolve() == run:
+            return push.competition
+    try:
+        file = metadata.locate(path)
+    except PreflightError:
+        file = metadata.locate(Path.cwd())
+    for competition in metadata.load(file).sources("competition"):
+        return competition
+    raise ParameterError(f"{from_here(file)} names no competition: give --competition SLUG")

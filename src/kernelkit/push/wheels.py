@@ -7,6 +7,7 @@ pushes and machines, and the dataset that a push attached never changes.
 import importlib.metadata
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 from packaging.utils import canonicalize_name
@@ -14,14 +15,18 @@ from packaging.utils import canonicalize_name
 from kernelkit import files, machines
 from kernelkit.errors import PreflightError
 from kernelkit.kaggle.client import PLACEHOLDERS
-from kernelkit.kaggle.context import PushContext
 from kernelkit.kaggle.targets import NONE, UNUSABLE, Dataset, await_ready, upload
 from kernelkit.project import DOCTOR, Project
 from kernelkit.push.bundle import pip
 from kernelkit.push.bundle.wheel_set import WheelSet, find_wheels, kaggles_python, this_python
 from kernelkit.push.checks.contents import lacking, reported
+from kernelkit.push.checks.findings import tell
+from kernelkit.push.context import PushContext
 from kernelkit.push.plan import Plan
+from kernelkit.terminal.events import WARNING, Event
 
+WHEELS = Event("wheels")
+INSTALLS, INSTALLED = Event("installs"), Event("installed")
 REHEARSED = "packages"  # in the local Kaggle's folder: what it adds to its image
 
 
@@ -51,7 +56,7 @@ def find(context: PushContext, plan: Plan) -> WheelSet | None:
     if not suiting:
         raise refusals[0]
     for text in refusals:
-        context.events("warning", f"the run fails if Kaggle's machine has this Python: {text}")
+        context.events(WARNING, f"the run fails if Kaggle's machine has this Python: {text}")
     by_file = {wheel.path.name: wheel for chosen in suiting for wheel in chosen.wheels}
     wheels = tuple(by_file[name] for name in sorted(by_file))
     return WheelSet(wheels, " and ".join(chosen.words for chosen in suiting))
@@ -65,48 +70,54 @@ def python_seen(runs: Path, kind: machines.Kind) -> tuple[int, int] | None:
     return None
 
 
-def attach(context: PushContext, plan: Plan, username: str = "", *, uploads: bool = False) -> Plan:
-    """The plan with the dataset of its wheels attached; `uploads` it where Kaggle lacks it.
+def attach(context: PushContext, plan: Plan, username: str = "") -> Plan:
+    """The plan with its wheels, and the dataset that has them among its sources; nothing is sent.
 
     `username`: the account's, if it is known; otherwise the metadata's owner stands in for it.
 
     Warns about each module that neither the image nor a wheel provides. Raises what `find_wheels`
-    raises, and what the upload raises.
+    raises.
     """
     project = plan.project
     chosen = find(context, plan)
     if chosen is None:
         return plan
     brought = chosen.modules | (_installed(project) if context.events.rehearsal else set())
-    for finding in lacking(plan, brought):
-        context.events(finding.level, finding.text)
+    tell(context.events, lacking(plan, brought))
     if not chosen.wheels:
-        context.events("wheels", f"{chosen.words} already has {', '.join(project.wheels)}")
+        context.events(WHEELS, f"{chosen.words} already has {', '.join(project.wheels)}")
         return plan
-    owner = username or plan.metadata.owner or PLACEHOLDERS[0]
-    reference = f"{owner}/{project.wheels_name}-{chosen.digest[:8]}"
+    reference = _dataset_of(chosen, project, username or plan.metadata.owner or PLACEHOLDERS[0])
     context.events(
-        "wheels",
+        WHEELS,
         f"{chosen} for {chosen.words}: attached as {reference}",
         ref=reference,
         packages={wheel.name: wheel.version for wheel in chosen.wheels},
     )
-    if uploads:
-        _upload(context, chosen, reference)
-    return plan.attaching("dataset", reference)
+    return replace(plan.attaching("dataset", reference), wheels=chosen)
 
 
-def _upload(context: PushContext, chosen: WheelSet, reference: str) -> None:
-    """Make sure that the dataset exists and is usable; upload its files only if not.
+def upload_missing(context: PushContext, plan: Plan) -> None:
+    """Make sure that the dataset of the plan's wheels exists and is usable.
 
-    Raises `RefusedError`, `CredentialsError` or `NetworkError`, depending on Kaggle's answer.
+    Its files are uploaded only if not. Raises `RefusedError`, `CredentialsError` or
+    `NetworkError`, depending on Kaggle's answer.
     """
+    chosen = plan.wheels
+    if chosen is None:
+        return
+    reference = _dataset_of(chosen, plan.project, context.kaggle.username)
     paths = [wheel.path for wheel in chosen.wheels]
     with context.alone(f"uploads {reference}"):
         version, dataset = 0, Dataset(reference)
         if dataset.state(context.kaggle) in (NONE, *UNUSABLE):
             version = upload(context, dataset, paths, f"wheels for {chosen.words}")
         await_ready(context, dataset, version, paths if version else ())
+
+
+def _dataset_of(chosen: WheelSet, project: Project, owner: str) -> str:
+    """The dataset that holds these wheels; its name tells them apart from any others."""
+    return f"{owner}/{project.wheels_name}-{chosen.digest[:8]}"
 
 
 def _installed(project: Project) -> set[str]:
@@ -128,9 +139,9 @@ def for_rehearsal(context: PushContext, plan: Plan) -> None:
     if missing := pip.missing_here(imports, plan.kind, folder):
         names = ", ".join(missing)
         context.events(
-            "installs", f"{names}, for this and later rehearsals (once; it can take minutes)"
+            INSTALLS, f"{names}, for this and later rehearsals (once; it can take minutes)"
         )
         facts = files.read_object(context.runs / DOCTOR).get("facts") or {}
         seen = json.loads(facts.get(f"packages.{plan.kind}") or "{}")
         requirements = pip.install(missing, seen, folder)
-        context.events("installed", ", ".join(requirements), folder=str(folder))
+        context.events(INSTALLED, ", ".join(requirements), folder=str(folder))

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from kernelkit import files
 from kernelkit.errors import NO_LOCAL_KAGGLE, ParameterError
 from kernelkit.terminal import safe_text
+from kernelkit.terminal.events import PROGRESS
 from kernelkit.terminal.exits import unwinding
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def attached(
 
     def tell_step(line: str) -> None:
         if safe_text.is_step(line):
-            tell("progress", f"making the rehearsal's inputs, once: {line.strip()}")
+            tell(PROGRESS, f"making the rehearsal's inputs, once: {line.strip()}")
 
     def wait() -> None:
         tell("waiting", "another rehearsal of this repository runs: continuing when it is done")

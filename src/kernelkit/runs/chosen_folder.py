@@ -72,8 +72,9 @@ def chosen_folder(
             folder = unfinished or _new(runs / _stamped(notebook), locks)
         if kit_folder.read_json(folder, kit_folder.STATE) not in ({}, {**run, "over": False}):
             # Another run's results, which must not be mistaken for this run's; it may write none.
+            # They are kept aside, because this run may fail at once for a mistyped parameter.
             for result in filter(None, (*RESULTS, project.find_project(notebook).submission)):
-                (folder / result).unlink(missing_ok=True)
+                kit_folder.put_aside(folder, result)
         _write(folder, run, over=False)
         yield folder
         metrics = run_folder.metrics(folder) or {}

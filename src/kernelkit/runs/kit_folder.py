@@ -5,11 +5,12 @@
     .kernelkit/run.lock             held by the command that runs there
     .kernelkit/fetched.jsonl        one line for each downloaded file of the run
     .kernelkit/log.json, log.txt    the session's log, as Kaggle stores it and as readable text
-    .kernelkit/manifest.json        the session's list of its files; see `pushes.proof`
+    .kernelkit/manifest.json        the session's list of its files; see `push.proof`
     .kernelkit/pushed.ipynb         the notebook that ran, or pushed.py, the script
     .kernelkit/resources.csv        memory and CPU over time, of a run at home
     .kernelkit/score.json           the score of its submission, and the competition's name
     .kernelkit/parts/               files that are being downloaded
+    .kernelkit/earlier/             results of the run that had this folder before
     .kernelkit/outputs/             files of the run whose names collide with this folder
 
 `run.ipynb` and `report.html` are beside the run's files, or in here if the run itself wrote files
@@ -30,7 +31,7 @@ MARKER, RECORD, STATE, LOCK = "push.json", "fetched.jsonl", "run.json", "run.loc
 LOG, LOG_TEXT, PUSHED = "log.json", "log.txt", "pushed.ipynb"
 MANIFEST, PUSHED_SCRIPT, SCORE = "manifest.json", "pushed.py", "score.json"
 REPORT, RESOURCES = "report.html", "resources.csv"
-PARTS, OUTPUTS = "parts", "outputs"
+PARTS, OUTPUTS, EARLIER = "parts", "outputs", "earlier"
 
 
 def path(folder: Path, *parts: str) -> Path:
@@ -50,6 +51,17 @@ def left_by_run(folder: Path) -> frozenset[str] | None:
     """The names of the run's downloaded files; None if nothing was downloaded into the folder."""
     record = path(folder, RECORD)
     return frozenset(_fetched(record)) if record.is_file() else None
+
+
+def put_aside(folder: Path, name: str) -> None:
+    """Move a file of an earlier run, if there is one, to `.kernelkit/earlier`.
+
+    It is no result of the run that begins, which may fail at once for a mistyped parameter.
+    """
+    if (folder / name).is_file():
+        aside = path(folder, EARLIER, name)
+        files.make_folder(aside.parent)
+        (folder / name).replace(aside)
 
 
 def read_json(folder: Path, name: str) -> dict[str, Any]:

@@ -18,16 +18,24 @@ import nbformat.v4
 from kernelkit import files, machines
 from kernelkit.errors import KernelkitError, NetworkError, PreflightError, RefusedError
 from kernelkit.kaggle.client import Kaggle, Kernel, accept_rules
-from kernelkit.kaggle.context import CommandOptions, PushContext, in_project
+from kernelkit.kaggle.context import CommandOptions, KaggleContext
 from kernelkit.notebook.document import KERNELSPEC
-from kernelkit.project import DOCTOR
+from kernelkit.project import DOCTOR, find_project
 from kernelkit.push.bundle import metadata
-from kernelkit.push.submit import Submission
+from kernelkit.push.ledger import Ledger
+from kernelkit.push.status import QUOTA
+from kernelkit.push.submission import Submission
 from kernelkit.runs.claims import source_of
 from kernelkit.start import probe as session
 from kernelkit.start.assumptions import OTHER, UNTRIED, Judgement, judged, markdown
-from kernelkit.terminal.events import from_here
+from kernelkit.start.expected import results
+from kernelkit.terminal.events import NEXT, PROGRESS, WARNING, Event, from_here
 
+ACCOUNT = Event("account")
+SPENDS = Event("spends")
+RUNS = Event("runs")
+OTHER_SEEN = Event("other")
+TABLE = Event("table")
 KERNELS = {"cpu": "kernelkit-doctor", "tpu": "kernelkit-doctor-tpu"}
 SAVED = "kernelkit-doctor-names"  # saved and not run
 MINUTES = {"cpu": 5, "tpu": 10}
@@ -53,13 +61,14 @@ def examine(
     and this one did not try. Raises `CredentialsError` without a valid token, `NetworkError` if
     Kaggle does not answer.
     """
-    context, run = in_project(options), run or submit is not None
+    context = KaggleContext.in_project(**options)
+    run = run or submit is not None
     with context.ending(), context.connect() as kaggle:
-        context.events("account", f"the credentials are {kaggle.username}'s")
+        context.events(ACCOUNT, f"the credentials are {kaggle.username}'s")
         hours = f"at most {MINUTES['tpu']} minutes of TPU quota" if tpu else "no quota"
         kernels = " and ".join([SAVED, KERNELS["cpu"]] * run + [KERNELS["tpu"]] * tpu)
         entry = "" if submit is None else "one submission of today, "
-        context.events("spends", f"{entry}{hours}; leaves {kernels or 'nothing'} behind, private")
+        context.events(SPENDS, f"{entry}{hours}; leaves {kernels or 'nothing'} behind, private")
         examination = Examination(context, kaggle)
         probes: list[Callable[[], None]] = [examination.account]
         if run:
@@ -79,7 +88,7 @@ def examine(
 class Examination:
     """What the probes, which are its methods, found out: `facts`, by the keys of `ASSUMPTIONS`."""
 
-    def __init__(self, context: PushContext, kaggle: Kaggle) -> None:
+    def __init__(self, context: KaggleContext, kaggle: Kaggle) -> None:
         self.context, self.kaggle = context, kaggle
         self.facts: dict[str, str] = {}
         self.samples: list[tuple[Path, Kernel, int]] = []  # sample submissions among the outputs
@@ -95,7 +104,7 @@ class Examination:
         except KernelkitError as error:
             if isinstance(error, NetworkError) and not self.facts:
                 raise
-            self.context.events("warning", f"a probe did not finish: {error}")
+            self.context.events(WARNING, f"a probe did not finish: {error}")
 
     def account(self) -> None:
         """Quota, entry in the project's competition, the answer about a missing kernel."""
@@ -103,14 +112,14 @@ class Examination:
         for kind in ("tpu", "gpu"):
             if quota := kaggle.quota(kind):
                 facts[f"quota.{kind}"] = f"{quota.allowed:g}"
-                self.context.events("quota", quota.remaining(kind))
+                self.context.events(QUOTA, quota.remaining(kind))
         missing = kaggle.stored(Kernel(kaggle.username, "kernelkit-doctor-is-not-there"))
         facts["missing"] = "refused or not found" if missing is None else "shown"
         for slug in self.sources.get("competition", ()):
             about = kaggle.repeated(partial(kaggle.calls.get_competition, slug))
             facts["competition.entered"] = "yes" if about.user_has_entered else "no"
             if not about.user_has_entered:
-                self.context.events("next", accept_rules(slug))
+                self.context.events(NEXT, accept_rules(slug))
 
     def save(self) -> None:
         """Save a kernel twice without running it, first under another slug than its title's, and
@@ -134,7 +143,7 @@ class Examination:
             self.facts["save.text"] = "as saved" if same else "changed"
             self.facts["save.internet"] = "kept" if stored.internet else "switched off"
             if not stored.internet:
-                self.context.events("next", "verify your phone: https://www.kaggle.com/settings")
+                self.context.events(NEXT, "verify your phone: https://www.kaggle.com/settings")
 
     def session(self, kind: machines.Kind) -> None:
         """Run a notebook that inspects one kind of machine, and check the lists before and after
@@ -152,7 +161,7 @@ class Examination:
         if kind == "tpu":
             fields |= {"enable_tpu": True, "machine_shape": machines.TODAY[kind]}
         version = self.kaggle.save(fields).version
-        self.context.events("runs", f"{kernel} version {version}, private")
+        self.context.events(RUNS, f"{kernel} version {version}, private")
         self._wait(kernel, version)
         seen = self._printed(kernel, version)
         packages, inputs = seen.pop("packages"), seen.pop("inputs")
@@ -184,7 +193,7 @@ class Examination:
             if timing.clock.now() > end:
                 raise NetworkError(f"{kernel} is still in the queue: run the doctor again later")
             state = status.state if status else "unknown"
-            self.context.events("progress", f"{kernel}: {state}")
+            self.context.events(PROGRESS, f"{kernel}: {state}")
             if state == "running" and "running.log" not in facts:  # it may end in a moment
                 outputs = self.kaggle.outputs(kernel, version)
                 facts["running.log"] = "not empty" if outputs.log.strip("[] \n") else "empty"
@@ -238,13 +247,15 @@ class Examination:
             self.facts["inputs.older"] = "there too" if older else "not there"
 
 
-def _write(context: PushContext, facts: dict[str, str]) -> list[Judgement]:
+def _write(context: KaggleContext, facts: dict[str, str]) -> list[Judgement]:
     """Write what was observed beside what earlier examinations observed; returns the table."""
     path, rehearsal = context.runs / DOCTOR, context.events.rehearsal
     if rehearsal:  # the checks of a push do not read a rehearsal's facts
         path = path.with_name("rehearsal.json")
     all_facts = files.read_object(path).get("facts", {}) | facts
     rows = judged(all_facts, rehearsal=rehearsal)
+    expected = find_project(context.root or Path.cwd()).expected
+    rows += results(expected, Ledger(context.runs, rehearsal=rehearsal).of())
     if not facts:
         return rows
     made = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
@@ -254,8 +265,8 @@ def _write(context: PushContext, facts: dict[str, str]) -> list[Judgement]:
     path = files.write_text(path.with_suffix(".md"), context.events.clear(table))
     others = [row for row in rows if row.verdict == OTHER]
     for row in others:
-        context.events("other", f"{row.about}: {row.seen}, assumed {row.assumed}")
+        context.events(OTHER_SEEN, f"{row.about}: {row.seen}, assumed {row.assumed}")
     tried = sum(row.verdict != UNTRIED for row in rows)
     counts = f"{tried - len(others)} as assumed, {len(others)} other, {len(rows) - tried} not tried"
-    context.events("table", f"{counts}: {from_here(path)}", other=len(others), tried=tried)
+    context.events(TABLE, f"{counts}: {from_here(path)}", other=len(others), tried=tried)
     return rows

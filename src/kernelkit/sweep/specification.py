@@ -56,6 +56,14 @@ KEYS: Types = {
     "kaggle": dict,
     "keep_best": dict,
 }
+_IN_WORDS = {
+    str: "a text",
+    bool: "true or false",
+    int: "a whole number",
+    float: "any number",
+    list: "a list",
+    dict: "names with values",
+}
 LIMITS = ("workers", "time_limit", "memory")
 OF_THE_DESK = ("kaggle", "workers", "warm")  # no effect in a session: it makes one run at a time
 NAME_SCORE = (
@@ -270,9 +278,12 @@ def check_keys(content: Mapping[str, Any], keys: Types, where: str) -> None:
     for key, value in content.items():
         if key not in keys:
             raise ParameterError(f"{where} has no key {key!r}: {nearest(key, keys)}")
-        truth = isinstance(value, bool) == (keys[key] is bool)  # Python's True is also an int
-        if value is not None and not (isinstance(value, keys[key]) and truth):
-            raise ParameterError(f"{key} has the wrong type: {value!r}")
+        wanted = keys[key]
+        kinds = wanted if isinstance(wanted, tuple) else (wanted,)
+        is_number = isinstance(value, bool) and bool not in kinds  # Python's True is also an int
+        if value is not None and (is_number or not isinstance(value, kinds)):
+            takes = " or ".join(_IN_WORDS[kind] for kind in kinds)
+            raise ParameterError(f"{where}: {key} has the wrong type: {value!r}; it takes {takes}")
 
 
 def checked_keep_best(keep_best: object) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""Read a sweep's YAML file: 1e-3 is a number, and a duplicate key is an error."""
+"""Read a sweep's YAML file: 1e-3 is a number, `on` a word, and a duplicate key an error."""
 
 import re
 from pathlib import Path
@@ -9,12 +9,16 @@ import yaml
 from kernelkit.errors import ParameterError
 
 _NUMBER = re.compile(r"^[-+]?(?:\d+\.?\d*|\.\d+)[eE][-+]?\d+$")
+# As in YAML 1.2: `on` and `no` are words, which may be values of a parameter.
+_BOOLEAN = re.compile(r"^(?:true|True|TRUE|false|False|FALSE)$")
+_BOOLEAN_TAG = "tag:yaml.org,2002:bool"
 
 
 class _Loader(yaml.SafeLoader):
-    """PyYAML's safe loader, except that 1e-3 is a number and duplicate keys are an error.
+    """PyYAML's safe loader, except that 1e-3 is a number, and `on` and `no` are words.
 
-    So is an anchor within itself, which would be a value that contains itself.
+    Duplicate keys are an error. So is an anchor within itself, which would be a value that
+    contains itself.
     """
 
     def construct_document(self, node: yaml.Node) -> Any:
@@ -24,13 +28,21 @@ class _Loader(yaml.SafeLoader):
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         """A mapping, each of whose keys is there once."""
-        names = [key.value for key, _ in node.value]
-        for name in names:
-            if names.count(name) > 1:
-                raise yaml.YAMLError(f"{name!r} is given twice")
+        seen = set()
+        for key, _ in node.value:
+            name = (key.tag, str(key.value))
+            if name in seen:
+                line = key.start_mark.line + 1
+                raise yaml.YAMLError(f"line {line}: {key.value!r} is given twice")
+            seen.add(name)
         return super().construct_mapping(node, deep)
 
 
+_Loader.yaml_implicit_resolvers = {
+    first: [pair for pair in pairs if pair[0] != _BOOLEAN_TAG]
+    for first, pairs in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+_Loader.add_implicit_resolver(_BOOLEAN_TAG, _BOOLEAN, list("tTfF"))
 _Loader.add_implicit_resolver("tag:yaml.org,2002:float", _NUMBER, list("-+.0123456789"))
 
 

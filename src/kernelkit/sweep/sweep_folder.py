@@ -74,11 +74,21 @@ class SweepFolder:
 
     def record(self, run: PlannedRun) -> Record:
         """The state of a run; a run with a damaged state counts as never started."""
-        with contextlib.suppress(TypeError):
-            record = Record(**files.read_object(self.run_folder(run) / STATE))
-            if record.state in (*ENDED, *UNFINISHED):
-                return record
-        return Record()
+        return self._written(run) or Record()
+
+    def _written(self, run: PlannedRun) -> Record | None:
+        content = files.read_object(self.run_folder(run) / STATE)
+        try:
+            record = Record(**content)
+        except TypeError:
+            return None
+        if not content:
+            return None
+        return record if record.state in (*ENDED, *UNFINISHED) else None
+
+    def is_damaged(self, run: PlannedRun) -> bool:
+        """Whether the run has a state that cannot be read."""
+        return (self.run_folder(run) / STATE).is_file() and self._written(run) is None
 
     def write(self, run: PlannedRun, record: Record) -> Record:
         """Write the state of a run; raises `OSError` if the disk is full."""

@@ -3,8 +3,8 @@
 A terminal gets one line per event, a box around the result, and one live line with times and steps
 that is overwritten in place; a CI log gets the same lines, and the live one at most once a minute.
 With `--json`, each event is one JSON object on its own line, including steps and libraries' notes;
-with `--quiet`, only the events in `RESULTS` are written. Known secrets are removed, and each line
-of a rehearsal is marked.
+with `--quiet`, only what needs attention and the results are written. Known secrets are removed,
+and each line of a rehearsal is marked.
 """
 
 import io
@@ -15,7 +15,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, TextIO, TypedDict
+from typing import Any, Self, TextIO, TypedDict
 
 import click
 
@@ -25,37 +25,68 @@ SHORTEST_SECRET = 8  # characters; shorter strings occur by chance
 PLAIN_SECONDS = 60.0  # between two states of the live line outside a terminal
 NAME_WIDTH = 9  # columns for an event's name
 NO_NAME = " " * NAME_WIDTH
-# The events that `--quiet` shows: those that need attention, and the results.
+
+
+class Event(str):
+    """The name of a kind of event: a constant beside the code that emits it.
+
+    quiet    whether `--quiet` shows it too: what needs attention, and results
+    boxed    whether a terminal shows it in the box of the result
+    colour   of its name in a terminal; without one it is dim
+
+    It is a text, so programs read the name in `--json` and compare it as such.
+    """
+
+    quiet: bool
+    boxed: bool
+    colour: str
+
+    def __new__(
+        cls, name: str, *, quiet: bool = False, boxed: bool = False, colour: str = ""
+    ) -> Self:
+        event = super().__new__(cls, name)
+        event.quiet, event.boxed, event.colour = quiet, boxed, colour
+        return event
+
+
+# What any command may emit.
+WARNING = Event("warning", quiet=True, colour="yellow")
+ERROR = Event("error", quiet=True, colour="red")
+PROGRESS = Event("progress")  # the live line
+LOG = Event("log")
+NEXT = Event("next")  # what to type next
+WAITING = Event("waiting")
+STATUS = Event("status", quiet=True)
+DRY_RUN = Event("dry run", quiet=True)
+
+# How the events are shown that are emitted as plain texts.
+# Those that `--quiet` shows, since they need attention or are results.
 RESULTS = frozenset(
     {
         "warning",
-        "error",
         "failure",
         "stopped",
-        "left",
-        "dry run",
         "metrics",
         "report",
         "sweep",
-        "live",
-        "score",
-        "rerun",
-        "unverified",
-        "dataset",
-        "model",
-        "fetched",
-        "status",
-        "quota",
         "program",
         "refused",
         "largest",
     }
 )
 # A terminal shows these in a box, when the command moves on or ends, with the `next` commands.
-IN_THE_BOX = ("metrics", "report", "score")
+IN_THE_BOX = ("metrics", "report")
 # The colours of events' names in a terminal; all others are dim.
-COLOURS = dict.fromkeys(("warning", "retrying", "stopped", "set aside"), "yellow")
+COLOURS = dict.fromkeys(("warning", "stopped", "set aside"), "yellow")
 COLOURS |= dict.fromkeys(("error", "failure"), "red")
+
+
+def _declared(name: str) -> Event:
+    """The event of this name, with how it is shown."""
+    if isinstance(name, Event):
+        return name
+    boxed = name in IN_THE_BOX
+    return Event(name, quiet=name in RESULTS, boxed=boxed, colour=COLOURS.get(name, ""))
 
 
 class LiveLine:
@@ -73,13 +104,17 @@ class LiveLine:
         for line in lines:
             self.write(f"{line.rstrip()}\n")
 
+    def due(self) -> bool:
+        """Whether `move` would write now."""
+        return self._in_place or time.monotonic() - self._written_at >= PLAIN_SECONDS
+
     def move(self, line: str) -> None:
         """Replace the live line; the new text is cut to the width of the terminal."""
         if self._in_place:
             self.erase()
             self.write(fitted(line, shutil.get_terminal_size().columns - 1))
             self._on_screen = True
-        elif time.monotonic() - self._written_at >= PLAIN_SECONDS:
+        elif self.due():
             self._written_at = time.monotonic()
             self.stay(line)
 
@@ -172,12 +207,13 @@ class Events:
 
     def __call__(self, event: str, text: str = "", **facts: Any) -> None:
         """Write one event. The live line shows `progress` and the steps in a `log`."""
-        if self.quiet and event not in RESULTS:
+        declared = _declared(event)
+        if self.quiet and not declared.quiet:
             return
         if self.as_json:
             self._write_json(event, text, facts)
         else:
-            self._show(event, safe_text.plain(text).rstrip("\n"))
+            self._show(declared, safe_text.plain(text).rstrip("\n"))
 
     def end(self) -> None:
         """Write the box and erase the live line, so that other output appears below the events."""
@@ -211,26 +247,26 @@ class Events:
             message["text"] = text
         self._line.write(self.clear(json.dumps(message | facts, default=str)) + "\n")
 
-    def _show(self, event: str, text: str) -> None:
-        boxed = event in IN_THE_BOX or (event == "next" and self._box)
+    def _show(self, event: Event, text: str) -> None:
+        boxed = event.boxed or (event == NEXT and self._box)
         if boxed and self.stream.isatty():
             self._box.append(self._named(event, text))
             return
         self._close_box()
-        if event == "progress":
+        if event == PROGRESS:
             self._state = safe_text.one_line(text)
             self._move()
-        elif event == "log":
+        elif event == LOG:
             self._show_log(text)
         else:
             self._state = self._step = ""
             self._stay(self._named(event, text))
 
-    def _named(self, event: str, text: str) -> str:
+    def _named(self, event: Event, text: str) -> str:
         """The text, indented, behind the event's name."""
         name = f"{event:<{NAME_WIDTH}}"
         if self._coloured:
-            name = click.style(name, fg=COLOURS.get(event), dim=event not in COLOURS or None)
+            name = click.style(name, fg=event.colour or None, dim=not event.colour or None)
         return f"{name} {text}".replace("\n", f"\n{NO_NAME} ")
 
     def _show_log(self, text: str) -> None:
@@ -271,3 +307,8 @@ def size_of(bytes_: int) -> str:
 def from_here(path: Path) -> str:
     """A path as a user would type it: relative to the current folder, if that is shorter."""
     return min(os.path.relpath(path), str(path), key=len)
+
+
+def address(path: Path) -> str:
+    """A page's address, which terminals and editors open with a click: `file:///…`."""
+    return path.resolve().as_uri()

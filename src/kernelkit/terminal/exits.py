@@ -24,6 +24,7 @@ from kernelkit.terminal import safe_text
 
 P = ParamSpec("P")
 
+HELP = {"help_option_names": ["-h", "--help"]}  # of a command's `context_settings`
 INTERRUPTED = 130
 AGAIN_SECONDS = 0.02
 CANNOT_WRITE = 12
@@ -45,16 +46,28 @@ UNWRITABLE = {
 ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
+class RemovedCommand(click.ClickException):
+    """The name of a command that is gone; the message says what to type now."""
+
+    exit_code = 2
+
+
 class LazyGroup(click.Group):
     """A group that imports the module of a command when the command is called, or for its help.
 
-    groups  {title in the help: {name of a command: the module of `package` that has it}}
+    groups   {title in the help: {name of a command: the module of `package` that has it}}
+    removed  {name of a command that is gone: what to type now}
     """
 
     def __init__(
-        self, name: str, package: str, groups: Mapping[str, Mapping[str, str]], **settings: Any
+        self,
+        name: str,
+        package: str,
+        groups: Mapping[str, Mapping[str, str]],
+        removed: Mapping[str, str] | None = None,
+        **settings: Any,
     ) -> None:
-        self.package, self.groups = package, groups
+        self.package, self.groups, self.removed = package, groups, removed or {}
         self.modules = {name: at for group in groups.values() for name, at in group.items()}
         # click suggests the nearest of these names.
         super().__init__(name, dict.fromkeys(self.modules, click.Command(None)), **settings)
@@ -70,6 +83,16 @@ class LazyGroup(click.Group):
         module = import_module(f"{self.package}.{self.modules[cmd_name]}")
         command: click.Command = getattr(module, cmd_name)
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that the arguments begin with; raises `RemovedCommand` for one that is
+        gone."""
+        instead = self.removed.get(args[0])
+        if instead:
+            raise RemovedCommand(f"{self.name} {args[0]} is gone: {instead}")
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands in their groups, with their full first sentences."""

@@ -1,4 +1,4 @@
-"""Competitions: their files, what is submitted and its score, and each user's best."""
+"""Competitions: their files, what is submitted and its score, and where its users stand."""
 
 import csv
 import io
@@ -8,14 +8,15 @@ import time
 import zipfile
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from kagglesdk.competitions.types import competition_api_service as types
 from starlette.exceptions import HTTPException
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
 from local_kaggle.catalogue import files_below
-from local_kaggle.competitions.scoring import SubmissionError, lower_is_better, prepare, score
+from local_kaggle.competitions import leaderboard
+from local_kaggle.competitions.leaderboard import Standing, Team, deadline_of
+from local_kaggle.competitions.scoring import SubmissionError, lower_is_better, prepare, scores
 from local_kaggle.execution import sessions
 from local_kaggle.files import storage
 from local_kaggle.kernels import kernels, outputs, saving
@@ -38,7 +39,6 @@ DAY = 24 * 3600.0
 FILTERS: Filters = {
     "category": holds("category"),
     "group=entered": lambda entry, _: entry["userHasEntered"],
-    "group=hosted": lambda *_: False,
     "group=successful": lambda entry, _: entry["status"] == "COMPLETE",
     "group=selected": lambda *_: False,  # nobody selects submissions here
 }
@@ -68,7 +68,11 @@ def entered(state: ServerState, competition: str) -> Path:
 def list_competitions(state: ServerState, request: Message) -> Json:
     """The competitions of the catalogue, filtered as asked for."""
     entries = [_about(state, name) for name in state.contents.references("competitions")]
-    return listing(state, request, "competitions", filtered(request, entries, FILTERS))
+    hosted: Filters = {
+        "group=hosted": lambda entry, _: state.is_user(entry.get("hostName", "")),
+    }
+    entries = filtered(request, entries, FILTERS | hosted)
+    return listing(state, request, "competitions", entries)
 
 
 @answers
@@ -79,9 +83,14 @@ def get_competition(state: ServerState, request: Message) -> Json:
 
 
 def _about(state: ServerState, name: str) -> Json:
+    page = state.contents.page("competitions", name)
+    own = standing(state, name)
+    teams = len(board(state, name)) or page.get("teamCount", 0)
     return {
         "title": name,
-        **state.contents.page("competitions", name),
+        **page,
+        "teamCount": teams,
+        "userRank": own.rank if own else None,
         "ref": f"{state.url}/competitions/{name}",
         "url": f"{state.url}/competitions/{name}",
         "userHasEntered": name not in state.limits.rules_pending,
@@ -148,14 +157,14 @@ def get_submission(state: ServerState, request: Message) -> Json:
     """One submission."""
     query = "SELECT * FROM submissions WHERE id = ? AND user = ?"
     if row := state.store.row(query, request.ref, state.user):
-        return _entry(settled(state, row))
+        return _entry(state, settled(state, row))
     raise HTTPException(404, f"Submission {request.ref} not found")
 
 
 @answers
 def list_submissions(state: ServerState, request: Message) -> Json:
     """The user's own, newest first."""
-    entries = [_entry(settled(state, row)) for row in _of(state, request.competition_name)]
+    entries = [_entry(state, settled(state, row)) for row in _of(state, request.competition_name)]
     return listing(state, request, "submissions", filtered(request, entries, FILTERS))
 
 
@@ -176,18 +185,24 @@ def settled(state: ServerState, row: sqlite3.Row) -> sqlite3.Row:
     rerun = sessions.read_rerun(folder)
     if rerun is None and folder.is_dir():  # it runs still
         return row
-    status, public, failure = "ERROR", None, None
+    status, failure = "ERROR", None
+    public = private = None
     try:
         if rerun and rerun.message:
             raise SubmissionError(rerun.message)
         file = Path(rerun.file) if rerun else _copy(state, row["id"], row["name"])
         rules = _rules(state, row["competition"])
-        public = f"{score(file, rules, hidden=bool(rerun)):.5f}"
+        reached = scores(file, rules, hidden=bool(rerun))
+        public = f"{reached.public:.5f}"
+        if reached.private is not None:
+            private = f"{reached.private:.5f}"
         status = "COMPLETE"
     except SubmissionError as error:
         failure = str(error)
-    change = "UPDATE submissions SET status = ?, score = ?, failure = ? WHERE id = ?"
-    state.store.change(change, status, public, failure, row["id"])
+    change = (
+        "UPDATE submissions SET status = ?, score = ?, private_score = ?, failure = ? WHERE id = ?"
+    )
+    state.store.change(change, status, public, private, failure, row["id"])
     return state.store.rows("SELECT * FROM submissions WHERE id = ?", row["id"])[0]
 
 
@@ -228,7 +243,19 @@ def _copy(state: ServerState, ref: int, name: str) -> Path:
     return state.root / "submissions" / f"{ref}-{Path(name).name}"
 
 
-def _entry(row: sqlite3.Row) -> Json:
+@answers
+def download_submission(state: ServerState, request: Message) -> Response:
+    """A redirect to the bytes of one of the user's own submissions."""
+    query = "SELECT * FROM submissions WHERE id = ? AND user = ?"
+    row = state.store.row(query, request.submission_id, state.user)
+    if row is None:
+        raise HTTPException(404, f"Submission {request.submission_id} not found")
+    name = Path(row["name"]).name
+    return RedirectResponse(state.link(_copy(state, row["id"], name), name), 302)
+
+
+def _entry(state: ServerState, row: sqlite3.Row) -> Json:
+    is_over = time.time() > deadline_of(state.contents, row["competition"])
     return {
         "ref": row["id"],
         "fileName": row["name"],
@@ -237,25 +264,69 @@ def _entry(row: sqlite3.Row) -> Json:
         "description": row["description"],
         "status": row["status"],
         "publicScore": row["score"],
+        "privateScore": row["private_score"] if is_over else None,
         "errorDescription": row["failure"],
         "submittedBy": row["user"],
         "teamName": row["user"],
     }
 
 
+def board(state: ServerState, competition: str, *, private: bool | None = None) -> list[Team]:
+    """The teams of a competition, the best first: by private scores if it is over, or as asked."""
+    folder_of(state, competition)
+    deadline = deadline_of(state.contents, competition)
+    query = "SELECT * FROM submissions WHERE competition = ?"
+    rows = [settled(state, row) for row in state.store.rows(query, competition)]
+    return leaderboard.ranked(
+        state.catalogue / "boards" / f"{competition}.csv",
+        rows,
+        deadline=deadline,
+        lowest_wins=lower_is_better(_rules(state, competition)),
+        private=time.time() > deadline if private is None else private,
+    )
+
+
+def standing(state: ServerState, competition: str) -> Standing | None:
+    """Where the user stands; None without a submission that counts."""
+    teams = board(state, competition)
+    awards = state.contents.page("competitions", competition).get("awardsPoints", True)
+    for rank, team in enumerate(teams, start=1):
+        if team.best is not None and team.name == state.user:
+            medal = leaderboard.medal_of(rank, len(teams)) if awards else ""
+            final = time.time() > deadline_of(state.contents, competition)
+            return Standing(rank, len(teams), medal, team.score, final)
+    return None
+
+
 @answers
 def get_leaderboard(state: ServerState, request: Message) -> Json:
     """A page of the best scores, the best first; every user is a team of one."""
+    private = False if request.override_public else None
     entries = [
         {
-            "teamId": team,
-            "teamName": user,
-            "submissionDate": f"{date}Z".replace(" ", "T"),
-            "score": score,
+            "teamId": team.number,
+            "teamName": team.name,
+            "submissionDate": moment(team.date),
+            "score": team.score,
         }
-        for _, team, user, date, score, *_ in _ranked(state, request.competition_name)
+        for team in board(state, request.competition_name, private=private)
     ]
     return listing(state, request, "submissions", entries)
+
+
+@answers
+def list_team_public_submissions(state: ServerState, request: Message) -> Json:
+    """The submission of a team that is on the public board."""
+    for name in state.contents.references("competitions"):
+        for team in board(state, name, private=False):
+            if team.number == request.team_id:
+                entry = {
+                    "id": team.best or team.number,
+                    "dateSubmitted": moment(team.date),
+                    "publicScore": team.score,
+                }
+                return {"submissions": [entry]}
+    raise HTTPException(404, f"Team {request.team_id} not found")
 
 
 @answers
@@ -263,7 +334,11 @@ def download_leaderboard(state: ServerState, request: Message) -> Response:
     """An archive with one CSV file, named by the time and with a byte order mark, as Kaggle's."""
     name = request.competition_name
     text, packed = io.StringIO(), io.BytesIO()
-    csv.writer(text).writerows([HEADER, *_ranked(state, name)])
+    csv.writer(text).writerow(HEADER)
+    for rank, team in enumerate(board(state, name, private=False), start=1):
+        date = f"{datetime.fromtimestamp(team.date, UTC):%Y-%m-%d %H:%M:%S}"
+        row = (rank, team.number, team.name, date, team.score, team.submissions, team.name)
+        csv.writer(text).writerow(row)
     with zipfile.ZipFile(packed, "w") as archive:
         file = f"{name}-publicleaderboard-{datetime.now(UTC):%Y-%m-%dT%H:%M:%S}.csv"
         archive.writestr(file, text.getvalue().encode("utf-8-sig"))
@@ -272,25 +347,3 @@ def download_leaderboard(state: ServerState, request: Message) -> Response:
 
 def _rules(state: ServerState, competition: str) -> Path:
     return state.catalogue / "solutions" / f"{competition}.toml"
-
-
-def _ranked(state: ServerState, competition: str) -> list[tuple[Any, ...]]:
-    """The values for `HEADER` of each user, the one with the best submission first.
-
-    Among equal scores the earlier one leads. A team's id is that of its first submission. The dates
-    are `2026-11-24 06:00:00`, as in Kaggle's file.
-    """
-    folder_of(state, competition)
-    sign = 1 if lower_is_better(_rules(state, competition)) else -1
-    query = "SELECT * FROM submissions WHERE competition = ?"
-    rows = [settled(state, row) for row in state.store.rows(query, competition)]
-    scored = [row for row in rows if row["score"]]
-    by_user: dict[str, list[sqlite3.Row]] = {}
-    for row in sorted(scored, key=lambda row: (sign * float(row["score"]), row["id"])):
-        by_user.setdefault(row["user"], []).append(row)
-    ranked = []
-    for rank, (user, own) in enumerate(by_user.items(), start=1):
-        team, last = min(row["id"] for row in own), max(row["created"] for row in own)
-        date = f"{datetime.fromtimestamp(last, UTC):%Y-%m-%d %H:%M:%S}"
-        ranked.append((rank, team, user, date, own[0]["score"], len(own), user))
-    return ranked

@@ -29,8 +29,9 @@ from zipfile import ZipFile
 
 Rows = dict[str, dict[str, str]]  # by id and column
 
+LARGEST, MOST_ROWS = 2_000_000_000, 50_000_000  # of a submission; a small archive can hold more
 USAGE = "Usage"
-PUBLIC, IGNORED = "Public", "Ignored"
+PUBLIC, PRIVATE, IGNORED = "Public", "Private", "Ignored"
 # scikit-learn's names of the usual metrics, and what they are called with.
 METRICS: dict[str, tuple[str, dict[str, Any]]] = {
     "accuracy": ("accuracy_score", {}),
@@ -91,12 +92,21 @@ def lower_is_better(file: Path) -> bool:
     return False
 
 
-def score(submission: Path, file: Path, *, hidden: bool = False) -> float:
-    """Score a submission by the rules in `file`, against the answers marked Public, or against all.
+@dataclass(frozen=True)
+class Scores:
+    """Of one submission; `private` is None where the answers have no private part."""
 
-    Its rows may be in any order. `hidden`: against the answers for reruns. Raises SubmissionError
-    for a wrong header, missing, foreign or repeated ids, and predictions that the metric does not
-    take; where the catalogue is to blame, the message begins with "rehearsal".
+    public: float
+    private: float | None
+
+
+def scores(submission: Path, file: Path, *, hidden: bool = False) -> Scores:
+    """Score a submission by the rules in `file`, against the answers marked Public and Private.
+
+    Without a mark all answers are public. Its rows may be in any order. `hidden`: against the
+    answers for reruns. Raises SubmissionError for a wrong header, missing, foreign or repeated ids,
+    and predictions that the metric does not take; where the catalogue is to blame, the message
+    begins with "rehearsal".
     """
     rules = read_rules(file)
     name = (rules.hidden if hidden else rules.answers).replace("{slug}", file.stem)
@@ -105,10 +115,11 @@ def score(submission: Path, file: Path, *, hidden: bool = False) -> float:
     try:
         answers, header = _read(file.parent / name, rules.columns)
         columns = rules.columns or [column for column in header if column != USAGE]
-        ids = [key for key, row in answers.items() if row.get(USAGE, PUBLIC) == PUBLIC]
-        if not ids:
-            ids = [key for key, row in answers.items() if row.get(USAGE) != IGNORED]
-        if not ids or len(columns) == 1:
+        public = [key for key, row in answers.items() if row.get(USAGE, PUBLIC) == PUBLIC]
+        private = [key for key, row in answers.items() if row.get(USAGE) == PRIVATE]
+        if not public:
+            public = [key for key, row in answers.items() if row.get(USAGE) != IGNORED]
+        if not public or len(columns) == 1:
             raise SubmissionError("there is nothing to score")
         truth = {column: _values(answers, column) for column in columns[1:]}
     except SubmissionError as error:
@@ -119,11 +130,19 @@ def score(submission: Path, file: Path, *, hidden: bool = False) -> float:
         raise SubmissionError(f"Submission must have {len(answers)} rows, not {len(rows)}")
     if missing := answers.keys() - rows.keys():
         raise SubmissionError(f"Submission lacks {len(missing)} ids, among them {min(missing)}")
-    scores = []
-    for column in truth:
-        tables = truth[column], _values(rows, column, answers)
-        scores.append(_metric(rules.metric, *([table[key] for key in ids] for table in tables)))
-    return fmean(scores)
+    predicted = {column: _values(rows, column, answers) for column in truth}
+
+    def mean(ids: list[str]) -> float:
+        return fmean(
+            _metric(
+                rules.metric,
+                [truth[column][key] for key in ids],
+                [predicted[column][key] for key in ids],
+            )
+            for column in truth
+        )
+
+    return Scores(mean(public), mean(private) if private else None)
 
 
 def _metric(name: str, truth: list[float | str], predictions: list[float | str]) -> float:
@@ -179,16 +198,23 @@ def _read(path: Path, columns: Sequence[str]) -> tuple[Rows, list[str]]:
 
 def _table(path: Path) -> tuple[list[str], list[dict[str, Any]]]:
     """The header and the rows of a CSV file, of the only one in a ZIP archive, or of Parquet."""
+    if path.stat().st_size > LARGEST:
+        raise ValueError(f"it has more than {LARGEST / 1e9:.0f} GB")
     if path.suffix == ".parquet":
-        from pyarrow import parquet  # type: ignore[import-not-found]
+        from pyarrow import parquet
 
+        if parquet.read_metadata(path).num_rows > MOST_ROWS:
+            raise ValueError(f"it has more than {MOST_ROWS} rows")
         table = parquet.read_table(path)
         return table.column_names, table.to_pylist()
     data = path.read_bytes()
     if path.suffix == ".zip":
         with ZipFile(path) as archive:
-            (name,) = archive.namelist()
-            data = archive.read(name)
+            (packed,) = archive.infolist()
+            with archive.open(packed) as file:  # whatever size its entry says
+                data = file.read(LARGEST + 1)
+            if len(data) > LARGEST:
+                raise ValueError(f"it has more than {LARGEST / 1e9:.0f} GB")
     reader = csv.DictReader(io.StringIO(data.decode("utf-8-sig"), newline=""))
     return list(reader.fieldnames or []), list(reader)
 

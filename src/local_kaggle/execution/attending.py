@@ -7,15 +7,13 @@ outside of their walls, writes its own verdict where they cannot.
 
 import contextlib
 import json
+import runpy
 import subprocess
 import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-
-sys.path.insert(0, str(Path(__file__).parent))
-import entering
 
 Spec = Mapping[str, Any]
 """What `gateway` and `notebook` are started with, and the paths of a `log` and a `verdict`."""
@@ -30,7 +28,7 @@ def attend(spec: Spec) -> int:
 
     On Kaggle the gateway would ask a notebook that has ended for another quarter of an hour.
     """
-    entering.raise_loopback()
+    runpy.run_path(str(Path(__file__).with_name("entering.py")))["raise_loopback"]()
     with Path(spec["log"]).open("wb") as log:
         gateway = subprocess.Popen(
             **spec["gateway"], stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT

@@ -80,6 +80,7 @@ ARCHITECTURES = {
             "userfaultfd": 323,
         },
         {"clone": 56, "unshare": 272},
+        41,
     ),
     "aarch64": (
         0xC00000B7,
@@ -102,10 +103,14 @@ ARCHITECTURES = {
             "kexec_file_load": 294,
         },
         {"clone": 220, "unshare": 97},
+        198,
     ),
 }
 """By processor: its number, the system calls that a session has no use for and which have let
-programs out of containers, and those that make a user namespace."""
+programs out of containers, those that make a user namespace, and `socket`."""
+# Unspecified, Unix, IPv4, IPv6, netlink. Others (VSOCK, Bluetooth …) reach out of a network
+# namespace, or are a way into the kernel.
+SOCKET_FAMILIES = (0, 1, 2, 10, 16)
 
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -154,6 +159,8 @@ def _bring(how: str, origin: str, place: Path) -> None:
         place.touch()
     if how == "proc":
         _mount("proc", str(place), "proc", NO_SUID | NO_DEVICES | NO_EXEC)
+    elif how == "tmpfs":
+        _mount("tmpfs", str(place), "tmpfs", NO_SUID | NO_DEVICES, "mode=755")
     elif how == "dev":
         _make_devices(place)
     else:
@@ -242,7 +249,8 @@ def _give_up_privileges(*, shares_network: bool) -> None:
     if shares_network:
         _refuse_abstract_sockets()
     _refuse_system_calls()
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    # Of one byte: with 0 a crash is still handed to a program of the host, which runs as root.
+    resource.setrlimit(resource.RLIMIT_CORE, (1, 1))
     _, most = resource.getrlimit(resource.RLIMIT_NPROC)
     processes = PROCESSES if most == resource.RLIM_INFINITY else min(PROCESSES, most)
     resource.setrlimit(resource.RLIMIT_NPROC, (processes, processes))
@@ -276,15 +284,17 @@ def _refuse_system_calls() -> None:
     machine = platform.machine()
     if machine not in ARCHITECTURES:
         return
-    number, refused, namespaces = ARCHITECTURES[machine]
+    number, refused, namespaces, socket_call = ARCHITECTURES[machine]
     numbers = (*refused.values(), *SINCE_LINUX_5.values())
-    program = _filter(number, numbers, tuple(namespaces.values()))
+    program = _filter(number, numbers, tuple(namespaces.values()), socket_call)
     code = ctypes.create_string_buffer(program, len(program))
     described = struct.pack("HxxxxxxP", len(program) // 8, ctypes.addressof(code))
     libc.prctl(SET_SECCOMP, FILTER_MODE, described, 0, 0)
 
 
-def _filter(architecture: int, refused: tuple[int, ...], namespaces: tuple[int, ...]) -> bytes:
+def _filter(
+    architecture: int, refused: tuple[int, ...], namespaces: tuple[int, ...], socket_call: int
+) -> bytes:
     """A program of the kernel's packet filter over `struct seccomp_data`."""
     load, equal, at_least, has_bits, answer = 0x20, 0x15, 0x35, 0x45, 0x06
     at_number, at_architecture, at_first_argument = 0, 4, 16
@@ -313,7 +323,14 @@ def _filter(architecture: int, refused: tuple[int, ...], namespaces: tuple[int, 
             (answer, 0, 0, not_permitted),
             (answer, 0, 0, allow),
         ]
-    steps.append((answer, 0, 0, allow))
+    families = [(equal, len(SOCKET_FAMILIES) - n, 0, f) for n, f in enumerate(SOCKET_FAMILIES)]
+    steps += [
+        (equal, 0, len(families) + 2, socket_call),
+        (load, 0, 0, at_first_argument),
+        *families,
+        (answer, 0, 0, refuse | errno.EAFNOSUPPORT),
+        (answer, 0, 0, allow),
+    ]
     return b"".join(struct.pack("=HBBI", *step) for step in steps)
 
 

@@ -126,8 +126,8 @@ def verdict(folder: Path) -> tuple[str, str]:
     name, details = str(result.get("ErrorName") or ""), str(result.get("ErrorDetails") or "")
     if not name:
         said = (folder / LOG).read_text("utf-8", "replace").strip().splitlines()[-LAST_LINES:]
-        words = " ".join(said) or "it said nothing"
-        return KAGGLE_ERROR, f"the gateway ended without a result ({LOG}): {words}"
+        said_last = " ".join(said) or "it said nothing"
+        return KAGGLE_ERROR, f"the gateway ended without a result ({LOG}): {said_last}"
     call = _read(folder / "working" / asking.CALL)
     if LATE in name or LATE in details:
         details = f"{LATE}: {_late(call)}"

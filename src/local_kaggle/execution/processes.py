@@ -18,7 +18,7 @@ from pathlib import Path
 import psutil  # type: ignore[import-untyped]
 
 CGROUPS = Path("/sys/fs/cgroup")
-REMOVAL_SECONDS = 2.0
+REMOVAL_SECONDS, END_SECONDS = 2.0, 5.0
 VARIABLE = "LOCAL_KAGGLE_SESSION"  # every session has its own, and its processes inherit it
 
 
@@ -47,6 +47,23 @@ def end(session: str) -> None:
                     with suppress(psutil.NoSuchProcess):
                         member.kill()
                 psutil.wait_procs(family, timeout=5)
+
+
+def stop(process: subprocess.Popen[bytes]) -> None:
+    """Kill a session's command, the processes inside first, and wait until all are gone.
+
+    A builder of walls ends by itself once the last process behind them has ended. Killed first, it
+    would leave processes that still write for a moment.
+    """
+    with suppress(psutil.NoSuchProcess):
+        for member in psutil.Process(process.pid).children(recursive=True):
+            with suppress(psutil.Error):
+                member.kill()
+    try:
+        process.wait(END_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 @contextmanager

@@ -137,6 +137,7 @@ def _run(
     outcome = _attend(words, environment, box, log, plan, stop)
     for sandbox in filter(None, (box, asking)):
         leftovers.make_harmless(sandbox.working)
+        leftovers.make_harmless(sandbox.source)
     if (outcome.limit or outcome == STOPPED) and not plan.rerun:
         leftovers.remove(box.working)
         box.working.mkdir()
@@ -173,8 +174,7 @@ def _attend(
         for reader in readers:
             reader.start()
         outcome = _wait(process, box, plan, stop)
-    process.kill()
-    process.wait()
+        processes.stop(process)
     for reader in readers:
         reader.join(timeout=5)
     return outcome

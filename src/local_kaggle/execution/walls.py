@@ -36,6 +36,15 @@ RESOLVER = "resolv.conf"  # where there is internet
 # What a session could change, or learn, of the host through /proc.
 PROC_READ_ONLY = ("acpi", "bus", "fs", "irq", "scsi", "sys", "sysrq-trigger")
 PROC_HIDDEN = ("kcore", "keys", "key-users", "latency_stats", "sched_debug", "timer_list")
+# Of /sys what root can read, capabilities or not: traces, crashes, the firmware's variables.
+SYS_HIDDEN = (
+    "firmware",
+    "fs/bpf",
+    "fs/pstore",
+    "kernel/debug",
+    "kernel/security",
+    "kernel/tracing",
+)
 SITE_FOLDERS = ("site-packages", "dist-packages")
 GPUS = ("nvidia", "dri", "kfd")  # the beginnings of devices' names
 HOME, WORKING = "/root", "/kaggle/working"  # a session's, as on Kaggle
@@ -225,5 +234,8 @@ def _system(own: Path, *, internet: bool) -> list[Option]:
     for name in PROC_HIDDEN:
         if Path("/proc", name).exists():
             options.append(("ro-bind", "/dev/null", f"/proc/{name}"))
+    for name in SYS_HIDDEN:
+        if Path("/sys", name).is_dir():
+            options.append(("tmpfs", f"/sys/{name}"))
     gpus = sorted(str(path) for path in Path("/dev").iterdir() if path.name.startswith(GPUS))
     return options + [("dev-bind", gpu, gpu) for gpu in gpus]

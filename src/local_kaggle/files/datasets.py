@@ -19,6 +19,7 @@ from local_kaggle.wire import (
     listing,
     masked,
     moment,
+    tree_listing,
 )
 
 answers, public = Service(types), Service(types, anonymous=True)
@@ -71,6 +72,12 @@ def list_datasets(state: ServerState, request: Message) -> Json:
 def list_dataset_files(state: ServerState, request: Message) -> Json:
     """Names and sizes in bytes of the newest version, or of the version named."""
     return file_listing(state, request, "datasetFiles", _files(state, request))
+
+
+@public
+def list_tree_dataset_files(state: ServerState, request: Message) -> Json:
+    """The files and folders in one folder, as kagglehub downloads a folder."""
+    return tree_listing(state, request, _files(state, request))
 
 
 @public

@@ -144,15 +144,23 @@ def get_kernel(state: ServerState, request: Message) -> Json:
     return {"metadata": metadata, "blob": blob}
 
 
+def visible(state: ServerState) -> list[Row]:
+    """All kernels that the user may see, by name."""
+    rows = state.store.rows("SELECT owner, slug FROM kernels")
+    names = {f"{row['owner']}/{row['slug']}" for row in rows}
+    found = []
+    for name in sorted(names.union(state.contents.references("kernels"))):
+        with suppress(HTTPException):
+            found.append(find(state, *name.split("/")))
+    return found
+
+
 @answers
 def list_kernels(state: ServerState, request: Message) -> Json:
     """The caller's kernels, or all that the caller may see; the last run comes first."""
-    rows = state.store.rows("SELECT owner, slug FROM kernels")
-    names = {f"{row['owner']}/{row['slug']}" for row in rows}
     outputs, listed = {}, []
-    for name in sorted(names.union(state.contents.references("kernels"))):
-        with suppress(HTTPException):  # it may not be seen, or has no version
-            kernel = find(state, *name.split("/"))
+    for kernel in visible(state):
+        with suppress(HTTPException):  # it has no version
             newest = versions_of(state, kernel)[0]
             listed.append(_metadata(kernel, newest))
             outputs[listed[-1]["ref"]] = newest["outputs"]

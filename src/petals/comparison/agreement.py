@@ -83,9 +83,15 @@ def find_photos(run: FinishedRun, data: str = "") -> tuple[Split, Sequence[str]]
     """
     size = int(run.metrics["data"].get("image_size") or 0)
     source = find_source((data or str(run.parameter("data"))).split(",")[0], size)
-    split = Split.find(source.root, size, "val")
-    if run.parameter("validation") != "val":  # any of the labelled images may have validated
-        split = Split.of(Split.find(source.root, size, "train").paths + split.paths, size)
+    labelled = source.splits(size)
+    labelled.pop("test", None)
+    if run.parameter("validation") == "val":
+        labelled.pop("train")
+    # Of another validation, any of the labelled images may be part.
+    paths = [path for own in labelled.values() for path in own.paths]
+    if not paths:
+        raise DataError(f"{source} has no validation photos")
+    split = next(iter(labelled.values())).holding(paths)
     absent = set(run.ids.tolist()) - set(split.labels_and_ids()[1].tolist())
     if absent or len(source.class_names) != run.probabilities.shape[1]:
         raise DataError(f"{source} does not contain the photos that the runs were validated on")

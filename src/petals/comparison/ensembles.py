@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from sklearn.model_selection import RepeatedStratifiedKFold
+from sklearn.model_selection import RepeatedKFold, RepeatedStratifiedKFold
 
 from petals.comparison.runs import FinishedRun, mean_predictions
-from petals.errors import SettingError
+from petals.errors import DataError, SettingError
 from petals.evaluation.submission import write_submission
 
 ROUNDS = 24  # models added, with repeats: the smallest weight is 1/24
@@ -96,10 +96,15 @@ def held_out(probabilities: np.ndarray, labels: np.ndarray, repeats: int = 10) -
     """Split-half cross-validation of choosing, averaging and weighting, repeated `repeats` times.
 
     `probabilities`: float (models, n, classes); `labels`: int64 (n,). The images of each class are
-    divided evenly; the value of a repeat is the mean over its two halves. A half has few images of
-    rare classes, so its score varies more than that of the whole set.
+    divided evenly, unless a class has a single one; the value of a repeat is the mean over its two
+    halves. A half has few images of rare classes, so its score varies more than that of the whole
+    set. Raises `DataError` for fewer than two images.
     """
-    halves = RepeatedStratifiedKFold(n_splits=2, n_repeats=repeats, random_state=0)
+    if len(labels) < 2:
+        raise DataError("one validation photo cannot judge an ensemble")
+    counts = np.bincount(labels)
+    divide = RepeatedStratifiedKFold if counts[counts > 0].min() > 1 else RepeatedKFold
+    halves = divide(n_splits=2, n_repeats=repeats, random_state=0)
     results = []
     for fit, judge in halves.split(labels, labels):
         scores = [macro_f1(labels[fit], rows[fit]) for rows in probabilities]
@@ -112,6 +117,18 @@ def held_out(probabilities: np.ndarray, labels: np.ndarray, repeats: int = 10) -
         results.append([macro_f1(labels[judge], rows[judge]) for rows in mixes])
     columns = np.array(results).reshape(repeats, 2, 3).mean(axis=1).T
     return HeldOut(dict(zip((SINGLE, MEAN, WEIGHTED), columns, strict=True)))
+
+
+def warnings_of(labels: np.ndarray) -> list[str]:
+    """What makes the scores of halves mean less than they seem to; `labels`: int64 (n,)."""
+    counts = np.bincount(labels)
+    single = int((counts == 1).sum())
+    if not single:
+        return []
+    return [
+        f"{single:,} of {int((counts > 0).sum()):,} classes have one validation photo, which only "
+        "one half can hold: the gain says little"
+    ]
 
 
 def mix(probabilities: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -131,5 +148,6 @@ def submit(runs: Sequence[FinishedRun], choice: str, fitted: np.ndarray, path: P
     if choice not in choices:
         raise SettingError(f"submit {choice!r}: choose {AUTO}, {', '.join(choices)}")
     members = [pair for pair in zip(runs, choices[choice].tolist(), strict=True) if pair[1] > 0]
-    write_submission(path, *mean_predictions(members))
+    submitted = runs[0].metrics["data"].get("submitted")
+    write_submission(path, *mean_predictions(members), submitted)
     return ", ".join(run.name for run, _ in members)

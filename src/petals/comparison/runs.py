@@ -154,9 +154,15 @@ def _read(folder: Path, name: str) -> FinishedRun:
     if not all(isinstance(metrics[name], dict) for name in ("parameters", "device", "data")):
         raise ValueError("metrics.json is not that of a run")
     ids, labels, rows = _arrays(folder / "val_predictions.npz", "labels", "probabilities")
-    valid = len(set(ids.tolist())) == len(rows) > 0 and np.isfinite(rows).all()
-    if not (valid and 0 <= labels.min() <= labels.max() < rows.shape[1]):
-        raise ValueError("val_predictions.npz is not that of a run")
+    file = "val_predictions.npz"
+    if not len(ids):
+        raise ValueError(f"{file} has no images")
+    if len(set(ids.tolist())) < len(ids):
+        raise ValueError(f"{file} contains an id twice")
+    if not np.isfinite(rows).all():
+        raise ValueError(f"{file} contains probabilities that are not finite")
+    if not 0 <= labels.min() <= labels.max() < rows.shape[1]:
+        raise ValueError(f"{file} contains labels outside its classes")
     return FinishedRun(name, folder, metrics, ids, labels.astype(np.int64), rows)
 
 
@@ -165,6 +171,8 @@ def _arrays(path: Path, *names: str) -> tuple[np.ndarray, ...]:
     # A file that numpy opens itself stays open if it turns out to be damaged.
     with path.open("rb") as file, np.load(file) as stored:
         ids, *arrays = stored["ids"].astype(str), *(stored[name] for name in names)
+    if {len(array) for array in arrays} != {len(ids)}:
+        raise ValueError(f"{path.name} contains arrays of different lengths")
     order = np.argsort(ids)
     return ids[order], *(array[order] for array in arrays)
 

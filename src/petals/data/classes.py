@@ -1,4 +1,14 @@
-"""The 104 classes of Petals to the Metal, in label order."""
+"""The names of classes in label order: the competition's 104, and a dataset's own list."""
+
+import json
+import re
+import unicodedata
+from collections.abc import Iterable
+from typing import Any
+
+import tensorflow as tf
+
+from petals.errors import DataError
 
 _NAMES = """
 pink primrose, hard-leaved pocket orchid, canterbury bells, sweet pea, wild geranium, tiger lily,
@@ -19,3 +29,35 @@ trumpet creeper, blackberry lily, common tulip, wild rose
 """
 CLASSES = tuple(_NAMES.strip().replace("\n", " ").split(", "))
 FILE_NAME = "classes.json"  # a user's own list, beside the tfrecords-jpeg-SxS folders
+SUBMISSION = "submission.json"  # beside it: what a submission says in the place of a label
+_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
+
+
+def read(path: str) -> tuple[str, ...]:
+    """The names in a `classes.json`; raises `DataError` unless it is a JSON list of strings."""
+    names = read_json(path)
+    if not (names and isinstance(names, list) and all(isinstance(n, str) for n in names)):
+        raise DataError(f"{path} must be a JSON list of class names in label order")
+    return tuple(names)
+
+
+def read_json(path: str) -> Any:
+    """The value in a JSON file, anywhere that TensorFlow reads; None if it is no JSON."""
+    try:
+        with tf.io.gfile.GFile(path, "rb") as file:  # of bytes, a byte order mark is skipped
+            return json.loads(file.read())
+    except ValueError:
+        return None
+
+
+def in_order(names: Iterable[str]) -> list[str]:
+    """The names sorted: by number if all are numbers such as 7, 07 or 7.0, else by text."""
+    names = sorted(names)
+    if all(_NUMBER.fullmatch(name) for name in names):
+        names.sort(key=float)
+    return names
+
+
+def normalised(name: str) -> str:
+    """The name in Unicode's composed form (NFC), in which equal texts have equal letters."""
+    return unicodedata.normalize("NFC", name)

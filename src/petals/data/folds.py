@@ -6,6 +6,7 @@ images stay together: a fold does not validate on a photo whose twin is in its t
 """
 
 import hashlib
+from collections.abc import Mapping
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -21,23 +22,31 @@ from petals.errors import DataError
 TOGETHER = 1  # folds: train on training and validation images, and validate on none
 
 
-def divided(train: Split, val: Split, folds: int, fold: int, cache: Path) -> tuple[Split, Split]:
+def divided(
+    train: Split, val: Split | None, folds: int, fold: int, cache: Path
+) -> tuple[Split, Split]:
     """The splits of one fold: all parts except `fold`, and that part.
 
-    `fold` counts from 0. `folds=TOGETHER` returns both splits merged, and `val` unchanged, although
-    its images are then trained on. The parts are written once, under `cache`, for all folds. Raises
-    `DataError` if ids occur twice or a part would be empty.
+    `val`: None if all labelled images are in `train`. `fold` counts from 0. `folds=TOGETHER`
+    returns both splits merged, and `val` unchanged, although its images are then trained on;
+    without `val` it returns `train` twice. The parts are written once, under `cache`, for all
+    folds. Raises `DataError` if ids occur twice or a part would be empty.
     """
-    if folds == TOGETHER and train.complete and val.complete:
-        return Split.of(train.paths + val.paths, train.size), val
-    key = f"{train.fingerprint()}-{val.fingerprint()}-{folds}-twins together"
-    place = cache / "folds" / hashlib.blake2b(key.encode(), digest_size=12).hexdigest()
-    storage.write_once(place, partial(_write, train, val, folds))
-    parts = [sorted(map(str, (place / str(n)).glob("*.tfrec"))) for n in range(folds)]
     if folds == TOGETHER:
-        return Split.of(parts[0], train.size), val
+        if val is None:
+            return train, train
+        if train.complete and val.complete:
+            return train.holding(train.paths + val.paths), val
+    labelled = {"train": train} if val is None else {"train": train, "val": val}
+    prints = "-".join(split.fingerprint() for split in labelled.values())
+    key = f"{prints}-{folds}-twins together"
+    place = cache / "folds" / hashlib.blake2b(key.encode(), digest_size=12).hexdigest()
+    storage.write_once(place, partial(_write, labelled, folds))
+    parts = [sorted(map(str, (place / str(n)).glob("*.tfrec"))) for n in range(folds)]
+    if folds == TOGETHER and val is not None:
+        return train.holding(parts[0]), val
     rest = chain.from_iterable(part for number, part in enumerate(parts) if number != fold)
-    return Split.of(rest, train.size), Split.of(parts[fold], train.size)
+    return train.holding(rest), train.holding(parts[fold])
 
 
 def assigned(labels: np.ndarray, ids: np.ndarray, folds: int) -> np.ndarray:
@@ -50,8 +59,8 @@ def assigned(labels: np.ndarray, ids: np.ndarray, folds: int) -> np.ndarray:
     return part
 
 
-def _write(train: Split, val: Split, folds: int, folder: Path) -> None:
-    prints = Fingerprints.of({"train": train, "val": val})
+def _write(labelled: Mapping[str, Split], folds: int, folder: Path) -> None:
+    prints = Fingerprints.of(labelled)
     ids = prints.ids
     if twice := len(ids) - len(set(ids.tolist())):
         raise DataError(
@@ -65,7 +74,8 @@ def _write(train: Split, val: Split, folds: int, folder: Path) -> None:
     counts = np.bincount(part, minlength=folds).tolist()
     if not all(counts):
         raise DataError(f"{len(ids)} images cannot make {folds} folds: choose fewer folds")
+    size = labelled["train"].stored_size
     for number, count in enumerate(counts):
-        examples = chain(train.examples(), val.examples())
+        examples = chain.from_iterable(split.examples() for split in labelled.values())
         own = (example for example, at in zip(examples, part, strict=True) if at == number)
-        shards.write_shards(folder / str(number), train.size, count, own)
+        shards.write_shards(folder / str(number), size, count, own)

@@ -14,17 +14,19 @@ import os
 import re
 import struct
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate, chain, groupby, islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
 
 from petals import storage
+from petals.data import layout
 from petals.errors import DataError
+from petals.junk import is_junk
 
 SPLITS = ("train", "val", "test")
 UNLABELLED = -1  # the label of an image whose class is unknown
@@ -36,7 +38,7 @@ FEATURES = {
 SHARD = 800  # images per file, about as many as in the competition
 _SHARD = re.compile(r"(?P<number>\d+)-(?P<size>\d+)x(?P=size)-(?P<count>\d+)\.tfrec$")
 _FOLDER = re.compile(r"tfrecords-jpeg-(\d+)x\1/?$")
-_HEADER = struct.Struct("<QI")  # a record: length, its CRC, the data, the data's CRC
+HEADER = struct.Struct("<QI")  # a record: length, its CRC, the data, the data's CRC
 
 
 @dataclass(frozen=True)
@@ -62,26 +64,54 @@ def serialize(example: Example) -> bytes:
 def deserialize(record: bytes) -> Example:
     """The inverse of `serialize`; raises `DataError` if the record has another format."""
     try:
-        feature = tf.train.Example.FromString(record).features.feature
-        labels = feature["class"].int64_list.value
-        return Example(
-            image=feature["image"].bytes_list.value[0],
-            id=feature["id"].bytes_list.value[0].decode(),
-            label=labels[0] if labels else UNLABELLED,
-        )
+        example = tf.train.Example.FromString(record)
     except Exception as error:  # protobuf's DecodeError differs between its implementations
-        raise DataError(f"not a record of image, id and class: {error}") from None
+        raise DataError(f"not a tf.train.Example ({error})") from None
+    feature = example.features.feature
+    images, ids = feature["image"].bytes_list.value, feature["id"].bytes_list.value
+    labels = feature["class"].int64_list.value
+    if len(images) != 1 or len(ids) != 1 or len(labels) > 1:
+        raise DataError(
+            "a record has one image, one id and at most one class; this one has "
+            f"{len(images)} of image, {len(ids)} of id and {len(labels)} of class"
+        )
+    label = labels[0] if labels else UNLABELLED
+    return Example(images[0], ids[0].decode("utf-8", "backslashreplace"), label)
+
+
+def format_of(image: bytes) -> str:
+    """What kind of file an image is, by its first bytes, such as `a WebP`; "" if not known."""
+    if image[:4] == b"RIFF" and image[8:12] == b"WEBP":
+        return "a WebP"
+    if image[4:8] == b"ftyp":
+        return "an AVIF or HEIC"
+    known = {"a JPEG": b"\xff\xd8", "a PNG": b"\x89PNG", "a GIF": b"GIF8", "a BMP": b"BM"}
+    known |= {"a TIFF": b"II*\0", "a TIFF with big-endian numbers": b"MM\0*"}
+    return next((name for name, begin in known.items() if image.startswith(begin)), "")
+
+
+def is_decoded(image: bytes) -> bool:
+    """Whether the pipeline decodes images of this format: JPEG, PNG and GIF."""
+    return format_of(image) in ("a JPEG", "a PNG", "a GIF")
 
 
 def fault(example: Example, size: int, num_classes: int = 0) -> str:
     """Why an image of `size` pixels cannot be used, "" if it can; with 0 classes for any label."""
     if num_classes and not 0 <= example.label < num_classes:
         return f"label {example.label} is not in 0..{num_classes - 1}"
+    if not is_decoded(example.image):
+        return unreadable(example.image)
     try:
         height, width, _ = tf.io.decode_jpeg(example.image, channels=3).shape
-    except tf.errors.InvalidArgumentError:
+    except (tf.errors.InvalidArgumentError, ValueError):  # of an animation
         return "its image cannot be decoded"
     return "" if height == width == size else f"image of {width} x {height} pixels"
+
+
+def unreadable(image: bytes) -> str:
+    """Why an image of another format than `is_decoded` takes cannot be read."""
+    kind = format_of(image)
+    return f"its image is {kind}, not a JPEG, PNG or GIF" if kind else "its image cannot be decoded"
 
 
 def write_shard(path: str | Path, examples: Iterable[Example]) -> None:
@@ -94,18 +124,25 @@ def write_shard(path: str | Path, examples: Iterable[Example]) -> None:
         raise storage.cannot_write(path, error) from error
 
 
+def reason(error: tf.errors.OpError) -> str:
+    """What went wrong, without the name of the op that TensorFlow puts around it."""
+    return re.sub(r"\{\{.*?\}\} |'? failed with .*| \[Op:.*", "", error.message)
+
+
 def read_shard(path: str | Path) -> Iterator[Example]:
-    """The examples of a shard in order; raises `DataError` with its name if it is damaged."""
+    """The examples of a shard in order; raises `DataError` that names the record that is bad."""
     number = 0
     try:
         for record in tf.data.TFRecordDataset(str(path)).as_numpy_iterator():
             yield deserialize(record)
             number += 1
-    except (tf.errors.DataLossError, DataError) as error:
-        why = getattr(error, "message", str(error))
+    except tf.errors.DataLossError as error:
         raise DataError(
-            f"{path} is damaged after {number} records: {why}; make the file again or download it"
+            f"{path}: record {number} is damaged: {reason(error)}; make the file again or download "
+            "it again"
         ) from None
+    except DataError as error:
+        raise DataError(f"{path}: record {number}: {error}") from None
 
 
 def folder(root: str | Path, size: int, split: str) -> str:
@@ -123,6 +160,11 @@ def shard_count(path: str) -> int:
     if not (match := _SHARD.search(str(path))):
         raise DataError(f"{path} is not named NN-SxS-COUNT.tfrec, so its images can't be counted")
     return int(match["count"])
+
+
+def is_shard(path: str) -> bool:
+    """Whether a file is named as a shard, so that its images can be counted."""
+    return bool(_SHARD.search(path))
 
 
 def write_shards(folder: Path, size: int, total: int, examples: Iterable[Example]) -> None:
@@ -145,7 +187,38 @@ def shard_paths(root: str | Path, size: int, split: str) -> list[str]:
     """The shards of a split, sorted; none if there is no such split."""
     place = folder(root, size, split)
     names = tf.io.gfile.listdir(place) if tf.io.gfile.isdir(place) else ()
-    return sorted(f"{place}/{name}" for name in names if name.endswith(".tfrec"))
+    return sorted(
+        f"{place}/{name}" for name in names if name.endswith(".tfrec") and not is_junk(name)
+    )
+
+
+def best_records(root: str | Path, size: int, split: str) -> int:
+    """Pixels a side of the records of a split from which images of `size` pixels are made.
+
+    The smallest that are not smaller, or else the largest there are; 0 if there is no such split.
+    """
+    there = {own for own in sizes(root) if shard_paths(root, own, split)}
+    return layout.nearest_size(there, size) if there else 0
+
+
+def decoded(jpeg: Any, record_size: int, size: int) -> tf.Tensor:
+    """uint8 (size, size, 3) of a JPEG of `record_size` pixels a side.
+
+    libjpeg decodes a half, a quarter or an eighth of the pixels in a fraction of the time; the
+    largest of these that does not fall below `size` is resized: by the mean over areas to make it
+    smaller, by bilinear interpolation to make it larger.
+    """
+    if record_size == size:
+        return tf.ensure_shape(tf.io.decode_jpeg(jpeg, channels=3), (size, size, 3))
+    fraction = next(part for part in (8, 4, 2, 1) if -(-record_size // part) >= size or part == 1)
+    side = -(-record_size // fraction)  # libjpeg rounds up
+    pixels = tf.io.decode_jpeg(jpeg, channels=3, ratio=fraction)
+    pixels = tf.ensure_shape(pixels, (side, side, 3))
+    if side == size:
+        return pixels
+    method = tf.image.ResizeMethod.AREA if side > size else tf.image.ResizeMethod.BILINEAR
+    resized = tf.image.resize(pixels, (size, size), method=method)
+    return tf.cast(tf.round(resized), tf.uint8)
 
 
 class Sample(NamedTuple):
@@ -157,36 +230,53 @@ class Sample(NamedTuple):
 
 @dataclass(frozen=True)
 class Split:
-    """The shards of train, val or test at one image size, and how many of their images are used.
+    """The shards of train, val or test, and how many of their images are used.
 
-    `skip`: the number of images at the start of the first shard that are left out.
+    `size`: pixels a side of the images as a network gets them; `skip`: the number of images at the
+    start of the first shard that are left out; `record_size`: pixels a side of the images in the
+    records, which are resized on the way; 0 = `size`.
     """
 
     paths: tuple[str, ...]
     size: int
     count: int
     skip: int = 0
+    record_size: int = 0
 
     @classmethod
-    def of(cls, paths: Iterable[str], size: int) -> Split:
+    def of(cls, paths: Iterable[str], size: int, record_size: int = 0) -> Split:
         """All images of these shards."""
         paths = tuple(paths)
-        return cls(paths, size, sum(map(shard_count, paths)))
+        count = sum(map(shard_count, paths))
+        return cls(paths, size, count, record_size=record_size or size)
 
     @classmethod
     def find(cls, root: str, size: int, split: str, limit: int = 0) -> Split:
-        """The split under `root`; at most `limit` images of it (0 = all).
+        """The split under `root` in the `best_records`; at most `limit` images of it (0 = all).
 
-        Raises `DataError` that names the sizes on disk.
+        Raises `DataError` that names the sizes on disk if there is no such split.
         """
-        whole = cls.of(shard_paths(root, size, split), size)
+        record_size = best_records(root, size, split) or size
+        whole = cls.of(shard_paths(root, record_size, split), size, record_size)
         if not whole.count:
-            there = ", ".join(map(str, sizes(root))) or "none"
+            there = sizes(root)
+            if size in there:
+                raise DataError(f"no {split} photos in {folder(root, size, split)}: add some")
+            listed = ", ".join(map(str, there)) or "none"
             raise DataError(
                 f"no images in {folder(root, size, split)}/*.tfrec; {root} has images of these "
-                f"sizes: {there}. Choose one of them, or add photos for this split"
+                f"sizes: {listed}. None of them is of this split: add photos for this split"
             )
         return whole._between(0, min(limit or whole.count, whole.count))
+
+    @property
+    def stored_size(self) -> int:
+        """Pixels a side of the images in the records."""
+        return self.record_size or self.size
+
+    def holding(self, paths: Iterable[str]) -> Split:
+        """All images of other shards, of the same sizes."""
+        return Split.of(paths, self.size, self.stored_size)
 
     @property
     def complete(self) -> bool:
@@ -207,8 +297,8 @@ class Split:
                 digest.update(f"{stat.length} {stat.mtime_nsec}".encode())
                 continue
             with Path(path).open("rb") as file:
-                while len(header := file.read(_HEADER.size)) == _HEADER.size:
-                    file.seek(_HEADER.unpack(header)[0], os.SEEK_CUR)
+                while len(header := file.read(HEADER.size)) == HEADER.size:
+                    file.seek(HEADER.unpack(header)[0], os.SEEK_CUR)
                     digest.update(header + file.read(4))
         begin = f"{self.skip}+" if self.skip else ""
         return f"{digest.hexdigest()}-{begin}{self.count}"
@@ -230,7 +320,7 @@ class Split:
         spans = zip(self.paths, [0, *ends[:-1]], ends, strict=True)
         inside = [(path, first) for path, first, last in spans if first < end and last > begin]
         paths, firsts = zip(*inside, strict=True)
-        return Split(paths, self.size, end - begin, begin - firsts[0])
+        return replace(self, paths=paths, count=end - begin, skip=begin - firsts[0])
 
     def by_folder(self) -> list[Split]:
         """The images of each folder with shards, as a split; in the same order.
@@ -266,7 +356,7 @@ class Split:
 
         Raises `DataError` for a bad file and, given `num_classes`, for images with no such label.
         """
-        labels, ids = self._labels_and_ids
+        labels, ids, _ = self._contents
         wrong = ids[(labels < 0) | (labels >= num_classes)]
         if num_classes and len(wrong):
             raise DataError(
@@ -275,16 +365,30 @@ class Split:
             )
         return labels, ids
 
+    def digests(self) -> np.ndarray:
+        """uint64 (images,): a hash of each image's bytes, in the files' order."""
+        return self._contents[2]
+
     @cached_property
-    def _labels_and_ids(self) -> tuple[np.ndarray, np.ndarray]:
-        rows = [(example.label, example.id) for example in self.examples()]
+    def _contents(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Labels, ids and digests of images; raises `DataError` for a record that is bad."""
+        rows = []
+        for example in self.examples():
+            if not is_decoded(example.image):
+                place = Path(self.paths[0]).parent
+                raise DataError(
+                    f"{place}: image {example.id}: {unreadable(example.image)}. Make it again, or "
+                    "let data=FOLDER?image=image convert all of them"
+                )
+            digest = hashlib.blake2b(example.image, digest_size=8).digest()
+            rows.append((example.label, example.id, int.from_bytes(digest)))
         if len(rows) != self.count:
             raise DataError(
                 f"{self.paths[0]} and its siblings hold {len(rows)} images where their names say "
                 f"{self.count}: see tools/make_tfrecords.py inspect"
             )
-        labels, ids = map(np.array, zip(*rows, strict=True))
-        return labels, ids
+        labels, ids, digests = zip(*rows, strict=True)
+        return np.array(labels), np.array(ids), np.array(digests, np.uint64)
 
     def sample(self, which: int | Sequence[int]) -> Sample:
         """The first `which` images, or those at the given positions, in that order."""
@@ -292,9 +396,10 @@ class Split:
         numbered = enumerate(islice(self.examples(), max(positions) + 1))
         chosen = {at: example for at, example in numbered if at in positions}
         for example in chosen.values():
-            if problem := fault(example, self.size):
+            if problem := fault(example, self.stored_size):
                 raise DataError(
-                    f"{Path(self.paths[0]).parent}: image {example.id}: {problem}; make it again"
+                    f"{Path(self.paths[0]).parent}: the image with id {example.id} cannot be "
+                    f"shown: {problem}; make its file again, or download it again"
                 )
-        images = [tf.io.decode_jpeg(chosen[at].image, channels=3) for at in positions]
+        images = [decoded(chosen[at].image, self.stored_size, self.size) for at in positions]
         return Sample(np.stack(images), np.array([chosen[at].label for at in positions]))

@@ -1,60 +1,93 @@
 """Where the data is: on Kaggle, in a bucket, in a local folder, or among the drawn flowers."""
 
-import json
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import parse_qsl
 
 import tensorflow as tf
 
-from petals.data import classes, shards
+from petals.data import classes, conversion, layout, schema, shards
+from petals.data.layout import RecordFile
 from petals.errors import DataError
 from petals.kaggle import SEARCH_DEPTH, cache_folder, folders_below, mounts, on_kaggle, repository
 from petals.progress import Progress
 
 COMPETITION = "tpu-getting-started"
+EDITIONS = (COMPETITION, "flower-classification-with-tpus")  # of the same photos
+COUNTS = {"train": 12_753, "val": 3_712, "test": 7_382}  # the competition's photos
 
 
 @dataclass(frozen=True)
 class Source:
-    """A dataset: the folder that contains `tfrecords-jpeg-SxS`, and how it was found."""
+    """A dataset: the folder that contains `tfrecords-jpeg-SxS`, and how it was found.
+
+    `origin`: where the records were before they were converted, "" if they were not.
+    """
 
     root: str
     kind: str  # "mount" | "bucket" | "folder" | "embedded"
+    origin: str = ""
 
     @property
     def class_names(self) -> tuple[str, ...]:
         """The classes in label order: the data's own list if it has one, else the competition's.
 
-        Raises `DataError` if the list exists but is not a JSON list of strings.
+        Raises `DataError` if the list exists but is not a JSON list of strings, and if there is
+        none and the data is not the competition's.
         """
         path = f"{self.root}/{classes.FILE_NAME}"
-        if not tf.io.gfile.exists(path):
+        if tf.io.gfile.exists(path):
+            return classes.read(path)
+        if self.names_classes:
             return classes.CLASSES
-        try:
-            with tf.io.gfile.GFile(path, "rb") as file:  # of bytes, a byte order mark is skipped
-                names = json.loads(file.read())
-        except ValueError:
-            names = None
-        if not (names and isinstance(names, list) and all(isinstance(n, str) for n in names)):
-            raise DataError(f"{path} must be a JSON list of class names in label order")
-        return tuple(names)
+        raise DataError(
+            f"{self.root} has no {classes.FILE_NAME}, the list of its classes in label order: "
+            "write one, or name the data as data=FOLDER, which then calls them by their numbers"
+        )
+
+    @property
+    def names_classes(self) -> bool:
+        """Whether `class_names` is known."""
+        listed = tf.io.gfile.exists(f"{self.root}/{classes.FILE_NAME}")
+        return listed or self.kind == "embedded" or is_competition(self.root)
+
+    @property
+    def submitted(self) -> tuple[str, ...] | None:
+        """What a submission says for each label, in label order; None for the label itself.
+
+        These are the names of the classes if the data's `submission.json` says so, as
+        tools/make_tfrecords.py writes it for a CSV whose labels are numbers.
+        """
+        path = f"{self.root}/{classes.SUBMISSION}"
+        if not tf.io.gfile.exists(path):
+            return None
+        says = classes.read_json(path)
+        if says not in ({"label": "name"}, {"label": "position"}):
+            raise DataError(f'{path} must be {{"label": "name"}} or {{"label": "position"}}')
+        return self.class_names if says["label"] == "name" else None
+
+    @property
+    def is_numbered(self) -> bool:
+        """Whether the data names no classes, so that they are called by their numbers."""
+        return bool(self.origin) and self.submitted is not None
 
     def splits(self, size: int, limit: int = 0) -> dict[str, shards.Split]:
         """The splits at this size, of which val and test need not exist."""
         return {
             name: shards.Split.find(self.root, size, name, limit)
             for name in shards.SPLITS
-            if name == "train" or shards.shard_paths(self.root, size, name)
+            if name == "train" or shards.best_records(self.root, size, name)
         }
 
     @property
     def name(self) -> str:
         """Its display name: for a folder or a mount, the last part of the path."""
-        return "drawn flowers" if self.kind == "embedded" else Path(self.root).name
+        return "drawn flowers" if self.kind == "embedded" else Path(self.origin or self.root).name
 
     def __str__(self) -> str:
-        return f"{self.kind} {self.root}"
+        return f"{self.kind} {self.origin or self.root}"
 
 
 def find_source(data: str = "auto", size: int = 192) -> Source:
@@ -64,9 +97,31 @@ def find_source(data: str = "auto", size: int = 192) -> Source:
     exist; "embedded" for the drawn flowers of the repository; or "auto", which takes the first of:
     the competition's mount, another mount (where there are several, it prints which), `data/` in
     the repository, and the drawn flowers. On Kaggle, "auto" takes only mounts. A TPU node reads
-    Kaggle's bucket of a competition or dataset that is not mounted. Raises `DataError` that lists
-    what is mounted.
+    Kaggle's bucket of a competition or dataset that is not mounted.
+
+    Records of another layout or schema are converted once, to images of `size`, and it prints how
+    they were read. `data?image=NAME&class=NAME&id=NAME` names features that cannot be guessed.
+
+    Raises `DataError` that lists what is mounted, or says what cannot be read.
     """
+    data, columns = _columns(data)
+    source = _found(data, size)
+    if source.kind == "embedded":
+        return source
+    return _readable(source, size, columns)
+
+
+def _columns(data: str) -> tuple[str, dict[str, str]]:
+    """The place, and the names of features after its question mark."""
+    place, question, query = data.partition("?")
+    columns = dict(parse_qsl(query))
+    if question and (not columns or any(name not in schema.COLUMNS for name in columns)):
+        raise DataError(f"data={data}: name features as in {place}?image=NAME&class=NAME&id=NAME")
+    return place, columns
+
+
+def _found(data: str, size: int) -> Source:
+    """Where the data is, before anything is read."""
     if data == "embedded":
         return embedded(size)
     if data != "auto":
@@ -81,6 +136,47 @@ def find_source(data: str = "auto", size: int = 192) -> Source:
         )
     local = os.path.relpath(repository() / "data")
     return Source(local, "folder") if _holds_records(local) else embedded(size)
+
+
+def _readable(source: Source, size: int, columns: Mapping[str, str]) -> Source:
+    """The source itself if its records are in the competition's format, else a converted one."""
+    files = layout.record_files(source.root)
+    if not files:  # folders of sizes without any file, of which `Split` tells
+        return source
+    own = conversion.chosen(files, size)
+    if not columns and _is_standard(source, own):
+        return source
+    folder = conversion.converted(source.root, own, size, columns, cache_folder(), Progress())
+    print(*conversion.notes(folder), sep="\n")
+    return Source(str(folder), source.kind, source.root)
+
+
+def _is_standard(source: Source, files: list[RecordFile]) -> bool:
+    """Whether the files have the competition's layout and schema, and their classes have names."""
+    root = source.root.rstrip("/")
+    for file in files:
+        place = f"{root}/tfrecords-jpeg-{file.size}x{file.size}/{file.split}/"
+        if not file.path.startswith(place) or "/" in file.path[len(place) :]:
+            return False
+        if not shards.is_shard(file.path):
+            return False
+    if not source.names_classes:
+        return False
+    peeked = {file.split: file for file in files}.values() if "://" in root else files
+    return all(conversion.has_schema(file) for file in peeked)
+
+
+def is_competition(root: str) -> bool:
+    """Whether the data is the competition's: by its path, or by its numbers of photos."""
+    if any(edition in Path(root).parts for edition in EDITIONS):
+        return True
+    return any(
+        all(
+            sum(map(shards.shard_count, shards.shard_paths(root, size, split))) == count
+            for split, count in COUNTS.items()
+        )
+        for size in shards.sizes(root)
+    )
 
 
 def embedded(size: int) -> Source:
@@ -101,22 +197,21 @@ def embedded(size: int) -> Source:
 
 def _explicit(data: str) -> Source:
     is_bucket, folder = "://" in data, Path(data).expanduser()
-    if folder.name.startswith("tfrecords-jpeg-"):
+    if layout.SIZE_FOLDER.match(folder.name):
         folder = folder.parent
     if is_bucket or folder.is_dir():
         root = data.rstrip("/") if is_bucket else str(folder)
         if not _holds_records(root):
             raise DataError(
-                f"{root} holds no tfrecords-jpeg-SxS folder, or cannot be reached; make one from "
-                "class folders of photos with tools/make_tfrecords.py"
+                f"{root} holds no tfrecords-jpeg-SxS folder and no TFRecord files, or cannot be "
+                "reached; make them from folders of photos with tools/make_tfrecords.py"
             )
         return Source(root, "bucket" if is_bucket else "folder")
     owner, slash, slug = data.partition("/")
     if slash and "/" not in slug:
         for place in (mounts() / "datasets" / owner / slug, mounts() / slug):
-            for inner in folders_below(place, SEARCH_DEPTH):
-                if _holds_records(inner):
-                    return Source(str(inner), "mount")
+            if root := _root_of_records(place):
+                return Source(root, "mount")
         if bucket := _kaggles_bucket(slug):
             return bucket
     raise DataError(
@@ -124,15 +219,36 @@ def _explicit(data: str) -> Source:
     )
 
 
+def _root_of_records(place: Path) -> str:
+    """The folder below `place` that contains all folders with records; "" if there are none."""
+    folders = [str(folder) for folder in folders_below(place, SEARCH_DEPTH) if shards.sizes(folder)]
+    if not folders:
+        folders = [str(place)] if place.is_dir() and layout.record_files(str(place)) else []
+    return os.path.commonpath(folders) if folders else ""
+
+
 def _mounted() -> Source | None:
+    """The competition's mount, else the first mount with records."""
     root = mounts()
-    folders = [folder for folder in folders_below(root, SEARCH_DEPTH) if _holds_records(folder)]
+    folders = [folder for folder in folders_below(root, SEARCH_DEPTH) if shards.sizes(folder)]
     own = [folder for folder in folders if COMPETITION in folder.relative_to(root).parts]
-    if own or not folders:
-        return Source(str(own[0]), "mount") if own else None
-    if others := folders[1:]:
-        print(f"data=auto takes {folders[0]}; for {' or '.join(map(str, others))} set data=FOLDER")
-    return Source(str(folders[0]), "mount")
+    if own:
+        return Source(str(own[0]), "mount")
+    places = dict.fromkeys(_mount_of(folder) for folder in folders)
+    found = [_root_of_records(place) for place in places]
+    if not found:
+        return None
+    first, *others = found
+    if others:
+        print(f"data=auto takes {first}; for {' or '.join(others)} set data=FOLDER")
+    return Source(first, "mount")
+
+
+def _mount_of(folder: Path) -> Path:
+    """The mount that a folder is in: datasets/OWNER/SLUG, KIND/SLUG of others, or SLUG."""
+    parts = folder.relative_to(mounts()).parts
+    depth = {"datasets": 3, "competitions": 2, "notebooks": 2}.get(parts[0], 1) if parts else 0
+    return mounts().joinpath(*parts[:depth])
 
 
 def _kaggles_bucket(name: str) -> Source | None:
@@ -154,9 +270,9 @@ def _kaggles_bucket(name: str) -> Source | None:
     return Source(path.rstrip("/"), "bucket") if _holds_records(path) else None
 
 
-def _holds_records(folder: str | Path) -> bool:
+def _holds_records(folder: str) -> bool:
     try:
-        return bool(shards.sizes(folder))
+        return bool(shards.sizes(folder) or layout.record_files(folder))
     except (tf.errors.OpError, OSError):
         return False
 

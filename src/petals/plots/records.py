@@ -74,8 +74,8 @@ def mistakes(
         {
             "photo": photos[at],
             "true": names[labels[at]],
-            "guessed": names[guesses[at]],
-            "sure": f"{100 * probabilities[at].max():.0f} %",
+            "predicted": names[guesses[at]],
+            "confidence": f"{100 * probabilities[at].max():.0f} %",
             "id": str(ids[at]),
         }
         for at in chosen
@@ -115,15 +115,17 @@ def calibration(labels: np.ndarray, probabilities: np.ndarray) -> str:
         for n, (sure, right, count) in enumerate(columns)
         if count
     ]
-    return storage.csv_text(("probability given", "on average", "right", "images"), rows)
+    return storage.csv_text(("probability given", "on average", "correct", "images"), rows)
 
 
 def conclusion(labels: np.ndarray, probabilities: np.ndarray) -> str:
     """A sentence on whether the probabilities mean what they say."""
     sure = 100 * probabilities.max(axis=1).mean()
     right = 100 * (probabilities.argmax(axis=1) == labels).mean()
-    verdict = "fair" if abs(sure - right) < FAIR else "too low" if sure < right else "too high"
+    verdict = "Well calibrated overall"
+    if abs(sure - right) >= FAIR:
+        verdict = "Underconfident overall" if sure < right else "Overconfident overall"
     return (
-        f"The probabilities are {verdict} on the whole: {sure:.1f} % on average, while "
-        f"{right:.1f} % of the predictions are correct.\n"
+        f"{verdict}: the mean probability is {sure:.1f} %, and {right:.1f} % of the predictions "
+        "are correct.\n"
     )

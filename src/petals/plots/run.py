@@ -21,6 +21,7 @@ from petals.data.duplicates import Fingerprints, Pair
 from petals.data.shards import Split
 from petals.evaluation.calibration import Reliability
 from petals.evaluation.metrics import ClassScore, most_confused
+from petals.plots.lettering import make_drawable, shortened
 
 INK, FAINT = "#1b2029", "#d8dde6"
 ACCENT, SECOND, GOOD, BAD = "#0072b2", "#c94f00", "#00795a", "#a8321a"
@@ -52,7 +53,7 @@ def in_words(figure: Figure) -> str:
     """A figure's alternative text: its caption, then its titles."""
     titles = [figure.get_suptitle()]
     titles += [axes.get_title(loc) for axes in figure.axes for loc in ("left", "center")]
-    result = "; ".join(" ".join(title.split()) for title in titles if title)
+    result = "; ".join(" ".join(title.split()) for title in titles if title).replace(r"\$", "$")
     text = f"{figure.get_label()} {result}".strip()
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1].rstrip()}…"
 
@@ -96,7 +97,7 @@ def name_bars(axes: Axes, names: Sequence[str]) -> None:
     """Names below what stands at 0, 1, …: all of them, or as many as can be read."""
     shown = range(0, len(names), max(1, math.ceil(len(names) / MOST_NAMES)))
     angle, side = (60, "right") if sum(map(len, names)) > 45 else (0, "center")
-    texts = [as_written(names[i]) for i in shown]
+    texts = [as_written(shortened(names[i])) for i in shown]
     axes.set_xticks(shown, texts, fontsize=SMALL, rotation=angle, ha=side)
 
 
@@ -104,6 +105,7 @@ def save(figure: Figure, folder: str | Path, name: str) -> Path:
     """Write the figure as `folder/name.png`, or `.jpg` where it is of photos, in one piece."""
     suffix = ".jpg" if figure.get_gid() == PHOTOS else ".png"
     path = Path(folder) / f"{name}{suffix}"
+    make_drawable(figure)
     with storage.replacing(path) as part:
         figure.savefig(part, dpi=DOTS, facecolor="white")
     return path
@@ -188,7 +190,7 @@ def class_scores(rows: Sequence[ClassScore]) -> Figure:
     axes.set_ylim(0, 1)
     name_bars(axes, [row.name for row in rows])
     weak = colours.count(SECOND)
-    worst = f"; the worst is {rows[0].name} with {rows[0].f1:.3f}" if rows else ""
+    worst = f"; the worst is {shortened(rows[0].name)} with {rows[0].f1:.3f}" if rows else ""
     title = f"{weak} of {len(rows)} classes are below the mean F1 of {mean:.3f} (orange){worst}"
     plain_axis(axes, title, y="F1")
     return figure
@@ -206,7 +208,8 @@ def mistakes(labels: np.ndarray, probabilities: np.ndarray, names: Sequence[str]
     totals = np.bincount(labels, minlength=len(names))
     texts = [f"{times} of {totals[truth]}" for truth, _, times in pairs]
     axes.bar_label(bars, texts, padding=4, fontsize=SMALL)
-    titles = [f"{names[truth]} → {names[guess]}" for truth, guess, _ in pairs]
+    short = [shortened(name) for name in names]
+    titles = [f"{short[truth]} → {short[guess]}" for truth, guess, _ in pairs]
     axes.set_yticks(range(len(pairs)), list(map(as_written, titles)))
     axes.invert_yaxis()
     correct = (probabilities.argmax(axis=1) == labels).sum()

@@ -1,7 +1,6 @@
 """Convert photos with their classes to a dataset in the competition's format."""
 
 import hashlib
-import io
 import json
 import shutil
 from collections import Counter
@@ -17,48 +16,30 @@ from petals import storage
 from petals.data import classes, photo_files, shards
 from petals.data.photo_files import PhotoError
 from petals.data.shards import SHARD, SPLITS, UNLABELLED
-from petals.errors import DataError, SettingError
+from petals.errors import DataError
 from petals.prepare import photos
 from petals.prepare.photos import Photo
+from petals.prepare.request import IngestSettings, check_folders
 from petals.progress import ShowProgress
 
 SHARDS = 16  # files per split, as the competition has; more for large datasets
 FEWEST_IN_A_SHARD = 64
-JPEG_QUALITY = 92
 MANIFEST = "manifest.json"
 TEST_IDS = "test_photos.csv"
+LEFT_OUT = "left_out.csv"
+MOST_LEFT_OUT = 40  # files that are named in the summary; the CSV has all
 SHARD_FILES = "tfrecords-jpeg-*/*/*.tfrec"  # below the output
 STAGED = ".new"  # below the output: complete shards of a call that has not finished
 FINISHED = "left_out.json"  # beside each of these: why photos are left out of it
 
 
-@dataclass(frozen=True, kw_only=True)
-class IngestSettings:
-    """How photos are converted to TFRecords.
-
-    sizes   sides in pixels, each from 8 to 4096: every split is written in each size
-    val     expected share of each class for validation
-    test    expected share of each class for the test split; unused with test photos
-
-    Raises `SettingError` for a value out of range.
-    """
-
-    sizes: Sequence[int] = (192,)
-    val: float = 0.2
-    test: float = 0.2
-
-    def __post_init__(self) -> None:
-        if not self.sizes or any(not 8 <= size <= 4096 for size in self.sizes):
-            raise SettingError(f"sizes {list(self.sizes)}: give one or more from 8 to 4096 pixels")
-        if self.val < 0 or self.test < 0 or self.val + self.test >= 1:
-            raise SettingError(
-                f"val {self.val} and test {self.test}: give shares whose sum is less than 1"
-            )
-
-
 @dataclass
 class Summary:
-    """The counts of an ingest: `images` by split and label, and why files were `left_out`."""
+    """The counts of an ingest: `images` by split and label, and why files were `left_out`.
+
+    `notes`: how the folders were read; `own_labels`: whether a submission holds the names of the
+    classes, and not their positions.
+    """
 
     output: Path
     class_names: list[str]
@@ -67,6 +48,8 @@ class Summary:
     )
     left_out: dict[str, str] = field(default_factory=dict)
     shards_written: int = 0
+    notes: list[str] = field(default_factory=list)
+    own_labels: bool = False
 
     def __str__(self) -> str:
         counts = ", ".join(f"{n.total():,} {split}" for split, n in self.images.items())
@@ -75,16 +58,30 @@ class Summary:
         ranked = sorted((photos_of[i], name) for i, name in enumerate(self.class_names))
         (fewest, rare), (most, common) = ranked[0], ranked[-1]
         lines = [
+            *self.notes,
             f"{self.output}: {len(self.class_names)} classes, {counts}",
             f"{len(megabytes)} shards of {min(megabytes):.1f} to {max(megabytes):.1f} MB, "
             f"{self.shards_written} of them new",
             f"fewest photos: {rare} ({fewest:,}); most: {common} ({most:,})",
         ]
-        lines += [f"left out: {path}: {why}" for path, why in sorted(self.left_out.items())]
+        shown = sorted(self.left_out.items())[:MOST_LEFT_OUT]
+        lines += [f"left out: {path}: {why}" for path, why in shown]
+        if len(self.left_out) > len(shown):
+            more = len(self.left_out) - len(shown)
+            lines.append(f"left out: {more:,} more files, see {self.output / LEFT_OUT}")
         for split in ("train", "val"):
             present = self.images[split]
-            if absent := [n for i, n in enumerate(self.class_names) if not present[i]]:
+            absent = [n for i, n in enumerate(self.class_names) if not present[i]]
+            if absent and present:
                 lines.append(f"no photo in {split}, so add some: {', '.join(absent)}")
+        if not self.images["val"]:
+            lines.append("no val photos: train with validation=fold:1/5, or with validation=none")
+        if not self.images["test"]:
+            lines.append("no test photos: a run writes no submission")
+        elif self.own_labels:
+            lines.append(f"a submission holds the CSV's own labels, such as {self.class_names[0]}")
+        else:
+            lines.append(f"a submission holds positions: 0 for {self.class_names[0]}")
         return "\n".join(lines)
 
 
@@ -97,35 +94,51 @@ def make_tfrecords(
     progress: ShowProgress | None = None,
     **settings: Any,
 ) -> Summary:
-    """Write `output/tfrecords-jpeg-SxS/{train,val,test}` from `folder/CLASS/PHOTO`.
+    """Write `output/tfrecords-jpeg-SxS/{train,val,test}` from photos in class folders.
+
+    The class folders are in `folder`, or in folders of splits (`train`, `val`, `test` and the like)
+    there, which then become the splits; without `val`, that is cut from `train`. See
+    `petals.prepare.photos`.
 
     `labels`: a CSV in UTF-8 that names the photos in `file` (relative to `folder`) and `label`.
     `test_photos`: a folder of photos without labels, which become the test split; their ids in a
     submission are in `output/test_photos.csv`, and labelled photos with the same bytes are left
-    out. `settings`: the fields of `IngestSettings`.
+    out. `output/left_out.csv` names all photos that are not used. `settings`: the fields of
+    `IngestSettings`.
 
-    A photo's split depends only on a hash of its content, not on the size, the machine or other
-    photos. Existing shards with the same photos are kept. The dataset changes only when all shards
-    are written, which takes room for both; after an interruption, the next call goes on.
+    Unless a folder names it, a photo's split depends only on a hash of its content, not on the
+    size, the machine or other photos. Existing shards with the same photos are kept. The dataset
+    changes only when all shards are written, which takes room for both; after an interruption, the
+    next call goes on.
 
     Raises `SettingError`, `StorageError` if the output cannot be written, and `DataError` for a
-    folder without usable photos and, before anything is written, for bad rows of the CSV.
+    folder without usable photos and, before anything is written, for folders that can be read in
+    two ways, for photos of one class, and for bad rows of the CSV.
     """
     made = IngestSettings(**settings)
-    for place in filter(None, (folder, test_photos)):
-        if not place.is_dir():
-            raise DataError(f"no such folder: {place}")
-        searched = place == test_photos or labels is None
-        if searched and output.resolve().is_relative_to(place.resolve()):
-            raise DataError(f"{output} is in the photos' folder {place}: choose one outside it")
+    check_folders(folder, output, labels, test_photos)
     if labels is None:
-        names, files = photos.in_class_folders(folder, test_photos)
+        found = photos.in_class_folders(folder, test_photos)
     else:
-        names, files = photos.in_csv(labels, folder)
-    if test_photos:  # first, so that these are kept if a labelled photo is the same
+        found = photos.in_csv(labels, folder, test_photos)
+    files = found.files
+    if test_photos:
         files = [*photos.in_test_folder(test_photos, files), *files]
+    if len(found.names) == 1:
+        raise DataError(
+            f"all photos in {folder} are of one class ({found.names[0]}): there is nothing to tell "
+            "apart. Add a folder of photos for each other class"
+        )
+    # The split that comes first here keeps a photo that is in two of them.
+    files = sorted(files, key=lambda file: ("test", "val", "train", "").index(file.split))
+    given = {file.split for file in files}
+    if given & {"train", "val"}:  # folders of splits: the test split is theirs, or there is none
+        made = replace(made, test=0.0, val=0.0 if "val" in given else made.val)
+    elif "test" in given:
         made = replace(made, test=0.0)
-    summary = Summary(output, names)
+    summary = Summary(
+        output, found.names, left_out=found.left_out, notes=found.notes, own_labels=found.own_labels
+    )
     with ThreadPoolExecutor(cpu_count()) as pool:
         ingest = _Ingest(made, summary, pool, progress or (lambda what, done, total: None))
         try:
@@ -134,7 +147,9 @@ def make_tfrecords(
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
-    _write_test_ids(test_photos, photos_read, summary)
+    _write_test_ids(test_photos or folder, photos_read, summary)
+    left_out = sorted(summary.left_out.items())
+    storage.write_csv(output / LEFT_OUT, ("file", "why"), left_out)
     return summary
 
 
@@ -144,9 +159,11 @@ class _Shard:
     number: int
     photos: tuple[Photo, ...]
 
-    def key(self, settings: IngestSettings) -> str:
+    def key(self, settings: IngestSettings, white: Mapping[str, float]) -> str:
         contents = [f"{photo.digest}{photo.label}" for photo in self.photos]
-        parts = [JPEG_QUALITY, settings.sizes, self.split, self.number, *contents]
+        if any(photo.peak[0] for photo in self.photos):
+            contents.append(repr(sorted(white.items())))
+        parts = [photo_files.JPEG_QUALITY, settings.sizes, self.split, self.number, *contents]
         return hashlib.blake2b(repr(parts).encode(), digest_size=16).hexdigest()
 
 
@@ -163,15 +180,15 @@ class _Ingest:
     pool: ThreadPoolExecutor
     progress: ShowProgress
 
-    def read(self, files: photos.Labelled) -> list[Photo]:
+    def read(self, files: Sequence[photos.PhotoFile]) -> list[Photo]:
         """The photos in all files that can be read."""
         photos_read = []
         jobs = [self.pool.submit(Photo.read, *file) for file in files]
-        for number, ((path, _), job) in enumerate(zip(files, jobs, strict=True), 1):
+        for number, (file, job) in enumerate(zip(files, jobs, strict=True), 1):
             try:
                 photos_read.append(job.result())
             except PhotoError as error:
-                self.summary.left_out[str(path)] = str(error)
+                self.summary.left_out[str(file.path)] = str(error)
             self.progress("reading", number, len(files))
         return photos_read
 
@@ -186,9 +203,15 @@ class _Ingest:
         val, test = self.settings.val, self.settings.test
         splits: dict[str, list[Photo]] = {split: [] for split in SPLITS}
         for _, photo in sorted(first.items()):
-            in_test = photo.label == UNLABELLED or photo.position < test
-            labelled = "val" if photo.position < test + val else "train"
-            splits["test" if in_test else labelled].append(photo)
+            if photo.split in ("test", "val"):
+                split = photo.split
+            elif photo.position < test:
+                split = "test"
+            elif photo.position < test + val:
+                split = "val"
+            else:
+                split = "train"
+            splits[split].append(photo)
         plan = []
         for split, members in splits.items():
             count = max(min(SHARDS, len(members) // FEWEST_IN_A_SHARD), -(-len(members) // SHARD))
@@ -201,18 +224,23 @@ class _Ingest:
         An interruption thus leaves the dataset as it was, and the next call finds the new shards.
         """
         summary, plan, output = self.summary, self._plan(photos_read), self.summary.output
+        white = photo_files.white(photo.peak for photo in photos_read)
+        for value in white.values():
+            summary.notes.append(
+                f"photos of more than 8 bits: {value:,.0f} is white in all of them"
+            )
         before = {}  # [key, why photos are left out] of each shard
         with suppress(OSError, ValueError):
             before = json.loads((output / MANIFEST).read_text("utf-8"))
         manifest, current = {}, dict[Path, Path]()  # where each file of the dataset is now
         total, done = sum(len(shard.photos) for shard in plan), 0
         for shard in plan:
-            name, key = f"{shard.split}-{shard.number}", shard.key(self.settings)
+            name, key = f"{shard.split}-{shard.number}", shard.key(self.settings, white)
             last_key, left_out = before.get(name, ("", {}))
             place, paths = output, self._paths(shard, left_out)
             if last_key != key or not all((output / path).is_file() for path in paths):
                 place = output / STAGED / key
-                left_out = self._write_shard(shard, place, done, total)
+                left_out = self._write_shard(shard, place, white, done, total)
             current |= {output / path: place / path for path in self._paths(shard, left_out)}
             done += len(shard.photos)
             self.progress("writing", done, total)
@@ -229,6 +257,8 @@ class _Ingest:
         for path in {*output.glob(SHARD_FILES)} - {*current.values()}:
             path.unlink()
         storage.write_json(output / classes.FILE_NAME, summary.class_names)
+        submitted = "name" if summary.own_labels else "position"
+        storage.write_json(output / classes.SUBMISSION, {"label": submitted})
         storage.write_json(output / MANIFEST, manifest)
         for finished in output.glob(f"{STAGED}/*/{FINISHED}"):
             finished.unlink()  # if the process is killed, a shard may have moved in one size only
@@ -248,7 +278,9 @@ class _Ingest:
             if count
         ]
 
-    def _write_shard(self, shard: _Shard, place: Path, done: int, total: int) -> dict[str, str]:
+    def _write_shard(
+        self, shard: _Shard, place: Path, white: Mapping[str, float], done: int, total: int
+    ) -> dict[str, str]:
         """Write a shard in each size below `place`, unless an earlier call finished it.
 
         Returns why photos are left out, by their digests. The photos are decoded, resized and
@@ -258,7 +290,10 @@ class _Ingest:
         if finished.is_file():
             return json.loads(finished.read_text("utf-8"))
         good, left_out, in_test = [], {}, shard.split == "test"
-        jobs = [self.pool.submit(encode, photo.path, self.settings.sizes) for photo in shard.photos]
+        jobs = [
+            self.pool.submit(encode, photo.path, self.settings.sizes, white)
+            for photo in shard.photos
+        ]
         for number, (photo, job) in enumerate(zip(shard.photos, jobs, strict=True), done + 1):
             try:
                 good.append((photo.id, UNLABELLED if in_test else photo.label, job.result()))
@@ -274,22 +309,22 @@ class _Ingest:
         return left_out
 
 
-def encode(path: Path, sizes: Sequence[int]) -> list[bytes]:
-    """The photo as a JPEG in each size (pixels); raises `PhotoError`."""
-    jpegs = []
-    for picture in photo_files.squares(path, sizes):
-        buffer = io.BytesIO()
-        picture.save(buffer, "JPEG", quality=JPEG_QUALITY)
-        jpegs.append(buffer.getvalue())
-    return jpegs
+def encode(
+    path: Path, sizes: Sequence[int], white: Mapping[str, float] | None = None
+) -> list[bytes]:
+    """The photo as a JPEG in each size (pixels); `white` as for `petals.data.photo_files.squares`.
+
+    Raises `PhotoError`.
+    """
+    return [photo_files.jpeg(square) for square in photo_files.squares(path, sizes, white)]
 
 
-def _write_test_ids(folder: Path | None, photos_read: list[Photo], summary: Summary) -> None:
-    """Write the id of each test photo in a submission to `output/test_photos.csv`."""
-    if folder is None:
+def _write_test_ids(folder: Path, photos_read: list[Photo], summary: Summary) -> None:
+    """Write the id of each photo that its folder puts into test to `output/test_photos.csv`."""
+    own = [photo for photo in photos_read if photo.split == "test"]
+    if not own:
         (summary.output / TEST_IDS).unlink(missing_ok=True)
         return
-    own = [photo for photo in photos_read if photo.label == UNLABELLED]
     used = {photo.digest for photo in own if str(photo.path) not in summary.left_out}
     rows = [(p.id, p.path.relative_to(folder).as_posix()) for p in own if p.digest in used]
     storage.write_csv(summary.output / TEST_IDS, ("id", "file"), rows)

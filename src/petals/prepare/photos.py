@@ -1,37 +1,87 @@
-"""The photos for a dataset: found with their classes, and identified by their bytes."""
+"""The photos for a dataset: found with their classes, and identified by their bytes.
+
+`in_class_folders` reads the layouts that people have: a folder for each class; such folders below
+folders of splits (`train/CLASS`), or above them (`CLASS/train`); and any of these inside the folder
+of an archive. Of a tree that can be read in two ways it names both.
+"""
 
 from __future__ import annotations
 
 import csv
 import hashlib
+import io
 import os
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
+from petals.data import classes, photo_files
+from petals.data.layout import SPLIT_WORDS
 from petals.data.photo_files import PhotoError
 from petals.data.shards import UNLABELLED
 from petals.errors import DataError
+from petals.junk import is_junk
 
 MOST_SHOWN = 20  # bad rows of a CSV
-Labelled = list[tuple[Path, int]]  # files, and the positions of their classes
+_MOST_NAMED = 4  # folders in a message
+NO_CLASS = "beside the class folders, so it has no class"
+
+
+class PhotoFile(NamedTuple):
+    """A file, the position of its class, and the split that its folder names ("" for none)."""
+
+    path: Path
+    label: int
+    split: str = ""
+
+
+@dataclass
+class FoundPhotos:
+    """The photos of a dataset.
+
+    names       the classes in label order
+    files       the photos with their classes
+    left_out    why photos are not among them, by their paths
+    notes       how the folders were read, a line for each thing that is not plain
+    own_labels  whether a submission holds the names of the classes, and not their positions
+    """
+
+    names: list[str]
+    files: list[PhotoFile] = field(default_factory=list)
+    left_out: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    own_labels: bool = False
+
+    @property
+    def has_splits(self) -> bool:
+        """Whether the folders name splits."""
+        return any(file.split for file in self.files)
 
 
 @dataclass(frozen=True)
 class Photo:
-    """A photo, identified by the hash of its bytes; `label`: the position of its class."""
+    """A photo, identified by the hash of its bytes.
+
+    `label`: the position of its class; `split`: the one that its folder names, "" for none;
+    `peak`: the kind of its values and the largest, as `petals.data.photo_files.peak` gives them.
+    """
 
     path: Path
     label: int
     digest: str  # 32 hexadecimal digits
+    split: str = ""
+    peak: tuple[str, float] = ("", 0.0)
 
     @classmethod
-    def read(cls, path: Path, label: int) -> Photo:
+    def read(cls, path: Path, label: int, split: str = "") -> Photo:
         """Read and hash a file; raises `PhotoError`."""
         try:
-            digest = hashlib.blake2b(path.read_bytes(), digest_size=16)
+            data = path.read_bytes()
         except OSError as error:
             raise PhotoError(f"cannot be read ({error.strerror})") from None
-        return cls(path, label, digest.hexdigest())
+        digest = hashlib.blake2b(data, digest_size=16).hexdigest()
+        return cls(path, label, digest, split, photo_files.peak(io.BytesIO(data)))
 
     @property
     def id(self) -> str:
@@ -44,43 +94,205 @@ class Photo:
         return int(self.digest[16:], 16) / 16**16
 
 
-def in_class_folders(folder: Path, leave_out: Path | None) -> tuple[list[str], Labelled]:
-    """The class names and the files in `folder/CLASS/`, except for the folder `leave_out`.
+def in_class_folders(folder: Path, leave_out: Path | None) -> FoundPhotos:
+    """The classes and photos in the folders below `folder`, except in the folder `leave_out`.
 
-    Raises `DataError` if there are no class folders.
+    Raises `DataError` if there are no class folders, and if the folders can be read in two ways.
     """
-    other = leave_out and leave_out.resolve()
-    folders = [
-        path
-        for path in sorted(folder.iterdir())
-        if path.is_dir() and not path.name.startswith(".") and path.resolve() != other
-    ]
+    found = FoundPhotos([])
+    root = _entered(folder, leave_out, found)
+    folders = _holding(_folders(root, leave_out))
     if not folders:
         raise DataError(
-            f"{folder} contains no class folders: put the photos of each class in a folder of its "
+            f"{root} contains no class folders: put the photos of each class in a folder of its "
             "own, or give a CSV of labels"
         )
-    files = [(file, label) for label, path in enumerate(folders) for file in _files(path)]
-    return [path.name for path in folders], files
+    places = _by_split(root, folders)
+    if places is None:
+        places = _splits_in_classes(folders) or [(path, path.name, "") for path in folders]
+        _loose(root, found)
+    _refuse_nested(root, [path for path, _, _ in places])
+    _note_empty([root, *{path.parent for path, _, _ in places}], leave_out, found)
+    names = {path: classes.normalised(name) for path, name, _ in places if name}
+    found.names = classes.in_order(set(names.values()))
+    position = {name: label for label, name in enumerate(found.names)}
+    for path, _, split in places:
+        label = position[names[path]] if path in names else UNLABELLED
+        found.files += [PhotoFile(file, label, split) for file in _files(path)]
+    for parent in {path.parent for path, name, split in places if split and name}:
+        _loose(parent, found)
+    if found.has_splits:
+        counts = ", ".join(
+            f"{sum(file.split == split for file in found.files):,} {split}"
+            for split in dict.fromkeys(SPLIT_WORDS.values())
+        )
+        found.notes.append(f"{root}: the folders name the splits: {counts}")
+    _note_equal_names([name for _, name, _ in places if name], found)
+    return found
 
 
-def in_test_folder(folder: Path, labelled: Labelled) -> Labelled:
+def _entered(folder: Path, leave_out: Path | None, found: FoundPhotos) -> Path:
+    """The folder inside the folders of an archive: down to the first with several folders."""
+    root = folder
+    while True:
+        folders = _holding(_folders(root, leave_out))
+        if len(folders) != 1 or not _folders(folders[0], leave_out):
+            break
+        _loose(root, found)
+        root = folders[0]
+    if root != folder:
+        found.notes.append(f"the photos are read from {root}, the only folder in {folder}")
+    return root
+
+
+def _by_split(root: Path, folders: Sequence[Path]) -> list[tuple[Path, str, str]] | None:
+    """(folder, class, split) if `folders` are splits with class folders in them, else None.
+
+    A folder of test photos may have none; its class is "".
+    """
+    splits = {path: _split(path) for path in folders if _split(path)}
+    with_classes = [path for path in splits if _folders(path)]
+    if not with_classes:
+        if len(splits) == len(folders) > 1:
+            named = _listed([path.name for path in folders])
+            raise DataError(
+                f"{root} holds {named}: as splits they have no class folders in them, and as "
+                "classes they are called like splits. Put the photos of each class in a folder of "
+                "its own, or give a CSV of labels"
+            )
+        return None
+    others = [path.name for path in folders if path not in splits]
+    unlabelled = [path.name for path in splits if path not in with_classes]
+    if others or any(SPLIT_WORDS[name.lower()] != "test" for name in unlabelled):
+        raise DataError(
+            f"{root} can be read in two ways: as splits ({_listed([p.name for p in with_classes])})"
+            f" with classes in them, of which {_listed(others + unlabelled)} is none; or as the "
+            f"classes {_listed([path.name for path in folders])}. Give the folder of one reading, "
+            "or a CSV of labels"
+        )
+    places = [
+        (path, path.name, splits[split])
+        for split in with_classes
+        for path in _holding(_folders(split))
+    ]
+    return places + [(path, "", "test") for path in splits if path not in with_classes]
+
+
+def _splits_in_classes(folders: Sequence[Path]) -> list[tuple[Path, str, str]]:
+    """(folder, class, split) if every class folder holds folders of splits alone, else nothing."""
+    places = []
+    for path in folders:
+        inside = _folders(path)
+        if _photos(path) or not inside or not all(map(_split, inside)):
+            return []
+        places += [(split, path.name, _split(split)) for split in inside]
+    return places
+
+
+def _refuse_nested(root: Path, places: Sequence[Path]) -> None:
+    """Raise `DataError` if classes hold folders with photos, and none themselves."""
+    nested = [path for path in places if not _photos(path) and _folders_with_photos(path)]
+    if nested:
+        inner = [path.name for place in nested for path in _folders_with_photos(place)]
+        raise DataError(
+            f"{root} can be read in two ways: as {len(places):,} classes "
+            f"({_listed([path.name for path in places])}), or as those inside them "
+            f"({_listed(inner)}). For the first, move the photos up into these folders; for the "
+            "second, move the inner folders up; or give a CSV of labels"
+        )
+
+
+def _note_equal_names(names: Sequence[str], found: FoundPhotos) -> None:
+    """Say which folders are one class because their names differ only in Unicode's form."""
+    written: dict[str, set[str]] = {}
+    for name in names:
+        written.setdefault(classes.normalised(name), set()).add(name)
+    for name, forms in written.items():
+        if len(forms) > 1:
+            found.notes.append(f"{name}: {len(forms)} folders with this name are one class")
+
+
+def _loose(folder: Path, found: FoundPhotos) -> None:
+    found.left_out |= {str(path): NO_CLASS for path in _photos(folder)}
+
+
+def _split(folder: Path) -> str:
+    return SPLIT_WORDS.get(folder.name.lower(), "")
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - _MOST_NAMED
+    text = ", ".join(names[:_MOST_NAMED])
+    return f"{text} and {more:,} more" if more > 0 else text
+
+
+def _visible(folder: Path) -> Iterator[Path]:
+    return (path for path in sorted(folder.iterdir()) if not is_junk(path.name))
+
+
+def _folders(folder: Path, leave_out: Path | None = None) -> list[Path]:
+    """The folders in a folder, without junk."""
+    other = leave_out and leave_out.resolve()
+    return [path for path in _visible(folder) if path.is_dir() and path.resolve() != other]
+
+
+def _photos(folder: Path) -> list[Path]:
+    """The files directly in a folder that are called like photos."""
+    return [
+        path
+        for path in _visible(folder)
+        if path.suffix.lower() in photo_files.SUFFIXES and path.is_file()
+    ]
+
+
+def _folders_with_photos(folder: Path) -> list[Path]:
+    return [path for path in _folders(folder) if _photos(path) or _folders_with_photos(path)]
+
+
+def _holding(folders: Sequence[Path]) -> list[Path]:
+    """Those of the folders that hold photos; all of them if no file is called like a photo."""
+    return [path for path in folders if _photos(path) or _folders_with_photos(path)] or [*folders]
+
+
+def _note_empty(parents: Sequence[Path], leave_out: Path | None, found: FoundPhotos) -> None:
+    """Say which folders beside the others hold no photo and are no class therefore."""
+    for parent in dict.fromkeys(parents):
+        folders = _folders(parent, leave_out)
+        holding = _holding(folders)
+        found.notes += [
+            f"{path}: a folder without photos, so it is no class"
+            for path in folders
+            if path not in holding
+        ]
+
+
+def _files(folder: Path) -> list[Path]:
+    """The files at any depth of a folder, without junk."""
+    return [
+        path
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and not any(map(is_junk, path.relative_to(folder).parts))
+    ]
+
+
+def in_test_folder(folder: Path, labelled: Sequence[PhotoFile]) -> list[PhotoFile]:
     """The files at any depth in a folder of test photos, except for those that have a label.
 
     Raises `DataError` if there are none.
     """
-    with_label = {path.resolve() for path, _ in labelled}
-    files = [(path, UNLABELLED) for path in _files(folder) if path.resolve() not in with_label]
-    if not files:
+    with_label = {file.path.resolve() for file in labelled}
+    paths = [path for path in _files(folder) if path.resolve() not in with_label]
+    if not paths:
         raise DataError(f"no files without a label in {folder}: put the test photos there")
-    return files
+    return [PhotoFile(path, UNLABELLED, "test") for path in paths]
 
 
-def in_csv(table: Path, folder: Path) -> tuple[list[str], Labelled]:
-    """The class names and the files listed in a CSV in UTF-8, in its columns `file` and `label`.
+def in_csv(table: Path, folder: Path, leave_out: Path | None = None) -> FoundPhotos:
+    """The classes and the files listed in a CSV in UTF-8, in its columns `file` and `label`.
 
-    Files are relative to `folder`. Labels are names or numbers; numbers keep their order. Raises
-    `DataError`, with a line for each of the first bad rows.
+    Files are relative to `folder`; its other photos are left out, except those in the folder
+    `leave_out`. Labels are names or numbers; numbers keep their order. A submission holds the CSV's
+    own labels. Raises `DataError`, with a line for each of the first bad rows.
     """
     try:
         with table.open(encoding="utf-8-sig", newline="") as file:
@@ -91,29 +303,40 @@ def in_csv(table: Path, folder: Path) -> tuple[list[str], Labelled]:
             f"cannot read {table} ({error}): give a CSV in UTF-8 whose first line names the "
             "columns file and label"
         ) from None
+    by_name = {classes.normalised(str(path.relative_to(folder))): path for path in _files(folder)}
     labels: dict[Path, str] = {}
     problems = []
     for name, label, too_long in columns:
-        path = folder / name
+        path = _listed_file(folder, name, by_name)
         if path in labels:
             problems.append(f"{name!r} is listed twice")
         elif not os.path.isfile(path):  # noqa: PTH113 - False for a name that no file can have
             problems.append(f"no file {name!r} in {folder}")
-        elif too_long or not label or not label.isprintable():
-            problems.append(f"{name!r} has the label {label!r}{' and more' * too_long}")
-        labels[path] = label
+        elif too_long:
+            problems.append(f"{name!r} has the label {label!r} and more")
+        elif not label or not label.isprintable():
+            problems.append(f"{name!r} has the label {label!r}")
+        labels[path] = classes.normalised(label)
     if problems or not labels:
         head = f"{table}: {len(problems)} of {len(rows)} rows are wrong; nothing was written"
         raise DataError("\n  ".join([head, *problems[:MOST_SHOWN]]))
-    numbers = all(label.isdecimal() for label in labels.values())
-    names = sorted(sorted(set(labels.values())), key=int if numbers else None)  # "1" and "01", too
+    names = classes.in_order(set(labels.values()))
     position = {name: label for label, name in enumerate(names)}
-    return names, [(path, position[label]) for path, label in labels.items()]
+    files = [PhotoFile(path, position[label]) for path, label in labels.items()]
+    other = leave_out and leave_out.resolve()
+    unlisted = {
+        str(path): f"not listed in {table}"
+        for path in by_name.values()
+        if path not in labels
+        and path.suffix.lower() in photo_files.SUFFIXES
+        and not (other and path.resolve().is_relative_to(other))
+    }
+    return FoundPhotos(names, files, unlisted, own_labels=True)
 
 
-def _files(folder: Path) -> list[Path]:
-    return [
-        path
-        for path in sorted(folder.rglob("*"))
-        if path.is_file() and not path.name.startswith(".")
-    ]
+def _listed_file(folder: Path, name: str, by_name: Mapping[str, Path]) -> Path:
+    """The file of that name; in whichever form the disk has letters such as é."""
+    path = folder / name
+    if os.path.isfile(path):  # noqa: PTH113 - False for a name that no file can have
+        return path
+    return by_name.get(classes.normalised(os.path.normpath(name)), path)

@@ -13,8 +13,8 @@ from checkouts import ROOT
 from click.testing import CliRunner
 from processor import busy
 
-from kernelkit.cli.console import COMMANDS, main
-from kernelkit.kaggle.context import Ledger, Push
+from kernelkit.cli.console import COMMANDS, REMOVED, main
+from kernelkit.push.ledger import Ledger, Push
 
 HEAVY = ("kaggle", "nbformat", "papermill", "requests", "starlette", "yaml")
 
@@ -131,7 +131,7 @@ def test_with_json_a_report_is_an_event_on_stdout_and_so_is_an_error(tmp_path):
 @pytest.mark.parametrize(
     ("typed", "offered"),
     [
-        ("re", ["rehearse", "rerun", "resume", "report"]),
+        ("re", ["rehearse", "resume", "report"]),
         ("upload --hel", ["--help"]),
         ("push --accelerator t", ["tpu"]),
         ("push --accelerator Tpu", ["TpuV5E8", "TpuV6E8"]),
@@ -165,3 +165,19 @@ def completed(typed):
     }
     answer = CliRunner().invoke(main, prog_name="kernelkit", env=environment)
     return [line.partition(",")[2] for line in answer.output.split()]
+
+
+@pytest.mark.parametrize("words", [(), ("run",), ("sweep",), ("resume",)])
+def test_the_short_option_for_help(words):
+    short, long = (CliRunner().invoke(main, [*words, option]) for option in ("-h", "--help"))
+    assert (short.exit_code, short.output) == (0, long.output)
+    assert "-h, --help" in short.output
+
+
+@pytest.mark.parametrize(("name", "instead"), REMOVED.items())
+def test_the_name_of_a_command_that_is_gone_says_what_to_type_now(name, instead):
+    done = run(name, "--all", "x")
+    assert (done.exit_code, done.output) == (2, f"Error: kernelkit {name} is gone: {instead}\n")
+    typed = re.match(r"type kernelkit (\w+)", instead)
+    assert not typed or typed[1] in COMMANDS
+    assert name not in COMMANDS

@@ -1,5 +1,7 @@
 """Choices that a parameter's comment names, read from source that is never run."""
 
+import re
+
 import pytest
 
 from kernelkit.errors import NotebookError, ParameterError, PreflightError
@@ -17,6 +19,7 @@ KINDS = {"red": open, "blue": lambda: 1}
 SET = {1.5, 2.5}
 TABLE = dict(a=1)
 MIXED = ("rose", TABLE)
+EMPTY = ()
 MERGED = {**KINDS, "green": 1}
 """
 
@@ -28,6 +31,7 @@ def garden(tmp_path):
     (package / "__init__.py").write_text("TOP = ('a',)")
     (package / "plants.py").write_text(SOURCE)
     (package / "beds" / "__init__.py").write_text("NAMES = ['b']")
+    (package / "broken.py").write_text("A = 1\nB = (\n")
     (package / "latin.py").write_bytes("NAMES = ['blüte']".encode("latin-1"))
     return Project(tmp_path, packages=("garden",))
 
@@ -52,12 +56,22 @@ def test_members_are_read_and_nothing_is_imported(garden, name, members):
 
 
 @pytest.mark.parametrize(
-    "name",
-    ["latin.NAMES", "plans.NAMES", "plants.NAME", "plants.TABLE", "plants.MERGED", "plants.MIXED"],
+    ("name", "message"),
+    [
+        ("latin.NAMES", "latin.py cannot be read: 'utf-8' codec can't decode"),
+        ("broken.NAMES", "broken.py, line 2: "),
+        ("plans.NAMES", "there is no module garden.plans"),
+        ("plants.NAME", "src/garden/plants.py does not assign NAME: did you mean NAMES?"),
+        ("plants.TABLE", "does not assign it a tuple, list, set or dict of plain literals"),
+        ("plants.MERGED", "does not assign it a tuple"),
+        ("plants.MIXED", "does not assign it a tuple"),
+        ("plants.EMPTY", "does not assign it a tuple"),
+    ],
 )
-def test_a_constant_that_is_no_literal_is_an_error_in_one_line(garden, name):
-    with pytest.raises(NotebookError, match=f"{name}: its module does not assign it") as caught:
+def test_what_is_wrong_with_a_constant_is_told_in_one_line(garden, name, message):
+    with pytest.raises(NotebookError, match=re.escape(message)) as caught:
         constant(garden, f"garden.{name}")
+    assert str(caught.value).startswith(f"garden.{name}: ")
     assert "\n" not in str(caught.value)
 
 
@@ -70,20 +84,29 @@ def test_outside_of_a_project_nothing_is_looked_up(tmp_path):
     assert constant(Project(tmp_path), "garden.plants.NAMES") is None
 
 
-def test_a_parameter_takes_what_its_constant_holds_and_its_comment_adds(garden):
-    cell = (
-        "plant = 'rose'  # in garden.plants.NAMES: what grows\nsize = 1  # in garden.plants.SIZES\n"
-        "other = 'rose'  # in garden.plants.NAMES | wild:NAME: what else grows"
-    )
-    known = parameters.declared(cell, garden)
+CELL = """\
+plant = 'rose'  # in garden.plants.NAMES: what grows
+size = 1  # in garden.plants.SIZES
+other = 'rose'  # in garden.plants.NAMES | wild:NAME: what else grows
+"""
 
+
+def test_a_parameter_takes_what_its_constant_holds(garden):
+    known = parameters.declared(CELL, garden)
     assert parameters.resolve(known, ["plant=tulip", "size=2"]) == {"plant": "tulip", "size": 2}
     with pytest.raises(ParameterError, match="'tulp' is not allowed: did you mean tulip"):
         parameters.resolve(known, ["plant=tulp"])
     with pytest.raises(ParameterError, match="it takes 1 or 2"):
         parameters.resolve(known, ["size=9"])
-    anything = parameters.resolve(parameters.declared(cell), ["plant=tulp"])  # as in a session
+
+
+def test_without_a_project_as_in_a_session_any_value_is_taken():
+    anything = parameters.resolve(parameters.declared(CELL), ["plant=tulp"])
     assert anything == {"plant": "tulp"}
+
+
+def test_a_parameter_takes_what_its_comment_adds(garden):
+    known = parameters.declared(CELL, garden)
     assert parameters.resolve(known, ["other=wild:oats"]) == {"other": "wild:oats"}
     with pytest.raises(ParameterError, match="it takes rose, tulip or wild:NAME"):
         parameters.resolve(known, ["other=oats"])

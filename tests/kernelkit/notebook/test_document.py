@@ -1,5 +1,6 @@
 """The two halves of a pair are compared, and an edit is told with the commands that join them."""
 
+import json
 import shlex
 import subprocess
 import sys
@@ -134,3 +135,23 @@ def test_an_older_format_is_refused_with_the_command_that_converts_it(tmp_path):
     old.write_text('{"nbformat": 3, "worksheets": [], "metadata": {}}')
     with pytest.raises(NotebookError, match="jupyter nbconvert --to notebook --nbformat 4"):
         document.read_json(old)
+
+
+@pytest.mark.parametrize(
+    ("cell", "message"),
+    [
+        ({"cell_type": "code", "source": 3}, "cell 2: it has no text as its source"),
+        ({"cell_type": "code", "source": ["a", 3]}, "cell 2: it has no text as its source"),
+        ({"cell_type": "code", "source": "\ud800"}, "cell 2: it contains half a character"),
+        ({"cell_type": "code", "source": ["a", "\udfff"]}, "cell 2: it contains half a character"),
+        ({"cell_type": "cod", "source": ""}, "cell 2: its type is none of code, markdown, raw"),
+        ({"source": ""}, "cell 2: its type is none of"),
+        (3, "cell 2: its type is none of"),
+    ],
+)
+def test_what_is_wrong_with_a_cell_is_told_with_its_number(tmp_path, cell, message):
+    path = tmp_path / "odd.ipynb"
+    cells = [{"cell_type": "markdown", "source": ["# One\n", "two"]}, cell]
+    path.write_text(json.dumps({"cells": cells, "metadata": {}, "nbformat": 4}))
+    with pytest.raises(NotebookError, match=f"is not a notebook: {message}"):
+        document.read_json(path)

@@ -147,7 +147,7 @@ def test_a_run_is_compared_with_the_last_one_of_its_notebook(render, folder):
         return " ".join(re.sub("<.*?>", " ", since).partition(": ")[2].split())
 
     assert tables_in("now") == (
-        "last. Measures F1 0.3000 → 0.5000 Settings dropout 0.3 → 0.5 "
+        "last. Measures F1 0.3000 → 0.5000 Parameters dropout 0.3 → 0.5 "
         "Changed most rose 0.300 → 0.500 iris 0.900 → 0.800"
     )
     assert tables_in("last").startswith("first.")

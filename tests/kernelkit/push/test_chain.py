@@ -9,10 +9,10 @@ from click.testing import CliRunner
 
 from kernelkit.cli.console import main
 from kernelkit.errors import PreflightError, RefusedError, RunFailedError
-from kernelkit.kaggle.context import Ledger
 from kernelkit.kaggle.uploads import push_dataset
 from kernelkit.push import wheels
-from kernelkit.push.command import push_kernel
+from kernelkit.push.ledger import Ledger
+from kernelkit.push.push_kernel import push_kernel
 
 READ = """\
 import os, pathlib

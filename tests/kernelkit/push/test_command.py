@@ -15,10 +15,12 @@ from click.testing import CliRunner
 from kernelkit import errors
 from kernelkit.cli import console
 from kernelkit.kaggle.client import Kaggle
-from kernelkit.kaggle.context import Ledger, PushContext
 from kernelkit.kaggle.retries import Failure, FailureKind
-from kernelkit.push import command, proof, send
-from kernelkit.push.command import push_kernel
+from kernelkit.push import proof, sent
+from kernelkit.push import push_kernel as push_module
+from kernelkit.push.context import PushContext
+from kernelkit.push.ledger import Ledger
+from kernelkit.push.push_kernel import push_kernel
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 
 
@@ -259,7 +261,7 @@ def push_cut_off(repository):
         raise SystemExit
 
     with pytest.MonkeyPatch.context() as patch, pytest.raises(SystemExit):
-        patch.setattr(send.Sending, "once", cut)
+        patch.setattr(sent.Sending, "once", cut)
         repository.push("files=1")
     return cuts[0]
 
@@ -269,7 +271,7 @@ def test_a_push_that_kaggle_cannot_be_asked_about_is_looked_for_later(repository
     server.faults = FaultSchedule([Fault("SaveKernel", 1, FaultKind.LOST_ANSWER)])
     refusal = Failure(FailureKind.CREDENTIALS, "GetKernel", "no")
     with pytest.MonkeyPatch.context() as patch, pytest.raises(errors.NetworkError, match="known"):
-        patch.setattr(send.Sending, "_recovered", Mock(side_effect=refusal))
+        patch.setattr(sent.Sending, "_recovered", Mock(side_effect=refusal))
         repository.push("files=1")
     assert repository.states() == ["sending"]
     assert (repository.resume("last") / "0.bin").is_file()
@@ -279,13 +281,13 @@ def test_a_push_that_kaggle_cannot_be_asked_about_is_looked_for_later(repository
 
 def test_a_push_that_arrives_late_is_not_made_again(repository, serve, monkeypatch):
     serve(queue_seconds=1.0)
-    sending, look = push_cut_off(repository), command.look_after_cut_off
+    sending, look = push_cut_off(repository), push_module.look_after_cut_off
 
     def late(*arguments):
         threading.Timer(0.2, sending.once).start()
         look(*arguments)
 
-    monkeypatch.setattr(command, "look_after_cut_off", late)
+    monkeypatch.setattr(push_module, "look_after_cut_off", late)
     with pytest.raises(errors.PreflightError, match="kernelkit resume tester/blossom-train/1"):
         repository.push("files=1")
 
@@ -386,7 +388,7 @@ def test_a_dry_run_sends_nothing(repository, kaggle):
     assert "no git commit" in repository.message
     assert "SaveKernel" not in kaggle.faults.calls
     assert "session_timeout_seconds = 1800" in repository.message
-    assert not (repository.runs / "pushes.jsonl").exists()
+    assert not (repository.runs / "pushes.sqlite").exists()
 
 
 def test_a_dry_run_that_kaggle_cuts_off_attaches_its_wheels_once(repository, kaggle, index):
@@ -431,7 +433,7 @@ def test_ones_own_key_does_not_leave_the_desk(repository, kaggle, notebook_code)
             assert f"{place} looks like your own Kaggle key" in str(caught.value)
         assert key not in str(caught.value) + repository.message
     assert "SaveKernel" not in kaggle.faults.calls
-    assert not any(key.encode() in p.read_bytes() for p in repository.runs.rglob("*.jsonl"))
+    assert not any(key.encode() in p.read_bytes() for p in repository.runs.rglob("*.sqlite"))
 
 
 def test_no_secret_is_printed_or_kept_and_json_gives_one_object_a_line(repository, kaggle, capfd):

@@ -10,12 +10,12 @@ import pytest
 from kernelkit import errors
 from kernelkit.kaggle import transfers
 from kernelkit.kaggle.client import Outputs
-from kernelkit.kaggle.context import Push
 from kernelkit.push import fetch as fetch_module
 from kernelkit.push import proof
 from kernelkit.push.bundle import build
+from kernelkit.push.ledger import Push
 from kernelkit.push.proof import has_hash
-from kernelkit.push.resuming import fetch_push
+from kernelkit.push.resume import resume_push
 from kernelkit.runs import kit_folder
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 
@@ -182,5 +182,5 @@ def test_a_push_remembers_what_stays_and_brings_it_on_request(quick_sessions, re
     assert (folder / "2.bin").is_file()
     assert repository.resume("last") == folder
     assert not (folder / "deep").exists()
-    fetch_push(only=["deep/*"], runs=folder.parent)
+    resume_push(only=["deep/*"], runs=folder.parent)
     repository.assert_whole(folder, 4)

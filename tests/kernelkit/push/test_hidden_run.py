@@ -3,7 +3,8 @@
 import pytest
 
 from kernelkit import errors
-from kernelkit.push.hidden_run import rerun
+from kernelkit.push.hidden_run import rehearse_hidden_run
+from kernelkit.push.request import PushRequest
 from local_kaggle import ServerLimits, state
 
 PUBLIC, HIDDEN = range(20), range(100, 500)
@@ -40,11 +41,12 @@ def code_competition(repository, quick_sessions):
 
 @pytest.fixture
 def run_again(repository, code_competition, monkeypatch):
-    def run_again(code, limits=(), **options):
+    def run_again(code, limits=(), ignore=(), **options):
         changed = ServerLimits(score_seconds=0, **dict(limits))
         monkeypatch.setattr(state, "ServerLimits", lambda: changed)
         repository.sources(PREDICT, code, SUBMIT)
-        return repository.run(rerun, metadata_file=repository.metadata, **options)
+        request = PushRequest.of(metadata=repository.metadata, ignore=ignore)
+        return repository.run(rehearse_hidden_run, request, **options)
 
     return run_again
 

@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from kernelkit.kaggle.context import Push
 from kernelkit.push import live_log
+from kernelkit.push.ledger import Push
 from kernelkit.runs import log as logs
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 

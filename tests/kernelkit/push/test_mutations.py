@@ -17,8 +17,8 @@ import pytest
 
 from kernelkit.errors import KernelkitError
 from kernelkit.kaggle import connection
-from kernelkit.kaggle.context import Ledger
 from kernelkit.push import proof
+from kernelkit.push.ledger import Ledger
 from local_kaggle.server import LocalKaggle
 
 ALL = os.environ.get("FUZZ_MUTATIONS") == "all"

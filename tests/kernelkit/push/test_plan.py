@@ -3,14 +3,22 @@
 import pytest
 
 from kernelkit import errors
-from kernelkit.push import plan
 from kernelkit.push.bundle import metadata
+from kernelkit.push.plan import plan_push
+from kernelkit.push.request import PushRequest
 
 
 @pytest.mark.parametrize(("minutes", "seconds"), [(0.001, 1), (0.5, 30), (None, None)])
 def test_a_short_timeout_is_no_missing_one(repository, minutes, seconds):
-    made = plan.make(None, (), repository.metadata, None, minutes)
+    made = repository.plan(timeout=minutes)
     assert made.save_fields.get("session_timeout_seconds") == seconds
+
+
+@pytest.mark.parametrize("name", ["notes.txt", "data.csv", "notebook"])
+def test_a_file_that_is_no_notebook_is_told_apart(repository, name):
+    (repository.root / name).touch()
+    with pytest.raises(errors.NotebookError, match=rf"{name} is not a notebook: give a \.py"):
+        plan_push(PushRequest.of(repository.root / name))
 
 
 @pytest.mark.parametrize("text", ["[" * 5000, "\ud800"])

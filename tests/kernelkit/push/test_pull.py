@@ -141,7 +141,7 @@ def test_line_ends_of_windows_are_no_edits_and_stay(pushed, edit_on_kaggle):
 
 def test_without_a_push_of_before_the_base_is_named(pushed, edit_on_kaggle):
     edit_on_kaggle(RESCORED)
-    (pushed.runs / "pushes.jsonl").unlink()
+    (pushed.runs / "pushes.sqlite").unlink()
     with pytest.raises(errors.ParameterError, match="--base N"):
         pushed.run(pull_edits)
     assert len(pushed.run(pull_edits, 2, base=1)) == 1

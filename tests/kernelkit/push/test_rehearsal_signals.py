@@ -15,9 +15,9 @@ pytestmark = pytest.mark.long
 PUSH = """\
 import sys
 from pathlib import Path
-from kernelkit.terminal.cli import exits_with_code
+from kernelkit.terminal.exits import exits_with_code
 from local_kaggle.execution import running
-from kernelkit.push.command import push_kernel
+from kernelkit.push.push_kernel import push_kernel
 
 running.command = lambda python, kernel_type, language: [str(python), "-c", {run!r}]
 exits_with_code(push_kernel)(metadata=Path(sys.argv[1]), local=True)

@@ -8,10 +8,11 @@ import pytest
 
 from kernelkit import errors
 from kernelkit.kaggle.client import Kaggle, Status
-from kernelkit.kaggle.context import Ledger, Push
-from kernelkit.push.resuming import fetch_push, submit_result
+from kernelkit.push.ledger import Ledger, Push
+from kernelkit.push.resume import resume_push
 from kernelkit.push.status import list_pushes, tell_quota, tell_status
-from kernelkit.push.submit import Submission
+from kernelkit.push.submission import Submission
+from kernelkit.push.submit import submit_result
 
 pytestmark = pytest.mark.usefixtures("quick_sessions")
 
@@ -27,7 +28,7 @@ def test_only_the_files_that_fit_come_home_or_all(server, repository, tmp_path):
     repository.push("files=4")
     out = tmp_path / "some"
     fit = ["*.csv", "deep/1.*"]
-    assert repository.run(fetch_push, only=fit, output=out, as_json=True) == out
+    assert repository.run(resume_push, only=fit, output=out, as_json=True) == out
     (fetched,) = repository.events("fetched")
     assert set(fetched["files"]) == {"submission.csv", "deep/1.bin"}
     assert sorted(path.name for path in out.iterdir()) == [".kernelkit", "deep", "submission.csv"]
@@ -35,9 +36,9 @@ def test_only_the_files_that_fit_come_home_or_all(server, repository, tmp_path):
     with pytest.raises(
         errors.OutputsError, match=r"no output file matches \*\.h5: .*metrics\.json"
     ):
-        repository.run(fetch_push, "tester/blossom-train/1", only=["*.h5"], output=tmp_path / "no")
+        repository.run(resume_push, "tester/blossom-train/1", only=["*.h5"], output=tmp_path / "no")
 
-    folder = repository.run(fetch_push, output=tmp_path / "all", as_json=True)
+    folder = repository.run(resume_push, output=tmp_path / "all", as_json=True)
     repository.assert_whole(folder, 4)
     assert repository.events("metrics")
 
@@ -49,7 +50,7 @@ def test_what_is_fetched_again_comes_into_the_folder_that_was_chosen(
     repository.push("files=2", output=Path("../chosen"))
     (chosen / "0.bin").unlink()
     monkeypatch.chdir(repository.notebook.parent)
-    folder = repository.run(fetch_push)
+    folder = repository.run(resume_push)
     assert (folder.resolve(), (chosen / "0.bin").is_file()) == (chosen, True)
     assert not (repository.runs / "rehearsal-blossom-train-v1").exists()
     with pytest.raises(
@@ -68,13 +69,14 @@ def test_after_rehearsals_alone_nothing_was_pushed(repository):
 def test_a_run_that_is_alive_is_not_waited_for(busy_kaggle, repository, monkeypatch):
     repository.push(wait=False)
     with pytest.raises(errors.StillRunningError, match=r"still queued.*resume tester/bl"):
-        repository.run(fetch_push)
+        repository.run(resume_push, wait=False)
     assert repository.run(tell_status, as_json=True) == "queued"
-    (event,) = repository.events()
+    (event,) = repository.events("status")
+    assert {event["kind"] for event in repository.events("quota")} == {"tpu", "gpu"}
     assert (event["alive"], event["version"]) == (True, 1)
     monkeypatch.setattr(Kaggle, "status", lambda *_: Status("new_script"))
     with pytest.raises(errors.StillRunningError, match="still new_script"):
-        repository.run(fetch_push)
+        repository.run(resume_push, wait=False)
 
 
 def test_a_push_is_looked_at_and_entered_once_by_its_reference(server, repository, monkeypatch):

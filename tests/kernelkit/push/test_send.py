@@ -7,9 +7,8 @@ import pytest
 
 from kernelkit.kaggle.client import Kernel, Saved, Stored
 from kernelkit.kaggle.retries import Clock, Failure, FailureKind, Retries
-from kernelkit.push import plan
 from kernelkit.push.bundle import build
-from kernelkit.push.send import Sending
+from kernelkit.push.sent import Sending
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 
 KERNEL = Kernel("tester", "blossom-train")
@@ -18,7 +17,7 @@ KERNEL = Kernel("tester", "blossom-train")
 @pytest.fixture
 def save(busy_kaggle, quick_sessions, repository, connect, timing):
     kaggle = connect().kaggle
-    planned = plan.make(None, (), repository.metadata, "cpu", None).owned_by("tester")
+    planned = repository.plan(accelerator="cpu").owned_by("tester")
 
     def save(*faults):
         busy_kaggle.faults = FaultSchedule(faults)
@@ -93,6 +92,9 @@ class Late:
         self.text = None
         raise Failure(FailureKind.NETWORK, "SaveKernel", "no answer in time")
 
+    def recent(self):
+        return []
+
     def stored(self, kernel, version=None):
         return Stored(1, self.text) if self.text else None
 
@@ -106,7 +108,7 @@ def test_a_second_send_that_is_refused_for_the_first_ones_sake_is_the_first():
 
 
 def test_a_push_that_kaggle_took_counts_though_it_cannot_be_read_back():
-    kaggle = Mock(retries=Late.retries)
+    kaggle = Mock(retries=Late.retries, recent=list)
     kaggle.save.return_value = Saved(3, "", str(KERNEL))
     kaggle.stored.side_effect = [None, Failure(FailureKind.CREDENTIALS, "GetKernel", "no")]
     assert Sending(kaggle, KERNEL, FIELDS, (5.0,)).once().version == 3

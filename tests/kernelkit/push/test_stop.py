@@ -10,8 +10,8 @@ from click.testing import CliRunner
 from kernelkit import errors
 from kernelkit.cli.pushed import stop as stop_command
 from kernelkit.kaggle.client import Kaggle, Kernel, Status
-from kernelkit.kaggle.context import State
-from kernelkit.push.status import stop_push
+from kernelkit.push.ledger import State
+from kernelkit.push.stop import stop_push
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 
 pytestmark = pytest.mark.usefixtures("quick_sessions")

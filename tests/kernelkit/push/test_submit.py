@@ -5,7 +5,7 @@ import pytest
 from kernelkit import errors
 from kernelkit.kaggle.client import Kernel
 from kernelkit.kaggle.retries import Failure, FailureKind
-from kernelkit.push import submit as submission
+from kernelkit.push import submission
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 
 
@@ -93,6 +93,18 @@ def test_a_submission_that_kaggle_does_not_show_is_not_refused(submit, answers_t
         submit()
     with pytest.raises(errors.NetworkError, match="not known whether garden has the submission"):
         submit(Fault("CreateSubmission", 1, FaultKind.LOST_ANSWER))
+
+
+def test_an_older_one_that_the_first_list_left_out_is_not_taken(submit, answers_to):
+    submit()
+
+    def leave_out(answer, call):
+        if call == 1:  # before the submission: another one, of a page that ends early
+            answer.submissions[0].ref = 5
+
+    answers_to("ListSubmissions", leave_out)
+    with pytest.raises(errors.NetworkError):
+        submit(Fault("CreateSubmission", 1, FaultKind.HTML))
 
 
 def test_an_older_one_of_the_same_message_in_the_answer_is_not_taken(submit, answers_to, tmp_path):

@@ -8,11 +8,12 @@ import pytest
 
 from kernelkit import errors
 from kernelkit.kaggle.client import Outputs, Status
-from kernelkit.kaggle.context import Push, PushContext
 from kernelkit.kaggle.retries import Failure, FailureKind, Retries
 from kernelkit.kaggle.timing import PollPolicy, Timing
-from kernelkit.push import wait as wait_module
-from kernelkit.push.wait import Wait
+from kernelkit.push import ended as ended_module
+from kernelkit.push.context import PushContext
+from kernelkit.push.ended import Wait
+from kernelkit.push.ledger import Push
 
 from ..kaggle.test_retries import Waits
 
@@ -47,7 +48,7 @@ class Told:
 
 @pytest.fixture
 def wait(monkeypatch, tmp_path):
-    monkeypatch.setattr(wait_module, "LiveLog", Mock())
+    monkeypatch.setattr(ended_module, "LiveLog", Mock())
 
     def wait(*statuses, log=LOG, timeout=None, local=None, **patience):
         kaggle = Told(statuses, log)

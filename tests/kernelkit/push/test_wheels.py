@@ -7,11 +7,10 @@ import re
 import pytest
 
 from kernelkit import errors
-from kernelkit.kaggle.context import Push, in_project
-from kernelkit.push import plan, wheels
+from kernelkit.push import wheels
 from kernelkit.push.checks import contents
-from kernelkit.push.queue_items import add
-from kernelkit.push.queue_work import work_off
+from kernelkit.push.context import PushContext
+from kernelkit.push.ledger import Push
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 
 USING = """\
@@ -93,11 +92,10 @@ def choice(garden, index):
     for python in ("cp312", "cp313"):
         index.add("leaf-of-a-wheel", tag=f"{python}-{python}-manylinux_2_28_x86_64")
     pin(garden, "leaf-of-a-wheel==1.0")
-    options = {"runs": garden.runs, "stream": io.StringIO()}
-    context = in_project(options, garden.root)
+    context = PushContext.in_project(garden.root, runs=garden.runs, stream=io.StringIO())
 
     def choose():
-        planned = plan.make(None, (), garden.metadata, None, None)
+        planned = garden.plan()
         return [wheel.path.name.split("-")[2] for wheel in wheels.find(context, planned).wheels]
 
     choose.context = context
@@ -144,12 +142,28 @@ def test_an_upload_pushes_nothing_until_it_gets_through_and_then_makes_one_versi
     assert [*uploaded(kaggle).values()] == [["1"]]
 
 
-def test_a_queued_push_takes_them_along(kaggle, garden, timing, index):
-    add(None, (), stream=io.StringIO())
-    pin(garden, "something-else==9")  # what waits is frozen
+def test_a_push_that_kaggle_would_refuse_uploads_none(kaggle, garden):
+    pin(garden)
+    garden.sources("import time; time.sleep(90)")
+    garden.push(wait=False)
+    pin(garden, "bloom-of-a-wheel==1.0")
+    garden.sources(USING)
+    with pytest.raises(errors.KernelBusyError):
+        garden.push()
+    assert uploaded(kaggle) == {}
+
+
+def test_a_push_that_waits_takes_them_along(kaggle, garden, index):
+    garden.sources("import time; time.sleep(1)")
+    garden.push(wait=False)
+    garden.sources(USING, parameters="seed = 0  # >= 0: what is drawn")
+    with pytest.raises(errors.StillRunningError):
+        garden.push(when_free=True, wait=False)
+    garden.sources("pass")
+    pin(garden)  # what waits is frozen
     index.clear()
-    work_off(stream=io.StringIO(), timing=timing)
-    (home,) = garden.runs.glob("rehearsal-*")
+    garden.push(when_free=True)
+    home = garden.runs / "rehearsal-blossom-train-v2"
     assert (home / "versions.txt").read_text() == "1.0 1.5"
 
 

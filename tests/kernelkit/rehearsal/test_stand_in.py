@@ -3,7 +3,6 @@
 import os
 import threading
 
-from kernelkit.push import plan
 from kernelkit.rehearsal.stand_in import attached
 
 
@@ -11,7 +10,7 @@ def test_the_command_names_what_the_runs_ask_for(repository):
     repository.configure("""catalogue = "fill {catalogue} {files} '{size}' --size={size}"\n""")
 
     def catalogue(*starts):
-        return plan.make(None, (), repository.metadata, None, None, None, starts).catalogue
+        return repository.plan(starts=starts).catalogue
 
     assert catalogue() == "fill {catalogue} 3  --size="
     words = "fill {catalogue} 3 5 'a b' --size='a b'"

@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from checkouts import ROOT
 
 from kernelkit.errors import ParameterError, RunFailedError
 from kernelkit.runs import kit_folder
@@ -55,7 +54,7 @@ def cut_off(number=1, **chosen):
 
 @pytest.mark.long
 def test_killed_at_any_moment_the_same_command_goes_on(place, capsys):
-    command = [sys.executable, str(ROOT / "tools" / "run_notebook.py"), "study.py"]
+    command = [sys.executable, "-m", "kernelkit", "run", "study.py"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert any("cut me off" in line for line in process.stdout)
         os.kill(process.pid, signal.SIGKILL)
@@ -95,25 +94,37 @@ def test_other_parameters_another_notebook_or_fresh_begin_anew(capsys):
 
 
 @pytest.mark.parametrize("chosen", [{"name": "mine"}, {"output": Path("runs/mine")}])
-def test_a_named_folder_notes_its_run_and_no_other_command_continues_in_it(chosen, monkeypatch):
-    run = {"notebook": str(STUDY.resolve()), "parameters": {"n": 1}, "chosen": True}
-    for _ in range(2):
-        with chosen_folder(STUDY, {"n": 1}, **chosen) as mine:
-            assert kit_folder.read_json(mine, kit_folder.STATE) == run | {"over": False}
-            with chosen_folder(STUDY, {"n": 1}) as other:
-                assert other != mine
+class TestANamedFolder:
+    """`--name` and `--output` choose it, whatever it contains."""
+
+    def test_it_notes_its_run_each_time(self, chosen):
+        run = {"notebook": str(STUDY.resolve()), "parameters": {"n": 1}, "chosen": True}
+        for _ in range(2):
+            with chosen_folder(STUDY, {"n": 1}, **chosen) as mine:
+                assert mine == Path("runs/mine")
+                assert kit_folder.read_json(mine, kit_folder.STATE) == run | {"over": False}
+            assert kit_folder.read_json(mine, kit_folder.STATE) == run | {"over": True}
+
+    def test_a_command_without_a_name_does_not_continue_in_it(self, chosen):
+        mine = cut_off(**chosen)
+        with chosen_folder(STUDY, {"n": 1}) as other:
+            assert other != mine
+
+    def test_a_second_command_is_refused(self, chosen):
+        with chosen_folder(STUDY, {"n": 1}, **chosen):
             again = chosen_folder(STUDY, {}, **chosen)
             with pytest.raises(ParameterError, match="another command runs in runs/mine: wait"):
                 again.__enter__()
-            with monkeypatch.context() as other_host:
-                other_host.setenv("JAX_PROCESS_ID", "1")
-                with chosen_folder(STUDY, {}, **chosen) as shared:
-                    assert shared == mine
-        assert mine == Path("runs/mine")
-        assert kit_folder.read_json(mine, kit_folder.STATE) == run | {"over": True}
+
+    def test_another_host_of_the_run_shares_it(self, chosen, monkeypatch):
+        with chosen_folder(STUDY, {"n": 1}, **chosen) as mine:
+            monkeypatch.setenv("JAX_PROCESS_ID", "1")
+            with chosen_folder(STUDY, {}, **chosen) as shared:
+                assert shared == mine
+            monkeypatch.delenv("JAX_PROCESS_ID")
 
 
-def test_a_named_folder_loses_the_results_of_another_run_but_not_those_it_continues(place):
+def test_a_named_folder_puts_another_runs_results_aside_but_not_those_it_continues(place):
     Path("pyproject.toml").write_text('[tool.kernelkit]\nsubmission = "mine.csv"\n')
     names = {"history.csv", "submission.csv", "mine.csv", "notes.txt"}
     mine = Path("runs/mine")
@@ -123,6 +134,8 @@ def test_a_named_folder_loses_the_results_of_another_run_but_not_those_it_contin
     for number, left in ((1, names), (1, names), (2, {"notes.txt"})):
         assert cut_off(number, name="mine") == mine
         assert {path.name for path in mine.iterdir() if path.is_file()} == left
+    aside = kit_folder.path(mine, kit_folder.EARLIER)
+    assert {path.name for path in aside.iterdir()} == names - {"notes.txt"}
 
 
 def test_a_run_that_ran_out_of_time_goes_on():

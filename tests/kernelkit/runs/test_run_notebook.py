@@ -3,7 +3,6 @@
 import io
 import json
 import os
-import runpy
 import signal
 import subprocess
 import time
@@ -11,10 +10,10 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from checkouts import ROOT
 from click.testing import CliRunner
 
 from kernelkit import files
+from kernelkit.cli.console import main
 from kernelkit.errors import KernelkitError, ParameterError, RunFailedError, StorageError
 from kernelkit.notebook import document, parameters
 from kernelkit.pages import report_page
@@ -169,13 +168,9 @@ def test_a_process_that_dies_is_a_failed_run(notebook):
         ("study.py --output /proc/nothing/run", 12, "cannot make the folder"),
     ],
 )
-def test_what_cannot_run_is_said_before_anything_runs(
-    notebook, monkeypatch, arguments, code, message
-):
+def test_what_cannot_run_is_said_before_anything_runs(notebook, arguments, code, message):
     Path("study.txt").write_text("{")
-    monkeypatch.syspath_prepend(str(ROOT / "tools"))
-    tool = runpy.run_path(str(ROOT / "tools" / "run_notebook.py"))["main"]
-    done = CliRunner().invoke(tool, arguments)
+    done = CliRunner().invoke(main, f"run {arguments}")
     assert done.exit_code == code
     assert done.output.startswith("error: ")
     assert message in done.output
@@ -191,8 +186,11 @@ def test_an_interrupt_ends_with_130_and_keeps_what_ran(notebook, hearing_ctrl_c,
     notebook.write_text(
         NOTEBOOK + "\n# %%\nimport time\nprint('asleep', flush=True)\ntime.sleep(60)\n"
     )
+    script = files.write_text(
+        notebook.with_name("command.py"), "from kernelkit.cli.console import main\n\nmain()\n"
+    )
     process = subprocess.Popen(
-        [*hearing_ctrl_c, str(ROOT / "tools" / "run_notebook.py"), str(notebook), "--name", "cut"],
+        [*hearing_ctrl_c, str(script), "run", str(notebook), "--name", "cut"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -247,7 +245,7 @@ def test_a_folder_keeps_the_braces_in_its_name(notebook, tmp_path, monkeypatch, 
     beside = tmp_path / f"in {name}"
     beside.mkdir()
     monkeypatch.chdir(beside)
-    run = run_notebook(notebook, output=beside / name, report=False, quiet=True)
+    run = run_notebook(notebook, output=beside / name, quiet=True)
     assert run.folder == beside / name
     assert (beside / name / "run.ipynb").is_file()
     assert [path.name for path in beside.iterdir()] == [name]
@@ -258,7 +256,7 @@ def test_infinite_numbers_reach_the_notebook_wherever_they_are(notebook):
         '# %% tags=["parameters"]\nlimits = (1.0,)\nrates = {}\n# %%\nprint(limits, rates)\n'
     )
     given = ["limits=(inf, -inf)", "rates={'a': [inf]}"]
-    run = run_notebook(notebook, given, name="limits", report=False, quiet=True)
+    run = run_notebook(notebook, given, name="limits", quiet=True)
     assert "(inf, -inf) {'a': [inf]}" in (run.folder / "run.ipynb").read_text()
 
 
@@ -270,20 +268,19 @@ def test_a_report_that_the_run_left_stays_the_runs(notebook):
     assert "<html" in run.report.read_text()
 
 
-def test_a_dict_keeps_its_keys_and_a_report_that_fails_does_not_cost_the_run(
-    notebook, monkeypatch, capsys
-):
-    monkeypatch.setattr(report_page, "render", lambda *_: 1 / 0)
+@pytest.mark.parametrize("given", [dict, parameters.assignments])
+def test_a_dict_keeps_its_keys(notebook, capsys, given):
     notebook.write_text('# %% tags=["parameters"]\nrates = {}\n# %%\nprint(rates)\n')
-    run_notebook(
-        notebook,
-        parameters.assignments({"rates": {0: 0.5, "a": 1}}),
-        name="keys",
-        report=report_run,
-    )
-    shown = capsys.readouterr()
-    assert "{0: 0.5, 'a': 1}\n" in shown.out
-    assert "run.ipynb: ZeroDivisionError" in shown.err
+    run_notebook(notebook, given({"rates": {0: 0.5, "a": 1}}), name="keys")
+    assert "{0: 0.5, 'a': 1}\n" in capsys.readouterr().out
+
+
+def test_a_report_that_fails_does_not_cost_the_run(notebook, monkeypatch, capsys):
+    monkeypatch.setattr(report_page, "render", lambda *_: 1 / 0)
+    notebook.write_text("# %%\nprint(1)\n")
+    run = run_notebook(notebook, name="reported", report=report_run)
+    assert (run.folder / "run.ipynb").is_file()
+    assert "run.ipynb: ZeroDivisionError" in capsys.readouterr().err
 
 
 def test_a_notebook_that_the_disk_cuts_short_is_no_mistake_in_usage(tmp_path):

@@ -10,7 +10,7 @@ import pytest
 
 from kernelkit import files
 from kernelkit.errors import ParameterError, StorageError
-from kernelkit.push.command import push_kernel
+from kernelkit.push.push_kernel import push_kernel
 from kernelkit.start.new_repository import init
 
 

@@ -9,7 +9,7 @@ import pytest
 from kernelkit.errors import NotebookError, ParameterError, RefusedError
 from kernelkit.kaggle.client import Kaggle, Stored
 from kernelkit.push.bundle.build import FIRST
-from kernelkit.push.command import push_kernel
+from kernelkit.push.push_kernel import push_kernel
 from kernelkit.start import new_repository
 from kernelkit.start.new_repository import init
 

@@ -22,6 +22,8 @@ SPACE = "space: {a: {low: 0, high: 1000}, kind: [x, y]}"
         (f"{{trails: 3, {SPACE}}}", "no key 'trails': did you mean trials?"),
         (f"{{{SPACE}}}", "needs trials"),
         (f"{{trials: 3, sampler: grid, {SPACE}}}", "sampler 'grid' must be tpe or random"),
+        (f"{{trials: 3, prune: asha, {SPACE}}}", "prune 'asha' must be true, false, median or"),
+        (f"{{trials: 3, prune: 1, {SPACE}}}", "prune has the wrong type: 1"),
         ("{trials: 3, space: {b: [1]}}", "no parameter 'b'"),
         ("{trials: 3, space: {a: [1, 2, 1]}}", "search: a lists a value twice"),
         ("{trials: 3, space: {a: {low: 5}}}", "needs a list of choices, or"),
@@ -29,7 +31,10 @@ SPACE = "space: {a: {low: 0, high: 1000}, kind: [x, y]}"
         ("{trials: 3, space: {a: {low: 0, high: 9, log: true}}}", "log needs a low above 0"),
         ("{trials: 3, space: {a: {low: 1, high: 9, log: true, step: 2}}}", "and no step"),
         ("{trials: 3, space: {a: {low: 1, high: 9, step: 0}}}", "step more than 0"),
-        ("{trials: 3, space: {a: {low: 1, high: 9, step: .5}}}", "step has the wrong type: 0.5"),
+        (
+            "{trials: 3, space: {a: {low: 1, high: 9, step: .5}}}",
+            "search: a: step has the wrong type: 0.5; it takes a whole number",
+        ),
         ("{trials: 3, space: {a: {low: 1, high: 9, steps: 2}}}", "a has no key 'steps'"),
         ("{trials: 3, space: {a: {low: 0, high: 9999}}}", "not allowed"),
         ("{trials: 3, space: {kind: {low: x, high: y}}}", "low has the wrong type: 'x'"),
@@ -207,7 +212,7 @@ def test_a_run_that_ended_as_its_search_did_is_not_run_twice(sweeps, instant, mo
     assert len(instant.started) == 3
 
 
-def test_retry_failed_runs_those_points_again_and_force_all(sweeps, instant, monkeypatch):
+def test_retry_failed_runs_those_points_again(sweeps, instant, monkeypatch):
     text = f"search: {{trials: 3, {SPACE}}}"
     failed = Record(FAILED, error="ValueError: withered")
     monkeypatch.setattr(instant, "ends", {1: failed, 3: failed})
@@ -222,10 +227,14 @@ def test_retry_failed_runs_those_points_again_and_force_all(sweeps, instant, mon
     assert instant.started[3:] == instant.started[0:3:2]
     assert "3 of 3 runs done" in sweeps.message
 
+
+def test_force_runs_all_points_again_and_no_other_run(sweeps, instant):
+    text = f"search: {{trials: 3, {SPACE}}}"
+    sweeps.run(text)
     other = SweepFolder(sweeps.runs).write(sweeps.read("grid: {a: [7]}").runs[0], Record(DONE))
     sweeps.run(text, force=True)
 
-    assert instant.started[5:] == instant.started[:3]  # the same seed draws the same
+    assert instant.started[3:] == instant.started[:3]  # the same seed draws the same
     assert other in [record for _, record in SweepFolder(sweeps.runs).recorded()]
 
 
@@ -271,3 +280,32 @@ def test_samples_have_every_choice_and_both_ends_of_a_range(sweeps):
     )
     points = [(run.values["a"], run.values["does"]) for run in samples(sweep)]
     assert points == [(1, "score"), (9, "slow"), (1, "fail")]
+
+
+@pytest.mark.parametrize(
+    ("prune", "expected"),
+    [
+        ("true", "MedianPruner"),
+        ("median", "MedianPruner"),
+        ("hyperband", "HyperbandPruner"),
+        ("false", "NopPruner"),
+    ],
+)
+def test_the_pruner_is_that_of_the_file(sweeps, instant, monkeypatch, prune, expected):
+    studies = []
+    monkeypatch.setattr(instant, "work", lambda _, source: studies.append(source.study))
+
+    sweeps.run(f"search: {{trials: 3, prune: {prune}, {SPACE}}}")
+
+    assert type(studies[0].pruner).__name__ == expected
+
+
+@pytest.mark.long
+def test_hyperband_gives_up_runs_and_keeps_the_best(sweeps, instant):
+    sweeps.run(f"search: {{trials: 30, seed: 1, prune: hyperband, {SPACE}}}")
+
+    rows = sweeps.rows()
+    pruned = [int(row["a"]) for row in rows if row["state"] == "pruned"]
+    done = [int(row["a"]) for row in rows if row["state"] == "done"]
+    assert pruned
+    assert max(done) == max(done + pruned)

@@ -93,7 +93,7 @@ def test_more_than_a_thousand_runs_have_to_be_confirmed(sweeps):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("minimize: 1", "minimize has the wrong type"),
+        ("minimize: 1", "minimize has the wrong type: 1; it takes true or false"),
         ("workers: true", "workers has the wrong type"),
         ("grid: {a: [1]}\nworkers: 0", "workers: 0 would make no run"),
         ("kaggle: {workers: 0}", "kaggle: workers has no effect in a session"),

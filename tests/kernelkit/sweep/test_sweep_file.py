@@ -8,20 +8,27 @@ from kernelkit.sweep import sweep_file
 
 def test_numbers_and_words_are_what_they_look_like(tmp_path):
     path = tmp_path / "x.yaml"
-    path.write_text("rate: 1e-3\nbig: 2.5E6\nflag: true\nmix: none\n")
+    path.write_text(
+        "rate: 1e-3\nbig: 2.5E6\nflag: true\nother: False\nmix: none\n"
+        "words: [on, off, yes, no, y, n]\n1: a\n'1': b\n"
+    )
 
     assert sweep_file.load(path) == {
         "rate": 0.001,
         "big": 2.5e6,
         "flag": True,
+        "other": False,
         "mix": "none",
+        "words": ["on", "off", "yes", "no", "y", "n"],
+        1: "a",
+        "1": "b",
     }
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a: 1\na: 2", "'a' is given twice"),
+        ("a: 1\na: 2", "line 2: 'a' is given twice"),
         ("grid: {b: [1], b: [2]}", "'b' is given twice"),
         ("a: [1", "is not YAML"),
         ("a: 2026-13-01", "is not YAML: month must be in 1..12"),

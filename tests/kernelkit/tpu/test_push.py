@@ -3,7 +3,6 @@
 import pytest
 
 from kernelkit import errors
-from kernelkit.push.queue_items import add
 from kernelkit.tpu.check import check_tpu
 
 from .conftest import PARAMETERS
@@ -28,7 +27,7 @@ def test_the_setting_checks_every_push(garden):
     with pytest.raises(errors.DoesNotFitError):
         pushed(garden, "batch_size=40")
     with pytest.raises(errors.DoesNotFitError):
-        garden.run(add, None, ["batch_size=40"])
+        garden.push("batch_size=40", when_free=True)
 
 
 def test_without_it_the_preflight_tells_of_the_last_check(garden):

@@ -4,7 +4,7 @@ import zipfile
 
 import pytest
 
-from local_kaggle.competitions.scoring import SubmissionError, score
+from local_kaggle.competitions.scoring import SubmissionError, scores
 
 LABELS = 'metric = "f1_macro"\ncolumns = ["id", "label"]\n', "id,label\na,0\nb,1\nc,1\n"
 SOLD = "store,sales\na,1.5\nb,2\n"
@@ -20,7 +20,7 @@ def scored(tmp_path):
         texts = {"submission.csv": submission, "contest.csv": solution, "contest.toml": rules}
         for name, text in texts.items():
             (tmp_path / name).write_text(text)
-        return score(tmp_path / "submission.csv", tmp_path / "contest.toml")
+        return scores(tmp_path / "submission.csv", tmp_path / "contest.toml").public
 
     return scored
 
@@ -122,10 +122,10 @@ def test_a_file_alone_in_an_archive_is_scored_and_what_is_no_table_is_not(tmp_pa
     packed = tmp_path / "submission.zip"
     with zipfile.ZipFile(packed, "w") as archive:
         archive.writestr("any.csv", SOLD)
-    assert score(packed, rules) == 0.0
+    assert scores(packed, rules).public == 0.0
     packed.write_bytes(b"no archive")
     with pytest.raises(SubmissionError, match="not a CSV file, plain or in a ZIP archive"):
-        score(packed, rules)
+        scores(packed, rules)
 
 
 def test_without_scikit_learn_it_is_asked_for(scored, monkeypatch):

@@ -14,6 +14,7 @@ from types import SimpleNamespace
 import psutil
 import pytest
 
+from local_kaggle.catalogue import files_below
 from local_kaggle.execution import entering, leftovers, walls
 from local_kaggle.execution.running import SessionPlan, run
 from local_kaggle.execution.sandbox import MountedSource, Sandbox, mount
@@ -128,6 +129,9 @@ for place in (
     *glob.glob("/sys/fs/cgroup/*/release_agent"), *glob.glob("/sys/fs/cgroup/cgroup.procs"),
 ):
     tried("write " + place, lambda: open(place, "r+" if os.path.exists(place) else "w").write("1"))
+for place in ("firmware", "fs/bpf", "fs/pstore", "kernel/debug", "kernel/tracing"):
+    seen = os.path.isdir("/sys/" + place) and os.listdir("/sys/" + place)
+    print("BROKEN" if seen else "refused", place)
 for place in ("/dev/mem", "/dev/kmsg", "/dev/port", "/dev/kvm", "/dev/fuse"):
     print("BROKEN" if os.path.exists(place) else "refused", place)
 for place in glob.glob("/sys/fs/cgroup/*") + ["/sys/fs/cgroup", "/usr", "/etc/alternatives"]:
@@ -137,8 +141,11 @@ for place in glob.glob("/sys/fs/cgroup/*") + ["/sys/fs/cgroup", "/usr", "/etc/al
 
 
 def test_no_way_leads_to_privileges_that_a_namespace_or_a_file_would_give(box):
-    code = """
-user, mounts, new_ids = 0x10000000, 0x20000, {}
+    calls = entering.ARCHITECTURES[os.uname().machine][1]
+    code = (
+        f"CALLS = {calls!r}"
+        + """
+user, mounts = 0x10000000, 0x20000
 tried("a user namespace", lambda: done(libc.unshare(user)))
 tried("with mounts", lambda: done(libc.unshare(user | mounts)))
 tried("mounts", lambda: done(libc.unshare(mounts)))
@@ -147,11 +154,15 @@ tried("setns", lambda: done(libc.setns(os.open("/proc/1/ns/mnt", os.O_RDONLY), 0
 tried("setuid", lambda: done(libc.setresuid(1, 1, 1)))
 tried("setgroups", lambda: os.setgroups([0, 1]) or True)
 tried("chown", lambda: os.chown("/kaggle/working", 1, 1) or True)
+for family in (40, 38, 31, 30, 17):
+    tried(f"socket family {family}", lambda: socket.socket(family, socket.SOCK_STREAM) and True)
+for family in (socket.AF_INET, socket.AF_INET6, socket.AF_UNIX):
+    socket.socket(family, socket.SOCK_STREAM).close()
 tried("reboot", lambda: done(libc.reboot(0x89ABCDEF)))
 tried("settime", lambda: done(libc.settimeofday(bytes(16), None)))
 tried("hostname", lambda: done(libc.sethostname(b"evil", 4)))
-tried("modules", lambda: done(libc.syscall({"x86_64": 313}.get(os.uname().machine, 273), 0, b"", 0)))
-tried("bpf", lambda: done(libc.syscall({"x86_64": 321}.get(os.uname().machine, 280), 0, bytes(64), 64)))
+tried("modules", lambda: done(libc.syscall(CALLS["finit_module"], 0, b"", 0)))
+tried("bpf", lambda: done(libc.syscall(CALLS["bpf"], 0, bytes(64), 64)))
 shell = subprocess.run(["unshare", "--user", "--map-root-user", "id"], capture_output=True)
 print("BROKEN" if shell.returncode == 0 else "refused", "unshare")
 for program in ("su", "mount", "ping", "passwd", "newuidmap"):
@@ -160,6 +171,7 @@ for program in ("su", "mount", "ping", "passwd", "newuidmap"):
         held = subprocess.run(["grep", "CapEff", "/proc/self/status"], capture_output=True)
         assert int(held.stdout.split()[1], 16) == 0
 """
+    )
     assert attack(box, code).stdout.count("refused") >= 10
 
 
@@ -281,6 +293,7 @@ for target in ("/etc/passwd", "/usr/bin/env", "/kaggle/input"):
         pass
 open("runs-as-owner", "w").write("#!/bin/sh\\n"); os.chmod("runs-as-owner", 0o6755)
 os.mkfifo("pipe"); socket.socket(socket.AF_UNIX).bind("socket")
+open(b"\\xff\\xfe", "w")
 os.makedirs("locked/inner"); open("locked/inner/x", "w"); os.chmod("locked", 0)
 for _ in range(1400):
     os.mkdir("d"); os.chdir("d")
@@ -320,7 +333,8 @@ def test_outputs_reach_nothing_beside_them_and_can_be_removed(tmp_path, python, 
         outcome, folder = session(tmp_path, python, LEAVES)
         assert outcome.state == "COMPLETE", (folder / "log.jsonl").read_text()
         working = folder / "working"
-        left = {path.name for path in working.iterdir()}
+        left = {path.name for path in working.iterdir()} - {"\udcff\udcfe"}
+        assert not any("\udcff" in name for name, _ in files_below(working))
         assert left == {"good", "inside", "runs-as-owner", "locked", "d"}
         mode = working.joinpath("runs-as-owner").stat().st_mode
         assert not mode & (stat.S_ISUID | stat.S_ISGID)

@@ -96,8 +96,8 @@ def test_lists_keep_to_what_the_catalogues_pages_say(api, stocked, listed, title
 )
 def test_a_parameter_is_named_that_would_have_no_effect(stocked, method, fields):
     answer = stocked.post(method, **fields)
-    assert answer.status_code == 501
-    assert answer.json()["message"].startswith(f"{list(fields)[-1]}=")
+    assert answer.status_code == 400
+    assert f": {list(fields)[-1]}=" in answer.json()["message"]
 
 
 def test_metadata_are_changed_by_their_owner_and_read_back(api, dataset, listed):

@@ -1,4 +1,5 @@
 import csv
+import json
 
 import numpy as np
 import pytest
@@ -83,3 +84,26 @@ def test_runs_that_cannot_submit_together_are_named(write_run, read, tmp_path):
     with pytest.raises(SettingError, match="auto, single, mean, weighted"):
         ensembles.submit(read(), "best", weights, path)
     assert not path.exists()
+
+
+@pytest.mark.parametrize("labels", [np.arange(6), np.array([0, 0, 0, 1]), np.array([0, 1])])
+def test_a_tiny_validation_set_is_halved_and_said(labels):
+    rows = np.random.default_rng(0).dirichlet(np.ones(6), (2, len(labels)))
+    halves = ensembles.held_out(rows, labels, 3)
+    assert [len(scores) for scores in halves.scores.values()] == [3, 3, 3]
+    (line,) = ensembles.warnings_of(labels)
+    assert "one validation photo, which only one half can hold" in line
+    assert ensembles.warnings_of(np.array([0, 0, 1, 1])) == []
+    with pytest.raises(DataError, match="one validation photo cannot judge"):
+        ensembles.held_out(rows[:, :1], labels[:1])
+
+
+def test_an_ensemble_submits_what_its_runs_submit(write_run, read, tmp_path):
+    folder = write_run("a")
+    metrics = json.loads((folder / "metrics.json").read_text())
+    metrics["data"]["submitted"] = ["10", "20", "30"]
+    (folder / "metrics.json").write_text(json.dumps(metrics))
+    runs = read()
+    ensembles.submit(runs, "single", np.ones(1), tmp_path / "s.csv")
+    _, *rows = (tmp_path / "s.csv").read_text().split()
+    assert {row.split(",")[1] for row in rows} <= {"10", "20", "30"}

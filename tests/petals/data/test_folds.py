@@ -74,3 +74,9 @@ def test_images_that_look_alike_stay_together(picture, write_split, tmp_path):
         _, val = folds.divided(*parts, 3, number, tmp_path / "cache")
         numbers = sorted(id_.split()[0] for id_ in ids(val))
         assert numbers[::2] == numbers[1::2] != []
+
+
+def test_all_labelled_images_can_be_in_train(splits, tmp_path):
+    parts = [folds.divided(splits[0], None, 5, number, tmp_path) for number in range(5)]
+    assert sorted(id_ for _, val in parts for id_ in ids(val)) == sorted(ids(splits[0]))
+    assert folds.divided(splits[0], None, folds.TOGETHER, 0, tmp_path) == (splits[0], splits[0])

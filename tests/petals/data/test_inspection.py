@@ -34,7 +34,7 @@ def test_inspect_finds_what_is_wrong(copied, flip):
         "cannot be decoded",
         f"1 ids occur more than once, such as {examples[0].id}",
         "17 records, its name says 99",
-        "damaged after",
+        "is damaged: ",
     ):
         assert problem in str(train)
 
@@ -51,6 +51,20 @@ def test_a_limited_split_is_read_no_further_than_its_shards(dataset):
     health = inspection.inspect_split("train", split, 3)
     assert len(health.megabytes) == 2
     assert health.problems == []
+
+
+def test_without_names_of_classes_any_label_is_right(copied):
+    (copied / "classes.json").unlink()
+    report = inspection.inspect(str(copied))
+    assert report[0].labels == {0: 17, 1: 17, 2: 16}
+    assert not any(h.problems for h in report)
+
+
+def test_records_of_another_layout_are_told_as_that(copied):
+    folder = copied / "tfrecords-jpeg-32x32"
+    folder.rename(copied / "records")
+    with pytest.raises(DataError, match=r"TFRecords of another layout: a run with data="):
+        inspection.inspect(str(copied))
 
 
 def test_inspect_of_nothing_is_an_error(tmp_path):

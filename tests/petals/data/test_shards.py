@@ -1,8 +1,12 @@
+import io
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import tensorflow as tf
+from PIL import Image
 
 from petals.data import shards
 from petals.data.shards import Example, Split
@@ -64,10 +68,9 @@ def test_splits_that_are_not_there_are_left_out(copied):
     for part in ("val", "test"):
         shutil.rmtree(copied / "tfrecords-jpeg-32x32" / part)
     assert list(source.splits(32)) == ["train"]
-    with pytest.raises(DataError, match=r"no images in .*/val/.* add photos for this split"):
+    with pytest.raises(DataError, match=r"no val photos in .*/tfrecords-jpeg-32x32/val: add some"):
         Split.find(str(copied), 32, "val")
-    with pytest.raises(DataError, match=r"no images in .*64x64/train/.* these sizes: 32\."):
-        source.splits(64)
+    assert source.splits(64)["train"].stored_size == 32
 
 
 def test_a_sample_is_of_the_positions_asked_for(splits):
@@ -81,8 +84,74 @@ def test_a_sample_is_of_the_positions_asked_for(splits):
 def test_a_sample_names_an_image_that_does_not_decode(copied):
     path = first_shard(copied)
     shards.write_shard(path, [Example(b"no picture", "bad", 1), *list(shards.read_shard(path))[1:]])
-    with pytest.raises(DataError, match="train: image bad: its image cannot be decoded; make"):
+    with pytest.raises(
+        DataError,
+        match="the image with id bad cannot be shown: its image cannot be decoded; make its file",
+    ):
         Split.find(str(copied), 32, "train").sample(3)
+
+
+@pytest.fixture
+def two_sizes(copied):
+    """A dataset whose photos are there in 32 pixels and, enlarged, in 64."""
+    for name in shards.SPLITS:
+        for path in shards.shard_paths(copied, 32, name):
+            examples = [
+                replace(example, image=in_size(example.image, 64))
+                for example in shards.read_shard(path)
+            ]
+            target = Path(shards.folder(copied, 64, name))
+            shards.write_shard(target / Path(path).name.replace("32x32", "64x64"), examples)
+    return str(copied)
+
+
+def in_size(jpeg, size):
+    resized = tf.image.resize(tf.io.decode_jpeg(jpeg), (size, size))
+    return tf.io.encode_jpeg(tf.cast(resized, tf.uint8), quality=100).numpy()
+
+
+@pytest.mark.parametrize(
+    ("size", "stored"), [(16, 32), (32, 32), (33, 64), (60, 64), (64, 64), (90, 64)]
+)
+def test_records_are_the_smallest_that_are_not_smaller_or_the_largest(two_sizes, size, stored):
+    for name in shards.SPLITS:
+        split = Split.find(two_sizes, size, name)
+        assert (split.size, split.stored_size) == (size, stored)
+        assert split.part(1, 2).stored_size == split.holding(split.paths).stored_size == stored
+        assert split.sample(2).images.shape == (2, size, size, 3)
+
+
+@pytest.mark.parametrize(
+    ("record", "size", "fraction"), [(64, 32, 2), (64, 30, 2), (64, 8, 8), (64, 5, 8), (64, 33, 1)]
+)
+def test_a_jpeg_is_decoded_in_the_largest_fraction_that_is_enough(record, size, fraction):
+    ramp = np.linspace(0, 255, record).astype(np.uint8)
+    picture = np.stack([np.tile(ramp, (record, 1))] * 3, axis=-1)
+    jpeg = tf.io.encode_jpeg(picture, quality=100)
+    pixels = np.asarray(shards.decoded(jpeg, record, size))
+
+    assert (pixels.shape, pixels.dtype) == ((size, size, 3), np.uint8)
+    places = (np.arange(size) + 0.5) / size * record - 0.5  # the centres of the new pixels
+    expected = np.interp(places, np.arange(record), ramp)
+    assert np.abs(pixels[size // 2, :, 0] - expected).max() < 5
+    whole = tf.io.decode_jpeg(jpeg, ratio=fraction)
+    assert whole.shape[0] >= size
+    assert fraction == 8 or tf.io.decode_jpeg(jpeg, ratio=2 * fraction).shape[0] < size
+
+
+def test_an_enlarged_photo_is_smooth():
+    picture = np.zeros((8, 8, 3), np.uint8)
+    picture[:, 4:] = 200
+    pixels = np.asarray(shards.decoded(tf.io.encode_png(picture), 8, 24))
+    assert {0, 200} < set(pixels[12, :, 0].tolist())  # there are values between
+
+
+def test_photos_of_another_size_than_the_records_have_the_name_of_a_damaged_file(two_sizes):
+    path = Path(shards.shard_paths(two_sizes, 64, "train")[0])
+    first, *others = shards.read_shard(path)
+    shards.write_shard(path, [replace(first, image=in_size(first.image, 48)), *others])
+    with pytest.raises(DataError, match="image of 48 x 48 pixels"):
+        Split.find(two_sizes, 60, "train").sample(1)
 
 
 @pytest.mark.parametrize("of", [2, 7])
@@ -112,3 +181,42 @@ def test_fewer_images_than_hosts_are_an_error_that_says_so(splits):
         splits[2].part(0, 14)
     assert len(splits[2].paths) == 1, "fewer shards than hosts are none"
     assert splits[2].part(12, 13).count == 1
+
+
+@pytest.mark.parametrize("name", ["._00-32x32-17.tfrec", ".hidden-32x32-5.tfrec"])
+def test_what_a_system_leaves_is_no_shard(copied, name):
+    shutil.copy(first_shard(copied), first_shard(copied).with_name(name))
+    assert Split.find(str(copied), 32, "train").count == 50
+
+
+def test_a_record_of_two_classes_or_another_format_is_told_in_one_line(copied):
+    path = first_shard(copied)
+    first, *rest = list(shards.read_shard(path))
+    record = tf.train.Example.FromString(shards.serialize(first))
+    record.features.feature["class"].int64_list.value.append(2)
+    records = [*map(shards.serialize, rest), record.SerializeToString()]
+    with tf.io.TFRecordWriter(str(path)) as writer:
+        for one in records:
+            writer.write(one)
+    with pytest.raises(DataError, match=r"record 16: a record has .* 1 of id and 2 of class$"):
+        Split.find(str(copied), 32, "train").labels_and_ids()
+
+
+@pytest.mark.parametrize(
+    ("kind", "what"), [("WEBP", "a WebP"), ("BMP", "a BMP"), ("TIFF", "a TIFF")]
+)
+def test_an_image_of_a_format_that_is_not_decoded_is_named(copied, kind, what):
+    path, buffer = first_shard(copied), io.BytesIO()
+    Image.new("RGB", (32, 32)).save(buffer, kind)
+    examples = list(shards.read_shard(path))
+    shards.write_shard(path, [*examples[:-1], Example(buffer.getvalue(), "odd", 0)])
+    message = f"image odd: its image is {what}, not a JPEG, PNG or GIF"
+    with pytest.raises(DataError, match=message):
+        Split.find(str(copied), 32, "train").labels_and_ids()
+    assert shards.fault(Example(buffer.getvalue(), "odd", 0), 32) == message.split(": ")[1]
+
+
+def test_digests_are_of_the_images_alone(splits):
+    digests = splits[0].digests()
+    assert (digests.dtype, digests.shape) == (np.uint64, (50,))
+    assert len(set(digests.tolist())) == 50

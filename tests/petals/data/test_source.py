@@ -4,6 +4,7 @@ import types
 import pytest
 
 from petals.data import shards
+from petals.data.classes import CLASSES
 from petals.data.source import Source, find_source
 from petals.errors import DataError
 from petals.prepare import drawn_flowers
@@ -89,6 +90,8 @@ def test_an_explicit_folder_goes_first_and_must_hold_records(mounts, tmp_path):
     assert find_source(str(own)) == Source(str(own), "folder")
     assert find_source(str(own / "tfrecords-jpeg-32x32")).root == str(own)
     (tmp_path / "photos").mkdir()
+    (tmp_path / "photos" / "__MACOSX").mkdir()
+    hold(tmp_path / "photos" / "__MACOSX")
     with pytest.raises(DataError, match=r"make_tfrecords\.py"):
         find_source(str(tmp_path / "photos"))
     with pytest.raises(DataError, match="neither a folder nor an attached dataset"):
@@ -152,3 +155,64 @@ def test_an_explicit_bucket_must_hold_records(monkeypatch):
     monkeypatch.setattr(shards, "sizes", lambda root: [])
     with pytest.raises(DataError, match="gs://nothing holds no"):
         find_source("gs://nothing")
+
+
+def test_what_a_system_left_is_no_mount(mounts, capsys):
+    folder = hold(mounts / "datasets/someone/flowers")
+    hold(mounts / "datasets/someone/flowers/__MACOSX")
+    hold(mounts / "datasets/someone/flowers/.ipynb_checkpoints")
+    assert find_source("auto") == find_source("someone/flowers") == Source(str(folder), "mount")
+    assert capsys.readouterr().out == ""
+
+
+def test_a_dataset_of_several_sources_is_one_source(mounts):
+    for name in ("imagenet", "oxford_102"):
+        hold(mounts / "datasets/someone/flowers/inner" / name)
+    root = str(mounts / "datasets/someone/flowers/inner")
+    assert find_source("someone/flowers").root == find_source("auto").root == root
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "tpu-getting-started",
+        "competitions/tpu-getting-started/x",
+        "flower-classification-with-tpus",
+    ],
+)
+def test_the_competitions_photos_are_known_by_their_path(tmp_path, path):
+    assert Source(str(tmp_path / path), "mount").class_names == CLASSES
+
+
+def test_the_competitions_photos_are_known_by_their_numbers(tmp_path):
+    counts = {"train": [798] * 15 + [783], "val": [232] * 16, "test": [462] * 15 + [452]}
+    for split, numbers in counts.items():
+        folder = tmp_path / "data/tfrecords-jpeg-192x192" / split
+        folder.mkdir(parents=True)
+        for number, count in enumerate(numbers):
+            (folder / shards.shard_name(number, 192, count)).touch()
+    source = Source(str(tmp_path / "data"), "folder")
+    assert source.class_names == CLASSES
+    next((tmp_path / "data").rglob("*-452.tfrec")).unlink()
+    with pytest.raises(DataError, match=r"has no classes\.json"):
+        _ = source.class_names
+
+
+def test_records_of_ones_own_without_names_are_never_the_104_flowers(copied, capsys):
+    (copied / "classes.json").unlink()
+    source = find_source(str(copied), 32)
+    assert source.class_names == ("0", "1", "2")
+    assert "names no classes: they are called by their numbers, 0 to 2" in capsys.readouterr().out
+    assert source.splits(32)["train"].labels_and_ids(3)[0].max() == 2
+
+
+@pytest.mark.parametrize(("says", "submitted"), [("name", ("a", "b")), ("position", None)])
+def test_the_data_says_what_a_submission_holds(tmp_path, says, submitted):
+    (tmp_path / "classes.json").write_text('["a", "b"]')
+    source = Source(str(tmp_path), "folder")
+    assert source.submitted is None
+    (tmp_path / "submission.json").write_text(f'{{"label": "{says}"}}')
+    assert source.submitted == submitted
+    (tmp_path / "submission.json").write_text('["name"]')
+    with pytest.raises(DataError, match=r"submission\.json must be"):
+        _ = source.submitted

@@ -33,13 +33,16 @@ def test_scores_confusion_and_calibration_are_tables_with_names_and_percents():
     assert tenths[-1] == ["90 to 100 %", "93.3 %", "100.0 %", "3"]
 
 
-@pytest.mark.parametrize(("sure", "verdict"), [(1.0, "too high"), (0.5, "fair"), (0.4, "too low")])
+OVERALL = [(1.0, "Overconfident"), (0.5, "Well calibrated"), (0.4, "Underconfident")]
+
+
+@pytest.mark.parametrize(("sure", "verdict"), OVERALL)
 def test_calibration_concludes(sure, verdict):
     probabilities = np.full((10, 3), (1 - sure) / 2)
     probabilities[:, 0] = sure
     text = records.conclusion(np.arange(10) % 2, probabilities)
-    assert text.startswith(f"The probabilities are {verdict} on the whole: {100 * sure:.1f} % on")
-    assert "while 50.0 % of the predictions are correct." in text
+    assert text.startswith(f"{verdict} overall: the mean probability is {100 * sure:.1f} %, and")
+    assert "50.0 % of the predictions are correct." in text
 
 
 def test_pairs_and_mistakes_have_the_photos_of_the_split(dataset):
@@ -51,6 +54,6 @@ def test_pairs_and_mistakes_have_the_photos_of_the_split(dataset):
     assert pairs[0]["a mistake"].startswith("data:image/jpeg;base64,")
     wrong = records.mistakes(split, labels, probabilities, NAMES)
     assert {row["id"] for row in wrong} == set(ids[:2])
-    assert wrong[0]["true"] != wrong[0]["guessed"]
+    assert wrong[0]["true"] != wrong[0]["predicted"]
     assert records.mistakes(split, labels, np.eye(3)[labels], NAMES) == []
     json.dumps([pairs, wrong])

@@ -279,12 +279,14 @@ def test_settings_out_of_range(make, tmp_path, settings, message):
     [
         ("empty", "no class folders"),
         ("text", "no usable photo"),
+        ("single", r"of one class \(a\)"),
     ],
 )
 def test_folders_without_photos(make, tmp_path, folder, message):
     (tmp_path / "empty").mkdir()
-    (tmp_path / "text" / "a").mkdir(parents=True)
-    (tmp_path / "text" / "a" / "a.txt").write_text("")
+    for name in ("text/a", "text/b", "single/a"):
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "a.txt").write_text("")
     with pytest.raises(DataError, match=message):
         make(tmp_path / folder)
     assert not (tmp_path / "out").exists()
@@ -437,3 +439,197 @@ def test_the_rest_of_a_folder_can_be_the_test_photos(make_labelled, written, tab
     table.write_text(text)
     with pytest.raises(DataError, match="no files without a label"):
         make_labelled(test_photos=tmp_path / "flat")
+
+
+@pytest.fixture
+def tree(tmp_path):
+    """Makes a folder of photos: {path below it: how many photos}; each photo is another one."""
+    numbers = iter(range(10_000))
+
+    def tree(places, name="tree"):
+        for place, count in places.items():
+            folder = tmp_path / name / place
+            folder.mkdir(parents=True, exist_ok=True)
+            for _ in range(count):
+                number = next(numbers)
+                pixels = np.random.default_rng(number).integers(0, 255, (12, 12, 3), np.uint8)
+                Image.fromarray(pixels).save(folder / f"{number}.png")
+        return tmp_path / name
+
+    return tree
+
+
+def counts(summary):
+    return {split: labels.total() for split, labels in summary.images.items()}
+
+
+@pytest.mark.parametrize(
+    ("val", "test"), [("val", "test"), ("valid", "testing"), ("Validation", "Test")]
+)
+@pytest.mark.parametrize("inside", ["", "archive/", "a/b/"])
+def test_folders_of_splits_become_the_splits(make, written, tree, val, test, inside):
+    places = {"train": 12, val: 4, test: 5}
+    folder = tree({f"{inside}{s}/{c}": n for s, n in places.items() for c in ("daisy", "rose")})
+    summary = make(folder)
+    assert summary.class_names == ["daisy", "rose"]
+    assert counts(summary) == {"train": 24, "val": 8, "test": 10}
+    assert "the folders name the splits: 24 train, 8 val, 10 test" in str(summary)
+    assert ("the only folder in" in str(summary)) == bool(inside)
+    assert {split: len(rows) for split, rows in written().items()} == counts(summary)
+    assert all(example.label == -1 for example in written()["test"].values())
+
+
+def test_splits_can_be_below_the_classes(make, tree):
+    summary = make(tree({f"{c}/{s}": 3 for c in ("daisy", "rose") for s in ("train", "val")}))
+    assert summary.class_names == ["daisy", "rose"]
+    assert counts(summary) == {"train": 6, "val": 6, "test": 0}
+
+
+def test_without_a_folder_for_validation_it_is_cut_from_train(make, tree, tmp_path):
+    summary = make(tree({"train/daisy": 60, "train/rose": 60, "test": 7}))
+    assert counts(summary)["test"] == 7
+    assert counts(summary)["train"] + counts(summary)["val"] == 120
+    assert 10 <= counts(summary)["val"] <= 40
+    rows = (tmp_path / "out/test_photos.csv").read_text().splitlines()
+    assert len(rows) == 8
+    assert rows[1].split(",")[1].startswith("test/")
+
+
+def test_a_photo_in_two_splits_stays_where_it_is_not_learnt(make, tree):
+    folder = tree({f"{s}/{c}": 4 for s in ("train", "val", "test") for c in ("daisy", "rose")})
+    for split in ("train", "val"):
+        shutil.copy(next((folder / "test/rose").iterdir()), folder / split / "rose" / "a.png")
+    shutil.copy(next((folder / "val/rose").iterdir()), folder / "train/rose" / "b.png")
+    summary = make(folder)
+    assert counts(summary)["test"] == 8
+    assert sorted(Path(path).parts[-3:] for path in summary.left_out)[0][0] == "train"
+    assert counts(summary)["val"] == 8
+
+
+@pytest.mark.parametrize(
+    ("places", "message"),
+    [
+        (
+            {"genus/rose": 2, "genus/daisy": 2, "other/tulip": 2},
+            r"as 2 classes \(genus, other\), or as those inside them \(daisy, rose, tulip\)",
+        ),
+        ({"a/red": 2, "b": 2}, r"as 2 classes \(a, b\), or as those inside them \(red\)"),
+        (
+            {"train/rose": 2, "train/daisy": 2, "extra": 2},
+            r"splits \(train\).*of which extra is none",
+        ),
+        ({"train/rose": 2, "train/daisy": 2, "val": 2}, r"splits \(train\).*of which val is none"),
+        ({"train": 2, "test": 2}, "holds test, train: as splits they have no class folders"),
+    ],
+)
+def test_a_tree_that_can_be_read_in_two_ways_is_refused(make, tree, tmp_path, places, message):
+    with pytest.raises(DataError, match=message):
+        make(tree(places))
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_class_may_be_called_like_a_split(make, tree):
+    assert make(tree({"rose": 5, "test": 5})).class_names == ["rose", "test"]
+
+
+def test_photos_below_a_class_folder_with_photos_are_of_that_class(make, tree):
+    assert counts(make(tree({"rose": 5, "rose/more": 3, "daisy": 4}), test=0)).get("test") == 0
+
+
+def test_what_systems_and_editors_leave_is_no_photo_and_no_class(make, tree):
+    folder = tree(
+        {
+            "in/daisy": 8,
+            "in/rose": 8,
+            "in/__MACOSX/daisy": 2,
+            "__MACOSX/in/rose": 2,
+            "in/daisy/.ipynb_checkpoints": 2,
+            "in/.cache": 2,
+            "in/rose/@eaDir": 1,
+        }
+    )
+    for name in ("._1.png", "Thumbs.db", "desktop.ini", ".DS_Store"):
+        (folder / "in/daisy" / name).write_bytes(b"\0\5\x16\7")
+    summary = make(folder)
+    assert summary.class_names == ["daisy", "rose"]
+    assert sum(counts(summary).values()) == 16
+    assert summary.left_out == {}
+
+
+def test_every_photo_that_is_not_used_is_named(make, tree, tmp_path, monkeypatch):
+    folder = tree({"": 1, "in": 2, "in/daisy": 8, "in/rose": 8, "in/notes": 0})
+    (folder / "in/notes/readme.txt").write_text("no photo")
+    summary = make(folder)
+    assert sorted(summary.left_out.values()) == ["beside the class folders, so it has no class"] * 3
+    assert f"{folder}/in/notes: a folder without photos, so it is no class" in str(summary)
+    assert len((tmp_path / "out/left_out.csv").read_text().splitlines()) == 4
+    monkeypatch.setattr(ingest, "MOST_LEFT_OUT", 1)
+    assert "left out: 2 more files, see" in str(summary)
+
+
+@pytest.mark.parametrize(
+    ("names", "order"),
+    [
+        (("1", "2", "10"), ["1", "2", "10"]),
+        (("1.0", "2.0", "10.0"), ["1.0", "2.0", "10.0"]),
+        (("002", "10", "1"), ["1", "002", "10"]),
+        (("1", "10", "2b"), ["1", "10", "2b"]),
+    ],
+)
+def test_names_that_are_numbers_are_in_their_order(make, tree, tmp_path, names, order):
+    folder = tree(dict.fromkeys(names, 4))
+    assert make(folder).class_names == order
+    rows = [f"{path.relative_to(folder)},{path.parent.name}" for path in folder.rglob("*.png")]
+    (tmp_path / "labels.csv").write_text("\n".join(["file,label", *rows]))
+    assert make(folder, labels=tmp_path / "labels.csv").class_names == order
+
+
+def test_a_submission_holds_what_the_labels_say(make, make_labelled, tmp_path):
+    assert "a submission holds positions: 0 for blue" in str(make())
+    assert json.loads((tmp_path / "out/submission.json").read_text()) == {"label": "position"}
+    assert "a submission holds the CSV's own labels, such as blue" in str(make_labelled())
+    assert json.loads((tmp_path / "out/submission.json").read_text()) == {"label": "name"}
+
+
+def test_names_that_are_equal_after_normalisation_are_one_class(make, tree, tmp_path):
+    composed, decomposed = "caf\u00e9", "cafe\u0301"
+    folder = tree({composed: 4, decomposed: 3, "tea": 5})
+    summary = make(folder)
+    assert summary.class_names == [composed, "tea"]
+    assert f"{composed}: 2 folders with this name are one class" in str(summary)
+    rows = []
+    for number, path in enumerate(sorted(folder.rglob("*.png"))):
+        name = str(path.relative_to(folder))  # of a file, as another system writes it
+        other = name.replace(decomposed, composed) if number % 2 else name
+        rows.append(f"{other},{path.parent.name}")
+    (tmp_path / "labels.csv").write_text("\n".join(["file,label", *rows]))
+    assert make(folder, labels=tmp_path / "labels.csv").class_names == [composed, "tea"]
+
+
+def test_photos_that_the_csv_does_not_list_are_named(make_labelled, table, tmp_path):
+    table.write_text("".join(table.read_text().splitlines(keepends=True)[:-5]))
+    left_out = make_labelled().left_out
+    assert len(left_out) == 5
+    assert set(left_out.values()) == {f"not listed in {table}"}
+
+
+def test_photos_of_more_than_eight_bits_have_one_scale(make, tree, written):
+    folder = tree({"bright": 0, "dark": 0})
+    for name, value in (("bright", 4000), ("dark", 200)):  # 12 bits, stored in 16
+        for number in range(4):
+            pixels = np.full((16, 16), value + number, np.uint16)
+            Image.fromarray(pixels).save(folder / name / f"{number}.png")
+    summary = make(folder, val=0.0, test=0.0)
+    assert "photos of more than 8 bits: 4,095 is white in all of them" in str(summary)
+    means = {0: [], 1: []}
+    for example in written()["train"].values():
+        means[example.label].append(np.asarray(Image.open(io.BytesIO(example.image))).mean())
+    assert np.mean(means[0]) == pytest.approx(4001.5 / 4095 * 255, abs=2)
+    assert np.mean(means[1]) == pytest.approx(201.5 / 4095 * 255, abs=2)
+
+
+def test_what_a_run_needs_is_said(make):
+    said = str(make(val=0.0, test=0.0))
+    assert "no val photos: train with validation=fold:1/5, or with validation=none" in said
+    assert "no test photos: a run writes no submission" in said
+    assert "so add some" not in said

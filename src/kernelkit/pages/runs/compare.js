@@ -57,7 +57,7 @@ function differences(rows) {
     make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "differs"), ...rows.map((row, n) => make("th", { scope: "col" }, column(n))))),
     make("tbody", {}, ...lines.map(([name, cells]) => make("tr", {}, make("th", { scope: "row" }, name), ...cells))),
   );
-  byId("compare-words").textContent = `${differing.length ? "" : "Their settings are the same. "}${texts.length - differing.length === 1 ? "One setting is" : `${texts.length - differing.length} settings are`} the same in all. ${noise(rows)}`;
+  byId("compare-words").textContent = `${differing.length ? "" : "Their parameters are the same. "}${texts.length - differing.length === 1 ? "One parameter is" : `${texts.length - differing.length} parameters are`} the same in all. ${noise(rows)}`;
 }
 
 const signed = (value) => (value < 0 ? "−" : "+") + Math.abs(value).toFixed(Math.abs(value) < 10 ? 4 : 0);
@@ -65,10 +65,11 @@ const signed = (value) => (value < 0 ? "−" : "+") + Math.abs(value).toFixed(Ma
 // Whether the first two differ by more than their seeds do (Welch's standard error).
 function noise([a, b]) {
   if (a.score === null || b.score === null) return "";
-  if (a.scores.length < 2 || b.scores.length < 2) return "With one seed each, nobody can say how much of the difference is chance.";
+  const single = [a, b].map((row, n) => (row.scores.length < 2 ? column(n) : "")).filter(Boolean);
+  if (single.length) return `${listed(single)} ${single.length === 1 ? "has" : "have"} one seed each, so this difference could be noise.`;
   const error = Math.sqrt(a.deviation ** 2 / a.scores.length + b.deviation ** 2 / b.scores.length);
   const times = Math.abs(a.score - b.score) / error;
-  return `A and B differ by ${Math.abs(a.score - b.score).toFixed(4)}, ${times.toFixed(1)} standard errors of their seeds: ${times < 2 ? "this may well be chance" : "more than chance explains"}.`;
+  return `A and B differ by ${Math.abs(a.score - b.score).toFixed(4)}, ${times.toFixed(1)} standard errors of their seeds: ${times < 2 ? "this difference could be noise" : "more than noise explains"}.`;
 }
 
 // ---- classes and photos -----------------------------------------------------------------
@@ -160,7 +161,7 @@ function eachRun(row, n) {
   return make("div", {},
     make("h3", {}, `${column(n)} `, make("small", {}, row.name)),
     make("p", { className: "links" }, ...links.flatMap((link) => [link, " "])),
-    copied("Its settings as YAML", asYaml(settingsOf(run)), `${run.id.replaceAll(/[^\w.-]+/g, "-")}.yaml`),
+    copied("Its parameters as YAML", asYaml(settingsOf(run)), `${run.id.replaceAll(/[^\w.-]+/g, "-")}.yaml`),
     data.notebook ? copied("The command that repeats it", command(run)) : null,
     tags, note);
 }

@@ -110,70 +110,40 @@ function gather() {
     runs.set(run.id, run);
   }
   Object.assign(made, { settings: settings(), runs: data.runs.map((run) => rowOf([run])) });
-  // Scores are only compared where they are of the same data: the best is that of the data which most were validated on,
-  // and of runs that are all alike none is.
+  // Scores are only compared where they are of the same data: each data set has its best, and of runs
+  // that are all alike none is. What else the page says is of the data which most were validated on.
   for (const [name, rows] of Object.entries(made)) {
     rows.forEach(indexed);
     const groups = groupBy(rows.filter((row) => row.score !== null), (row) => row.data);
     const [group = []] = [...groups.values()].sort((a, b) => b.length - a.length);
-    group.sort((a, b) => better(a.score, b.score));
-    for (const row of group) row.best = row.score === group[0].score && row.score !== group.at(-1).score;
+    for (const own of groups.values()) {
+      own.sort((a, b) => better(a.score, b.score));
+      for (const row of own) row.best = row.score === own[0].score && row.score !== own.at(-1).score;
+    }
     ranked[name] = group;
+    for (const row of rows) row.tops = new Set();
+    for (const measure of Object.keys(data.labels)) markBest(rows, measure);
+  }
+}
+
+// The best of a measure among the rows that were validated on the same data. Of counts there is no best.
+const LOWER = /(^|[_\s])(loss|error|seconds)$/i;
+function markBest(rows, measure) {
+  if (measure === data.score) return; // it has a badge
+  const valued = rows.map((row) => [row, mean(finite(row.runs.filter(ended).map((run) => run.metrics[measure])))]).filter(([row, value]) => value !== null && row.runs.some(ended));
+  if (valued.every(([, value]) => Number.isInteger(value))) return;
+  for (const group of groupBy(valued, ([row]) => row.data).values()) {
+    const values = group.map(([, value]) => value);
+    const best = LOWER.test(measure) ? Math.min(...values) : Math.max(...values);
+    if (Math.min(...values) === Math.max(...values)) continue;
+    for (const [row, value] of group) if (value === best) row.tops.add(measure);
   }
 }
 gather();
 
-// ---- the filter: words, each name=value, name=one|other, name>number, name<number, or any text in the row ----
-
-const parts = () => view.filter.match(/[^\s"]*"[^"]*"|\S+/g) || [];
-const words = () => parts().map((word) => word.toLowerCase().replaceAll('"', ""));
 const quoted = (value) => (/\s/.test(value) ? `"${value}"` : value);
 
-const RULE = /^([^<>=]+)(>=|<=|=|>|<)(.*)$/;
-
-function rule(word) {
-  const [, name, sign, wanted] = word.match(RULE) ?? [];
-  if (!name) return (row) => row.text.includes(word);
-  const any = wanted.split("|");
-  const key = [...axes, ...data.columns, ...Object.keys(data.runs[0]?.parameters ?? {})].find((own) => own.toLowerCase() === name);
-  const valueOf = (row) => {
-    if (key !== undefined && row.parameters[key] !== undefined) return row.parameters[key];
-    const entry = Object.entries(row.parameters).find(([own]) => own.toLowerCase() === name);
-    if (entry) return entry[1];
-    if (name === "score" || name === data.score.toLowerCase()) return row.score;
-    if (name === "time" || name === "seconds") return row.seconds;
-    if (name === "state") return row.state;
-    return mean(finite(row.runs.map((run) => Object.entries(run.metrics).find(([own]) => own.toLowerCase() === name)?.[1])));
-  };
-  return (row) => {
-    const value = valueOf(row);
-    if (value === undefined || value === null) return false;
-    if (sign === "=") return [wanted, ...any].some((text) => show(value).toLowerCase() === text || (text !== "" && typeof value === "number" && value === Number(text)));
-    const [left, right] = [Number(value), Number(wanted)];
-    return { ">": left > right, "<": left < right, ">=": left >= right, "<=": left <= right }[sign];
-  };
-}
-
-const last = {}; // the rows that pass, until filter or kind of rows change
-function matching() {
-  const key = view.rows + "\n" + view.filter;
-  if (last.key !== key) {
-    const rules = words().map(rule);
-    Object.assign(last, { key, rows: made[view.rows].filter((row) => rules.every((passes) => passes(row))) });
-  }
-  return last.rows;
-}
-const finished = () => matching().flatMap((row) => row.runs.filter((run) => score(run) !== null));
-
-// Puts words into the filter in place of those that say something of the same name.
-function restrict(name, ...put) {
-  const others = parts().filter((word) => word.replaceAll('"', "").match(RULE)?.[1].toLowerCase() !== name.toLowerCase());
-  view.filter = [...others, ...put].join(" ");
-  byId("filter").value = view.filter;
-  refresh();
-}
-
-// ---- the values of a setting ------------------------------------------------------------
+// ---- the values of a parameter ------------------------------------------------------------
 
 // Numbers in their order, then the others in that of the runs.
 const distinct = new Map();

@@ -204,13 +204,13 @@ const atEdge = (row) => continuous(row.name) && (row.best === 0 || row.best === 
 function importance() {
   const rows = importances();
   byId("importance-section").hidden = !rows.length;
-  byId("importance-words").textContent = words().some((word) => /^(score|time|seconds)[<>=]/.test(word) || word.startsWith(data.score.toLowerCase() + ">")) ? "The filter chooses runs by their results: among these, a setting that decides the score may explain nothing." : "";
+  byId("importance-words").textContent = byResult() ? "The filter chooses runs by their results: among these, a parameter that decides the score may explain nothing." : "";
   byId("importance").replaceChildren(...rows.map((row) => {
     const bar = make("span", { className: "share", ariaHidden: "true" }, make("i"), make("b"));
     bar.firstChild.style.width = `${100 * row.share}%`;
     if (row.interval) bar.lastChild.style.cssText = `left:${100 * row.interval[0]}%;width:${100 * (row.interval[1] - row.interval[0])}%`;
     return make("tr", {},
-      labelled(make("th", { scope: "row" }, inWords(row.name)), "setting"),
+      labelled(make("th", { scope: "row" }, inWords(row.name)), "parameter"),
       make("td", { className: "track" }, bar),
       labelled(make("td", { className: "number" }, percent(row.share)), "explains"),
       labelled(make("td", { className: "number" }, row.interval ? `${Math.round(100 * row.interval[0])}–${percent(row.interval[1])}` : "too few runs"), "interval"),
@@ -235,11 +235,11 @@ function heat({ a, b, left, top, share, clear }) {
   const head = make("tr", {}, make("th", { scope: "col" }, `${inWords(a)} ↓ ${inWords(b)} →`), ...top.names.map((name) => make("th", { scope: "col", className: "number" }, name)));
   const lines = left.names.map((name, i) => make("tr", {}, make("th", { scope: "row" }, name), ...top.names.map((_, j) => {
     const own = cells[i * columns + j];
-    const cell = make("td", { className: "number", title: own.length ? `${own.length} settings` : "" }, own.length ? fixed(mean(own)) : "not tried");
+    const cell = make("td", { className: "number", title: own.length ? `${own.length} configurations` : "" }, own.length ? fixed(mean(own)) : "not tried");
     if (own.length) cell.style.background = `color-mix(in srgb, var(--s0) ${Math.round(38 * good(mean(own)))}%, var(--paper))`;
     return cell;
   })));
   byId("heat").replaceChildren(make("thead", {}, head), make("tbody", {}, ...lines));
   const empty = cells.filter((cell) => !cell.length).length;
-  byId("heat-words").textContent = `Mean ${scoreName} of the settings with both values; the stronger the colour, the better. ${share === null ? "There are too few runs to say whether the two act together." : clear > CLEAR ? `Their interaction explains ${percent(share)} of the variance, beyond what each explains by itself.` : "There is no sign that the two act together: choose each by itself."}${empty ? ` ${empty} of ${cells.length} combinations were not tried.` : ""}`;
+  byId("heat-words").textContent = `Mean ${scoreName} of the configurations with both values; the darker, the better. ${share === null ? "There are too few runs to say whether the two act together." : clear > CLEAR ? `Their interaction explains ${percent(share)} of the variance, beyond what each explains by itself.` : "There is no sign that the two act together: choose each by itself."}${empty ? ` ${empty} of ${cells.length} combinations were not tried.` : ""}`;
 }

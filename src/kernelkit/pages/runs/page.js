@@ -34,7 +34,7 @@ function mattered() {
     const twin = others.find(([, strength]) => strength >= SAME);
     return `${inWords(name)} ${n ? "" : "explains "}${percent(share)}${n ? "" : " of the score's variance"} (${Math.round(100 * low)}–${percent(high)}${twin ? `; ${inWords(twin[0])} changes with it` : ""})`;
   };
-  const first = sure.length ? listed(sure.slice(0, 3).map(text)) + ". " : "No setting explains more of the score than chance could. ";
+  const first = sure.length ? listed(sure.slice(0, 3).map(text)) + ". " : "No parameter explains more of the score than chance could. ";
   const pair = both ? `${inWords(both.a)} and ${inWords(both.b)} act together (${percent(both.share)} more). ` : "";
   return first + capital(pair) + (idle.length ? `No visible effect: ${listed(idle.slice(0, 5).map(({ name }) => inWords(name)))}.` : "");
 }
@@ -52,7 +52,7 @@ function next() {
   const met = sure.length > 1 && own.some((_, n) => sure.every(({ levels, best }) => levels.of[n] === best));
   if (sure.length > 1 && !met) texts.push(`these together: no run combines the best ${listed(sure.map(({ name }) => inWords(name)))}`);
   const [first, second] = ranked.settings;
-  if (first && second && first.deviation !== null && Math.abs(first.score - second.score) < first.deviation) texts.push("more seeds of the best settings: they differ less than their seeds do");
+  if (first && second && first.deviation !== null && Math.abs(first.score - second.score) < first.deviation) texts.push("more seeds of the best configurations: the gap is smaller than seed-to-seed noise");
   return texts.length ? texts.join("; ") + "." : "";
 }
 
@@ -60,9 +60,9 @@ function bestAndSecond() {
   const [first, second] = ranked[view.rows];
   if (!first || !second || !data.sweep) return "";
   const names = axes.filter((name) => show(first.parameters[name]) !== show(second.parameters[name]));
-  const changes = names.map((name) => `${inWords(name)} ${show(brief(first.parameters[name]))} in place of ${show(brief(second.parameters[name]))}`);
+  const changes = names.map((name) => `${inWords(name)} ${show(brief(first.parameters[name]))} instead of ${show(brief(second.parameters[name]))}`);
   const apart = Math.abs(first.score - second.score);
-  return `${changes.length ? listed(changes.slice(0, 4)) : "only its seed"}${changes.length > 4 ? ` and ${changes.length - 4} more` : ""}; ${scoreName} ${fixed(first.score)} against ${fixed(second.score)}${first.deviation !== null && apart < first.deviation ? ", which is within the spread of its seeds" : ""}.`;
+  return `${changes.length ? listed(changes.slice(0, 4)) : "only its seed"}${changes.length > 4 ? ` and ${changes.length - 4} more` : ""}; ${scoreName}: ${fixed(first.score)} vs ${fixed(second.score)}${first.deviation !== null && apart < first.deviation ? ", which is within the spread of its seeds" : ""}.`;
 }
 
 function classesApart() {
@@ -79,15 +79,32 @@ function answers() {
   const filter = view.filter;
   view.filter = "";
   for (const row of importances()) firstShares.set(row.name, row.share);
-  const texts = [["What mattered", mattered()], ["To try next", next()], ["The best against the second", bestAndSecond()], ["By class", classesApart()]].filter(([, text]) => text);
+  const texts = [["What mattered", mattered()], ["To try next", next()], ["The best vs the second", bestAndSecond()], ["By class", classesApart()]].filter(([, text]) => text);
   view.filter = filter;
   byId("answers").replaceChildren(...texts.flatMap(([question, text]) => [make("dt", {}, question), make("dd", {}, capital(text))]));
+}
+
+// The parts that the page has now: from here the charts are one step away, past every link of the table.
+function contents() {
+  const sections = [...document.querySelectorAll("main > section:not([hidden])")];
+  const named = sections.map((section) => [section.id, section.querySelector("h2")?.textContent ?? "Table"]);
+  byId("contents").replaceChildren(...named.map(([id, name]) => {
+    const link = make("a", { href: "#" + id, textContent: name });
+    link.onclick = (event) => { event.preventDefault(); goTo(byId(id)); }; // the address keeps the view
+    return make("li", {}, link);
+  }));
+}
+
+function goTo(section) {
+  section.tabIndex = -1;
+  section.focus({ preventScroll: true });
+  section.scrollIntoView();
 }
 
 // ---- all together -----------------------------------------------------------------------
 
 // The table and the lines follow at once; what is further down is painted piece by piece, so that typing is not held up.
-const LATER = [importance, sideBySide, axisPictures, cost, bestSoFar, curves];
+const LATER = [importance, sideBySide, axisPictures, cost, bestSoFar, curves, contents];
 let waiting = [];
 let begun = false;
 
@@ -151,6 +168,7 @@ function begin() {
   for (const paint of [table, parallel, ...LATER]) paint();
   begun = true;
   addExports();
+  document.querySelector(".skip").onclick = (event) => { event.preventDefault(); goTo(byId("main")); };
   returnToPlace();
   followLive();
 }

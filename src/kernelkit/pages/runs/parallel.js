@@ -32,16 +32,15 @@ function scaleOf(name) {
 
 // The part of an axis that the filter leaves: [from, to] as shares, or null.
 function brushed(scale) {
-  const name = (scale.name || "score").toLowerCase();
-  const own = words().map((word) => word.match(/^([\w.]+)(>=|<=|=)(.*)$/)).filter((rule) => rule && rule[1] === name);
+  const own = clauses().filter(({ name, sign, not }) => name === (scale.name || "score") && [">=", "<=", "="].includes(sign) && !not);
   if (!own.length) return null;
   if (scale.values) {
-    const wanted = own.flatMap((rule) => rule[3].split("|"));
+    const wanted = own.flatMap(({ wanted }) => wanted.split("|"));
     const chosen = scale.values.map((value, n) => (wanted.includes(show(value).toLowerCase()) ? n : -1)).filter((n) => n >= 0);
     const count = scale.values.length;
     return chosen.length ? Object.assign([chosen[0] / count, (chosen.at(-1) + 1) / count], { pieces: chosen.map((n) => [n / count, (n + 1) / count]) }) : null;
   }
-  const limit = (sign, otherwise) => Number(own.find((rule) => rule[2] === sign)?.[3] ?? otherwise);
+  const limit = (sign, otherwise) => Number(own.find((clause) => clause.sign === sign)?.wanted ?? otherwise);
   return [scale.at(limit(">=", scale.least)), scale.at(limit("<=", scale.most))];
 }
 
@@ -108,7 +107,7 @@ function drawParallel(place, width, rows, scales, out) {
   });
   place.replaceChildren(picture, reading);
   const few = out ? ` Left out at this width, because they matter least: ${out}.` : "";
-  byId("parallel-words").textContent = `Each line is a ${view.rows === "runs" ? "run" : "setting"}; brighter is better. Settings that explain more of the score are closer to it. Drag along an axis, or focus it and use the arrow keys (Shift for its upper end), to filter the whole page; click it to clear.${few}`;
+  byId("parallel-words").textContent = `Each line is one ${view.rows === "runs" ? "run" : "configuration"}; brighter is better. Parameters that explain more of the score are drawn closer to it. Drag along an axis, or focus it and use the arrow keys (Shift for its upper end), to filter the whole page; click it to clear.${few}`;
 }
 
 function drawAxis(picture, scale, { x, y, top, bottom, room, ends }) {

@@ -110,7 +110,7 @@ function sortBy(column) {
 function nothing(width) {
   const clear = make("button", { type: "button", textContent: "Clear the filter" });
   clear.onclick = () => { view.filter = ""; byId("filter").value = ""; refresh(); byId("filter").focus(); };
-  return make("tr", { className: "nothing" }, make("td", { colSpan: width }, view.filter ? `No run matches “${view.filter}”. ` : "There are no runs yet. ", view.filter ? clear : null));
+  return make("tr", { className: "nothing" }, make("td", { colSpan: width }, view.filter ? `${whyNothing()} ` : "There are no runs yet. ", view.filter ? clear : null));
 }
 
 // A row's line is made once: sorting a thousand of them only moves them about.
@@ -152,6 +152,7 @@ function cell(row, column) {
   if (column.key === "state") return stateCell(row);
   if (column.key === "name") return nameCell(row);
   if (EMPTY.includes(value)) return make("td");
+  if (row.tops.has(column.name)) return make("td", { className: "number top", title: `the best ${column.title} of the runs that were validated on the same data` }, cellText(value, column), make("span", { className: "hidden" }, " best"));
   if (column.key === "when") return make("td", { className: "when" }, value ? new Date(value * 1000).toLocaleString("sv").slice(0, 16) : "");
   return make("td", { className: column.number || typeof value === "number" ? "number" : "brief", title: column.number ? "" : show(value) }, cellText(value, column));
 }
@@ -221,7 +222,7 @@ function addChoices() {
 // The lists say what the filter says, however it came there.
 function choices() {
   for (const select of byId("choices").children) {
-    const wanted = words().find((word) => word.startsWith(select.dataset.name.toLowerCase() + "="))?.split("=").slice(1).join("=");
+    const { wanted } = clauses().find(({ name, sign }) => name === select.dataset.name && sign === "=") ?? {};
     select.value = [...select.options].find((option) => option.value && option.value.toLowerCase() === wanted)?.value ?? "";
   }
 }

@@ -1,5 +1,7 @@
 """Everything that is looked at before a push is sent, each check from a plan to findings.
 
-Begin with `preflight`. May import `push.plan`, `push.bundle`, `tpu`, `runs`, `kaggle`, `notebook`
-and the ground floor.
+Begin with `preflight`, whose checks need no network; those of `on_kaggle` ask Kaggle, and
+`compiled` the TPU's compiler. Nothing is uploaded here. May import `push.request`, `push.plan`,
+`push.ledger`, `push.context`, `push.bundle`, `tpu`, `runs`, `kaggle`, `notebook` and the ground
+floor.
 """

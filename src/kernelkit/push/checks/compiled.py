@@ -1,38 +1,59 @@
-"""Check a push with the TPU's compiler before it uses quota, or show the last such check."""
+"""Check a push with the TPU's compiler before it uses quota, or say what its last check found."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from kernelkit.errors import ParameterError
-from kernelkit.kaggle.context import PushContext
 from kernelkit.push.checks.findings import Finding, warning
-from kernelkit.push.checks.preflight import stop_on_errors
 from kernelkit.push.plan import Plan
+from kernelkit.terminal.events import Events
 from kernelkit.tpu import check, figures
 from kernelkit.tpu.chips import machine_named
 
 
-def before_push(
-    context: PushContext, plan: Plan, findings: list[Finding], *, compile_now: bool
-) -> None:
-    """Compile a TPU push's programs if requested; otherwise report their last check.
+def compile_push(plan: Plan, events: Events) -> bool:
+    """Compile the plan's programs for its TPU, if that is requested; whether it was.
 
-    Adds a warning to the plan's `findings` if that check found that it does not fit. Raises
-    `DoesNotFitError` before anything is sent, and `ParameterError` if there is nothing to check.
+    The request asks for it with `check_tpu`, the project for every push with `before_push`. Raises
+    `DoesNotFitError` for a program that does not fit, and `ParameterError` if there is nothing to
+    compile for.
     """
-    project, run = plan.project, _run(plan)
-    if compile_now and run is None:
+    run = _run(plan)
+    requested = plan.request.check_tpu
+    if requested and run is None:
         raise ParameterError(
             "--check-tpu compiles for a TPU, but this push requests another machine: add "
             "--accelerator tpu, or leave out --check-tpu"
         )
     # The runs that a notebook starts have their own notebooks and parameters.
-    if run is None or plan.starts or not (compile_now or project.tpu.command):
+    if run is None or plan.starts or not (requested or plan.project.tpu.before_push):
+        return False
+    if not (requested or plan.project.tpu.command):
+        return False
+    check.tell(run.compiled(events), events)
+    return True
+
+
+def last_compiled(plan: Plan) -> Iterator[Finding]:
+    """What the last check with the TPU's compiler said of this plan, if the project has one."""
+    run = _run(plan)
+    if run is None or plan.starts or not plan.project.tpu.command:
         return
-    if compile_now or project.tpu.before_push:
-        stop_on_errors(findings)
-        check.tell(run.compiled(context.events), context.events)
-    elif not context.local:  # a rehearsal uses no quota
-        findings += _last_check(context, run)
+    result = run.last_check()
+    if result is None:
+        yield Finding(
+            "tpu",
+            "this program was not checked with the TPU's compiler: "
+            "kernelkit push --check-tpu compiles it before anything is sent",
+        )
+        return
+    since = "" if result.current else ", before the sources changed"
+    by = next((figures.compiler(program.facts.get("versions")) for program in result.programs), "")
+    checked = f"checked with {by} on {result.date}{since}"
+    if result.refused:
+        yield warning(f"{checked}: {result.refused[0].verdict}")
+    else:
+        yield Finding("tpu", f"{checked}: it fits a {run.machine.name}")
 
 
 def estimate(plan: Plan) -> dict[str, Any]:
@@ -41,8 +62,10 @@ def estimate(plan: Plan) -> dict[str, Any]:
     `seconds` and `peak_bytes` of a chip, and the compiler's `versions`.
     """
     run = _run(plan)
-    result = run and run.last_check()
-    for program in result.programs if result and result.current else ():
+    result = run.last_check() if run else None
+    if result is None or not result.current:
+        return {}
+    for program in result.programs:
         if program.name == check.TRAINING and program.estimate:
             names = ("peak_bytes", "versions")
             return {"seconds": program.estimate} | {n: program.facts.get(n) for n in names}
@@ -50,26 +73,10 @@ def estimate(plan: Plan) -> dict[str, Any]:
 
 
 def _run(plan: Plan) -> check.TpuRun | None:
+    shape = plan.metadata.machine.shape
+    if not shape:
+        return None
     try:
-        shape = plan.metadata.machine.shape
-        return check.TpuRun(plan.project, plan.parameters, machine_named(shape)) if shape else None
+        return check.TpuRun(plan.project, plan.parameters, machine_named(shape))
     except ParameterError:  # not a TPU; an unknown shape is already a finding
         return None
-
-
-def _last_check(context: PushContext, run: check.TpuRun) -> list[Finding]:
-    result = run.last_check()
-    if result is None:
-        context.events(
-            "tpu",
-            "this program was not checked with the TPU's compiler: "
-            "kernelkit push --check-tpu compiles it before anything is sent",
-        )
-        return []
-    since = "" if result.current else ", before the sources changed"
-    by = next((figures.compiler(program.facts.get("versions")) for program in result.programs), "")
-    checked = f"checked with {by} on {result.date}{since}"
-    if result.refused:
-        return [warning(f"{checked}: {result.refused[0].verdict}")]
-    context.events("tpu", f"{checked}: it fits a {run.machine.name}")
-    return []

@@ -13,7 +13,6 @@ from kernelkit import files, machines
 from kernelkit.credentials import find_secrets
 from kernelkit.errors import NotebookError
 from kernelkit.kaggle.client import SOURCES
-from kernelkit.kaggle.context import Ledger
 from kernelkit.machines import Kind
 from kernelkit.notebook import document, magics, pairs, rules, search_path
 from kernelkit.notebook.modules import files_started, parsed
@@ -21,6 +20,7 @@ from kernelkit.project import DOCTOR, repository
 from kernelkit.push.bundle.build import MAX_BYTES
 from kernelkit.push.checks.findings import Finding, error, warning
 from kernelkit.push.checks.mentions import Mention, mentions
+from kernelkit.push.ledger import Ledger
 from kernelkit.push.plan import Plan
 from kernelkit.runs import kit_folder
 

@@ -1,4 +1,4 @@
-"""The checks before a push: without a network, by the names that `--ignore` accepts; and on Kaggle.
+"""The checks of a plan that need no network, by the names that `--ignore` accepts.
 
 Kaggle silently accepts many mistakes: a misspelt key, a source with a prefix, a machine that no
 longer exists, an image that pins a TPU run to the CPU. These checks find each of them. The checks
@@ -6,25 +6,15 @@ of the kernel's settings are here; those of a push's contents are in `contents`.
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 from kernelkit import errors, machines
-from kernelkit.kaggle.client import Kaggle, Kernel, Quota
-from kernelkit.kaggle.context import PushContext
-from kernelkit.notebook.parameters import Overrides
-from kernelkit.push import plan as plans
 from kernelkit.push.bundle.metadata import KEYS, SHAPES
 from kernelkit.push.checks import contents, pytorch
-from kernelkit.push.checks.annotations import annotate
 from kernelkit.push.checks.findings import Finding, error, warning
-from kernelkit.push.checks.inputs import PlanOptions, of_submission
 from kernelkit.push.plan import Plan
-from kernelkit.terminal.events import secrets_of_environment
 
-LEAST_HOURS = 0.05  # starting a session uses up less quota than this
 _ADDRESS = re.compile(r"kaggle\.com/(?:code/)?([\w-]+/[\w-]+)")
 NOT_READ = {
     "session_timeout": "give the time with --timeout MINUTES",
@@ -170,150 +160,46 @@ FINAL = ("size", "secrets")
 OPTIONAL = [name for name in CHECKS if name not in FINAL]
 
 
-def run_checks(plan: Plan, ignored: Collection[str] = ()) -> list[Finding]:
-    """All findings of all checks, errors first; the errors of `ignored` checks become warnings.
+def run_checks(plan: Plan) -> list[Finding]:
+    """All findings about a plan, errors first; the errors of ignored checks are warnings.
 
-    Raises `ParameterError` for a name in `ignored` that is unknown or cannot be ignored.
+    A pure function of the plan and of the files that it names. Raises `ParameterError` for a name
+    in the request's `ignore` that is unknown or cannot be ignored.
     """
-    for name in set(ignored).difference(OPTIONAL):
-        raise errors.ParameterError(f"--ignore {name}: it takes {errors.choice_of(OPTIONAL)}")
+    ignored = plan.request.ignore
+    for name in ignored:
+        if name not in OPTIONAL:
+            raise errors.ParameterError(f"--ignore {name}: it takes {errors.choice_of(OPTIONAL)}")
     findings = [
-        replace(
-            finding,
-            text=contents.in_lines(plan, finding.text),
-            check=name,
-            level="warning" if name in ignored else finding.level,
-        )
-        for name, check in CHECKS.items()
-        for finding in check(plan)
+        Finding("attached", f"{source}, which its parameters need") for source in plan.needed
     ]
+    findings += submission(plan)
+    for name, check in CHECKS.items():
+        for finding in check(plan):
+            level = "warning" if name in ignored else finding.level
+            text = contents.in_lines(plan, finding.text)
+            findings.append(replace(finding, text=text, check=name, level=level))
     return sorted(findings, key=lambda finding: finding.level)
 
 
-def plan_and_check(
-    notebook: Path | None, parameters: Overrides, options: PlanOptions, **more: Any
-) -> tuple[Plan, list[Finding]]:
-    """The plan of a push, and what the checks without a network find.
-
-    `more`: other arguments of `plan.make`. Raises what that does.
-    """
-    plan = plans.make(
-        notebook,
-        parameters,
-        options.get("metadata"),
-        options.get("accelerator"),
-        options.get("timeout"),
-        **more,
-    )
-    if models := options.get("model"):
-        plan = plan.attaching("model", *models)
-    findings = run_checks(plan, options.get("ignore", ()))
-    if options.get("submit") is not None and not plan.metadata.sources("competition"):
-        need = "--submit needs a competition: add one to competition_sources in "
-        findings.insert(0, error(need + plan.metadata.path.name))
-    return plan, findings
+def submission(plan: Plan) -> Iterator[Finding]:
+    """A submission without a competition to submit to."""
+    if plan.request.submit is not None and not plan.metadata.sources("competition"):
+        yield error(
+            "--submit needs a competition: add one to competition_sources in "
+            f"{plan.metadata.path.name}"
+        )
 
 
-def stop_on_errors(findings: Sequence[Finding]) -> None:
+def stop_on_errors(findings: Iterable[Finding]) -> None:
     """Raise one `PreflightError` that lists every error among the findings."""
     wrong = [finding for finding in findings if finding.level == "error"]
-    lines = [f"the preflight found {len(wrong)} to correct:", *(f"  - {f.text}" for f in wrong)]
-    if names := sorted({finding.check for finding in wrong}.intersection(OPTIONAL)):
-        lines.append(f"To push anyway: {' '.join(f'--ignore {name}' for name in names)}")
-    if wrong:
-        raise errors.PreflightError("\n".join(lines))
-
-
-def report(context: PushContext, findings: Sequence[Finding]) -> None:
-    """Report the warnings among the findings; raise one `PreflightError` for the errors."""
-    annotate(findings)
-    for finding in findings:
-        if finding.level != "error":
-            context.events(finding.level, finding.text)
-    stop_on_errors(findings)
-
-
-def with_account(context: PushContext, plan: Plan) -> tuple[Plan, list[Finding]]:
-    """The plan under the account's name, and a finding for each of its secrets in the plan.
-
-    In a rehearsal, any owner is replaced by the local Kaggle's user.
-    """
-    account = context.kaggle.connection
-    plan = plan.owned_by(account.username, anyone=account.rehearses)
-    return plan, contents.secrets(plan, [*account.secrets, *secrets_of_environment()])
-
-
-def check_account(
-    context: PushContext, plan: Plan, *, force: bool = False, submits: bool = False
-) -> Quota | None:
-    """Check whether Kaggle would refuse this plan, or run it beside another active run.
-
-    With `submits`, also check whether it would refuse the submission after the run. Reports doubts
-    and the requested machine; returns the quota of its kind, None for the CPU.
-
-    Raises `CredentialsError`, `PreflightError` for another user's kernel or one that still runs,
-    `CapacityError` if no quota or no session is left, and `NetworkError` when Kaggle cannot be
-    reached. `force` allows the last two cases, except a quota of zero.
-    """
-    kaggle, kernel, machine = context.kaggle, plan.kernel, plan.metadata.machine
-    if kernel.owner.lower() != kaggle.username.lower():
-        raise errors.PreflightError(
-            f"the id names {kernel.owner}'s kernel, but the credentials are {kaggle.username}'s: "
-            f'write "id": "{kaggle.username}/{kernel.slug}", or INSERT_USERNAME as the owner'
-        )
-    # Without a version, Kaggle may still report the one before the ledger's last.
-    last = context.ledger.last(str(kernel))
-    doubts = [_active(kaggle, kernel, last.version if last else None, force)]
-    doubts += of_submission(kaggle, plan) if submits else []
-    doubts.append(_sessions(kaggle, kernel, machine.kind, force))
-    quota = kaggle.quota(machine.kind) if machine.kind != "cpu" else None
-    doubts.append(_quota(quota, plan) if quota else "")
-    for text in filter(None, doubts):
-        context.events("warning", text)
-    remaining = f", {quota.left:.1f} h of quota left" if quota else ""
-    time = f"{plan.hours:.1f} h" if plan.hours >= 1 else f"{60 * plan.hours:.3g} min"
-    words = f"{machine.words} for at most {time}{remaining}"
-    context.events("machine", words, shape=machine.shape)
-    return quota
-
-
-def _active(kaggle: Kaggle, kernel: Kernel, last: int | None, force: bool) -> str:
-    """Whether the kernel still runs."""
-    statuses = (kaggle.status(kernel, version) for version in dict.fromkeys((None, last)))
-    status = next((s for s in statuses if s and s.alive), None)
-    if status is None:
-        return ""
-    message = f"{kernel} is still {status.state}, and a second session would run at the same time"
-    if not force:
-        stored = kaggle.stored(kernel)
-        reference = f"{kernel}/{stored.version}" if stored else f"{kernel}/N"
-        raise errors.KernelBusyError(
-            f"{message}, using quota twice: wait for it (kernelkit resume "
-            f"{reference}), or push anyway (--force)"
-        )
-    return message
-
-
-def _sessions(kaggle: Kaggle, kernel: Kernel, kind: machines.Kind, force: bool) -> str:
-    """Whether other kernels of the account use all its sessions of this kind."""
-    cap = machines.LIMITS[kind].sessions
-    others = [other for other in kaggle.recent(kind) if str(other) != str(kernel)]
-    alive = [
-        str(other) for other in others if (status := kaggle.status(other, None)) and status.alive
-    ]
-    if len(alive) < cap:
-        return ""
-    message = f"Kaggle runs {cap} {kind.upper()} session(s) at once; now {', '.join(alive)}"
-    if not force:
-        raise errors.CapacityError(f"{message}: push again when it has ended")
-    return message
-
-
-def _quota(quota: Quota, plan: Plan) -> str:
-    """Whether the week's hours may end before the run."""
-    left = quota.remaining(plan.kind)
-    if quota.left < LEAST_HOURS:
-        raise errors.CapacityError(f"{left}: push again after Saturday 00:00 UTC, when they renew")
-    shorter = f"limit it with --timeout {quota.left * 60:.0f}"
-    short = quota.left < plan.hours
-    return f"{left}, and the run may take {plan.hours:.1f}: {shorter}" if short else ""
+    if not wrong:
+        return
+    lines = [f"the preflight found {len(wrong)} to correct:"]
+    lines += [f"  - {finding.text}" for finding in wrong]
+    names = sorted({finding.check for finding in wrong}.intersection(OPTIONAL))
+    if names:
+        options = " ".join(f"--ignore {name}" for name in names)
+        lines.append(f"To push anyway: {options}")
+    raise errors.PreflightError("\n".join(lines))

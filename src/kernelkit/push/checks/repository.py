@@ -5,21 +5,24 @@
 
 import contextlib
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Unpack
+from typing import Any, Unpack
 
 from kernelkit.errors import KernelkitError, PreflightError
-from kernelkit.kaggle.context import CommandOptions, in_project
-from kernelkit.project import RUNS
+from kernelkit.kaggle.context import CommandOptions, KaggleContext
+from kernelkit.project import RUNS, find_project
 from kernelkit.push.bundle import metadata
 from kernelkit.push.checks import preflight
 from kernelkit.push.checks.annotations import annotate
-from kernelkit.push.checks.findings import Finding, error
-from kernelkit.push.checks.inputs import PlanOptions
-from kernelkit.terminal.events import from_here
+from kernelkit.push.checks.findings import EVENTS, Finding, error
+from kernelkit.push.plan import plan_push
+from kernelkit.push.request import PushRequest
+from kernelkit.terminal.events import Event, from_here
 
+KERNEL = Event("kernel")
+KERNELS = Event("kernels", quiet=True)  # the table of all
 NOT_SEARCHED = (RUNS, "node_modules", "site-packages")
 
 
@@ -56,24 +59,26 @@ def kernels_below(start: Path) -> list[Path]:
     return found
 
 
-def check_kernels(kernels: Sequence[Path], **options: Unpack[PlanOptions]) -> list[Checked]:
+def check_kernels(
+    kernels: Sequence[Path], wishes: Mapping[str, Any], **options: Unpack[CommandOptions]
+) -> list[Checked]:
     """Check the kernels in these metadata files without a network, and end with a table.
 
-    Raises `PreflightError` if there is something to correct in any, after all were checked.
+    `wishes`: fields of `PushRequest` for each of them. Raises `PreflightError` if there is
+    something to correct in any, after all were checked.
     """
-    shared = {key: options[key] for key in ("as_json", "quiet") if key in options}
     checked = []
     for file in kernels:
-        context = in_project(CommandOptions(**shared), file)  # type: ignore[typeddict-item]
-        context.events("kernel", from_here(file))
-        own = _check(file, options)
+        context = KaggleContext.in_project(find_project(file), **options)
+        context.events(KERNEL, from_here(file))
+        own = _check(file, wishes)
         checked.append(own)
         for finding in own.findings:
             facts = {"kernel": from_here(file), "check": finding.check}
-            context.events(finding.level, finding.text, **facts)
+            context.events(EVENTS[finding.level], finding.text, **facts)
         annotate(own.findings, file)
     with context.ending():
-        context.events("kernels", _table(checked), kernels=[_row(each) for each in checked])
+        context.events(KERNELS, _table(checked), kernels=[_row(each) for each in checked])
         _summarize(checked)
         wrong = [from_here(each.kernel.parent) for each in checked if each.count("error")]
         if wrong:
@@ -84,15 +89,15 @@ def check_kernels(kernels: Sequence[Path], **options: Unpack[PlanOptions]) -> li
     return checked
 
 
-def _check(file: Path, options: PlanOptions) -> Checked:
-    own: PlanOptions = {**options, "metadata": file}
+def _check(file: Path, wishes: Mapping[str, Any]) -> Checked:
     try:
         kernel = metadata.load(file)
         code_file, machine = kernel.code_file.name, kernel.machine.words
     except KernelkitError as refusal:
         return Checked(file, "", "", (error(str(refusal)),))
     try:
-        _, findings = preflight.plan_and_check(None, (), own)
+        request = PushRequest.of(None, (), metadata=file, dry_run=True, offline=True, **wishes)
+        findings = preflight.run_checks(plan_push(request))
     except KernelkitError as refusal:
         findings = [error(str(refusal))]
     return Checked(file, code_file, machine, tuple(findings))

@@ -5,8 +5,9 @@ import ast
 import pytest
 
 from kernelkit.project import find_project
-from kernelkit.push import plan
 from kernelkit.push.bundle import build
+from kernelkit.push.plan import plan_push
+from kernelkit.push.request import PushRequest
 
 ONE = "X = 1\n"
 
@@ -25,7 +26,7 @@ def lay(root, files):
 
 def bundle(repository, *cells):
     repository.sources(*cells)
-    return plan.make(None, (), repository.metadata, None, None).bundle
+    return plan_push(PushRequest.of(metadata=repository.metadata)).bundle
 
 
 def carried(repository, *cells):

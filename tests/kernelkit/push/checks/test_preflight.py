@@ -8,16 +8,17 @@ from pathlib import Path
 import pytest
 
 from kernelkit import errors
-from kernelkit.push import plan
 from kernelkit.push.checks import preflight
+from kernelkit.push.plan import plan_push
+from kernelkit.push.request import PushRequest
 
 
-def planned(repository, *parameters, accelerator=None, timeout=None, starts=()):
-    return plan.make(None, parameters, repository.metadata, accelerator, timeout, None, starts)
+def plan_of(notebook, **wishes):
+    return plan_push(PushRequest.of(notebook, **wishes))
 
 
-def findings(repository, *parameters, **options):
-    return tuple(preflight.run_checks(planned(repository, *parameters, **options)))
+def findings(repository, *parameters, **wishes):
+    return tuple(preflight.run_checks(repository.plan(*parameters, **wishes)))
 
 
 def texts_of(level):
@@ -80,7 +81,7 @@ def test_sources_are_sent_once_and_in_the_form_that_kaggle_accepts(repository):
         competition_sources=["c/garden", "competitions/leaves"],
     )
     assert findings(repository) == ()
-    request = planned(repository).save_fields
+    request = repository.plan().save_fields
     assert request["dataset_data_sources"] == ["me/data", "me/more"]
     assert request["kernel_data_sources"] == ["me/kernel"]
     assert request["competition_data_sources"] == ["garden", "leaves"]
@@ -150,7 +151,7 @@ def test_the_metadata_that_kaggle_kernels_init_writes_is_read_as_its_client_read
     )
     assert findings(repository) == ()
     sent = {"enable_gpu": False, "enable_tpu": False, "is_private": True}
-    assert planned(repository).save_fields.items() >= sent.items()
+    assert repository.plan().save_fields.items() >= sent.items()
 
 
 @pytest.mark.parametrize(
@@ -168,7 +169,7 @@ def test_the_metadata_that_kaggle_kernels_init_writes_is_read_as_its_client_read
 )
 def test_a_push_asks_for_the_machine_that_is_meant(repository, changes, accelerator, sent):
     repository.describe(**changes)
-    request = planned(repository, accelerator=accelerator).save_fields
+    request = repository.plan(accelerator=accelerator).save_fields
     assert {name: request.get(name) for name in sent} == sent
     assert accelerator != "tpu" or not errors_of(repository, accelerator=accelerator)
 
@@ -239,7 +240,7 @@ def test_a_code_file_of_another_case_or_kind_is_named(repository, written, there
     repository.describe(code_file=f"notebooks/{written}")
     message = f"{written}, but there is {there}: correct code_file in"
     with pytest.raises(errors.NotebookError, match=message):
-        planned(repository)
+        repository.plan()
 
 
 @pytest.mark.parametrize(
@@ -325,11 +326,11 @@ def test_a_notebook_that_differs_from_its_script_is_an_error(repository):
 def test_the_machine_and_the_time_asked_for_are_told_to_the_notebook(
     repository, kind, timeout, minutes
 ):
-    made = planned(repository, accelerator=kind, timeout=timeout)
+    made = repository.plan(accelerator=kind, timeout=timeout)
     assert made.parameters["accelerator"] == kind
     assert f"'session_minutes': {minutes}" in made.bundle.text
     with pytest.raises(errors.ParameterError, match="contradict"):
-        planned(repository, "accelerator=gpu", accelerator=kind)
+        repository.plan("accelerator=gpu", accelerator=kind)
 
 
 @pytest.fixture
@@ -340,8 +341,8 @@ def other(repository):
 
 def test_another_notebook_takes_metadata_of_its_own(repository, other):
     with pytest.raises(errors.PreflightError, match="--metadata FILE"):
-        plan.make(other, (), None, None, None)
-    named = plan.make(other, (), repository.metadata, None, None)
+        plan_of(other)
+    named = plan_of(other, metadata=repository.metadata)
     assert named.metadata.code_file == other
 
 
@@ -351,19 +352,21 @@ def test_a_notebooks_own_metadata_comes_before_the_default(repository, other):
     own.write_text(json.dumps(repository.values | values))
 
     for half in (other, other.with_suffix(".py")):
-        made = plan.make(half, (), None, None, None)
+        made = plan_of(half)
         assert (made.metadata.path, made.metadata.code_file) == (own, other)
         assert not [f for f in preflight.run_checks(made) if f.level == "error"]
-    assert plan.make(repository.notebook, (), None, None, None).metadata.slug == "blossom-train"
+    assert plan_of(repository.notebook).metadata.slug == "blossom-train"
 
 
 def test_a_push_may_attach_models_that_the_metadata_do_not_name(repository):
     repository.describe(model_sources=["anna/oak/keras/base/1"])
     models = ["keras/dinov2", "anna/oak/keras/base/1"]
-    options = {"metadata": repository.metadata, "model": models}
-    attached, findings = preflight.plan_and_check(None, (), options)
+    attached = repository.plan(model=models)
     assert attached.save_fields["model_data_sources"] == ["anna/oak/keras/base/1", models[0]]
-    assert any("'keras/dinov2' is not owner/model/framework" in each.text for each in findings)
+    assert any(
+        "'keras/dinov2' is not owner/model/framework" in each.text
+        for each in preflight.run_checks(attached)
+    )
 
 
 def test_the_account_stands_in_for_placeholders_in_sources_too(repository):
@@ -372,7 +375,7 @@ def test_the_account_stands_in_for_placeholders_in_sources_too(repository):
         dataset_sources=["your_username/weights", "bare"],
         model_sources=["INSERT_USERNAME/m/keras/base/1"],
     )
-    own = planned(repository).owned_by("me")
+    own = repository.plan().owned_by("me")
     sent = {
         "slug": "me/blossom-train",
         "kernel_data_sources": ["me/blossom-sweep", "other/kernel"],
@@ -581,7 +584,7 @@ def test_an_address_of_a_source_is_read_whatever_page_it_is_of(repository):
         dataset_sources=["https://www.kaggle.com/datasets/me/weights/data?select=a.csv"],
         kernel_sources=["kaggle.com/code/me/first/notebook"],
     )
-    sent = planned(repository).save_fields
+    sent = repository.plan().save_fields
     assert sent["competition_data_sources"] == ["garden"]
     assert sent["dataset_data_sources"] == ["me/weights"]
     assert sent["kernel_data_sources"] == ["me/first"]

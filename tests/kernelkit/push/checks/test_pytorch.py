@@ -2,8 +2,9 @@
 
 import pytest
 
-from kernelkit.push import plan
 from kernelkit.push.checks.pytorch import pytorch
+from kernelkit.push.plan import plan_push
+from kernelkit.push.request import PushRequest
 
 HEAD = "import os, torch_xla\nimport torch_xla.core.xla_model as xm\n"
 SPAWN = "import torch_xla.distributed.xla_multiprocessing as xmp\n"
@@ -12,7 +13,7 @@ POP = "os.environ.pop('TPU_PROCESS_ADDRESSES', None)\n"
 
 def told(repository, *cells, accelerator="tpu"):
     repository.sources(*cells)
-    made = plan.make(None, (), repository.metadata, accelerator, None)
+    made = plan_push(PushRequest.of(metadata=repository.metadata, accelerator=accelerator))
     return [finding.text for finding in pytorch(made)]
 
 

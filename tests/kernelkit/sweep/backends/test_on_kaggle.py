@@ -59,11 +59,15 @@ def test_the_next_session_goes_on_with_the_last_ones_output(sweeps, monkeypatch)
     assert [row["macro_f1"] for row in sweeps.rows()] == ["0.01", "0.02", "0.03", "0.04"]
 
 
-def test_a_session_that_made_no_run_is_a_failure_and_the_next_one_has_a_new_folder(
-    sweeps, monkeypatch
-):
+def test_a_session_that_made_no_run_is_a_failure(sweeps, monkeypatch):
+    monkeypatch.setattr(on_kaggle, "push_kernel", lambda **told: None)
+    with pytest.raises(RunFailedError, match="the session made no run"):
+        sweeps.rehearse("grid: {a: [1, 2]}")
+
+
+def test_each_session_has_a_new_folder_although_an_earlier_one_was_deleted(sweeps, monkeypatch):
     names = ["session-2"]  # the first one's folder was deleted
-    monkeypatch.setattr(on_kaggle, "push_kernel", lambda **told: names.append(told["output"].name))
+    monkeypatch.setattr(on_kaggle, "push", lambda request, **_: names.append(request.output.name))
     for _ in range(2):
         (sweeps.runs / "rehearsal" / names[-1]).mkdir(parents=True)
         with pytest.raises(RunFailedError, match="the session made no run"):
@@ -112,7 +116,18 @@ def test_a_notebook_that_is_not_python_is_not_pushed(sweeps):
 SEARCH = "search: {trials: 4, seed: 1, space: {a: {low: 0, high: 999}}}"
 
 
-def test_a_search_is_refused_where_there_is_no_optuna(sweeps):
+@pytest.fixture
+def installed(monkeypatch):
+    """Optuna in this version on this machine, or missing."""
+
+    def installed(version):
+        monkeypatch.setattr(on_kaggle, "_optuna_here", lambda: version)
+
+    return installed
+
+
+def test_a_search_is_refused_where_there_is_no_optuna(sweeps, installed):
+    installed("")
     with pytest.raises(PreflightError, match="image of TPU sessions does not have") as caught:
         sweeps.rehearse(SEARCH, dry_run=True, accelerator="tpu")
     assert "\n" not in str(caught.value)
@@ -120,6 +135,15 @@ def test_a_search_is_refused_where_there_is_no_optuna(sweeps):
     for kind in ("cpu", "gpu"):
         sweeps.rehearse(SEARCH, dry_run=True, accelerator=kind)
         assert "a search over a: 4 runs" in sweeps.message
+    assert "optuna" not in sweeps.message
+
+
+def test_a_search_on_a_tpu_attaches_the_optuna_of_this_machine(sweeps, index, installed):
+    installed("99.1")
+    index.add("optuna", "99.1")
+    sweeps.rehearse(SEARCH, dry_run=True, accelerator="tpu")
+    assert "optuna 99.1 for this machine's Python" in sweeps.message
+    sweeps.rehearse("grid: {a: [1, 2]}", dry_run=True, accelerator="tpu")
     assert "optuna" not in sweeps.message
 
 
@@ -213,13 +237,13 @@ def pushed(monkeypatch):
     """The metadata of sessions that a test makes up; the first fails."""
     pushed = []
 
-    def push(**options):
-        metadata = options["metadata"]
+    def push(request, **_):
+        metadata = request.metadata
         pushed.append((metadata.parent.name, json.loads(metadata.read_text())))
         if len(pushed) == 1:
             raise CapacityError("no hours are left this week")
 
-    monkeypatch.setattr(on_kaggle, "push_kernel", push)
+    monkeypatch.setattr(on_kaggle, "push", push)
     return pushed
 
 

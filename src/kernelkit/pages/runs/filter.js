@@ -1,0 +1,141 @@
+"use strict";
+/* The filter: clauses that a row must all satisfy.
+   any text · "some text" · -text (must not occur)
+   NAME=value · NAME=one|other · NAME!=value · NAME>number · NAME<=number, with spaces around the sign or without
+   NAME is a column's heading or its name in the files, whatever its case: macro F1>0.9, images/s>500, time<2 min. */
+const SIGNS = "!=|>=|<=|=|>|<";
+const UNITS = { s: 1, min: 60, h: 3600, "%": 0.01 };
+
+// {name in lower case: [canonical name, value of a row]}: headings, measures, parameters.
+let fields = null;
+function fieldsOf() {
+  if (fields) return fields;
+  fields = new Map();
+  const add = (name, key, of) => { if (name && !fields.has(name.toLowerCase())) fields.set(name.toLowerCase(), [key, of]); };
+  const names = new Set([...axes, ...data.columns, ...data.runs.flatMap((run) => Object.keys(run.parameters))]);
+  for (const name of names) for (const text of [name, inWords(name)]) add(text, name, (row) => row.parameters[name]);
+  for (const text of ["score", data.score, scoreName]) add(text, "score", (row) => row.score);
+  for (const text of ["time", "seconds"]) add(text, "seconds", (row) => row.seconds);
+  for (const name of ["state", "device", "data"]) add(name, name, (row) => row[name]);
+  add("validated on", "data", (row) => row.data);
+  for (const part of ["tags", "note"]) add(part, part, (row) => noted(row, part).join(" "));
+  for (const name of new Set(data.runs.flatMap((run) => Object.keys(run.metrics)))) {
+    for (const text of [name, data.labels[name]]) add(text, name, (row) => mean(finite(row.runs.map((run) => run.metrics[name]))));
+  }
+  return fields;
+}
+
+const escaped = (text) => text.replaceAll(/[.*+?^${}()|[\]\\/]/g, "\\$&");
+let grammar = null;
+function grammarOf() {
+  if (grammar) return grammar;
+  const names = [...fieldsOf().keys()].sort((a, b) => b.length - a.length).map(escaped).join("|");
+  const value = String.raw`"[^"]*"|[\d.]+ ?(?:h|min|s|%)(?![\w])(?: ?\d+ ?(?:min|s)(?![\w]))*|[^\s"]*(?:"[^"]*")?`;
+  grammar = {
+    known: new RegExp(String.raw`^"?(-?)(${names})\s*(${SIGNS})\s*(${value})"?`, "i"),
+    unknown: new RegExp(String.raw`^"?(-?)([^\s"<>=!]+)\s*(${SIGNS})\s*(${value})"?`, "i"),
+    text: /^(-?)("[^"]*"?|\S+)/,
+  };
+  return grammar;
+}
+
+// [{text, not, name, sign, wanted, unknown}] of what is typed; without a name it is text to find.
+function clauses(typed = view.filter) {
+  const found = [];
+  let rest = typed.trim();
+  while (rest) {
+    const { known, unknown, text } = grammarOf();
+    const own = rest.match(known) ?? rest.match(unknown);
+    const taken = own ?? rest.match(text);
+    const clause = { text: taken[0], not: taken[1] === "-" };
+    if (own) {
+      const field = fieldsOf().get(own[2].toLowerCase());
+      Object.assign(clause, { name: field ? field[0] : own[2], of: field?.[1], sign: own[3], wanted: own[4].replaceAll('"', "").toLowerCase() });
+    } else {
+      clause.wanted = taken[2].replaceAll('"', "").toLowerCase();
+    }
+    found.push(clause);
+    rest = rest.slice(taken[0].length).trim();
+  }
+  return found;
+}
+
+// A number as it is shown: 0.9, 1,234, 88 s, 2 min 46 s, 1 h 05 min, 12 %.
+function numberOf(text) {
+  const parts = [...text.replaceAll(",", "").matchAll(/(-?[\d.]+(?:e[+-]?\d+)?) ?(h|min|s|%)?/g)];
+  return parts.length ? sum(parts.map(([, digits, unit]) => Number(digits) * (UNITS[unit] ?? 1))) : NaN;
+}
+
+function equals(value, wanted) {
+  const same = (text) => show(value).toLowerCase() === text || (text !== "" && typeof value === "number" && value === Number(text));
+  return same(wanted) || wanted.split("|").some(same);
+}
+
+function passes(clause) {
+  const { sign, wanted, of, not } = clause;
+  if (!sign) return (row) => row.text.includes(wanted) !== not;
+  if (!of) return () => false;
+  return (row) => {
+    const value = of(row);
+    if (value === undefined || value === null || value === "") return sign === "!=" || not;
+    if (sign === "=" || sign === "!=") return equals(value, wanted) === ((sign === "=") !== not);
+    const [left, right] = [Number(value), numberOf(wanted)];
+    return { ">": left > right, "<": left < right, ">=": left >= right, "<=": left <= right }[sign] !== not;
+  };
+}
+
+const last = {}; // the rows that pass, until filter or kind of rows change
+function matching() {
+  const key = view.rows + "\n" + view.filter;
+  if (last.key !== key) {
+    const rules = clauses().map(passes);
+    Object.assign(last, { key, rows: made[view.rows].filter((row) => rules.every((rule) => rule(row))) });
+  }
+  return last.rows;
+}
+const finished = () => matching().flatMap((row) => row.runs.filter((run) => score(run) !== null));
+
+// Puts clauses into the filter instead of those about the same name.
+function restrict(name, ...put) {
+  const others = clauses().filter((clause) => clause.name !== name).map(({ text }) => text);
+  view.filter = [...others, ...put].join(" ");
+  byId("filter").value = view.filter;
+  refresh();
+}
+
+const byResult = () => clauses().some(({ name }) => name === "score" || name === "seconds");
+
+// Letters to insert, take away or exchange until one text is the other (Levenshtein, 1966).
+function apartBy(a, b) {
+  let line = Array.from({ length: b.length + 1 }, (_, n) => n);
+  for (let i = 1; i <= a.length; i += 1) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j += 1) next[j] = Math.min(next[j - 1] + 1, line[j] + 1, line[j - 1] + (a[i - 1] !== b[j - 1]));
+    line = next;
+  }
+  return line[b.length];
+}
+
+function nearest(text, among) {
+  const [best] = [...among].map((own) => [apartBy(text.toLowerCase(), String(own).toLowerCase()), own]).sort((a, b) => a[0] - b[0]);
+  return best && best[0] <= Math.max(2, text.length / 3) ? best[1] : "";
+}
+
+// Why the filter finds nothing, as far as a name or a value is to blame.
+function whyNothing() {
+  const all = clauses();
+  for (const [n, clause] of all.entries()) {
+    if (clause.sign && !clause.of) {
+      const before = n && !all[n - 1].sign ? `${all[n - 1].wanted} ${clause.name}` : "";
+      const near = nearest(before || clause.name, fieldsOf().keys()) || nearest(clause.name, fieldsOf().keys());
+      return `No column is called “${clause.name}”${near ? `: did you mean “${near}”?` : "."}`;
+    }
+    if (clause.sign === "=" && !made[view.rows].some(passes(clause))) {
+      const values = [...new Set(made[view.rows].map((row) => show(clause.of(row))))].filter(Boolean);
+      const near = nearest(clause.wanted, values);
+      return `No run has ${clause.name} “${clause.wanted}”${near ? `: did you mean “${near}”?` : "."}`;
+    }
+    if (/^[<>]/.test(clause.sign ?? "") && Number.isNaN(numberOf(clause.wanted))) return `“${clause.text}” compares with no number.`;
+  }
+  return `No run matches “${view.filter}”.`;
+}

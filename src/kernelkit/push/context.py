@@ -1,0 +1,54 @@
+"""The context of a command about pushes: Kaggle's, with the ledger and the pushes' folders."""
+
+import contextlib
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from kernelkit.kaggle.client import Kernel
+from kernelkit.kaggle.context import KaggleContext
+from kernelkit.push.ledger import Ledger, Push
+
+LAST = "last"  # a reference to the ledger's last push
+
+
+@dataclass
+class PushContext(KaggleContext):
+    """A `KaggleContext` for pushes."""
+
+    @property
+    def ledger(self) -> Ledger:
+        """The repository's ledger of pushes."""
+        return Ledger(self.runs, self.events.clear, rehearsal=self.events.rehearsal)
+
+    def note(self, push: Push, **changes: Any) -> Push:
+        """The push with these fields, which the ledger gets too if it has the push."""
+        if push.pushed:
+            return self.ledger.update(push, **changes)
+        return replace(push, **changes)
+
+    def folder(self, push: Push) -> Path:
+        """The default folder for a push's outputs."""
+        if push.folder and Path(push.folder).is_dir():  # perhaps chosen with --output
+            return Path(push.folder)
+        prefix = "rehearsal-" if push.rehearsal else ""
+        return self.runs / f"{prefix}{push.name.slug}-v{push.version}"
+
+    def alone_with(self, kernel: Kernel) -> contextlib.AbstractContextManager[None]:
+        """Let one command at a time check and push this kernel, during a block."""
+        return self.alone(f"pushes {kernel}")
+
+    def alone_in(self, folder: Path) -> contextlib.AbstractContextManager[None]:
+        """Let one command at a time download files into a folder, during a block."""
+        return self.alone(f"downloads files into {folder.resolve()}")
+
+    def how_to_resume(self, push: Push) -> str:
+        """A sentence with the command that returns to a run in progress."""
+        if self.local:
+            return "This rehearsal's Kaggle stops with the command, and its runs with it"
+        return f"Reconnect with: {self.resuming(push)}"
+
+    def resuming(self, push: Push) -> str:
+        """The command that resumes a push, or fetches the outputs of a finished run."""
+        command = f"kernelkit resume {push.reference}"
+        return f"{command} --local" if self.local else command

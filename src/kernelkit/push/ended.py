@@ -1,0 +1,316 @@
+"""How a session ended: wait for it while it is queued and running, with a deadline.
+
+The run continues on Kaggle whatever happens here; unless it has ended, every way out says how to
+return to it.
+"""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from kernelkit import machines
+from kernelkit.errors import DeadlineError, KernelkitError, NetworkError, OutputsError, RefusedError
+from kernelkit.kaggle import transfers
+from kernelkit.kaggle.client import Outputs, Status
+from kernelkit.kaggle.context import RETRYING
+from kernelkit.kaggle.retries import Failure, FailureKind
+from kernelkit.push import proof
+from kernelkit.push.bundle.manifest import MANIFEST
+from kernelkit.push.context import PushContext
+from kernelkit.push.ledger import Push, State
+from kernelkit.push.live_log import LiveLog
+from kernelkit.push.proof import Manifest, Proof
+from kernelkit.push.sent import Sent
+from kernelkit.runs import claims
+from kernelkit.runs.claims import Claim
+from kernelkit.runs.log import Entry, decode
+from kernelkit.shown import duration
+from kernelkit.terminal import safe_text
+from kernelkit.terminal.events import LOG, PROGRESS, Event, from_here
+
+STATE = Event("state")
+INTERRUPTED = Event("interrupted")
+SET_ASIDE = Event("set aside", colour="yellow")
+ENDED = ("complete", "error", "cancel_acknowledged")
+
+
+@dataclass(frozen=True)
+class Session:
+    """How a session ended, its minutes in the queue and running, and its outputs.
+
+    `manifest` is the session's own, if it wrote one; `problem` is why there are no outputs: Kaggle
+    does not list them, or the list is not this push's.
+    """
+
+    state: str
+    message: str
+    minutes: dict[str, float]
+    outputs: Outputs
+    manifest: Manifest | None = None
+    problem: KernelkitError | None = None
+
+    @property
+    def complete(self) -> bool:
+        """Whether the notebook finished."""
+        return self.state == "complete"
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A push whose session is over: how it ended, and the folder that is claimed for its files."""
+
+    sent: Sent
+    session: Session
+    folder: Path
+
+
+def await_end(context: PushContext, sent: Sent) -> Ended:
+    """Wait for the end of a push's session, and for Kaggle's list of its files to be its own.
+
+    The folder for the files is claimed first, so that one that is taken is told before hours of
+    waiting. An end counts only with proof: the push's number in the log and in the manifest. A
+    session that was killed leaves neither, and its files are then unverified.
+
+    Raises `DeadlineError` if the run is still active when the time is over, `NetworkError` if
+    Kaggle stays silent, `RefusedError` if it no longer shows the session, `CredentialsError`, and
+    the session's `problem`. In each case the run continues on Kaggle, and the message says how to
+    return to it.
+    """
+    sent, folder = _claim_folder(context, sent)
+    push = sent.push
+    try:
+        session = Wait(context, replace(push, number=sent.number)).run()
+    except RefusedError:
+        now = context.ledger.entry(push)
+        if now is None or now.state != State.STOPPED:  # by another command's `kernelkit stop`
+            context.note(push, state=State.LOST)
+        raise
+    if not sent.delivery.only:  # of some files, nothing follows for all
+        state = State.UNFETCHED if session.complete else State.FAILED
+        push = context.note(push, state=state, **session.minutes)
+    if session.problem:
+        raise session.problem
+    return Ended(replace(sent, push=push), session, folder)
+
+
+def _claim_folder(context: PushContext, sent: Sent) -> tuple[Sent, Path]:
+    """Claim the chosen folder, or the push's own, for its files."""
+    push, chosen = sent.push, sent.delivery.output
+    claim = Claim(push.kernel, push.version or 0, claims.source_of(sent.text), push.rehearsal)
+    wanted = chosen or context.folder(push)
+    with context.alone_in(wanted):
+        folder, aside = claims.claim(wanted, claim, chosen=chosen is not None)
+    if aside:
+        words = f"{from_here(folder)} held another run, which is now in {from_here(aside)}"
+        context.events(SET_ASIDE, words, folder=str(aside))
+    if not sent.delivery.only:
+        push = context.note(push, folder=str(folder.absolute()))
+    return replace(sent, push=push), folder
+
+
+class Wait:
+    """One wait for the session of one push."""
+
+    def __init__(self, context: PushContext, push: Push) -> None:
+        self._kaggle = context.kaggle
+        self._push = push
+        self._version = f"{push.kernel} version {push.version}"
+        self._emit = context.events
+        self._patience = context.timing.patience
+        self._resume = context.how_to_resume(push)
+        self._fetch = f"Download them with: {context.resuming(push)}"
+        self._goes_on = "" if context.local else "the run continues on Kaggle. "
+        self._clock = context.kaggle.retries.clock
+        cap = machines.LIMITS[machines.named(push.accelerator or "cpu").kind].hours_per_session * 60
+        self._limit = 60.0 * min(cap, push.timeout_minutes or cap)
+        now = self._clock.now()
+        self._begun = now
+        self._answered = now  # when Kaggle answered last
+        self._not_before = now  # when it may be asked again
+        self._running_since: float | None = None
+        self._over_since: float | None = None  # since when Kaggle has reported that it is over
+        self._state = ""  # of the session, as last shown
+        # How many in a row:
+        self._missing = 0  # answers without a session
+        self._unsettled = 0  # ends without a log
+        self._failed = 0  # polls that failed
+        self._log = LiveLog(context.kaggle, push, self._show)
+
+    def run(self) -> Session:
+        """Wait for the end.
+
+        Raises `DeadlineError` if the run is still active, `NetworkError` if Kaggle stays silent,
+        `RefusedError` if it no longer shows the session, and `CredentialsError` if it no longer
+        accepts the credentials.
+        """
+        try:
+            while True:
+                ended = self._ask()
+                if ended:
+                    return ended
+                if self._over_since is None and self._clock.now() > self._deadline():
+                    raise DeadlineError(
+                        f"{self._version} is still {self._state or 'queued'}, "
+                        f"{duration(self._clock.now() - self._begun)} after this wait began. "
+                        f"{self._resume}"
+                    )
+                self._clock.sleep(self._pause())
+        except KeyboardInterrupt:
+            self._emit(INTERRUPTED, f"{self._goes_on}{self._resume}")
+            raise
+        finally:
+            self._log.finish()
+
+    def _ask(self) -> Session | None:
+        """The end of the session, if Kaggle's answer is that; a failed poll says nothing."""
+        now, silence = self._clock.now(), self._patience.silence
+        try:
+            # No retries: the next poll is the next attempt, and soon enough.
+            status = self._kaggle.status(self._push.name, self._push.version, until=now)
+        except Failure as failure:
+            if not failure.is_transient:
+                raise self._refused(failure) from None
+            if self._clock.now() - self._answered > silence:
+                raise NetworkError(
+                    f"Kaggle has not answered for {duration(silence)}; the run continues "
+                    f"there. {self._resume}"
+                ) from None
+            self._failed += 1
+            self._hold_off(failure)
+            return None
+        self._answered, self._failed = self._clock.now(), 0
+        return self._judge(status)
+
+    def _judge(self, status: Status | None) -> Session | None:
+        """What a status means; the end of the session, if this is it."""
+        if status is None:
+            self._missing += 1
+            if self._missing < self._patience.confirmations:
+                return None
+            raise RefusedError(
+                f"Kaggle shows no session of {self._version} to {self._kaggle.username}: either it "
+                "was deleted, or access is refused for now and the run continues there. "
+                f"{self._resume}"
+            )
+        self._missing = 0
+        if status.state in ENDED:
+            return self._end(status)
+        self._unsettled, self._over_since = 0, None
+        if status.state == "running" and self._running_since is None:
+            self._running_since = self._clock.now()
+            self._log.start()
+        if status.state != self._state:
+            self._state = status.state
+            self._emit(STATE, status.state, state=status.state, **self._minutes())
+        self._emit(PROGRESS, self._progress(), state=status.state, **self._minutes())
+        return None
+
+    def _end(self, status: Status) -> Session | None:
+        """The end, once Kaggle's list is this push's and as complete as it will get.
+
+        A status, a list and a log can each be out of date. The log appears only when the session is
+        over; a session that was killed never gets one.
+        """
+        now, push = self._clock.now(), self._push
+        self._over_since = now if self._over_since is None else self._over_since
+        until = min(self._deadline(), now + self._patience.silence)
+        over = f"{self._version} ended in {status.state}, and"
+        problem: KernelkitError | None = None
+        try:
+            outputs = self._kaggle.outputs(push.name, push.version, until)
+            proved = proof.prove(self._kaggle, outputs, push.number, until)
+        except Failure as failure:
+            if failure.kind is FailureKind.CREDENTIALS:
+                raise self._refused(failure) from None
+            self._hold_off(failure)
+            doubt = f"{MANIFEST}: {failure.message}"
+            if failure.method != transfers.DOWNLOAD:
+                problem = NetworkError(
+                    f"{over} its outputs cannot be listed: {failure}. {self._fetch}"
+                )
+        else:
+            self._unsettled += 1
+            doubt = self._doubt(status, outputs, proved)
+            if not doubt:
+                settled = outputs.log or self._unsettled >= self._patience.confirmations
+                return self._over(status, outputs, proved.manifest) if settled else None
+        problem = problem or OutputsError(
+            f"{over} its outputs are not verified: {doubt}. Nothing was fetched. {self._fetch}, "
+            "or with --unverified to download what Kaggle lists"
+        )
+        waited = self._clock.now() - self._over_since
+        return self._over(status, problem=problem) if waited >= self._patience.unproved else None
+
+    def _doubt(self, status: Status, outputs: Outputs, proved: Proof) -> str:
+        """Why this answer cannot be this run's; empty if it can."""
+        complete = status.state == "complete"
+        if complete and not outputs.log and not outputs.files:
+            return "Kaggle lists neither a file nor a log"  # a run that finished has a log
+        if proved.another:
+            return f"Kaggle shows the {proved.another} of another push, not of this one"
+        if complete and self._push.number and not proved.manifest:
+            return f"{MANIFEST}, which this push writes, is not among the files that Kaggle lists"
+        return ""
+
+    def _over(
+        self,
+        status: Status,
+        outputs: Outputs | None = None,
+        manifest: Manifest | None = None,
+        problem: KernelkitError | None = None,
+    ) -> Session:
+        outputs = outputs or Outputs({}, "")
+        self._log.finish(outputs.log)
+        minutes, state = self._minutes(), status.state
+        self._emit(STATE, state, state=state, message=status.message, **minutes)
+        # A wait that began late missed the start, but the log's times count from there.
+        logged = max((entry.seconds for entry in decode(outputs.log)), default=0.0)
+        minutes["minutes_run"] = max(minutes["minutes_run"], round(logged / 60, 2))
+        if self._running_since is None:
+            minutes["minutes_queued"] = 0.0
+        return Session(state, status.message, minutes, outputs, manifest, problem)
+
+    def _hold_off(self, failure: Failure) -> None:
+        """Ask again no sooner than Kaggle says, but do not sleep past a deadline."""
+        end = min(self._answered + self._patience.silence, self._deadline())
+        self._not_before = min(self._clock.now() + (failure.retry_after or 0.0), end)
+        text = f"{failure.method} ({failure.kind.label}): asking again in {duration(self._pause())}"
+        self._emit(RETRYING, text)
+
+    def _refused(self, failure: Failure) -> Failure:
+        return failure.advising(f"{self._version} continues on Kaggle. {self._resume}")
+
+    def _deadline(self) -> float:
+        if self._running_since is not None:
+            return self._running_since + self._limit + self._patience.margin
+        return self._begun + self._patience.queue
+
+    def _pause(self) -> float:
+        now, patience = self._clock.now(), self._patience
+        quick = now - (self._running_since or self._begun) < patience.quick_for
+        pause = patience.poll if quick else patience.slow_poll
+        if self._failed:
+            pause = max(pause, min(patience.longest, pause * 2.0 ** (self._failed - 1)))
+        return max(pause, self._not_before - now)
+
+    def _seconds(self) -> tuple[float, float]:
+        """How long the session was observed in the queue and running."""
+        now = self._clock.now()
+        started = now if self._running_since is None else self._running_since
+        return started - self._begun, now - started
+
+    def _minutes(self) -> dict[str, float]:
+        queued, run = self._seconds()
+        return {"minutes_queued": round(queued / 60, 2), "minutes_run": round(run / 60, 2)}
+
+    def _progress(self) -> str:
+        queued, run = self._seconds()
+        if self._running_since is None:
+            return f"{self._state} for {duration(queued)}"
+        remaining = duration(max(0.0, self._limit - run))
+        return f"running for {duration(run)}, {remaining} until its time limit"
+
+    def _show(self, entry: Entry) -> None:
+        """Show one piece of the log; for a progress bar that rewrites its line, the last state."""
+        text = "" if entry.chatter else safe_text.plain(entry.text).rstrip("\n")
+        if text.strip():
+            self._emit(LOG, text, stream=entry.stream, time=entry.seconds)

@@ -1,0 +1,313 @@
+"""The ledger: every push of a repository and how far it got, in `runs/pushes.sqlite`.
+
+A push is entered before anything is sent, and its entry changes as it proceeds, so that the last
+known state survives a crash of this machine. Each change is one transaction: commands that run at
+the same time lose nothing of each other's.
+
+Version 0.2.0 kept one JSON line per push in `runs/pushes.jsonl`. Wherever that file appears, also
+later, because a cache restores it, the next change carries its lines over and moves it to
+`runs/pushes-0.2.0.jsonl`.
+"""
+
+import contextlib
+import datetime
+import enum
+import hashlib
+import json
+import secrets
+import sqlite3
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from kernelkit import files
+from kernelkit.errors import StorageError
+from kernelkit.kaggle.client import Kernel
+
+NAME = "pushes.sqlite"
+OLD_NAME, OLD_KEPT = "pushes.jsonl", "pushes-0.2.0.jsonl"
+TAKEN = ".taken-"  # in the name of an old file whose lines may not all be carried over yet
+LOCK_SECONDS = 60.0  # to wait for another command's transaction
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS pushes (
+    key TEXT PRIMARY KEY,    -- when it was entered, which is unique to the microsecond
+    pushed TEXT NOT NULL,    -- the same, or empty for a line of another program
+    fields TEXT NOT NULL);   -- those of a `Push`, and what later versions add, as JSON
+CREATE TABLE IF NOT EXISTS frozen (key TEXT PRIMARY KEY, plan TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS unreadable (line TEXT PRIMARY KEY);
+"""
+
+
+class State(enum.StrEnum):
+    """The states of a push."""
+
+    WAITING = "waiting"  # for a session and enough quota: `push --when-free`
+    SENDING = "sending"  # SaveKernel was sent, and has not been answered
+    REFUSED = "refused"
+    QUEUED = "queued"  # on Kaggle, or running there
+    UNFETCHED = "not fetched"  # the run is complete, but not all outputs are downloaded
+    COMPLETE = "complete"
+    FAILED = "failed"
+    STOPPED = "stopped"  # its kernel was deleted while it ran, or it was taken out of the wait
+    LOST = "lost"  # it is unknown whether it arrived, or where its session is
+
+
+@dataclass(frozen=True)
+class Push:
+    """One push in the ledger; `content` identifies what it runs, and on which inputs and
+    machine."""
+
+    kernel: str
+    content: str
+    git: str
+    accelerator: str
+    parameters: dict[str, Any] = field(default_factory=dict)
+    timeout_minutes: float | None = None
+    competition: str | None = None
+    version: int | None = None
+    state: str = State.SENDING
+    pushed: str = ""
+    number: str = ""  # random and unique to this push; see `push.proof`
+    minutes_queued: float | None = None
+    minutes_run: float | None = None
+    score: str | None = None
+    rank: int | None = None  # on the public leaderboard when the score came, among so many
+    teams: int | None = None
+    folder: str | None = None
+    rehearsal: bool = False
+    bundle: str = ""  # the bundle's content hash, which is also in its first cell
+    submission: int | None = None  # its number in the competition, once submitted
+    submissions_before: list[int] | None = None  # those that existed before submitting
+    message: str = ""  # of the submission
+    inputs: dict[str, int] = field(default_factory=dict)  # versions of own kernel sources
+    stays: list[str] = field(default_factory=list)  # patterns of outputs to leave on Kaggle
+    estimate: dict[str, Any] = field(default_factory=dict)  # of its step; see `checks.compiled`
+
+    @property
+    def name(self) -> Kernel:
+        """The kernel's name on Kaggle."""
+        return Kernel.of(self.kernel)
+
+    @property
+    def reference(self) -> str:
+        """`owner/slug/N`, as `kernelkit resume` accepts it; without a version, the kernel."""
+        return f"{self.kernel}/{self.version}" if self.version else self.kernel
+
+
+class Ledger:
+    """The pushes of a folder of runs, in the order in which they were entered.
+
+    `clear` removes the secrets from a text. With `rehearsal`, `of`, `last` and `unfinished` see
+    only rehearsals, without it only pushes to Kaggle.
+
+    Reading changes no file. Every method raises `StorageError` if the file cannot be used.
+    """
+
+    def __init__(
+        self, runs: Path, clear: Callable[[str], str] = str, *, rehearsal: bool = False
+    ) -> None:
+        self.path = runs / NAME
+        self._clear, self._rehearsal = clear, rehearsal
+
+    def pushes(self) -> list[Push]:
+        """All pushes, oldest first."""
+        old = self._in_old_files()  # first: what is carried over meanwhile is then in both
+        entries = self._stored()
+        for key, fields in old:
+            entries[key] = _newer(entries.get(key), fields)
+        pushes = [push for push in map(_push, entries.values()) if push]
+        return sorted(pushes, key=lambda push: push.pushed)
+
+    def of(self, kernel: str = "") -> list[Push]:
+        """The pushes of this kernel, or of any, oldest first."""
+        ours = [push for push in self.pushes() if push.rehearsal == self._rehearsal]
+        return [push for push in ours if kernel in ("", push.kernel)]
+
+    def last(self, kernel: str = "") -> Push | None:
+        """The latest push that got a version, of this kernel or of any."""
+        return next((push for push in reversed(self.of(kernel)) if push.version), None)
+
+    def entry(self, push: Push) -> Push | None:
+        """A push as the ledger has it now; None if it was withdrawn."""
+        return next((each for each in self.pushes() if each.pushed == push.pushed), None)
+
+    def begin(self, push: Push, plan: str = "") -> Push:
+        """Enter a push with the current time and a new random number; returns it as entered.
+
+        `plan`: what it needs to be sent later, frozen as a text; see `unfinished`.
+        """
+        with self._change() as database:
+            begun = replace(push, pushed=_now(), number=secrets.token_hex(8))
+            self._put(database, begun.pushed, asdict(begun))
+            if plan:
+                row = (begun.pushed, self._clear(plan))
+                database.execute("INSERT INTO frozen VALUES (?, ?)", row)
+        return begun
+
+    def update(self, push: Push, **changes: Any) -> Push:
+        """Change these fields of a push as the ledger has it now; returns the new push."""
+        with self._change() as database:
+            query = "SELECT fields FROM pushes WHERE key = ?"
+            row = database.execute(query, (push.pushed,)).fetchone()
+            fields = json.loads(row[0]) if row else asdict(push)
+            changed = replace(_push(fields) or push, **changes)
+            self._put(database, push.pushed, fields | asdict(changed))
+        return changed
+
+    def unfinished(self) -> list[tuple[Push, str]]:
+        """Each push that was entered with a plan and is not finished, and its plan, in order."""
+        plans = dict(self._rows("SELECT key, plan FROM frozen"))
+        return [(push, plans[push.pushed]) for push in self.of() if push.pushed in plans]
+
+    def finish(self, push: Push) -> None:
+        """Forget the plan of a push, since nothing is left to do for it."""
+        with self._change() as database:
+            database.execute("DELETE FROM frozen WHERE key = ?", (push.pushed,))
+
+    def withdraw(self, push: Push) -> None:
+        """Remove a push that was never sent."""
+        with self._change() as database:
+            for table in ("frozen", "pushes"):
+                database.execute(f"DELETE FROM {table} WHERE key = ?", (push.pushed,))  # noqa: S608
+
+    def _put(self, database: sqlite3.Connection, key: str, fields: dict[str, Any]) -> None:
+        text = self._clear(json.dumps(fields))
+        row = (key, fields.get("pushed") or "", text)
+        database.execute("INSERT OR REPLACE INTO pushes VALUES (?, ?, ?)", row)
+
+    def _stored(self) -> dict[str, dict[str, Any]]:
+        """The fields of each push in the database, by its key."""
+        rows = self._rows("SELECT key, fields FROM pushes")
+        return {key: json.loads(fields) for key, fields in rows}
+
+    def _rows(self, query: str) -> list[Any]:
+        """The rows of a query; none before the first change has made the tables."""
+        if not self.path.is_file():
+            return []
+        with self._opened() as database:
+            made = database.execute("SELECT 1 FROM sqlite_master WHERE name = 'pushes'").fetchone()
+            return database.execute(query).fetchall() if made else []
+
+    @contextlib.contextmanager
+    def _opened(self) -> Iterator[sqlite3.Connection]:
+        """The database, which exists, for a block; it is closed afterwards."""
+        try:
+            uri = f"{self.path.absolute().as_uri()}?mode=rw"
+            connection = sqlite3.connect(uri, timeout=LOCK_SECONDS, uri=True, isolation_level=None)
+            with contextlib.closing(connection) as database:
+                yield database
+        except sqlite3.Error as error:
+            raise StorageError(
+                f"the ledger {self.path} cannot be used ({error}): free some space, or move the "
+                "file away if it is damaged; pushes are then named OWNER/SLUG/N"
+            ) from None
+
+    @contextlib.contextmanager
+    def _change(self) -> Iterator[sqlite3.Connection]:
+        """One transaction, which no other command's interrupts; what 0.2.0 left is carried over."""
+        files.make_folder(self.path.parent)
+        with contextlib.suppress(FileExistsError):
+            self.path.touch(exist_ok=False)
+        with self._opened() as database:
+            database.execute("BEGIN IMMEDIATE")
+            try:
+                for statement in filter(str.strip, SCHEMA.split(";")):
+                    database.execute(statement)
+                taken = self._take_old_files()
+                for path in taken:
+                    self._carry_over(database, path)
+                yield database
+            except BaseException:
+                database.rollback()
+                raise
+            database.commit()
+        for path in taken:  # a crash before this only carries the same lines over again
+            with contextlib.suppress(FileNotFoundError):
+                path.replace(self.path.with_name(OLD_KEPT))
+
+    def _in_old_files(self) -> list[tuple[str, dict[str, Any]]]:
+        """Key and fields of each push in the files of 0.2.0."""
+        while True:
+            try:
+                return [each for path in self._old_files() for each in _lines_of(path)[0].items()]
+            except FileNotFoundError:  # another command has just renamed it
+                continue
+
+    def _old_files(self) -> list[Path]:
+        """The files of 0.2.0 whose lines may not be in the database."""
+        old_files = sorted(self.path.parent.glob(f"{OLD_NAME}{TAKEN}*"))
+        restored = self.path.with_name(OLD_NAME)
+        if restored.is_file():
+            old_files.append(restored)
+        return old_files
+
+    def _take_old_files(self) -> list[Path]:
+        """Rename the file of 0.2.0, so that one that is restored meanwhile is not confused with it.
+
+        Returns it and those that a command that was killed left like this.
+        """
+        old = self.path.with_name(OLD_NAME)
+        if old.is_file():
+            with files.locked(old.with_suffix(".lock")):  # which 0.2.0 holds while it writes
+                old.replace(old.with_name(f"{OLD_NAME}{TAKEN}{secrets.token_hex(4)}"))
+        return self._old_files()
+
+    def _carry_over(self, database: sqlite3.Connection, path: Path) -> None:
+        """Enter what an old file has and the database lacks; keep its unreadable lines as well."""
+        try:
+            readable, unreadable = _lines_of(path)
+        except FileNotFoundError:  # another command has carried it over, and now moved it
+            return
+        for key, fields in readable.items():
+            query = "SELECT fields FROM pushes WHERE key = ?"
+            row = database.execute(query, (key,)).fetchone()
+            known = json.loads(row[0]) if row else None
+            self._put(database, key, _newer(known, fields))
+        for line in unreadable:
+            database.execute("INSERT OR IGNORE INTO unreadable VALUES (?)", (self._clear(line),))
+
+
+def _now() -> str:
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds")
+
+
+def _push(fields: dict[str, Any]) -> Push | None:
+    """The push with these fields, or None if it lacks one; what this version does not know is left
+    out."""
+    known = {name: fields[name] for name in Push.__dataclass_fields__ if name in fields}
+    try:
+        return Push(**known)
+    except TypeError:
+        return None
+
+
+def _newer(known: dict[str, Any] | None, fields: dict[str, Any]) -> dict[str, Any]:
+    """The entry of a push that stands in the database and in an old file.
+
+    That is the database's, unless only the file knows that the push arrived.
+    """
+    if known is None or (fields.get("version") and not known.get("version")):
+        return fields
+    return known
+
+
+def _lines_of(path: Path) -> tuple[dict[str, dict[str, Any]], list[str]]:
+    """The pushes in a file of 0.2.0 by their keys, and the lines that are none.
+
+    Raises `FileNotFoundError`.
+    """
+    readable: dict[str, dict[str, Any]] = {}
+    unreadable = []
+    text = path.read_text("utf-8", "replace")
+    for line in filter(str.strip, text.split("\n")):
+        try:
+            fields = json.loads(line)
+        except (ValueError, RecursionError):
+            fields = None
+        if isinstance(fields, dict) and _push(fields):
+            key = fields.get("pushed") or hashlib.sha256(line.encode()).hexdigest()
+            readable[str(key)] = fields
+        else:
+            unreadable.append(line)
+    return readable, unreadable

@@ -1,0 +1,135 @@
+"""The request of a push: what a command or a caller asks for, as one value that never changes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kernelkit.errors import ParameterError
+from kernelkit.notebook.parameters import Overrides
+from kernelkit.project import Project, find_project
+from kernelkit.push.bundle import metadata as kernel_metadata
+
+
+@dataclass(frozen=True)
+class PushRequest:
+    """One push as it is asked for; made once, by `of`.
+
+    metadata     the kernel-metadata.json to push with
+    project      the packages and settings
+    notebook     the notebook, if it is not the metadata's code_file
+    parameters   `name=value` strings, or a mapping of typed values
+    accelerator  tpu, gpu, cpu or a machine shape, instead of the metadata's
+    timeout      minutes that the session may take
+    model        models to attach besides the metadata's, "owner/model/framework/variation/version"
+    output       the folder for the outputs; default runs/SLUG-vN
+    continues    attach the outputs of the kernel's last version, so that the notebook can resume
+    force        push even if nothing changed or a run is active
+    once         resume an identical earlier push instead of pushing again
+    ignore       the names of checks whose errors become warnings: see `preflight.CHECKS`
+    submit       a message: submit the result to the competition and wait for its score
+    dry_run      run the checks and show what would be sent, without sending it
+    offline      run only the checks that need no Kaggle, without sending anything
+    wait         False: return once the run is pushed
+    when_free    wait until a session and enough of the week's hours are free
+    chain        first push the kernels of this repository that it reads, with their default
+                 parameters, and wait for each; skip those that are up to date
+    check_tpu    compile the run's programs for the TPU first, and stop if one does not fit;
+                 `before_push` in [tool.kernelkit.tpu] does so at every push
+    starts       the parameters of each run that the notebook starts, for the checks
+    packages     "kaggle": in a rehearsal, the session can import the packages of Kaggle's image
+                 that this machine lacks; they are installed once, in the local Kaggle's folder
+    stays        glob patterns of outputs to leave on Kaggle, until `resume --only` requests them
+    metadata_named  whether the caller named the metadata, which may then be of another notebook
+
+    Raises `ParameterError` for wishes that contradict each other.
+    """
+
+    metadata: Path
+    project: Project
+    notebook: Path | None = None
+    parameters: Overrides = ()
+    accelerator: str | None = None
+    timeout: float | None = None
+    model: Sequence[str] = ()
+    output: Path | None = None
+    continues: bool = False
+    force: bool = False
+    once: bool = False
+    ignore: Sequence[str] = ()
+    submit: str | None = None
+    dry_run: bool = False
+    offline: bool = False
+    wait: bool = True
+    when_free: bool = False
+    chain: bool = False
+    check_tpu: bool = False
+    starts: Sequence[Mapping[str, Any]] = ()
+    packages: str | None = None
+    stays: Sequence[str] = ()
+    metadata_named: bool = False
+
+    def __post_init__(self) -> None:
+        later = self.output is not None or self.submit is not None
+        if later and not self.wait and not self.when_free:
+            raise ParameterError(
+                "--no-wait returns before there is a result: give --submit and --output to "
+                "kernelkit resume instead"
+            )
+        if self.when_free and self.chain:
+            raise ParameterError(
+                "--when-free sends one push and --chain several: push the others with --chain "
+                "first, then this one with --when-free"
+            )
+
+    @classmethod
+    def of(
+        cls,
+        notebook: Path | None = None,
+        parameters: Overrides = (),
+        *,
+        metadata: Path | None = None,
+        project: Project | None = None,
+        **wishes: Any,
+    ) -> PushRequest:
+        """The request for a notebook, with its metadata and project, looked for here alone.
+
+        notebook    the notebook, or the folder of a kernel-metadata.json; by default the current
+                    folder's. A folder among the parameters is that folder, as with the official
+                    client's `-p`
+        metadata    the kernel-metadata.json, instead of the notebook's own or the nearest
+        project     the packages and settings, instead of those in the pyproject.toml
+        wishes      the other fields
+
+        Raises `PreflightError` if there is no metadata, and `ParameterError`.
+        """
+        if notebook is None and not isinstance(parameters, Mapping):
+            folders = [text for text in parameters if "=" not in text and Path(text).is_dir()]
+            if folders:
+                notebook = Path(folders[0])
+                parameters = [text for text in parameters if text != folders[0]]
+        file = metadata or kernel_metadata.locate(notebook or Path.cwd())
+        here = project or find_project(file)
+        named = metadata is not None
+        return cls(file, here, notebook, parameters, metadata_named=named, **wishes)
+
+    def needed(self) -> list[PushRequest]:
+        """The requests for the repository's kernels that a chained push needs, in their order.
+
+        Raises `PreflightError` for kernels that need each other.
+        """
+        if not self.chain:
+            return []
+        return [
+            PushRequest.of(
+                metadata=kernel.path,
+                chain=True,
+                dry_run=self.dry_run,
+                force=self.force,
+                ignore=self.ignore,
+                packages=self.packages,
+            )
+            for kernel in kernel_metadata.needed_kernels(self.metadata)
+        ]

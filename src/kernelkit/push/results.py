@@ -1,0 +1,268 @@
+"""The results of a push: its files, verified, checked and reported on, and its score."""
+
+import re
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kernelkit import files, machines, project
+from kernelkit.errors import (
+    AcceleratorMismatchError,
+    CapacityError,
+    KernelkitError,
+    OutputsError,
+    ParameterError,
+    RefusedError,
+    RunFailedError,
+    of_traceback,
+)
+from kernelkit.push import proof, submission
+from kernelkit.push.bundle.manifest import MANIFEST
+from kernelkit.push.context import PushContext
+from kernelkit.push.ended import Ended
+from kernelkit.push.fetch import fetch
+from kernelkit.push.ledger import Push, State
+from kernelkit.runs import kit_folder, run_folder
+from kernelkit.runs import log as logs
+from kernelkit.terminal.events import NEXT, WARNING, Event, from_here
+from kernelkit.tpu import figures
+
+METRICS = Event("metrics", quiet=True, boxed=True)
+REPORT = Event("report", quiet=True, boxed=True)
+FAILURE = Event("failure", quiet=True, colour="red")
+STOPPED = Event("stopped", quiet=True, colour="yellow")
+MISSING_MODULE = re.compile(r"No module named '(\w+)")
+NOT_SCORED = "not scored"  # instead of a score: there was nothing to submit, or Kaggle refused it
+
+
+@dataclass(frozen=True)
+class Results:
+    """What came of a push: its line in the ledger, with the score, and the folder of its files."""
+
+    push: Push
+    folder: Path
+
+
+def bring_home(context: PushContext, ended: Ended) -> Results:
+    """Download a session's files into their folder, check them, report, and submit on request.
+
+    Each file is compared with the session's own manifest, so what is in the folder afterwards is
+    this push's, byte for byte, or is told to be unverified. The results of a run that failed are
+    downloaded too, before its error is raised.
+
+    Raises `RunFailedError` or one of `errors.OF_NOTEBOOKS` for a run that failed, `OutputsError`
+    for files that are missing, `AcceleratorMismatchError` for a run on another machine, and what
+    `Submission.submit` raises; in each case, everything that can be fetched is in the folder.
+    """
+    homecoming = _Homecoming(context, ended)
+    with context.alone_in(ended.folder):  # another command may wait for the same run
+        if ended.sent.delivery.only:
+            homecoming.fetch_some(ended.sent.delivery.only)
+        else:
+            homecoming.fetch_all()
+    if not ended.sent.delivery.only:
+        homecoming.submit_or_suggest()
+    return Results(homecoming.push, ended.folder)
+
+
+class _Homecoming:
+    """The way of one push's files into their folder."""
+
+    def __init__(self, context: PushContext, ended: Ended) -> None:
+        self.context, self.ended = context, ended
+        self.push, self.folder, self.delivery = ended.sent.push, ended.folder, ended.sent.delivery
+
+    def note(self, **changes: object) -> None:
+        """Change the push, and its line in the ledger if there is one."""
+        self.push = self.context.note(self.push, **changes)
+
+    def fetch_all(self) -> None:
+        """Download everything, or fail as the run did; then check and report."""
+        if not self.ended.session.complete:
+            self._fail()
+        self._fetch()
+        self.note(state=State.COMPLETE)
+        self._judge()
+
+    def fetch_some(self, patterns: Sequence[str]) -> None:
+        """Download the files that fit these glob patterns, and nothing else.
+
+        Raises `OutputsError`, also if they are not proved to be this push's.
+        """
+        number = self.ended.sent.number
+        if number and not self.ended.session.manifest:
+            raise OutputsError(
+                f"Kaggle does not list {MANIFEST} of push {number}, so its files are not "
+                "verified: --unverified downloads what Kaggle lists"
+            )
+        self._fetch(patterns)
+
+    def submit_or_suggest(self) -> None:
+        """Submit the result if that is wanted; otherwise tell the commands to type next."""
+        if self.delivery.submit is not None:
+            self._submit(self.delivery.submit)
+        elif self.delivery.on_kaggle:
+            self._suggest(self.delivery.on_kaggle)
+
+    def _fetch(self, only: Sequence[str] = ()) -> None:
+        """Keep the log, the notebook and the manifest in the folder, and download the files there.
+
+        `only`: glob patterns of the files to download. Raises `OutputsError`.
+        """
+        session, text = self.ended.session, self.ended.sent.text
+        run_folder.keep(self.folder, session.outputs.log, text, self.context.events.clear)
+        place = kit_folder.path(self.folder, kit_folder.MANIFEST)
+        place.unlink(missing_ok=True)
+        if session.manifest:
+            files.write_text(place, session.manifest.text)
+        try:
+            fetch(self.context, self.push, self.folder, session.outputs, session.manifest, only)
+        except OutputsError as error:
+            again = f"Download the rest with: {self.context.resuming(self.push)}"
+            raise OutputsError(f"{error}\n{again}") from None
+
+    def _fail(self) -> None:
+        """Fetch the outputs of a failed run, show the failing cell, and raise the run's error.
+
+        That is `RunFailedError`, or the one that the exception's name means
+        (`errors.OF_NOTEBOOKS`).
+        """
+        session = self.ended.session
+        try:
+            self._fetch()
+        except OutputsError as error:  # the run's own failure is raised below
+            self.context.events(WARNING, str(error))
+        log = from_here(kit_folder.path(self.folder, kit_folder.LOG_TEXT))
+        why = f"its log has no exception: {log}"
+        if not session.outputs.log:
+            why = "it has no log, which happens when a run takes too long"
+        kind: type[KernelkitError] = RunFailedError
+        message = ""
+        failure = logs.failure(session.outputs.log, self.ended.sent.text)
+        if failure:
+            facts = {"cell": failure.cell, "traceback": failure.traceback}
+            self.context.events(FAILURE, str(failure), **facts)
+            kind, message = of_traceback(failure.traceback)
+            why = f"{message.partition(chr(10))[0]}{self._missing_here(message)}\nIts log: {log}"
+        self._report()
+        if kind is not RunFailedError:
+            raise kind(f"{self._version} stopped: {message}")
+        raise RunFailedError(f"{self._version} ended in {session.state}: {session.message or why}")
+
+    def _missing_here(self, message: str) -> str:
+        """What to do about a module that Kaggle's image holds and this machine lacks, if any."""
+        named = MISSING_MODULE.search(message)
+        kind: Any = self.push.accelerator
+        if not self.context.local or not named or named[1] not in machines.MODULES.get(kind, ()):
+            return ""
+        distribution = machines.distribution(named[1])
+        if not distribution:
+            return ", which Kaggle's image has, and no package index"
+        return (
+            f", which Kaggle's image has: install {distribution} here, or rehearse with "
+            "--packages kaggle"
+        )
+
+    def _judge(self) -> None:
+        """Show the measures, write the report, and compare the machine with the requested one."""
+        events, kind = self.context.events, self.push.accelerator
+        metrics = run_folder.metrics(self.folder)
+        if metrics:
+            summary = run_folder.summary(metrics, project.shown(self.folder))
+            verified = proof.is_verified(self.folder, run_folder.METRICS)
+            if not verified:
+                summary = f"not verified: {summary}"
+            events(METRICS, summary, metrics=metrics, verified=verified)
+            if metrics.get("stopped") == run_folder.OUT_OF_TIME:
+                command = "rehearse" if self.context.local else "push"
+                text = f"it ran out of time. Continue in another session: kernelkit {command}"
+                events(STOPPED, f"{text} --continue")
+        self._report()
+        if metrics and kind and run_folder.names_device(metrics):
+            try:
+                run_folder.check_accelerator(metrics, kind, rehearsal=self.push.rehearsal)
+            except AcceleratorMismatchError:
+                self.note(state=State.FAILED)
+                raise
+            for event, text in figures.beside(self.push.estimate, metrics):
+                events(event, text)
+        elif kind not in ("", "cpu"):
+            place = "names no device in" if metrics else "left no"
+            events(
+                WARNING,
+                f"the run {place} {run_folder.METRICS}: whether it had a {kind.upper()} cannot be "
+                'checked. To have it checked, let the run write {"device": {"kind": "gpu"}}, or '
+                '"tpu" or "cpu", whichever it finds',
+            )
+
+    def _submit(self, message: str) -> None:
+        """Submit the result to the push's competition and wait for its score."""
+        push = self.push
+        if not push.competition:
+            raise ParameterError(f"{push.reference} has no competition among its sources")
+        file = submission.output_of(self.folder, self.context.root)
+        if not self.delivery.unverified:
+            check_verified(self.folder, file.name, in_ledger=bool(push.number))
+        entry = submission.Submission(
+            self.context,
+            push.competition,
+            message,
+            file,
+            push.name,
+            push.version or 0,
+            note=self.note,
+        )
+        over = push.score == NOT_SCORED or (push.score and message != push.message)
+        if self.delivery.once or not over:  # an earlier attempt may have submitted it
+            entry.reference, entry.sent = push.submission, push.message
+            entry.before = push.submissions_before
+        try:
+            score = entry.submit()
+        except RefusedError as error:
+            if not isinstance(error, CapacityError):  # there are new submissions tomorrow
+                self.note(score=push.score or NOT_SCORED)
+            raise
+        if score:
+            from kernelkit.pages import push_report as pushed
+
+            pushed.keep_score(self.folder, push.competition, score, self.context.events)
+
+    def _suggest(self, on_kaggle: str) -> None:
+        """Tell the commands to type after a complete run."""
+        push, commands = self.push, []
+        if push.rehearsal:
+            commands = [f"{on_kaggle}  # on Kaggle, with ~/.kaggle/access_token"]
+        elif push.competition:
+            commands = [f"kernelkit submit {push.reference} --message MESSAGE"]
+        runs = shlex.quote(from_here(self.context.runs))
+        commands += [f"kernelkit report {runs} --index  # all runs"]
+        self.context.events(NEXT, "\n".join(commands), commands=commands)
+
+    @property
+    def _version(self) -> str:
+        return f"{self.push.kernel} version {self.push.version}"
+
+    def _report(self) -> None:
+        from kernelkit.pages import push_report as pushed
+
+        events = self.context.events
+        title = f"{self._version} (rehearsal)" if self.push.rehearsal else self._version
+        path, why = pushed.report_or_why(self.folder, title, events.clear)
+        if path:
+            events(REPORT, from_here(path), path=str(path))
+        else:
+            events(WARNING, f"no report: {why}")
+
+
+def check_verified(folder: Path, name: str, *, in_ledger: bool = True) -> None:
+    """Raise `OutputsError` unless a file is proved to be from the session of its folder's push.
+
+    `in_ledger`: whether the ledger has the push; one that was made elsewhere proves nothing.
+    """
+    if not (in_ledger and proof.is_verified(folder, name)):
+        raise OutputsError(
+            f"{from_here(folder / name)} is not proved to be an output of that push, so it is not "
+            "submitted: check it, and add --unverified to submit it anyway"
+        )

@@ -1,0 +1,159 @@
+"""Resume an earlier push: enter the stages at what was sent, wherever it was sent from."""
+
+import contextlib
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Unpack
+
+from kernelkit.errors import KernelkitError, ParameterError, StillRunningError
+from kernelkit.kaggle.context import CommandOptions
+from kernelkit.pages import markdown
+from kernelkit.push.context import LAST, PushContext
+from kernelkit.push.ended import ENDED, await_end
+from kernelkit.push.ledger import Push, State
+from kernelkit.push.results import Results, bring_home
+from kernelkit.push.sent import Delivery, Sent, look_after_cut_off
+from kernelkit.terminal.events import Event
+
+RESUMED = Event("resumed")
+REFERENCE = re.compile(r"[^/\s]+/[^/\s]+/v?\d+")
+NUMBER = re.compile(r"[0-9a-f]{16}")  # of a push, which `status --all` shows while it waits
+
+
+def resume_push(
+    reference: str = LAST,
+    *,
+    output: Path | None = None,
+    only: Sequence[str] = (),
+    submit: str | None = None,
+    wait: bool = True,
+    summary: Path | None = None,
+    unverified: bool = False,
+    **options: Unpack[CommandOptions],
+) -> Path:
+    """Wait for an earlier push and download its outputs; returns their folder.
+
+    reference    `owner/slug/N`, or "last" for the ledger's last push
+    output       the folder; default runs/SLUG-vN, or the one that was chosen before
+    only         glob patterns of the files to download; without any, all are downloaded, and the
+                 run is checked and reported on as after a push
+    submit       a message: submit the result to the competition and wait for its score
+    wait         False: download only what is there, and do not wait for the run
+    summary      a Markdown file to which the run's measures, or the error, are appended
+    unverified   accept, and submit, files that are not proved to be this push's
+
+    Raises `ParameterError` for a reference that names no push, `StillRunningError` if the run is
+    active and `wait` is false, and the errors of `await_end` and `bring_home`.
+    """
+    if only and submit is not None:
+        raise ParameterError("--only downloads some files, and --submit needs all: drop one")
+    context = PushContext.in_project(**options)
+    delivery = Delivery(output, only, submit, unverified=unverified)
+    title = reference
+    try:
+        with context.ending(), earlier_push(context, reference) as push:
+            title = push.reference
+            if not wait:
+                stop_if_active(context, push)
+            results = _resume(context, push, delivery)
+    except KernelkitError as error:
+        if summary:
+            markdown.append(summary, markdown.failure(title, str(error)))
+        raise
+    if summary:
+        markdown.append(summary, context.events.clear(markdown.table(results.folder, title)))
+    return results.folder
+
+
+def _resume(context: PushContext, push: Push, delivery: Delivery) -> Results:
+    """Go on with a push that was sent.
+
+    One that was pushed elsewhere has the competition of the version that Kaggle stores.
+    """
+    context.events(RESUMED, f"{push.kernel} version {push.version}")
+    stored = context.kaggle.existing(push.name, push.version)
+    named = [s.partition(" ")[2] for s in stored.sources if s.startswith("competition ")]
+    if named and not push.competition:
+        push = context.note(push, competition=min(named))
+    sent = Sent.earlier(push, stored.text, delivery)
+    return bring_home(context, await_end(context, sent))
+
+
+def stop_if_active(context: PushContext, push: Push) -> None:
+    """Raise `StillRunningError` while the session of a push is active."""
+    status = context.kaggle.status(push.name, push.version)
+    if status and status.state not in ENDED:  # "new_script": it was saved without a run
+        raise StillRunningError(
+            f"{push.reference} is still {status.state}. {context.how_to_resume(push)}"
+        )
+
+
+@contextlib.contextmanager
+def earlier_push(context: PushContext, reference: str) -> Iterator[Push]:
+    """The push that `owner/slug/N` or "last" names, with Kaggle connected during a block.
+
+    Raises `ParameterError`, where it can before Kaggle is asked.
+    """
+    if reference == LAST:
+        real = context.events.rehearsal or context.ledger.of()
+        if not real and context.ledger.pushes():
+            raise ParameterError(
+                "nothing was pushed to Kaggle yet, only rehearsed: kernelkit status --local. For a "
+                "push from another machine, write OWNER/SLUG/N"
+            )
+    elif NUMBER.fullmatch(reference):
+        push = _numbered(context, reference)
+        reference = push.reference
+    elif not REFERENCE.fullmatch(reference):
+        raise ParameterError(
+            f"{reference!r} is neither a push nor a folder: write OWNER/SLUG/N, for example "
+            "me/my-notebook/3"
+        )
+    with context.connect():
+        yield _last(context) if reference == LAST else _named(context, reference)
+
+
+def _numbered(context: PushContext, number: str) -> Push:
+    """The push with this number; raises `ParameterError` unless it is on Kaggle."""
+    for push in context.ledger.of():
+        if push.number == number:
+            if not push.version:
+                raise ParameterError(
+                    f"push {number} of {push.kernel} is {push.state} and has no version yet: "
+                    "the same kernelkit push --when-free goes on with it"
+                )
+            return push
+    raise ParameterError(f"no push has the number {number}: see kernelkit status --all")
+
+
+def _named(context: PushContext, reference: str) -> Push:
+    """The push from the ledger, or what is known of one that was pushed elsewhere."""
+    kernel, _, number = reference.rpartition("/")
+    version, rehearsal = int(number.removeprefix("v")), context.events.rehearsal
+    push = Push(kernel, "", "", "", version=version, rehearsal=rehearsal)
+    return [push, *(p for p in context.ledger.of() if p.reference == push.reference)][-1]
+
+
+def _last(context: PushContext) -> Push:
+    """The ledger's last push, looked for on Kaggle if it was interrupted while being sent."""
+    ledger = context.ledger
+    pushes = ledger.of()
+    if not pushes:
+        raise ParameterError(f"no push in {ledger.path}: name one as OWNER/SLUG/N")
+    push = pushes[-1]
+    if not push.version:
+        with context.alone_with(push.name):
+            look_after_cut_off(context, push.name)
+        push = ledger.entry(push) or push
+    if push.state == State.WAITING:
+        raise ParameterError(
+            f"the last push, {push.number} of {push.kernel}, still waits for a session: the same "
+            "kernelkit push --when-free goes on with it. Name an earlier push as OWNER/SLUG/N"
+        )
+    if not push.version:
+        raise ParameterError(
+            f"the last push, of {push.kernel}, created no version: push again, or name an earlier "
+            "push as OWNER/SLUG/N"
+        )
+    return push

@@ -1,0 +1,354 @@
+"""Send a push that is ready: exactly one version, even if Kaggle's answer is lost or wrong.
+
+Its line in the ledger is written before the request is sent. SaveKernel starts a session each time
+it arrives, so it is never simply repeated. After each answer, and after a failure that leaves open
+whether it arrived, the versions on Kaggle are searched for this push's number; the push is sent
+again only if none shows it after a while.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from kernelkit.errors import KernelkitError, PreflightError
+from kernelkit.kaggle.client import Kaggle, Kernel, Saved, Stored
+from kernelkit.kaggle.retries import Failure, FailureKind
+from kernelkit.push import proof
+from kernelkit.push.bundle import build
+from kernelkit.push.context import PushContext
+from kernelkit.push.ledger import Push, State
+from kernelkit.push.plan import Plan
+from kernelkit.push.ready import Ready
+from kernelkit.push.request import PushRequest
+from kernelkit.terminal.events import WAITING, WARNING, Event, from_here
+
+PUSHED = Event("pushed")
+FOUND = Event("found")
+SKIPPED = Event("skipped")
+LOOK_BACK = 5  # latest versions to search for an interrupted push
+MOST_SENDS = 3
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """What is wanted of a push's results.
+
+    output      the folder for the files; default runs/SLUG-vN
+    only        glob patterns of the files to download; without any, all are downloaded, and the
+                run is checked and reported on
+    submit      the message of a submission
+    once        a push that was submitted before, with whatever message, is not submitted again
+    unverified  accept, and submit, files that are not proved to be this push's
+    on_kaggle   the command that makes a rehearsed push on Kaggle, to suggest as the next one; empty
+                to suggest none, since another push follows
+    """
+
+    output: Path | None = None
+    only: Sequence[str] = ()
+    submit: str | None = None
+    once: bool = False
+    unverified: bool = False
+    on_kaggle: str = "kernelkit push"
+
+    @classmethod
+    def of(cls, request: PushRequest) -> "Delivery":
+        """What a push was asked for."""
+        once = request.once or request.when_free
+        return cls(output=request.output, submit=request.submit, once=once)
+
+
+@dataclass(frozen=True)
+class Sent:
+    """A push that is on Kaggle: its line in the ledger, the notebook that runs, what is wanted."""
+
+    push: Push
+    text: str
+    delivery: Delivery
+
+    @classmethod
+    def earlier(cls, push: Push, text: str, delivery: Delivery) -> "Sent":
+        """A push that was sent before, whose notebook Kaggle stores as `text`."""
+        own = build.stamped(text, push.number) if push.number else text
+        return cls(push, own, delivery)
+
+    @property
+    def number(self) -> str:
+        """The push's number, which proves its files; empty if unproved ones are accepted."""
+        if self.delivery.unverified:
+            return ""
+        return self.push.number or build.number_of(self.text)
+
+
+def send(context: PushContext, ready: Ready) -> Sent:
+    """Send a push: at most one version of its kernel, and so at most one session, comes of it.
+
+    It is in the ledger before it is sent. The caller holds `context.alone_with` its kernel, from
+    the findings until here, so that they still hold.
+
+    Raises `PreflightError` for a push that repeats another one, without `force`; `Failure`; and
+    `RefusedError` for a run that is not the requested one.
+    """
+    if not ready.plan.request.force:
+        earlier = repeated(context, ready.plan)
+        if earlier:
+            _refuse_identical(context, earlier)
+    return deliver(context, ready.plan, context.ledger.begin(ready.push))
+
+
+def deliver(context: PushContext, plan: Plan, push: Push, *, waits: bool = False) -> Sent:
+    """Send a push that is in the ledger as being sent.
+
+    `waits`: whether it waits again if nothing arrived and it may arrive later. Raises `Failure`,
+    and `RefusedError` for a run that is not the requested one.
+    """
+    text = build.stamped(plan.bundle.text, push.number)
+    fields = plan.save_fields | {"text": text}
+    try:
+        saved = Sending(context.kaggle, plan.kernel, fields, context.timing.settle).once()
+    except Failure as failure:
+        if not _may_have_arrived(failure):
+            later = failure.is_transient or failure.kind is FailureKind.CAPACITY
+            state = State.WAITING if waits and later else State.REFUSED
+            context.ledger.update(push, state=state)
+            raise
+        raise failure.advising(
+            "It is not known whether the push arrived. The next push of this kernel looks for it "
+            f"first; you can also see https://www.kaggle.com/code/{push.kernel}"
+        ) from None
+    push = context.ledger.update(push, kernel=saved.ref, version=saved.version, state=State.QUEUED)
+    facts = {"kernel": push.kernel, "version": saved.version, "url": saved.url}
+    context.events(PUSHED, f"{push.kernel} version {saved.version}: {saved.url}", **facts)
+    try:
+        proof.check_saved(context, plan, saved)
+    except KernelkitError:
+        context.ledger.update(push, state=State.REFUSED)
+        raise
+    return Sent(push, text, Delivery.of(plan.request))
+
+
+def look_after_cut_off(context: PushContext, kernel: Kernel) -> None:
+    """Find the version of the kernel's last push if that was interrupted while being sent.
+
+    The caller holds `context.alone_with(kernel)`, because a push that another command is sending
+    looks the same in the ledger. Raises `Failure`.
+    """
+    pushes = context.ledger.of(str(kernel))
+    planned = {push.pushed for push, _ in context.ledger.unfinished()}
+    for push in pushes:
+        lost_last = push is pushes[-1] and push.state == State.LOST
+        if push.version or not (push.state == State.SENDING or lost_last):
+            continue
+        if push.state == State.SENDING:  # its request may still be on its way
+            context.events(WAITING, "until the interrupted push is certain to have arrived")
+            context.timing.clock.sleep(sum(context.timing.settle))
+        arrived = _arrived(context.kaggle, kernel, push.number) if push.number else None
+        if not arrived:
+            state = State.WAITING if push.pushed in planned else State.LOST
+            context.ledger.update(push, state=state)
+            continue
+        found = context.ledger.update(
+            push, kernel=str(arrived.kernel), version=arrived.version, state=State.QUEUED
+        )
+        text = f"{found.reference}: the push was interrupted while being sent, and arrived"
+        context.events(FOUND, text, version=found.version)
+
+
+@dataclass(frozen=True)
+class Arrived:
+    """A version on Kaggle that shows a push's number, and the kernel that it is of."""
+
+    kernel: Kernel
+    version: int
+    stored: Stored
+
+
+def _arrived(kaggle: Kaggle, kernel: Kernel, number: str, after: int = 0) -> Arrived | None:
+    """The version with this push's number; None if there is none.
+
+    It is looked for among those of its kernel after version `after`, and then among the account's
+    kernels that ran last, since Kaggle may have saved it under another name.
+    """
+    arrived = _version_with(kaggle, kernel, number, after)
+    if arrived:
+        return arrived
+    for other in kaggle.recent():
+        if str(other).lower() == str(kernel).lower():
+            continue
+        stored = kaggle.stored(other)
+        if stored and build.number_of(stored.text) == number:
+            return Arrived(other, stored.version, stored)
+    return None
+
+
+def _version_with(kaggle: Kaggle, kernel: Kernel, number: str, after: int) -> Arrived | None:
+    """The version of a kernel after `after` with this number.
+
+    Of several in a row it is the oldest, as later ones may be edits of it.
+    """
+    latest = kaggle.stored(kernel)
+    newest = latest.version if latest else 0
+    arrived = None
+    for version in range(newest, max(after, newest - LOOK_BACK), -1):
+        stored = kaggle.stored(kernel, version)
+        if stored and build.number_of(stored.text) == number:
+            arrived = Arrived(kernel, version, stored)
+        elif arrived:
+            break
+    return arrived
+
+
+def repeated(context: PushContext, plan: Plan, *, latest: bool = True) -> Push | None:
+    """The kernel's last push, if this one has the same content and inputs and Kaggle still has it.
+
+    `latest`: whether it must be the very last one, because others read its outputs. Failed pushes
+    do not count, nor do those of an interrupted rehearsal, since their sessions ended with it.
+    """
+    useful = [State.UNFETCHED, State.COMPLETE]
+    if not context.local:
+        useful.append(State.QUEUED)
+    pushes = reversed(context.ledger.of(str(plan.kernel)))
+    good = [push for push in pushes if push.version and push.state in useful]
+    wanted = (plan.content, dict(plan.inputs))
+    for push in good[:1] if latest else good:
+        if (push.content, push.inputs) == wanted:
+            stored = context.kaggle.stored(push.name, push.version)
+            return push if stored and build.number_of(stored.text) == push.number else None
+    return None
+
+
+def take_up(context: PushContext, plan: Plan, *, latest: bool) -> Sent | None:
+    """The identical earlier push that stands for this plan, if there is one; see `repeated`."""
+    push = repeated(context, plan, latest=latest)
+    if push is None:
+        return None
+    words = f"{push.reference} is {push.state}, and nothing changed since"
+    context.events(SKIPPED, words, kernel=push.kernel, version=push.version)
+    text = context.kaggle.existing(push.name, push.version).text
+    return Sent.earlier(push, text, Delivery.of(plan.request))
+
+
+def _refuse_identical(context: PushContext, earlier: Push) -> None:
+    """Raise `PreflightError` for a push that repeats `earlier`, or warn of it."""
+    resume = context.resuming(earlier)
+    if earlier.state != State.UNFETCHED:
+        home = f" into {from_here(Path(earlier.folder))}" if earlier.folder else ""
+        raise PreflightError(
+            f"identical to {earlier.reference} ({earlier.state}): {resume} fetches that{home}, or "
+            "push anyway with --force"
+        )
+    context.events(
+        WARNING,
+        f"identical to {earlier.reference}, whose outputs are not all downloaded: {resume} "
+        "fetches them without another run",
+    )
+
+
+class Sending:
+    """One push on its way to Kaggle; its number in the request's `text` tells it from any other.
+
+    `settle` are the pauses before each look for a push whose answer was lost.
+    """
+
+    def __init__(
+        self, kaggle: Kaggle, kernel: Kernel, fields: Mapping[str, Any], settle: Sequence[float]
+    ) -> None:
+        self._kaggle = kaggle
+        self._kernel = kernel
+        self._fields = fields
+        self._settle = settle
+        self._number = build.number_of(fields["text"])
+        self._before = 0  # the kernel's version before the push
+
+    def once(self) -> Saved:
+        """Push a new version of the kernel, at most once.
+
+        Raises `Failure`. After a network, server or malformed failure that was `sent`, it is
+        unknown whether the push arrived; any other failure means that nothing runs.
+        """
+        try:
+            stored = self._kaggle.stored(self._kernel)
+        except Failure as failure:
+            failure.sent = False
+            raise
+        self._before = stored.version if stored else 0
+        failures: list[Failure] = []
+        while True:
+            try:
+                saved = self._kaggle.save(self._fields)
+            except Failure as failure:
+                failures.append(failure)
+                # The previous attempt may have arrived late, and be the reason for this refusal.
+                if not failure.is_transient and len(failures) == 1:
+                    raise
+                try:
+                    recovered = self._look(failure)
+                except Failure:  # of the search, so it is still unknown whether any attempt arrived
+                    raise next(filter(_may_have_arrived, failures), failure) from None
+                if recovered:
+                    return recovered
+                if not failure.is_transient or len(failures) == MOST_SENDS:
+                    raise
+            else:
+                return self._read_back(saved)
+
+    def _read_back(self, saved: Saved) -> Saved:
+        """The answer with the version as Kaggle stores it, or with this push's actual version.
+
+        Raises `Failure` if Kaggle shows another push's version and none of this push.
+        """
+        here = self._kernel
+        *above, slug = saved.ref.strip("/").split("/")
+        named = Kernel(above[-1] if above else "", slug)
+        elsewhere = here if str(named).lower() == str(here).lower() else named
+        try:
+            for pause in (0.0, *self._settle):
+                self._kaggle.retries.clock.sleep(pause)
+                shown = False
+                for place in dict.fromkeys((elsewhere, here)):
+                    stored = self._kaggle.stored(place, saved.version)
+                    shown = shown or stored is not None
+                    if stored and build.number_of(stored.text) == self._number:
+                        return replace(saved, ref=str(place), stored=stored)
+                recovered = self._recovered(saved)
+                if recovered:
+                    return recovered
+                if not shown:
+                    return replace(saved, ref=str(here))
+        except Failure:  # it arrived; the session's log proves the version
+            return replace(saved, ref=str(here))
+        raise Failure(
+            FailureKind.MALFORMED,
+            "SaveKernel",
+            f"Kaggle's answer names version {saved.version}, which is another push's",
+        )
+
+    def _look(self, failure: Failure) -> Saved | None:
+        """The version that a failed push created after all; polls until it would be visible."""
+        retries = self._kaggle.retries
+        for pause in self._settle if _may_have_arrived(failure) else self._settle[-1:]:
+            end = retries.clock.now() + retries.patience
+            retries.rest(failure, max(pause, failure.retry_after or 0.0), end)
+            page = f"https://www.kaggle.com/code/{self._kernel}"
+            recovered = self._recovered(Saved(0, page))
+            if recovered:
+                return recovered
+        return None
+
+    def _recovered(self, saved: Saved) -> Saved | None:
+        """The answer with the version that this push created, if Kaggle shows one."""
+        arrived = _arrived(self._kaggle, self._kernel, self._number, self._before)
+        if not arrived:
+            return None
+        return replace(
+            saved,
+            ref=str(arrived.kernel),
+            version=arrived.version,
+            stored=arrived.stored,
+            recovered=True,
+        )
+
+
+def _may_have_arrived(failure: Failure) -> bool:
+    """Whether a failed SaveKernel may have started a session."""
+    return failure.is_transient and failure.sent and failure.kind is not FailureKind.THROTTLED

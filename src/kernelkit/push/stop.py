@@ -1,0 +1,83 @@
+"""End a push: take one that waits out, or delete the kernel of one that runs.
+
+Kaggle's API can stop a queued or running push only by deleting the kernel.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Unpack
+
+from kernelkit.errors import ParameterError, RefusedError
+from kernelkit.kaggle.context import CommandOptions
+from kernelkit.push.context import LAST, PushContext
+from kernelkit.push.ledger import Push, State
+from kernelkit.push.push_kernel import LEFT
+from kernelkit.push.results import STOPPED
+from kernelkit.push.resume import earlier_push
+from kernelkit.terminal.events import STATUS
+
+
+def stop_push(
+    reference: str = LAST, *, confirm: Callable[[str], bool], **options: Unpack[CommandOptions]
+) -> None:
+    """End the session of a push by deleting its kernel, if `confirm`, told the loss, agrees.
+
+    reference  `owner/slug/N`, the number of a push that waits, or "last" for the last push
+
+    A push that waits for a session is taken out without asking Kaggle or `confirm`. Nothing is
+    deleted if the session is over. Raises `ParameterError` if the kernel is another user's, and
+    `RefusedError` or `NetworkError` if Kaggle did not delete it.
+    """
+    context = PushContext.in_project(**options)
+    waiting = _waiting(context, reference)
+    if waiting and _take_out(context, waiting):
+        return
+    with earlier_push(context, reference) as push:
+        kaggle = context.kaggle
+        page = f"https://www.kaggle.com/code/{push.kernel}"
+        if push.name.owner.lower() != kaggle.username.lower():
+            raise ParameterError(f"only its owner can stop {push.kernel}, not {kaggle.username}")
+        status = kaggle.status(push.name, push.version)
+        if status and status.alive:
+            loss = (
+                f"{push.reference} is {status.state}. Kaggle's API cannot stop a session, only "
+                f"delete the whole kernel {push.kernel}: all its versions and comments, and all "
+                "outputs that are not downloaded. To stop the run and keep the rest, cancel it on "
+                f"{page}"
+            )
+            if not confirm(loss):
+                context.events(LEFT, f"{push.reference} continues: nothing was deleted")
+                return
+            status = kaggle.status(push.name, push.version)  # it may have ended meanwhile
+        if not (status and status.alive):
+            context.events(STATUS, f"{push.reference} is not running: nothing was deleted")
+            return
+        kaggle.if_there(partial(kaggle.calls.delete_kernel, push.name))
+        if kaggle.stored(push.name):
+            raise RefusedError(f"Kaggle still has {push.kernel}: see on {page} whether it runs")
+        for other in context.ledger.of(push.kernel):
+            if other.state in (State.SENDING, State.QUEUED, State.LOST):
+                context.ledger.update(other, state=State.STOPPED)
+        context.events(STOPPED, f"{push.kernel} is deleted, and its session ends with it")
+
+
+def _waiting(context: PushContext, reference: str) -> Push | None:
+    """The push that waits and that a reference names, if it names one."""
+    pushes = context.ledger.of()
+    if reference != LAST:
+        pushes = [push for push in pushes if push.number == reference]
+    if pushes and pushes[-1].state == State.WAITING:
+        return pushes[-1]
+    return None
+
+
+def _take_out(context: PushContext, waiting: Push) -> bool:
+    """Take a push out of the wait; returns whether it still waited."""
+    with context.alone_with(waiting.name):  # a command may be sending it at this moment
+        push = context.ledger.entry(waiting)
+        if push is None or push.state != State.WAITING:
+            return False
+        context.ledger.update(push, state=State.STOPPED)
+        context.ledger.finish(push)
+    context.events(STOPPED, f"push {push.number} of {push.kernel} no longer waits")
+    return True

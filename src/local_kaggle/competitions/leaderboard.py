@@ -1,0 +1,152 @@
+"""Where everybody stands: the users of this Kaggle among the made-up teams of a board file.
+
+boards/<slug>.csv       TeamName,Score and, where wanted, PrivateScore and Date of teams that do
+                        not exist
+
+Until the deadline in the competition's page, a board goes by public scores; afterwards by private
+ones, where there are any. Of a user count the submissions before the deadline, and for the private
+board the two that are best in public, as Kaggle takes them for whoever has selected none.
+"""
+
+import csv
+import io
+import math
+import sqlite3
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+
+from local_kaggle.catalogue import Catalogue
+from local_kaggle.errors import LocalKaggleError
+
+Medal = Literal["gold", "silver", "bronze", ""]
+
+MADE_UP = 1_000_000  # what the numbers of made-up teams begin with
+SELECTED = 2  # submissions that count in the end
+USUAL_DATE = datetime(2026, 1, 1, tzinfo=UTC).timestamp()
+
+
+@dataclass(frozen=True)
+class Team:
+    """A row of a board: a team, its score as submissions have it, and when it was reached."""
+
+    number: int
+    name: str
+    score: str
+    date: float
+    submissions: int
+    best: int | None  # the number of the submission that the score is of; None where made up
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where a user stands: `rank` among `teams`, from 1, and the medal that this would give.
+
+    `medal` is empty without one, and where the competition awards none: its page says so with
+    `awardsPoints = false`. `final`: by private scores, after the deadline.
+    """
+
+    rank: int
+    teams: int
+    medal: Medal
+    score: str
+    final: bool
+
+
+def zones(teams: int) -> dict[Medal, int]:
+    """The last rank of each medal among so many teams, by Kaggle's published table.
+
+    https://www.kaggle.com/progression. How a share of teams is rounded is not published; here it is
+    rounded down.
+    """
+    if teams < 100:
+        return {"gold": teams // 10, "silver": teams // 5, "bronze": teams * 2 // 5}
+    if teams < 250:
+        return {"gold": 10, "silver": teams // 5, "bronze": teams * 2 // 5}
+    gold = 10 + teams // 500
+    if teams < 1000:
+        return {"gold": gold, "silver": 50, "bronze": 100}
+    return {"gold": gold, "silver": teams // 20, "bronze": teams // 10}
+
+
+def medal_of(rank: int, teams: int) -> Medal:
+    """The medal for a rank, which counts from 1."""
+    for medal, last in zones(teams).items():
+        if rank <= last:
+            return medal
+    return ""
+
+
+def deadline_of(contents: Catalogue, competition: str) -> float:
+    """When a competition ends, in seconds since the epoch; infinite where its page does not say."""
+    text = contents.page("competitions", competition).get("deadline")
+    if text is None:
+        return math.inf
+    try:
+        moment = datetime.fromisoformat(str(text).replace("Z", "+00:00"))
+    except ValueError:
+        raise LocalKaggleError(
+            f"competitions/{competition}.toml: the deadline {text!r} is no date: write "
+            "deadline = 2026-12-31T23:59:00Z"
+        ) from None
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+
+
+def ranked(
+    file: Path,
+    submissions: Iterable[sqlite3.Row],
+    *,
+    deadline: float,
+    lowest_wins: bool,
+    private: bool,
+) -> list[Team]:
+    """The teams, the best first: those of a board's `file`, and the users who submitted.
+
+    Of equal scores the earlier one leads. Raises LocalKaggleError for a file that is no board.
+    """
+    sign = 1 if lowest_wins else -1
+
+    def order(score: str, date: float) -> tuple[float, float]:
+        return sign * float(score), date
+
+    by_user: dict[str, list[sqlite3.Row]] = {}
+    for row in submissions:
+        if row["score"] and row["created"] <= deadline:
+            by_user.setdefault(row["user"], []).append(row)
+    teams = _made_up(file, private=private)
+    for user, own in by_user.items():
+        own.sort(key=lambda row: order(row["score"], row["created"]))
+        best, score = own[0], own[0]["score"]
+        if private and own[0]["private_score"]:
+            selected = [row for row in own[:SELECTED] if row["private_score"]]
+            best = min(selected, key=lambda row: order(row["private_score"], row["created"]))
+            score = best["private_score"]
+        first = min(row["id"] for row in own)
+        teams.append(Team(first, user, score, best["created"], len(own), best["id"]))
+    return sorted(teams, key=lambda team: order(team.score, team.date))
+
+
+def _made_up(file: Path, *, private: bool) -> list[Team]:
+    """The teams of a board's file."""
+    teams = []
+    try:
+        text = file.read_text("utf-8-sig") if file.is_file() else ""
+        for number, row in enumerate(csv.DictReader(io.StringIO(text)), start=1):
+            score = row["Score"]
+            if private and row.get("PrivateScore"):
+                score = row["PrivateScore"]
+            if not math.isfinite(float(score)):
+                raise ValueError(f"the score {score} of line {number + 1} is no number")
+            date = USUAL_DATE
+            with suppress(KeyError, ValueError, TypeError):
+                date = datetime.fromisoformat(row["Date"].replace("Z", "+00:00")).timestamp()
+            teams.append(Team(MADE_UP + number, row["TeamName"], score, date, 1, None))
+    except (OSError, ValueError, KeyError, TypeError, csv.Error) as error:
+        raise LocalKaggleError(
+            f"{file} is no board ({type(error).__name__}: {error}): write a CSV file with the "
+            "columns TeamName and Score, and PrivateScore where there is one"
+        ) from None
+    return teams

@@ -1,0 +1,89 @@
+"""Where record files lie in a folder, and of which split, size and source each of them is.
+
+The competition's layout is `tfrecords-jpeg-SxS/{train,val,test}/NN-SxS-COUNT.tfrec`. People share
+others: several sources with such folders side by side, folders of splits without sizes, one folder
+of files that are named after their splits.
+"""
+
+import re
+from dataclasses import dataclass
+
+import tensorflow as tf
+
+from petals.junk import is_junk
+
+DEPTH = 6  # folders below the root that are searched
+SPLIT_WORDS = {
+    **dict.fromkeys(("train", "training"), "train"),
+    **dict.fromkeys(("val", "valid", "validation", "dev", "eval"), "val"),
+    **dict.fromkeys(("test", "testing"), "test"),
+}
+SIZE_FOLDER = re.compile(r"tfrecords-jpeg-(\d+)x\1(-.*)?$")
+# a.tfrec, a.tfrecord.gz, a.tfrecord-00000-of-00002 (TFDS), train-00000-of-01024 (ImageNet)
+_RECORDS = re.compile(r"\.(tfrec|tfrecords?)(\.gz)?(-\d+-of-\d+)?$|^\w+-\d+-of-\d+$")
+_SIZE_IN_NAME = re.compile(r"(?:^|[-_])(\d+)x\1(?=[-_.])")
+
+
+@dataclass(frozen=True)
+class RecordFile:
+    """A file of records.
+
+    path    the file
+    split   train, val or test, as its folders or else its name say; train if neither does
+    size    the side of its images in pixels, as its folders or its name say; 0 if neither does
+    source  the folder below the root that holds the folders of sizes and splits; "" for the root
+    """
+
+    path: str
+    split: str
+    size: int
+    source: str = ""
+
+
+def record_files(root: str) -> list[RecordFile]:
+    """The record files below `root`, sorted.
+
+    If `root` itself has folders of sizes, only files in them count.
+    """
+    root = root.rstrip("/")
+    paths = sorted(_below(root))
+    files = [_record_file(root, path) for path in paths]
+    own = [file for file in files if SIZE_FOLDER.match(file.path[len(root) + 1 :].split("/")[0])]
+    return own or files
+
+
+def _below(root: str) -> list[str]:
+    """The record files at most `DEPTH` folders below `root`, without those in junk folders."""
+    paths = []
+    for place, folders, names in tf.io.gfile.walk(root):
+        place = place.rstrip("/")
+        deep = place[len(root) :].count("/") >= DEPTH
+        # `walk` goes on with what is left in the list.
+        folders[:] = [] if deep else [name for name in folders if not is_junk(name.rstrip("/"))]
+        paths += [
+            f"{place}/{name}" for name in names if _RECORDS.search(name) and not is_junk(name)
+        ]
+    return paths
+
+
+def _record_file(root: str, path: str) -> RecordFile:
+    *folders, name = path[len(root) + 1 :].split("/")
+    split, size, source = "", 0, []
+    for folder in folders:
+        if match := SIZE_FOLDER.match(folder):
+            size = int(match[1])
+        elif folder.lower() in SPLIT_WORDS:
+            split = SPLIT_WORDS[folder.lower()]
+        else:
+            source.append(folder)
+    if not size and (match := _SIZE_IN_NAME.search(name)):
+        size = int(match[1])
+    if not split:
+        words = re.findall("[a-z]+", name.lower())
+        split = next((SPLIT_WORDS[word] for word in words if word in SPLIT_WORDS), "train")
+    return RecordFile(path, split, size, "/".join(source))
+
+
+def nearest_size(sizes: set[int], wanted: int) -> int:
+    """The smallest size that is not below the wanted one, or else the largest."""
+    return min((size for size in sizes if size >= wanted), default=max(sizes))

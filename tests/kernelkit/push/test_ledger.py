@@ -1,0 +1,169 @@
+"""The ledger keeps every push, whoever writes at the same time and whatever an old file holds."""
+
+import json
+import sqlite3
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
+
+import pytest
+
+from kernelkit import errors
+from kernelkit.push.ledger import Ledger, Push, State
+from kernelkit.push.status import list_pushes
+
+
+@pytest.fixture
+def book(tmp_path):
+    return Ledger(tmp_path / "runs")
+
+
+def push(**changes):
+    fields = {"kernel": "me/blossom", "content": "c", "git": "abc", "accelerator": "tpu"}
+    return Push(**(fields | changes))
+
+
+def test_a_command_changes_its_own_fields_of_an_entry_and_learns_of_the_others(book):
+    sent = book.begin(push())
+    book.update(sent, score="0.95")  # by another command
+    done = book.update(sent, state=State.COMPLETE)
+    assert book.pushes() == [done]
+    assert (done.score, done.state) == ("0.95", State.COMPLETE)
+
+
+def test_the_last_is_the_last_that_got_a_version(book):
+    assert book.last() is None
+    done = book.update(book.begin(push()), version=1)
+    book.begin(push())
+    book.update(book.begin(push(rehearsal=True)), version=9)
+    assert book.last() == done
+    assert Ledger(book.path.parent, rehearsal=True).last().version == 9
+    assert book.last("me/other") is None
+
+
+def test_reading_makes_no_file(book):
+    assert book.pushes() == book.unfinished() == []
+    assert not book.path.parent.exists()
+
+
+def test_texts_that_no_encoding_has_are_kept(book):
+    book.begin(push(kernel="me/new", parameters={"name": "half \ud83c"}))
+    assert book.pushes()[0].parameters == {"name": "half \ud83c"}
+
+
+def test_what_a_later_version_wrote_into_an_entry_stays_there(book):
+    first = book.begin(push())
+    with sqlite3.connect(book.path) as database:
+        text = json.dumps(asdict(first) | {"added_later": 1})
+        database.execute("UPDATE pushes SET fields = ?", (text,))
+    database.close()
+    book.update(first, version=1)
+    ((fields,),) = book._rows("SELECT fields FROM pushes")
+    assert (json.loads(fields)["added_later"], json.loads(fields)["version"]) == (1, 1)
+
+
+def test_pushes_at_the_same_time_keep_all_entries(book):
+    def work(name):
+        book.update(book.begin(push(kernel=name)), state=State.COMPLETE)
+
+    names = [f"me/{n}" for n in range(10, 22)]
+    with ThreadPoolExecutor(len(names)) as pool:
+        list(pool.map(work, names))
+    assert sorted(p.kernel for p in book.pushes()) == names
+    assert {p.state for p in book.pushes()} == {State.COMPLETE}
+
+
+def test_a_secret_is_not_kept(tmp_path):
+    book = Ledger(tmp_path, lambda text: text.replace("hunter22", "[secret]"))
+    book.begin(push(parameters={"note": "hunter22"}), plan='{"note": "hunter22"}')
+    assert b"hunter22" not in book.path.read_bytes()
+
+
+def test_a_damaged_ledger_is_told_in_a_line(book):
+    book.begin(push())
+    book.path.write_bytes(b"no database at all" * 1000)
+    for use in (book.pushes, lambda: book.begin(push())):
+        with pytest.raises(errors.StorageError, match="move the file away") as raised:
+            use()
+        assert "\n" not in str(raised.value)
+
+
+def old_line(number, **changes):
+    pushed = f"2026-11-01T10:00:{number:02}.000000+00:00"
+    fields = asdict(push(pushed=pushed, number=f"{number:016x}"))
+    return json.dumps(fields | changes)
+
+
+@pytest.fixture
+def old(book):
+    """Writes the file of 0.2.0; call it with its lines."""
+
+    def old(*lines):
+        book.path.parent.mkdir(exist_ok=True)
+        (book.path.parent / "pushes.jsonl").write_text("".join(f"{line}\n" for line in lines))
+
+    return old
+
+
+def test_the_file_of_0_2_0_is_seen_at_once_and_carried_over_by_the_first_change(book, old):
+    old(old_line(1, version=1, queued="x"), "not json", old_line(2, version=2), "[1]")
+    assert [p.version for p in book.pushes()] == [1, 2]
+    assert not book.path.exists()
+    new = book.begin(push())
+    assert [p.version for p in book.pushes()] == [1, 2, None]
+    assert not (book.path.parent / "pushes.jsonl").exists()
+    kept = (book.path.parent / "pushes-0.2.0.jsonl").read_text()
+    assert "not json" in kept
+    assert sorted(line for (line,) in book._rows("SELECT line FROM unreadable")) == [
+        "[1]",
+        "not json",
+    ]
+    assert book.update(new, version=3).version == 3
+    assert list_pushes(book.path.parent)
+
+
+def test_a_file_that_comes_back_adds_what_it_has_and_doubles_nothing(book, old):
+    old(old_line(1, version=1))
+    first = book.begin(push())
+    book.update(book.pushes()[0], state=State.COMPLETE)
+    old(old_line(1, version=1, state="queued"), old_line(2, version=2), "half a li")
+    assert [p.version for p in book.pushes()] == [1, 2, None]
+    book.update(first, version=9)
+    assert next((p.version, p.state) for p in book.pushes()) == (1, State.COMPLETE)
+    assert [p.version for p in book.pushes()] == [1, 2, 9]
+
+
+def test_of_a_push_in_both_the_one_that_arrived_counts(book, old):
+    sent = book.begin(push())
+    line = json.loads(old_line(1, version=4)) | {"pushed": sent.pushed}
+    old(json.dumps(line))
+    assert [p.version for p in book.pushes()] == [4]
+    book.begin(push())
+    assert [p.version for p in book.pushes()] == [4, None]
+
+
+def test_a_command_that_is_killed_while_it_carries_over_loses_nothing(book, old, monkeypatch):
+    old(old_line(1, version=1), old_line(2, version=2))
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(Ledger, "_carry_over", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        book.begin(push())
+    assert [p.version for p in book.pushes()] == [1, 2]
+    book.begin(push())
+    assert [p.version for p in book.pushes()] == [1, 2, None]
+    assert [p.name for p in book.path.parent.glob("pushes.jsonl*")] == []
+
+
+def test_a_plan_is_kept_until_the_push_is_finished_or_withdrawn(book):
+    first, second = (book.begin(push(state=State.WAITING), plan=text) for text in ("a", "b"))
+    assert book.unfinished() == [(first, "a"), (second, "b")]
+    book.finish(first)
+    book.withdraw(second)
+    assert book.unfinished() == []
+    assert book.pushes() == [first]
+
+
+def test_commands_that_carry_over_at_the_same_time_double_nothing(book, old):
+    old(*(old_line(number, version=number) for number in range(1, 30)))
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda _: book.begin(push()), range(8)))
+    versions = [p.version for p in book.pushes()]
+    assert versions == [*range(1, 30), *[None] * 8]

@@ -1,0 +1,164 @@
+"""`push --when-free` that is killed at any moment doubles no push and loses none."""
+
+import os
+import random
+import subprocess
+import sys
+import time
+
+import pytest
+
+from kernelkit.kaggle.client import Kaggle
+from kernelkit.kaggle.connection import Connection
+from kernelkit.push.ledger import Ledger
+from kernelkit.push.submission import Submission
+
+# `kernelkit push --when-free` with the pace of the tests.
+PROGRAM = """\
+import sys
+from kernelkit.kaggle.retries import Clock, Retries
+from kernelkit.kaggle.timing import Timing
+from kernelkit.push.push_kernel import push_kernel
+clock = Clock(speed=50)
+timing = Timing(clock=clock, retries=Retries(clock=clock))
+push_kernel(parameters=sys.argv[1:], when_free=True, timing=timing)
+"""
+
+
+class Killed(BaseException):
+    """The end of a process, as far as a test within it can tell."""
+
+
+def assert_each_ran_once(store, repository, pushes):
+    assert store.files() == list(range(pushes))
+    store.assert_none_overlap()
+    made = [p for p in repository.pushes() if p.version]
+    assert [(p.version, p.state) for p in made] == [
+        (version, "complete") for version in range(1, pushes + 1)
+    ]
+    for push in made:
+        folder = repository.runs / f"rehearsal-blossom-train-v{push.version}"
+        assert (folder / "metrics.json").is_file()
+
+
+@pytest.fixture
+def dying(monkeypatch):
+    """Lets the process die at a request or a change of the ledger, before it or right after."""
+    countdown = [None, "before"]
+
+    def counted(real):
+        def call(*arguments, **options):
+            if countdown[0] is None:
+                return real(*arguments, **options)
+            countdown[0] -= 1
+            if countdown[0] == 0 and countdown[1] == "before":
+                raise Killed
+            result = real(*arguments, **options)
+            if countdown[0] == 0:
+                raise Killed
+            return result
+
+        return call
+
+    monkeypatch.setattr(Connection, "ask", counted(Connection.ask))
+    for change in ("begin", "update", "finish", "withdraw"):
+        monkeypatch.setattr(Ledger, change, counted(getattr(Ledger, change)))
+
+    def dying(after, when="before"):
+        countdown[:] = [after, when]
+
+    return dying
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize(
+    ("owner", "method", "state"),
+    [(Kaggle, "save", "sending"), (Submission, "_create", "not submitted")],
+    ids=["the push", "the submission"],
+)
+def test_killed_while_something_is_sent(
+    server, when_free, store, repository, meadow, monkeypatch, when, owner, method, state
+):
+    """Before the request is out, or once it has arrived and nobody knows."""
+    send = getattr(owner, method)
+
+    def killed(*arguments, **fields):
+        if when == "after":
+            send(*arguments, **fields)
+        raise Killed
+
+    monkeypatch.setattr(owner, method, killed)
+    with pytest.raises(Killed):
+        when_free.push("files=0", submit="first try")
+    assert when_free.states() == [state]
+    monkeypatch.setattr(owner, method, send)
+    when_free.push("files=0", submit="first try")
+    assert when_free.states() == ["complete"]
+    assert_each_ran_once(store, repository, 1)
+    assert store.submissions() == ["first try"]
+    assert bool(when_free.events("found")) == ((when, method) == ("after", "save"))
+
+
+@pytest.mark.parametrize(
+    ("seed", "pushes"),
+    [(0, 1), *(pytest.param(seed, 4, marks=pytest.mark.long) for seed in range(1, 5))],
+)
+def test_killed_at_random_steps_each_runs_and_is_submitted_once(
+    server, when_free, store, repository, meadow, dying, seed, pushes
+):
+    rng = random.Random(seed)
+    for files in range(pushes):
+        when_free.enter(f"files={files}", submit=f"try {files}")
+    killed = 0
+    while True:
+        dying(rng.randint(1, 25), rng.choice(["before", "after"]))
+        try:
+            when_free.push(f"files={pushes - 1}", submit=f"try {pushes - 1}")
+        except Killed:
+            killed += 1
+        else:
+            break
+    assert killed >= pushes
+    assert_each_ran_once(store, repository, pushes)
+    assert store.submissions() == [f"try {files}" for files in range(pushes)]
+    assert {push.score for push in repository.pushes() if push.version} == {"1.00000"}
+
+
+def changes(repository):
+    """The number of changes of the ledger: each step of a push makes one."""
+    ledger = repository.runs / "pushes.sqlite"
+    counter = ledger.read_bytes()[24:28] if ledger.is_file() else b""  # of SQLite's file format
+    return int.from_bytes(counter)
+
+
+@pytest.mark.long
+def test_killed_with_minus_9(server, when_free, store, repository):
+    rng = random.Random(0)
+    for files in range(5):
+        when_free.enter(f"files={files}")
+    environment = server.client_environment(os.environ)
+
+    def run():
+        return subprocess.Popen(
+            [sys.executable, "-W", "ignore", "-c", PROGRAM, "files=4"],
+            cwd=repository.root,
+            env=environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+        )
+
+    killed = 0
+    for steps in (1, 2, 1, 2):
+        until = changes(repository) + steps
+        with run() as process:
+            while changes(repository) < until and process.poll() is None:
+                time.sleep(0.002)
+            assert process.poll() in (None, 0), process.stderr.read().decode()
+            time.sleep(rng.choice([0, 0.02, 0.1, 0.3]))
+            killed += process.poll() is None
+            process.kill()
+    assert killed >= 2
+    with run() as process:
+        _, message = process.communicate(timeout=120)
+    assert process.returncode == 0, message.decode()
+    assert_each_ran_once(store, repository, 5)

@@ -1,0 +1,286 @@
+"""TFRecords as people share them, read through `find_source`."""
+
+import io
+from pathlib import Path
+
+import pytest
+import tensorflow as tf
+from PIL import Image
+from records import jpeg
+
+from petals.data.source import find_source
+from petals.errors import DataError
+
+SIZE = 32
+
+
+def feature(value):
+    values = value if isinstance(value, list) else [value]
+    if isinstance(values[0], bytes):
+        return tf.train.Feature(bytes_list=tf.train.BytesList(value=values))
+    if isinstance(values[0], float):
+        return tf.train.Feature(float_list=tf.train.FloatList(value=values))
+    return tf.train.Feature(int64_list=tf.train.Int64List(value=values))
+
+
+def record(**values):
+    """A record; `__` in a name stands for `/`."""
+    named = {name.replace("__", "/"): feature(value) for name, value in values.items()}
+    return tf.train.Example(features=tf.train.Features(feature=named)).SerializeToString()
+
+
+def picture(number, size=SIZE, kind="JPEG"):
+    if kind == "JPEG":
+        return jpeg(number, size)
+    buffer = io.BytesIO()
+    Image.open(io.BytesIO(jpeg(number, size))).save(buffer, kind)
+    return buffer.getvalue()
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Writes a file of records below `data`; returns that folder's path."""
+
+    def write(name, records, options=None):
+        path = tmp_path / "data" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tf.io.TFRecordWriter(str(path), options) as writer:
+            for one in records:
+                writer.write(one)
+        return str(tmp_path / "data")
+
+    return write
+
+
+def examples(source, split="train"):
+    return list(source.splits(SIZE)[split].examples())
+
+
+def labels(source, split="train"):
+    return [example.label for example in examples(source, split)]
+
+
+def standard(number, **other):
+    values = {"image": picture(number), "id": b"id%d" % number, "class": number % 3}
+    return record(**values | other)
+
+
+def test_all_sources_of_one_dataset_are_used_counted_and_linked(write, capsys, tmp_path):
+    for begin, name in enumerate(("imagenet", "openimage", "tf_flowers")):
+        numbers = range(10 * begin, 10 * begin + 6)
+        place = f"{name}/tfrecords-jpeg-32x32/00-32x32-6.tfrec"
+        data = write(place, [standard(number) for number in numbers])
+    source = find_source(data, SIZE)
+    told = capsys.readouterr().out
+    assert "3 sources, all of which are used: imagenet 6, openimage 6, tf_flowers 6 photos" in told
+    assert sorted(labels(source)) == [0] * 6 + [1] * 6 + [2] * 6
+    files = list((tmp_path / source.root).rglob("*.tfrec"))
+    assert all(file.is_symlink() for file in files), "nothing is copied"
+    assert (str(source), source.name) == (f"folder {data}", "data")
+
+
+def raw(number):
+    """Pixels without a format, as many MNIST-like sets have them."""
+    pixels = bytes((17 * number + place) % 256 for place in range(48))
+    return {"image_raw": pixels, "height": 4, "width": 4, "depth": 3}
+
+
+@pytest.mark.parametrize(
+    ("schema", "told"),
+    [
+        (lambda n: {"image": picture(n), "class": n % 2}, "the ids of labelled photos are missing"),
+        (
+            lambda n: {"image__encoded": picture(n), "image__class__label": n % 2},
+            "image from image/encoded, class from image/class/label",
+        ),
+        (
+            lambda n: {"image": picture(n), "image_name": b"x%d" % n, "target": n % 2},
+            "class from target, id from image_name",
+        ),
+        (lambda n: {"image_raw": picture(n), "label": n % 2, "id": n}, "image from image_raw, cl"),
+        (lambda n: {"image": picture(n), "label": float(n % 2), "id": n}, "class from label"),
+        (lambda n: {**raw(n), "label": n % 2}, "image from image_raw, class from label"),
+        (lambda n: {"image": picture(n, kind="WEBP"), "class": n % 2}, "names no classes"),
+        (lambda n: {"image": picture(n, 50), "class": n % 2}, "names no classes"),
+    ],
+)
+def test_other_names_types_and_images_are_read(write, capsys, schema, told):
+    data = write("train.tfrecord", [record(**schema(n)) for n in range(8)])
+    source = find_source(data, SIZE)
+    assert told in capsys.readouterr().out
+    assert labels(source) == [0, 1] * 4
+    assert len({example.id for example in examples(source)}) == 8
+    assert source.splits(SIZE)["train"].sample(8).images.shape == (8, SIZE, SIZE, 3)
+
+
+def test_ids_that_are_numbers_are_kept(write):
+    data = write("train.tfrec", [record(image=picture(n), id=100 + n, label=n) for n in range(3)])
+    assert [example.id for example in examples(find_source(data, SIZE))] == ["100", "101", "102"]
+
+
+def test_ids_of_test_photos_are_kept_where_those_of_others_are_not_unique(write):
+    for split in ("train", "val", "test"):
+        records = [standard(n, image=picture(n + len(split) * 10)) for n in range(4)]
+        data = write(f"{split}/a.tfrec", records)
+    source = find_source(data, SIZE)
+    assert [example.id for example in examples(source, "test")] == ["id0", "id1", "id2", "id3"]
+    assert [example.id for example in examples(source, "val")] == [
+        f"val/a.tfrec:{n}" for n in range(4)
+    ]
+    assert labels(source, "test") == [-1] * 4
+
+
+@pytest.mark.parametrize("kind", ["GZIP", "ZLIB"])
+def test_compressed_files_are_read(write, capsys, kind):
+    data = write("tfrecords-jpeg-32x32/train/00-32x32-6.tfrec", map(standard, range(6)), kind)
+    assert labels(find_source(data, SIZE)) == [0, 1, 2] * 2
+    assert f"compressed with {kind}" in capsys.readouterr().out
+
+
+def test_records_that_are_standard_are_left_where_they_are(write):
+    data = write("tfrecords-jpeg-32x32/train/00-32x32-6.tfrec", map(standard, range(6)))
+    Path(data, "classes.json").write_text('["a", "b", "c"]')
+    assert find_source(data, SIZE).root == data
+
+
+def test_photos_of_the_nearest_size_are_resized(write, capsys):
+    for size in (24, 48, 64):
+        rows = [record(image=picture(n, size), label=n % 2) for n in range(4)]
+        data = write(f"s/tfrecords-jpeg-{size}x{size}/00-{size}x{size}-4.tfrec", rows)
+    source = find_source(data, SIZE)
+    assert "photos of 48 px resized to 32 px" in capsys.readouterr().out
+    assert source.splits(SIZE)["train"].sample(4).images.shape == (4, SIZE, SIZE, 3)
+
+
+def test_columns_that_cannot_be_guessed_are_named(write):
+    data = write("a.tfrec", [record(pic=picture(n), kind=n % 2, who=b"%d" % n) for n in range(4)])
+    with pytest.raises(DataError, match=r"record 0: .* the features kind \(int64\), pic \(bytes\)"):
+        find_source(data, SIZE)
+    source = find_source(f"{data}?image=pic&class=kind&id=who", SIZE)
+    assert [example.id for example in examples(source)] == ["0", "1", "2", "3"]
+    assert labels(source) == [0, 1, 0, 1]
+    with pytest.raises(DataError, match="record 0: no feature 'photo' for image"):
+        find_source(f"{data}?image=photo", SIZE)
+    for query in ("?", "?picture=pic", "?image"):
+        with pytest.raises(DataError, match=r"name features as in .*\?image=NAME"):
+            find_source(data + query, SIZE)
+
+
+@pytest.mark.parametrize(
+    ("schema", "names"),
+    [
+        (lambda n: {"label": (b"rose", b"daisy")[n % 2]}, ("daisy", "rose")),
+        (lambda n: {"label": (b"10", b"2")[n % 2]}, ("2", "10")),
+        (lambda n: {"class": n % 2, "label": (b"rose", b"daisy")[n % 2]}, ("rose", "daisy")),
+        (
+            lambda n: {"image__class__label": 1 + n % 2, "image__class__text": (b"b", b"a")[n % 2]},
+            ("b", "a"),
+        ),
+        (lambda n: {"label": 1 + n % 2}, ("1", "2")),
+        (lambda n: {"class": n % 2, "label": b"flower"}, ("0", "1")),
+    ],
+)
+def test_classes_are_called_as_the_records_call_them(write, schema, names):
+    data = write("all.tfrec", [record(image=picture(n), **schema(n)) for n in range(6)])
+    source = find_source(data, SIZE)
+    assert source.class_names == names
+    assert sorted(labels(source)) == [0, 0, 0, 1, 1, 1]
+    assert source.is_numbered == (names in (("0", "1"), ("1", "2")))
+    assert source.submitted == (names if source.is_numbered else None)
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("classes.json", '["oak", "elm"]'),
+        ("labels.txt", "0:oak\n1:elm\n"),
+        ("label.labels.txt", "oak\nelm\n"),
+    ],
+)
+def test_a_list_of_names_beside_the_records_is_used(write, tmp_path, file, text):
+    data = write("v1/train.tfrecord", [record(image=picture(n), label=n % 2) for n in range(4)])
+    (tmp_path / "data" / "v1" / file).write_text(text)
+    assert find_source(data, SIZE).class_names == ("oak", "elm")
+
+
+def test_labels_outside_the_list_are_told(write, tmp_path):
+    data = write("train.tfrecord", [record(image=picture(n), label=n) for n in range(4)])
+    (tmp_path / "data" / "classes.json").write_text('["oak", "elm"]')
+    with pytest.raises(DataError, match="the label 2 is none of the 2 classes"):
+        find_source(data, SIZE)
+
+
+def test_sources_with_other_lists_of_classes_are_not_mixed(write, tmp_path):
+    for name in ("a", "b"):
+        data = write(f"{name}/x.tfrec", [record(image=picture(n), label=n) for n in range(2)])
+        (tmp_path / "data" / name / "classes.json").write_text(f'["{name}", "z"]')
+    with pytest.raises(DataError, match=r"different lists of classes \(a and b\): .*by name"):
+        find_source(data, SIZE)
+
+
+@pytest.mark.parametrize(
+    ("records", "message"),
+    [
+        ([{"image": b"x", "class": [1, 2]}], r"record 0: class holds 2 values where one is needed"),
+        ([{"image": b"x", "class": 1}, {"image": b"x"}], "record 1: class holds no value where"),
+        ([{"image": [b"x", b"y"], "class": 1}], "record 0: image holds 2 values"),
+        ([{"image": b"x", "class": -1}], "record 0: the label is -1, which is no class"),
+        ([{"image": b"x", "label": 0.5}], "record 0: the label is 0.5, which is no class"),
+        (
+            [{"image": b"x", "score": 0.5}],
+            r"record 0: nothing that looks like a label; .* score \(f",
+        ),
+        ([{"text": b"x"}], r"record 0: nothing that looks like an image; it has .* text \(bytes\)"),
+        ([{"image": b"no picture", "label": 0}], "record 0: its image is of no known format"),
+        ([], "holds no records|is empty"),
+    ],
+)
+def test_what_cannot_be_read_is_told_in_one_line(write, records, message):
+    data = write("train.tfrecord", [record(**values) for values in records])
+    with pytest.raises(DataError, match=message) as raised:
+        find_source(data, SIZE)
+    assert "\n" not in str(raised.value)
+    assert "damaged" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"version https://git-lfs.github.com/spec/v1\noid", "but a Git LFS pointer"),
+        (b"PK\3\4" + bytes(50), "but a zip archive"),
+        (b"<!DOCTYPE html><html>404</html>", "but a page of HTML"),
+        (b"hello, this is no record of anything", "record 0 is damaged, or it is no TFRecord file"),
+        (b"", "is empty"),
+    ],
+)
+def test_a_file_of_another_kind_is_told_as_what_it_is(write, tmp_path, content, message):
+    data = write("train.tfrecord", [])
+    (tmp_path / "data" / "train.tfrecord").write_bytes(content)
+    with pytest.raises(DataError, match=message):
+        find_source(data, SIZE)
+
+
+def test_a_damaged_record_is_told_with_its_number(write, tmp_path):
+    data = write("train.tfrecord", [record(image=picture(n), label=n) for n in range(4)])
+    path = tmp_path / "data" / "train.tfrecord"
+    content = bytearray(path.read_bytes())
+    content[-20] ^= 0xFF
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=r"train\.tfrecord: record 3 is damaged"):
+        find_source(data, SIZE)
+
+
+def test_a_record_that_differs_from_the_first_is_read_or_told(write):
+    rows = [record(image=picture(n), label=n % 2) for n in range(3)]
+    rows += [record(image=picture(n, kind="WEBP"), label=n % 2) for n in range(3, 6)]
+    source = find_source(write("train.tfrecord", rows), SIZE)
+    assert source.splits(SIZE)["train"].sample(6).images.shape == (6, SIZE, SIZE, 3)
+
+
+def test_a_second_run_finds_what_the_first_one_converted(write, capsys):
+    data = write("train.tfrecord", [record(image=picture(n), label=n) for n in range(3)])
+    first, told = find_source(data, SIZE), capsys.readouterr().out
+    assert find_source(data, SIZE) == first
+    assert capsys.readouterr().out == told
+    write("train.tfrecord", [record(image=picture(n), label=n) for n in range(4)])
+    assert find_source(data, SIZE).root != first.root
