@@ -2,10 +2,8 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Unpack
 
 from kernelkit.errors import ParameterError, PreflightError
-from kernelkit.kaggle.context import CommandOptions
 from kernelkit.notebook.parameters import Overrides
 from kernelkit.push.bundle import metadata as kernel_metadata
 from kernelkit.push.checks.repository import check_kernels, kernels_below
@@ -28,7 +26,8 @@ def check_push(
     accelerator: str | None = None,
     timeout: float | None = None,
     ignore: Sequence[str] = (),
-    **options: Unpack[CommandOptions],
+    as_json: bool = False,
+    quiet: bool = False,
 ) -> None:
     """Check a push without a network; with `tpu`, compile its run's programs for a TPU, too.
 
@@ -40,6 +39,7 @@ def check_push(
     libtpu         the version of another compiler than the environment's
     largest_batch  search for the largest batch of a replica instead
     metadata, accelerator, timeout, ignore  as in `PushRequest`
+    as_json, quiet  as in `KaggleContext.in_project`
 
     Raises `PreflightError` for errors that the checks find, `DoesNotFitError` if a program does not
     fit, `NoCompilerError` without a compiler, `ParameterError` for a value that is of no use here.
@@ -71,7 +71,7 @@ def check_push(
         if not (tpu and is_notebook):
             raise
     else:
-        push(request, **options)
+        push(request, as_json=as_json, quiet=quiet)
         parameters = request.parameters
         if not is_notebook:
             compiled = kernel_metadata.load(request.metadata).code_file
@@ -82,6 +82,6 @@ def check_push(
             machine=machine or V5E,
             largest_batch=largest_batch,
             libtpu=libtpu or "",
-            as_json=options.get("as_json", False),
-            quiet=options.get("quiet", False),
+            as_json=as_json,
+            quiet=quiet,
         )
