@@ -97,7 +97,8 @@ ROOMS = {
             "push.context push.checks",
             "push": f"{_tools} notebook kaggle rehearsal runs pages tpu push.bundle push.request "
             "push.plan push.ledger push.context push.checks push.wheels",
-            "start": f"{_tools} notebook kaggle runs push push.bundle push.plan push.request push.ledger",
+            "start": f"{_tools} notebook kaggle runs push push.bundle push.plan push.request "
+            "push.ledger",
             "sweep": f"{_tools} notebook runs pages",
             "sweep.workers": f"{_tools} notebook runs pages sweep",
             "sweep.backends": f"{_tools} notebook kaggle runs push push.bundle push.checks "
@@ -129,7 +130,7 @@ ROOMS = {
             "competitions": "catalogue errors files kernels execution state wire",
             "app": "competitions errors fault_responses files kernels search state topics wire",
             "server": "app competitions errors execution serving state",
-            "command": "catalogue errors faults server state",
+            "command": "catalogue errors faults limits server state",
             "__main__": "command",
             "": "catalogue competitions errors execution faults limits server",
         },
