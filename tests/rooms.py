@@ -39,13 +39,14 @@ ROOMS = {
             "quiet": "",
             "tables": "",
             "versions": "",
-            "settings": "errors",
+            "settings": "errors registry",
+            "registry": "kaggle",
             "junk": "",
             "kaggle": "junk",
             "accelerators": _ground,
             "augment": _ground,
             "data": f"{_ground} settings augment",
-            "models": _ground,
+            "models": f"{_ground} registry",
             "evaluation": f"{_ground} augment data accelerators",
             "training": f"{_ground} augment data accelerators models evaluation",
             "ahead_of_time": f"{_ground} settings augment data accelerators models evaluation "
@@ -55,7 +56,7 @@ ROOMS = {
             "resources": f"{_ground} accelerators",
             "run_folder": f"{_ground} versions resources data accelerators evaluation models plots",
             "classify": f"{_ground} data accelerators evaluation models plots run_folder",
-            "prepare": f"{_ground} data",
+            "prepare": f"{_ground} registry data models",
         },
     ),
     **_below(
@@ -87,7 +88,8 @@ ROOMS = {
             "push.context push.checks",
             "push": f"{_tools} notebook kaggle rehearsal runs pages tpu push.bundle push.request "
             "push.plan push.ledger push.context push.checks push.wheels",
-            "start": f"{_tools} notebook kaggle runs push push.bundle push.plan push.request",
+            "start": f"{_tools} notebook kaggle runs push push.bundle push.plan push.request "
+            "push.ledger",
             "sweep": f"{_tools} notebook runs pages",
             "sweep.workers": f"{_tools} notebook runs pages sweep",
             "sweep.backends": f"{_tools} notebook kaggle runs push push.bundle push.checks "
