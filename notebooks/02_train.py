@@ -57,6 +57,7 @@ weight_decay = 0.0  # >= 0: AdamW's decay of weights
 layer_decay = 1.0  # (0, 1]: the rate of a transformer's block, as a share of the next one's
 # Machine and session
 accelerator = "auto"  # auto | tpu | gpu | cpu: the device that the run must have
+backend = "auto"  # auto | jax | tensorflow: what Keras runs on; auto = JAX for a TPU
 dtype = "auto"  # auto | float32 | mixed_bfloat16 | mixed_float16: the precision of computing
 time_limit = 0.0  # >= 0: minutes after which training stops; 0 = none
 resume = "auto"  # auto | never | PATH: whether to resume from a checkpoint
@@ -80,7 +81,8 @@ image_size = settings["image_size"]
 #
 # `detect` tries a TPU through [JAX](https://docs.jax.dev), then through TensorFlow, then GPUs and
 # last the CPU. With `accelerator="tpu"` it stops within a minute if there is no TPU. Keras reads
-# the name of its backend when it is imported, so the notebook imports it only after `detect`.
+# the name of its backend when it is imported, so the notebook imports it only after `detect`. With
+# `backend="jax"` Keras runs on JAX on GPUs and on the CPU too: the TPU's path can be tried there.
 #
 # - On Kaggle's v5e-8 the installed TensorFlow cannot see the TPU, but JAX can. So Keras 3 runs on
 #   JAX there and splits each batch among the chips with
@@ -98,7 +100,7 @@ image_size = settings["image_size"]
 # %%
 from petals.accelerators.detect import detect
 
-device = detect(accelerator, dtype)
+device = detect(accelerator, dtype, backend)
 print(device)
 
 # %% [markdown]
@@ -367,8 +369,11 @@ if fine_tunes:
 
 # %% [markdown]
 # The callback `Epochs` scores each epoch, keeps the best weights, saves checkpoints and stops in
-# time. A run that resumes in the middle of an epoch first fits the rest of that epoch. If you need
-# a step that `fit` does not have, `05_custom_loop` writes out what `fit` does.
+# time. The model that fine-tuning begins with is scored too: if no epoch is better, the run keeps
+# it. On JAX the chips never wait for Python: `fit` begins further steps while they compute.
+#
+# A run that resumes in the middle of an epoch first fits the rest of that epoch. If you need a step
+# that `fit` does not have, `05_custom_loop` writes out what `fit` does.
 
 # %%
 from petals.evaluation.prediction import predict
@@ -376,7 +381,13 @@ from petals.training.callbacks import OUT_OF_TIME, Epochs, Phase, naming_causes
 
 if fine_tunes:
     phase = Phase("fine-tune", epochs, steps, batch)
-    watch = Epochs(phase, training, val_labels, lambda: predict(model, val, batch))
+    watch = Epochs(
+        phase,
+        training,
+        val_labels,
+        lambda: predict(model, val, batch),
+        select=validation != "none",  # else the model was trained on these photos
+    )
     watch.resume(trained)
 
 # %%
@@ -392,7 +403,7 @@ if fine_tunes:
                 callbacks=[watch],
                 verbose=0,
             )
-    watch.finish(trained)
+    run.warnings += watch.finish(trained)
     stopped = watch.stopped
 run.figure(plots.curves(history), "curves")
 
@@ -405,6 +416,11 @@ run.figure(plots.curves(history), "curves")
 #
 # The competition ranks by macro F1, the mean of the F1 of all classes, in which a rare flower
 # counts as much as a common one. `00_first` explains it.
+#
+# A score on a few hundred photos is an estimate. To see how far it would vary with other photos of
+# the same classes, the notebook draws the photos of each class a thousand times with replacement (a
+# [bootstrap](https://en.wikipedia.org/wiki/Bootstrapping_(statistics))): 95 % of the scores lie in
+# the interval. It does not include how far another training would differ.
 
 # %%
 from petals.training.features import apply_head
@@ -417,17 +433,21 @@ def predict_split(split):
 
 
 # %%
-from petals.evaluation.metrics import Scores
+from petals.evaluation.intervals import Intervals
+from petals.evaluation.metrics import Scores, chance
 
 probabilities = predict_split(val)
-scores = Scores.of(val_labels, probabilities)
+scores, intervals = Scores.of(val_labels, probabilities), None
 validated = validation != "none"
 if validated:
+    intervals = Intervals.of(val_labels, probabilities)
     run.write_predictions("val", val_ids, labels=val_labels, probabilities=probabilities)
     run.write_evaluation(val, val_labels, probabilities, names)  # for the report
 else:
-    print("the model was trained on these photos: the figures say nothing about new ones")
+    run.warn("The model was trained on its validation photos: no score says how good it is.")
 print(f"macro F1 {scores.macro_f1:.4f}   accuracy {scores.accuracy:.4f}   on {val.count:,} photos")
+if intervals:
+    print(f"with other photos of the same classes, macro F1 would be {intervals.text('macro_f1')}")
 
 # %% [markdown]
 # ### How sure the model is
@@ -435,13 +455,15 @@ print(f"macro F1 {scores.macro_f1:.4f}   accuracy {scores.accuracy:.4f}   on {va
 # Of the answers that a model gives with a probability of 80 %, 80 % should be right. Networks are
 # often overconfident ([Guo et al., 2017](https://arxiv.org/abs/1706.04599)). Dividing the *logits*,
 # the outputs before the softmax, by a *temperature* corrects this without changing any answer.
-# `04_predict` does that.
+# `04_predict` does that. The temperature rests on the mistakes: with fewer than five, it stays 1.
 
 # %%
 from petals.evaluation.calibration import Calibration
 
 calibration = Calibration.of(val_labels, probabilities)
 print(f"temperature {calibration.temperature:.2f}: divide the logits by it")
+if validated and calibration.note:
+    run.warn(calibration.note)
 curves = {"uncorrected": calibration.before, "with the temperature": calibration.after}
 run.figure(plots.reliability(curves), "reliability")
 
@@ -500,8 +522,11 @@ metrics = run.write_metrics(
     counts=(total, trainable),
     stopped=stopped,
     resumed=kept.newest.resumed,
+    best_epoch=watch.best_epoch if fine_tunes and validated else None,
     parameters=settings,
     calibration=calibration if validated else None,
+    intervals=intervals,
+    chance=chance(val_labels, len(names)) if validated else None,
 )
 
 # %%

@@ -4,7 +4,16 @@ A room is a folder of `src/` or a module that stands alone; a module belongs to 
 name that leads to it. `tests/test_walls.py` holds every import against this table.
 """
 
-PETALS_GROUND = ["errors", "storage", "progress", "quiet", "tables", "kaggle", "junk"]
+PETALS_GROUND = [
+    "errors",
+    "storage",
+    "progress",
+    "quiet",
+    "tables",
+    "kaggle",
+    "junk",
+    "registry",
+]
 KERNELKIT_GROUND = [
     "errors",
     "files",
@@ -40,9 +49,9 @@ ROOMS = {
             "tables": "",
             "versions": "",
             "settings": "errors registry",
-            "registry": "kaggle",
             "junk": "",
             "kaggle": "junk",
+            "registry": "errors kaggle",
             "accelerators": _ground,
             "augment": _ground,
             "data": f"{_ground} settings augment",
@@ -56,7 +65,7 @@ ROOMS = {
             "resources": f"{_ground} accelerators",
             "run_folder": f"{_ground} versions resources data accelerators evaluation models plots",
             "classify": f"{_ground} data accelerators evaluation models plots run_folder",
-            "prepare": f"{_ground} registry data models",
+            "prepare": f"{_ground} data models",
         },
     ),
     **_below(

@@ -18,7 +18,7 @@ import click
 import numpy as np
 
 from _checkpoint import Arrays, BadCheckpointError, read_checkpoint
-from kernelkit.terminal.exits import exits_with_code
+from kernelkit.terminal.exits import HELP, exits_with_code
 
 LARGEST = 200_000_000  # bytes
 STRIDES = (1, 2, 2, 2, 1, 2, 1)  # of the first block of each stack
@@ -98,7 +98,7 @@ def _norm(layer: Any, arrays: Arrays, name: str) -> None:
     layer.set_weights([arrays[f"{name}.{part}"] for part in NORM])
 
 
-@click.command(help=__doc__)
+@click.command(help=__doc__, context_settings=HELP)
 @exits_with_code
 @click.argument("checkpoint", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @click.argument("preset", type=click.Path(path_type=Path))
@@ -108,8 +108,11 @@ def main(checkpoint: Path, preset: Path) -> None:
     arrays = read_checkpoint(checkpoint, LARGEST)
     arguments = architecture(arrays)
     os.environ.setdefault("KERAS_BACKEND", "tensorflow")
+    from petals.quiet import without_notes
+
     try:
-        import keras_hub
+        with without_notes():
+            import keras_hub
     except ImportError as error:
         raise click.ClickException(
             f"keras_hub is needed ({error}): pip install keras-hub"

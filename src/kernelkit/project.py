@@ -66,6 +66,22 @@ class TpuSettings:
 
 
 @dataclass(frozen=True)
+class HiddenSettings:
+    """What cannot be guessed of a competition's tables, to make a hidden test set from them.
+
+    id      the column that names a row; default the first of the sample submission
+    target  the columns to predict; default the others of the sample submission
+    group   a column whose rows stay together, such as a patient
+    metric  how the answers are scored, as in `solutions/SLUG.toml` of a catalogue
+    """
+
+    id: str = ""
+    target: Sequence[str] = field(default_factory=list)
+    group: str = ""
+    metric: str = ""
+
+
+@dataclass(frozen=True)
 class Project:
     """A repository: its root, the packages it bundles, and what parameter values need.
 
@@ -74,7 +90,8 @@ class Project:
     `beside`: the notebook whose neighbouring modules are bundled, if it is not the bundled one;
     `expected`: the results of runs that the doctor's table shows, see `start.expected`;
     `check` and `sources`: module:function with the project's own rules, see `notebook.rules`;
-    `reserve`: hours of the week, by kind of machine, that a push leaves unless it is forced.
+    `reserve`: hours of the week, by kind of machine, that a push leaves unless it is forced;
+    `hidden`: what `rehearse --hidden --make` cannot guess of a competition's tables.
     """
 
     root: Path
@@ -94,6 +111,7 @@ class Project:
     sources: str = ""
     expected: Sequence[Mapping[str, Any]] = field(default_factory=list)
     reserve: Mapping[str, float] = field(default_factory=dict)
+    hidden: HiddenSettings = field(default_factory=HiddenSettings)
 
     @property
     def wheels_name(self) -> str:
@@ -317,6 +335,19 @@ def _reserve(value: Any) -> Mapping[str, float]:
     return dict(value)
 
 
+def _hidden(value: Any) -> HiddenSettings:
+    _check_type("it", value, dict)
+    for name, setting in value.items():
+        if name not in _OF_HIDDEN:
+            raise ValueError(f"it has no {name!r}: {nearest(name, _OF_HIDDEN)}")
+        if name == "target":
+            _texts(".+", setting, name)
+        else:
+            _check_type(name, setting, str)
+    return HiddenSettings(**value)
+
+
+_OF_HIDDEN = ("id", "target", "group", "metric")
 COUNTED = ("tpu", "gpu")  # the machines whose hours Kaggle counts
 NEEDS = ("internet", "download", "competition", "desk")
 _IN_WORDS = {str: "a text", bool: "true or false", list: "a list", dict: "a table"}
@@ -337,6 +368,7 @@ _KEYS: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
     "keep_best": ('file names, like {"model.h5" = 3}', _keep_best),
     "needs": (f'{", ".join(NEEDS)}, each a list like ["weights=auto"]', _needs),
     "reserve": ("hours of tpu and gpu, like {tpu = 4, gpu = 10}", _reserve),
+    "hidden": ('id, target (a list), group and metric, like {metric = "rmse"}', _hidden),
     "shown": (
         "score, minimize, parameters, measures, and sections with title, file, caption and a kind: "
         "figure, table, bars, matrix or photos",

@@ -22,7 +22,7 @@ PARAMETERS = (
     *("backbone", "fine_tune", "weights", "head", "views", "dropout", "more_backbones"),
     *("epochs", "batch_size", "learning_rate", "augment", "seed"),
     *("mix", "schedule", "label_smoothing", "weight_decay", "layer_decay"),
-    *("accelerator", "dtype", "time_limit", "resume", "output"),
+    *("accelerator", "backend", "dtype", "time_limit", "resume", "output"),
 )
 # As the comments in the cell list them; capitals stand for any text. Nothing else checks a value
 # that was typed into the cell.
@@ -34,6 +34,7 @@ CHOICES = {
     "mix": "none | mixup | cutmix",
     "schedule": "ramp | cosine | exponential | constant",
     "accelerator": "auto | tpu | gpu | cpu",
+    "backend": "auto | jax | tensorflow",
     "dtype": "auto | float32 | mixed_bfloat16 | mixed_float16",
 }
 LOGISTIC, GRADIENT, NONE = "logistic", "gradient", "none"

@@ -12,8 +12,10 @@ from kagglesdk.competitions.types.competition_api_service import (
     ApiCreateCodeSubmissionRequest,
     ApiCreateSubmissionRequest,
     ApiGetCompetitionRequest,
+    ApiGetLeaderboardRequest,
     ApiGetSubmissionLimitsRequest,
     ApiGetSubmissionRequest,
+    ApiListCompetitionsRequest,
     ApiListSubmissionsRequest,
     ApiStartSubmissionUploadRequest,
 )
@@ -127,6 +129,21 @@ class Calls:
         """A competition's settings, and whether the account has entered it."""
         request = _filled(ApiGetCompetitionRequest(), competition_name=competition)
         return self._ask("GetCompetition", self._competitions.get_competition, request)
+
+    def list_competitions(self, search: str) -> Any:
+        """Competitions that fit a search, with the account's rank and the number of teams."""
+        request = _filled(ApiListCompetitionsRequest(), search=search, page=1)
+        return self._ask("ListCompetitions", self._competitions.list_competitions, request)
+
+    def get_leaderboard(self, competition: str, page_size: int) -> Any:
+        """The first rows of a competition's public leaderboard, the best first."""
+        request = _filled(
+            ApiGetLeaderboardRequest(),
+            competition_name=competition,
+            override_public=True,
+            page_size=page_size,
+        )
+        return self._ask("GetLeaderboard", self._competitions.get_leaderboard, request)
 
     def get_submission_limits(self, competition: str) -> Any:
         """How many submissions the account may make, in all and now."""

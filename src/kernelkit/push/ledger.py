@@ -72,6 +72,8 @@ class Push:
     minutes_queued: float | None = None
     minutes_run: float | None = None
     score: str | None = None
+    rank: int | None = None  # on the public leaderboard when the score came, among so many
+    teams: int | None = None
     folder: str | None = None
     rehearsal: bool = False
     bundle: str = ""  # the bundle's content hash, which is also in its first cell

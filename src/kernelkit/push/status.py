@@ -1,23 +1,31 @@
 """The state of a push, this week's quota, and the list of all pushes."""
 
 import json
+import statistics
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Unpack
 
 from kernelkit.errors import NOT_VISIBLE, ParameterError
 from kernelkit.kaggle.context import CommandOptions, KaggleContext
-from kernelkit.project import find_project
+from kernelkit.project import find_project, shown
 from kernelkit.push.context import LAST, PushContext
 from kernelkit.push.ledger import Ledger, Push, State
 from kernelkit.push.resume import earlier_push
+from kernelkit.push.standing import tell_standing
 from kernelkit.push.when_free import state_of
+from kernelkit.runs import run_folder
 from kernelkit.terminal import safe_text
 from kernelkit.terminal.events import STATUS, Event
 
 QUOTA = Event("quota", quiet=True)
 COUNTED = ("tpu", "gpu")  # the machines with a weekly quota
-HEADS = ("pushed", "push", "on", "state", "queued", "run", "score", "git", "parameters")
+HEADS = (
+    *("pushed", "push", "on", "state", "queued", "run"),
+    *("validation", "score", "rank", "git", "parameters"),
+)
+FEWEST_COMPARED = 5  # pushes, from which on validation and public scores are compared
 
 
 def tell_status(reference: str = LAST, **options: Unpack[CommandOptions]) -> str:
@@ -43,6 +51,8 @@ def tell_status(reference: str = LAST, **options: Unpack[CommandOptions]) -> str
             state=status.state,
             alive=status.alive,
         )
+        if push.competition and push.score:
+            tell_standing(context, push.competition)
         _tell_hours(context)
     return status.state
 
@@ -94,8 +104,63 @@ def list_pushes(runs: Path | None = None, *, as_json: bool = False) -> str:
         return "no pushes yet"
     rows = [HEADS, *(_row(push, states.get(push.pushed, push.state)) for push in pushes)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = ("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
-    return safe_text.plain("\n".join(lines))
+    lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+    return safe_text.plain("\n".join([*lines, *_agreement(pushes)]))
+
+
+def _validation(push: Push) -> float | None:
+    """The score that a push's run reached on its validation data; None if it is not known."""
+    if not push.folder:
+        return None
+    folder = Path(push.folder)
+    measures = run_folder.numbers(run_folder.metrics(folder) or {})
+    return measures.get(shown(folder).score)
+
+
+def _public(push: Push) -> float | None:
+    try:
+        return float(push.score or "")
+    except ValueError:
+        return None
+
+
+def _agreement(pushes: Sequence[Push]) -> list[str]:
+    """Whether public scores follow the validation scores, once there are enough of both.
+
+    For each competition: Spearman's rank correlation (1904).
+    """
+    lines = []
+    of_competition: dict[str, list[tuple[float, float]]] = {}
+    for push in pushes:
+        validation, public = _validation(push), _public(push)
+        if validation is not None and public is not None and not push.rehearsal:
+            of_competition.setdefault(push.competition or "", []).append((validation, public))
+    for competition, compared in of_competition.items():
+        if len(compared) < FEWEST_COMPARED:
+            continue
+        correlation = _rank_correlation(compared)
+        if correlation is None:
+            continue
+        words = f"{competition}: rank correlation of validation and public score {correlation:.2f}"
+        lines.append(f"{words}, over {len(compared)} pushes")
+        if correlation <= 0:
+            lines.append("  public scores contradict the validation: look at how it is split")
+    return lines
+
+
+def _rank_correlation(pairs: Sequence[tuple[float, float]]) -> float | None:
+    """Spearman's rank correlation; None if all values of one side are equal."""
+    first = _ranks([a for a, _ in pairs])
+    second = _ranks([b for _, b in pairs])
+    if len(set(first)) == 1 or len(set(second)) == 1:
+        return None
+    return statistics.correlation(first, second)
+
+
+def _ranks(values: Sequence[float]) -> list[float]:
+    """The rank of each value from 1, equal ones sharing their mean rank."""
+    ordered = sorted(values)
+    return [ordered.index(value) + (ordered.count(value) + 1) / 2 for value in values]
 
 
 def _row(push: Push, state: str) -> tuple[str, ...]:
@@ -104,6 +169,7 @@ def _row(push: Push, state: str) -> tuple[str, ...]:
         name += f" {push.number}"
     if push.rehearsal:
         name += " (rehearsal)"
+    validation = _validation(push)
     return (
         push.pushed[:16].replace("T", " "),
         name,
@@ -111,7 +177,9 @@ def _row(push: Push, state: str) -> tuple[str, ...]:
         state,
         _minutes(push.minutes_queued),
         _minutes(push.minutes_run),
+        "" if validation is None else f"{validation:.4f}",
         push.score or "",
+        "" if push.rank is None else f"{push.rank:,}/{push.teams:,}",
         push.git,
         " ".join(f"{name}={value}" for name, value in push.parameters.items()),
     )

@@ -12,6 +12,7 @@ from kernelkit.kaggle.client import Kernel
 from kernelkit.kaggle.context import KaggleContext
 from kernelkit.kaggle.retries import Failure, FailureKind
 from kernelkit.project import find_project
+from kernelkit.push.standing import tell_standing
 from kernelkit.shown import duration
 from kernelkit.terminal.events import PROGRESS, Event
 
@@ -88,6 +89,9 @@ class Submission:
             score=score,
             submission=reference,
         )
+        standing = tell_standing(self.context, self.competition)
+        if standing:
+            self.note(rank=standing.rank, teams=standing.teams)
         return score
 
     def _enter(self) -> int:

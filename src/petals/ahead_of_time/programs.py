@@ -52,12 +52,17 @@ class Program:
 def device_for(devices: int, name: str, settings: Values) -> Accelerator:
     """The device as `petals.accelerators.detect.detect` would find it on a Kaggle TPU.
 
-    Sets the dtype policy. Raises `SettingError` where the run asks for another device.
+    Sets the dtype policy. Raises `SettingError` where the run asks for another device or backend.
     """
     if settings["accelerator"] not in ("auto", "tpu"):
         raise SettingError(
             f"accelerator={settings['accelerator']} does not run on a TPU: leave it out, or give "
             "accelerator=tpu"
+        )
+    if settings["backend"] == keras_backend.TENSORFLOW:
+        raise SettingError(
+            "backend=tensorflow: the programs that are checked are those of Keras on JAX, which "
+            "runs on Kaggle's TPU: leave it out"
         )
     dtype = settings["dtype"] if settings["dtype"] != "auto" else POLICIES["tpu"]
     keras.mixed_precision.set_global_policy(dtype)

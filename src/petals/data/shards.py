@@ -124,6 +124,11 @@ def write_shard(path: str | Path, examples: Iterable[Example]) -> None:
         raise storage.cannot_write(path, error) from error
 
 
+def reason(error: tf.errors.OpError) -> str:
+    """What went wrong, without the name of the op that TensorFlow puts around it."""
+    return re.sub(r"\{\{.*?\}\} |'? failed with .*| \[Op:.*", "", error.message)
+
+
 def read_shard(path: str | Path) -> Iterator[Example]:
     """The examples of a shard in order; raises `DataError` that names the record that is bad."""
     number = 0
@@ -133,7 +138,7 @@ def read_shard(path: str | Path) -> Iterator[Example]:
             number += 1
     except tf.errors.DataLossError as error:
         raise DataError(
-            f"{path}: record {number} is damaged: {error.message}; make the file again or download "
+            f"{path}: record {number} is damaged: {reason(error)}; make the file again or download "
             "it again"
         ) from None
     except DataError as error:

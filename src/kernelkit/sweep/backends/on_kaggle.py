@@ -95,6 +95,11 @@ def run_on_kaggle(progress: SweepProgress) -> None:
             f" add -p {ACCELERATOR}={base.machine.kind}, or leave out --accelerator"
         )
     several = len(kinds) > 1
+    if of_machine and not options.dry_run:
+        sessions = "one Kaggle session" if len(of_machine) == 1 else f"{len(of_machine)} sessions"
+        rehearsed = ", rehearsed here" if options.local else ""
+        names = " and ".join(kind.upper() for kind in of_machine)
+        progress.announce(f"in {sessions} on {names}{rehearsed}", at_a_time=1)
     failure: KernelkitError | None = None
     for number, (kind, own) in enumerate(of_machine.items(), 1):
         try:
