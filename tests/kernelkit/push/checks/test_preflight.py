@@ -358,6 +358,40 @@ def test_a_notebooks_own_metadata_comes_before_the_default(repository, other):
     assert plan_of(repository.notebook).metadata.slug == "blossom-train"
 
 
+NEEDED = """\
+def sources(notebook, values):
+    return {"model": ["anna/oak/keras/base/2"]} if values["files"] > 3 else {}
+"""
+
+
+@pytest.fixture
+def needing(repository):
+    """A repository whose parameters need a model for more than three files."""
+    (repository.root / "src" / "own_sources.py").write_text(NEEDED)
+    file = repository.root / "pyproject.toml"
+    file.write_text(file.read_text() + 'sources = "own_sources:sources"\n')
+    return repository
+
+
+def test_a_push_attaches_what_its_parameters_need_and_says_so(needing):
+    assert needing.plan("files=3").save_fields["model_data_sources"] == []
+    assert needing.plan("files=4").save_fields["model_data_sources"] == ["anna/oak/keras/base/2"]
+    told = [f.text for f in findings(needing, "files=4") if f.level == "attached"]
+    assert told == ["model anna/oak/keras/base/2, which its parameters need"]
+
+
+def test_what_is_attached_already_stays_in_its_version(needing):
+    needing.describe(model_sources=["anna/oak/keras/base/1"])
+    plan = needing.plan("files=4")
+    assert plan.save_fields["model_data_sources"] == ["anna/oak/keras/base/1"]
+    assert plan.needed == ()
+
+
+def test_the_runs_that_a_notebook_starts_need_their_sources_too(needing):
+    starts = [{"files": 1}, {"files": 5}]
+    assert needing.plan(starts=starts).needed == ("model anna/oak/keras/base/2",)
+
+
 def test_a_push_may_attach_models_that_the_metadata_do_not_name(repository):
     repository.describe(model_sources=["anna/oak/keras/base/1"])
     models = ["keras/dinov2", "anna/oak/keras/base/1"]
