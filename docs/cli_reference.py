@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from kernelkit.cli.console import main as kernelkit
-from kernelkit.terminal.exits import exits_with_code
+from kernelkit.terminal.exits import HELP, exits_with_code
 
 TOOLS = Path(__file__).resolve().parents[1] / "tools"
 HEAD = """\
@@ -68,7 +68,7 @@ def markdown(commands: Mapping[str, click.Command], same: Mapping[str, str]) -> 
 
 def _sections(words: str, command: click.Command) -> Iterator[str]:
     """The command's own section, then those of the commands below it."""
-    context = click.Context(command, info_name=words)
+    context = click.Context(command, info_name=words, **HELP)
     yield _section(words, command, context)
     if isinstance(command, click.Group):
         for name in command.list_commands(context):
@@ -105,7 +105,7 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|")
 
 
-@click.command(help=__doc__)
+@click.command(help=__doc__, context_settings=HELP)
 @click.option(
     "--output",
     type=click.Path(path_type=Path),

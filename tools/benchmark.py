@@ -13,7 +13,7 @@ from pathlib import Path
 
 import click
 
-from kernelkit.terminal.exits import exits_with_code
+from kernelkit.terminal.exits import HELP, exits_with_code
 
 NAMES = (
     "pipeline",
@@ -21,6 +21,7 @@ NAMES = (
     "recipes",
     "fetch",
     "runtimes",
+    "steps",
     "kernelkit",
     "page",
     "tpu",
@@ -28,7 +29,7 @@ NAMES = (
 ON_REQUEST = "tpu"  # takes hours
 
 
-@click.command(help=__doc__)
+@click.command(help=__doc__, context_settings=HELP)
 @click.argument("names", nargs=-1, type=click.Choice(NAMES))
 @click.option(
     "--photos",

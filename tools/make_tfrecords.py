@@ -9,12 +9,12 @@ from typing import Any
 
 import click
 
-from kernelkit.terminal.exits import exits_with_code
+from kernelkit.terminal.exits import HELP, exits_with_code
 
 DATA_PROBLEMS = 11
 
 
-@click.group(help=__doc__)
+@click.group(help=__doc__, context_settings=HELP)
 def main() -> None: ...
 
 
@@ -66,8 +66,15 @@ def write(photos: Path, output: Path, **options: Any) -> None:
     OUTPUT must be outside the test photos, and without --labels outside PHOTOS. It changes only
     when everything is written; after an interruption, the same command continues where it stopped.
     """
-    from petals.prepare.ingest import make_tfrecords
+    from petals.prepare.request import IngestSettings, check_folders
     from petals.progress import Progress
+    from petals.quiet import without_notes
+
+    # Before TensorFlow is imported, which takes seconds.
+    check_folders(photos, output, options["labels"], options["test_photos"])
+    IngestSettings(sizes=options["sizes"], val=options["val"], test=options["test"])
+    with without_notes():
+        from petals.prepare.ingest import make_tfrecords
 
     click.echo(str(make_tfrecords(photos, output, **options, progress=Progress())))
 
@@ -80,8 +87,14 @@ def inspect(root: Path) -> None:
 
     Ends with exit code 11 if there is a problem.
     """
-    from petals.data import inspection
+    from petals.errors import DataError
     from petals.progress import Progress
+    from petals.quiet import without_notes
+
+    if not root.is_dir():  # before TensorFlow is imported, which takes seconds
+        raise DataError(f"no such folder: {root}")
+    with without_notes():
+        from petals.data import inspection
 
     report = inspection.inspect(root, Progress())
     for health in report:

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import click
 
-from kernelkit.terminal.exits import exits_with_code
+from kernelkit.terminal.exits import HELP, exits_with_code
 from picturing.readme import draw
 
 
-@click.command(help=__doc__, context_settings={"ignore_unknown_options": True})
+@click.command(help=__doc__, context_settings={"ignore_unknown_options": True} | HELP)
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
 @click.option("--title", default="make run", help="The title above the terminal.")
 @click.option(

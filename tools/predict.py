@@ -7,10 +7,10 @@ from pathlib import Path
 
 import click
 
-from kernelkit.terminal.exits import exits_with_code
+from kernelkit.terminal.exits import HELP, exits_with_code
 
 
-@click.command(help=__doc__)
+@click.command(help=__doc__, context_settings=HELP)
 @click.argument("model")
 @click.argument("photos", nargs=-1)
 @click.option(
@@ -31,7 +31,12 @@ def main(model: str, photos: tuple[str, ...], output: Path | None, top: int) -> 
 
     MODEL is a run's classifier.h5 or its folder, or auto for the best in runs/.
     """
-    from petals.classify import classify
+    from petals.data.photo_files import find_photos
+    from petals.quiet import without_notes
+
+    find_photos(photos)  # before TensorFlow is imported, which takes seconds
+    with without_notes():
+        from petals.classify import classify
 
     click.echo(classify(model, photos, top=top, output=output))
 

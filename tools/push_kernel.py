@@ -10,7 +10,7 @@ from click.core import ParameterSource
 from kernelkit.cli.push import push
 from kernelkit.cli.pushed import resume
 from kernelkit.errors import ParameterError
-from kernelkit.terminal.exits import exits_with_code
+from kernelkit.terminal.exits import HELP, exits_with_code
 
 
 @exits_with_code
@@ -42,6 +42,7 @@ main = click.Command(
     params=[*push.params, _RESUME],
     help=push.help,
     epilog=push.epilog,
+    context_settings=HELP,
 )
 
 if __name__ == "__main__":

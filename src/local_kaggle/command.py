@@ -24,7 +24,7 @@ from local_kaggle.state import DEFAULT_USER
 FOLDER = click.Path(path_type=Path, file_okay=False)
 
 
-@click.command(help=__doc__)
+@click.command(help=__doc__, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--port", default=0, show_default="a free one", help="Port on 127.0.0.1.")
 @click.option(
     "--root",

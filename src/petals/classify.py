@@ -3,10 +3,9 @@
 Begin with `classify`, which `tools/predict.py` calls; the notebook 04_predict calls what it does.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from glob import glob
 from os import cpu_count
 from pathlib import Path
 
@@ -15,11 +14,11 @@ from matplotlib.figure import Figure
 
 from petals import storage
 from petals.data import photo_files
+from petals.data.photo_files import find_photos
 from petals.data.source import find_source
 from petals.errors import DataError
 from petals.evaluation.calibration import calibrated
 from petals.evaluation.prediction import predict, predict_images
-from petals.junk import is_junk
 from petals.kaggle import mounts
 from petals.models.build import Classifier
 from petals.models.card import ModelCard
@@ -151,30 +150,6 @@ def predict_test_split(
     return Answers(ids, card.classes, probabilities, images, source.submitted)
 
 
-def find_photos(names: Sequence[str]) -> list[Path]:
-    """The photos in files, folders and globs, without duplicates, in the order of `names`.
-
-    Raises `DataError` for a name without photos.
-    """
-    if not names:
-        raise DataError("no photos: give files, folders or globs")
-    paths: dict[Path, None] = {}
-    for name in names:
-        path = Path(name).expanduser()
-        if path.is_file():
-            photos = [path]
-        elif path.is_dir():
-            photos = _photos_below(path)
-        else:
-            photos = _photos_among(map(Path, glob(str(path), recursive=True)))  # noqa: PTH207 - takes absolute globs
-        if not photos:
-            raise DataError(
-                f"no photo at {name}: give files ({', '.join(photo_files.SUFFIXES)}) or folders"
-            )
-        paths |= dict.fromkeys(photos)
-    return list(paths)
-
-
 def photos_for(photos: str, limit: int = 0) -> list[Path]:
     """The photos that the parameter `photos` of 04_predict names, at most `limit` (0 = all).
 
@@ -182,24 +157,10 @@ def photos_for(photos: str, limit: int = 0) -> list[Path]:
     """
     if photos == AUTO:
         datasets = mounts() / "datasets"  # older machines mount them beside the other inputs
-        paths = _photos_below(datasets if datasets.is_dir() else mounts())
+        paths = photo_files.photos_below(datasets if datasets.is_dir() else mounts())
         folders = {path.parent for path in paths}
         own = {f for f in folders if f.name != PAGES and not (f / "figures.json").exists()}
         paths = [path for path in paths if path.parent in own]
     else:
         paths = find_photos(photos.split(","))
     return paths[: limit or None]
-
-
-def _photos_below(folder: Path) -> list[Path]:
-    """The photos at any depth of a folder, without what systems and editors leave there."""
-    inside = folder.rglob("*")
-    return _photos_among(p for p in inside if not any(map(is_junk, p.relative_to(folder).parts)))
-
-
-def _photos_among(paths: Iterable[Path]) -> list[Path]:
-    return sorted(
-        path
-        for path in paths
-        if path.is_file() and path.suffix.lower() in photo_files.SUFFIXES and not is_junk(path.name)
-    )

@@ -58,6 +58,69 @@ def test_a_thousand_runs_open_and_follow_at_once(search):
     assert {name: time for name, time in times.items() if time > MOST_TO_ACT} == {}
 
 
+def shown_epochs(page):
+    """The epochs below the learning curves."""
+    texts = page.locator("#curves > svg text").all_text_contents()
+    return [int(text) for text in texts if text.isdecimal() and int(text) > 1]
+
+
+def test_curves_zoom_by_dragging_and_by_keys(search):
+    whole = shown_epochs(search)
+    picture = search.locator("#curves > svg")
+    picture.scroll_into_view_if_needed()
+    box = picture.bounding_box()
+    middle = box["y"] + box["height"] / 2
+
+    search.mouse.move(box["x"] + 0.4 * box["width"], middle)
+    search.mouse.down()
+    search.mouse.move(box["x"] + 0.6 * box["width"], middle, steps=4)
+    search.mouse.up()
+    assert shown_epochs(search) == [9, 10, 11, 12]
+
+    search.mouse.dblclick(box["x"] + 0.5 * box["width"], middle)
+    assert shown_epochs(search) == whole
+
+    picture.focus()
+    search.keyboard.press("+")
+    assert shown_epochs(search) == list(range(6, 16))  # around the place that is read
+    assert search.evaluate("document.activeElement.closest('#curves') !== null")
+    search.keyboard.press("-")
+    assert shown_epochs(search) == whole
+    search.keyboard.press("+")
+    search.keyboard.press("0")
+    assert shown_epochs(search) == whole
+
+
+def test_from_the_keyboard_the_charts_are_a_few_steps_away(search):
+    search.keyboard.press("Tab")
+    assert search.evaluate("document.activeElement.textContent") == "Skip to the content"
+    search.keyboard.press("Enter")
+    address = search.url
+    for _ in range(5):
+        search.keyboard.press("Tab")
+    assert search.evaluate("document.activeElement.textContent") == "Learning curves"
+    search.keyboard.press("Enter")
+    assert search.evaluate("document.activeElement.id") == "curves-section"
+    assert search.url == address
+
+
+def test_the_best_of_each_measure_is_marked_for_each_data_set(changed):
+    def measured_on_two(data):
+        data["runs"] = data["runs"][:4]
+        values = [(0.5, 0.3, "a"), (0.7, 0.4, "a"), (0.9, 0.2, "b"), (0.8, 0.1, "b")]
+        for run, (accuracy, loss, source) in zip(data["runs"], values, strict=True):
+            run |= {"metrics": {"macro_f1": accuracy, "accuracy": accuracy, "loss": loss}}
+            run |= {"data": source, "state": "done"}
+        data |= {"labels": {"macro_f1": "macro F1", "accuracy": "accuracy", "loss": "loss"}}
+        data |= {"sweep": False, "axes": [], "base": {}}
+
+    page = changed("search", measured_on_two, "#rows=runs")
+
+    best = page.evaluate("[...document.querySelectorAll('td.top')].map((cell) => cell.innerText)")
+    assert sorted(text.split()[0] for text in best) == ["0.1000", "0.3000", "0.7000", "0.9000"]
+    assert page.locator(".badge").count() == 2
+
+
 def test_the_header_answers_what_one_comes_with(search):
     answers = search.inner_text("#answers")
     assert re.search(r"Learning rate explains \d+ % of the score's variance", answers)

@@ -42,3 +42,36 @@ def test_a_tool_is_silent_about_what_tensorflow_notes(tool, monkeypatch):
     monkeypatch.delenv("TF_CPP_MIN_LOG_LEVEL", raising=False)
     tool("_python")
     assert os.environ["TF_CPP_MIN_LOG_LEVEL"] == "3"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("make_tfrecords.py", "write", "nowhere", "out"),
+        ("make_tfrecords.py", "inspect", "nowhere"),
+        ("predict.py", "auto", "nowhere.jpg"),
+    ],
+)
+def test_a_mistake_is_told_before_tensorflow_is_imported(tmp_path, words):
+    tool, *arguments = words
+    program = (
+        f"import runpy, sys; sys.argv = {[tool, *arguments]!r}\n"
+        f"sys.path.insert(0, {str(ROOT / 'tools')!r})\n"
+        "try:\n"
+        f"    runpy.run_path({str(ROOT / 'tools' / tool)!r}, run_name='__main__')\n"
+        "finally:\n"
+        "    print('tensorflow' in sys.modules)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=120
+    )
+    assert (done.returncode, done.stdout) == (11, "False\n")
+    assert done.stderr.startswith("error: ")
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", ["make_tfrecords", "predict", "push_kernel", "pictures"])
+def test_the_short_option_for_help(call, name):
+    done = call(name, "-h")
+    assert done.exit_code == 0
+    assert done.output == call(name, "--help").output

@@ -10,11 +10,11 @@ from pathlib import Path
 import click
 
 from draw_flowers.dataset import COUNTS, QUALITY, SIZE, write_dataset
-from kernelkit.terminal.exits import exits_with_code
+from kernelkit.terminal.exits import HELP, exits_with_code
 from petals.progress import Progress
 
 
-@click.command(help=__doc__)
+@click.command(help=__doc__, context_settings=HELP)
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option(
     "--size",

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from kernelkit.terminal.exits import HELP
 from suites import released
 from suites.running import run_suites
 from suites.table import table
@@ -13,7 +14,7 @@ FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
-@click.command(help=__doc__)
+@click.command(help=__doc__, context_settings=HELP)
 @click.option("--kaggle-cli", type=FOLDER, help="A checkout of Kaggle/kaggle-cli.")
 @click.option("--kagglehub", type=FOLDER, help="A checkout of Kaggle/kagglehub.")
 @click.option(

@@ -52,7 +52,7 @@ def sweep(
     """
     from kernelkit.sweep.request import SweepOptions
     from kernelkit.sweep.run_sweep import sweep
-    from kernelkit.terminal.events import DRY_RUN, Events, from_here
+    from kernelkit.terminal.events import DRY_RUN, Events, address
 
     stream = io.StringIO() if quiet or as_json else None
     events = partial(Events, as_json=as_json, quiet=quiet)
@@ -63,7 +63,7 @@ def sweep(
         events()(DRY_RUN, stream.getvalue(), folder=str(folder))
     else:
         table = json.loads((folder / "results.json").read_text("utf-8"))
-        events()("sweep", from_here(folder / "index.html"), folder=str(folder), **table)
+        events()("sweep", address(folder / "index.html"), folder=str(folder), **table)
 
 
 @options.command("report", ("runs/train", "runs/*/ --index"))
@@ -84,12 +84,12 @@ def report(paths: tuple[Path, ...], index: bool, shows: bool, **output: Any) -> 
     """
     from kernelkit.pages import live
     from kernelkit.pages.report import report
-    from kernelkit.terminal.events import Events, from_here
+    from kernelkit.terminal.events import Events, address
 
     events = Events(**output)
     pages = report(paths, index, lambda line: events("left out", line))
     for page in pages:
-        events("report", from_here(page), path=str(page))
+        events("report", address(page), path=str(page))
     if shows:
         live.show(pages[-1])
     events.end()

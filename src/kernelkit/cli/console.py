@@ -2,7 +2,7 @@
 
 import click
 
-from kernelkit.terminal.exits import LazyGroup
+from kernelkit.terminal.exits import HELP, LazyGroup
 
 # The module of each command, in the groups and the order of the help.
 GROUPS = {
@@ -35,6 +35,7 @@ main = click.version_option(package_name="kernelkit", message="kernelkit %(versi
         "kernelkit",
         package="kernelkit.cli",
         groups=GROUPS,
+        context_settings=HELP,
         removed=REMOVED,
         help="Develop Kaggle notebooks locally: run, rehearse, push, sweep, report.",
         epilog="Exit codes: docs/reference/exit-codes.md. NO_COLOR=1 turns colours off.\n\n"

@@ -140,23 +140,86 @@ function legend(labels, lines = true, drawn = labels) {
   }).filter(Boolean));
 }
 
+/* Zoom along x: by dragging, and by + and − around the place that is read; all of it by 0 or a double click.
+   `set(from, to)` takes shares of the range that is shown now, `all()` shows all; `read()` is the share that is read, or null. */
+function zoomable(picture, { box, width, read, set, all }) {
+  const [left, right] = [box.left + 8, box.right - 8];
+  const area = draw("rect", { y: box.top, height: box.bottom - box.top, class: "brush", visibility: "hidden" });
+  picture.append(area);
+  const share = (event) => {
+    const own = picture.getBoundingClientRect();
+    return Math.min(1, Math.max(0, (((event.clientX - own.left) * width) / own.width - left) / (right - left)));
+  };
+  let begin = null;
+  const end = () => { begin = null; area.setAttribute("visibility", "hidden"); };
+  const ends = (event) => [begin, share(event)].sort((a, b) => a - b);
+  const wide = ([from, to]) => (to - from) * (right - left) > 8; // pixels: a click is no drag
+  picture.addEventListener("pointerdown", (event) => { if (event.button === 0) begin = share(event); });
+  picture.addEventListener("pointermove", (event) => {
+    if (begin === null || !wide(ends(event))) return;
+    const [from, to] = ends(event);
+    picture.setPointerCapture(event.pointerId); // the drag may leave the chart
+    area.setAttribute("x", left + from * (right - left));
+    area.setAttribute("width", (to - from) * (right - left));
+    area.setAttribute("visibility", "visible");
+  });
+  picture.addEventListener("pointerup", (event) => {
+    if (begin === null) return;
+    const chosen = ends(event);
+    end();
+    if (wide(chosen)) set(...chosen);
+  });
+  picture.addEventListener("pointercancel", end);
+  picture.addEventListener("dblclick", all);
+  picture.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return; // the browser's own zoom
+    const middle = read() ?? 0.5;
+    if (event.key === "0") all();
+    else if (event.key === "+" || event.key === "=") {
+      const from = Math.min(0.5, Math.max(0, middle - 0.25));
+      set(from, from + 0.5);
+    } else if (event.key === "-") set(-0.5, 1.5);
+    else return;
+    event.preventDefault();
+  });
+}
+
+// Paints a chart again; whoever was at it with the keyboard still is.
+function repaintInPlace(place) {
+  const held = place.contains(document.activeElement);
+  repaint(place);
+  if (held) place.querySelector("svg").focus({ preventScroll: true });
+}
+
+const HOW_TO_READ = "Point at a chart, or focus it and use the arrow keys, to read values. Drag across it, or press + and −, to zoom; double-click, or press 0, to see all of it.";
+
 /* Lines over whole steps from 1, with a crosshair that follows the pointer and the arrow keys.
    series: [{label, values}]. phases: [{at, label}].
    named: what the nth step is called. zero: the axis begins there, and the title says what is drawn. linked: the readings of the charts that follow one another. */
 function lineChart(place, { series, label, step = "epoch", named = (n) => n + 1, phases = [], height, digits = 4, hint = true, linked = [], zero = false }) {
   const labels = series.map((one) => one.label);
   const longest = Math.max(...series.map((one) => one.values.length));
-  const known = series.flatMap((one) => one.values).filter(Number.isFinite);
+  const whole = [0, Math.max(1, longest - 1)];
+  let [from, to] = whole; // the steps that are shown
   const reading = make("p", { className: "reading quiet", ariaLive: "polite" });
   let at = null;
+  const zoom = (low, high) => {
+    [from, to] = [Math.max(0, Math.round(low)), Math.min(whole[1], Math.round(high))];
+    if (to <= from) [from, to] = from < whole[1] ? [from, from + 1] : [from - 1, from];
+    repaintInPlace(place);
+  };
   chart(place, (width) => {
+    const within = (n) => n >= from && n <= to;
+    const near = series.flatMap((one) => one.values.filter((_, n) => within(n))).filter(Number.isFinite);
+    const known = near.length ? near : series.flatMap((one) => one.values).filter(Number.isFinite);
     const { picture, box, y } = frame(width, height, ...range(known, zero), tickText, `${label}: ${labels.join(", ")}`, phases.length ? 40 : 24);
-    const x = (n) => (longest > 1 ? box.left + 8 + ((box.right - box.left - 16) * n) / (longest - 1) : (box.left + box.right) / 2);
+    const x = (n) => (longest > 1 ? box.left + 8 + ((box.right - box.left - 16) * (n - from)) / (to - from) : (box.left + box.right) / 2);
     picture.append(draw("text", { x: box.left, y: 12, class: "value" }, label));
-    const shown = ticks(1, Math.max(2, longest), Math.min(longest, width / Math.max(60, 12 * String(named(longest - 1)).length)), true).values.filter((n) => n >= 1 && n <= longest);
+    const shown = ticks(from + 1, Math.max(2, to + 1), Math.min(to - from + 1, width / Math.max(60, 12 * String(named(longest - 1)).length)), true).values.filter((n) => n <= longest && within(n - 1));
     for (const n of shown) picture.append(draw("text", { x: x(n - 1), y: box.bottom + 16, "text-anchor": zero ? "end" : "middle" }, named(n - 1)));
     picture.append(draw("text", { x: box.right, y: box.bottom + 31, "text-anchor": "end" }, step));
     for (const { at: begin, label: name } of phases) {
+      if (!within(begin - 0.5)) continue;
       // The name has a row of its own above the curves, and leans to the side that has more room.
       const place = (x(begin - 1) + x(begin)) / 2;
       const late = place > (box.left + box.right) / 2;
@@ -165,7 +228,7 @@ function lineChart(place, { series, label, step = "epoch", named = (n) => n + 1,
     }
     for (const [number, one] of series.entries()) {
       const { colour, dash, mark: kind } = look(number);
-      const places = one.values.map((value, n) => (Number.isFinite(value) ? [x(n), y(value)] : null));
+      const places = one.values.map((value, n) => (Number.isFinite(value) && within(n) ? [x(n), y(value)] : null));
       const points = places.filter(Boolean);
       picture.append(titled(draw("polyline", { points: points.join(" "), class: "curve", style: `stroke:${colour}`, "stroke-dasharray": dash }), one.label));
       places.forEach((point, n) => point && (shown.includes(n + 1) || points.length === 1) && picture.append(mark(kind, ...point, colour, 3)));
@@ -175,9 +238,10 @@ function lineChart(place, { series, label, step = "epoch", named = (n) => n + 1,
     picture.setAttribute("tabindex", "0");
     const read = (n, follow = true) => {
       if (follow) for (const other of linked) if (other.place !== place) other.read(n, false);
-      at = n === null ? null : Math.min(longest - 1, Math.max(0, n));
+      const elsewhere = !follow && !within(n ?? 0); // the other chart shows more than this one
+      at = n === null || elsewhere ? null : Math.min(longest - 1, to, Math.max(0, from, n));
       cross.setAttribute("visibility", at === null ? "hidden" : "visible");
-      if (at === null) return reading.replaceChildren(hint ? "Point at a chart, or focus it and use the arrow keys, to read values." : "");
+      if (at === null) return reading.replaceChildren(hint ? HOW_TO_READ : "");
       for (const end of ["x1", "x2"]) cross.setAttribute(end, x(at));
       const here = series.filter((one) => Number.isFinite(one.values[at])).sort((a, b) => b.values[at] - a.values[at]);
       reading.replaceChildren(make("b", {}, `${step} ${named(at)}`), ...here.map((one) => make("span", {}, `${one.label} `, make("b", {}, one.values[at].toFixed(digits)))));
@@ -185,12 +249,16 @@ function lineChart(place, { series, label, step = "epoch", named = (n) => n + 1,
     picture.addEventListener("pointermove", (event) => {
       const own = picture.getBoundingClientRect();
       const where = ((event.clientX - own.left) * width) / own.width;
-      read(longest > 1 ? Math.round(((where - x(0)) / (x(longest - 1) - x(0))) * (longest - 1)) : 0);
+      read(longest > 1 ? Math.round(from + ((where - x(from)) / (x(to) - x(from))) * (to - from)) : 0);
     });
     picture.addEventListener("keydown", (event) => {
-      const moves = { ArrowLeft: (at ?? longest) - 1, ArrowRight: (at ?? -1) + 1, Home: 0, End: longest - 1, Escape: null };
+      const moves = { ArrowLeft: (at ?? longest) - 1, ArrowRight: (at ?? -1) + 1, Home: from, End: to, Escape: null };
       if (event.key in moves) { event.preventDefault(); read(moves[event.key]); }
     });
+    if (longest > 2) {
+      const value = (share) => from + share * (to - from);
+      zoomable(picture, { box, width, read: () => (at === null ? null : (at - from) / (to - from)), set: (low, high) => zoom(value(low), value(high)), all: () => zoom(...whole) });
+    }
     place.replaceChildren(picture, ...(zero ? [] : [legend(labels)]), reading);
     linked.splice(0, linked.length, ...linked.filter((other) => other.place !== place), { place, read });
     read(at, false);

@@ -23,6 +23,8 @@ LONGEST_FAILURE = 2_000
 _KINDS = "text/html text/markdown text/latex text/plain image/svg+xml image/png image/jpeg"
 KINDS = frozenset(_KINDS.split())
 WHOLE = "the executed notebook has all of it"
+# Python's text for an object without one of its own, in one line
+_OBJECT = re.compile(r"<[^\n]*\b(?:object|at 0x[0-9a-fA-F]+)[^\n]*>")
 _TITLE = re.compile(r"^#\s+(.+?)\s*$", re.MULTILINE)
 
 
@@ -65,8 +67,15 @@ def _shown_cell(cell: nbformat.NotebookNode) -> nbformat.NotebookNode:
     if "outputs" in cell:
         # Only streams have names. A log is thousands of them, each a part of a line.
         parts = itertools.groupby(cell.outputs, lambda output: output.get("name", id(output)))
-        cell.outputs = [_shown_output(list(group)) for _, group in parts]
+        shown = (_shown_output(list(group)) for _, group in parts)
+        cell.outputs = [output for output in shown if not _is_empty(output)]
     return cell
+
+
+def _is_empty(output: nbformat.NotebookNode) -> bool:
+    if output.output_type == "stream":
+        return not output.text.strip()
+    return output.output_type != "error" and not any(output.data.values())
 
 
 def _shown_output(parts: list[nbformat.NotebookNode]) -> nbformat.NotebookNode:
@@ -76,11 +85,23 @@ def _shown_output(parts: list[nbformat.NotebookNode]) -> nbformat.NotebookNode:
     elif output.output_type == "error":
         output.traceback = [_short("\n".join(map(str, output.traceback)))]
     else:
-        data = {kind: _short(v) if kind == "text/plain" else v for kind, v in output.data.items()}
-        if not data.keys() & KINDS:
-            data = {"text/plain": f"{', '.join(data)}: {WHOLE}"}
-        output.data = nbformat.from_dict(data)
+        output.data = nbformat.from_dict(_shown_data(output.data))
     return output
+
+
+def _shown_data(data: dict[str, Any]) -> dict[str, Any]:
+    """The forms of an output from which the page takes the best that it can show."""
+    from kernelkit.pages import safe_html
+
+    data = {kind: _short(v) if kind == "text/plain" else v for kind, v in data.items()}
+    plain = data.get("text/plain", "").strip()
+    says_nothing = not plain or _OBJECT.fullmatch(plain) is not None
+    if not says_nothing and safe_html.shows_less(str(data.get("text/html", ""))):
+        del data["text/html"]
+    others = data.keys() - {"text/plain"}
+    if others and not others & KINDS and says_nothing:
+        return {"text/plain": f"{', '.join(sorted(others))}: {WHOLE}"}
+    return data
 
 
 def _short(text: str) -> str:

@@ -22,24 +22,52 @@ _TAGS = """
 TAGS = frozenset(_TAGS.split())
 _ATTRIBUTES = """
     class id style title align valign dir lang alt width height colspan rowspan scope border start
-    type open
+    type open hidden
 """
 ATTRIBUTES = frozenset(_ATTRIBUTES.split())
 _LINK = re.compile(r"(?:https?://|mailto:|#)", re.IGNORECASE)
 _PICTURE = re.compile(r"(?i)data:image/(?:png|jpeg|gif|webp|svg\+xml);base64,[a-z0-9+/=\s]*")
-_TAG = re.compile(r"<(?!img\b)[^>]*>")
+_TAG = re.compile(r"<[^>]*>")
 # The text of these elements is not for readers. One that never closes ends with the page, so that
 # a page of them takes no longer than its length.
-_UNREAD = re.compile(r"(?is)<(script|style|title|template)\b[^<>]*>.*?(?:</\1\b[^<>]*>|\Z)")
+_UNREAD = re.compile(r"(?is)<(script|style|title|template|button)\b[^<>]*>.*?(?:</\1\b[^<>]*>|\Z)")
+# What a report cannot show. The text inside is for browsers that cannot show it either.
+_MEDIA = {
+    "audio": "A sound",
+    "video": "A video",
+    "iframe": "An embedded page",
+    "object": "An embedded object",
+    "canvas": "A drawing",
+    "svg": "A drawing",
+}
+_MEDIUM = re.compile(rf"(?is)<({'|'.join(_MEDIA)})\b[^<>]*>.*?(?:</\1\b[^<>]*>|\Z)")
+_HIDDEN = re.compile(r"(?i)<[a-z][^<>]*\shidden(?=[\s=/>])[^<>]*>")
+_DRAWN = re.compile(r"(?i)<(?:script|img|embed|input|progress|meter)\b")
+
+
+def shows_less(html: str) -> bool:
+    """Whether a report shows less of this output than a notebook does, so that its text is better.
+
+    That is markup which a script or a style sheet uncovers, and sounds, videos, frames and scripts
+    without a table or a picture beside them.
+    """
+    read = _UNREAD.sub("", html)
+    if _HIDDEN.search(read):
+        return True
+    without = _MEDIUM.sub("", read)
+    if re.search(r"(?i)<(?:table|img)\b", without):
+        return False
+    return without != read or "<script" in html.lower()
 
 
 def clean(html: object) -> str:
     """The markup with the harmless tags and attributes alone; other tags go, their text stays.
 
-    A note stands for markup of more than `LONGEST` characters without its pictures, for more than
-    `MOST_TAGS` tags, and for an output that is empty without its scripts.
+    A note stands for a sound, a video, a frame or a drawing; for markup of more than `LONGEST`
+    characters without its pictures or of more than `MOST_TAGS` tags; and for an output of which
+    nothing is left, unless it was empty before.
     """
-    text = _UNREAD.sub("", str(html))
+    text = _MEDIUM.sub(_note, _UNREAD.sub("", str(html)))
     if len(_PICTURE.sub("", text)) > LONGEST or text.count("<") > MOST_TAGS:
         return "<p><em>An output's HTML is too long for this page: the notebook has it.</em></p>"
     cleaner = bleach.Cleaner(
@@ -51,9 +79,17 @@ def clean(html: object) -> str:
         filters=[_OwnIds],
     )
     cleaned: str = cleaner.clean(text)
-    if "<script" in str(html).lower() and not _TAG.sub("", cleaned).strip():
+    if _PICTURE.search(cleaned) or _TAG.sub("", cleaned).strip():
+        return cleaned
+    if "<script" in str(html).lower():
         return "<p><em>An output that a script draws: the notebook has it.</em></p>"
+    if _DRAWN.search(text):
+        return "<p><em>An output that a report cannot show: the notebook has it.</em></p>"
     return cleaned
+
+
+def _note(medium: re.Match[str]) -> str:
+    return f"<em>{_MEDIA[medium[1].lower()]}: the notebook has it.</em>"
 
 
 class _OwnIds(Filter):  # type: ignore[misc]

@@ -168,7 +168,10 @@ class _Homecoming:
         metrics = run_folder.metrics(self.folder)
         if metrics:
             summary = run_folder.summary(metrics, project.shown(self.folder))
-            events(METRICS, summary, metrics=metrics)
+            verified = proof.is_verified(self.folder, run_folder.METRICS)
+            if not verified:
+                summary = f"not verified: {summary}"
+            events(METRICS, summary, metrics=metrics, verified=verified)
             if metrics.get("stopped") == run_folder.OUT_OF_TIME:
                 command = "rehearse" if self.context.local else "push"
                 text = f"it ran out of time. Continue in another session: kernelkit {command}"

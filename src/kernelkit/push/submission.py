@@ -138,7 +138,7 @@ class Submission:
             if not answer.ref:
                 reason = answer.message or "no reason"
                 raise RefusedError(f"Kaggle did not take the submission: {reason}")
-            if answer.ref not in (self.before or ()):
+            if self._is_later(answer.ref):
                 return int(answer.ref)
             lost = Failure(
                 FailureKind.MALFORMED,
@@ -166,10 +166,14 @@ class Submission:
                 raise NetworkError(
                     f"it is not known whether {self.competition} has the submission: {refusal}"
                 ) from None
-            own = {submission.ref for submission in listed if self._may_be(submission)}
-            made = max(own - {*(self.before or ())}, default=None)
+            own = [submission.ref for submission in listed if self._may_be(submission)]
+            made = max(filter(self._is_later, own), default=None)
             if made is not None or clock.now() > end:
                 return made
+
+    def _is_later(self, reference: int) -> bool:
+        """Whether a submission was made after all that existed before: Kaggle counts upwards."""
+        return reference > max(self.before or (), default=0)
 
     def _score(self, reference: int) -> str:
         """The public score as Kaggle formats it, once it is there; empty if it shows none."""

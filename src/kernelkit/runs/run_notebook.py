@@ -23,7 +23,7 @@ from kernelkit.runs.chosen_folder import chosen_folder, own_folder
 from kernelkit.runs.kit_folder import REPORT
 from kernelkit.shown import duration
 from kernelkit.terminal import safe_text
-from kernelkit.terminal.events import Events, NotebookOutput, from_here
+from kernelkit.terminal.events import Events, NotebookOutput, address, from_here
 
 EXECUTED = run_folder.EXECUTED[0]
 TRACEBACK_LINES = 12
@@ -57,13 +57,15 @@ class ExecutedRun:
     def tell(self, events: Events) -> None:
         """Show the first measures in one line (or else the duration), the report, and the next
         command."""
-        page = self.report if self.report.is_file() else self.folder
+        page, shown = self.folder, from_here(self.folder)
+        if self.report.is_file():
+            page, shown = self.report, address(self.report)
         runs = shlex.quote(from_here(self.folder.parent))
         index = f"kernelkit report {runs} --index  # all runs"
         measures = run_folder.summary(self.metrics, project.shown(self.folder))
         summary = measures or duration(self.seconds)
         events("metrics", summary, metrics=dict(self.metrics), seconds=round(self.seconds, 2))
-        events("report", from_here(page), path=str(page), folder=str(self.folder))
+        events("report", shown, path=str(page), folder=str(self.folder))
         events("next", index, commands=[index])
         events.end()
 

@@ -1,13 +1,17 @@
 """The progress of a sweep: its state before the runs, a line for each, and the summary."""
 
+import contextlib
 import math
 import statistics
 import sys
+import threading
 import time
 from collections import Counter
+from collections.abc import Iterator, Sequence
 
 from kernelkit.errors import RunFailedError
-from kernelkit.pages.many_runs import RunsPage, going_on
+from kernelkit.pages.many_runs import RunsPage, ShownRun, going_on
+from kernelkit.runs import active
 from kernelkit.shown import duration
 from kernelkit.sweep import results, search
 from kernelkit.sweep import sweep_folder as records
@@ -15,8 +19,9 @@ from kernelkit.sweep.request import SweepOptions
 from kernelkit.sweep.specification import NAME_SCORE, PlannedRun, Specification
 from kernelkit.sweep.sweep_folder import Record, SweepFolder
 from kernelkit.terminal import safe_text
-from kernelkit.terminal.events import LiveLine
+from kernelkit.terminal.events import LiveLine, address, from_here
 
+LOOK_SECONDS = 1.0  # between two states of the live line
 LISTED = 20  # failed runs named in the final message
 
 
@@ -30,6 +35,7 @@ class SweepProgress:
         self, specification: Specification, folder: SweepFolder, options: SweepOptions
     ) -> None:
         self.specification, self.folder, self.options = specification, folder, options
+        self._line, self._lock = LiveLine(options.stream or sys.stdout), threading.Lock()
         self.runs = list(specification.runs)
         self.remaining = folder.remaining(self.runs, options.retry_failed)
         for run in self.remaining:
@@ -40,12 +46,72 @@ class SweepProgress:
         self.total = len(self.runs)
         self.ended = self._ended_before = self.total - len(self.remaining)
         self._begun = time.monotonic()
+        self._active: dict[str, PlannedRun] = {}  # by their ids
         self._until = 0.0  # when the last run should end, in seconds since 1970
         self._again = 0.0  # seconds until the page is written again
 
     def show(self, text: str) -> None:
         """Show a text, some of whose words may be a notebook's."""
-        LiveLine(self.options.stream or sys.stdout).stay(safe_text.plain(text))
+        with self._lock:
+            self._line.stay(*safe_text.plain(text).splitlines())
+
+    def announce(self, where: str, at_a_time: int = 0) -> None:
+        """Say how many runs there are, where, how many at a time (0: not known), and how long."""
+        left = self.total - self.ended
+        done = f", {self.ended} of them done already" if self.ended else ""
+        parts = [f"{_runs(self.total)} of {from_here(self.specification.notebook)}{done}"]
+        if left:
+            parts.append(f"{at_a_time} at a time {where}" if at_a_time else where)
+            seconds = self._expected(self._page().runs, at_a_time or 1) if at_a_time else 0.0
+            parts.append(f"about {duration(seconds)}" if seconds else "")
+        self.show(f"{': '.join(filter(None, parts))}; into {from_here(self.folder.path)}")
+
+    @contextlib.contextmanager
+    def live_line(self) -> Iterator[None]:
+        """During a block, show how far the sweep is; outside a terminal once a minute."""
+        over = threading.Event()
+        watcher = threading.Thread(target=self._look_until, args=(over,))
+        watcher.start()
+        try:
+            yield
+        finally:
+            over.set()
+            watcher.join()
+            with self._lock:
+                self._line.erase()
+
+    def _look_until(self, over: threading.Event) -> None:
+        while not over.wait(LOOK_SECONDS):
+            with self._lock:
+                if self._line.due():
+                    self._line.move(safe_text.one_line(self._state()))
+
+    def _state(self) -> str:
+        """How far the sweep is: runs, times, and the last line of the run that began first."""
+        parts = [f"{self.ended}/{self.total} ended"]
+        running = list(self._active.values())
+        if running:
+            parts.append(f"{len(running)} running")
+        parts.append(duration(time.monotonic() - self._begun))
+        if running:
+            printed = active.activity(self.folder.run_folder(running[0]))[1]
+            parts.append(printed.strip().rpartition("\n")[2].strip())
+        remaining = self._until - time.time()
+        if self._until and remaining > 0:
+            parts.append(f"about {duration(remaining)} left")
+        return "  ".join(filter(None, parts))
+
+    def interrupted(self) -> None:
+        """Say what is done and kept when the command was told to end."""
+        states = Counter(self.folder.record(run).state for run in self.runs)
+        done = states[records.DONE]
+        ended = sum(states[state] for state in records.ENDED)
+        others = f", {ended - done} ended otherwise" if ended > done else ""
+        self.show(
+            f"interrupted: {done} of {_runs(self.total)} done{others}, kept in "
+            f"{from_here(self.folder.path)}; the same command continues with the other "
+            f"{self.total - ended}"
+        )
 
     def take_up_search(self, ended_before: int) -> None:
         """Show a resumed search, with this many points already finished."""
@@ -54,6 +120,10 @@ class SweepProgress:
 
     def tell(self, run: PlannedRun, record: Record) -> None:
         """Show a run that has ended, and rewrite the results."""
+        with self._lock:
+            self._active.pop(run.id, None)
+            if record.state == records.RUNNING:
+                self._active[run.id] = run
         if record.state in (records.RUNNING, records.PENDING):
             return
         self.ended += 1
@@ -113,7 +183,7 @@ class SweepProgress:
             lines.append(
                 "no run left a metrics.json in its folder, which the parameter output names"
             )
-        self.show("\n".join([*lines, str(self.folder.path / "index.html")]))
+        self.show("\n".join([*lines, address(self.folder.path / "index.html")]))
         if failed := [run for run in page.runs if run.state in records.ENDED_BADLY]:
             listed = "".join(
                 f"\n  {run.id} {run.state}  {run.name}\n    "
@@ -132,10 +202,20 @@ class SweepProgress:
             return f"a search over {axes}: {count} runs, chosen as it goes"
         runs = self._page().runs
         lines = [f"{run.id}  {run.state:8}  {run.name}" for run in runs]
-        done = [run.seconds or 0.0 for run in runs if run.state == records.DONE]
-        lines.append(f"{len(runs)} runs, {len(done)} done, {len(self.remaining)} to run")
-        if done and self.remaining:
-            workers = 1 if self.options.kaggle else self.specification.workers
-            seconds = statistics.fmean(done) * math.ceil(len(self.remaining) / workers)
+        done = sum(run.state == records.DONE for run in runs)
+        lines.append(f"{len(runs)} runs, {done} done, {len(self.remaining)} to run")
+        workers = 1 if self.options.kaggle else self.specification.workers
+        if seconds := self._expected(runs, workers):
             lines[-1] += f": about {duration(seconds)} with {workers} at a time"
         return "\n".join(lines)
+
+    def _expected(self, runs: Sequence[ShownRun], workers: int) -> float:
+        """The seconds that the remaining runs should take, or 0 before a run is done."""
+        done = [run.seconds or 0.0 for run in runs if run.state == records.DONE]
+        if not done:
+            return 0.0
+        return statistics.fmean(done) * math.ceil((self.total - self.ended) / workers)
+
+
+def _runs(count: int) -> str:
+    return "1 run" if count == 1 else f"{count} runs"

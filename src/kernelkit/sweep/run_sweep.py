@@ -2,8 +2,8 @@
 
 import os
 import sys
-from collections.abc import Iterable
-from contextlib import ExitStack
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from importlib.machinery import PathFinder
 from pathlib import Path
@@ -18,6 +18,7 @@ from kernelkit.sweep.request import SweepOptions
 from kernelkit.sweep.specification import PlannedRun, Specification, read
 from kernelkit.sweep.sweep_folder import SweepFolder
 from kernelkit.sweep.workers.engine import Engine
+from kernelkit.terminal.exits import EndedBySignal
 
 
 def sweep(file: Path, parameters: Iterable[str] = (), options: SweepOptions | None = None) -> Path:
@@ -66,6 +67,18 @@ def sweep(file: Path, parameters: Iterable[str] = (), options: SweepOptions | No
             _run(progress)
         progress.conclude()
     return folder.path
+
+
+@contextmanager
+def _followed(progress: SweepProgress, where: str, at_a_time: int = 0) -> Iterator[None]:
+    """Show how far a sweep is, and what is kept if a signal ends it."""
+    progress.announce(where, at_a_time)
+    try:
+        with progress.live_line():
+            yield
+    except (KeyboardInterrupt, EndedBySignal):
+        progress.interrupted()
+        raise
 
 
 def _check(options: SweepOptions) -> None:
@@ -122,11 +135,14 @@ def _run(progress: SweepProgress) -> None:
     if options.dask:
         from kernelkit.sweep.backends.dask_cluster import run_on_dask
 
-        run_on_dask(progress, options.dask)
+        with _followed(progress, f"on the workers of {options.dask}"):
+            run_on_dask(progress, options.dask)
         return
     runs: Iterable[PlannedRun] = progress.remaining
     if sweep.search:
         runs = searched = search.Search(sweep, folder, progress.runs, options.retry_failed)
         progress.take_up_search(searched.ended_before)
-    with project.importable(sweep.notebook):
+    at_a_time = min(sweep.workers, max(1, progress.total - progress.ended))
+    here = _followed(progress, "on this machine", at_a_time)
+    with here, project.importable(sweep.notebook):
         Engine(sweep, folder, progress.tell, options.report).work(runs)

@@ -104,13 +104,17 @@ class LiveLine:
         for line in lines:
             self.write(f"{line.rstrip()}\n")
 
+    def due(self) -> bool:
+        """Whether `move` would write now."""
+        return self._in_place or time.monotonic() - self._written_at >= PLAIN_SECONDS
+
     def move(self, line: str) -> None:
         """Replace the live line; the new text is cut to the width of the terminal."""
         if self._in_place:
             self.erase()
             self.write(fitted(line, shutil.get_terminal_size().columns - 1))
             self._on_screen = True
-        elif time.monotonic() - self._written_at >= PLAIN_SECONDS:
+        elif self.due():
             self._written_at = time.monotonic()
             self.stay(line)
 
@@ -301,3 +305,8 @@ def size_of(bytes_: int) -> str:
 def from_here(path: Path) -> str:
     """A path as a user would type it: relative to the current folder, if that is shorter."""
     return min(os.path.relpath(path), str(path), key=len)
+
+
+def address(path: Path) -> str:
+    """A page's address, which terminals and editors open with a click: `file:///…`."""
+    return path.resolve().as_uri()

@@ -24,6 +24,7 @@ from kernelkit.terminal import safe_text
 
 P = ParamSpec("P")
 
+HELP = {"help_option_names": ["-h", "--help"]}  # of a command's `context_settings`
 INTERRUPTED = 130
 AGAIN_SECONDS = 0.02
 CANNOT_WRITE = 12

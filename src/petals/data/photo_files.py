@@ -1,4 +1,4 @@
-"""Convert a photo of any kind to a square RGB picture.
+"""Find photos, and convert one of any kind to a square RGB picture.
 
 `petals.prepare` makes records of them, and `petals.classify` shows them to a model.
 """
@@ -6,11 +6,15 @@
 import io
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from glob import glob
 from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
 from PIL import Image, ImageOps
+
+from petals.errors import DataError
+from petals.junk import is_junk
 
 # Pillow's warning from 90 megapixels on names no file. It is ignored once, here: a filter that is
 # set and restored around each photo would race with the other threads.
@@ -21,6 +25,42 @@ JPEG_QUALITY = 92
 SUFFIXES = (".jpg", ".jpeg", ".jfif", ".avif", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff")
 DEEP_MODES = ("I", "F")  # how Pillow's modes of more than 8 bits a value begin
 _BITS = (8, 10, 12, 14, *range(16, 33))  # that cameras and scanners have, then any
+
+
+def find_photos(names: Sequence[str]) -> list[Path]:
+    """The photos in files, folders and globs, without duplicates, in the order of `names`.
+
+    Raises `DataError` for a name without photos.
+    """
+    if not names:
+        raise DataError("no photos: give files, folders or globs")
+    paths: dict[Path, None] = {}
+    for name in names:
+        path = Path(name).expanduser()
+        if path.is_file():
+            photos = [path]
+        elif path.is_dir():
+            photos = photos_below(path)
+        else:
+            photos = _photos_among(map(Path, glob(str(path), recursive=True)))  # noqa: PTH207 - takes absolute globs
+        if not photos:
+            raise DataError(f"no photo at {name}: give files ({', '.join(SUFFIXES)}) or folders")
+        paths |= dict.fromkeys(photos)
+    return list(paths)
+
+
+def photos_below(folder: Path) -> list[Path]:
+    """The photos at any depth of a folder, without what systems and editors leave there."""
+    inside = folder.rglob("*")
+    return _photos_among(p for p in inside if not any(map(is_junk, p.relative_to(folder).parts)))
+
+
+def _photos_among(paths: Iterable[Path]) -> list[Path]:
+    return sorted(
+        path
+        for path in paths
+        if path.is_file() and path.suffix.lower() in SUFFIXES and not is_junk(path.name)
+    )
 
 
 class PhotoError(Exception):

@@ -16,9 +16,10 @@ from petals import storage
 from petals.data import classes, photo_files, shards
 from petals.data.photo_files import PhotoError
 from petals.data.shards import SHARD, SPLITS, UNLABELLED
-from petals.errors import DataError, SettingError
+from petals.errors import DataError
 from petals.prepare import photos
 from petals.prepare.photos import Photo
+from petals.prepare.request import IngestSettings, check_folders
 from petals.progress import ShowProgress
 
 SHARDS = 16  # files per split, as the competition has; more for large datasets
@@ -30,30 +31,6 @@ MOST_LEFT_OUT = 40  # files that are named in the summary; the CSV has all
 SHARD_FILES = "tfrecords-jpeg-*/*/*.tfrec"  # below the output
 STAGED = ".new"  # below the output: complete shards of a call that has not finished
 FINISHED = "left_out.json"  # beside each of these: why photos are left out of it
-
-
-@dataclass(frozen=True, kw_only=True)
-class IngestSettings:
-    """How photos are converted to TFRecords.
-
-    sizes   sides in pixels, each from 8 to 4096: every split is written in each size
-    val     expected share of each class for validation
-    test    expected share of each class for the test split; unused with test photos
-
-    Raises `SettingError` for a value out of range.
-    """
-
-    sizes: Sequence[int] = (192,)
-    val: float = 0.2
-    test: float = 0.2
-
-    def __post_init__(self) -> None:
-        if not self.sizes or any(not 8 <= size <= 4096 for size in self.sizes):
-            raise SettingError(f"sizes {list(self.sizes)}: give one or more from 8 to 4096 pixels")
-        if self.val < 0 or self.test < 0 or self.val + self.test >= 1:
-            raise SettingError(
-                f"val {self.val} and test {self.test}: give shares whose sum is less than 1"
-            )
 
 
 @dataclass
@@ -139,15 +116,7 @@ def make_tfrecords(
     two ways, for photos of one class, and for bad rows of the CSV.
     """
     made = IngestSettings(**settings)
-    for place in filter(None, (folder, test_photos)):
-        if not place.is_dir():
-            raise DataError(f"no such folder: {place}")
-        searched = place == test_photos or labels is None
-        if searched and output.resolve().is_relative_to(place.resolve()):
-            raise DataError(
-                f"{output} is in the photos' folder {place}, so its files would count as photos: "
-                "choose an output outside it"
-            )
+    check_folders(folder, output, labels, test_photos)
     if labels is None:
         found = photos.in_class_folders(folder, test_photos)
     else:

@@ -167,6 +167,13 @@ def completed(typed):
     return [line.partition(",")[2] for line in answer.output.split()]
 
 
+@pytest.mark.parametrize("words", [(), ("run",), ("sweep",), ("resume",)])
+def test_the_short_option_for_help(words):
+    short, long = (CliRunner().invoke(main, [*words, option]) for option in ("-h", "--help"))
+    assert (short.exit_code, short.output) == (0, long.output)
+    assert "-h, --help" in short.output
+
+
 @pytest.mark.parametrize(("name", "instead"), REMOVED.items())
 def test_the_name_of_a_command_that_is_gone_says_what_to_type_now(name, instead):
     done = run(name, "--all", "x")

@@ -93,6 +93,18 @@ def test_a_submission_that_kaggle_does_not_show_is_not_refused(submit, answers_t
         submit(Fault("CreateSubmission", 1, FaultKind.LOST_ANSWER))
 
 
+def test_an_older_one_that_the_first_list_left_out_is_not_taken(submit, answers_to):
+    submit()
+
+    def leave_out(answer, call):
+        if call == 1:  # before the submission: another one, of a page that ends early
+            answer.submissions[0].ref = 5
+
+    answers_to("ListSubmissions", leave_out)
+    with pytest.raises(errors.NetworkError):
+        submit(Fault("CreateSubmission", 1, FaultKind.HTML))
+
+
 def test_an_older_one_of_the_same_message_in_the_answer_is_not_taken(submit, answers_to, tmp_path):
     submit()
     (tmp_path / "submission.csv").write_text("id,label\na,0\nb,0\n")

@@ -142,6 +142,17 @@ def test_an_upload_pushes_nothing_until_it_gets_through_and_then_makes_one_versi
     assert [*uploaded(kaggle).values()] == [["1"]]
 
 
+def test_a_push_that_kaggle_would_refuse_uploads_none(kaggle, garden):
+    pin(garden)
+    garden.sources("import time; time.sleep(90)")
+    garden.push(wait=False)
+    pin(garden, "bloom-of-a-wheel==1.0")
+    garden.sources(USING)
+    with pytest.raises(errors.KernelBusyError):
+        garden.push()
+    assert uploaded(kaggle) == {}
+
+
 def test_a_push_that_waits_takes_them_along(kaggle, garden, index):
     garden.sources("import time; time.sleep(1)")
     garden.push(wait=False)

@@ -86,3 +86,61 @@ def test_a_run_whose_state_is_damaged_is_named(sweeps, progress):
     assert len(again.remaining) == 5
     shown = progress.options.stream.getvalue()
     assert shown == f"{state.parent} is damaged: its run will be repeated\n"
+
+
+def test_a_sweep_says_at_once_what_it_will_do(sweeps, progress):
+    sweeps.run("grid: {a: [0, 1]}")
+    first = sweeps.message.splitlines()[0]
+    assert first.startswith("2 runs of ")
+    assert "tiny.py: 2 at a time on this machine; into " in first
+
+    sweeps.run("grid: {a: [0, 1, 2, 3, 4]}")
+    first = sweeps.message.splitlines()[0]
+    assert ", 2 of them done already: 2 at a time on this machine: about " in first
+
+    sweeps.run("grid: {a: [0, 1, 2, 3, 4]}")
+    first, *_, last = sweeps.message.splitlines()
+    assert ", 5 of them done already; into " in first
+    assert last == (sweeps.runs / "index.html").as_uri()
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_a_live_line_follows_the_runs(sweeps, monkeypatch):
+    monkeypatch.setattr("kernelkit.sweep.progress.LOOK_SECONDS", 0.05)
+    stream = Terminal()
+
+    sweeps.run("grid: {a: [0, 1], does: [slow]}", stream=stream, workers=1)
+
+    shown = stream.getvalue().replace("\n", "\r\x1b[K").split("\r\x1b[K")
+    states = [text for text in shown if "ended  1 running" in text]
+    assert states[0].startswith("0/2 ended  1 running  ")
+    assert any(" left" in state for state in states if state.startswith("1/2 ended"))
+    assert " left" not in states[0]
+
+
+def test_an_interrupted_sweep_says_what_is_kept(sweeps, monkeypatch):
+    tells = SweepProgress.tell
+
+    def interrupt(self, run, record):
+        tells(self, run, record)
+        if record.state == records.DONE:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(SweepProgress, "tell", interrupt)
+    stream = io.StringIO()
+    with pytest.raises(KeyboardInterrupt):
+        sweeps.run("grid: {a: [0, 1, 2]}", stream=stream, workers=1)
+
+    last = stream.getvalue().splitlines()[-1]
+    assert last.startswith("interrupted: 1 of 3 runs done, kept in ")
+    assert last.endswith("; the same command continues with the other 2")
+    assert page_of_sweep(sweeps) == ["done", "pending", "pending"]
+
+
+def page_of_sweep(sweeps):
+    data = data_of((sweeps.runs / "index.html").read_text())
+    return [run["state"] for run in data["runs"]]

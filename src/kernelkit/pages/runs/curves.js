@@ -92,14 +92,48 @@ function axisOf(values, logarithmic, whole) {
   if (!(high > low)) high = low + (Math.abs(low) || 1);
   const to = log ? (value) => Math.log(Math.max(value, low)) : Number;
   const round = (about) => (log && high / low > 3 ? decades(low, high, about).map((value) => [value, show(Number(value.toPrecision(2)))]) : (({ values, digits }) => values.map((value) => [value, tickText(value, digits)]))(ticks(low, high, about, whole === "count")));
-  return { of: (value) => (to(value) - to(low)) / (to(high) - to(low)), round };
+  const back = (share) => (log ? Math.exp : Number)(to(low) + share * (to(high) - to(low)));
+  return { of: (value) => (to(value) - to(low)) / (to(high) - to(low)), back, round };
 }
 
-function drawCurves(place, width, series, cloud) {
+// What is shown of the curves' x-axis: [from, to] in its own units, or null for all of it.
+let stretch = null;
+let stretched = ""; // the axis that `stretch` is of
+
+const inStretch = (x) => !stretch || (x >= stretch[0] && x <= stretch[1]);
+
+// A line within the stretch, with its values at both ends of it.
+function cut(line) {
+  if (!stretch) return line;
+  const { xs, ys } = cutLine(line);
+  const bound = (n) => cutLine({ xs: line.band.map(([x]) => x), ys: line.band.map((row) => row[n]) });
+  if (!line.band?.length) return { ...line, xs, ys };
+  const [low, high] = [bound(1), bound(2)];
+  return { ...line, xs, ys, band: low.xs.map((x, n) => [x, low.ys[n], high.ys[n]]) };
+}
+
+function cutLine(line) {
+  const within = line.xs.map((x, n) => [x, line.ys[n]]).filter(([x]) => x > stretch[0] && x < stretch[1]);
+  const [first, last] = stretch.map((x) => [x, at(line, x)]);
+  const points = [first, ...within, last].filter(([, y]) => y !== null);
+  return { xs: points.map(([x]) => x), ys: points.map(([, y]) => y) };
+}
+
+function drawCurves(place, width, all, cloud) {
   const height = 340;
-  const spread = cloud.length ? across(cloud, gridOf(cloud), Math.min(3, cloud.length)).map(({ x, all }) => [x, ...[0.1, 0.25, 0.5, 0.75, 0.9].map((share) => quantile(all, share))]) : [];
+  if (stretched !== view.x) [stretched, stretch] = [view.x, null];
+  if (!all.some((line) => cut(line).xs.length > 1)) stretch = null; // other curves are ticked
+  const series = all.map(cut);
+  const ends = all.flatMap(({ xs }) => [xs[0], xs.at(-1)]);
+  const whole = [Math.min(...ends), Math.max(...ends)];
+  const zoom = (from, to) => {
+    const [low, high] = [Math.max(whole[0], from), Math.min(whole[1], to)];
+    stretch = low > whole[0] || high < whole[1] ? [low, high] : null;
+    repaintInPlace(place);
+  };
+  const spread = cloud.length ? across(cloud, gridOf(cloud), Math.min(3, cloud.length)).map(({ x, all }) => [x, ...[0.1, 0.25, 0.5, 0.75, 0.9].map((share) => quantile(all, share))]).filter(([x]) => inStretch(x)) : [];
   const drawn = [...series.map(({ xs, ys }) => ({ xs, ys })), { xs: spread.map(([x]) => x), ys: spread.flatMap(([, ...ys]) => ys) }];
-  const xAxis = axisOf(drawn.flatMap(({ xs }) => xs), view.logx, view.x === "seconds" ? "from" : "count");
+  const xAxis = axisOf([...drawn.flatMap(({ xs }) => xs), ...(stretch ?? [])], view.logx, view.x === "seconds" ? "from" : "count");
   const yAxis = axisOf([...drawn.flatMap(({ ys }) => ys), ...series.flatMap(({ band = [] }) => band.flatMap(([, low, high]) => [low, high]))], view.logy);
   const yTicks = yAxis.round(height / 55);
   const left = 12 + 7 * Math.max(2, ...yTicks.map(([, text]) => text.length));
@@ -127,7 +161,10 @@ function drawCurves(place, width, series, cloud) {
     points.forEach((point, k) => (k % every === 0 || k === points.length - 1) && picture.append(mark(kind, ...point, colour, 3)));
   });
   const words = cloud.length ? make("p", { className: "quiet" }, `${cloud.length.toLocaleString("en")} curves are ticked: half of them lie in the darker band, eight in ten in the paler one, and the dashed line is their median. Lines are the best ${series.length} ${view.rows}.`) : null;
-  place.replaceChildren(...[picture, legend(series.map(({ label }) => label)), crosshair(picture, { series, x, box, width, spread }), words].filter(Boolean));
+  const held = series.filter(({ xs }) => xs.length);
+  const reading = crosshair(picture, { series: held, x, box, width, spread });
+  zoomable(picture, { box, width, read: () => (reading.at() === null ? null : xAxis.of(reading.at())), set: (from, to) => zoom(xAxis.back(from), xAxis.back(to)), all: () => zoom(...whole) });
+  place.replaceChildren(...[picture, legend(series.map(({ label }) => label)), reading.words, words].filter(Boolean));
 }
 
 // Reads the values where the pointer is, or where the arrow keys have gone.
@@ -140,7 +177,7 @@ function crosshair(picture, { series, x, box, width, spread }) {
   const say = (n) => {
     place = n === null ? null : Math.min(grid.length - 1, Math.max(0, n));
     cross.setAttribute("visibility", place === null ? "hidden" : "visible");
-    if (place === null) return reading.replaceChildren("Point at a chart, or focus it and use the arrow keys, to read values.");
+    if (place === null) return reading.replaceChildren(HOW_TO_READ);
     const here = grid[place];
     for (const end of ["x1", "x2"]) cross.setAttribute(end, x(here));
     const values = series.map((line) => [line.label, at(line, here)]).filter(([, value]) => value !== null).sort((a, b) => b[1] - a[1]);
@@ -160,7 +197,7 @@ function crosshair(picture, { series, x, box, width, spread }) {
     if (event.key in moves) { event.preventDefault(); say(moves[event.key]); }
   });
   say(null);
-  return reading;
+  return { words: reading, at: () => (place === null ? null : grid[place]) };
 }
 
 function curveControls() {

@@ -110,15 +110,33 @@ function gather() {
     runs.set(run.id, run);
   }
   Object.assign(made, { settings: settings(), runs: data.runs.map((run) => rowOf([run])) });
-  // Scores are only compared where they are of the same data: the best is that of the data which most were validated on,
-  // and of runs that are all alike none is.
+  // Scores are only compared where they are of the same data: each data set has its best, and of runs
+  // that are all alike none is. What else the page says is of the data which most were validated on.
   for (const [name, rows] of Object.entries(made)) {
     rows.forEach(indexed);
     const groups = groupBy(rows.filter((row) => row.score !== null), (row) => row.data);
     const [group = []] = [...groups.values()].sort((a, b) => b.length - a.length);
-    group.sort((a, b) => better(a.score, b.score));
-    for (const row of group) row.best = row.score === group[0].score && row.score !== group.at(-1).score;
+    for (const own of groups.values()) {
+      own.sort((a, b) => better(a.score, b.score));
+      for (const row of own) row.best = row.score === own[0].score && row.score !== own.at(-1).score;
+    }
     ranked[name] = group;
+    for (const row of rows) row.tops = new Set();
+    for (const measure of Object.keys(data.labels)) markBest(rows, measure);
+  }
+}
+
+// The best of a measure among the rows that were validated on the same data. Of counts there is no best.
+const LOWER = /(^|[_\s])(loss|error|seconds)$/i;
+function markBest(rows, measure) {
+  if (measure === data.score) return; // it has a badge
+  const valued = rows.map((row) => [row, mean(finite(row.runs.filter(ended).map((run) => run.metrics[measure])))]).filter(([row, value]) => value !== null && row.runs.some(ended));
+  if (valued.every(([, value]) => Number.isInteger(value))) return;
+  for (const group of groupBy(valued, ([row]) => row.data).values()) {
+    const values = group.map(([, value]) => value);
+    const best = LOWER.test(measure) ? Math.min(...values) : Math.max(...values);
+    if (Math.min(...values) === Math.max(...values)) continue;
+    for (const [row, value] of group) if (value === best) row.tops.add(measure);
   }
 }
 gather();

@@ -84,10 +84,27 @@ function answers() {
   byId("answers").replaceChildren(...texts.flatMap(([question, text]) => [make("dt", {}, question), make("dd", {}, capital(text))]));
 }
 
+// The parts that the page has now: from here the charts are one step away, past every link of the table.
+function contents() {
+  const sections = [...document.querySelectorAll("main > section:not([hidden])")];
+  const named = sections.map((section) => [section.id, section.querySelector("h2")?.textContent ?? "Table"]);
+  byId("contents").replaceChildren(...named.map(([id, name]) => {
+    const link = make("a", { href: "#" + id, textContent: name });
+    link.onclick = (event) => { event.preventDefault(); goTo(byId(id)); }; // the address keeps the view
+    return make("li", {}, link);
+  }));
+}
+
+function goTo(section) {
+  section.tabIndex = -1;
+  section.focus({ preventScroll: true });
+  section.scrollIntoView();
+}
+
 // ---- all together -----------------------------------------------------------------------
 
 // The table and the lines follow at once; what is further down is painted piece by piece, so that typing is not held up.
-const LATER = [importance, sideBySide, axisPictures, cost, bestSoFar, curves];
+const LATER = [importance, sideBySide, axisPictures, cost, bestSoFar, curves, contents];
 let waiting = [];
 let begun = false;
 
@@ -151,6 +168,7 @@ function begin() {
   for (const paint of [table, parallel, ...LATER]) paint();
   begun = true;
   addExports();
+  document.querySelector(".skip").onclick = (event) => { event.preventDefault(); goTo(byId("main")); };
   returnToPlace();
   followLive();
 }

@@ -152,6 +152,7 @@ function cell(row, column) {
   if (column.key === "state") return stateCell(row);
   if (column.key === "name") return nameCell(row);
   if (EMPTY.includes(value)) return make("td");
+  if (row.tops.has(column.name)) return make("td", { className: "number top", title: `the best ${column.title} of the runs that were validated on the same data` }, cellText(value, column), make("span", { className: "hidden" }, " best"));
   if (column.key === "when") return make("td", { className: "when" }, value ? new Date(value * 1000).toLocaleString("sv").slice(0, 16) : "");
   return make("td", { className: column.number || typeof value === "number" ? "number" : "brief", title: column.number ? "" : show(value) }, cellText(value, column));
 }

@@ -158,7 +158,10 @@ def run_checks(plan: Plan) -> list[Finding]:
     for name in ignored:
         if name not in OPTIONAL:
             raise errors.ParameterError(f"--ignore {name}: it takes {errors.choice_of(OPTIONAL)}")
-    findings = list(submission(plan))
+    findings = [
+        Finding("attached", f"{source}, which its parameters need") for source in plan.needed
+    ]
+    findings += submission(plan)
     for name, check in CHECKS.items():
         for finding in check(plan):
             level = "warning" if name in ignored else finding.level

@@ -1,0 +1,77 @@
+"""What a report shows of an output that it cannot show as a notebook does."""
+
+import re
+
+import nbformat
+import pytest
+from IPython import display
+from sklearn.linear_model import LogisticRegression
+
+from kernelkit.pages import notebook_html
+
+NOTE = ": the notebook has it."
+
+
+def shown(folder, data):
+    """The text of a report's outputs, with the sources of its pictures."""
+    cell = nbformat.v4.new_code_cell("show()")
+    cell.outputs = [nbformat.v4.new_output("display_data", data=data)]
+    notebook = nbformat.v4.new_notebook(cells=[cell])
+    body = notebook_html.body(notebook, folder).partition("</details>")[2]
+    return re.sub(r"<(?!img)[^>]*>", "", body).strip()
+
+
+def test_an_estimator_is_shown_as_its_text(tmp_path):
+    model = LogisticRegression(C=0.5)
+
+    data = {"text/html": model._repr_html_(), "text/plain": repr(model)}
+
+    assert shown(tmp_path, data) == "LogisticRegression(C=0.5)"
+
+
+@pytest.mark.parametrize(
+    ("html", "note"),
+    [
+        (display.Audio(data=[0.0, 0.5], rate=8000)._repr_html_(), "A sound"),
+        (display.Audio(data=[0.0, 0.5] * 150_000, rate=8000)._repr_html_(), "A sound"),
+        (display.Video(url="run.mp4")._repr_html_(), "A video"),
+        (display.IFrame("https://example.org", 600, 300)._repr_html_(), "An embedded page"),
+        ("<object data='a.pdf'>no plugin</object>", "An embedded object"),
+        ("<canvas>no canvas</canvas>", "A drawing"),
+        ("<script>draw()</script>", "An output that a script draws"),
+        ('<img src="https://example.org/a.png">', "An output that a report cannot show"),
+    ],
+)
+def test_a_note_stands_for_what_has_no_text(tmp_path, html, note):
+    data = {"text/html": html, "text/plain": "<IPython.lib.display.Audio object>"}
+    assert shown(tmp_path, data) == note + NOTE
+    assert shown(tmp_path, {"text/html": html}) == note + NOTE
+
+
+def test_the_text_is_shown_for_what_only_a_script_draws(tmp_path):
+    data = {"text/html": "<div></div><script>draw()</script>", "text/plain": "Chart of 3 runs"}
+    assert shown(tmp_path, data) == "Chart of 3 runs"
+
+
+def test_a_table_with_buttons_stays_a_table(tmp_path):
+    html = "<style>a{}</style><table><tr><td>.91</td></tr></table><button>Copy</button>"
+    data = {"text/html": f"{html}<script>sort()</script>", "text/plain": "  f1\n0 .91"}
+    assert shown(tmp_path, data) == ".91"
+
+
+def test_hidden_markup_stays_hidden(tmp_path):
+    output = nbformat.v4.new_output("display_data", data={"text/html": '<p hidden="">not</p>'})
+    cell = nbformat.v4.new_code_cell("show()", outputs=[output])
+    assert "<p hidden" in notebook_html.body(nbformat.v4.new_notebook(cells=[cell]), tmp_path)
+
+
+@pytest.mark.parametrize(
+    "data", [{}, {"text/html": ""}, {"text/plain": ""}, {"text/html": "<style>a{}</style>"}]
+)
+def test_an_empty_output_leaves_nothing(tmp_path, data):
+    assert shown(tmp_path, data) == ""
+
+
+def test_an_unknown_kind_without_a_text_is_named(tmp_path):
+    data = {"application/x-model": "…", "text/plain": "<Model object at 0x7f01>"}
+    assert shown(tmp_path, data) == f"application/x-model: {notebook_html.WHOLE}"
