@@ -24,7 +24,8 @@ from kernelkit.runs.chosen_folder import chosen_folder, own_folder
 from kernelkit.runs.kit_folder import REPORT
 from kernelkit.shown import duration
 from kernelkit.terminal import safe_text
-from kernelkit.terminal.events import Events, NotebookOutput, address, from_here
+from kernelkit.terminal.events import Events, LiveLine, NotebookOutput, address, from_here
+from kernelkit.terminal.exits import EndedBySignal
 
 EXECUTED = run_folder.EXECUTED[0]
 TRACEBACK_LINES = 12
@@ -113,12 +114,19 @@ def run_in(
     if "output" in checked.values:
         values = {"output": str(folder.resolve()), **values}
     _begin(folder)
+    if not quiet:  # the first cells may print nothing for a while
+        LiveLine(sys.stdout).stay(f"{from_here(checked.path)} runs in {from_here(folder)}")
     begun = time.monotonic()
     # C++ libraries bypass Jupyter and write straight to the terminal.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     try:
         with project.importable(checked.path), _recorded(folder):
             _execute(checked.content, folder, values, quiet)
+    except (KeyboardInterrupt, EndedBySignal):
+        if not quiet:
+            kept = f"interrupted: what the run has made so far is in {from_here(folder)}"
+            LiveLine(sys.stdout).stay(f"{kept}; the same command continues it")
+        raise
     finally:
         if report and (folder / EXECUTED).is_file():
             report(folder)

@@ -109,6 +109,7 @@ for n in range(1, 4):
     run = run_notebook(notebook, name="first")
     assert err.getvalue() == ""
     assert out.getvalue() == (
+        f"{notebook.name} runs in runs/first\n"
         "scaled 42\nlevel 3\n"
         "  reading 1 of 3  0:02 left\r\x1b[K  reading 2 of 3  0:01 left\r\x1b[K"
         "  reading 3 of 3  0:00 left\n"
@@ -316,3 +317,17 @@ def test_the_terminal_shows_what_a_notebook_logs(tmp_path, monkeypatch, capsys):
     nbformat.write(book, tmp_path / "t.ipynb")
     run_notebook(tmp_path / "t.ipynb")
     assert capsys.readouterr().err.count("epoch 1 of 3") == 1
+
+
+def test_an_interrupted_run_says_what_is_kept(notebook, monkeypatch, capsys):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("kernelkit.runs.run_notebook._execute", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        run_notebook(notebook, name="first")
+    assert capsys.readouterr().out == (
+        f"{notebook.name} runs in runs/first\n"
+        "interrupted: what the run has made so far is in runs/first; "
+        "the same command continues it\n"
+    )
