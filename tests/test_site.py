@@ -4,11 +4,14 @@ import os
 import re
 import runpy
 import sys
+import textwrap
 import types
 from pathlib import Path
 
 import yaml
 from checkouts import ROOT
+from pygments import lexers
+from pygments.token import Generic
 
 DOCS = ROOT / "docs"
 MADE = DOCS / "examples"  # by `make site`, from a real sweep
@@ -85,3 +88,19 @@ def test_a_table_of_names_in_a_docstring_is_a_list_on_the_site(monkeypatch):
     listed = runpy.run_path(str(DOCS / "docstring_tables.py"))["listed"]
     text = "Push it.\n\nwait    False returns\n        at once\nhours   of a session\nRaises what?"
     assert "\n\n- `wait`: False returns\n    at once\n- `hours`: of a session\n\n" in listed(text)
+
+
+def test_the_copy_button_gives_the_commands_alone():
+    """Material copies what a browser shows while it copies: docs/site.css narrows that."""
+    rule = "[data-md-copying] .gp, [data-md-copying]:has(.gp) .go { display: none; }"
+    assert rule in (DOCS / "site.css").read_text()
+    blocks = [
+        b for p in PAGES for b in re.findall(r"```console[^\n]*\n(.*?)```", p.read_text(), re.S)
+    ]
+    prompted = [textwrap.dedent(block) for block in blocks if re.search(r"^ *\$ ", block, re.M)]
+    assert len(prompted) > 40
+    for block in prompted:
+        tokens = list(lexers.get_lexer_by_name("console").get_tokens(block))
+        kept = [text for kind, text in tokens if kind not in (Generic.Prompt, Generic.Output)]
+        commands = re.findall(r"^\$ ((?:[^\n]*\\\n)*[^\n]*)", block, re.M)
+        assert "".join(kept).split() == " ".join(commands).split()

@@ -160,9 +160,13 @@ class Epochs(keras.callbacks.Callback):
 
     def on_train_batch_begin(self, batch: int, logs: Logs | None = None) -> None:
         """Save or stop, if it is time; `batch` steps of the epoch have begun before this one."""
+        several = cluster.here().count > 1
+        agreeing = several and batch % AGREE_EVERY == 0
+        # What the hosts ask each other waits for the steps that they have begun, in any case.
+        ahead = 1 if agreeing else AHEAD
         with self._counting:
-            self._counting.wait_for(lambda: batch - self._done < AHEAD, SLOWEST_STEP)
-        if batch % (AGREE_EVERY if cluster.here().count > 1 else 1):
+            self._counting.wait_for(lambda: batch - self._done < ahead, SLOWEST_STEP)
+        if several and not agreeing:
             return
         now = _now()
         if now > self._deadline:  # Keras takes this one step, and stops after it

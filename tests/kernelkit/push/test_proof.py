@@ -73,6 +73,26 @@ def test_an_older_version_in_the_answer_is_not_believed_but_its_refusals_are(
         repository.push("files=3")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        '"text"',
+        "{}",
+        '{"push": "x", "files": 1}',
+        '{"push": "x", "files": [1]}',
+        '{"push": "x", "files": [{"name": "a", "size": 1e999, "sha256": "b"}]}',
+        '{"push": "x", "files": [{"name": "a", "size": NaN, "sha256": "b"}]}',
+        "[" * 100_000,
+        '{"push": "x", "files": ' + "[" * 100_000,
+    ],
+)
+def test_what_is_no_manifest_is_a_malformed_answer_whatever_it_is(text):
+    with pytest.raises(Failure, match="is not a manifest"):
+        proof.read(text)
+
+
 def test_a_push_that_lands_under_another_slug_is_followed_there(repository, kaggle):
     repository.push("files=1", ignore=["identity"])
     repository.describe(id="INSERT_USERNAME/blossom-other", title="Blossom train two")
