@@ -90,13 +90,13 @@ ROOMS = {
             "push.request": f"{_tools} notebook push.bundle",
             "push.plan": f"{_tools} notebook kaggle push.bundle push.request",
             "push.ledger": f"{_tools} kaggle",
-            "push.context": f"{_tools} kaggle push.ledger",
+            "push.push_context": f"{_tools} kaggle push.ledger",
             "push.checks": f"{_tools} credentials notebook kaggle runs tpu push.bundle "
-            "push.request push.plan push.ledger push.context",
+            "push.request push.plan push.ledger push.push_context",
             "push.wheels": f"{_tools} kaggle runs push.bundle push.request push.plan push.ledger "
-            "push.context push.checks",
+            "push.push_context push.checks",
             "push": f"{_tools} notebook kaggle rehearsal runs pages tpu push.bundle push.request "
-            "push.plan push.ledger push.context push.checks push.wheels",
+            "push.plan push.ledger push.push_context push.checks push.wheels",
             "start": f"{_tools} notebook kaggle runs push push.bundle push.plan push.request "
             "push.ledger",
             "sweep": f"{_tools} notebook runs pages",
@@ -104,7 +104,8 @@ ROOMS = {
             "sweep.backends": f"{_tools} notebook kaggle runs push push.bundle push.checks "
             "push.plan push.request push.wheels sweep sweep.workers",
             "sweep.run_sweep": f"{_tools} notebook pages sweep sweep.workers sweep.backends",
-            "cli.completion": f"{_tools} notebook push.bundle push.checks push.context push.ledger",
+            "cli.completion": f"{_tools} notebook push.bundle push.checks push.push_context "
+            "push.ledger",
             "cli": f"{_tools} notebook kaggle runs pages tpu push push.request start sweep "
             "sweep.workers sweep.run_sweep cli.completion",
             "__main__": "cli",

@@ -16,8 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from kernelkit.sweep import results
-from kernelkit.sweep import sweep_folder as records
+from kernelkit.sweep import sweep_folder, table
 from kernelkit.sweep.specification import SEED, PlannedRun, Specification
 from kernelkit.sweep.sweep_folder import Record, SweepFolder
 
@@ -131,7 +130,7 @@ def make(folder, count):
             leave_predictions(folder / run.id, n, scores[run.id])
     made = SweepFolder(folder)
     for run in runs:
-        made.write(run, Record(records.DONE, dict(run.overrides), seconds=90.0))
+        made.write(run, Record(sweep_folder.DONE, dict(run.overrides), seconds=90.0))
     space = dict.fromkeys([*settings(random.Random(0)), SEED])
     sweep = Specification(
         folder.name,
@@ -142,7 +141,7 @@ def make(folder, count):
         score="macro_f1",
         search={"space": space},
     )
-    results.write(results.gather(made, sweep, runs))
+    table.write(table.gather(made, sweep, runs))
     return folder / "index.html"
 
 

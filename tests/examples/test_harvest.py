@@ -10,8 +10,8 @@ import pytest
 
 from kernelkit.errors import RefusedError
 from kernelkit.push.push_kernel import push_kernel
-from kernelkit.sweep.request import SweepOptions
 from kernelkit.sweep.run_sweep import sweep
+from kernelkit.sweep.sweep_options import SweepOptions
 
 
 @pytest.fixture

@@ -14,9 +14,9 @@ from kernelkit.kaggle.client import Kaggle
 from kernelkit.kaggle.connection import Connection, Timeouts, open_connection
 from kernelkit.kaggle.retries import Clock, Retries
 from kernelkit.kaggle.timing import PollPolicy, Timing
-from kernelkit.push.context import PushContext
 from kernelkit.push.ledger import Ledger
 from kernelkit.push.plan import plan_push
+from kernelkit.push.push_context import PushContext
 from kernelkit.push.push_kernel import push_kernel
 from kernelkit.push.request import PushRequest
 from kernelkit.push.resume import resume_push
@@ -283,7 +283,6 @@ def quick_sessions(monkeypatch):
 
     Papermill and nbconvert each take seconds to start.
     """
-    from kernelkit.pages import push_report as pushed
     from local_kaggle.execution import running
 
     of_script = running.command

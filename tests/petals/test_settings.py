@@ -9,8 +9,8 @@ from checkouts import ROOT
 from kernelkit.errors import ParameterError
 from kernelkit.notebook import document, parameters
 from kernelkit.sweep import specification
-from kernelkit.sweep.request import SweepOptions
 from kernelkit.sweep.run_sweep import sweep
+from kernelkit.sweep.sweep_options import SweepOptions
 from petals import registry, settings
 from petals.errors import SettingError
 

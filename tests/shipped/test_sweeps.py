@@ -13,8 +13,8 @@ from kernelkit.push.checks import preflight
 from kernelkit.push.plan import plan_push
 from kernelkit.push.request import PushRequest
 from kernelkit.sweep import specification
-from kernelkit.sweep.request import SweepOptions
 from kernelkit.sweep.run_sweep import sweep
+from kernelkit.sweep.sweep_options import SweepOptions
 
 SHIPPED = sorted((ROOT / "notebooks" / "sweeps").glob("*.yaml"))
 ON_THEIR_OWN = ("search", "machine")  # one asks Optuna, the other makes a session a machine

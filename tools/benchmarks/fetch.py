@@ -11,9 +11,9 @@ from typing import Any
 from kernelkit.kaggle.client import Kaggle, Kernel
 from kernelkit.kaggle.connection import open_connection
 from kernelkit.kaggle.timing import REHEARSAL
-from kernelkit.push.context import PushContext
 from kernelkit.push.fetch import fetch
 from kernelkit.push.ledger import Push
+from kernelkit.push.push_context import PushContext
 from kernelkit.push.push_kernel import push_kernel
 from kernelkit.terminal.events import Events
 from local_kaggle.limits import ServerLimits

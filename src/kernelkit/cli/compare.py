@@ -50,8 +50,8 @@ def sweep(
     If a sweep is interrupted, the same command continues it. The results are in runs/NAME:
     index.html, results.csv, results.json, and a folder for each run.
     """
-    from kernelkit.sweep.request import SweepOptions
     from kernelkit.sweep.run_sweep import sweep
+    from kernelkit.sweep.sweep_options import SweepOptions
     from kernelkit.terminal.events import DRY_RUN, Events, address
 
     stream = io.StringIO() if quiet or as_json else None

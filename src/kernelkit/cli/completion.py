@@ -30,8 +30,8 @@ def _values(name: str | None, ctx: click.Context) -> Iterable[str]:
         return OPTIONAL
     if name == "push":
         from kernelkit.project import find_project
-        from kernelkit.push.context import LAST
         from kernelkit.push.ledger import Ledger
+        from kernelkit.push.push_context import LAST
 
         made = Ledger(find_project(Path.cwd()).runs).pushes()
         return dict.fromkeys([LAST, *(push.reference for push in reversed(made))])

@@ -5,8 +5,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from kernelkit.errors import ParameterError
-from kernelkit.pages import index_page, shell, trail
-from kernelkit.pages import push_report as pushed
+from kernelkit.pages import index_page, push_report, shell, trail
 from kernelkit.pages.report_page import attempt, write_report
 from kernelkit.runs import run_folder
 
@@ -64,7 +63,7 @@ def _runs_of(path: Path) -> list[Path]:
 def _one(path: Path) -> Path:
     if path.is_file():
         return write_report(path, path.with_suffix(".html"), path.parent)
-    executed = run_folder.executed(path) or pushed.assemble(path, path.resolve().name)
+    executed = run_folder.executed(path) or push_report.assemble(path, path.resolve().name)
     return write_report(executed, run_folder.report_place(path), path)
 
 

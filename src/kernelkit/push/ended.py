@@ -15,10 +15,10 @@ from kernelkit.kaggle.context import RETRYING
 from kernelkit.kaggle.retries import Failure, FailureKind
 from kernelkit.push import proof
 from kernelkit.push.bundle.manifest import MANIFEST
-from kernelkit.push.context import PushContext
 from kernelkit.push.ledger import Push, State
 from kernelkit.push.live_log import LiveLog
 from kernelkit.push.proof import Manifest, Proof
+from kernelkit.push.push_context import PushContext
 from kernelkit.push.sent import Sent
 from kernelkit.runs import claims
 from kernelkit.runs.claims import Claim

@@ -22,9 +22,9 @@ from kernelkit.kaggle.connection import StoreSession
 from kernelkit.kaggle.retries import Failure, FailureKind
 from kernelkit.kaggle.transfers import Expected
 from kernelkit.push.bundle.manifest import MANIFEST
-from kernelkit.push.context import PushContext
 from kernelkit.push.ledger import Push
 from kernelkit.push.proof import Manifest, has_hash
+from kernelkit.push.push_context import PushContext
 from kernelkit.runs import kit_folder
 from kernelkit.shown import duration
 from kernelkit.terminal import safe_text

@@ -12,9 +12,9 @@ from typing import Unpack
 from kernelkit import machines, project
 from kernelkit.errors import ParameterError, RefusedError
 from kernelkit.kaggle.context import CommandOptions
-from kernelkit.push.context import PushContext
 from kernelkit.push.ledger import Push
 from kernelkit.push.plan import Plan, plan_push
+from kernelkit.push.push_context import PushContext
 from kernelkit.push.push_kernel import push as push_request
 from kernelkit.push.request import PushRequest
 from kernelkit.push.results import FAILURE

@@ -20,8 +20,8 @@ from kernelkit.kaggle.connection import StoreSession
 from kernelkit.kaggle.retries import Failure, FailureKind
 from kernelkit.kaggle.transfers import Expected
 from kernelkit.push.bundle.manifest import MANIFEST
-from kernelkit.push.context import PushContext
 from kernelkit.push.plan import Plan
+from kernelkit.push.push_context import PushContext
 from kernelkit.runs import kit_folder
 from kernelkit.runs.log import Entry, decode
 from kernelkit.terminal.events import WARNING, from_here

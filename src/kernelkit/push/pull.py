@@ -13,8 +13,8 @@ from kernelkit.kaggle.context import CommandOptions
 from kernelkit.notebook import document, pairs
 from kernelkit.push import merge
 from kernelkit.push.bundle.carried import carried, own_cells, own_script
-from kernelkit.push.context import PushContext
 from kernelkit.push.plan import Plan, plan_push
+from kernelkit.push.push_context import PushContext
 from kernelkit.push.request import PushRequest
 from kernelkit.terminal import safe_text
 from kernelkit.terminal.events import Event, from_here

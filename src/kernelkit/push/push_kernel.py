@@ -29,10 +29,10 @@ from kernelkit.push.checks import compiled, preflight
 from kernelkit.push.checks.annotations import annotate
 from kernelkit.push.checks.findings import tell
 from kernelkit.push.checks.on_kaggle import ask_kaggle
-from kernelkit.push.context import PushContext
 from kernelkit.push.ended import await_end
 from kernelkit.push.ledger import State
 from kernelkit.push.plan import Plan, plan_push
+from kernelkit.push.push_context import PushContext
 from kernelkit.push.ready import in_account, make_ready, with_inputs
 from kernelkit.push.request import PushRequest
 from kernelkit.push.results import STOPPED, bring_home

@@ -8,9 +8,9 @@ from kernelkit.push.checks import compiled
 from kernelkit.push.checks.findings import tell
 from kernelkit.push.checks.on_kaggle import leaks, nothing_to_continue, versions_of_inputs
 from kernelkit.push.checks.preflight import stop_on_errors
-from kernelkit.push.context import PushContext
 from kernelkit.push.ledger import Push
 from kernelkit.push.plan import Plan
+from kernelkit.push.push_context import PushContext
 from kernelkit.terminal.events import Event
 
 CONTINUES = Event("continues")

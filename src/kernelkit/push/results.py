@@ -20,10 +20,10 @@ from kernelkit.errors import (
 )
 from kernelkit.push import proof, submission
 from kernelkit.push.bundle.manifest import MANIFEST
-from kernelkit.push.context import PushContext
 from kernelkit.push.ended import Ended
 from kernelkit.push.fetch import fetch
 from kernelkit.push.ledger import Push, State
+from kernelkit.push.push_context import PushContext
 from kernelkit.runs import kit_folder, run_folder
 from kernelkit.runs import log as logs
 from kernelkit.terminal.events import NEXT, WARNING, Event, from_here
@@ -225,9 +225,9 @@ class _Homecoming:
                 self.note(score=push.score or NOT_SCORED)
             raise
         if score:
-            from kernelkit.pages import push_report as pushed
+            from kernelkit.pages import push_report
 
-            pushed.keep_score(self.folder, push.competition, score, self.context.events)
+            push_report.keep_score(self.folder, push.competition, score, self.context.events)
 
     def _suggest(self, on_kaggle: str) -> None:
         """Tell the commands to type after a complete run."""
@@ -245,11 +245,11 @@ class _Homecoming:
         return f"{self.push.kernel} version {self.push.version}"
 
     def _report(self) -> None:
-        from kernelkit.pages import push_report as pushed
+        from kernelkit.pages import push_report
 
         events = self.context.events
         title = f"{self._version} (rehearsal)" if self.push.rehearsal else self._version
-        path, why = pushed.report_or_why(self.folder, title, events.clear)
+        path, why = push_report.report_or_why(self.folder, title, events.clear)
         if path:
             events(REPORT, from_here(path), path=str(path))
         else:

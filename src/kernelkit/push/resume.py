@@ -9,9 +9,9 @@ from typing import Unpack
 from kernelkit.errors import KernelkitError, ParameterError, StillRunningError
 from kernelkit.kaggle.context import CommandOptions
 from kernelkit.pages import markdown
-from kernelkit.push.context import LAST, PushContext
 from kernelkit.push.ended import ENDED, await_end
 from kernelkit.push.ledger import Push, State
+from kernelkit.push.push_context import LAST, PushContext
 from kernelkit.push.results import Results, bring_home
 from kernelkit.push.sent import Delivery, Sent, look_after_cut_off
 from kernelkit.terminal.events import Event

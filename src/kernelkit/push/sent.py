@@ -16,9 +16,9 @@ from kernelkit.kaggle.client import Kaggle, Kernel, Saved, Stored
 from kernelkit.kaggle.retries import Failure, FailureKind
 from kernelkit.push import proof
 from kernelkit.push.bundle import build
-from kernelkit.push.context import PushContext
 from kernelkit.push.ledger import Push, State
 from kernelkit.push.plan import Plan
+from kernelkit.push.push_context import PushContext
 from kernelkit.push.ready import Ready
 from kernelkit.push.request import PushRequest
 from kernelkit.terminal.events import WAITING, WARNING, Event, from_here

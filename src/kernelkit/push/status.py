@@ -10,8 +10,8 @@ from typing import Unpack
 from kernelkit.errors import NOT_VISIBLE, ParameterError
 from kernelkit.kaggle.context import CommandOptions, KaggleContext
 from kernelkit.project import find_project, shown
-from kernelkit.push.context import LAST, PushContext
 from kernelkit.push.ledger import Ledger, Push, State
+from kernelkit.push.push_context import LAST, PushContext
 from kernelkit.push.resume import earlier_push
 from kernelkit.push.standing import tell_standing
 from kernelkit.push.when_free import state_of

@@ -9,8 +9,8 @@ from typing import Unpack
 
 from kernelkit.errors import ParameterError, RefusedError
 from kernelkit.kaggle.context import CommandOptions
-from kernelkit.push.context import LAST, PushContext
 from kernelkit.push.ledger import Push, State
+from kernelkit.push.push_context import LAST, PushContext
 from kernelkit.push.push_kernel import LEFT
 from kernelkit.push.results import STOPPED
 from kernelkit.push.resume import earlier_push

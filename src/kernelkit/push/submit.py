@@ -9,7 +9,7 @@ from kernelkit.pages import push_report
 from kernelkit.project import find_project
 from kernelkit.push import submission
 from kernelkit.push.bundle import metadata
-from kernelkit.push.context import PushContext
+from kernelkit.push.push_context import PushContext
 from kernelkit.push.results import check_verified
 from kernelkit.push.resume import resume_push
 from kernelkit.runs import claims

@@ -21,8 +21,8 @@ from kernelkit.push.bundle import pip
 from kernelkit.push.bundle.wheel_set import WheelSet, find_wheels, kaggles_python, this_python
 from kernelkit.push.checks.contents import lacking, reported
 from kernelkit.push.checks.findings import tell
-from kernelkit.push.context import PushContext
 from kernelkit.push.plan import Plan
+from kernelkit.push.push_context import PushContext
 from kernelkit.terminal.events import WARNING, Event
 
 WHEELS = Event("wheels")

@@ -38,10 +38,10 @@ from kernelkit.push.bundle.build import Bundle, Commit
 from kernelkit.push.bundle.metadata import Metadata
 from kernelkit.push.checks.findings import tell
 from kernelkit.push.checks.on_kaggle import ask_kaggle
-from kernelkit.push.context import PushContext
 from kernelkit.push.ended import await_end
 from kernelkit.push.ledger import Push, State
 from kernelkit.push.plan import Plan
+from kernelkit.push.push_context import PushContext
 from kernelkit.push.ready import draft, make_ready, with_inputs
 from kernelkit.push.request import PushRequest
 from kernelkit.push.results import FAILURE, bring_home

@@ -26,7 +26,7 @@ from kernelkit.push.ledger import Ledger
 from kernelkit.push.status import QUOTA
 from kernelkit.push.submission import Submission
 from kernelkit.runs.claims import source_of
-from kernelkit.start import probe as session
+from kernelkit.start import probe
 from kernelkit.start.assumptions import OTHER, UNTRIED, Judgement, judged, markdown
 from kernelkit.start.expected import results
 from kernelkit.terminal.events import NEXT, PROGRESS, WARNING, Event, from_here
@@ -153,7 +153,7 @@ class Examination:
         if (now := self.kaggle.status(kernel, None)) and now.alive:
             raise PreflightError(f"{kernel} is still {now.state}: wait for it")
         stays = max(1.0, timing.clock.wall(2.5 * timing.patience.poll))  # to be observed running
-        code = f"{inspect.getsource(session.look)}\n\nlook({session.MARK!r}, {stays})"
+        code = f"{inspect.getsource(probe.look)}\n\nlook({probe.MARK!r}, {stays})"
         fields = self._fields(name, code) | {
             "enable_internet": False,
             "session_timeout_seconds": 60 * MINUTES[kind],
@@ -214,8 +214,8 @@ class Examination:
             text = "".join(str(entry["data"]) for entry in json.loads(text))
             self.facts["ended.log"] = "a JSON array"
         for line in text.splitlines():
-            if line.startswith(session.MARK):
-                seen: dict[str, Any] = json.loads(line.removeprefix(session.MARK))
+            if line.startswith(probe.MARK):
+                seen: dict[str, Any] = json.loads(line.removeprefix(probe.MARK))
                 return seen
         raise NetworkError(f"the log of {kernel} version {version} does not have what it printed")
 

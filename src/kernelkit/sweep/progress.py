@@ -13,11 +13,10 @@ from kernelkit.errors import RunFailedError
 from kernelkit.pages.many_runs import RunsPage, ShownRun, going_on
 from kernelkit.runs import active
 from kernelkit.shown import duration
-from kernelkit.sweep import results, search
-from kernelkit.sweep import sweep_folder as records
-from kernelkit.sweep.request import SweepOptions
+from kernelkit.sweep import search, sweep_folder, table
 from kernelkit.sweep.specification import NAME_SCORE, PlannedRun, Specification
 from kernelkit.sweep.sweep_folder import Record, SweepFolder
+from kernelkit.sweep.sweep_options import SweepOptions
 from kernelkit.terminal import safe_text
 from kernelkit.terminal.events import LiveLine, address, from_here
 
@@ -104,8 +103,8 @@ class SweepProgress:
     def interrupted(self) -> None:
         """Say what is done and kept when the command was told to end."""
         states = Counter(self.folder.record(run).state for run in self.runs)
-        done = states[records.DONE]
-        ended = sum(states[state] for state in records.ENDED)
+        done = states[sweep_folder.DONE]
+        ended = sum(states[state] for state in sweep_folder.ENDED)
         others = f", {ended - done} ended otherwise" if ended > done else ""
         self.show(
             f"interrupted: {done} of {_runs(self.total)} done{others}, kept in "
@@ -122,9 +121,9 @@ class SweepProgress:
         """Show a run that has ended, and rewrite the results."""
         with self._lock:
             self._active.pop(run.id, None)
-            if record.state == records.RUNNING:
+            if record.state == sweep_folder.RUNNING:
                 self._active[run.id] = run
-        if record.state in (records.RUNNING, records.PENDING):
+        if record.state in (sweep_folder.RUNNING, sweep_folder.PENDING):
             return
         self.ended += 1
         each = (time.monotonic() - self._begun) / (self.ended - self._ended_before)
@@ -139,7 +138,7 @@ class SweepProgress:
             "" if record.seconds is None else duration(record.seconds),
             "" if value is None else f"{page.shown.score} {value:.4f}",
             shown.name,
-            records.reason(record.error),
+            sweep_folder.reason(record.error),
             f"({duration(remaining)} left)" if remaining else "",
         ]
         self.show("  ".join(filter(None, parts)))
@@ -147,47 +146,47 @@ class SweepProgress:
     def _page(self) -> RunsPage:
         text = f"{self.ended} of {self.total} runs ended"
         live = going_on(text, self._again, self._until or None)
-        return results.gather(self.folder, self.specification, self.runs, live)
+        return table.gather(self.folder, self.specification, self.runs, live)
 
     def write(self) -> RunsPage:
         """Write the results; files that only the best runs keep are removed from the others."""
         page = self._page()
-        results.keep_best(page, self.specification.keep_best)
-        results.write(page)
+        table.keep_best(page, self.specification.keep_best)
+        table.write(page)
         return page
 
     def write_page(self, again: float) -> None:
         """Write the page alone; `again`: the seconds until it is written again, 0 for never."""
         self._again = again
-        results.write_page(self._page())
+        table.write_page(self._page())
 
     def conclude(self) -> None:
         """Print the summary; raises `RunFailedError` with a list if runs failed."""
         page = self._page()
         states = Counter(run.state for run in page.runs)
-        counts = f"{states[records.DONE]} of {len(page.runs)} runs done"
-        if pruned := states[records.PRUNED]:
+        counts = f"{states[sweep_folder.DONE]} of {len(page.runs)} runs done"
+        if pruned := states[sweep_folder.PRUNED]:
             counts += f", {pruned} pruned"
-        if remaining := sum(states[state] for state in records.UNFINISHED):
+        if remaining := sum(states[state] for state in sweep_folder.UNFINISHED):
             counts += f", {remaining} left: the same command continues with them"
         lines = [counts]
         measures = ", ".join(sorted({name for run in page.runs for name in run.metrics}))
-        if best := results.best(page):
+        if best := table.best(page):
             setting, score = best
             lines.append(f"best {page.shown.score} {score:.4f}  {setting}".rstrip())
         elif measures:
             name = page.shown.score
             reason = f"no run has the score {name!r}" if name else f"no score: {NAME_SCORE}"
             lines.append(f"{reason}; the measures are: {measures}")
-        elif states[records.DONE]:
+        elif states[sweep_folder.DONE]:
             lines.append(
                 "no run left a metrics.json in its folder, which the parameter output names"
             )
         self.show("\n".join([*lines, address(self.folder.path / "index.html")]))
-        if failed := [run for run in page.runs if run.state in records.ENDED_BADLY]:
+        if failed := [run for run in page.runs if run.state in sweep_folder.ENDED_BADLY]:
             listed = "".join(
                 f"\n  {run.id} {run.state}  {run.name}\n    "
-                f"{records.reason(run.error) or 'without a message'}"
+                f"{sweep_folder.reason(run.error) or 'without a message'}"
                 for run in failed[:LISTED]
             )
             raise RunFailedError(
@@ -202,7 +201,7 @@ class SweepProgress:
             return f"a search over {axes}: {count} runs, chosen as it goes"
         runs = self._page().runs
         lines = [f"{run.id}  {run.state:8}  {run.name}" for run in runs]
-        done = sum(run.state == records.DONE for run in runs)
+        done = sum(run.state == sweep_folder.DONE for run in runs)
         lines.append(f"{len(runs)} runs, {done} done, {len(self.remaining)} to run")
         workers = 1 if self.options.kaggle else self.specification.workers
         if seconds := self._expected(runs, workers):
@@ -211,7 +210,7 @@ class SweepProgress:
 
     def _expected(self, runs: Sequence[ShownRun], workers: int) -> float:
         """The seconds that the remaining runs should take, or 0 before a run is done."""
-        done = [run.seconds or 0.0 for run in runs if run.state == records.DONE]
+        done = [run.seconds or 0.0 for run in runs if run.state == sweep_folder.DONE]
         if not done:
             return 0.0
         return statistics.fmean(done) * math.ceil((self.total - self.ended) / workers)

@@ -14,9 +14,9 @@ from kernelkit.notebook import rules
 from kernelkit.pages import live, trail
 from kernelkit.sweep import search
 from kernelkit.sweep.progress import SweepProgress
-from kernelkit.sweep.request import SweepOptions
 from kernelkit.sweep.specification import PlannedRun, Specification, read
 from kernelkit.sweep.sweep_folder import SweepFolder
+from kernelkit.sweep.sweep_options import SweepOptions
 from kernelkit.sweep.workers.engine import Engine
 from kernelkit.terminal.exits import EndedBySignal
 
@@ -128,7 +128,7 @@ def _folder_name(specification: Specification, options: SweepOptions) -> str:
 def _run(progress: SweepProgress) -> None:
     sweep, folder, options = progress.specification, progress.folder, progress.options
     if options.kaggle:
-        from kernelkit.sweep.backends.on_kaggle import run_on_kaggle
+        from kernelkit.sweep.backends.kaggle_sessions import run_on_kaggle
 
         run_on_kaggle(progress)
         return

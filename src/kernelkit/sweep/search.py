@@ -30,8 +30,7 @@ from kernelkit import files
 from kernelkit.errors import ParameterError
 from kernelkit.notebook.parameters import for_json
 from kernelkit.runs import history, run_folder
-from kernelkit.sweep import specification
-from kernelkit.sweep import sweep_folder as records
+from kernelkit.sweep import specification, sweep_folder
 from kernelkit.sweep.specification import PlannedRun, Specification, Types, Values
 from kernelkit.sweep.sweep_folder import Record, SweepFolder
 
@@ -88,7 +87,7 @@ class Search:
             if run.id in self._flight:  # the same point is already running
                 self.study.tell(trial, state=self._states.FAIL)
                 continue
-            if record.state not in records.ENDED or run.id in self._retried:
+            if record.state not in sweep_folder.ENDED or run.id in self._retried:
                 self._retried.discard(run.id)
                 self._flight[run.id] = trial
                 return run
@@ -103,7 +102,7 @@ class Search:
     def ended(self, run: PlannedRun, record: Record) -> None:
         """Report the result to the study, unless the next session continues the run."""
         trial = self._flight.pop(run.id)
-        if record.state != records.STOPPED:
+        if record.state != sweep_folder.STOPPED:
             self._tell(trial, run, record)
 
     def hopeless(self, run: PlannedRun) -> str:
@@ -177,7 +176,7 @@ class Search:
                 continue
             run = self.sweep.run(trial.params)
             self._add(run)
-            failed = self.folder.record(run).state in records.ENDED_BADLY
+            failed = self.folder.record(run).state in sweep_folder.ENDED_BADLY
             again = retry_failed and failed and run.id not in self._retried
             if again:
                 self._retried.add(run.id)
@@ -193,9 +192,9 @@ class Search:
     def _tell(self, trial: Any, run: PlannedRun, record: Record) -> None:
         metrics = run_folder.metrics(self.folder.run_folder(run)) or {}
         score = run_folder.numbers(metrics).get(self.sweep.score)
-        if record.state == records.PRUNED:
+        if record.state == sweep_folder.PRUNED:
             self.study.tell(trial, state=self._states.PRUNED)
-        elif record.state == records.DONE and score is not None:
+        elif record.state == sweep_folder.DONE and score is not None:
             self.study.tell(trial, score)
         else:
             self.study.tell(trial, state=self._states.FAIL)

@@ -15,9 +15,9 @@ from kernelkit.kaggle.client import Kaggle, Kernel, Outputs
 from kernelkit.kaggle.connection import Timeouts, open_connection
 from kernelkit.kaggle.retries import Failure, FailureKind, Retries
 from kernelkit.kaggle.timing import Timing
-from kernelkit.push.context import PushContext
 from kernelkit.push.fetch import fetch
 from kernelkit.push.ledger import Push
+from kernelkit.push.push_context import PushContext
 from kernelkit.terminal.events import Events
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n"

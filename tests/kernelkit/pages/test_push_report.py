@@ -6,7 +6,7 @@ import math
 import nbformat
 
 from kernelkit import files
-from kernelkit.pages import push_report as pushed
+from kernelkit.pages import push_report
 from kernelkit.runs import kit_folder, run_folder
 from kernelkit.terminal.events import Events
 
@@ -29,7 +29,7 @@ def fetched(folder, **texts):
 
 
 def report(folder, title, *rest):
-    page, reason = pushed.report_or_why(folder, title, *rest)
+    page, reason = push_report.report_or_why(folder, title, *rest)
     assert not reason
     return page
 
@@ -58,7 +58,7 @@ def test_a_run_that_failed_says_so_in_its_report(tmp_path):
 def test_the_score_of_a_submission_comes_into_the_report(tmp_path):
     page = report(fetched(tmp_path, metrics_json='{"macro_f1": 0.5}'), "a run")
     assert "garden" not in page.read_text()
-    pushed.keep_score(tmp_path, "garden", "0.94321", Events(rehearsal=True))
+    push_report.keep_score(tmp_path, "garden", "0.94321", Events(rehearsal=True))
     card = "<b>0.94321</b><span>score in garden (rehearsal)</span>"
     assert card in page.read_text()
     assert card in report(tmp_path, "a run").read_text()  # made anew, as after `fetch`
@@ -95,7 +95,7 @@ def test_metrics_of_any_shape_have_a_report_and_a_broken_one_does_not_cost_the_r
     (tmp_path / "metrics.json").write_text(json.dumps(odd))
     report(tmp_path, "title")
     (tmp_path / "run.ipynb").write_text('{"cells": 3}')
-    path, why = pushed.report_or_why(tmp_path, "title")
+    path, why = push_report.report_or_why(tmp_path, "title")
     assert (path, bool(why)) == (None, True)
 
 

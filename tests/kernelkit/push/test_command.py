@@ -18,8 +18,8 @@ from kernelkit.kaggle.client import Kaggle
 from kernelkit.kaggle.retries import Failure, FailureKind
 from kernelkit.push import proof, sent
 from kernelkit.push import push_kernel as push_module
-from kernelkit.push.context import PushContext
 from kernelkit.push.ledger import Ledger
+from kernelkit.push.push_context import PushContext
 from kernelkit.push.push_kernel import push_kernel
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 

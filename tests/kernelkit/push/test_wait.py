@@ -11,9 +11,9 @@ from kernelkit.kaggle.client import Outputs, Status
 from kernelkit.kaggle.retries import Failure, FailureKind, Retries
 from kernelkit.kaggle.timing import PollPolicy, Timing
 from kernelkit.push import ended as ended_module
-from kernelkit.push.context import PushContext
 from kernelkit.push.ended import Wait
 from kernelkit.push.ledger import Push
+from kernelkit.push.push_context import PushContext
 
 from ..kaggle.test_retries import Waits
 

@@ -9,8 +9,8 @@ import pytest
 from kernelkit import errors
 from kernelkit.push import wheels
 from kernelkit.push.checks import contents
-from kernelkit.push.context import PushContext
 from kernelkit.push.ledger import Push
+from kernelkit.push.push_context import PushContext
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 
 USING = """\

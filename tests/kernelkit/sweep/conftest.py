@@ -7,11 +7,11 @@ import json
 import pytest
 
 from kernelkit import files
-from kernelkit.sweep import results, specification
-from kernelkit.sweep import sweep_folder as records
-from kernelkit.sweep.request import SweepOptions
+from kernelkit.sweep import specification, sweep_folder
+from kernelkit.sweep import table as results
 from kernelkit.sweep.run_sweep import sweep
 from kernelkit.sweep.sweep_folder import Record, SweepFolder
+from kernelkit.sweep.sweep_options import SweepOptions
 
 NOTEBOOK = """\
 # %% tags=["parameters"]
@@ -106,7 +106,7 @@ class Sweeps:
         folder = SweepFolder(self.runs)
         for run in sweep.runs:
             place, value = folder.run_folder(run), score(run.values)
-            ended = (records.FAILED, FAULT) if value is None else (records.DONE, "")
+            ended = (sweep_folder.FAILED, FAULT) if value is None else (sweep_folder.DONE, "")
             folder.write(run, Record(ended[0], dict(run.overrides), 9.0, ended[1]))
             metrics = {} if value is None else {"metrics.json": json.dumps({"macro_f1": value})}
             for file, content in (metrics | dict(left)).items():

@@ -9,10 +9,10 @@ from pages import data_of
 
 from kernelkit.cli.console import main
 from kernelkit.pages import live
-from kernelkit.sweep import sweep_folder as records
+from kernelkit.sweep import sweep_folder
 from kernelkit.sweep.progress import SweepProgress
-from kernelkit.sweep.request import SweepOptions
 from kernelkit.sweep.sweep_folder import Record, SweepFolder
+from kernelkit.sweep.sweep_options import SweepOptions
 
 TEXT = "score: macro_f1\ngrid: {a: [0, 1, 2, 3, 4]}\nkeep_best: {model.h5: 2}"
 
@@ -25,7 +25,7 @@ def progress(sweeps):
 
 def tell(progress, run, state):
     record = progress.folder.write(run, Record(state, dict(run.overrides), seconds=9.0))
-    if state == records.DONE:
+    if state == sweep_folder.DONE:
         place = progress.folder.run_folder(run)
         (place / "metrics.json").write_text(json.dumps({"macro_f1": run.values["a"] / 100}))
         (place / "model.h5").touch()
@@ -39,7 +39,7 @@ def page_of(progress):
 def test_a_live_page_is_right_after_each_run_and_the_best_keep_their_models(progress, printed):
     ends = ["done", "failed", "done", "done", "done"]
     for ended, run in enumerate(progress.runs):
-        tell(progress, run, records.RUNNING)
+        tell(progress, run, sweep_folder.RUNNING)
         printed(progress.folder.run_folder(run), f"epoch {ended}\n")
         progress.write_page(3.0)
         data = page_of(progress)
@@ -70,7 +70,7 @@ def test_the_page_of_a_sweep_opens_on_request(sweeps, monkeypatch):
 
 def test_a_dry_run_expects_the_time_of_the_runs_that_are_left(sweeps, progress):
     for run in progress.runs[:2]:
-        tell(progress, run, records.DONE)
+        tell(progress, run, sweep_folder.DONE)
 
     sweeps.run(TEXT, dry_run=True)
 
@@ -79,8 +79,8 @@ def test_a_dry_run_expects_the_time_of_the_runs_that_are_left(sweeps, progress):
 
 
 def test_a_run_whose_state_is_damaged_is_named(sweeps, progress):
-    state = progress.folder.run_folder(progress.runs[1]) / records.STATE
-    progress.folder.write(progress.runs[1], Record(records.DONE))
+    state = progress.folder.run_folder(progress.runs[1]) / sweep_folder.STATE
+    progress.folder.write(progress.runs[1], Record(sweep_folder.DONE))
     state.write_text("{")
     again = SweepProgress(progress.specification, progress.folder, progress.options)
     assert len(again.remaining) == 5
@@ -127,7 +127,7 @@ def test_an_interrupted_sweep_says_what_is_kept(sweeps, monkeypatch):
 
     def interrupt(self, run, record):
         tells(self, run, record)
-        if record.state == records.DONE:
+        if record.state == sweep_folder.DONE:
             raise KeyboardInterrupt
 
     monkeypatch.setattr(SweepProgress, "tell", interrupt)

@@ -13,7 +13,7 @@ import pytest
 from kernelkit import files, project
 from kernelkit.errors import ParameterError, RunFailedError
 from kernelkit.shown import Shown
-from kernelkit.sweep import sweep_folder as records
+from kernelkit.sweep import sweep_folder
 from kernelkit.sweep.sweep_folder import SweepFolder
 from kernelkit.sweep.workers import launchers
 
@@ -130,7 +130,7 @@ def test_a_full_disk_ends_the_sweep_and_loses_nothing(sweeps, monkeypatch):
     whole = files.write_bytes
 
     def full(path, data):
-        if path.name == records.STATE and b"running" not in data:
+        if path.name == sweep_folder.STATE and b"running" not in data:
             raise OSError(errno.ENOSPC, "No space left on device", str(path))
         return whole(path, data)
 
@@ -152,7 +152,7 @@ def test_killed_three_times_it_ends_with_the_table_of_one_left_alone(sweeps):
         sys.executable,
         "-c",
         "import sys; from pathlib import Path; from kernelkit.sweep.run_sweep import sweep; "
-        "from kernelkit.sweep.request import SweepOptions; "
+        "from kernelkit.sweep.sweep_options import SweepOptions; "
         "sweep(Path(sys.argv[1]), (), SweepOptions(2, Path(sys.argv[2]), report=False))",
         str(file),
         str(sweeps.runs),

@@ -7,14 +7,14 @@ import pytest
 from kernelkit import files
 from kernelkit.errors import ParameterError
 from kernelkit.pages import trail
-from kernelkit.sweep import sweep_folder as records
+from kernelkit.sweep import sweep_folder
 from kernelkit.sweep.sweep_folder import Record, SweepFolder
 
 
 @pytest.mark.parametrize("copy", [shutil.copy2, shutil.move])
 def test_runs_with_results_are_copied_or_moved(sweeps, run, copy):
     session, folder = SweepFolder(sweeps.folder / "session"), SweepFolder(sweeps.runs)
-    record = session.write(run, Record(records.DONE, {"a": 1}, 3.5))
+    record = session.write(run, Record(sweep_folder.DONE, {"a": 1}, 3.5))
     model = files.write_text(session.run_folder(run) / "deep" / "model.h5", "weights")
 
     assert folder.take_over(session, ["another"], copy) == []
@@ -29,10 +29,10 @@ def test_runs_with_results_are_copied_or_moved(sweeps, run, copy):
 @pytest.mark.parametrize("text", ["{", '{"version": 1}', '{"state":"odd"}'])
 def test_a_damaged_state_counts_as_never_begun(sweeps, run, text):
     folder = SweepFolder(sweeps.runs)
-    folder.write(run, Record(records.DONE))
-    (folder.run_folder(run) / records.STATE).write_text(text)
+    folder.write(run, Record(sweep_folder.DONE))
+    (folder.run_folder(run) / sweep_folder.STATE).write_text(text)
 
-    assert folder.record(run).state == records.PENDING
+    assert folder.record(run).state == sweep_folder.PENDING
     assert folder.is_damaged(run)
 
 
@@ -46,8 +46,8 @@ def test_a_run_that_is_pending_or_not_there_is_not_damaged(sweeps, run):
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        (records.SWEEP, '{"version": 1, "name": "tiny"}', "by another version of the kit"),
-        (records.SWEEP, '{"version": 2, "name": "other"}', "has the sweep 'other'"),
+        (sweep_folder.SWEEP, '{"version": 1, "name": "tiny"}', "by another version of the kit"),
+        (sweep_folder.SWEEP, '{"version": 2, "name": "other"}', "has the sweep 'other'"),
         ("thesis.tex", "years of work", "has files that no sweep wrote"),
     ],
 )
@@ -61,7 +61,7 @@ def test_a_folder_of_something_else_is_refused_and_left_alone(sweeps, name, text
 
 
 def test_a_folder_whose_claim_was_killed_is_taken(sweeps):
-    files.write_text(sweeps.runs / f".{records.SWEEP}.a1b2c3.part", "{")
+    files.write_text(sweeps.runs / f".{sweep_folder.SWEEP}.a1b2c3.part", "{")
 
     SweepFolder(sweeps.runs).claim("tiny", ["a"])
 

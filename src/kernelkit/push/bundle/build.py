@@ -22,7 +22,6 @@ from kernelkit.notebook.document import cell_source, tags
 from kernelkit.notebook.modules import File
 from kernelkit.notebook.parameters import assignments, literal
 from kernelkit.project import Project
-from kernelkit.push.bundle import installing as session
 from kernelkit.push.bundle import manifest, packages
 
 MAX_BYTES = 1_000_000  # Kaggle: "must be less than 1 megabytes" of notebook JSON
@@ -234,7 +233,7 @@ def _added_cells(
         arguments = json.dumps([list(project.wheels), project.wheels_name])
         call = f"_added = install_wheels(*{arguments})"
         words = 'print("wheels:", *(_added or ["all installed already"]))'
-        yield _packed(session, f"{call}\n{words}")
+        yield _packed(installing, f"{call}\n{words}")
     # Papermill writes the whole notebook before and after each cell: with one cell per file of a
     # sweep's bundle, a session started ten seconds later.
     folders: dict[str, list[str]] = {}

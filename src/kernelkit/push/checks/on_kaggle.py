@@ -11,8 +11,8 @@ from kernelkit.errors import CapacityError, KernelBusyError, PreflightError
 from kernelkit.kaggle.client import Kaggle, Kernel, Quota, Status, accept_rules
 from kernelkit.push.checks import contents
 from kernelkit.push.checks.findings import Finding, error, warning
-from kernelkit.push.context import PushContext
 from kernelkit.push.plan import Plan
+from kernelkit.push.push_context import PushContext
 from kernelkit.terminal.events import from_here, secrets_of_environment
 
 LEAST_HOURS = 0.05  # starting a session uses up less quota than this

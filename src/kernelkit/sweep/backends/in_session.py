@@ -22,8 +22,7 @@ from typing import Any
 from kernelkit import files, project
 from kernelkit.notebook import document, parameters
 from kernelkit.runs import run_folder
-from kernelkit.sweep import results, search
-from kernelkit.sweep import sweep_folder as records
+from kernelkit.sweep import search, sweep_folder, table
 from kernelkit.sweep.specification import PlannedRun, Specification
 from kernelkit.sweep.sweep_folder import Record, SweepFolder
 from kernelkit.sweep.workers.engine import Engine
@@ -37,7 +36,7 @@ INPUT_ROOT = "KERNELKIT_INPUT_ROOT"  # the location of /kaggle/input in a rehear
 def run_in_session(carried: Mapping[str, Any], minutes: float, accelerator: str) -> None:
     """Make the remaining runs of a sweep within this many minutes (0 = no limit).
 
-    `carried` is what `kernelkit.sweep.backends.on_kaggle` packed. A run that is in progress
+    `carried` is what `kernelkit.sweep.backends.kaggle_sessions` packed. A run that is in progress
     when the time is up stays pending; a run that fails is reported and does not stop the others.
     `accelerator`: the machine that the runs need.
     """
@@ -61,8 +60,8 @@ def run_in_session(carried: Mapping[str, Any], minutes: float, accelerator: str)
         Engine(sweep, folder, tell, carried["report"], accelerator, stop_at).work(remaining)
     states = [folder.record(run).state for run in runs]
     total = search.trials(sweep) if sweep.search else len(runs)
-    print(f"{states.count(records.DONE)} of {total} runs done", flush=True)
-    if sum(state in records.ENDED for state in states) >= total:
+    print(f"{states.count(sweep_folder.DONE)} of {total} runs done", flush=True)
+    if sum(state in sweep_folder.ENDED for state in states) >= total:
         shutil.rmtree(folder.path / KEPT, ignore_errors=True)  # no later session needs them
 
 
@@ -70,16 +69,16 @@ def _tell(sweep: Specification, folder: SweepFolder, run: PlannedRun, record: Re
     """Print the state of a run; store its machine as the session's, to be checked after the
     download."""
     values = " ".join(f"{name}={value}" for name, value in run.overrides.items())
-    reason = records.reason(record.error)
+    reason = sweep_folder.reason(record.error)
     print(f"{record.state:8} {run.id}  {values}  {reason}".rstrip(), flush=True)
-    if record.state not in (records.DONE, records.STOPPED):
+    if record.state not in (sweep_folder.DONE, sweep_folder.STOPPED):
         return
     if metrics := run_folder.metrics(folder.run_folder(run)):
         device = {"device": metrics["device"]} if "device" in metrics else {}
         files.write_text(Path.cwd() / run_folder.METRICS, json.dumps(device) + "\n")
     # A session's output is limited to 20 GB: only the best runs keep their models.
-    page = results.gather(folder, sweep, [run for run, _ in folder.recorded()])
-    results.keep_best(page, sweep.keep_best)
+    page = table.gather(folder, sweep, [run for run, _ in folder.recorded()])
+    table.keep_best(page, sweep.keep_best)
 
 
 def _take_over(sweep: Specification, folder: SweepFolder, runs: Sequence[PlannedRun]) -> None:

@@ -12,7 +12,7 @@ import psutil  # type: ignore[import-untyped]
 
 from kernelkit import files, processes
 from kernelkit.runs import run_folder
-from kernelkit.sweep import sweep_folder as records
+from kernelkit.sweep import sweep_folder
 from kernelkit.sweep.search import Search
 from kernelkit.sweep.specification import PlannedRun, Specification
 from kernelkit.sweep.sweep_folder import Record, SweepFolder
@@ -110,9 +110,9 @@ class Engine:
 
     def _start(self, run: PlannedRun) -> None:
         place, earlier = self.folder.run_folder(run), self.folder.record(run)
-        interrupted = earlier.state in records.UNFINISHED
-        self.folder.clear(run, keep=[records.CHECKPOINTS] if interrupted else ())
-        self._note(run, records.RUNNING)
+        interrupted = earlier.state in sweep_folder.UNFINISHED
+        self.folder.clear(run, keep=[sweep_folder.CHECKPOINTS] if interrupted else ())
+        self._note(run, sweep_folder.RUNNING)
         self._attempts[run.id] += 1
         takes_any = self.accelerator and run.values.get("accelerator") == "auto"
         machine = {"accelerator": self.accelerator} if takes_any else {}
@@ -127,7 +127,7 @@ class Engine:
             files.write_text(place / ERROR, message)  # until it ends by itself
             self._flights[run.id] = Flight(run, self.launcher.start(request))
         except BaseException:
-            self._note(run, records.PENDING)
+            self._note(run, sweep_folder.PENDING)
             raise
 
     def _look(self) -> None:
@@ -135,16 +135,16 @@ class Engine:
         for flight in list(self._flights.values()):
             if flight.child.poll() is not None:
                 state, message = _outcome(self.folder.run_folder(flight.run), flight.run)
-                lost = state == records.FAILED and getattr(flight.child, "lost", False)
+                lost = state == sweep_folder.FAILED and getattr(flight.child, "lost", False)
                 if lost and self._attempts[flight.run.id] < ATTEMPTS:
                     self._put_back(flight)
                 else:
                     self._end(flight, state, message)
             elif minutes and flight.seconds > 60 * minutes:
                 message = f"stopped after {minutes:g} minutes, its time limit"
-                self._stop(flight, records.TIMEOUT, message)
+                self._stop(flight, sweep_folder.TIMEOUT, message)
             elif self._search and (message := self._search.hopeless(flight.run)):
-                self._stop(flight, records.PRUNED, message)
+                self._stop(flight, sweep_folder.PRUNED, message)
         self._check_memory()
         if self._is_late():
             self._stop_all()
@@ -155,7 +155,7 @@ class Engine:
 
     def _end(self, flight: Flight, state: str, message: str) -> None:
         self._longest = max(self._longest, flight.seconds)
-        self._closing = self._closing or state == records.STOPPED
+        self._closing = self._closing or state == sweep_folder.STOPPED
         del self._flights[flight.run.id]
         record = self._note(flight.run, state, round(flight.seconds, 2), message)
         if self._search:
@@ -181,13 +181,13 @@ class Engine:
         else:
             bound = "this machine has available"
         message = f"stopped at {size / 1e9:.1f} GB of memory, more than {bound}"
-        self._stop(flight, records.FAILED, message)
+        self._stop(flight, sweep_folder.FAILED, message)
 
     def _put_back(self, flight: Flight) -> None:
         """Repeat a run later in this sweep."""
         flight.kill()
         del self._flights[flight.run.id]
-        self._note(flight.run, records.PENDING)
+        self._note(flight.run, sweep_folder.PENDING)
         self._again.append(flight.run)
 
     def _stop_all(self) -> None:
@@ -195,7 +195,7 @@ class Engine:
         flights, self._flights = list(self._flights.values()), {}
         for flight in flights:
             flight.kill()
-            self._note(flight.run, records.PENDING)
+            self._note(flight.run, sweep_folder.PENDING)
 
     def _note(
         self, run: PlannedRun, state: str, seconds: float | None = None, error: str = ""
@@ -208,15 +208,15 @@ class Engine:
 def _outcome(folder: Path, run: PlannedRun) -> tuple[str, str]:
     """The state and the message of a run that ended by itself."""
     if (folder / ERROR).is_file():
-        return records.FAILED, (folder / ERROR).read_text("utf-8").strip()
+        return sweep_folder.FAILED, (folder / ERROR).read_text("utf-8").strip()
     metrics = run_folder.metrics(folder)
     if metrics is None and (folder / run_folder.METRICS).is_file():
-        return records.FAILED, f"its {run_folder.METRICS} cannot be read"
+        return sweep_folder.FAILED, f"its {run_folder.METRICS} cannot be read"
     out_of_time = (metrics or {}).get("stopped") == run_folder.OUT_OF_TIME
     if out_of_time and not run.overrides.get(TIME_LIMIT):
         message = "ended early with the scores it had, before the end of its session"
-        return records.STOPPED, message
-    return records.DONE, ""
+        return sweep_folder.STOPPED, message
+    return sweep_folder.DONE, ""
 
 
 def machine_bytes() -> int:

@@ -5,11 +5,11 @@ import time
 
 import pytest
 
-from kernelkit.sweep.backends import on_kaggle
+from kernelkit.sweep.backends import kaggle_sessions
 from kernelkit.sweep.backends.in_session import FOLDER, KEPT, run_in_session
 from kernelkit.sweep.progress import SweepProgress
-from kernelkit.sweep.request import SweepOptions
 from kernelkit.sweep.sweep_folder import SweepFolder
+from kernelkit.sweep.sweep_options import SweepOptions
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def session(sweeps, monkeypatch):
     def session(text, name, late=False):
         sweep = sweeps.read(text)
         progress = SweepProgress(sweep, SweepFolder(sweeps.runs), SweepOptions(report=False))
-        carried = on_kaggle.carried(progress, sweep.runs)
+        carried = kaggle_sessions.carried(progress, sweep.runs)
         working = sweeps.folder / name
         working.mkdir()
         monkeypatch.setenv("KERNELKIT_SESSION_BEGAN", str(time.monotonic() - 3000 * late))

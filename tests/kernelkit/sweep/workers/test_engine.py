@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kernelkit.sweep import sweep_folder as records
+from kernelkit.sweep import sweep_folder
 from kernelkit.sweep.sweep_folder import Record, SweepFolder
 from kernelkit.sweep.workers import engine, launchers
 from kernelkit.sweep.workers.engine import ATTEMPTS, Engine
@@ -79,7 +79,7 @@ def test_an_interrupted_run_has_its_checkpoints_and_no_result(folder, run, work,
     leave(folder, run, state)
     launcher = Launcher()
 
-    assert work(launcher, run) == [records.DONE]
+    assert work(launcher, run) == [sweep_folder.DONE]
 
     checkpoints = {"checkpoints"} if state in KEPT else set()
     assert launcher.folders == [{"state.json"} | checkpoints]
@@ -87,7 +87,7 @@ def test_an_interrupted_run_has_its_checkpoints_and_no_result(folder, run, work,
 
 def test_force_starts_from_nothing(sweeps, folder, run, monkeypatch):
     folder.claim("tiny")
-    leave(folder, run, records.PENDING)
+    leave(folder, run, sweep_folder.PENDING)
     launcher = Launcher()
     monkeypatch.setattr(launchers, "launcher", lambda *_: launcher)
 
@@ -99,7 +99,7 @@ def test_force_starts_from_nothing(sweeps, folder, run, monkeypatch):
 def test_a_run_that_never_begins_fails(folder, run, work):
     launcher = Launcher(lambda: Child(succeeds=False))
 
-    assert work(launcher, run) == [records.FAILED]
+    assert work(launcher, run) == [sweep_folder.FAILED]
 
     assert "was killed, or never began; its output is in" in folder.record(run).error
 
@@ -109,7 +109,7 @@ def test_a_run_that_is_lost_with_its_fork_server_is_repeated_twice(folder, run, 
     lost = [Child(succeeds=False, lost=True) for _ in range(times)]
     launcher = Launcher(lambda: lost.pop() if lost else Child(lost=True))
 
-    assert work(launcher, run) == [records.DONE if times < ATTEMPTS else records.FAILED]
+    assert work(launcher, run) == [sweep_folder.DONE if times < ATTEMPTS else sweep_folder.FAILED]
 
     assert len(launcher.folders) == ATTEMPTS
 
@@ -117,10 +117,10 @@ def test_a_run_that_is_lost_with_its_fork_server_is_repeated_twice(folder, run, 
 def test_a_process_that_cannot_be_killed_does_not_hold_the_sweep(run, work, monkeypatch):
     monkeypatch.setattr(launchers, "KILL_SECONDS", 0.05)
 
-    assert work(Launcher(lambda: Child(None)), run, time_limit=0.001) == [records.TIMEOUT]
+    assert work(Launcher(lambda: Child(None)), run, time_limit=0.001) == [sweep_folder.TIMEOUT]
 
 
-@pytest.mark.parametrize(("machine", "end"), [(6e9, records.DONE), (5e9, records.FAILED)])
+@pytest.mark.parametrize(("machine", "end"), [(6e9, sweep_folder.DONE), (5e9, sweep_folder.FAILED)])
 def test_a_run_is_repeated_alone_when_memory_runs_out(sweeps, work, monkeypatch, machine, end):
     class Slow(Child):
         polls = 0
@@ -148,7 +148,7 @@ def test_a_start_that_is_interrupted_leaves_no_run_running(folder, run, work):
     with pytest.raises(KeyboardInterrupt):
         work(launcher, run)
 
-    assert (folder.record(run).state, launcher.closed) == (records.PENDING, True)
+    assert (folder.record(run).state, launcher.closed) == (sweep_folder.PENDING, True)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from kernelkit import files
 from kernelkit.errors import CapacityError, ParameterError, PreflightError, RunFailedError
 from kernelkit.notebook import modules
 from kernelkit.push.bundle import packages
-from kernelkit.sweep.backends import on_kaggle
+from kernelkit.sweep.backends import kaggle_sessions
 from kernelkit.sweep.sweep_folder import SweepFolder
 
 PAGES = ("sweep/backends/in_session.py", "pages/style.css", "pages/runs/table.js")
@@ -42,7 +42,7 @@ def test_the_next_session_goes_on_with_the_last_ones_output(sweeps, monkeypatch)
     slower = sweeps.notebook.read_text().replace("time.sleep(0.6)", "time.sleep(8)")
     sweeps.notebook.write_text(slower)
     text = "base: {does: slow}\ngrid: {a: [1, 2, 3, 4]}"
-    monkeypatch.setattr(on_kaggle, "SPARE_SHARE", 0.75)  # 30 seconds of two minutes
+    monkeypatch.setattr(kaggle_sessions, "SPARE_SHARE", 0.75)  # 30 seconds of two minutes
 
     sweeps.rehearse(text, timeout=2)
 
@@ -51,7 +51,7 @@ def test_the_next_session_goes_on_with_the_last_ones_output(sweeps, monkeypatch)
     assert states[-1] == "pending"
     assert "left: the same command continues" in sweeps.message
     shutil.rmtree(sweeps.runs / sweeps.rows()[0]["id"])  # as if it had never come home
-    monkeypatch.setattr(on_kaggle, "SPARE_SHARE", 0.1)
+    monkeypatch.setattr(kaggle_sessions, "SPARE_SHARE", 0.1)
     sweeps.rehearse(text, timeout=2)
 
     assert "are from an earlier session" in sweeps.message
@@ -60,14 +60,16 @@ def test_the_next_session_goes_on_with_the_last_ones_output(sweeps, monkeypatch)
 
 
 def test_a_session_that_made_no_run_is_a_failure(sweeps, monkeypatch):
-    monkeypatch.setattr(on_kaggle, "push_kernel", lambda **told: None)
+    monkeypatch.setattr(kaggle_sessions, "push_kernel", lambda **told: None)
     with pytest.raises(RunFailedError, match="the session made no run"):
         sweeps.rehearse("grid: {a: [1, 2]}")
 
 
 def test_each_session_has_a_new_folder_although_an_earlier_one_was_deleted(sweeps, monkeypatch):
     names = ["session-2"]  # the first one's folder was deleted
-    monkeypatch.setattr(on_kaggle, "push", lambda request, **_: names.append(request.output.name))
+    monkeypatch.setattr(
+        kaggle_sessions, "push", lambda request, **_: names.append(request.output.name)
+    )
     for _ in range(2):
         (sweeps.runs / "rehearsal" / names[-1]).mkdir(parents=True)
         with pytest.raises(RunFailedError, match="the session made no run"):
@@ -86,7 +88,7 @@ def test_a_dry_run_checks_what_each_run_needs_and_sends_nothing(sweeps, describe
 
 
 def test_rehearsed_runs_do_not_count_as_done_on_kaggle_from_any_folder(sweeps, monkeypatch):
-    monkeypatch.setattr(on_kaggle, "run_on_kaggle", lambda progress: None)
+    monkeypatch.setattr(kaggle_sessions, "run_on_kaggle", lambda progress: None)
     (sweeps.folder / "deep").mkdir()
     monkeypatch.chdir(sweeps.folder / "deep")
 
@@ -100,9 +102,9 @@ def test_rehearsed_runs_do_not_count_as_done_on_kaggle_from_any_folder(sweeps, m
 
 
 def test_the_bundle_of_a_sweep_holds_its_pages(sweeps):
-    project = on_kaggle.carrying(sweeps.notebook)
+    project = kaggle_sessions.carrying(sweeps.notebook)
     files = modules.package_files(project.package_folder("kernelkit"), project.leave_out)
-    carried = {file.path for file in packages.reached([on_kaggle.RUN], files, "kernelkit")}
+    carried = {file.path for file in packages.reached([kaggle_sessions.RUN], files, "kernelkit")}
 
     assert {f"kernelkit/{name}" for name in PAGES} <= carried
 
@@ -121,7 +123,7 @@ def installed(monkeypatch):
     """Optuna in this version on this machine, or missing."""
 
     def installed(version):
-        monkeypatch.setattr(on_kaggle, "_optuna_here", lambda: version)
+        monkeypatch.setattr(kaggle_sessions, "_optuna_here", lambda: version)
 
     return installed
 
@@ -243,7 +245,7 @@ def pushed(monkeypatch):
         if len(pushed) == 1:
             raise CapacityError("no hours are left this week")
 
-    monkeypatch.setattr(on_kaggle, "push", push)
+    monkeypatch.setattr(kaggle_sessions, "push", push)
     return pushed
 
 

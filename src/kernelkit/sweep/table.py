@@ -15,7 +15,7 @@ from kernelkit.notebook.parameters import for_json
 from kernelkit.pages import naming, trail
 from kernelkit.pages.many_runs import RunsPage, ShownRun
 from kernelkit.runs import active, history, run_folder
-from kernelkit.sweep import sweep_folder as records
+from kernelkit.sweep import sweep_folder
 from kernelkit.sweep.specification import PlannedRun, Specification
 from kernelkit.sweep.sweep_folder import SweepFolder
 
@@ -51,7 +51,7 @@ def _shown_run(folder: SweepFolder, sweep: Specification, run: PlannedRun) -> Sh
     metrics = run_folder.metrics(place) or {}
     parameters = for_json({name: run.values.get(name) for name in sweep.varying})
     name, setting = naming.texts(parameters, run.id)
-    counts = record.state in (records.DONE, records.STOPPED)
+    counts = record.state in (sweep_folder.DONE, sweep_folder.STOPPED)
     return ShownRun(
         id=run.id,
         name=name,
@@ -64,7 +64,7 @@ def _shown_run(folder: SweepFolder, sweep: Specification, run: PlannedRun) -> Sh
         error=record.error,
         report=trail.link(run_folder.report_place(place), folder.path),
         curve=history.curve(place, sweep.score)[1],
-        log=active.activity(place)[1] if record.state == records.RUNNING else "",
+        log=active.activity(place)[1] if record.state == sweep_folder.RUNNING else "",
     )
 
 
@@ -96,7 +96,7 @@ def _csv(page: RunsPage) -> str:
     writer.writeheader()
     for run in page.runs:
         facts = {"id": run.id, "state": run.state, "wall_seconds": run.seconds}
-        error = {"error": records.reason(run.error)}
+        error = {"error": sweep_folder.reason(run.error)}
         writer.writerow({**run.metrics, **run.parameters, **facts, **error})
     return text.getvalue()
 
@@ -124,9 +124,9 @@ def keep_best(page: RunsPage, counts: Mapping[str, int]) -> None:
     ranked = sorted(_scored(page), key=lambda run: run.metrics[score], reverse=not minimize)
     for name, count in counts.items():
         for run in ranked[count:]:
-            records.remove(page.folder / run.id / name)
+            sweep_folder.remove(page.folder / run.id / name)
 
 
 def _scored(page: RunsPage) -> list[ShownRun]:
     """The finished runs with a score."""
-    return [r for r in page.runs if r.state == records.DONE and page.shown.score in r.metrics]
+    return [r for r in page.runs if r.state == sweep_folder.DONE and page.shown.score in r.metrics]

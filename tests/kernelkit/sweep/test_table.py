@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from kernelkit.sweep import results
+from kernelkit.sweep import table
 
 
 @pytest.mark.parametrize(
@@ -14,14 +14,14 @@ from kernelkit.sweep import results
 def test_the_best_score_is_a_mean_over_seeds(sweeps, text, best):
     scores = iter((0.7, 0.1, 0.5, 0.7))
     page = sweeps.finish(text, lambda run: next(scores))
-    assert results.best(page) == (best[0], pytest.approx(best[1]))
+    assert table.best(page) == (best[0], pytest.approx(best[1]))
 
 
 @pytest.mark.parametrize("file", ["model", "model/weights"])
 def test_only_the_runs_with_the_lowest_score_keep_the_file_where_that_is_the_best(sweeps, file):
     page = sweeps.finish("grid: {a: [0, 1]}\nminimize: true", left={file: ""})
 
-    results.keep_best(page, {"model": 1})
+    table.keep_best(page, {"model": 1})
 
     kept = [(page.folder / run.id / file).is_file() for run in page.runs]
     assert kept == [True, False]
