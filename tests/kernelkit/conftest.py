@@ -283,6 +283,7 @@ def quick_sessions(monkeypatch):
 
     Papermill and nbconvert each take seconds to start.
     """
+    from kernelkit.pages import push_report
     from local_kaggle.execution import running
 
     of_script = running.command
@@ -293,7 +294,9 @@ def quick_sessions(monkeypatch):
         return [str(python), "-c", IN_ONE_PROCESS]
 
     monkeypatch.setattr(running, "command", command)
-    monkeypatch.setattr(pushed, "report_or_why", lambda folder, *_: (folder / "report.html", ""))
+    monkeypatch.setattr(
+        push_report, "report_or_why", lambda folder, *_: (folder / "report.html", "")
+    )
 
 
 class PackageIndex:

@@ -22,7 +22,7 @@ from kernelkit.notebook.document import cell_source, tags
 from kernelkit.notebook.modules import File
 from kernelkit.notebook.parameters import assignments, literal
 from kernelkit.project import Project
-from kernelkit.push.bundle import manifest, packages
+from kernelkit.push.bundle import installing, manifest, packages
 
 MAX_BYTES = 1_000_000  # Kaggle: "must be less than 1 megabytes" of notebook JSON
 FIRST = "# Pushed by kernelkit."  # the beginning of the first cell
