@@ -25,7 +25,9 @@ def test_the_sizes_that_are_asked_for_are_made_and_no_others(small, tmp_path):
     assert shards.sizes(root) == [8, 9]
     assert shards.shard_paths(root, 8, "val")
     assert not list(root.rglob("manifest.json"))
-    rehearsal_data.fill(tmp_path, [777])  # of the largest that the competition has
+    rehearsal_data.fill(tmp_path, [0, 5])  # 00_first leaves the size to `quick`
+    assert shards.sizes(root) == [8, 9]
+    rehearsal_data.fill(tmp_path, [777])  # the network's photos are resized from the largest
     assert shards.sizes(root) == [8, 9, 10]
 
 
