@@ -55,7 +55,7 @@ ROOMS = {
             "accelerators": _ground,
             "augment": _ground,
             "data": f"{_ground} settings augment",
-            "models": _ground,
+            "models": f"{_ground} registry",
             "evaluation": f"{_ground} augment data accelerators",
             "training": f"{_ground} augment data accelerators models evaluation",
             "ahead_of_time": f"{_ground} settings augment data accelerators models evaluation "

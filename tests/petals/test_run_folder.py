@@ -44,7 +44,7 @@ def test_the_folder_holds_what_the_design_says(tmp_path, measured):
     speed["step_seconds"] = 0.08  # 8 images at 100 a second
     assert metrics.items() >= {"macro_f1": 0.9, **speed}.items()
     assert metrics["device"]["kind"] == "cpu"
-    data = {"source": "folder data", "name": "data", "image_size": 32}
+    data = {"source": "folder data", "name": "data", "image_size": 32, "record_size": 32}
     assert metrics["data"] == data | {"train": 50, "val": 21, "test": 13}
     assert (metrics["total_params"], metrics["trainable_params"]) == (100, 10)
     with (run.path / "history.csv").open() as file:

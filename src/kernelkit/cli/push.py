@@ -67,9 +67,10 @@ def push(notebook: Path | None, no_wait: bool, **values: Any) -> None:
 def check(notebook: Path | None, **values: Any) -> None:
     """Check a notebook before it is pushed, without an account.
 
-    NOTEBOOK may be a folder with a kernel-metadata.json. `push --dry-run` also asks Kaggle. With
-    --tpu the TPU's own compiler says whether the run fits, what uses the memory, and how fast it
-    can be at best; that needs no kernel-metadata.json. Its environment is made on first use.
+    NOTEBOOK may be a folder with a kernel-metadata.json, or one with several kernels below it: then
+    each is checked. `push --dry-run` also asks Kaggle. With --tpu the TPU's own compiler says
+    whether the run fits, what uses the memory, and how fast it can be at best; that needs no
+    kernel-metadata.json. Its environment is made on first use.
     """
     from kernelkit.push.check_push import check_push
 

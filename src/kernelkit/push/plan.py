@@ -172,7 +172,14 @@ def plan_push(request: PushRequest) -> Plan:
             )
         values[ACCELERATOR] = kind
     session = kernel.minutes(minutes)
-    bundle = build(kernel.code_file, values, request.project, session, script=kernel.is_script)
+    bundle = build(
+        kernel.code_file,
+        values,
+        request.project,
+        session,
+        script=kernel.is_script,
+        attached=any(map(kernel.sources, SOURCES)) or bool(request.model),
+    )
     plan = Plan(request, kernel, bundle, defaults | values)
     if request.model:
         plan = plan.attaching("model", *request.model)

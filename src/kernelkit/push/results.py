@@ -157,9 +157,12 @@ class _Homecoming:
         kind: Any = self.push.accelerator
         if not self.context.local or not named or named[1] not in machines.MODULES.get(kind, ()):
             return ""
+        distribution = machines.distribution(named[1])
+        if not distribution:
+            return ", which Kaggle's image has, and no package index"
         return (
-            f", which Kaggle's image has: install {machines.distribution(named[1])} here, or "
-            "rehearse with --packages kaggle"
+            f", which Kaggle's image has: install {distribution} here, or rehearse with "
+            "--packages kaggle"
         )
 
     def _judge(self) -> None:

@@ -197,7 +197,7 @@ def test_the_command_that_repeats_a_run_gives_the_same_values(page):
 
 @pytest.mark.parametrize(
     ("scores", "best"),
-    [({"a": (0.8, 60)}, ""), ({"d": (0.0052, 9), "e": (0.004, 9), "f": (0.7, 50)}, "b,d")],
+    [({"a": (0.8, 60)}, ""), ({"d": (0.0052, 9), "e": (0.004, 9), "f": (0.7, 50)}, "d,b")],
 )
 def test_the_best_of_each_data_set_is_marked(runs, scores, best):
     for name, (score, photos) in scores.items():

@@ -51,7 +51,9 @@ def test_an_answer_that_says_nothing_enters_nothing(submit):
 
 
 def test_the_file_to_submit_is_the_only_one_or_the_one_that_the_project_names(tmp_path):
-    with pytest.raises(errors.OutputsError, match=r"no submission\.csv .* nothing to submit"):
+    with pytest.raises(
+        errors.OutputsError, match=r"nothing to submit in .* called submission\.csv"
+    ):
         submission.output_of(tmp_path, tmp_path)
     for name in ("submission.tar.gz", "submission.parquet", "answers.zip"):
         (tmp_path / name).touch()

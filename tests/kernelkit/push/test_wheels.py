@@ -72,7 +72,7 @@ def test_a_dry_run_shows_them_and_what_they_lack_and_uploads_nothing(kaggle, gar
     assert "bloom-of-a-wheel 1.0, stem-of-a-wheel 1.5 for this machine's Python" in garden.message
     assert "dataset_data_sources = ['tester/soil-moisture-wheels-" in garden.message
     assert uploaded(kaggle) == {}
-    (warning,) = [line for line in garden.message.splitlines() if "does not have" in line]
+    (warning,) = [line for line in garden.message.splitlines() if "it is not known" in line]
     assert "thorns_of_a_rose" in warning
 
 
