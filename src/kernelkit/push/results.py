@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kernelkit import files, machines, project
+from kernelkit import files, image, project
 from kernelkit.errors import (
     AcceleratorMismatchError,
     CapacityError,
@@ -155,9 +155,9 @@ class _Homecoming:
         """What to do about a module that Kaggle's image holds and this machine lacks, if any."""
         named = MISSING_MODULE.search(message)
         kind: Any = self.push.accelerator
-        if not self.context.local or not named or named[1] not in machines.MODULES.get(kind, ()):
+        if not self.context.local or not named or named[1] not in image.MODULES.get(kind, ()):
             return ""
-        distribution = machines.distribution(named[1])
+        distribution = image.distribution(named[1])
         if not distribution:
             return ", which Kaggle's image has, and no package index"
         return (

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from kernelkit import machines, project
+from kernelkit import image, project
 from kernelkit.errors import KernelkitError, PreflightError
 from kernelkit.notebook import document, magics, search_path
 from kernelkit.notebook.modules import (
@@ -173,7 +173,7 @@ class _Search:
             if binary := next(root.glob(f"{top}.*.so"), None):
                 self.found.stays[top] = _not_text(binary)
                 return []
-        if top in sys.stdlib_module_names or top in machines.MODULES["cpu"]:
+        if top in sys.stdlib_module_names or top in image.MODULES["cpu"]:
             return []  # a regular package comes before a folder without __init__.py
         new: list[tuple[str, Path | None]] = []
         for root in self.roots:

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from kernelkit import machines
+from kernelkit import image, machines
 from kernelkit.errors import KernelkitError, NetworkError, PreflightError
 
 MINUTES = 20.0
@@ -38,7 +38,7 @@ def missing_here(modules: Iterable[str], kind: machines.Kind, folder: Path) -> l
     `folder` is as `pip install --target` leaves one. Modules whose distribution is not known are
     left out, Kaggle's own among them.
     """
-    held = set(filter(machines.distribution, machines.MODULES[kind] - sys.stdlib_module_names))
+    held = set(filter(image.distribution, image.MODULES[kind] - sys.stdlib_module_names))
     places = [str(folder), *sys.path]
     finder = importlib.machinery.PathFinder
     finder.invalidate_caches()  # which may know the folder as it was
@@ -51,7 +51,7 @@ def install(modules: Iterable[str], versions: Mapping[str, str], folder: Path) -
 
     Returns the requirements. Raises as `download` does.
     """
-    names = list(filter(None, map(machines.distribution, modules)))
+    names = list(filter(None, map(image.distribution, modules)))
     requirements = [f"{name}=={versions[name]}" if name in versions else name for name in names]
     _run(["install", f"--target={folder}", "--upgrade"], requirements, "this Python")
     return requirements

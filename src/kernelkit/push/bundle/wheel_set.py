@@ -24,7 +24,7 @@ from packaging.metadata import parse_email
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
-from kernelkit import files, machines
+from kernelkit import files, image
 from kernelkit.errors import DataError, PreflightError
 from kernelkit.push.bundle import pip
 
@@ -86,7 +86,7 @@ def kaggles_python(python: tuple[int, int]) -> WheelTarget:
     }
     return WheelTarget(
         f"Kaggle's Python {version}",
-        modules=frozenset(module.lower() for module in machines.MODULES["tpu"]),
+        modules=frozenset(module.lower() for module in image.MODULES["tpu"]),
         flags=tuple(flags),
         environment=environment,
     )

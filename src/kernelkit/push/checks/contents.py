@@ -9,7 +9,7 @@ from typing import Any
 
 from packaging.utils import canonicalize_name
 
-from kernelkit import files, machines
+from kernelkit import files, image
 from kernelkit.credentials import find_secrets
 from kernelkit.errors import NotebookError
 from kernelkit.kaggle.client import SOURCES
@@ -144,9 +144,9 @@ def _is_installed(arguments: str, plan: Plan) -> bool:
     seen = held(plan.project.runs, plan.kind)
     packages: set[str] = set()
     for module in seen or ():
-        packages.add(canonicalize_name(machines.distribution(module) or module))
+        packages.add(canonicalize_name(image.distribution(module) or module))
     if seen is None:
-        packages.update(machines.distributions(plan.kind))
+        packages.update(image.distributions(plan.kind))
     return not NEWEST.search(arguments) and packages.issuperset(names)
 
 
@@ -410,7 +410,7 @@ def lacking(plan: Plan, brought: Collection[str] = ()) -> Iterator[Finding]:
                 where = plan.project.name(own)
                 yield error(OWN_MODULE.format(place=place, module=module, where=where))
         elif has is False and not brings:
-            distribution = machines.distribution(module) or "PACKAGE"
+            distribution = image.distribution(module) or "PACKAGE"
             yield warning(
                 f"the image of {plan.kind.upper()} sessions does not have {module} ({place}): add "
                 f'"{distribution}==VERSION" to wheels in [tool.kernelkit], which is attached and '
@@ -426,9 +426,9 @@ def lacking(plan: Plan, brought: Collection[str] = ()) -> Iterator[Finding]:
 def _has(module: str, kind: Kind, seen: Collection[str] | None) -> bool | None:
     """Whether a session has a module; None if that is not known. What a session reported counts
     more than the lists."""
-    if seen is not None and module not in machines.KAGGLES_OWN:
+    if seen is not None and module not in image.KAGGLES_OWN:
         return module in seen
-    return machines.holds(module, kind)
+    return image.holds(module, kind)
 
 
 def _may_bring(module: str, plan: Plan) -> bool:
@@ -436,7 +436,7 @@ def _may_bring(module: str, plan: Plan) -> bool:
     of Kaggle's package manager."""
     kernels = plan.metadata.sources("kernel")
     managed = any(source.startswith(PACKAGE_MANAGER) for source in kernels)
-    competition = plan.metadata.sources("competition") and not machines.distribution(module)
+    competition = plan.metadata.sources("competition") and not image.distribution(module)
     return managed or bool(competition)
 
 

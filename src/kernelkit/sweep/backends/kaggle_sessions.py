@@ -14,7 +14,7 @@ from typing import Any
 import nbformat
 from slugify import slugify
 
-from kernelkit import files, machines, project
+from kernelkit import files, image, machines, project
 from kernelkit.errors import KernelkitError, ParameterError, PreflightError, RunFailedError
 from kernelkit.kaggle.client import PLACEHOLDERS, SOURCES
 from kernelkit.notebook import document, parameters, rules
@@ -36,6 +36,14 @@ from kernelkit.sweep.sweep_folder import SweepFolder
 
 OPTUNA = "optuna"
 TITLE_LENGTH = 50  # Kaggle's longest
+# Files of this package that no session needs: the page of a sweep is written at the desk.
+DESKS_ALONE = (
+    "kernelkit/image.toml",
+    "kernelkit/secrets.toml",
+    "kernelkit/py.typed",
+    "kernelkit/pages/runs.html.j2",
+    "kernelkit/pages/runs/*",
+)
 SPARE_SHARE, SPARE_MINUTES = 0.1, 5.0  # of a session, reserved for saving at its end
 
 # The rest of the specification is read from the notebook in the session, or not needed.
@@ -198,7 +206,7 @@ def _within_rules(sweep: Specification, runs: list[PlannedRun], base: Metadata) 
 def _needs_optuna(sweep: Specification, kind: machines.Kind) -> bool:
     """Whether the sweep is a search, and neither the image nor the project's wheels have Optuna."""
     pinned = wheels.pinned(project.find_project(sweep.notebook))
-    return bool(sweep.search) and OPTUNA not in {*pinned, *machines.MODULES[kind]}
+    return bool(sweep.search) and OPTUNA not in {*pinned, *image.MODULES[kind]}
 
 
 def _check_search(sweep: Specification, base: Metadata) -> None:
@@ -281,4 +289,9 @@ def _write(content: Mapping[str, Any], base: Metadata, title: str, place: Path) 
 def carrying(notebook: Path) -> Project:
     """The notebook's project, which also bundles this package; imports decide which files."""
     own = project.find_project(notebook)
-    return replace(own, packages=(*own.packages, "kernelkit"), beside=Path(notebook))
+    return replace(
+        own,
+        packages=(*own.packages, "kernelkit"),
+        leave_out=(*own.leave_out, *DESKS_ALONE),
+        beside=Path(notebook),
+    )

@@ -12,7 +12,7 @@ from kernelkit.push.bundle import packages
 from kernelkit.sweep.backends import kaggle_sessions
 from kernelkit.sweep.sweep_folder import SweepFolder
 
-PAGES = ("sweep/backends/in_session.py", "pages/style.css", "pages/runs/table.js")
+NEEDED = ("sweep/backends/in_session.py", "pages/style.css", "pages/report.js")
 METADATA = {
     "id": "INSERT_USERNAME/tiny-notebook",
     "title": "Tiny notebook",
@@ -101,12 +101,13 @@ def test_rehearsed_runs_do_not_count_as_done_on_kaggle_from_any_folder(sweeps, m
     assert folder() == sweeps.runs / "rehearsal-tiny"
 
 
-def test_the_bundle_of_a_sweep_holds_its_pages(sweeps):
+def test_the_bundle_of_a_sweep_holds_what_its_reports_need_and_not_the_desks_page(sweeps):
     project = kaggle_sessions.carrying(sweeps.notebook)
     files = modules.package_files(project.package_folder("kernelkit"), project.leave_out)
     carried = {file.path for file in packages.reached([kaggle_sessions.RUN], files, "kernelkit")}
 
-    assert {f"kernelkit/{name}" for name in PAGES} <= carried
+    assert {f"kernelkit/{name}" for name in NEEDED} <= carried
+    assert [name for name in carried if "pages/runs" in name or name.endswith("image.toml")] == []
 
 
 def test_a_notebook_that_is_not_python_is_not_pushed(sweeps):
