@@ -60,7 +60,7 @@ def test_the_next_session_goes_on_with_the_last_ones_output(sweeps, monkeypatch)
 
 
 def test_a_session_that_made_no_run_is_a_failure(sweeps, monkeypatch):
-    monkeypatch.setattr(on_kaggle, "push_kernel", lambda **told: None)
+    monkeypatch.setattr(on_kaggle, "push", lambda request, **_: None)
     with pytest.raises(RunFailedError, match="the session made no run"):
         sweeps.rehearse("grid: {a: [1, 2]}")
 
