@@ -115,9 +115,11 @@ os.environ["KERAS_BACKEND"] = "jax" if on_jax else "tensorflow"
 with without_notes():
     import keras
     import tensorflow as tf
-if on_jax:
+
+    if on_jax:
+        tf.config.set_visible_devices([], "GPU")
+if len(devices) > 1:  # for a single one, Keras would compile each step three times
     keras.distribution.set_distribution(keras.distribution.DataParallel())
-    tf.config.set_visible_devices([], "GPU")
 
 # %% [markdown]
 # `detect` in `src/petals/accelerators/detect.py` does this for the other notebooks. It also gives
@@ -130,7 +132,8 @@ if on_jax:
 # `KAGGLE_REHEARSAL` says so.
 #
 # A TPU computes fastest in [bfloat16](https://cloud.google.com/tpu/docs/bfloat16), a 16-bit float.
-# The policy `mixed_bfloat16` computes in it and keeps the weights in float32.
+# The policy `mixed_bfloat16` computes in it and keeps the weights in float32. So do new GPUs; older
+# ones have only float16, with which Keras scales the loss, so that small gradients do not vanish.
 
 # %%
 import time
@@ -141,8 +144,12 @@ begun = time.monotonic()
 kind = os.environ.get("KAGGLE_REHEARSAL", devices[0].platform)
 if accelerator not in ("auto", kind):
     raise AcceleratorError(f"no {accelerator}: JAX sees {devices}. See Settings > Accelerator")
-if devices[0].platform == "tpu":
+platform = devices[0].platform
+new = platform == "gpu" and float(devices[0].compute_capability) >= 8
+if platform == "tpu" or new:
     keras.mixed_precision.set_global_policy("mixed_bfloat16")
+elif platform == "gpu":  # such as a P100 or a T4
+    keras.mixed_precision.set_global_policy("mixed_float16")
 keras.utils.set_random_seed(0)
 print(f"{len(devices)} x {devices[0].device_kind}, Keras on {keras.config.backend()}")
 
@@ -228,8 +235,9 @@ def read(record):
 #
 # - For training, `repeat()` makes the dataset endless, so there is no smaller batch at the end. An
 #   endless dataset does not say where an epoch ends either, so `fit` needs `steps_per_epoch`.
-# - For validation and test, `repeat()` fills up the last batch with the first photos, and `take`
-#   stops after that batch. After `predict`, `[: split.count]` cuts off the extra rows.
+# - For validation and test, `repeat()` fills up the last batch with the first photos again. These
+#   get the weight 0, so `val_accuracy` leaves them out. After `predict`, `[: split.count]` cuts off
+#   the extra rows.
 #
 # Full batches also save time. A TPU runs a program that was compiled for one shape of batch, and
 # would have to compile another program for every other shape.
@@ -252,7 +260,12 @@ train_photos = train_photos.batch(batch).prefetch(AUTOTUNE)
 def in_order(split):
     batches = -(-split.count // batch)  # rounded up
     photos = tf.data.TFRecordDataset(list(split.paths)).map(read, num_parallel_calls=AUTOTUNE)
-    return photos.repeat().batch(batch).take(batches).prefetch(AUTOTUNE)
+    weights = tf.data.Dataset.range(batches * batch).map(
+        lambda n: tf.cast(n < split.count, tf.float32)
+    )
+    weighted = tf.data.Dataset.zip(photos.repeat(), weights)
+    weighted = weighted.map(lambda photo, weight: (*photo, weight))
+    return weighted.batch(batch, drop_remainder=True).prefetch(AUTOTUNE)
 
 
 # %% [markdown]
@@ -372,8 +385,8 @@ class Watch(keras.callbacks.Callback):
 def train_phase(peak, count):
     model.compile(
         keras.optimizers.AdamW(cosine(peak, steps * count)),
-        loss="sparse_categorical_crossentropy",
-        metrics=["accuracy"],
+        loss=keras.losses.SparseCategoricalCrossentropy(reduction="mean_with_sample_weight"),
+        weighted_metrics=["accuracy"],
     )
     model.fit(
         train_photos,

@@ -33,16 +33,17 @@
 # %% tags=["parameters"]
 # Data
 data = "auto"  # where the photos are: auto, embedded, a folder, gs://..., owner/slug; several: a,b
-image_size = 192  # [32, 1024]: side in pixels; the competition has 192, 224, 331 and 512
+image_size = 0  # [0, 1024]: side in pixels that the backbone gets; 0 = what it was trained on
 validation = "val"  # val | none | fold:K/N: photos that score the model; none trains on all of them
 limit = 0  # >= 0: photos in each split, for a quick trial; 0 = all
 # Model
-backbone = "EfficientNetB0"  # in petals.models.backbones.BACKBONES | hub:PRESET: docs/reference
+backbone = "EfficientNetB0"  # in petals.registry.BACKBONES | hub:PRESET: docs/reference
 fine_tune = "none"  # none | all | last:N | block:NAME: layers of the backbone to train
 weights = "auto"  # auto | imagenet | none | FILE: the weights that the backbone starts with
 head = "auto"  # auto | logistic | gradient | none: how the new last layer is trained first
 views = 0  # [0, 2]: 1 = the photo, 2 = its mirror image too; 0 = two with a logistic head
 dropout = 0.3  # [0, 1): share of the features left out while gradients train
+more_backbones = ""  # more names, a,b: the head gets their features beside those of backbone
 # Training
 epochs = 12  # >= 0: epochs of fine-tuning
 batch_size = 8  # >= 1: photos in a step, for each replica
@@ -53,8 +54,10 @@ mix = "none"  # none | mixup | cutmix: how pairs of photos and their labels are 
 schedule = "cosine"  # ramp | cosine | exponential | constant: the learning rate over time
 label_smoothing = 0.1  # [0, 1): share of each label spread over all classes
 weight_decay = 0.0  # >= 0: AdamW's decay of weights
+layer_decay = 1.0  # (0, 1]: the rate of a transformer's block, as a share of the next one's
 # Machine and session
 accelerator = "auto"  # auto | tpu | gpu | cpu: the device that the run must have
+backend = "auto"  # auto | jax | tensorflow: what Keras runs on; auto = JAX for a TPU
 dtype = "auto"  # auto | float32 | mixed_bfloat16 | mixed_float16: the precision of computing
 time_limit = 0.0  # >= 0: minutes after which training stops; 0 = none
 resume = "auto"  # auto | never | PATH: whether to resume from a checkpoint
@@ -71,13 +74,15 @@ except ModuleNotFoundError:
 
 settings = resolve(globals())  # refuses a parameter that would be ignored
 head, views, weights = (settings[name] for name in ("head", "views", "weights"))
+image_size = settings["image_size"]
 
 # %% [markdown]
 # ## Find the device
 #
 # `detect` tries a TPU through [JAX](https://docs.jax.dev), then through TensorFlow, then GPUs and
 # last the CPU. With `accelerator="tpu"` it stops within a minute if there is no TPU. Keras reads
-# the name of its backend when it is imported, so the notebook imports it only after `detect`.
+# the name of its backend when it is imported, so the notebook imports it only after `detect`. With
+# `backend="jax"` Keras runs on JAX on GPUs and on the CPU too: the TPU's path can be tried there.
 #
 # - On Kaggle's v5e-8 the installed TensorFlow cannot see the TPU, but JAX can. So Keras 3 runs on
 #   JAX there and splits each batch among the chips with
@@ -95,7 +100,7 @@ head, views, weights = (settings[name] for name in ("head", "views", "weights"))
 # %%
 from petals.accelerators.detect import detect
 
-device = detect(accelerator, dtype)
+device = detect(accelerator, dtype, backend)
 print(device)
 
 # %% [markdown]
@@ -177,9 +182,10 @@ if history:  # of the processes before this one
 #
 # The *backbone* is a network that was trained on [ImageNet](https://www.image-net.org), without its
 # last layer; `00_first` says why. The weights come from an attached file or from `weights/`. If
-# neither has them, they are downloaded. The *head* is a new `Dense` layer with a softmax. The first
-# phase trains only the head. The second phase, which `fine_tune` switches on, trains the backbone
-# as well.
+# neither has them, they are downloaded. Those of `dinov2-small` and its kind, which learnt from
+# photos without labels, are models on Kaggle: a push attaches them by itself. The *head* is a new
+# `Dense` layer with a softmax. The first phase trains only the head. The second phase, which
+# `fine_tune` switches on, trains the backbone as well.
 #
 # With [EfficientNetB0](https://arxiv.org/abs/1905.11946), 192 pixels and 104 classes:
 #
@@ -195,26 +201,30 @@ if history:  # of the processes before this one
 # %%
 from tensorflow import keras  # the one that `detect` chose: Keras 3, or Keras 2 for TPUStrategy
 
-from petals.models.build import Classifier, build_features, parameter_counts, set_trainable
+from petals.models.build import Classifier, build_side_by_side, parameter_counts, set_trainable
+from petals.settings import all_backbones
 
+backbones = all_backbones(settings)  # one, unless more_backbones names others
 with device.scope():
-    features, network = build_features(
-        backbone, image_size, weights=weights, depths=head == "logistic"
+    features, (network, *others) = build_side_by_side(
+        dict.fromkeys(backbones), image_size, weights=weights, depths=head == "logistic"
     )
     x = keras.layers.Dropout(dropout, name="dropout")(features.output)
     dense = keras.layers.Dense(len(names), activation="softmax", dtype="float32", name="head")
     model = keras.Model(features.input, dense(x), name="classifier")
 
 # %%
-classifier = Classifier(model, features, network, backbone)
+beside = dict(zip(backbones[1:], others, strict=True))
+classifier = Classifier(model, features, network, backbone, beside)
 set_trainable(classifier, fine_tune)  # refuses layers that the backbone does not have
-network.trainable = False  # until the second phase
+for each in (network, *others):
+    each.trainable = False  # until the second phase
 total, trainable = parameter_counts(model)
 batch = batch_size * device.replicas  # of all replicas together
 steps = max(1, train.count // batch)  # an epoch
 run.clear(weights)  # an earlier run's results, now that the settings are known to be right
 model.summary()
-print(f"{backbone}: {total:,} parameters, {trainable:,} of them in the head")
+print(f"{' and '.join(backbones)}: {total:,} parameters, {trainable:,} of them in the head")
 
 # %% [markdown]
 # ## First phase: the head
@@ -246,7 +256,7 @@ from IPython.display import display
 from petals.training.features import FeatureExtractor
 from petals.training.head import train_first_phase
 
-extract = FeatureExtractor(classifier.features, backbone, device, Progress())
+extract = FeatureExtractor(classifier.features, "+".join(backbones), device, Progress())
 stopped = train_first_phase(classifier, extract, train, val, settings, training)
 head_rates = [row["learning_rate"] for row in history if row["phase"] == "head"]
 if head == "gradient" and head_rates:
@@ -339,11 +349,16 @@ if fine_tunes:
     )
 
 # %%
+from petals.training.layer_decay import LayerWiseAdamW, rate_shares
 from petals.training.optimization import RateTable, suits_xla
 
 if fine_tunes:
     with device.scope():
-        optimizer = keras.optimizers.AdamW(RateTable(rates), weight_decay=weight_decay)
+        if layer_decay < 1:
+            shares = rate_shares(network, layer_decay)
+            optimizer = LayerWiseAdamW(RateTable(rates), shares, weight_decay=weight_decay)
+        else:
+            optimizer = keras.optimizers.AdamW(RateTable(rates), weight_decay=weight_decay)
         optimizer.exclude_from_weight_decay(var_names=["bias", "gamma", "beta"])
         trained.compile(
             optimizer,
@@ -354,8 +369,11 @@ if fine_tunes:
 
 # %% [markdown]
 # The callback `Epochs` scores each epoch, keeps the best weights, saves checkpoints and stops in
-# time. A run that resumes in the middle of an epoch first fits the rest of that epoch. If you need
-# a step that `fit` does not have, `05_custom_loop` writes out what `fit` does.
+# time. The model that fine-tuning begins with is scored too: if no epoch is better, the run keeps
+# it. On JAX the chips never wait for Python: `fit` begins further steps while they compute.
+#
+# A run that resumes in the middle of an epoch first fits the rest of that epoch. If you need a step
+# that `fit` does not have, `05_custom_loop` writes out what `fit` does.
 
 # %%
 from petals.evaluation.prediction import predict
@@ -363,7 +381,13 @@ from petals.training.callbacks import OUT_OF_TIME, Epochs, Phase, naming_causes
 
 if fine_tunes:
     phase = Phase("fine-tune", epochs, steps, batch)
-    watch = Epochs(phase, training, val_labels, lambda: predict(model, val, batch))
+    watch = Epochs(
+        phase,
+        training,
+        val_labels,
+        lambda: predict(model, val, batch),
+        select=validation != "none",  # else the model was trained on these photos
+    )
     watch.resume(trained)
 
 # %%
@@ -379,7 +403,7 @@ if fine_tunes:
                 callbacks=[watch],
                 verbose=0,
             )
-    watch.finish(trained)
+    run.warnings += watch.finish(trained)
     stopped = watch.stopped
 run.figure(plots.curves(history), "curves")
 
@@ -392,6 +416,11 @@ run.figure(plots.curves(history), "curves")
 #
 # The competition ranks by macro F1, the mean of the F1 of all classes, in which a rare flower
 # counts as much as a common one. `00_first` explains it.
+#
+# A score on a few hundred photos is an estimate. To see how far it would vary with other photos of
+# the same classes, the notebook draws the photos of each class a thousand times with replacement (a
+# [bootstrap](https://en.wikipedia.org/wiki/Bootstrapping_(statistics))): 95 % of the scores lie in
+# the interval. It does not include how far another training would differ.
 
 # %%
 from petals.training.features import apply_head
@@ -404,17 +433,21 @@ def predict_split(split):
 
 
 # %%
-from petals.evaluation.metrics import Scores
+from petals.evaluation.intervals import Intervals
+from petals.evaluation.metrics import Scores, chance
 
 probabilities = predict_split(val)
-scores = Scores.of(val_labels, probabilities)
+scores, intervals = Scores.of(val_labels, probabilities), None
 validated = validation != "none"
 if validated:
+    intervals = Intervals.of(val_labels, probabilities)
     run.write_predictions("val", val_ids, labels=val_labels, probabilities=probabilities)
     run.write_evaluation(val, val_labels, probabilities, names)  # for the report
 else:
-    print("the model was trained on these photos: the figures say nothing about new ones")
+    run.warn("The model was trained on its validation photos: no score says how good it is.")
 print(f"macro F1 {scores.macro_f1:.4f}   accuracy {scores.accuracy:.4f}   on {val.count:,} photos")
+if intervals:
+    print(f"with other photos of the same classes, macro F1 would be {intervals.text('macro_f1')}")
 
 # %% [markdown]
 # ### How sure the model is
@@ -422,13 +455,15 @@ print(f"macro F1 {scores.macro_f1:.4f}   accuracy {scores.accuracy:.4f}   on {va
 # Of the answers that a model gives with a probability of 80 %, 80 % should be right. Networks are
 # often overconfident ([Guo et al., 2017](https://arxiv.org/abs/1706.04599)). Dividing the *logits*,
 # the outputs before the softmax, by a *temperature* corrects this without changing any answer.
-# `04_predict` does that.
+# `04_predict` does that. The temperature rests on the mistakes: with fewer than five, it stays 1.
 
 # %%
 from petals.evaluation.calibration import Calibration
 
 calibration = Calibration.of(val_labels, probabilities)
 print(f"temperature {calibration.temperature:.2f}: divide the logits by it")
+if validated and calibration.note:
+    run.warn(calibration.note)
 curves = {"uncorrected": calibration.before, "with the temperature": calibration.after}
 run.figure(plots.reliability(curves), "reliability")
 
@@ -487,8 +522,11 @@ metrics = run.write_metrics(
     counts=(total, trainable),
     stopped=stopped,
     resumed=kept.newest.resumed,
+    best_epoch=watch.best_epoch if fine_tunes and validated else None,
     parameters=settings,
     calibration=calibration if validated else None,
+    intervals=intervals,
+    chance=chance(val_labels, len(names)) if validated else None,
 )
 
 # %%
@@ -532,8 +570,9 @@ print(f"{trained} after {run.seconds:.0f} s; the files are in {run}")
 #
 # Change one setting at a time, with two or three values of `seed`. A gain below .008 is noise.
 #
-# 1. `image_size=331` or `512`.
-# 2. A larger backbone, such as `backbone="EfficientNetB5"` or `"DenseNet201"`.
+# 1. `backbone="dinov2-small"` or `"dinov3-base"` with its head alone; a push attaches the weights.
+# 2. Another `image_size`, larger than the backbone's own; `layer_decay=0.8` where a transformer is
+#    fine-tuned; `more_backbones`, for the features of several networks in one head.
 # 3. `fine_tune="all"`, with `augment="strong"` if the training loss falls far below the validation
 #    loss.
 # 4. Several settings in one command: `kernelkit sweep notebooks/sweeps/schedule.yaml`.

@@ -4,7 +4,16 @@ A room is a folder of `src/` or a module that stands alone; a module belongs to 
 name that leads to it. `tests/test_walls.py` holds every import against this table.
 """
 
-PETALS_GROUND = ["errors", "storage", "progress", "quiet", "tables", "kaggle", "junk"]
+PETALS_GROUND = [
+    "errors",
+    "storage",
+    "progress",
+    "quiet",
+    "tables",
+    "kaggle",
+    "junk",
+    "registry",
+]
 KERNELKIT_GROUND = [
     "errors",
     "files",
@@ -39,13 +48,14 @@ ROOMS = {
             "quiet": "",
             "tables": "",
             "versions": "",
-            "settings": "errors",
+            "settings": "errors registry",
             "junk": "",
             "kaggle": "junk",
+            "registry": "errors kaggle",
             "accelerators": _ground,
             "augment": _ground,
             "data": f"{_ground} settings augment",
-            "models": _ground,
+            "models": f"{_ground} registry",
             "evaluation": f"{_ground} augment data accelerators",
             "training": f"{_ground} augment data accelerators models evaluation",
             "ahead_of_time": f"{_ground} settings augment data accelerators models evaluation "
@@ -55,7 +65,7 @@ ROOMS = {
             "resources": f"{_ground} accelerators",
             "run_folder": f"{_ground} versions resources data accelerators evaluation models plots",
             "classify": f"{_ground} data accelerators evaluation models plots run_folder",
-            "prepare": f"{_ground} data",
+            "prepare": f"{_ground} data models",
         },
     ),
     **_below(
@@ -87,7 +97,8 @@ ROOMS = {
             "push.context push.checks",
             "push": f"{_tools} notebook kaggle rehearsal runs pages tpu push.bundle push.request "
             "push.plan push.ledger push.context push.checks push.wheels",
-            "start": f"{_tools} notebook kaggle runs push push.bundle push.plan push.request",
+            "start": f"{_tools} notebook kaggle runs push push.bundle push.plan push.request "
+            "push.ledger",
             "sweep": f"{_tools} notebook runs pages",
             "sweep.workers": f"{_tools} notebook runs pages sweep",
             "sweep.backends": f"{_tools} notebook kaggle runs push push.bundle push.checks "
@@ -119,7 +130,7 @@ ROOMS = {
             "competitions": "catalogue errors files kernels execution state wire",
             "app": "competitions errors fault_responses files kernels search state topics wire",
             "server": "app competitions errors execution serving state",
-            "command": "catalogue errors faults server state",
+            "command": "catalogue errors faults limits server state",
             "__main__": "command",
             "": "catalogue competitions errors execution faults limits server",
         },

@@ -23,10 +23,11 @@ PETALS_MAY = {
     "numpy",
     "petals",
     "PIL",
+    "scipy",
     "sklearn",
     "tensorflow",
     "threadpoolctl",
-}  # h5py comes with keras, threadpoolctl with sklearn, kaggle_datasets and
+}  # h5py comes with keras, scipy and threadpoolctl with sklearn, kaggle_datasets and
 # keras_hub with Kaggle's images
 SOURCES = {
     path.relative_to(ROOT / "src")

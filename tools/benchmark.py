@@ -21,6 +21,7 @@ NAMES = (
     "recipes",
     "fetch",
     "runtimes",
+    "steps",
     "kernelkit",
     "page",
     "tpu",

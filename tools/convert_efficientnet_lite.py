@@ -8,94 +8,21 @@ import _python  # noqa: F401 - before what a wrong Python lacks
 
 # isort: split
 import itertools
-import math
 import os
-import pickle
 import tempfile
-from collections import OrderedDict
 from functools import partial
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import click
 import numpy as np
 
+from _checkpoint import Arrays, BadCheckpointError, read_checkpoint
 from kernelkit.terminal.exits import HELP, exits_with_code
 
-MAGIC, PROTOCOL = 0x1950A86A20F9469CFC6C, 1001  # of the format before PyTorch 1.6
-DTYPES = {"FloatStorage": np.dtype("<f4"), "LongStorage": np.dtype("<i8")}
 LARGEST = 200_000_000  # bytes
 STRIDES = (1, 2, 2, 2, 1, 2, 1)  # of the first block of each stack
 NORM = ("weight", "bias", "running_mean", "running_var")
-Arrays = dict[str, np.ndarray]
-
-
-class BadCheckpointError(Exception):
-    """The file is not a checkpoint that can be converted; the message says why."""
-
-    exit_code = 11
-
-
-class _Tensors(pickle.Unpickler):
-    """Reads tensors as (storage's key, offset, shape, strides) and refuses everything else."""
-
-    def find_class(self, module: str, name: str) -> Any:
-        if (module, name) == ("collections", "OrderedDict"):
-            return OrderedDict
-        if (module, name) == ("torch._utils", "_rebuild_tensor_v2"):
-            return lambda storage, offset, shape, strides, *_: (storage, offset, shape, strides)
-        if module == "torch" and name in DTYPES:
-            return name
-        raise BadCheckpointError(f"it contains {module}.{name}, which is no tensor")
-
-    def persistent_load(self, pid: Any) -> Any:
-        kind, dtype, key, _, count, view = pid
-        if kind != "storage" or view is not None:
-            raise BadCheckpointError("it contains a storage of an unknown kind")
-        return key, DTYPES[dtype], count
-
-
-def read_checkpoint(path: Path) -> Arrays:
-    """The tensors of a checkpoint by name. Raises `BadCheckpointError`."""
-    if path.stat().st_size > LARGEST:
-        raise BadCheckpointError(f"it has more than {LARGEST / 1e6:.0f} MB")
-    try:
-        with path.open("rb") as file:
-            if (_load(file), _load(file)) != (MAGIC, PROTOCOL):
-                raise BadCheckpointError("it is not in the format of PyTorch before 1.6")
-            if not _load(file)["little_endian"]:
-                raise BadCheckpointError("it is big-endian")
-            tensors, keys = _load(file), _load(file)
-            storages = _storages(file, tensors, keys)
-        return {name: _array(storages, tensor) for name, tensor in tensors.items()}
-    except BadCheckpointError:
-        raise
-    except Exception as error:  # damaged bytes can make pickle raise anything
-        raise BadCheckpointError(f"it cannot be read: {type(error).__name__}: {error}") from None
-
-
-def _load(file: IO[bytes]) -> Any:
-    return _Tensors(file).load()
-
-
-def _storages(file: IO[bytes], tensors: dict[str, Any], keys: list[str]) -> dict[str, np.ndarray]:
-    kinds = {storage[0]: storage[1:] for storage, *_ in tensors.values()}
-    storages = {}
-    for key in keys:
-        dtype, count = kinds[key]
-        if int.from_bytes(file.read(8), "little") != count:
-            raise BadCheckpointError("a storage has another size than its tensor")
-        storages[key] = np.frombuffer(file.read(count * dtype.itemsize), dtype, count)
-    return storages
-
-
-def _array(storages: dict[str, np.ndarray], tensor: Any) -> np.ndarray:
-    (key, dtype, count), offset, shape, strides = tensor
-    last = offset + sum((n - 1) * step for n, step in zip(shape, strides, strict=True))
-    if (math.prod(shape) and not 0 <= offset <= last < count) or min(strides, default=0) < 0:
-        raise BadCheckpointError("a tensor reaches beyond its storage")
-    steps = [step * dtype.itemsize for step in strides]
-    return np.lib.stride_tricks.as_strided(storages[key][offset:], shape, steps)
 
 
 def architecture(arrays: Arrays) -> dict[str, Any]:
@@ -178,7 +105,7 @@ def _norm(layer: Any, arrays: Arrays, name: str) -> None:
 def main(checkpoint: Path, preset: Path) -> None:
     if preset.exists():
         raise click.ClickException(f"{preset} exists: remove it, or name another folder")
-    arrays = read_checkpoint(checkpoint)
+    arrays = read_checkpoint(checkpoint, LARGEST)
     arguments = architecture(arrays)
     os.environ.setdefault("KERAS_BACKEND", "tensorflow")
     from petals.quiet import without_notes

@@ -1,6 +1,6 @@
 """Kaggle's machines: their names in the API, the limits of an account, the modules of their images.
 
-The facts are in `kaggle.toml`.
+The facts are in `kaggle.toml`, and what the images hold in `image.toml`.
 """
 
 import sys
@@ -48,11 +48,29 @@ TODAY = {machine.kind: machine.shape for machine in reversed(MACHINES)} | {"none
 PYTHONS = ((3, 13), (3, 12))
 
 _STDLIB = sys.stdlib_module_names - {"asynchat", "asyncore", "imp", "smtpd"}  # gone in Python 3.12
-_TPU = _STDLIB.union(_FACTS["image"]["tpu"], _FACTS["image"]["brought_along"])
-_OTHERS = _TPU.union(_FACTS["image"]["cpu_and_gpu"])
+_IMAGE = tomllib.loads(Path(__file__).with_name("image.toml").read_text("utf-8"))
+
+
+def _modules(table: str) -> frozenset[str]:
+    return frozenset(module for brought in _IMAGE[table].values() for module in brought)
+
+
+KAGGLES_OWN = frozenset(_FACTS["image"]["kaggles_own"])
+_OWN = KAGGLES_OWN - {"kaggle_benchmarks", "kaggle_evaluation"}  # which some sessions alone have
+_TPU = _STDLIB | _OWN | {*_FACTS["image"]["tpu"], *_FACTS["image"]["brought_along"]}
+_CPU = _STDLIB | _OWN | _modules("cpu_and_gpu")
 
 # The top-level modules that a session can import, by the kind of its machine.
-MODULES: dict[Kind, frozenset[str]] = {"tpu": _TPU, "gpu": _OTHERS, "cpu": _OTHERS}
+MODULES: dict[Kind, frozenset[str]] = {"tpu": _TPU, "gpu": _CPU | _modules("gpu"), "cpu": _CPU}
+# Distributions of the images by their modules, and those that no image has.
+_DISTRIBUTIONS = {
+    module: name
+    for table in ("lacking", "tpu", "gpu", "cpu_and_gpu")
+    for name, brought in _IMAGE[table].items()
+    for module in brought
+}
+# Where several distributions bring a module, the one to install.
+_DISTRIBUTIONS |= {"attr": "attrs", "cv2": "opencv-python-headless", "google": "protobuf"}
 
 
 def named(name: str) -> Machine:
@@ -78,12 +96,42 @@ def unlisted_because(shape: str) -> str:
     return f"no machine shape is called {shape!r}: {nearest(shape, shapes)}"
 
 
+def is_kind(shape: str) -> bool:
+    """Whether a shape is only the name of a kind, such as "Gpu", which `kernels pull -m` writes."""
+    return shape.lower() in LIMITS
+
+
 def unlisted(shape: str) -> Machine:
     """The machine for a shape that is not listed here; its name tells its kind."""
     kinds: dict[str, Kind] = {"tpu": "tpu", "nvi": "gpu", "gpu": "gpu"}
-    return Machine(shape, kinds.get(shape[:3].lower(), "cpu"), shape, common=False)
+    words = f"a {shape.upper()} of Kaggle's choice" if is_kind(shape) else shape
+    return Machine(shape, kinds.get(shape[:3].lower(), "cpu"), words, common=False)
+
+
+def holds(module: str, kind: Kind) -> bool | None:
+    """Whether the image of such a session has a top-level module; None if that is not known.
+
+    It has not what another image or a public list has under a name that is known, and its own
+    lists do not.
+    """
+    if module in MODULES[kind]:
+        return True
+    if module in _modules("gpu") and kind == "cpu":
+        return None
+    return False if module in _DISTRIBUTIONS else None
 
 
 def distribution(module: str) -> str:
-    """The name under which pip installs a top-level module, such as grpcio for grpc."""
-    return str(_FACTS["distributions"].get(module, module.replace("_", "-")))
+    """The name under which pip installs a top-level module, such as grpcio for grpc.
+
+    Empty if it is not known to be one: whoever registers such a name at a package index would run
+    code here.
+    """
+    return "" if module in KAGGLES_OWN else _DISTRIBUTIONS.get(module, "")
+
+
+def distributions(kind: Kind) -> frozenset[str]:
+    """The distributions of an image, by their normalised names, as far as they are known."""
+    tables = {"tpu": (), "gpu": ("cpu_and_gpu", "gpu"), "cpu": ("cpu_and_gpu",)}[kind]
+    listed = (name for table in tables for name in _IMAGE[table])
+    return frozenset((*listed, *filter(None, map(distribution, MODULES[kind]))))

@@ -2,6 +2,7 @@
 
 [tool.kernelkit]
 packages = ["mypackage"]               # bundled into a pushed notebook
+sources = "blossom.settings:sources"   # what the parameters need on Kaggle, which a push attaches
 keep_best = {"model.h5" = 3}           # files that only the best N runs of a sweep keep
 submission = "submission.parquet"      # the output to submit, if there are several
 wheels = ["optuna==4.6.0"]             # packages missing from Kaggle's image, as wheels
@@ -65,14 +66,32 @@ class TpuSettings:
 
 
 @dataclass(frozen=True)
+class HiddenSettings:
+    """What cannot be guessed of a competition's tables, to make a hidden test set from them.
+
+    id      the column that names a row; default the first of the sample submission
+    target  the columns to predict; default the others of the sample submission
+    group   a column whose rows stay together, such as a patient
+    metric  how the answers are scored, as in `solutions/SLUG.toml` of a catalogue
+    """
+
+    id: str = ""
+    target: Sequence[str] = field(default_factory=list)
+    group: str = ""
+    metric: str = ""
+
+
+@dataclass(frozen=True)
 class Project:
     """A repository: its root, the packages it bundles, and what parameter values need.
 
     `title`: its name in `pyproject.toml`, by default the folder's; `wheels`: "name==version" of
     packages to install in a session; `submission`: the output to submit to a competition;
     `beside`: the notebook whose neighbouring modules are bundled, if it is not the bundled one;
-    `check`: module:function with the project's own rules, see `notebooks.rules`; `reserve`: hours
-    of the week, by kind of machine, that a push leaves unless it is forced.
+    `expected`: the results of runs that the doctor's table shows, see `start.expected`;
+    `check` and `sources`: module:function with the project's own rules, see `notebook.rules`;
+    `reserve`: hours of the week, by kind of machine, that a push leaves unless it is forced;
+    `hidden`: what `rehearse --hidden --make` cannot guess of a competition's tables.
     """
 
     root: Path
@@ -89,7 +108,10 @@ class Project:
     submission: str = ""
     beside: Path | None = None
     check: str = ""
+    sources: str = ""
+    expected: Sequence[Mapping[str, Any]] = field(default_factory=list)
     reserve: Mapping[str, float] = field(default_factory=dict)
+    hidden: HiddenSettings = field(default_factory=HiddenSettings)
 
     @property
     def wheels_name(self) -> str:
@@ -284,6 +306,25 @@ def _tpu(value: Any) -> TpuSettings:
     return TpuSettings(**value)
 
 
+def _expected(value: Any) -> Sequence[Mapping[str, Any]]:
+    _check_type("it", value, list)
+    kinds = {"about": str, "measure": str, "data": str, "parameters": dict}
+    for number, row in enumerate(value, 1):
+        _check_type(f"row {number}", row, dict)
+        for name, entry in row.items():
+            if name == "least":
+                if type(entry) not in (int, float):
+                    raise ValueError(f"least of row {number} is not a number")
+            elif name in kinds:
+                _check_type(f"{name} of row {number}", entry, kinds[name])
+            else:
+                raise ValueError(f"it has no {name!r}: {nearest(name, [*kinds, 'least'])}")
+        for name in ("about", "measure", "least"):
+            if name not in row:
+                raise ValueError(f"row {number} has no {name}")
+    return list(value)
+
+
 def _reserve(value: Any) -> Mapping[str, float]:
     _check_type("it", value, dict)
     for kind, hours in value.items():
@@ -294,6 +335,19 @@ def _reserve(value: Any) -> Mapping[str, float]:
     return dict(value)
 
 
+def _hidden(value: Any) -> HiddenSettings:
+    _check_type("it", value, dict)
+    for name, setting in value.items():
+        if name not in _OF_HIDDEN:
+            raise ValueError(f"it has no {name!r}: {nearest(name, _OF_HIDDEN)}")
+        if name == "target":
+            _texts(".+", setting, name)
+        else:
+            _check_type(name, setting, str)
+    return HiddenSettings(**value)
+
+
+_OF_HIDDEN = ("id", "target", "group", "metric")
 COUNTED = ("tpu", "gpu")  # the machines whose hours Kaggle counts
 NEEDS = ("internet", "download", "competition", "desk")
 _IN_WORDS = {str: "a text", bool: "true or false", list: "a list", dict: "a table"}
@@ -307,13 +361,22 @@ _KEYS: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
         '"package.module:function"',
         partial(_text, r"[A-Za-z_][\w.]*:[A-Za-z_]\w*"),
     ),
+    "expected": (
+        "rows with about, measure, least (a number), and maybe data and parameters",
+        _expected,
+    ),
     "keep_best": ('file names, like {"model.h5" = 3}', _keep_best),
     "needs": (f'{", ".join(NEEDS)}, each a list like ["weights=auto"]', _needs),
     "reserve": ("hours of tpu and gpu, like {tpu = 4, gpu = 10}", _reserve),
+    "hidden": ('id, target (a list), group and metric, like {metric = "rmse"}', _hidden),
     "shown": (
         "score, minimize, parameters, measures, and sections with title, file, caption and a kind: "
         "figure, table, bars, matrix or photos",
         Shown.read,
+    ),
+    "sources": (
+        '"package.module:function"',
+        partial(_text, r"[A-Za-z_][\w.]*:[A-Za-z_]\w*"),
     ),
     "submission": (
         "the name of a .csv, .parquet, .zip or .tar.gz file",

@@ -9,6 +9,7 @@ import shlex
 import signal
 import sys
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -16,6 +17,7 @@ import click
 from local_kaggle.catalogue import fill_catalogue
 from local_kaggle.errors import LocalKaggleError
 from local_kaggle.faults.schedule import FaultSchedule
+from local_kaggle.limits import ServerLimits
 from local_kaggle.server import CANNOT_WRITE, UNSET_FOR_CLIENT, LocalKaggle
 from local_kaggle.state import DEFAULT_USER
 
@@ -55,6 +57,12 @@ FOLDER = click.Path(path_type=Path, file_okay=False)
     metavar="TOKEN[=NAME]",
     help="An access token for an account (default: the first).",
 )
+@click.option(
+    "--memory",
+    type=click.FloatRange(min=0.1),
+    metavar="GB",
+    help="Memory of a session, in place of Kaggle's: less than this machine has.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of lines.")
 @click.option("--quiet", is_flag=True, help="Print nothing.")
 def command(
@@ -65,8 +73,12 @@ def command(
     fill: str | None,
     accounts: tuple[str, ...],
     tokens: tuple[str, ...],
+    memory: float | None,
     **output: bool,
 ) -> None:
+    limits = ServerLimits()
+    if memory is not None:
+        limits = replace(limits, memory_bytes=dict.fromkeys(limits.memory_bytes, memory * 1e9))
     schedule = None if faults is None else FaultSchedule.seeded(faults)
     try:
         owners = {}
@@ -79,6 +91,7 @@ def command(
             port=port,
             catalogue=catalogue,
             faults=schedule,
+            limits=limits,
             accounts=dict.fromkeys(accounts, ""),
             tokens=owners,
         )

@@ -21,6 +21,7 @@ from petals.accelerators.detect import Accelerator
 from petals.data.dataset import Dataset
 from petals.data.shards import SPLITS, Split
 from petals.evaluation.calibration import Calibration
+from petals.evaluation.intervals import Intervals
 from petals.evaluation.metrics import Scores
 from petals.kaggle import on_kaggle, runs_folder
 from petals.models.backbones import Weights
@@ -76,6 +77,7 @@ class RunFolder:
         if training and on_kaggle():
             resources.record(self.path)
         self._words: dict[str, dict[str, str]] = {}
+        self.warnings: list[str] = []  # what a reader of the scores must know
         self._written: set[str] = set()
 
     def __str__(self) -> str:
@@ -118,6 +120,12 @@ class RunFolder:
             f'<figure><img src="data:image/{kind};base64,{data}" alt="{escape(words["text"])}">'
             f"<figcaption>{escape(words['caption'])}</figcaption></figure>"
         )
+
+    def warn(self, *sentences: str) -> None:
+        """Print what a reader of the scores must know, and keep it for the top of the report."""
+        for sentence in sentences:
+            print(sentence)
+        self.warnings += sentences
 
     def write_history(self, history: History) -> None:
         """Write `history.csv`, with one row per epoch of either phase."""
@@ -169,6 +177,11 @@ class RunFolder:
         build: dict[str, Any] = {"depths": classifier.depths}
         if backbone.preset:  # it may no longer exist when its model is used
             build["hub_config"] = config_of(classifier.backbone, classifier.name)
+        if classifier.beside:
+            build["beside"] = {
+                name: config_of(network, name) if find_backbone(name).preset else None
+                for name, network in classifier.beside.items()
+            }
         card = ModelCard(
             classifier.name,
             size,
@@ -195,14 +208,15 @@ class RunFolder:
         counts: tuple[int, int],
         parameters: Mapping[str, Any],
         calibration: Calibration | None = None,
-        warnings: Sequence[str] = (),
+        intervals: Intervals | None = None,
+        chance: Mapping[str, float] | None = None,
         **extra: Any,
     ) -> dict[str, Any]:
         """Write `metrics.json`, the flat schema that sweeps and reports read; returns it.
 
         `counts`: (total, trainable) parameters. Seconds are wall time. `scores` are null if nothing
-        was validated. `warnings`: what makes them mean less than they seem to, besides the
-        dataset's own.
+        was validated. `warnings` are those of the dataset and of `warn`; `chance`: the scores of
+        guessing.
         """
         after = calibration.after if calibration else None
         submitted = dataset.source.submitted
@@ -219,12 +233,15 @@ class RunFolder:
                 "source": str(dataset.source),
                 "name": dataset.source.name,
                 "image_size": dataset.train.size,
+                "record_size": dataset.train.stored_size,
                 **dict.fromkeys(SPLITS, 0),
                 **{name: split.count for name, split in dataset.splits.items()},
                 **({"submitted": submitted} if submitted else {}),
             },
-            "warnings": [*dataset.warnings, *warnings],
             "added": [addition.summary() for addition in dataset.added],
+            "intervals": intervals.as_dict() if intervals else {},
+            "chance": chance or {},
+            "warnings": [*dataset.warnings, *self.warnings],
             "ended": datetime.now(UTC).isoformat(timespec="seconds"),
             "temperature": calibration.temperature if calibration else None,
             "calibration_error": after.error if after else None,
@@ -239,11 +256,16 @@ class RunFolder:
 
 
 def _speed(history: History, batch: int) -> dict[str, float | None]:
-    """The pace of the last phase; the seconds of a step include its input."""
+    """The pace of the last phase; the seconds of a step include its input.
+
+    `first_epoch_compile_seconds` is the part of the first epoch in which JAX compiled: 0 where
+    nothing is known of it, None where the epoch was not one of gradients.
+    """
     first, *later = (row for row in history if row["phase"] == history[-1]["phase"])
     rate = history[-1]["images_per_second"]
     return {
         "first_epoch_seconds": first["seconds"],
+        "first_epoch_compile_seconds": first.get("compile_seconds"),
         "later_epoch_seconds": fmean(row["seconds"] for row in later) if later else None,
         "images_per_second": rate,
         "step_seconds": batch / rate if rate and batch else None,

@@ -5,21 +5,24 @@ before anything runs. A default is always accepted, because nothing shows whethe
 left it. `check` applies the same rules locally, before a push.
 """
 
+import difflib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from petals import registry
 from petals.errors import SettingError
+from petals.registry import Facts
 
 Values = Mapping[str, Any]
 
 # The parameters in the order of the notebook's cell: data, model, training, machine and session
 PARAMETERS = (
     *("data", "image_size", "validation", "limit"),
-    *("backbone", "fine_tune", "weights", "head", "views", "dropout"),
+    *("backbone", "fine_tune", "weights", "head", "views", "dropout", "more_backbones"),
     *("epochs", "batch_size", "learning_rate", "augment", "seed"),
-    *("mix", "schedule", "label_smoothing", "weight_decay"),
-    *("accelerator", "dtype", "time_limit", "resume", "output"),
+    *("mix", "schedule", "label_smoothing", "weight_decay", "layer_decay"),
+    *("accelerator", "backend", "dtype", "time_limit", "resume", "output"),
 )
 # As the comments in the cell list them; capitals stand for any text. Nothing else checks a value
 # that was typed into the cell.
@@ -31,6 +34,7 @@ CHOICES = {
     "mix": "none | mixup | cutmix",
     "schedule": "ramp | cosine | exponential | constant",
     "accelerator": "auto | tpu | gpu | cpu",
+    "backend": "auto | jax | tensorflow",
     "dtype": "auto | float32 | mixed_bfloat16 | mixed_float16",
 }
 LOGISTIC, GRADIENT, NONE = "logistic", "gradient", "none"
@@ -43,23 +47,38 @@ BY_GRADIENT: Values = {
     "schedule": "cosine",
     "learning_rate": 0.0,
 }
-FINE_TUNING: Values = {"epochs": 12, "batch_size": 8, "augment": "crop", "mix": "none"}
-COMPETITION_SIZES = (192, 224, 331, 512)  # of its photos, in pixels
+FINE_TUNING: Values = {
+    "epochs": 12,
+    "batch_size": 8,
+    "augment": "crop",
+    "mix": "none",
+    "layer_decay": 1.0,
+}
 INPUTS = "/kaggle/input/"
 TUNE = "set fine_tune to all, last:N or block:NAME"
 
 
-def resolve(values: Values) -> dict[str, Any]:
-    """The parameters of 02_train, with the actual weights, head and views for "auto" and 0.
+def resolve(values: Values, *, here: bool = True) -> dict[str, Any]:
+    """The parameters of 02_train, with the actual values for "auto" and 0.
 
     `values` holds all `PARAMETERS` by name; other names in it are dropped, so a notebook can pass
-    its `globals()`. Raises `SettingError`, in one line, for a parameter that would be ignored.
+    its `globals()`. Raises `SettingError`, in one line, for a parameter that would be ignored and
+    for a size that the backbone cannot take. `here`: whether the run is on this machine; if not,
+    an `image_size` of 0 stays where only the session can read it from an attached preset.
 
-    weights  none for SmallNet, which has no pretrained ones
-    head     logistic; gradient for an untrained backbone that is to be fine-tuned
-    views    of each photo: two for a logistic head, one for any other
+    image_size  the pixels a side that the backbone was trained on
+    weights     none for SmallNet, which has no pretrained ones
+    head        logistic; gradient for an untrained backbone that is to be fine-tuned
+    views       of each photo: two for a logistic head, one for any other
     """
     resolved = {name: values[name] for name in PARAMETERS if name in values}
+    native = Facts(resolved["backbone"]).native
+    resolved["image_size"] = resolved["image_size"] or native or 0
+    if here and not resolved["image_size"]:
+        raise SettingError(
+            f"image_size=0 means the size of {resolved['backbone']}, which is not known before its "
+            "preset is here: set image_size"
+        )
     if resolved["backbone"] == "SmallNet" and resolved["weights"] == "auto":
         resolved["weights"] = "none"  # there are no others
     if resolved["head"] == "auto":
@@ -97,8 +116,17 @@ def _problems(values: Values) -> Iterator[str]:
         if not re.fullmatch(pattern, str(values[name])):
             yield f"{name}={values[name]!r} is not allowed: it takes {choices}"
     fold_of(values["validation"])
+    if values["image_size"]:
+        yield from filter(None, [Facts(values["backbone"]).size_problem(values["image_size"])])
+    yield from _of_several(values)
     fine_tune, head = values["fine_tune"], values["head"]
     if fine_tune != "none":
+        if values["layer_decay"] != 1 and not Facts(values["backbone"]).is_hub:
+            yield (
+                f"layer_decay={values['layer_decay']} with backbone={values['backbone']}: only a "
+                "transformer has the blocks that it tells apart, so set layer_decay=1.0, or choose "
+                "a backbone such as dinov2-small"
+            )
         if not values["epochs"]:
             yield f"fine_tune={fine_tune} with epochs=0 fine-tunes nothing: set epochs to 1 or more"
         if values["mix"] != "none" and values["batch_size"] % 2:
@@ -123,6 +151,56 @@ def _problems(values: Values) -> Iterator[str]:
             yield f"{', '.join(ignored)} would be ignored: {reason}"
 
 
+def more_backbones(values: Values) -> list[str]:
+    """The names in `more_backbones`, whose features the head gets beside those of `backbone`."""
+    names = str(values["more_backbones"]).split(",")
+    return [name.strip() for name in names if name.strip()]
+
+
+def all_backbones(values: Values) -> list[str]:
+    """The names of all backbones whose features the head gets, in their order."""
+    return [values["backbone"], *more_backbones(values)]
+
+
+def _of_several(values: Values) -> Iterator[str]:
+    """Problems with the further backbones of a head."""
+    names = more_backbones(values)
+    for name in names:
+        if name not in registry.BACKBONES and not name.startswith(registry.HUB):
+            near = difflib.get_close_matches(name, registry.BACKBONES, n=1, cutoff=0.4)
+            hint = f"did you mean {near[0]}?" if near else "docs/reference/backbones.md lists them"
+            yield f"more_backbones={values['more_backbones']}: no backbone {name!r}: {hint}"
+    every = all_backbones(values)
+    if len(set(every)) < len(every):
+        yield (
+            f"more_backbones={values['more_backbones']} with backbone={values['backbone']} names "
+            "one twice: the head would get the same features again"
+        )
+    if names and values["fine_tune"] != "none":
+        yield (
+            f"more_backbones={values['more_backbones']} with fine_tune={values['fine_tune']}: only "
+            "a head is trained on several backbones, so set fine_tune=none, or fine-tune each and "
+            "average them with 03_compare"
+        )
+    if names and values["weights"] not in ("auto", "imagenet", "none"):
+        yield (
+            f"more_backbones={values['more_backbones']} with weights={values['weights']}: a file "
+            "has the weights of one backbone, so set weights=auto, which finds each one's own"
+        )
+
+
+def sources(notebook: str, values: Values) -> dict[str, list[str]]:
+    """What a run reads that Kaggle has, by kind of source; kernelkit attaches it to a push.
+
+    {"model": ["OWNER/MODEL/FRAMEWORK/VARIATION/VERSION"]} for backbones whose pretrained weights
+    are models on Kaggle. `notebook` and `values` as for `check`.
+    """
+    if notebook != "02_train" or values["weights"] not in ("auto", "imagenet"):
+        return {}
+    names = all_backbones(values)
+    return {"model": [source for name in names for source in registry.model_sources(name)]}
+
+
 def check(
     notebook: str, values: Values, sources: Mapping[str, Sequence[str]] | None
 ) -> Iterator[str]:
@@ -134,16 +212,13 @@ def check(
     if notebook != "02_train":
         return
     try:
-        resolve(values)
+        resolve(values, here=sources is None)
     except SettingError as problem:
         yield str(problem)
     if sources is None:
         return
     # After a question mark, names of features follow: see `petals.data.source.find_source`.
     names = [name.strip().partition("?")[0] for name in str(values["data"]).split(",")]
-    if names[0] == "auto" and values["image_size"] not in COMPETITION_SIZES:
-        sizes = ", ".join(map(str, COMPETITION_SIZES))
-        yield f"image_size={values['image_size']}: the competition's photos have {sizes} pixels"
     slugs = {name.lower().split("/")[:2][-1] for own in sources.values() for name in own}
     datasets = {"/".join(name.lower().split("/")[:2]) for name in sources.get("dataset", ())}
 
@@ -154,6 +229,14 @@ def check(
         elsewhere = name in ("auto", "embedded") or "://" in name
         if not (elsewhere or name.lower() in datasets or mounted(name)):
             yield f"data={name} is not attached: add it to dataset_sources and give its OWNER/SLUG"
+    for name in all_backbones(values):
+        preset = name.removeprefix(registry.HUB)
+        known = name in registry.BACKBONES or registry.model_sources(name)
+        if "/" in preset and not (known or mounted(preset)):
+            yield (
+                f"backbone={name} is not in the session: upload the folder (kernelkit model), "
+                "attach the model, and write hub:OWNER/MODEL/FRAMEWORK/VARIATION/VERSION"
+            )
     weights = str(values["weights"])
     # A session looks for a bare name among its inputs; a competition has no weights.
     found = "/" not in weights and any(map(sources.get, ("dataset", "kernel", "model")))

@@ -12,7 +12,19 @@ from kernelkit import machines
 def test_every_session_has_what_petals_needs(kind):
     needs = {"numpy", "tensorflow", "jax", "h5py", "matplotlib", "sklearn", "PIL", "filelock", "os"}
     assert needs <= machines.MODULES[kind]
-    assert not {"timm_something", "jupytext", "asynchat"} & machines.MODULES[kind]
+    assert not {"timm_something", "annoy", "asynchat"} & machines.MODULES[kind]
+
+
+def test_the_image_has_a_module_or_has_it_not_or_that_is_not_known():
+    asked = ("duckdb", "umap", "annoy", "timm_something", "kaggle_secrets")
+    assert [machines.holds(name, "cpu") for name in asked] == [True, True, False, None, True]
+    assert [machines.holds(name, "tpu") for name in asked[:2]] == [False, False]
+    assert [machines.holds("cudf", kind) for kind in ("gpu", "cpu")] == [True, None]
+
+
+def test_only_a_known_distribution_has_a_name_for_pip():
+    names = ("kaggle_secrets", "timm_something", "learntools", "umap", "yaml")
+    assert [machines.distribution(name) for name in names] == ["", "", "", "umap-learn", "pyyaml"]
 
 
 def test_the_pinned_versions_are_of_one_date_and_name_no_host():

@@ -2,6 +2,7 @@ import json
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -74,3 +75,24 @@ def test_where_its_lines_cannot_be_written_it_leaves_no_key_behind(tmp_path):
         done = subprocess.run(command, stdout=full, stderr=-1, timeout=30)
     assert done.returncode == 12
     assert not (tmp_path / "environment.sh").exists()
+
+
+def test_a_small_machine_rehearses_a_smaller_memory(serve):
+    event = json.loads(serve("--json", "--memory", "0.2", last="{"))
+    address, variables = event["url"], event["set"]
+    account = variables["KAGGLE_USERNAME"], variables["KAGGLE_KEY"]
+
+    def call(method, **fields):
+        url = f"{address}/api/v1/kernels.KernelsApiService/{method}"
+        return requests.post(url, json=fields, auth=account, timeout=20).json()
+
+    text = "x = b'x' * 400_000_000\nimport time; time.sleep(60)"
+    kinds = {"language": "python", "kernelType": "script", "newTitle": "eats-much"}
+    call("SaveKernel", slug="tester/eats-much", text=text, **kinds)
+    session, end = {}, time.monotonic() + 60
+    while session.get("status") not in ("COMPLETE", "ERROR"):
+        assert time.monotonic() < end
+        time.sleep(0.1)
+        names = {"userName": "tester", "kernelSlug": "eats-much", "versionLabel": "v1"}
+        session = call("GetKernelSessionStatus", **names)
+    assert "GB of memory, past its limit" in session["failureMessage"]

@@ -42,6 +42,15 @@ def test_after_the_block_standard_error_is_as_it_was(capfd):
     assert capfd.readouterr().err == NOTES
 
 
+@pytest.mark.parametrize(("before", "after"), [(None, "3"), ("2", "3"), ("0", "0"), ("3", "3")])
+def test_a_level_that_a_user_has_set_stays(monkeypatch, before, after):
+    monkeypatch.setenv("TF_CPP_MIN_LOG_LEVEL", before or "")
+    if before is None:
+        del os.environ["TF_CPP_MIN_LOG_LEVEL"]  # restored by monkeypatch
+    with without_notes():
+        assert os.environ["TF_CPP_MIN_LOG_LEVEL"] == after
+
+
 def test_importing_tensorflow_writes_nothing(python):
     code = (
         "import os\n"

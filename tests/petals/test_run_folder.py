@@ -44,7 +44,7 @@ def test_the_folder_holds_what_the_design_says(tmp_path, measured):
     speed["step_seconds"] = 0.08  # 8 images at 100 a second
     assert metrics.items() >= {"macro_f1": 0.9, **speed}.items()
     assert metrics["device"]["kind"] == "cpu"
-    data = {"source": "folder data", "name": "data", "image_size": 32}
+    data = {"source": "folder data", "name": "data", "image_size": 32, "record_size": 32}
     assert metrics["data"] == data | {"train": 50, "val": 21, "test": 13}
     assert (metrics["total_params"], metrics["trainable_params"]) == (100, 10)
     with (run.path / "history.csv").open() as file:
@@ -96,9 +96,9 @@ def test_the_results_of_an_earlier_run_go_but_not_its_checkpoints_or_the_weights
 def test_metrics_of_data_without_test_photos_and_with_warnings(tmp_path, measured):
     data = measured["dataset"]
     data = replace(data, test=None, warnings=["only 3 of 50 training photos differ"])
-    metrics = RunFolder(str(tmp_path)).write_metrics(
-        None, HISTORY, **measured | {"dataset": data}, warnings=["the head was kept"]
-    )
+    run = RunFolder(str(tmp_path))
+    run.warn("the head was kept")
+    metrics = run.write_metrics(None, HISTORY, **measured | {"dataset": data})
     assert metrics["data"]["test"] == 0
     assert metrics["warnings"] == ["only 3 of 50 training photos differ", "the head was kept"]
 

@@ -25,6 +25,7 @@ SMALL_TUNING = {"epochs": 1, "batch_size": 4}
 # A large network is traced for a minute a run. These two are traced in less: the first is in
 # nearly every sweep, and MobileNet is told by it only in `backbone`.
 SMALLER = {"EfficientNetB0": "MobileNet-0.25", "EfficientNetV2S": "EfficientNetB0"}
+SMALLER["dinov2-base"] = "MobileNet-0.25"  # the weights of DINOv2 cannot be had here
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning"),
@@ -53,6 +54,8 @@ def small(values):
     """A run's values with as little work as it can have, on the machine that starts fastest."""
     fewer = SMALL | (SMALL_TUNING if values.get("fine_tune", "none") != "none" else {})
     fewer["backbone"] = SMALLER.get(values["backbone"], values["backbone"])
+    if values.get("more_backbones"):
+        fewer["more_backbones"] = "SmallNet"
     if values.get("accelerator", "auto") == "auto":
         fewer["accelerator"] = "cpu"
     return values | fewer

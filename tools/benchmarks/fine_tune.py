@@ -101,7 +101,7 @@ def _trained(
     ).dataset()
     training = Training()
     phase, labels = Phase("fine-tune", epochs, steps, batch), held.labels_and_ids()[0]
-    watch = Epochs(phase, training, labels, lambda: predict(model, held, batch))
+    watch = Epochs(phase, training, labels, lambda: predict(model, held, batch), select=False)
     trained.fit(
         batches, epochs=epochs, steps_per_epoch=steps, shuffle=False, verbose=0, callbacks=[watch]
     )

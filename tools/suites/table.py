@@ -18,7 +18,8 @@ before it asks anybody. The page token `abcd` is one that no server gave out; th
 answers 400. One package of kagglehub's tests installs a distribution from the internet, and is not
 in the catalogue. kagglehub's unit tests run against stubs of its own; here the local Kaggle takes
 the place of those that stand for the API. What the tests then read from a stub (the files and the
-user agent that it got) is missing.
+user agent that it got) is missing, and so are the folders that the stub makes up for one dataset
+which other tests expect to have one file.
 """
 COLUMNS = "| family | passed | of |\n|---|---|---|\n"
 LONGEST = 140  # characters of a message

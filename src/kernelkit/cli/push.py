@@ -67,9 +67,10 @@ def push(notebook: Path | None, no_wait: bool, **values: Any) -> None:
 def check(notebook: Path | None, **values: Any) -> None:
     """Check a notebook before it is pushed, without an account.
 
-    NOTEBOOK may be a folder with a kernel-metadata.json. `push --dry-run` also asks Kaggle. With
-    --tpu the TPU's own compiler says whether the run fits, what uses the memory, and how fast it
-    can be at best; that needs no kernel-metadata.json. Its environment is made on first use.
+    NOTEBOOK may be a folder with a kernel-metadata.json, or one with several kernels below it: then
+    each is checked. `push --dry-run` also asks Kaggle. With --tpu the TPU's own compiler says
+    whether the run fits, what uses the memory, and how fast it can be at best; that needs no
+    kernel-metadata.json. Its environment is made on first use.
     """
     from kernelkit.push.check_push import check_push
 
@@ -99,6 +100,12 @@ NOT_IN_REHEARSALS = ("local", "no_wait", "once", "when_free")
     "on hidden/SLUG of the catalogue. Write NOTEBOOK before it.",
 )
 @click.option(
+    "--make",
+    is_flag=True,
+    help="With --hidden: make the hidden data from the competition's training data, once.",
+)
+@click.option("--make-rows", type=click.IntRange(1), help="With --make: the number of hidden rows.")
+@click.option(
     "--rows",
     type=click.IntRange(1),
     help="With --hidden: project the time for a real test set of this many rows.",
@@ -107,6 +114,8 @@ def rehearse(
     notebook: Path | None,
     parameters: tuple[str, ...],
     hidden: str | None,
+    make: bool,
+    make_rows: int | None,
     rows: int | None,
     as_json: bool,
     quiet: bool,
@@ -126,8 +135,19 @@ def rehearse(
     request = PushRequest.of(notebook, parameters, **values)
     if hidden is not None:
         folder = Path(hidden) if hidden else None
-        rehearse_hidden_run(request, hidden=folder, rows=rows, as_json=as_json, quiet=quiet)
+        if make_rows and not make:
+            raise ParameterError("--make-rows is for hidden data that is made: add --make")
+        rehearse_hidden_run(
+            request,
+            hidden=folder,
+            make=make,
+            make_rows=make_rows,
+            rows=rows,
+            as_json=as_json,
+            quiet=quiet,
+        )
         return
-    if rows:
-        raise ParameterError("--rows is for the hidden run: add --hidden")
+    for option, given in (("rows", rows), ("make", make), ("make-rows", make_rows)):
+        if given:
+            raise ParameterError(f"--{option} is for the hidden run: add --hidden")
     push_request(request, local=True, as_json=as_json, quiet=quiet)

@@ -211,11 +211,11 @@ class Kaggle:
         )
         return Quota(used + reserved, allowed)
 
-    def recent(self, kind: str) -> list[Kernel]:
-        """Those of the ten kernels run last, latest first, with a machine of this kind."""
+    def recent(self, kind: str = "") -> list[Kernel]:
+        """Those of the ten kernels run last, latest first, with a machine of this kind, or any."""
         answer = self.repeated(partial(self.calls.list_kernels_of, self.username, MOST_RECENT))
         kernels = [kernel for kernel in answer.kernels or [] if kernel.ref.count("/") == 1]
-        return [Kernel.of(kernel.ref) for kernel in kernels if _accelerator(kernel) == kind]
+        return [Kernel.of(kernel.ref) for kernel in kernels if kind in ("", _accelerator(kernel))]
 
     def pages(
         self, call: Callable[[int, str], Any], until: float | None = None, items: str = "files"

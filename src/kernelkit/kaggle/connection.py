@@ -21,6 +21,7 @@ from requests.exceptions import HTTPError, InvalidHeader, InvalidJSONError, Requ
 
 from kernelkit.errors import CredentialsError
 from kernelkit.kaggle.retries import Failure, FailureKind, Retries, of_network, of_response
+from kernelkit.terminal.exits import EndedBySignal
 
 T = TypeVar("T")
 
@@ -196,7 +197,9 @@ def _authenticated(timeouts: Timeouts) -> Any:
     try:
         # The client checks a token without a time limit, so it gets one from outside.
         return within(timeouts.authenticate, _authenticate)
-    except SystemExit:
+    except EndedBySignal:  # in this thread, while it waits for the client
+        raise
+    except SystemExit:  # of the client, which finds no credentials
         raise CredentialsError(NO_CREDENTIALS) from None
     except _SORTED as error:
         failure = _failure(CREDENTIALS, error)

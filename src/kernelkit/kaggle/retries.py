@@ -30,13 +30,17 @@ from kernelkit.shown import duration
 T = TypeVar("T")
 
 YEAR = 366 * 86400.0  # seconds
+# What OpenSSL says of a certificate, such as "certificate has expired".
+CERTIFICATE = re.compile(r"certificate verify failed: (.+?)\.? \(_ssl")
+PROXY_LOGIN = re.compile(r"407 Proxy|Tunnel connection failed: 407")
 LONG_PAUSE = 30.0  # seconds of silence after which the user is told why
 
 
 class FailureKind(enum.Enum):
     """The kinds of failure: a label, the error that a command ends with, and the next step.
 
-    Those that end in a `NetworkError` are transient.
+    Those that end in a `NetworkError` are transient, except for `SETUP`, which this machine's
+    settings cause.
     """
 
     CREDENTIALS = (
@@ -62,6 +66,12 @@ class FailureKind(enum.Enum):
         "malformed answer",
         NetworkError,
         "Kaggle has a problem, or a proxy changes its answers: try later",
+    )
+    SETUP = (
+        "connection",
+        NetworkError,
+        "asking again does not help: check this machine's clock, proxy and certificates "
+        "(HTTPS_PROXY, REQUESTS_CA_BUNDLE)",
     )
     EXPIRED = "expired link", NetworkError, "list the files again for new links"
 
@@ -96,7 +106,7 @@ class Failure(KernelkitError):  # noqa: N818 - a failure of one call, whatever i
     @property
     def is_transient(self) -> bool:
         """Whether the same call may succeed later."""
-        return self.kind.error is NetworkError
+        return self.kind.error is NetworkError and self.kind is not FailureKind.SETUP
 
     def advising(self, advice: str) -> Failure:
         """The same failure with more to do in its text."""
@@ -112,6 +122,7 @@ _TYPES: dict[type[KernelkitError], type[Failure]] = {
 _OF_STATUS = {
     401: FailureKind.CREDENTIALS,
     404: FailureKind.NOT_FOUND,
+    407: FailureKind.SETUP,
     429: FailureKind.THROTTLED,
 }
 
@@ -132,6 +143,14 @@ def of_response(method: str, response: requests.Response, body: str = "") -> Fai
 
 def of_network(method: str, error: Exception) -> Failure:
     """The failure for an exception of requests, without the URL, which may be signed."""
+    certificate = CERTIFICATE.search(repr(error))
+    if certificate:
+        reason = certificate[1].replace("\\", "")  # of quotes within quotes
+        message = f"the server's certificate is not accepted: {reason}"
+        return Failure(FailureKind.SETUP, method, message, sent=False)
+    if PROXY_LOGIN.search(repr(error)):
+        message = "the proxy wants a user name and a password"
+        return Failure(FailureKind.SETUP, method, message, sent=False)
     causes = ("ConnectTimeout", "NewConnectionError", "NameResolutionError")
     unsent = any(cause in repr(error) for cause in causes)
     if isinstance(error, requests.exceptions.Timeout):

@@ -1,14 +1,13 @@
-"""Notebook files: read and compare the halves of a Jupytext pair, find the parameters cell, and
-what is not Python.
+"""Notebook files: read them, find the parameters cell, and what is not Python.
 
 The `.py` (py:percent) is the source of truth; the `.ipynb` is what Kaggle and Jupyter open.
-Everything here accepts either.
+Everything here accepts either. Which text belongs to which notebook is said by `pairs`.
 """
 
 from __future__ import annotations
+import __future__
 
 import ast
-import itertools
 import json
 import re
 import shlex
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from kernelkit import machines
 from kernelkit.errors import NotebookError
+from kernelkit.notebook import magics
 
 if TYPE_CHECKING:  # importing it takes most of a second, too long for --help
     import nbformat
@@ -33,12 +33,8 @@ NO_PARAMETERS = (
     "the notebook has no cell tagged 'parameters': begin one with "
     '`# %% tags=["parameters"]` in the .py, or add the tag in Jupyter'
 )
+_FLAGS = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 KINDS = ("code", "markdown", "raw")
-# The line magics and shell aliases that IPython accepts without % in a one-line cell.
-AUTOMAGIC = re.compile(
-    r"\s*(?:autoreload|cat|cd|conda|cp|env|ldir|ll|load_ext|ls|mamba|man|matplotlib|mkdir|more|mv|"
-    r"pip|pwd|reload_ext|reset|rm|rmdir|run|time|timeit|uv|who|whos)\b(?!\s*=)[^\n]*\n?"
-)
 F_STRING = re.compile(r"\b(?:[rR]?[fF]|[fF][rR])[\"']")
 UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)  # a NUL is a ValueError
 # Characters besides "\n" at which Python or Jupyter would break or change a line.
@@ -87,7 +83,11 @@ def read_json(notebook: Path) -> dict[str, Any]:
     try:
         source = json.loads(notebook.read_text("utf-8-sig"))
         if source["nbformat"] < 4:
-            raise ValueError("format 4 is needed")
+            raise ValueError(
+                f"it has Jupyter's format {source['nbformat']}, and Kaggle runs format 4. Convert "
+                "it: jupyter nbconvert --to notebook --nbformat 4 --inplace "
+                f"{shlex.quote(str(notebook))}"
+            )
         for number, cell in enumerate(source["cells"], start=1):
             place = f"cell {number}: "
             _check_cell(cell)
@@ -198,63 +198,31 @@ def strip(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
     return clean
 
 
-def text_half(notebook: Path) -> Path | None:
-    """The `.py` that a notebook is paired with, or None.
-
-    A `.py` of the same name is the other half if it has a Jupytext header or `# %%` cells; any
-    other script of that name is not.
-    """
-    script = notebook.with_suffix(".py")
-    if notebook.suffix != ".ipynb" or not script.is_file():
-        return None
-    lines = script.read_text("utf-8-sig", "replace").splitlines()
-    paired = any(line.startswith(("# jupyter:", "# %%")) for line in lines)
-    return script if paired else None
-
-
-def difference(notebook: Path) -> str:
-    """A sentence with the first difference between a notebook and its `.py`; empty if none.
-
-    Cells are compared in order: their kind, their source with magics but without trailing blank
-    lines, and the `parameters` tag. Raises `NotebookError` for a half that cannot be read.
-    """
-    script = text_half(notebook)
-    if script is None:
-        return ""
-    halves = itertools.zip_longest(read(script)["cells"], read_json(notebook)["cells"])
-    contents = (tuple(map(_content, cells)) for cells in halves)
-    for number, (in_text, in_notebook) in enumerate(contents, start=1):
-        if in_text != in_notebook:
-            return (
-                f"{notebook.name} and {script.name} differ from cell {number} on. To keep the .py: "
-                f"`jupytext --to ipynb --update {shlex.quote(str(script))}`. To keep the notebook: "
-                f"`jupytext --to py:percent {shlex.quote(str(notebook))}`. If you edited both, "
-                "first copy one to another name, then merge by hand"
-            )
-    return ""
-
-
-def _content(cell: Any) -> tuple[str, str, bool] | None:
-    if cell is None:
-        return None
-    lines = [line.rstrip() for line in cell_source(cell).rstrip().splitlines()]
-    return str(cell["cell_type"]), "\n".join(lines), has_tag(cell, PARAMETERS_TAG)
-
-
 def syntax_error(place: str, source: str, *, cell: bool = False) -> tuple[str, bool]:
     """Where a source is not Python (empty if it is), and whether only this Python is too old.
 
     A notebook's `cell` may also call magics and run shell lines.
     """
-    message = _compile_error(place, source)
+    message = _compile_error(place, source, cell)
     if message and cell:
-        source = "" if AUTOMAGIC.fullmatch(source) else _python(source)
-        message = _compile_error(place, source)
+        source = "" if magics.AUTOMAGIC.fullmatch(source) else _python(source)
+        message = _compile_error(place, source, cell)
     here = sys.version_info[:2]
-    if message and here < max(machines.PYTHONS) and not _compile_error(place, _simplified(source)):
+    newer = here < max(machines.PYTHONS)
+    if message and newer and not _compile_error(place, _simplified(source), cell):
         version = ".".join(map(str, here))
         return f"{message} (for Python {version}; Kaggle's newer Python may accept it)", True
     return message, False
+
+
+def plain_python(cell: str) -> str:
+    """A cell's source as Python, with the same numbers of lines: IPython's calls for its magics.
+
+    A source that is Python already stays as it is.
+    """
+    if not _compile_error("", cell, True):
+        return cell
+    return "" if magics.AUTOMAGIC.fullmatch(cell) else _python(cell)
 
 
 def _simplified(source: str) -> str:
@@ -268,17 +236,36 @@ def _simplified(source: str) -> str:
     return source
 
 
-def _compile_error(place: str, source: str) -> str:
+def _compile_error(place: str, source: str, cell: bool) -> str:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # an invalid escape is no error
-            compile(source, place, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+            if cell:  # as IPython does: each statement by itself
+                _compile_statements(place, source)
+            else:
+                compile(source, place, "exec", _FLAGS, dont_inherit=True)
     except SyntaxError as error:
         line = (error.text or "").strip().partition("\n")[0]
         return f"{place}, line {error.lineno}: {error.msg}: {line[:80]}"
     except UNREADABLE as error:
         return f"{place}: {error}"
     return ""
+
+
+def _compile_statements(place: str, source: str) -> None:
+    """Compile a cell's statements one after another; raises as `compile` does.
+
+    A `from __future__` may then follow other statements, and holds for those after it.
+    """
+    flags = _FLAGS
+    for statement in ast.parse(source, place).body:
+        match statement:
+            case ast.ImportFrom(module="__future__", names=names):
+                features = (getattr(__future__, each.name, None) for each in names)
+                for feature in features:
+                    flags |= getattr(feature, "compiler_flag", 0)
+        one = ast.Module([statement], [])
+        compile(one, place, "exec", flags, dont_inherit=True)
 
 
 def _python(cell: str) -> str:

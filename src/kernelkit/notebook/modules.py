@@ -1,7 +1,8 @@
 """The modules that a notebook's code imports, and the files of a package as text.
 
 Code is never run here: imports are read from its syntax tree, also in cells with magics and shell
-lines.
+lines. A name may end in `.*`, for all that a module's `__all__` names, or in `.**`, for everything
+below a package, where code makes up the name while it runs.
 """
 
 import ast
@@ -17,11 +18,14 @@ from typing import NamedTuple
 
 from kernelkit.errors import PreflightError
 from kernelkit.files import files_below
-from kernelkit.notebook import document
+from kernelkit.notebook import document, magics
 
 _SKIPPED = {"__pycache__", ".ipynb_checkpoints", ".mypy_cache", ".ruff_cache", ".DS_Store"}
 _SKIPPED |= {".pyc", ".pyo", ".part", ".swp"}
 _MISSING = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"}
+_LOADERS = {"import_module", "__import__", "run_module"}
+_SEARCHES = {"iter_modules", "walk_packages"}  # of pkgutil
+_SHELLS = {"system", "popen", "run", "Popen", "check_call", "check_output", "call", "getoutput"}
 _MAGIC = re.compile(r"^(\s*)[%!?].*$", re.MULTILINE)
 
 
@@ -57,15 +61,18 @@ def package_files(folder: Path, leave_out: Sequence[str] = ()) -> list[File]:
 
     def skip(path: Path) -> bool:
         name = path.relative_to(folder.parent).as_posix()
-        names = (name, f"{name}/")  # of a folder, or in a pattern for all its contents
-        return not _SKIPPED.isdisjoint((path.name, path.suffix)) or any(
-            fnmatch.fnmatchcase(each, pattern) for each in names for pattern in leave_out
-        )
+        return not _SKIPPED.isdisjoint((path.name, path.suffix)) or left_out(name, leave_out)
 
     return [
         File(path.relative_to(folder.parent).as_posix(), text_of(path))
         for path in files_below(folder, skip)
     ]
+
+
+def left_out(name: str, leave_out: Sequence[str]) -> bool:
+    """Whether a bundled path matches one of the `leave_out` patterns, as a file or a folder."""
+    names = (name, f"{name}/")  # of a folder, or in a pattern for all its contents
+    return any(fnmatch.fnmatchcase(each, pattern) for each in names for pattern in leave_out)
 
 
 def text_of(path: Path) -> str:
@@ -77,16 +84,47 @@ def text_of(path: Path) -> str:
         text = "\0"
     if "\0" in text:
         raise PreflightError(
-            f"{path} is not UTF-8 text, and a bundle contains nothing else: save it as UTF-8, or "
-            "move it out of the package, to a Kaggle dataset (kernelkit upload FOLDER)"
+            f"{path} is not UTF-8 text, and a bundle contains nothing else: name it in leave_out "
+            "of [tool.kernelkit] if a run does not need it; otherwise save it as UTF-8, or move it "
+            "out of the package, to a Kaggle dataset (kernelkit upload FOLDER)"
         )
     return text
 
 
 def imported(source: str, home: str = "") -> Iterator[str]:
-    """The dotted names that a source imports; relative imports start from the package `home`."""
-    for node in ast.walk(_parsed(source)):
+    """The dotted names of the modules that a source loads: by imports, by `import_module`, by
+    `python -m` in a shell line or a child process.
+
+    Relative imports start from the package `home`.
+    """
+    for node in ast.walk(parsed(source)):
         yield from _names(node, home)
+        yield from _loaded(node, home)
+    for words in magics.commands(source):
+        yield from _started(words)
+
+
+def stated(source: str) -> Iterator[str]:
+    """The dotted names in a source's import statements, also in those that may fail."""
+    for node in ast.walk(parsed(source)):
+        yield from _names(node, "")
+
+
+def files_started(source: str) -> Iterator[str]:
+    """The files that a source names in shell lines, in `%run` and in commands that it starts.
+
+    Any word of such a line may be one: the caller looks which of them exist.
+    """
+    for words in magics.commands(source):
+        yield from (each.file for each in magics.started(words) if each.file)
+    for node in ast.walk(parsed(source)):
+        for words in _commands(node):
+            yield from (each.file for each in magics.started(words) if each.file)
+        match node:
+            case ast.Call(ast.Attribute(_, "run_path") | ast.Name("run_path"), [argument, *_]):
+                yield from _literal(argument)
+            case ast.Call(ast.Name("exec"), [ast.Call(ast.Attribute(opened, "read"))]):
+                yield from (text for part in ast.walk(opened) for text in _literal(part))
 
 
 def needed(sources: Iterable[tuple[str, str]]) -> dict[str, str]:
@@ -97,14 +135,19 @@ def needed(sources: Iterable[tuple[str, str]]) -> dict[str, str]:
     """
     modules: dict[str, str] = {}
     for name, source in sources:
-        for node in _unguarded(_parsed(source)):
-            for module in _names(node, ""):
+        for node in _unguarded(parsed(source)):
+            for module in (*_names(node, ""), *_loaded(node, "")):
                 modules.setdefault(module.partition(".")[0], f"{name}, line {node.lineno}")
     return modules
 
 
-def _parsed(source: str) -> ast.Module:
-    """The source's syntax tree; for a cell that is not Python, the tree of its import lines."""
+def parsed(source: str) -> ast.Module:
+    """The source's syntax tree; for a cell that is not Python, the tree of its import lines.
+
+    The tree of a cell that another program reads (`%%bash`, `%%writefile`) is empty.
+    """
+    if not magics.is_python(source):
+        return ast.Module([], [])
     if tree := _tree(source) or _tree(_MAGIC.sub(r"\1pass", source)):
         return tree
     lines = [line.strip() for line in source.splitlines()]
@@ -129,11 +172,98 @@ def _names(node: ast.AST, home: str) -> Iterator[str]:
             yield from (f"{base}.{alias.name}" for alias in node.names)
 
 
-def _unguarded(node: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
+def _loaded(node: ast.AST, home: str) -> Iterator[str]:
+    """The modules that a call loads by their names, and those of a command that it starts."""
+    match node:
+        case ast.Call(ast.Name(name) | ast.Attribute(_, name), [argument, *more]) if (
+            name in _LOADERS
+        ):
+            package = more[0] if more else None
+            for keyword in node.keywords:
+                if keyword.arg == "package":
+                    package = keyword.value
+            yield from _absolute(_named_module(argument), package, home)
+        case ast.Call(ast.Name(name) | ast.Attribute(_, name)) if name in _SEARCHES and home:
+            yield f"{home}.**"
+    for words in _commands(node):
+        yield from _started(words)
+
+
+def _named_module(argument: ast.expr) -> str:
+    """The module that a literal names; for one with a part that is made up, all below its start."""
+    match argument:
+        case ast.Constant(str(name)):
+            return name
+        case ast.JoinedStr([ast.Constant(str(start)), _, *_]) | ast.BinOp(
+            ast.Constant(str(start)), ast.Add() | ast.Mod(), _
+        ):
+            return _below(start.partition("%")[0])
+        case ast.Call(ast.Attribute(ast.Constant(str(start)), "format")):
+            return _below(start.partition("{")[0])
+        case ast.JoinedStr([ast.FormattedValue(ast.Name("__name__" | "__package__")), *_]):
+            return ".**"
+    return ""
+
+
+def _below(start: str) -> str:
+    """Everything below the last package that a beginning such as "pk.sub.model_" names."""
+    package, dot, _ = start.rpartition(".")
+    return f"{package}.**" if dot else ""
+
+
+def _absolute(name: str, package: ast.expr | None, home: str) -> Iterator[str]:
+    if not name.startswith("."):
+        if re.fullmatch(r"\w+(?:\.\w+)*(?:\.\*\*)?", name):
+            yield name
+        return
+    base = home
+    if isinstance(package, ast.Constant) and isinstance(package.value, str):
+        base = package.value
+    dots = len(name) - len(name.lstrip("."))
+    if base and name == ".**":
+        yield f"{base}.**"
+    elif base:
+        with contextlib.suppress(ImportError):
+            yield importlib.util.resolve_name(name, base) if dots else name
+
+
+def _commands(node: ast.AST) -> Iterator[list[str]]:
+    """The words of commands that a node starts: a list with an interpreter, a text for a shell."""
+    match node:
+        case ast.List(elements) | ast.Tuple(elements) if elements:
+            if _is_interpreter(elements[0]):
+                words = ["python"]
+                for element in elements[1:]:
+                    words += _literal(element) or ["-"]
+                yield words
+        case ast.Call(ast.Name(name) | ast.Attribute(_, name), [ast.Constant(str(line)), *_]) if (
+            name in _SHELLS
+        ):
+            yield from magics.split(line)
+
+
+def _is_interpreter(node: ast.expr) -> bool:
+    if isinstance(node, ast.Attribute):
+        return node.attr == "executable"
+    return any(re.fullmatch(r"(?:\S*/)?python[\d.]*", text) for text in _literal(node))
+
+
+def _literal(node: ast.AST) -> list[str]:
+    return [node.value] if isinstance(node, ast.Constant) and isinstance(node.value, str) else []
+
+
+def _started(words: list[str]) -> Iterator[str]:
+    for each in magics.started(words):
+        if re.fullmatch(r"\w+(?:\.\w+)*", each.module):
+            yield each.module
+            yield f"{each.module}.__main__"
+
+
+def _unguarded(node: ast.AST) -> Iterator[ast.Import | ast.ImportFrom | ast.Call]:
     """The imports below a node that its code cannot continue without."""
     guards: list[str] = []
     match node:
-        case ast.Import() | ast.ImportFrom():
+        case ast.Import() | ast.ImportFrom() | ast.Call():
             yield node
         case ast.Try(handlers=handlers):
             guards = [ast.unparse(each.type) if each.type else "Exception" for each in handlers]

@@ -14,6 +14,11 @@ capitals for any text; or a constant that contains the choices (`in package.modu
 for additional ones): a literal tuple, list, set or dict in one of the project's packages, whose
 source is read without importing it. Papermill only warns about an unknown name; here it is an error
 before anything runs.
+
+In other people's cells the names with a literal default are the interface. Whatever else papermill
+accepts there, a computed value, an import, a magic, passes untouched and cannot be set. A comment
+is no rule where it is prose, names types (`int | None`), or lists what a default of another type
+cannot be.
 """
 
 import ast
@@ -22,11 +27,12 @@ import json
 import operator
 import re
 import tokenize
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from kernelkit.errors import NotebookError, ParameterError, nearest
+from kernelkit.notebook import document
 from kernelkit.notebook.document import NO_PARAMETERS
 from kernelkit.project import Project
 
@@ -39,6 +45,10 @@ _INTERVAL = re.compile(rf"([\[(])\s*({_NUMBER})\s*,\s*({_NUMBER})\s*([\])])")
 _BOUND = re.compile(rf"(>=?|<=?)\s*({_NUMBER})")
 _CONSTANT = re.compile(r"in\s+(\w+(?:\.\w+)+)")
 _COMPARE = {">=": operator.ge, ">": operator.gt, "<=": operator.le, "<": operator.lt}
+_TYPE_NAMES = frozenset(
+    {"Any", "None", "Path", "Sequence", "array", "bool", "bytes", "dict", "float", "int", "list"}
+    | {"ndarray", "np", "object", "pd", "set", "str", "string", "tuple"}
+)
 _TYPES = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), type(...))
 # What `ast.literal_eval` raises for text that is no literal: a TypeError for a list as a key, the
@@ -109,6 +119,8 @@ class Parameter:
             return value
         if self.type is float and type(value) is int:
             value = float(value)
+        if self.type is tuple and type(value) is list:  # YAML and JSON have no tuples
+            value = tuple(value)
         if type(value) is not self.type:
             kind = _TYPES.get(self.type, f"a {self.type.__name__}")
             raise ParameterError(
@@ -117,40 +129,90 @@ class Parameter:
         return value
 
 
-def declared(cell_source: str, project: Project | None = None) -> dict[str, Parameter]:
-    """The parameters that a cell's source declares, in order.
+class Declared(dict[str, Parameter]):
+    """The parameters of a cell, in order; `others` says of its other names why none can be set."""
+
+    others: Mapping[str, str]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.others = {}
+
+
+def declared(cell_source: str, project: Project | None = None) -> Declared:
+    """The parameters that a cell's source declares, in order: its names with literal defaults.
 
     `project`: the project with the constants that comments name. Without it, as for a run that is
     over, those choices are not looked up and the defaults are not checked. Raises `NotebookError`
-    for anything in the cell that is not `name = literal`, and for a constant that the project does
-    not have, and `ParameterError` for a default other than None that its comment does not allow.
+    for a cell that is not Python, and for a constant that the project does not have, and
+    `ParameterError` for a default other than None that its comment does not allow.
     """
+    source = document.plain_python(cell_source)
     try:
-        body = ast.parse(cell_source).body
-    except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
+        body = ast.parse(source).body
+    except document.UNREADABLE as error:
         raise NotebookError(f"the parameters cell is not Python: {error}") from None
-    tokens = tokenize.generate_tokens(io.StringIO(cell_source).readline)
+    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
     comments = {t.start[0]: t.string.lstrip("# ") for t in tokens if t.type == tokenize.COMMENT}
-    parameters: dict[str, Parameter] = {}
+    parameters = Declared()
+    others: dict[str, str] = {}
     for statement in body:
         name, expression = _assigned(statement)
-        try:
-            default = ast.literal_eval(expression)
-        except _NO_LITERAL:
-            raise NotebookError(
-                f"line {statement.lineno} of the parameters cell is not `name = literal`"
-            ) from None
-        if name in parameters:
-            raise NotebookError(f"the parameters cell assigns {name} twice")
+        default = _default(expression)
+        if not name or default is _COMPUTED:
+            for each in _bound(statement):
+                others[each] = f"line {statement.lineno} of the parameters cell computes it"
+                parameters.pop(each, None)
+            continue
+        others.pop(name, None)
         comment = comments.get(statement.end_lineno or 0, "")
-        rule = re.split(r":\s", comment + " ", maxsplit=1)[0].strip()
+        rule = _rule(comment, default)
         constant = _CONSTANT.fullmatch(rule.partition(" | ")[0])
-        rule = rule if constant or _bounds(rule) or " | " in rule else ""
         members = _members(project, constant[1]) if constant else ()
         parameters[name] = Parameter(name, default, comment, rule, members)
         if project and default is not None:
             parameters[name].check(default)
+    parameters.others = others
     return parameters
+
+
+_COMPUTED = object()
+
+
+def _default(expression: ast.expr) -> Any:
+    """The value of a plain literal, or `_COMPUTED`."""
+    try:
+        return ast.literal_eval(expression)
+    except _NO_LITERAL:
+        return _COMPUTED
+
+
+def _bound(statement: ast.stmt) -> Iterator[str]:
+    """The names that a statement gives a value, also by importing it."""
+    for node in ast.walk(statement):
+        match node:
+            case ast.Name(name, ast.Store()) | ast.FunctionDef(name) | ast.ClassDef(name):
+                yield name
+            case ast.alias(name, asname):
+                yield asname or name.partition(".")[0]
+
+
+def _rule(comment: str, default: Value) -> str:
+    """The range or the choices at the beginning of a comment; empty if it declares none."""
+    rule = re.split(r":\s", comment + " ", maxsplit=1)[0].strip()
+    if _CONSTANT.fullmatch(rule.partition(" | ")[0]) or _bounds(rule):
+        return rule
+    words = [word.strip() for word in rule.split(" | ")]
+    if len(words) == 1 or isinstance(default, list | tuple | dict | set):
+        return ""
+    if any(re.search(r"\s", word) or not word for word in words):
+        return ""  # prose
+    if all(re.split(r"[\[.]", word)[0] in _TYPE_NAMES for word in words):
+        return ""
+    numbers = [word for word in words if re.fullmatch(_NUMBER, word)]
+    if isinstance(default, int | float) and not isinstance(default, bool) and not numbers:
+        return ""
+    return rule
 
 
 def resolve(
@@ -247,6 +309,11 @@ def _check_plain(name: str, value: Value) -> None:
 def _named(parameters: Mapping[str, Parameter], name: str) -> Parameter:
     if name in parameters:
         return parameters[name]
+    others = parameters.others if isinstance(parameters, Declared) else {}
+    if name in others:
+        raise ParameterError(
+            f"{name!r} cannot be set: {others[name]}, and only plain literals can be set"
+        )
     if not parameters:
         raise ParameterError(f"{name!r} cannot be set: {NO_PARAMETERS}")
     raise ParameterError(f"the notebook has no parameter {name!r}: {nearest(name, parameters)}")

@@ -1,11 +1,17 @@
-"""A project's own rules for its notebooks' parameters, checked before anything is sent or run.
+"""A project's own rules for its notebooks' parameters, asked before anything is sent or run.
 
 `check = "soil_moisture.settings:check"` in `[tool.kernelkit]` names a function that gets three
 arguments: the notebook's name without its extension, all its parameters by name, and the attached
 sources, as {"dataset": ["owner/slug"], "competition": [], "kernel": [], "model": []} or None for a
 local run. It returns the problems, each a line that says what to change, or raises an exception
-with such a text. Its module must import quickly. It runs in a child process with the project's
-Python, once for all runs of a sweep.
+with such a text.
+
+`sources = "soil_moisture.settings:sources"` names a function of the first two of these arguments.
+It returns what the run reads that Kaggle has, in the same form as the attached sources; a push
+attaches it.
+
+Their module must import quickly. They run in a child process with the project's Python, once for
+all runs of a sweep.
 """
 
 import json
@@ -21,22 +27,23 @@ from kernelkit.notebook.parameters import for_json
 from kernelkit.project import PATH, Project
 
 SECONDS = 20.0
+KINDS = ("dataset", "competition", "kernel", "model")
 LAST_WORDS = 300  # characters of a failed child's output to show
 CHILD = """\
 import importlib, json, os, sys
 answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
 os.dup2(2, 1)  # keep the project's own output out of the answers
 request = json.load(sys.stdin)
-module, _, name = request["check"].partition(":")
-check = getattr(importlib.import_module(module), name)
-problems = []
-for values in request["runs"]:
+module, _, name = request["function"].partition(":")
+function = getattr(importlib.import_module(module), name)
+results = []
+for arguments in request["calls"]:
     try:
-        lines = check(request["notebook"], values, request["sources"])
-        problems.append([str(line) for line in lines or ()])
+        answer = function(*arguments)
+        results.append(answer if isinstance(answer, dict) else [str(line) for line in answer or ()])
     except Exception as error:
-        problems.append([str(error) or type(error).__name__])
-json.dump(problems, answers)
+        results.append([str(error) or type(error).__name__])
+json.dump(results, answers)
 answers.close()
 """
 
@@ -54,12 +61,45 @@ def problems(
     """
     if not project.check or not runs:
         return [[] for _ in runs]
-    request = {
-        "check": project.check,
-        "notebook": notebook.stem,
-        "runs": [for_json(values) for values in runs],
-        "sources": sources,
-    }
+    calls = [(notebook.stem, for_json(values), sources) for values in runs]
+    return _asked(project, "check", project.check, calls)
+
+
+def sources(
+    project: Project, notebook: Path, runs: Sequence[Mapping[str, Any]]
+) -> dict[str, list[str]]:
+    """The sources that these runs read, by kind, each once; empty if the project names none.
+
+    `runs`: all parameters of each run, including defaults. Raises `NotebookError` if the project's
+    function cannot be run, or returns something else.
+    """
+    if not project.sources:
+        return {}
+    calls = [(notebook.stem, for_json(values)) for values in runs]
+    wanted: dict[str, list[str]] = {}
+    for answer in _asked(project, "sources", project.sources, calls):
+        if not (answer == [] or _is_by_kind(answer)):
+            raise NotebookError(
+                f"sources = {project.sources!r} in [tool.kernelkit] must return a dictionary like "
+                f'{{"model": ["owner/model/framework/variation/version"]}}, not {answer!r}'
+            )
+        for kind, names in dict(answer).items():
+            known = wanted.setdefault(kind, [])
+            known += [name for name in names if name not in known]
+    return wanted
+
+
+def _is_by_kind(answer: Any) -> bool:
+    """Whether an answer is lists of texts by kinds of sources."""
+    return isinstance(answer, dict) and all(
+        kind in KINDS and isinstance(names, list) and all(isinstance(name, str) for name in names)
+        for kind, names in answer.items()
+    )
+
+
+def _asked(project: Project, key: str, function: str, calls: Sequence[Any]) -> list[Any]:
+    """What a function of the project answers to each call: lines, or a dictionary."""
+    request = {"function": function, "calls": calls}
     own = project.root / ".venv" / "bin" / "python"
     paths = [*map(str, project.import_paths()), *filter(None, [os.environ.get(PATH)])]
     try:
@@ -73,7 +113,7 @@ def problems(
             env={**os.environ, PATH: os.pathsep.join(paths)},
             check=True,
         )
-        answers: list[list[str]] = json.loads(process.stdout)
+        answers: list[Any] = json.loads(process.stdout)
         return answers
     except subprocess.TimeoutExpired:
         why = f"it took more than {SECONDS:.0f} s"
@@ -82,5 +122,5 @@ def problems(
     except (OSError, ValueError) as error:
         why = str(error)
     raise NotebookError(
-        f"check = {project.check!r} in [tool.kernelkit] could not check the parameters: {why}"
+        f"{key} = {function!r} in [tool.kernelkit] could not be asked about the parameters: {why}"
     )

@@ -81,7 +81,11 @@ def _is_empty(output: nbformat.NotebookNode) -> bool:
 def _shown_output(parts: list[nbformat.NotebookNode]) -> nbformat.NotebookNode:
     output = parts[0].copy()
     if output.output_type == "stream":
-        output.text = _short("".join(part.text for part in parts))
+        text = "".join(part.text for part in parts)
+        if output.name == "stderr":  # without the diagnostics of C++ libraries
+            lines = text.splitlines(keepends=True)
+            text = "".join(line for line in lines if not safe_text.note_level(line))
+        output.text = _short(text)
     elif output.output_type == "error":
         output.traceback = [_short("\n".join(map(str, output.traceback)))]
     else:

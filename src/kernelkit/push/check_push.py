@@ -2,12 +2,11 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Unpack
 
 from kernelkit.errors import ParameterError, PreflightError
-from kernelkit.kaggle.context import CommandOptions
 from kernelkit.notebook.parameters import Overrides
 from kernelkit.push.bundle import metadata as kernel_metadata
+from kernelkit.push.checks.repository import check_kernels, kernels_below
 from kernelkit.push.push_kernel import push
 from kernelkit.push.request import PushRequest
 from kernelkit.tpu.check import check_tpu
@@ -27,17 +26,20 @@ def check_push(
     accelerator: str | None = None,
     timeout: float | None = None,
     ignore: Sequence[str] = (),
-    **options: Unpack[CommandOptions],
+    as_json: bool = False,
+    quiet: bool = False,
 ) -> None:
     """Check a push without a network; with `tpu`, compile its run's programs for a TPU, too.
 
-    notebook       the notebook, or the folder of a kernel-metadata.json; by default its code_file
+    notebook       the notebook, or the folder of a kernel-metadata.json, by default its code_file;
+                   of a folder with neither at or above it, every kernel below is checked
     parameters     `name=value` strings, or a mapping of typed values
     tpu            compile; a notebook without metadata is compiled and not checked
     machine        the TPU: v5e-8 (default), v6e-8 or v3-8
     libtpu         the version of another compiler than the environment's
     largest_batch  search for the largest batch of a replica instead
     metadata, accelerator, timeout, ignore  as in `PushRequest`
+    as_json, quiet  as in `KaggleContext.in_project`
 
     Raises `PreflightError` for errors that the checks find, `DoesNotFitError` if a program does not
     fit, `NoCompilerError` without a compiler, `ParameterError` for a value that is of no use here.
@@ -46,6 +48,12 @@ def check_push(
     for name, given in of_compiler.items():
         if given and not tpu:
             raise ParameterError(f"--{name} is for the TPU's compiler: add --tpu, or leave it out")
+    if not tpu and not parameters and not metadata:
+        kernels = kernels_below(notebook or Path.cwd())
+        if kernels:
+            wishes = {"accelerator": accelerator, "timeout": timeout, "ignore": ignore}
+            check_kernels(kernels, wishes, **options)
+            return
     is_notebook = notebook is not None and notebook.is_file()
     compiled = notebook
     try:
@@ -63,7 +71,7 @@ def check_push(
         if not (tpu and is_notebook):
             raise
     else:
-        push(request, **options)
+        push(request, as_json=as_json, quiet=quiet)
         parameters = request.parameters
         if not is_notebook:
             compiled = kernel_metadata.load(request.metadata).code_file
@@ -74,6 +82,6 @@ def check_push(
             machine=machine or V5E,
             largest_batch=largest_batch,
             libtpu=libtpu or "",
-            as_json=options.get("as_json", False),
-            quiet=options.get("quiet", False),
+            as_json=as_json,
+            quiet=quiet,
         )

@@ -111,21 +111,28 @@ class Wait:
     """One wait for the session of one push."""
 
     def __init__(self, context: PushContext, push: Push) -> None:
-        self._kaggle, self._push = context.kaggle, push
+        self._kaggle = context.kaggle
+        self._push = push
         self._version = f"{push.kernel} version {push.version}"
-        self._emit, self._patience = context.events, context.timing.patience
+        self._emit = context.events
+        self._patience = context.timing.patience
         self._resume = context.how_to_resume(push)
         self._fetch = f"Download them with: {context.resuming(push)}"
         self._goes_on = "" if context.local else "the run continues on Kaggle. "
         self._clock = context.kaggle.retries.clock
         cap = machines.LIMITS[machines.named(push.accelerator or "cpu").kind].hours_per_session * 60
         self._limit = 60.0 * min(cap, push.timeout_minutes or cap)
-        self._begun = self._answered = self._not_before = self._clock.now()
+        now = self._clock.now()
+        self._begun = now
+        self._answered = now  # when Kaggle answered last
+        self._not_before = now  # when it may be asked again
         self._running_since: float | None = None
         self._over_since: float | None = None  # since when Kaggle has reported that it is over
         self._state = ""  # of the session, as last shown
-        # In a row: answers without a session, ends without a log, failed polls.
-        self._missing = self._unsettled = self._failed = 0
+        # How many in a row:
+        self._missing = 0  # answers without a session
+        self._unsettled = 0  # ends without a log
+        self._failed = 0  # polls that failed
         self._log = LiveLog(context.kaggle, push, self._show)
 
     def run(self) -> Session:
@@ -137,7 +144,8 @@ class Wait:
         """
         try:
             while True:
-                if ended := self._ask():
+                ended = self._ask()
+                if ended:
                     return ended
                 if self._over_since is None and self._clock.now() > self._deadline():
                     raise DeadlineError(

@@ -58,16 +58,20 @@ def fetch(
     """
     clock = context.timing.clock
     begun = clock.now()
-    expected = manifest.files if manifest else {}
+    expected = {_normal(name): file for name, file in manifest.files.items()} if manifest else {}
+    links, left_out = _by_path(outputs.files)
+    if left_out:
+        words = f"names in Kaggle's list lead to another file's path: {_listed(left_out)}"
+        context.events(UNVERIFIED, f"{len(left_out)} {words}", files=left_out)
     # Kaggle may omit hidden files.
     shown = [name for name in expected if "/." not in f"/{name}"]
-    names = [name for name in dict.fromkeys([*outputs.files, *shown]) if name != MANIFEST]
+    names = [name for name in dict.fromkeys([*links, *shown]) if name != MANIFEST]
     chosen = [name for name in names if _fits(only, name) or not (only or _fits(push.stays, name))]
     if only and not chosen:
         raise OutputsError(
             f"no output file matches {' or '.join(only)}: the run has {_listed(names) or 'none'}"
         )
-    downloads = _Downloads(context, push, folder, outputs.files)
+    downloads = _Downloads(context, push, folder, links)
     fetched = downloads.all({name: expected.get(name, Expected()) for name in chosen})
     size = f"{size_of(sum(fetched.values()))} in {duration(clock.wall(clock.now() - begun))}"
     text = f"{len(fetched)} of {len(names)} files, {size}: {from_here(folder)}"
@@ -76,7 +80,8 @@ def fetch(
         text = f"kernelkit resume {push.reference} --only '{push.stays[0]}' downloads the others"
         context.events(STAYS, f"files that only sessions use stay on Kaggle: {text}")
     verified = {name for name, file in expected.items() if file.sha256}
-    if doubtful := [name for name in fetched if name not in verified]:
+    doubtful = [name for name in fetched if name not in verified]
+    if doubtful:
         why = "its manifest does not name or hash" if manifest else "it left no manifest of"
         context.events(
             UNVERIFIED,
@@ -105,12 +110,17 @@ class _Downloads:
         folder: Path,
         links: Mapping[str, str],
     ) -> None:
-        self._clear, self._kaggle, self._push = context.events.clear, context.kaggle, push
-        self._folder, self._interrupted = folder, False
+        self._clear = context.events.clear
+        self._kaggle = context.kaggle
+        self._push = push
+        self._folder = folder
+        self._interrupted = False
         self._until = context.timing.clock.now() + context.timing.fetch_seconds
         self._record = kit_folder.FetchedFiles(folder)
         self._parts = kit_folder.path(folder, kit_folder.PARTS)
-        self._links, self._renewals, self._lock = dict(links), 0, threading.Lock()
+        self._links = dict(links)
+        self._renewals = 0
+        self._lock = threading.Lock()
 
     def all(self, expected: Mapping[str, Expected]) -> dict[str, int]:
         """The bytes of each file, once all are there; raises `OutputsError` if any are missing."""
@@ -166,7 +176,8 @@ class _Downloads:
             if name not in self._links and self._renewals < LINK_RENEWALS:
                 self._renewals += 1
                 push = self._push
-                self._links |= self._kaggle.outputs(push.name, push.version, self._until).files
+                listed = self._kaggle.outputs(push.name, push.version, self._until).files
+                self._links |= _by_path(listed)[0]
             url = self._links.get(name)
         if url is None:
             raise _refused("Kaggle does not list it, or refuses every link to it")
@@ -182,6 +193,31 @@ class _Downloads:
         if self._interrupted:
             raise _refused("interrupted")
         return self._kaggle.retries.clock.now() > self._until
+
+
+def _normal(name: str) -> str:
+    """A name as its path, such as "a/b" for "a//b"; one that is refused stays as it is."""
+    pure = PurePosixPath(name)
+    if not pure.parts or pure.is_absolute() or ".." in pure.parts:
+        return name
+    return str(pure)
+
+
+def _by_path(links: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
+    """The links by the normal names of their files, and the names that meet another's path.
+
+    The name that is normal wins, since a session's manifest has it so.
+    """
+    by_path = {_normal(name): url for name, url in links.items() if _normal(name) == name}
+    left_out = []
+    for name, url in links.items():
+        if _normal(name) == name:
+            continue
+        if _normal(name) in by_path:
+            left_out.append(name)
+        else:
+            by_path[_normal(name)] = url
+    return by_path, left_out
 
 
 def _place(folder: Path, name: str) -> Path:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Unpack
 
-from kernelkit import machines
+from kernelkit import machines, project
 from kernelkit.errors import ParameterError, RefusedError
 from kernelkit.kaggle.context import CommandOptions
 from kernelkit.push.context import PushContext
@@ -18,13 +18,17 @@ from kernelkit.push.plan import Plan, plan_push
 from kernelkit.push.push_kernel import push as push_request
 from kernelkit.push.request import PushRequest
 from kernelkit.push.results import FAILURE
+from kernelkit.rehearsal.hidden_data import make_hidden_data
 from kernelkit.rehearsal.stand_in import rerun_of
 from kernelkit.runs import log as logs
+from kernelkit.runs import run_folder
 from kernelkit.shown import duration
-from kernelkit.terminal.events import NEXT, WARNING, Event, size_of
+from kernelkit.terminal.events import NEXT, WARNING, Event, from_here, size_of
 
 RERUN = Event("rerun", quiet=True)
 PROJECTED = Event("projected")
+MADE = Event("hidden")
+VALIDATION = Event("validation")
 CATALOGUE = "catalogue"  # the subfolder of the local Kaggle's folder
 FOLDERS = "competitions", "hidden"  # in the catalogue: the public data, and the hidden
 SAMPLE = "sample_submission.csv"  # one row for each row of the test set
@@ -33,7 +37,8 @@ SCORING = "Submission Scoring Error"  # Kaggle's message for a file that it cann
 NO_ANSWERS = "rehearsal: "  # begins what only the local Kaggle says: it has no answers
 NO_HIDDEN = (
     "there is no hidden data, so nothing was run: name it with --hidden FOLDER, or have the "
-    "catalogue's command write {{catalogue}}/hidden/{slug}"
+    "catalogue's command write {{catalogue}}/hidden/{slug}, or add --make to make it from the "
+    "training data"
 )
 
 
@@ -60,6 +65,8 @@ def rehearse_hidden_run(
     request: PushRequest,
     *,
     hidden: Path | None = None,
+    make: bool = False,
+    make_rows: int | None = None,
     rows: int | None = None,
     **options: Unpack[CommandOptions],
 ) -> RerunResult:
@@ -67,6 +74,8 @@ def rehearse_hidden_run(
 
     hidden      the folder that replaces the competition's in the second run; by default
                 `hidden/SLUG` of the catalogue, which the project's catalogue command may write
+    make        make the hidden data from the competition's own training data, once
+    make_rows   the number of rows that are made
     rows        the size of the real hidden test set, to project the time that it would take
 
     The request is rehearsed as it is, except that its result is submitted, and that it runs even
@@ -87,7 +96,12 @@ def rehearse_hidden_run(
         )
     context = PushContext.in_project(request.project, **options)
     local, slug = context.local or context.runs, sources[0]
-    _see_to_hidden_data(context, plan, hidden, local / CATALOGUE / "hidden" / slug)
+    if make:
+        if hidden is not None:
+            raise ParameterError("--make makes the hidden data: give --hidden without a FOLDER")
+        _make(context, plan, local / CATALOGUE, slug, make_rows)
+    else:
+        _see_to_hidden_data(context, plan, hidden, local / CATALOGUE / "hidden" / slug)
     refusal, before = "", context.ledger.last()
     try:
         push_request(replace(request, submit=MESSAGE, force=True), **options)
@@ -112,6 +126,37 @@ def _see_to_hidden_data(context: PushContext, plan: Plan, hidden: Path | None, p
         _link(hidden, place)
     elif not place.is_dir():
         raise ParameterError(NO_HIDDEN.format(slug=place.name))
+
+
+def _make(context: PushContext, plan: Plan, catalogue: Path, slug: str, count: int | None) -> None:
+    """Make the hidden data of a competition from its public files in the catalogue."""
+    with replace(context, catalogue=plan.catalogue).connect():
+        pass  # connecting fills the catalogue
+    made = make_hidden_data(catalogue, slug, plan.project.hidden, count)
+    words = "used again" if made.reused else "made from the training data"
+    context.events(MADE, f"{made.rows:,} hidden rows, {words}: {from_here(made.folder)}")
+
+
+def _tell_validation(context: PushContext, push: Push, score: str) -> None:
+    """Tell the notebook's own validation score beside that of the hidden run."""
+    if not push.folder:
+        return
+    folder = Path(push.folder)
+    metrics = run_folder.metrics(folder) or {}
+    name = project.shown(folder).score
+    own = run_folder.numbers(metrics).get(name)
+    if own is None:
+        text = "the notebook left no validation score to compare it with: see metrics.json"
+        context.events(VALIDATION, text)
+        return
+    words = f"the notebook's own {name} is {own:.4g}, and the hidden run scored {score}"
+    ends = run_folder.interval(metrics, name)
+    if ends:
+        low, high = ends
+        inside = low <= float(score) <= high
+        agrees = "they agree" if inside else "they do not agree"
+        words += f": {agrees} (95 % interval of the validation {low:.4g} to {high:.4g})"
+    context.events(VALIDATION, words)
 
 
 def _second_run(
@@ -140,6 +185,8 @@ def _second_run(
         hours=hours,
     )
     lengths = f" on {hidden:,} rows (public: {public:,})" if public and hidden else ""
+    if result.score:
+        _tell_validation(context, push, result.score)
     _report(context, result, lengths)
     if result.message:
         raise RefusedError(f"Kaggle would only show: {result.message}")

@@ -44,8 +44,9 @@ def merged(here: str, pushed: str, edited: str, labels: Sequence[str]) -> tuple[
     return done.stdout.decode(), done.returncode
 
 
-def as_text(cells: Sequence[OwnCell], like: Any) -> str:
-    """The cells as `like`'s percent script would have them: its header, its cells' metadata.
+def as_text(cells: Sequence[OwnCell], like: Any, form: str = PERCENT) -> str:
+    """The cells as `like`'s text would have them: its header, its cells' metadata, in the format
+    `form` of Jupytext.
 
     Without any, `like`'s own.
     """
@@ -61,17 +62,18 @@ def as_text(cells: Sequence[OwnCell], like: Any) -> str:
         notebook.cells.append(
             unedited.get((cell.kind, cell.source)) or make(cell.source, metadata=metadata)
         )
-    return str(jupytext.writes(notebook, fmt=PERCENT))
+    return str(jupytext.writes(notebook, fmt=form))
 
 
-def into_notebook(text: str, notebook: Path) -> str:
-    """The JSON of the notebook with a percent script's cells, and the outputs that it had."""
+def into_notebook(text: str, notebook: Path, form: str = PERCENT) -> str:
+    """The JSON of the notebook with the cells of a text in this format, and the outputs that it
+    had."""
     import jupytext
     import nbformat
     from jupytext.combine import combine_inputs_with_outputs
 
     before = nbformat.reads(notebook.read_text("utf-8-sig"), as_version=4)
-    after = jupytext.reads(text, fmt=PERCENT)
+    after = jupytext.reads(text, fmt=form)
     return str(nbformat.writes(combine_inputs_with_outputs(after, before)))
 
 

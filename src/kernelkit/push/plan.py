@@ -15,7 +15,7 @@ from typing import Any
 from kernelkit import machines
 from kernelkit.errors import NotebookError, ParameterError, PreflightError
 from kernelkit.kaggle.client import SOURCES, Kernel
-from kernelkit.notebook import parameters
+from kernelkit.notebook import parameters, rules
 from kernelkit.notebook.document import parameters_source, read_json, read_script
 from kernelkit.project import Project
 from kernelkit.push.bundle import metadata
@@ -24,6 +24,8 @@ from kernelkit.push.bundle.metadata import Metadata
 from kernelkit.push.bundle.wheel_set import WheelSet
 from kernelkit.push.request import PushRequest
 
+# of a source's name, without its version
+PARTS = {"dataset": 2, "competition": 1, "kernel": 2, "model": 4}
 ACCELERATOR = "accelerator"  # the parameter that tells a notebook which machine to expect
 
 
@@ -33,6 +35,7 @@ class Plan:
 
     `parameters` are all parameters of the notebook, including the defaults. `inputs` are the
     versions of the account's own kernels that its session reads, once Kaggle was asked for them.
+    `needed` are the sources that it attaches by itself, in words.
     """
 
     request: PushRequest
@@ -41,6 +44,7 @@ class Plan:
     parameters: Mapping[str, Any]
     wheels: WheelSet | None = None
     inputs: Mapping[str, int] = field(default_factory=dict)
+    needed: tuple[str, ...] = ()
 
     @property
     def project(self) -> Project:
@@ -168,9 +172,39 @@ def plan_push(request: PushRequest) -> Plan:
             )
         values[ACCELERATOR] = kind
     session = kernel.minutes(minutes)
-    bundle = build(kernel.code_file, values, request.project, session, script=kernel.is_script)
+    bundle = build(
+        kernel.code_file,
+        values,
+        request.project,
+        session,
+        script=kernel.is_script,
+        attached=any(map(kernel.sources, SOURCES)) or bool(request.model),
+    )
     plan = Plan(request, kernel, bundle, defaults | values)
-    return plan.attaching("model", *request.model) if request.model else plan
+    if request.model:
+        plan = plan.attaching("model", *request.model)
+    return _with_needed_sources(plan)
+
+
+def _with_needed_sources(plan: Plan) -> Plan:
+    """The plan with the sources that its project's function names for its parameters.
+
+    A source that is attached already, also in another version, stays as it is.
+    """
+    notebook = plan.project.beside or plan.metadata.code_file
+    wanted = rules.sources(plan.project, notebook, plan.starts or (plan.parameters,))
+    needed: list[str] = []
+    for kind, names in wanted.items():
+        own = {_unversioned(kind, source) for source in plan.metadata.sources(kind)}
+        missing = [name for name in names if _unversioned(kind, name) not in own]
+        plan = plan.attaching(kind, *missing)
+        needed += [f"{kind} {name}" for name in missing]
+    return replace(plan, needed=tuple(needed))
+
+
+def _unversioned(kind: str, source: str) -> str:
+    """A source without its version, in lower case."""
+    return "/".join(source.lower().split("/")[: PARTS[kind]])
 
 
 def _kernel(request: PushRequest) -> Metadata:

@@ -94,7 +94,7 @@ def read(text: str) -> Manifest:
             for file in written["files"]
         }
         return Manifest(str(written["push"]), listed, text)
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
         raise Failure(FailureKind.MALFORMED, "download", f"{MANIFEST} is not a manifest") from None
 
 

@@ -4,13 +4,13 @@ import difflib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Unpack
+from typing import NamedTuple, Unpack
 
 from kernelkit import files
 from kernelkit.errors import NotebookError, ParameterError, PreflightError
 from kernelkit.kaggle.client import Kernel
 from kernelkit.kaggle.context import CommandOptions
-from kernelkit.notebook import document
+from kernelkit.notebook import document, pairs
 from kernelkit.push import merge
 from kernelkit.push.bundle.carried import carried, own_cells, own_script
 from kernelkit.push.context import PushContext
@@ -31,6 +31,19 @@ class Edit:
     path: Path
     merged: str
     conflicts: int
+
+
+class Change(NamedTuple):
+    """A file that was edited on Kaggle: its text here, as pushed and as edited.
+
+    `as_cells` is the text here as its cells alone would be written.
+    """
+
+    path: Path
+    here: str
+    before: str
+    after: str
+    as_cells: str = ""
 
 
 def pull_edits(
@@ -61,14 +74,19 @@ def pull_edits(
         pushed = kaggle.existing(planned.kernel, number)
         labels = ["here", f"version {number}", f"version {newest}"]
         edits = []
-        for path, here, before, after in _changes(planned, pushed.text, edited.text):
-            text, conflicts = merge.merged(here, before, after, labels)
-            if text != here:
+        for change in _changes(planned, pushed.text, edited.text):
+            path = change.path
+            text, conflicts = merge.merged(change.here, change.before, change.after, labels)
+            if conflicts and change.as_cells:  # perhaps only in how a cell's edges are written
+                plain = merge.merged(change.as_cells, change.before, change.after, labels)
+                if not plain[1]:
+                    text, conflicts = plain
+            if text != change.here:
                 marked = path
                 if conflicts and path.suffix == ".ipynb":  # its JSON has no room for marks
                     marked = path.with_suffix(".conflict.py")
                 edits.append(Edit(marked, text, conflicts))
-                context.events(DIFF, _difference(path, here, text), path=str(path))
+                context.events(DIFF, _difference(path, change.here, text), path=str(path))
         if not edits:
             words = f"version {newest} of {planned.kernel} has no edits that your files lack"
             context.events(PULLED, words, files=[])
@@ -88,32 +106,41 @@ def _pushed_before(context: PushContext, kernel: Kernel, newest: int) -> int:
     return max(versions)
 
 
-def _changes(plan: Plan, pushed: str, edited: str) -> Iterator[tuple[Path, str, str, str]]:
-    """Each file that was edited on Kaggle: its path, and its text here, as pushed and as edited."""
+def _changes(plan: Plan, pushed: str, edited: str) -> Iterator[Change]:
+    """Each file that was edited on Kaggle."""
     before, after = carried(pushed), carried(edited)
     for name, text in after.items():
         if text != before.get(name):
             path = _place(plan, name)
             here = path.read_text("utf-8-sig") if path.is_file() else ""
-            yield path, here, before.get(name, ""), text
+            yield Change(path, here, before.get(name, ""), text)
     code_file = plan.metadata.code_file
     if plan.metadata.is_script:
         own = own_script(pushed), own_script(edited)
         if own[0] != own[1]:
-            yield code_file, code_file.read_text("utf-8-sig"), *own
+            yield Change(code_file, code_file.read_text("utf-8-sig"), *own)
         return
     sources = own_cells(pushed), own_cells(edited)
     if sources[0] != sources[1]:
-        half = document.text_half(code_file) or code_file
-        notebook = document.read(half)
-        here = half.read_text("utf-8-sig") if half.suffix == ".py" else merge.as_text((), notebook)
-        was, now = (merge.as_text(each, notebook) for each in sources)
-        yield half, here, was, now
+        half = pairs.text_half(code_file)
+        if half is None and code_file.suffix == ".py":
+            half = pairs.Half(code_file, merge.PERCENT)
+        if half is None:
+            notebook = document.read(code_file)
+            was, now = (merge.as_text(each, notebook) for each in sources)
+            yield Change(code_file, merge.as_text((), notebook), was, now)
+            return
+        notebook = half.read(code_file)
+        was, now = (merge.as_text(each, notebook, half.format) for each in sources)
+        as_cells = merge.as_text((), notebook, half.format)
+        yield Change(half.path, half.path.read_text("utf-8-sig"), was, now, as_cells)
 
 
 def _place(plan: Plan, name: str) -> Path:
     """Where a carried file lies here; raises `NotebookError` for a path outside the project, and
     for a hidden one, because git runs programs that lie in .git."""
+    if known := plan.bundle.places.get(name):
+        return known
     project, package = plan.project, name.partition("/")[0]
     origin = (project.beside or plan.metadata.code_file).parent
     below = project.package_folder(package).parent if package in project.packages else origin
@@ -137,7 +164,7 @@ def _write(context: PushContext, plan: Plan, edits: list[Edit], name: str) -> No
     while copies.exists():  # an earlier pull's copies stay
         copies = copies.with_name(f"{copies.name}-again")
     for edit in edits:
-        for path, text in _targets(edit).items():
+        for path, text in _targets(edit, plan.metadata.code_file).items():
             before = path.read_bytes() if path.is_file() else b""
             if before:
                 files.write_bytes(copies / plan.project.name(path), before)
@@ -151,11 +178,14 @@ def _write(context: PushContext, plan: Plan, edits: list[Edit], name: str) -> No
         )
 
 
-def _targets(edit: Edit) -> dict[Path, str]:
+def _targets(edit: Edit, code_file: Path) -> dict[Path, str]:
     """The files to write for an edit: a notebook's two halves go together."""
-    notebook = edit.path.with_suffix(".ipynb")
-    targets = {} if edit.path == notebook else {edit.path: edit.merged}
-    whole = edit.path == notebook or document.text_half(notebook) == edit.path
-    if whole and notebook.is_file() and not edit.conflicts:
-        targets[notebook] = merge.into_notebook(edit.merged, notebook)
+    half = pairs.text_half(code_file)
+    form = half.format if half and half.path == edit.path else merge.PERCENT
+    targets = {} if edit.path == code_file else {edit.path: edit.merged}
+    if code_file.suffix != ".ipynb":
+        return {edit.path: edit.merged}
+    whole = edit.path == code_file or (half is not None and half.path == edit.path)
+    if whole and code_file.is_file() and not edit.conflicts:
+        targets[code_file] = merge.into_notebook(edit.merged, code_file, form)
     return targets

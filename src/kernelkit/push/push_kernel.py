@@ -26,6 +26,7 @@ from kernelkit.project import Project
 from kernelkit.push import wheels
 from kernelkit.push.bundle.build import MAX_BYTES
 from kernelkit.push.checks import compiled, preflight
+from kernelkit.push.checks.annotations import annotate
 from kernelkit.push.checks.findings import tell
 from kernelkit.push.checks.on_kaggle import ask_kaggle
 from kernelkit.push.context import PushContext
@@ -182,8 +183,8 @@ def _check_here(context: PushContext, plan: Plan) -> None:
     """
     bundle = plan.bundle
     words = [plan.metadata.code_file.name]
-    if bundle.packages:
-        words.append(f"with {', '.join(bundle.packages)}")
+    if bundle.carries:
+        words.append(f"with {', '.join(bundle.carries)}")
     git = f"git {bundle.commit}" if bundle.commit.sha else "no git commit"
     size = f"{size_of(bundle.size)} of the {size_of(MAX_BYTES)} allowed"
     context.events(
@@ -198,6 +199,7 @@ def _check_here(context: PushContext, plan: Plan) -> None:
     if bundle.parameters:
         context.events(SET, ", ".join(f"{n}={value}" for n, value in bundle.parameters.items()))
     findings = preflight.run_checks(plan)
+    annotate(findings, plan.metadata.path)
     tell(context.events, [finding for finding in findings if finding.level != "error"])
     preflight.stop_on_errors(findings)
     if not compiled.compile_push(plan, context.events) and not context.local:

@@ -157,9 +157,12 @@ class _Homecoming:
         kind: Any = self.push.accelerator
         if not self.context.local or not named or named[1] not in machines.MODULES.get(kind, ()):
             return ""
+        distribution = machines.distribution(named[1])
+        if not distribution:
+            return ", which Kaggle's image has, and no package index"
         return (
-            f", which Kaggle's image has: install {machines.distribution(named[1])} here, or "
-            "rehearse with --packages kaggle"
+            f", which Kaggle's image has: install {distribution} here, or rehearse with "
+            "--packages kaggle"
         )
 
     def _judge(self) -> None:
@@ -168,7 +171,10 @@ class _Homecoming:
         metrics = run_folder.metrics(self.folder)
         if metrics:
             summary = run_folder.summary(metrics, project.shown(self.folder))
-            events(METRICS, summary, metrics=metrics)
+            verified = proof.is_verified(self.folder, run_folder.METRICS)
+            if not verified:
+                summary = f"not verified: {summary}"
+            events(METRICS, summary, metrics=metrics, verified=verified)
             if metrics.get("stopped") == run_folder.OUT_OF_TIME:
                 command = "rehearse" if self.context.local else "push"
                 text = f"it ran out of time. Continue in another session: kernelkit {command}"

@@ -145,7 +145,7 @@ def _last(context: PushContext) -> Push:
     if not push.version:
         with context.alone_with(push.name):
             look_after_cut_off(context, push.name)
-        push = ledger.of(push.kernel)[-1]
+        push = ledger.entry(push) or push
     if push.state == State.WAITING:
         raise ParameterError(
             f"the last push, {push.number} of {push.kernel}, still waits for a session: the same "

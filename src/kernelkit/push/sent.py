@@ -142,21 +142,47 @@ def look_after_cut_off(context: PushContext, kernel: Kernel) -> None:
         if push.state == State.SENDING:  # its request may still be on its way
             context.events(WAITING, "until the interrupted push is certain to have arrived")
             context.timing.clock.sleep(sum(context.timing.settle))
-        arrived = push.number and _arrived(context.kaggle, kernel, push.number)
+        arrived = _arrived(context.kaggle, kernel, push.number) if push.number else None
         if not arrived:
             state = State.WAITING if push.pushed in planned else State.LOST
             context.ledger.update(push, state=state)
             continue
-        version, _ = arrived
-        push = context.ledger.update(push, version=version, state=State.QUEUED)
-        text = f"{push.reference}: the push was interrupted while being sent, and arrived"
-        context.events(FOUND, text, version=version)
+        found = context.ledger.update(
+            push, kernel=str(arrived.kernel), version=arrived.version, state=State.QUEUED
+        )
+        text = f"{found.reference}: the push was interrupted while being sent, and arrived"
+        context.events(FOUND, text, version=found.version)
 
 
-def _arrived(
-    kaggle: Kaggle, kernel: Kernel, number: str, after: int = 0
-) -> tuple[int, Stored] | None:
-    """The latest version after `after` with this push's number; None if there is none.
+@dataclass(frozen=True)
+class Arrived:
+    """A version on Kaggle that shows a push's number, and the kernel that it is of."""
+
+    kernel: Kernel
+    version: int
+    stored: Stored
+
+
+def _arrived(kaggle: Kaggle, kernel: Kernel, number: str, after: int = 0) -> Arrived | None:
+    """The version with this push's number; None if there is none.
+
+    It is looked for among those of its kernel after version `after`, and then among the account's
+    kernels that ran last, since Kaggle may have saved it under another name.
+    """
+    arrived = _version_with(kaggle, kernel, number, after)
+    if arrived:
+        return arrived
+    for other in kaggle.recent():
+        if str(other).lower() == str(kernel).lower():
+            continue
+        stored = kaggle.stored(other)
+        if stored and build.number_of(stored.text) == number:
+            return Arrived(other, stored.version, stored)
+    return None
+
+
+def _version_with(kaggle: Kaggle, kernel: Kernel, number: str, after: int) -> Arrived | None:
+    """The version of a kernel after `after` with this number.
 
     Of several in a row it is the oldest, as later ones may be edits of it.
     """
@@ -166,7 +192,7 @@ def _arrived(
     for version in range(newest, max(after, newest - LOOK_BACK), -1):
         stored = kaggle.stored(kernel, version)
         if stored and build.number_of(stored.text) == number:
-            arrived = version, stored
+            arrived = Arrived(kernel, version, stored)
         elif arrived:
             break
     return arrived
@@ -227,7 +253,10 @@ class Sending:
     def __init__(
         self, kaggle: Kaggle, kernel: Kernel, fields: Mapping[str, Any], settle: Sequence[float]
     ) -> None:
-        self._kaggle, self._kernel, self._fields, self._settle = kaggle, kernel, fields, settle
+        self._kaggle = kaggle
+        self._kernel = kernel
+        self._fields = fields
+        self._settle = settle
         self._number = build.number_of(fields["text"])
         self._before = 0  # the kernel's version before the push
 
@@ -269,8 +298,9 @@ class Sending:
         Raises `Failure` if Kaggle shows another push's version and none of this push.
         """
         here = self._kernel
-        *_, owner, slug = ["", "", *saved.ref.strip("/").split("/")]
-        elsewhere = here if f"{owner}/{slug}".lower() == str(here).lower() else Kernel(owner, slug)
+        *above, slug = saved.ref.strip("/").split("/")
+        named = Kernel(above[-1] if above else "", slug)
+        elsewhere = here if str(named).lower() == str(here).lower() else named
         try:
             for pause in (0.0, *self._settle):
                 self._kaggle.retries.clock.sleep(pause)
@@ -280,7 +310,8 @@ class Sending:
                     shown = shown or stored is not None
                     if stored and build.number_of(stored.text) == self._number:
                         return replace(saved, ref=str(place), stored=stored)
-                if recovered := self._recovered(saved):
+                recovered = self._recovered(saved)
+                if recovered:
                     return recovered
                 if not shown:
                     return replace(saved, ref=str(here))
@@ -299,7 +330,8 @@ class Sending:
             end = retries.clock.now() + retries.patience
             retries.rest(failure, max(pause, failure.retry_after or 0.0), end)
             page = f"https://www.kaggle.com/code/{self._kernel}"
-            if recovered := self._recovered(Saved(0, page)):
+            recovered = self._recovered(Saved(0, page))
+            if recovered:
                 return recovered
         return None
 
@@ -308,8 +340,13 @@ class Sending:
         arrived = _arrived(self._kaggle, self._kernel, self._number, self._before)
         if not arrived:
             return None
-        version, stored = arrived
-        return replace(saved, ref=str(self._kernel), version=version, stored=stored, recovered=True)
+        return replace(
+            saved,
+            ref=str(arrived.kernel),
+            version=arrived.version,
+            stored=arrived.stored,
+            recovered=True,
+        )
 
 
 def _may_have_arrived(failure: Failure) -> bool:

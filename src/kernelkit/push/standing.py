@@ -37,7 +37,8 @@ class Standing:
         return 100 * self.rank / self.teams
 
     def __str__(self) -> str:
-        words = f"rank {self.rank:,} of {self.teams:,} teams (top {self.percentile:.2g} %)"
+        share = f"{self.percentile:.0f}" if self.percentile >= 1 else f"{self.percentile:.1g}"
+        words = f"rank {self.rank:,} of {self.teams:,} teams (top {share} %)"
         if self.medal:
             words += f", {self.medal} zone"
         if self.next_medal:

@@ -18,6 +18,10 @@ from kernelkit.terminal.events import PROGRESS, Event
 
 SCORE = Event("score", quiet=True, boxed=True)
 ENDINGS = (".csv", ".parquet", ".zip", ".tar.gz")  # of files that competitions accept
+TAKEN = (
+    "a competition takes a file called submission.csv, submission.parquet, submission.zip or "
+    "submission.tar.gz; name another with submission in [tool.kernelkit] of pyproject.toml"
+)
 HIDDEN = "scored, but the score is not shown"  # until the deadline of some competitions
 LOOK_SECONDS = 5.0  # between searches for a submission whose answer was lost
 SETTLE_SECONDS = 60.0  # an interrupted request arrives within this time, if at all
@@ -34,7 +38,8 @@ def output_of(folder: Path, root: Path | None) -> Path:
     names = [named] if named else [f"submission{ending}" for ending in ENDINGS]
     there = [name for name in names if (folder / name).is_file()]
     if not there:
-        raise OutputsError(f"no {names[0]} in {folder}: the run has nothing to submit")
+        taken = f"the file that [tool.kernelkit] names is {named}" if named else TAKEN
+        raise OutputsError(f"nothing to submit in {folder}: {taken}")
     if len(there) > 1:
         raise OutputsError(
             f"{folder} holds {' and '.join(there)}: say which to submit, with submission = "
@@ -138,7 +143,7 @@ class Submission:
             if not answer.ref:
                 reason = answer.message or "no reason"
                 raise RefusedError(f"Kaggle did not take the submission: {reason}")
-            if answer.ref not in (self.before or ()):
+            if self._is_later(answer.ref):
                 return int(answer.ref)
             lost = Failure(
                 FailureKind.MALFORMED,
@@ -166,10 +171,14 @@ class Submission:
                 raise NetworkError(
                     f"it is not known whether {self.competition} has the submission: {refusal}"
                 ) from None
-            own = {submission.ref for submission in listed if self._may_be(submission)}
-            made = max(own - {*(self.before or ())}, default=None)
+            own = [submission.ref for submission in listed if self._may_be(submission)]
+            made = max(filter(self._is_later, own), default=None)
             if made is not None or clock.now() > end:
                 return made
+
+    def _is_later(self, reference: int) -> bool:
+        """Whether a submission was made after all that existed before: Kaggle counts upwards."""
+        return reference > max(self.before or (), default=0)
 
     def _score(self, reference: int) -> str:
         """The public score as Kaggle formats it, once it is there; empty if it shows none."""

@@ -30,6 +30,7 @@ from kernelkit.errors import (
     StillRunningError,
     StorageError,
 )
+from kernelkit.kaggle.retries import Failure
 from kernelkit.notebook.parameters import for_json
 from kernelkit.project import Project
 from kernelkit.push import wheels
@@ -73,11 +74,11 @@ def push_when_free(context: PushContext, plan: Plan) -> Path | None:
 
     Without `wait`, does what is possible now and raises `StillRunningError` if anything is left.
     Raises what a push raises otherwise, except that it waits while Kaggle has no session or not
-    enough hours, and `PreflightError` if an identical run failed.
+    enough hours, and `PreflightError` if an identical push ended badly.
     """
     wait = plan.request.wait
     if not plan.request.force:
-        _refuse_failed(context, plan)
+        _refuse_ended_badly(context, plan)
     wheels.upload_missing(context, plan)
     own = _enter(context, plan)
     with (
@@ -123,13 +124,18 @@ def _enter(context: PushContext, plan: Plan) -> Push:
     return push
 
 
-def _refuse_failed(context: PushContext, plan: Plan) -> None:
-    """Raise `PreflightError` if the last identical push failed: a schedule would repeat it."""
-    same = [p for p in context.ledger.of(str(plan.kernel)) if p.content == plan.content]
-    if same and same[-1].state == State.FAILED:
+def _refuse_ended_badly(context: PushContext, plan: Plan) -> None:
+    """Raise `PreflightError` if the last identical push failed, was lost, or was stopped.
+
+    A schedule would repeat it, and spend the week's hours.
+    """
+    pushes = context.ledger.of(str(plan.kernel))
+    same = [push for push in pushes if push.version and push.content == plan.content]
+    if same and same[-1].state in (State.FAILED, State.LOST, State.STOPPED):
+        last = same[-1]
         raise PreflightError(
-            f"identical to {same[-1].reference} (failed): correct what failed, or push anyway with "
-            "--force"
+            f"identical to {last.reference} ({last.state}): {context.resuming(last)} looks at it "
+            "again. Correct what ended it, or push anyway with --force"
         )
 
 
@@ -212,7 +218,8 @@ def _send_once_free(context: PushContext, entered: Push, plan: Plan, *, wait: bo
         except (CapacityError, KernelBusyError) as error:
             reason, last_answer = str(error), clock.now()
         except NetworkError as error:
-            if not wait or clock.now() - last_answer > patience.silence:
+            lasting = isinstance(error, Failure) and not error.is_transient
+            if lasting or not wait or clock.now() - last_answer > patience.silence:
                 raise
             reason = str(error)
         except LASTING:

@@ -20,6 +20,7 @@ from kernelkit.terminal.exits import unwinding
 if TYPE_CHECKING:
     from local_kaggle import Rerun
 
+ALONE = "rehearsal.lock"  # in the local Kaggle's folder: one rehearsal at a time
 FILLED = ".filled"  # in the catalogue: the commands that have run, one per line, see `_filling`
 
 
@@ -45,10 +46,13 @@ def attached(
         if safe_text.is_step(line):
             tell(PROGRESS, f"making the rehearsal's inputs, once: {line.strip()}")
 
+    def wait() -> None:
+        tell("waiting", "another rehearsal of this repository runs: continuing when it is done")
+
     kaggle = LocalKaggle(local)
     kaggle.limits = replace(kaggle.limits, also_named=owner)
     # This process is the rehearsal's Kaggle: its sessions must not outlive it.
-    with unwinding(), kaggle as server:
+    with unwinding(), files.locked(local / ALONE, wait), kaggle as server:
         filled = server.catalogue / FILLED
         earlier = filled.read_text("utf-8").splitlines() if filled.is_file() else []
         filling = _filling(catalogue, local, root or Path())

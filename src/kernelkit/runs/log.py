@@ -99,7 +99,10 @@ def failure(log: str, notebook: str = "") -> RunFailure | None:
     if report := re.search(r"(?ms)PapermillExecutionError:\s*$\n-{60,}\s*$\n(.*)", written):
         return _of_papermill(report[1], notebook)
     if "DeadKernelError" in written:
-        killed = "the notebook's process was killed, usually because memory ran out"
+        killed = (
+            "the notebook's process ended without an answer: it was killed, usually because memory "
+            "ran out, or it ended itself (os._exit, a crash)"
+        )
         return RunFailure(killed, "", "")
     _, begin, traceback = written.rpartition("Traceback (most recent call last)")
     return RunFailure("", "", _shorten(f"{begin}{traceback}".strip())) if begin else None

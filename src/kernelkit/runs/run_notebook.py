@@ -7,9 +7,10 @@ import sys
 import textwrap
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,8 @@ from kernelkit.terminal.exits import EndedBySignal
 
 EXECUTED = run_folder.EXECUTED[0]
 TRACEBACK_LINES = 12
+MUCH_MEMORY = 0.5  # share of the machine's; a run that held less did not use it up
+ERROR_LINES = 5  # of stderr, where a failed cell has no traceback
 RECORD_SECONDS = 2.0  # between two lines on what a run uses of the machine
 
 
@@ -188,7 +191,7 @@ def _execute(
     from nbclient.exceptions import DeadKernelError
     from papermill.exceptions import PapermillExecutionError
 
-    from kernelkit.runs.kernel_notes import KernelWithoutNotes
+    from kernelkit.runs.kernel_notes import LINES, KernelWithoutNotes
 
     # Papermill warns when it takes long to save the notebook.
     logging.getLogger("papermill").setLevel(logging.ERROR)
@@ -200,6 +203,7 @@ def _execute(
         content.cells.insert(place, nbformat.v4.new_code_cell(source, metadata=tags))
     part = folder / active.PART
     shown = None if quiet else NotebookOutput(sys.stdout)
+    warned = None if quiet else NotebookOutput(sys.stderr, partial(LINES.is_new, way="message"))
     try:
         papermill.execute_notebook(
             content,
@@ -208,6 +212,7 @@ def _execute(
             progress_bar=False,
             autosave_cell_every=active.SAVE_SECONDS,
             stdout_file=shown,
+            stderr_file=warned,
             cwd=str(Path.cwd()),
             kernel_manager_class=KernelWithoutNotes,
         )
@@ -215,17 +220,32 @@ def _execute(
         kind = OF_NOTEBOOKS.get(error.ename, RunFailedError)
         cells = content.cells[: error.cell_index + 1]
         number = sum(not document.has_tag(cell, document.INJECTED_TAG) for cell in cells)
-        raise kind(_what_failed(error, number, folder)) from None
+        raise kind(_what_failed(error, number, folder, _last_errors(part, error.source))) from None
     except DeadKernelError:
         raise RunFailedError(
-            "the notebook's process died, most likely because memory ran out, or because another "
-            f"host of the same run died; its partial results are in {folder}"
+            f"the notebook's process died: {_why_it_died(folder)}; its partial results are in "
+            f"{folder}"
         ) from None
     finally:
-        if shown:
-            shown.close()
+        for stream in filter(None, (shown, warned)):
+            stream.close()
         if part.is_file():
             _keep(part, folder / EXECUTED)
+
+
+def _why_it_died(folder: Path) -> str:
+    """What may have ended a notebook's process, by the memory that was recorded."""
+    peak = 0
+    with suppress(OSError, ValueError, IndexError):
+        lines = kit_folder.path(folder, kit_folder.RESOURCES).read_text("utf-8").splitlines()
+        peak = max(int(float(line.split(",")[1])) for line in lines[1:])
+    whole = (
+        os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 0
+    )
+    others = "it ended itself (os._exit, a crash), or another host of the same run died"
+    if peak and whole and peak < MUCH_MEMORY * whole:
+        return f"{others}. The run held {peak / 1e6:.0f} MB of this machine's {whole / 1e9:.0f} GB"
+    return f"most likely because memory ran out; otherwise {others}"
 
 
 def _escaped(path: Path) -> str:
@@ -248,9 +268,30 @@ def _keep(part: Path, executed: Path) -> None:
     part.unlink()
 
 
-def _what_failed(error: Any, number: int, folder: Path) -> str:
+def _last_errors(executed: Path, source: str) -> list[str]:
+    """The last lines that the failed cell wrote to stderr."""
+    try:
+        notebook = nbformat.read(executed, as_version=4)
+    except Exception:  # nbformat raises a dozen kinds
+        return []
+    texts = [
+        output.text
+        for cell in notebook.cells
+        if cell.cell_type == "code" and cell.source == source
+        for output in cell.outputs
+        if output.output_type == "stream" and output.name == "stderr"
+    ]
+    lines = safe_text.plain("".join(texts)).rstrip().splitlines()
+    return [line for line in lines if not safe_text.note_level(line)][-ERROR_LINES:]
+
+
+def _what_failed(error: Any, number: int, folder: Path, errors: Sequence[str]) -> str:
     first = next(iter(str(error.source).strip().splitlines()), "")
     lines = safe_text.plain("\n".join(error.traceback)).rstrip().splitlines()
+    if not lines:  # of a magic that IPython does not have, it writes the reason to stderr only
+        lines = [*errors] or [safe_text.plain(f"{error.ename}: {error.evalue}")]
+    elif error.ename == "CalledProcessError" and errors:  # what the child said last
+        lines.append(f"The process said: {errors[-1]}")
     traceback = textwrap.indent("\n".join(lines[-TRACEBACK_LINES:]), "    ")
     return (
         f"cell {number} ({first}) of the notebook failed:\n{traceback}\n"

@@ -20,13 +20,15 @@ from kernelkit.errors import KernelkitError, NetworkError, PreflightError, Refus
 from kernelkit.kaggle.client import Kaggle, Kernel, accept_rules
 from kernelkit.kaggle.context import CommandOptions, KaggleContext
 from kernelkit.notebook.document import KERNELSPEC
-from kernelkit.project import DOCTOR
+from kernelkit.project import DOCTOR, find_project
 from kernelkit.push.bundle import metadata
+from kernelkit.push.ledger import Ledger
 from kernelkit.push.status import QUOTA
 from kernelkit.push.submission import Submission
 from kernelkit.runs.claims import source_of
 from kernelkit.start import probe as session
 from kernelkit.start.assumptions import OTHER, UNTRIED, Judgement, judged, markdown
+from kernelkit.start.expected import results
 from kernelkit.terminal.events import NEXT, PROGRESS, WARNING, Event, from_here
 
 ACCOUNT = Event("account")
@@ -252,6 +254,8 @@ def _write(context: KaggleContext, facts: dict[str, str]) -> list[Judgement]:
         path = path.with_name("rehearsal.json")
     all_facts = files.read_object(path).get("facts", {}) | facts
     rows = judged(all_facts, rehearsal=rehearsal)
+    expected = find_project(context.root or Path.cwd()).expected
+    rows += results(expected, Ledger(context.runs, rehearsal=rehearsal).of())
     if not facts:
         return rows
     made = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")

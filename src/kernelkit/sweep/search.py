@@ -3,7 +3,7 @@
     search:
       trials: 20
       sampler: tpe                 # tpe | random
-      prune: true                  # stop runs that are behind the median at the same epoch
+      prune: true                  # stop runs that are behind: true | median | hyperband
       seed: 0
       space:
         dropout: {low: 0.0, high: 0.6}
@@ -35,7 +35,14 @@ from kernelkit.sweep import sweep_folder as records
 from kernelkit.sweep.specification import PlannedRun, Specification, Types, Values
 from kernelkit.sweep.sweep_folder import Record, SweepFolder
 
-KEYS = {"trials": int, "sampler": str, "prune": bool, "seed": int, "space": dict}
+KEYS: Types = {
+    "trials": int,
+    "sampler": str,
+    "prune": (bool, str),
+    "seed": int,
+    "space": dict,
+}
+MEDIAN, HYPERBAND = "median", "hyperband"
 STORAGE = "search.db"
 REPEATS = 4  # proposals in a row that may repeat points: a small space runs out of new ones
 
@@ -129,15 +136,12 @@ class Search:
     def _study(self) -> Any:
         sweep, optuna, settings = self.sweep, self.optuna, self.sweep.search
         self.folder.path.mkdir(parents=True, exist_ok=True)
-        pruner = optuna.pruners.NopPruner()
-        if settings.get("prune"):
-            pruner = optuna.pruners.MedianPruner(n_startup_trials=4, n_warmup_steps=3)
         study = optuna.create_study(
             storage=_address(self.folder.path / STORAGE),
             study_name=_study_name(sweep),
             direction="minimize" if sweep.minimize else "maximize",
             load_if_exists=True,
-            pruner=pruner,
+            pruner=self._pruner(),
         )
         # The number of trials is part of the seed: a resumed search must not draw the same points.
         seed = (settings.get("seed") or 0) + len(study.trials)
@@ -145,6 +149,15 @@ class Search:
         sampler = optuna.samplers.RandomSampler if random else optuna.samplers.TPESampler
         study.sampler = sampler(seed=seed)
         return study
+
+    def _pruner(self) -> Any:
+        """Stops nothing, runs below the median, or those that Hyperband gives up."""
+        chosen, pruners = self.sweep.search.get("prune"), self.optuna.pruners
+        if not chosen:
+            return pruners.NopPruner()
+        if chosen == HYPERBAND:
+            return pruners.HyperbandPruner(min_resource=1, max_resource="auto", reduction_factor=3)
+        return pruners.MedianPruner(n_startup_trials=4, n_warmup_steps=3)
 
     def _distribution(self, name: str, axis: Any) -> Any:
         distributions = self.optuna.distributions
@@ -287,6 +300,10 @@ def check(sweep: Specification) -> None:
         raise ParameterError("search needs trials (at least 1) and a space")
     if settings.get("sampler") not in (None, "tpe", "random"):
         raise ParameterError(f"search: sampler {settings['sampler']!r} must be tpe or random")
+    if settings.get("prune") not in (None, True, False, MEDIAN, HYPERBAND):
+        raise ParameterError(
+            f"search: prune {settings['prune']!r} must be true, false, {MEDIAN} or {HYPERBAND}"
+        )
     for name, axis in settings["space"].items():
         is_range = isinstance(axis, dict) and None not in (axis.get("low"), axis.get("high"))
         if not is_range and not (isinstance(axis, list) and axis):

@@ -278,10 +278,10 @@ def check_keys(content: Mapping[str, Any], keys: Types, where: str) -> None:
     for key, value in content.items():
         if key not in keys:
             raise ParameterError(f"{where} has no key {key!r}: {nearest(key, keys)}")
-        truth = isinstance(value, bool) == (keys[key] is bool)  # Python's True is also an int
-        if value is not None and not (isinstance(value, keys[key]) and truth):
-            wanted = keys[key]
-            kinds = wanted if isinstance(wanted, tuple) else (wanted,)
+        wanted = keys[key]
+        kinds = wanted if isinstance(wanted, tuple) else (wanted,)
+        is_number = isinstance(value, bool) and bool not in kinds  # Python's True is also an int
+        if value is not None and (is_number or not isinstance(value, kinds)):
             takes = " or ".join(_IN_WORDS[kind] for kind in kinds)
             raise ParameterError(f"{where}: {key} has the wrong type: {value!r}; it takes {takes}")
 

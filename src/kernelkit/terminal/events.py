@@ -13,7 +13,7 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Self, TextIO, TypedDict
 
@@ -148,9 +148,11 @@ class NotebookOutput(io.TextIOBase):
     Colours are kept, unless NO_COLOR is set (https://no-color.org).
     """
 
-    def __init__(self, stream: TextIO) -> None:
+    def __init__(self, stream: TextIO, is_new: Callable[[str], bool] = lambda line: True) -> None:
+        """`is_new`: whether a line is to be shown, and has not reached the terminal otherwise."""
         self._line = LiveLine(stream)
         self._rest = ""
+        self._is_new = is_new
 
     def write(self, text: str) -> int:
         """Show the complete lines; an incomplete last line waits for its end."""
@@ -170,7 +172,7 @@ class NotebookOutput(io.TextIOBase):
         line = safe_text.plain(line, colours=not os.environ.get("NO_COLOR"))
         if safe_text.is_step(line):
             self._line.move(safe_text.plain(line))
-        elif not safe_text.note_level(line):
+        elif not safe_text.note_level(line) and self._is_new(safe_text.plain(line)):
             self._line.stay(line)
 
 

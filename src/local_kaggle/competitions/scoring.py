@@ -201,7 +201,7 @@ def _table(path: Path) -> tuple[list[str], list[dict[str, Any]]]:
     if path.stat().st_size > LARGEST:
         raise ValueError(f"it has more than {LARGEST / 1e9:.0f} GB")
     if path.suffix == ".parquet":
-        from pyarrow import parquet  # type: ignore[import-not-found]
+        from pyarrow import parquet
 
         if parquet.read_metadata(path).num_rows > MOST_ROWS:
             raise ValueError(f"it has more than {MOST_ROWS} rows")

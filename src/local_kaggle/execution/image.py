@@ -13,7 +13,7 @@ import shutil
 import venv
 from pathlib import Path
 
-from local_kaggle.execution import kaggle_paths
+from local_kaggle.execution import kaggle_paths, kaggles_modules
 from local_kaggle.execution.walls import PACKAGES, site_folders
 
 SERVES = "LOCAL_KAGGLE_SERVES"  # set where a notebook serves predictions
@@ -49,6 +49,10 @@ def build_image(folder: Path) -> Path:
     # By a .pth file: a sitecustomize of the system, which is found first, would hide another.
     shutil.copyfile(kaggle_paths.__file__, site / "_kaggle_paths.py")
     (site / "_kaggle_paths.pth").write_text("import _kaggle_paths; _kaggle_paths.install()\n")
+    shutil.copyfile(kaggles_modules.__file__, site / "_kaggles_modules.py")
+    for module in kaggles_modules.EXPORTS:
+        if not (site / f"{module}.py").exists() and not (site / module).exists():
+            (site / f"{module}.py").write_text(kaggles_modules.source_of(module))
     (site / "_server_errors.pth").write_text(SERVER_ERRORS)
     # Spelled out, because a kernelspec of the system would name another interpreter.
     launch = ["-m", "ipykernel_launcher", "--log-level=40", "-f", "{connection_file}"]

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from local_kaggle.catalogue import files_below
-from local_kaggle.execution import kaggle_paths, processes, walls
+from local_kaggle.execution import kaggle_paths, kaggles_modules, processes, walls
 from local_kaggle.execution.leftovers import remove, walk
 from local_kaggle.limits import Kind
 
@@ -101,7 +101,8 @@ class Sandbox:
         return walls.enclosed(command, mounts, root, self.builder, internet=internet)
 
     def environment(self) -> dict[str, str]:
-        """The whole environment of the run: Kaggle's variables and nothing of the host's.
+        """The whole environment of the run: Kaggle's variables and nothing of the host's, save the
+        secrets that are meant for a rehearsal.
 
         `KERNELKIT_INPUT_ROOT` says where /kaggle/input is; without walls it cannot be there, and
         code that names the path itself is led there by `kaggle_paths`. A competition's
@@ -129,6 +130,9 @@ class Sandbox:
                     link.symlink_to(self.places[place])
             variables[kaggle_paths.MOUNTS] = json.dumps(mounts, default=str)
             variables |= {} if self.internet else NO_INTERNET
+        secrets = kaggles_modules.secrets_outside(self.image.parent)
+        if secrets:
+            variables[kaggles_modules.SECRETS] = json.dumps(secrets)
         if "LD_LIBRARY_PATH" in os.environ:
             variables["LD_LIBRARY_PATH"] = os.environ["LD_LIBRARY_PATH"]
         if self.runs_on != "gpu":

@@ -187,6 +187,8 @@ def broadcast(data: bytes) -> bytes:
 
 def broadcast_scalar(value: float) -> float:
     """Host 0's number, on every host, so that all hosts decide alike."""
+    if _here.count == 1:  # callbacks ask at every step
+        return value
     return float(of_first(np.asarray(value, np.float64)))
 
 

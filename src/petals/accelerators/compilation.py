@@ -33,6 +33,11 @@ def facts() -> dict[str, Any]:
     return rounded | ({"peak_bytes": max(peaks)} if peaks else {})
 
 
+def seconds() -> float:
+    """The seconds that JAX has traced and compiled since `keep`; 0 where `keep` was not called."""
+    return sum(_seconds.values())
+
+
 def device_memory() -> str:
     """The MiB in use on the first device, "" if they are not known."""
     if not _seconds:

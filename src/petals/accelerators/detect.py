@@ -2,8 +2,8 @@
 
 Kaggle's TPU image holds a TensorFlow that cannot see the TPU; JAX can. So a TPU means Keras on
 JAX there, TensorFlow's TPUStrategy with the legacy Keras where TensorFlow reaches it, and
-Keras on TensorFlow everywhere else. The `Accelerator` lists every attempt and its outcome, and
-`detect` raises an error when the device that the user asked for is missing.
+Keras on TensorFlow everywhere else, unless JAX is asked for. The `Accelerator` lists every attempt
+and its outcome, and `detect` raises an error when the device that the user asked for is missing.
 """
 
 import ctypes
@@ -11,7 +11,7 @@ import os
 import platform
 import re
 import time
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,9 @@ from petals.accelerators import cluster, keras_backend, tpu
 from petals.errors import AcceleratorError, SettingError
 
 REQUESTS = ("auto", "tpu", "gpu", "cpu")
+BACKENDS = ("auto", keras_backend.JAX, keras_backend.TENSORFLOW)
 POLICIES = {"tpu": "mixed_bfloat16", "gpu": "mixed_float16", "cpu": "float32"}
+BFLOAT16_FROM = (8, 0)  # the compute capability of the first NVIDIA cards that compute in bfloat16
 # Set by kernelkit's local Kaggle: CPU devices stand in, of JAX for "tpu", of TensorFlow for
 # "gpu" and "tpu-tensorflow". A number of devices may follow these two, as in "gpu:4".
 REHEARSAL = "KAGGLE_REHEARSAL"
@@ -38,7 +40,8 @@ class Accelerator:
     `kind`: "tpu", "gpu" or "cpu"; `replicas`: devices, of all `hosts`, that share each batch;
     `host`: this host's number from 0; `backend`: the Keras backend; `keras`: the name and version
     of Keras; `dtype`: the Keras dtype policy; `rehearsal`: CPU devices stand in for the real ones;
-    `attempts`: the outcome of each attempt, in their order.
+    `attempts`: the outcome of each attempt, in their order; `capability`: NVIDIA's compute
+    capability of a GPU, (0, 0) where there is none or it is not known.
     """
 
     kind: str
@@ -52,6 +55,16 @@ class Accelerator:
     hosts: int = 1
     attempts: dict[str, str] = field(default_factory=dict)
     strategy: Any = None
+    capability: tuple[int, int] = (0, 0)
+
+    @property
+    def policy(self) -> str:
+        """The dtype policy that suits the device: the 16-bit floats that it computes in."""
+        if self.rehearsal:
+            return "float32"
+        if self.kind == "gpu" and self.capability >= BFLOAT16_FROM:
+            return POLICIES["tpu"]
+        return POLICIES[self.kind]
 
     @property
     def on_cpu(self) -> bool:
@@ -78,15 +91,22 @@ class Accelerator:
         return "\n".join(lines + [f"  {what:24} {how}" for what, how in self.attempts.items()])
 
 
-def detect(request: str = "auto", dtype: str = "auto") -> Accelerator:
+def detect(request: str = "auto", dtype: str = "auto", backend: str = "auto") -> Accelerator:
     """Find the device, choose the Keras for it and set the dtype policy.
 
-    `request`: "auto" takes the best device there is; "tpu", "gpu" and "cpu" accept no other. The
-    call returns or raises in about a minute, also when a TPU does not answer. It joins the other
-    hosts that `petals.accelerators.cluster` finds. Raises `AcceleratorError` when the requested
-    device is missing or another Keras was imported before, `HostsError` when a host is missing,
-    and `SettingError` for an unknown request or dtype.
+    `request`: "auto" takes the best device there is; "tpu", "gpu" and "cpu" accept no other.
+    `dtype`: of Keras's policies, or "auto": bfloat16 on a TPU and on GPUs that compute in it,
+    float16 on other GPUs, float32 on a CPU. `backend`: what Keras runs on; "auto" is JAX for a TPU
+    that JAX sees and for several hosts, TensorFlow for everything else; "jax" and "tensorflow"
+    accept no other. Several hosts always run on JAX.
+
+    The call returns or raises in about a minute, also when a TPU does not answer. It joins the
+    other hosts that `petals.accelerators.cluster` finds. Raises `AcceleratorError` when the
+    requested device is missing or another Keras was imported before, `HostsError` when a host is
+    missing, and `SettingError` for an unknown request, dtype or backend.
     """
+    if backend not in BACKENDS:
+        raise SettingError(f"backend {backend!r}: choose one of {', '.join(BACKENDS)}")
     if request not in REQUESTS:
         raise SettingError(f"accelerator {request!r}: choose one of {', '.join(REQUESTS)}")
     # Without this, TensorFlow's C++ side writes notes about what it does into every notebook.
@@ -94,7 +114,9 @@ def detect(request: str = "auto", dtype: str = "auto") -> Accelerator:
     keep_freed_memory()
     attempts: dict[str, str] = {}
     spec = cluster.read()
-    device = _of_all_hosts(spec, attempts) if spec else _of_this_host(request, attempts)
+    if spec and backend == keras_backend.TENSORFLOW:
+        raise SettingError("backend='tensorflow': several hosts train on JAX, so leave it out")
+    device = _of_all_hosts(spec, attempts) if spec else _of_this_host(request, backend, attempts)
     if device is None or request not in ("auto", device.kind):
         tried = "".join(f"\n  {what}: {outcome}" for what, outcome in attempts.items())
         raise AcceleratorError(
@@ -103,7 +125,7 @@ def detect(request: str = "auto", dtype: str = "auto") -> Accelerator:
             f"this session uses it; or set accelerator='auto'. Tried:{tried}"
         )
     if dtype == "auto":
-        dtype = "float32" if device.rehearsal else POLICIES[device.kind]
+        dtype = device.policy
     from tensorflow import keras
 
     try:
@@ -134,45 +156,48 @@ def _of_all_hosts(spec: cluster.ClusterSpec, attempts: dict[str, str]) -> Accele
     here = cluster.join(spec)
     import jax
 
-    device = _on_jax(jax.devices(), rehearsal=_rehearsal()[0] == "tpu")
-    if not device.rehearsal:
-        device.kind = jax.default_backend()
+    rehearsal = _rehearsal()[0].partition("-")[0]
+    device = _on_jax(jax.devices(), rehearsal or jax.default_backend(), bool(rehearsal))
     attempts["Hosts"] = f"{here.count} through JAX, this is {here.index}"
     attempts[f"{device.kind.upper()} of all hosts"] = f"{device.replicas} devices"
     device.host, device.hosts = here.index, here.count
     return device
 
 
-def _of_this_host(request: str, attempts: dict[str, str]) -> Accelerator | None:
+def _of_this_host(request: str, backend: str, attempts: dict[str, str]) -> Accelerator | None:
     rehearsal, count = _rehearsal()
     if rehearsal and request in ("auto", rehearsal.partition("-")[0]):
-        return _rehearsed(rehearsal, count, attempts)
+        return _rehearsed(rehearsal, count, backend, attempts)
     device = None
     if request in ("auto", "tpu"):
-        device = _tpu(request, attempts)
+        device = _tpu(request, backend, attempts)
     if device is None and request in ("auto", "gpu"):
-        device = _gpus(attempts)
+        device = _gpus(backend, attempts)
     if device is None and request in ("auto", "cpu"):
-        version = keras_backend.choose(keras_backend.TENSORFLOW)
         attempts["CPU"] = f"{os.cpu_count()} cores"
+        if backend == keras_backend.JAX:
+            return _on_jax(tpu.through_jax(PATIENCE, "cpu"), "cpu")
+        version = keras_backend.choose(keras_backend.TENSORFLOW)
         device = Accelerator("cpu", _processor(), keras=version)
     return device
 
 
-def _tpu(request: str, attempts: dict[str, str]) -> Accelerator | None:
+def _tpu(request: str, backend: str, attempts: dict[str, str]) -> Accelerator | None:
     if request == "auto" and not tpu.signs():
         attempts["TPU"] = "no sign of one on this machine"
         return None
     deadline = time.monotonic() + PATIENCE
-    try:
-        devices = tpu.through_jax(PATIENCE)
-        attempts["TPU through JAX"] = f"{len(devices)} devices"
-        return _on_jax(devices)
-    except tpu.NoTPUError as error:
-        attempts["TPU through JAX"] = str(error)
+    if backend != keras_backend.TENSORFLOW:
+        try:
+            devices = tpu.through_jax(PATIENCE)
+            attempts["TPU through JAX"] = f"{len(devices)} devices"
+            return _on_jax(devices, "tpu")
+        except tpu.NoTPUError as error:
+            attempts["TPU through JAX"] = str(error)
     seconds = deadline - time.monotonic()
-    if seconds < 1:
-        return None  # JAX used up the time: a TPU that keeps JAX waiting keeps TensorFlow waiting
+    # JAX may have used up the time: a TPU that keeps JAX waiting keeps TensorFlow waiting.
+    if backend == keras_backend.JAX or seconds < 1:
+        return None
     try:
         strategy = tpu.through_tensorflow(seconds)
     except tpu.NoTPUError as error:
@@ -183,18 +208,44 @@ def _tpu(request: str, attempts: dict[str, str]) -> Accelerator | None:
     return Accelerator("tpu", "TPU", count, keras=version, strategy=strategy)
 
 
-def _on_jax(devices: list[Any], rehearsal: bool = False) -> Accelerator:
+def _on_jax(devices: list[Any], kind: str, rehearsal: bool = False) -> Accelerator:
     version = keras_backend.choose(keras_backend.JAX)
+    import jax
+    import tensorflow as tf
     from tensorflow import keras
 
-    # Each host feeds its own part of a batch, so Keras must not divide the dataset again.
-    shared = keras.distribution.DataParallel(auto_shard_dataset=False)
-    keras.distribution.set_distribution(shared)
+    with suppress(RuntimeError):  # TensorFlow has begun: then it holds whatever it took
+        tf.config.set_visible_devices([], "GPU")  # it only reads the photos
+    if jax.default_backend() != devices[0].platform:  # the CPU of a machine with more than that
+        jax.config.update("jax_default_device", devices[0])
+    # With a distribution over one device Keras would compile the training step three times.
+    if len(devices) > 1:
+        names = [f"{device.platform}:{device.id}" for device in devices]
+        # Each host feeds its own part of a batch, so Keras must not divide the dataset again.
+        shared = keras.distribution.DataParallel(devices=names, auto_shard_dataset=False)
+        keras.distribution.set_distribution(shared)
     name = _processor() if devices[0].platform == "cpu" else devices[0].device_kind
-    return Accelerator("tpu", name, len(devices), keras_backend.JAX, version, rehearsal=rehearsal)
+    capability = re.match(r"(\d+)\.(\d+)", str(getattr(devices[0], "compute_capability", "")))
+    return Accelerator(
+        kind,
+        name,
+        len(devices),
+        keras_backend.JAX,
+        version,
+        rehearsal=rehearsal,
+        capability=(int(capability[1]), int(capability[2])) if capability else (0, 0),
+    )
 
 
-def _gpus(attempts: dict[str, str]) -> Accelerator | None:
+def _gpus(backend: str, attempts: dict[str, str]) -> Accelerator | None:
+    if backend == keras_backend.JAX:
+        try:
+            devices = tpu.through_jax(PATIENCE, "gpu")
+        except tpu.NoTPUError as error:
+            attempts["GPU through JAX"] = str(error)
+            return None
+        attempts["GPU through JAX"] = f"{len(devices)} devices"
+        return _on_jax(devices, "gpu")
     version = keras_backend.choose(keras_backend.TENSORFLOW)
     import tensorflow as tf
 
@@ -202,9 +253,16 @@ def _gpus(attempts: dict[str, str]) -> Accelerator | None:
     attempts["GPU through TensorFlow"] = f"{len(gpus)} devices"
     if not gpus:
         return None
-    name = tf.config.experimental.get_device_details(gpus[0]).get("device_name", "GPU")
+    details = tf.config.experimental.get_device_details(gpus[0])
     strategy = tf.distribute.MirroredStrategy() if len(gpus) > 1 else None
-    return Accelerator("gpu", name, len(gpus), keras=version, strategy=strategy)
+    return Accelerator(
+        "gpu",
+        details.get("device_name", "GPU"),
+        len(gpus),
+        keras=version,
+        strategy=strategy,
+        capability=tuple(details.get("compute_capability", (0, 0))),
+    )
 
 
 def _rehearsal() -> tuple[str, int]:
@@ -217,13 +275,15 @@ def _rehearsal() -> tuple[str, int]:
     return kind, int(count or REHEARSALS[kind])
 
 
-def _rehearsed(rehearsal: str, count: int, attempts: dict[str, str]) -> Accelerator:
-    if rehearsal == "tpu":
-        devices = tpu.through_jax(PATIENCE, "cpu")
-        attempts["TPU rehearsed"] = f"{len(devices)} devices of JAX on the CPU"
-        return _on_jax(devices, rehearsal=True)
+def _rehearsed(rehearsal: str, count: int, backend: str, attempts: dict[str, str]) -> Accelerator:
     kind = rehearsal.partition("-")[0]
+    usual = keras_backend.JAX if rehearsal == "tpu" else keras_backend.TENSORFLOW
+    if (usual if backend == "auto" else backend) == keras_backend.JAX:
+        devices = tpu.through_jax(PATIENCE, "cpu")
+        attempts[f"{kind.upper()} rehearsed"] = f"{len(devices)} devices of JAX on the CPU"
+        return _on_jax(devices, kind, rehearsal=True)
     legacy = kind == "tpu"
+    count = count or REHEARSALS["tpu-tensorflow"]  # "tpu" itself counts JAX's devices
     version = keras_backend.choose(keras_backend.LEGACY if legacy else keras_backend.TENSORFLOW)
     import tensorflow as tf
 

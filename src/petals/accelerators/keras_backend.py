@@ -86,6 +86,24 @@ def replicas(model: Any) -> int:
     return 1 if shared is None else int(np.prod(shared.device_mesh.shape))
 
 
+def is_jax() -> bool:
+    """Whether the Keras in use runs on JAX."""
+    from tensorflow import keras
+
+    return hasattr(keras, "config") and keras.config.backend() == JAX
+
+
+def on_accelerator() -> bool:
+    """Whether what Keras's backend computes outside a strategy runs on a TPU or a GPU."""
+    if is_jax():
+        import jax
+
+        return jax.default_backend() != "cpu"
+    import tensorflow as tf
+
+    return bool(tf.config.list_logical_devices("GPU"))
+
+
 def _draw_on_host(keras: ModuleType) -> None:
     """Have Keras's initializers draw and fill by NumPy from now on, with the same distributions.
 

@@ -23,7 +23,7 @@ from petals.data.classes import CLASSES
 from petals.data.source import find_source
 from petals.errors import SettingError
 from petals.models.build import Classifier, build, set_trainable
-from petals.settings import LOGISTIC, NONE, Values, fold_of, resolve
+from petals.settings import LOGISTIC, NONE, Values, fold_of, more_backbones, resolve
 from petals.training import features
 from petals.training.optimization import compile_model, learning_rates
 
@@ -52,12 +52,17 @@ class Program:
 def device_for(devices: int, name: str, settings: Values) -> Accelerator:
     """The device as `petals.accelerators.detect.detect` would find it on a Kaggle TPU.
 
-    Sets the dtype policy. Raises `SettingError` where the run asks for another device.
+    Sets the dtype policy. Raises `SettingError` where the run asks for another device or backend.
     """
     if settings["accelerator"] not in ("auto", "tpu"):
         raise SettingError(
             f"accelerator={settings['accelerator']} does not run on a TPU: leave it out, or give "
             "accelerator=tpu"
+        )
+    if settings["backend"] == keras_backend.TENSORFLOW:
+        raise SettingError(
+            "backend=tensorflow: the programs that are checked are those of Keras on JAX, which "
+            "runs on Kaggle's TPU: leave it out"
         )
     dtype = settings["dtype"] if settings["dtype"] != "auto" else POLICIES["tpu"]
     keras.mixed_precision.set_global_policy(dtype)
@@ -81,6 +86,7 @@ def of_run(settings: Values, device: Accelerator, only: Sequence[str] = ()) -> I
         dropout=settings["dropout"],
         depths=settings["head"] == LOGISTIC,
         packed=settings["weights"] != "none",
+        beside=dict.fromkeys(more_backbones(settings)),
     )
     set_trainable(classifier, settings["fine_tune"])  # refuses layers that are not there
     set_trainable(classifier, "none")
@@ -146,8 +152,9 @@ def _training(
         learning_rate=settings["learning_rate"],
         replicas=replicas,
     )
-    names = ("weight_decay", "label_smoothing")
-    compile_model(model, rates, **{name: settings[name] for name in names})
+    names = ("weight_decay", "label_smoothing", "layer_decay")
+    options = {name: settings[name] for name in names}
+    compile_model(model, rates, network=classifier.backbone, **options)
     data = images, Shape((batch, num_classes), np.float32)
     sample = jax.tree.map(lambda array: np.zeros((2, *array.shape[1:]), array.dtype), data)
     model._symbolic_build(data_batch=sample)  # makes the metrics' variables, as `fit` does

@@ -88,9 +88,10 @@ def find_photos(run: FinishedRun, data: str = "") -> tuple[Split, Sequence[str]]
     if run.parameter("validation") == "val":
         labelled.pop("train")
     # Of another validation, any of the labelled images may be part.
-    split = Split.of([path for own in labelled.values() for path in own.paths], size)
-    if not split.count:
+    paths = [path for own in labelled.values() for path in own.paths]
+    if not paths:
         raise DataError(f"{source} has no validation photos")
+    split = next(iter(labelled.values())).holding(paths)
     absent = set(run.ids.tolist()) - set(split.labels_and_ids()[1].tolist())
     if absent or len(source.class_names) != run.probabilities.shape[1]:
         raise DataError(f"{source} does not contain the photos that the runs were validated on")

@@ -2,7 +2,7 @@
 
 import csv
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +49,11 @@ class Dataset:
         if self.test is None:
             counts += ", no test photos, so there will be no submission"
         lines = [*map(str, self.added), f"{self.source}: {len(self.names)} classes; {counts}"]
+        size, stored = self.train.size, self.train.stored_size
+        if size != stored:
+            lines.append(f"photos of {size} pixels, made from records of {stored}")
+        if size > stored:
+            lines.append("no larger records are there, so the photos have no more detail")
         submitted = self.source.submitted
         if submitted and self.test is not None:
             lines.append(f"a submission holds the data's own labels, such as {submitted[0]}")
@@ -95,7 +100,7 @@ def find_dataset(
     if added:
         paths = tuple(path for addition in added for path in addition.paths)
         count = sum(addition.added for addition in added)
-        train = Split((*paths, *train.paths), size, count + train.count)
+        train = replace(train, paths=(*paths, *train.paths), count=count + train.count)
     warnings = task_warnings(train, None if validation == "none" else val, names)
     _write_twins(Path(folder) / TWINS, added)
     return Dataset(source, names, train, val, whole.get("test"), added, warnings)

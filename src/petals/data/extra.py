@@ -7,7 +7,7 @@ says nothing about new photos, so they are found by fingerprint, counted, and le
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
@@ -15,15 +15,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import tensorflow as tf
 
 from petals import storage
 from petals.data import shards
 from petals.data.duplicates import Fingerprints, twins_of
-from petals.data.shards import Split
+from petals.data.shards import Example, Split
 from petals.data.source import Source
 from petals.errors import DataError
 from petals.progress import ShowProgress
 
+QUALITY = 95  # of JPEGs that are made anew because their source has other sizes
 TEST_SET = 0.5  # if this share of a source's photos is in the test split, it is the test set itself
 
 
@@ -71,11 +73,12 @@ def more_to_train_on(
     """
     additions = []
     for source in others:
-        own = source.splits(splits["train"].size)
+        size = splits["train"].stored_size
+        own = source.splits(size)
         own.pop("test", None)
         labels = _matched(source, names)
         parts = [split.fingerprint() for split in (*splits.values(), *own.values())]
-        key = hashlib.blake2b(repr((parts, labels)).encode(), digest_size=12).hexdigest()
+        key = hashlib.blake2b(repr((parts, labels, size)).encode(), digest_size=12).hexdigest()
         folder = cache / "extra" / key
         storage.write_once(folder, partial(_write, str(source), own, labels, splits, progress))
         values = json.loads((folder / "addition.json").read_text("utf-8"))
@@ -132,7 +135,7 @@ def _write(
             f"{source} is the test set: {in_test:,} of its {len(photos):,} photos are in the test "
             "split of the first source, so a score would say nothing about new photos. Leave it out"
         )
-    examples = chain.from_iterable(split.examples() for split in own.values())
+    examples = chain.from_iterable(map(_at_its_size, own.values()))
     kept = (
         replace(example, label=labels[label])
         for example, label, place in zip(examples, photos.labels, twin, strict=True)
@@ -142,3 +145,13 @@ def _write(
     shards.write_shards(folder, size, len(photos) - len(twins), kept)
     values = {"source": source, "images": len(photos), "twins": twins}
     storage.write_json(folder / "addition.json", values)
+
+
+def _at_its_size(split: Split) -> Iterator[Example]:
+    """The images of a split, as JPEGs of the split's size where its records have another."""
+    for example in split.examples():
+        if split.stored_size == split.size:
+            yield example
+        else:
+            pixels = shards.decoded(example.image, split.stored_size, split.size)
+            yield replace(example, image=tf.io.encode_jpeg(pixels, quality=QUALITY).numpy())

@@ -36,7 +36,7 @@ def divided(
         if val is None:
             return train, train
         if train.complete and val.complete:
-            return Split.of(train.paths + val.paths, train.size), val
+            return train.holding(train.paths + val.paths), val
     labelled = {"train": train} if val is None else {"train": train, "val": val}
     prints = "-".join(split.fingerprint() for split in labelled.values())
     key = f"{prints}-{folds}-twins together"
@@ -44,9 +44,9 @@ def divided(
     storage.write_once(place, partial(_write, labelled, folds))
     parts = [sorted(map(str, (place / str(n)).glob("*.tfrec"))) for n in range(folds)]
     if folds == TOGETHER and val is not None:
-        return Split.of(parts[0], train.size), val
+        return train.holding(parts[0]), val
     rest = chain.from_iterable(part for number, part in enumerate(parts) if number != fold)
-    return Split.of(rest, train.size), Split.of(parts[fold], train.size)
+    return train.holding(rest), train.holding(parts[fold])
 
 
 def assigned(labels: np.ndarray, ids: np.ndarray, folds: int) -> np.ndarray:
@@ -74,7 +74,7 @@ def _write(labelled: Mapping[str, Split], folds: int, folder: Path) -> None:
     counts = np.bincount(part, minlength=folds).tolist()
     if not all(counts):
         raise DataError(f"{len(ids)} images cannot make {folds} folds: choose fewer folds")
-    size = labelled["train"].size
+    size = labelled["train"].stored_size
     for number, count in enumerate(counts):
         examples = chain.from_iterable(split.examples() for split in labelled.values())
         own = (example for example, at in zip(examples, part, strict=True) if at == number)

@@ -8,6 +8,7 @@ from os import cpu_count
 import tensorflow as tf
 
 from petals.data import shards
+from petals.data.layout import record_files
 from petals.data.shards import Split
 from petals.data.source import Source
 from petals.errors import DataError
@@ -39,12 +40,22 @@ class Health:
 
 
 def inspect(root: str, progress: ShowProgress | None = None) -> list[Health]:
-    """Read every shard under `root`. Raises `DataError` when there are none."""
-    if not (sizes := shards.sizes(root)):
+    """Read every shard under `root`. Raises `DataError` when there are none.
+
+    Without names of classes, any label is right.
+    """
+    sizes = shards.sizes(root)
+    if not sizes and record_files(root):
+        raise DataError(
+            f"{root} has TFRecords of another layout: a run with data={root} reads them, and says "
+            "what is wrong with them"
+        )
+    if not sizes:
         raise DataError(f"{root} has no tfrecords-jpeg-SxS folder")
     source = Source(root, "folder")
+    num_classes = len(source.class_names) if source.names_classes else 0
     return [
-        inspect_split(name, split, len(source.class_names), progress)
+        inspect_split(name, split, num_classes, progress)
         for size in sizes
         for name, split in source.splits(size).items()
     ]
@@ -73,7 +84,7 @@ def inspect_split(
             for number, (example, fault) in enumerate(zip(examples, faults, strict=True)):
                 if fault:
                     health.problems.append(f"{path}: record {number} (id {example.id}): {fault}")
-                elif classes:
+                elif name != "test" and example.label != shards.UNLABELLED:
                     health.labels[example.label] += 1
             health.images += len(examples)
             ids.update(example.id for example in examples)

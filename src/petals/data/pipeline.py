@@ -70,14 +70,14 @@ class Batches:
             records = split.records()
             if split.complete:
                 records = tf.data.TFRecordDataset(list(split.paths), num_parallel_reads=AUTOTUNE)
-            images = _decoded(records, split.size, DECODE_AT_ONCE, False).unbatch()
+            images = _decoded(records, split, DECODE_AT_ONCE, False).unbatch()
             images = shuffled(images.cache(), split.count, seed).skip(past)
             dataset = images.batch(
                 self.batch_size, drop_remainder=True, num_parallel_calls=AUTOTUNE
             )
         else:
             records = _shuffled_records(split, seed, self.deterministic).skip(past)
-            dataset = _decoded(records, split.size, self.batch_size, drop_remainder=True)
+            dataset = _decoded(records, split, self.batch_size, drop_remainder=True)
 
         def finished(step: tf.Tensor, batch: dict[str, tf.Tensor]) -> tuple[Any, tf.Tensor]:
             labels = tf.one_hot(batch["class"], self.num_classes)
@@ -142,20 +142,20 @@ def images(split: Split, batch_size: int, *, mirrored: bool = False) -> tf.data.
             pixels = tf.reshape(tf.reverse(rows, axis=[1]), shape)
         return tf.ensure_shape(pixels, shape)
 
-    dataset = _decoded(split.records(), split.size, batch_size, drop_remainder=False)
+    dataset = _decoded(split.records(), split, batch_size, drop_remainder=False)
     dataset = dataset.map(filled, num_parallel_calls=AUTOTUNE)
     dataset = dataset.apply(tf.data.experimental.assert_cardinality(-(-split.count // batch_size)))
     return dataset.prefetch(AUTOTUNE).with_options(_options(deterministic=True))
 
 
 def _decoded(
-    records: tf.data.Dataset, size: int, batch_size: int, drop_remainder: bool
+    records: tf.data.Dataset, split: Split, batch_size: int, drop_remainder: bool
 ) -> tf.data.Dataset:
     at_once = next(n for n in range(min(batch_size, DECODE_AT_ONCE), 0, -1) if batch_size % n == 0)
-    pixels = tf.TensorSpec((size, size, 3), tf.uint8)
+    pixels = tf.TensorSpec((split.size, split.size, 3), tf.uint8)
 
     def decode(jpeg: tf.Tensor) -> tf.Tensor:
-        return tf.ensure_shape(tf.io.decode_jpeg(jpeg, channels=3), pixels.shape)
+        return shards.decoded(jpeg, split.stored_size, split.size)
 
     def parse(batch: tf.Tensor) -> dict[str, tf.Tensor]:
         parsed = tf.io.parse_example(batch, FEATURES)
@@ -190,7 +190,7 @@ def naming_damaged_files(split: Split) -> Iterator[None]:
     except (tf.errors.DataLossError, tf.errors.InvalidArgumentError) as error:
         for path in split.paths:
             for number, example in enumerate(shards.read_shard(path)):
-                if fault := shards.fault(example, split.size):
+                if fault := shards.fault(example, split.stored_size):
                     raise DataError(
                         f"{path}: record {number}: {fault}; make the file again, or download it "
                         "again"

@@ -8,6 +8,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from petals.data import shards
 from petals.errors import DataError
 
 # The names that people give to the three features, the likeliest first: the competition's; those of
@@ -144,6 +145,7 @@ def records(path: str, kind: str = "") -> Iterator[tf.train.Example]:
         for data in tf.data.TFRecordDataset(path, kind).as_numpy_iterator():
             yield parse(data)
             number += 1
-    except (tf.errors.OpError, DataError) as error:
-        why = getattr(error, "message", str(error))
-        raise DataError(f"{path}: record {number} is damaged: {why}") from None
+    except tf.errors.OpError as error:
+        raise DataError(f"{path}: record {number} is damaged: {shards.reason(error)}") from None
+    except DataError as error:
+        raise DataError(f"{path}: record {number}: {error}") from None

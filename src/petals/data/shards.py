@@ -14,16 +14,17 @@ import os
 import re
 import struct
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate, chain, groupby, islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
 
 from petals import storage
+from petals.data import layout
 from petals.errors import DataError
 from petals.junk import is_junk
 
@@ -123,6 +124,11 @@ def write_shard(path: str | Path, examples: Iterable[Example]) -> None:
         raise storage.cannot_write(path, error) from error
 
 
+def reason(error: tf.errors.OpError) -> str:
+    """What went wrong, without the name of the op that TensorFlow puts around it."""
+    return re.sub(r"\{\{.*?\}\} |'? failed with .*| \[Op:.*", "", error.message)
+
+
 def read_shard(path: str | Path) -> Iterator[Example]:
     """The examples of a shard in order; raises `DataError` that names the record that is bad."""
     number = 0
@@ -132,7 +138,7 @@ def read_shard(path: str | Path) -> Iterator[Example]:
             number += 1
     except tf.errors.DataLossError as error:
         raise DataError(
-            f"{path}: record {number} is damaged: {error.message}; make the file again or download "
+            f"{path}: record {number} is damaged: {reason(error)}; make the file again or download "
             "it again"
         ) from None
     except DataError as error:
@@ -186,6 +192,35 @@ def shard_paths(root: str | Path, size: int, split: str) -> list[str]:
     )
 
 
+def best_records(root: str | Path, size: int, split: str) -> int:
+    """Pixels a side of the records of a split from which images of `size` pixels are made.
+
+    The smallest that are not smaller, or else the largest there are; 0 if there is no such split.
+    """
+    there = {own for own in sizes(root) if shard_paths(root, own, split)}
+    return layout.nearest_size(there, size) if there else 0
+
+
+def decoded(jpeg: Any, record_size: int, size: int) -> tf.Tensor:
+    """uint8 (size, size, 3) of a JPEG of `record_size` pixels a side.
+
+    libjpeg decodes a half, a quarter or an eighth of the pixels in a fraction of the time; the
+    largest of these that does not fall below `size` is resized: by the mean over areas to make it
+    smaller, by bilinear interpolation to make it larger.
+    """
+    if record_size == size:
+        return tf.ensure_shape(tf.io.decode_jpeg(jpeg, channels=3), (size, size, 3))
+    fraction = next(part for part in (8, 4, 2, 1) if -(-record_size // part) >= size or part == 1)
+    side = -(-record_size // fraction)  # libjpeg rounds up
+    pixels = tf.io.decode_jpeg(jpeg, channels=3, ratio=fraction)
+    pixels = tf.ensure_shape(pixels, (side, side, 3))
+    if side == size:
+        return pixels
+    method = tf.image.ResizeMethod.AREA if side > size else tf.image.ResizeMethod.BILINEAR
+    resized = tf.image.resize(pixels, (size, size), method=method)
+    return tf.cast(tf.round(resized), tf.uint8)
+
+
 class Sample(NamedTuple):
     """A few images to look at: uint8 (n, size, size, 3), and int64 labels (n,)."""
 
@@ -195,29 +230,34 @@ class Sample(NamedTuple):
 
 @dataclass(frozen=True)
 class Split:
-    """The shards of train, val or test at one image size, and how many of their images are used.
+    """The shards of train, val or test, and how many of their images are used.
 
-    `skip`: the number of images at the start of the first shard that are left out.
+    `size`: pixels a side of the images as a network gets them; `skip`: the number of images at the
+    start of the first shard that are left out; `record_size`: pixels a side of the images in the
+    records, which are resized on the way; 0 = `size`.
     """
 
     paths: tuple[str, ...]
     size: int
     count: int
     skip: int = 0
+    record_size: int = 0
 
     @classmethod
-    def of(cls, paths: Iterable[str], size: int) -> Split:
+    def of(cls, paths: Iterable[str], size: int, record_size: int = 0) -> Split:
         """All images of these shards."""
         paths = tuple(paths)
-        return cls(paths, size, sum(map(shard_count, paths)))
+        count = sum(map(shard_count, paths))
+        return cls(paths, size, count, record_size=record_size or size)
 
     @classmethod
     def find(cls, root: str, size: int, split: str, limit: int = 0) -> Split:
-        """The split under `root`; at most `limit` images of it (0 = all).
+        """The split under `root` in the `best_records`; at most `limit` images of it (0 = all).
 
-        Raises `DataError` that names the sizes on disk.
+        Raises `DataError` that names the sizes on disk if there is no such split.
         """
-        whole = cls.of(shard_paths(root, size, split), size)
+        record_size = best_records(root, size, split) or size
+        whole = cls.of(shard_paths(root, record_size, split), size, record_size)
         if not whole.count:
             there = sizes(root)
             if size in there:
@@ -225,9 +265,18 @@ class Split:
             listed = ", ".join(map(str, there)) or "none"
             raise DataError(
                 f"no images in {folder(root, size, split)}/*.tfrec; {root} has images of these "
-                f"sizes: {listed}. Choose one of them"
+                f"sizes: {listed}. None of them is of this split: add photos for this split"
             )
         return whole._between(0, min(limit or whole.count, whole.count))
+
+    @property
+    def stored_size(self) -> int:
+        """Pixels a side of the images in the records."""
+        return self.record_size or self.size
+
+    def holding(self, paths: Iterable[str]) -> Split:
+        """All images of other shards, of the same sizes."""
+        return Split.of(paths, self.size, self.stored_size)
 
     @property
     def complete(self) -> bool:
@@ -271,7 +320,7 @@ class Split:
         spans = zip(self.paths, [0, *ends[:-1]], ends, strict=True)
         inside = [(path, first) for path, first, last in spans if first < end and last > begin]
         paths, firsts = zip(*inside, strict=True)
-        return Split(paths, self.size, end - begin, begin - firsts[0])
+        return replace(self, paths=paths, count=end - begin, skip=begin - firsts[0])
 
     def by_folder(self) -> list[Split]:
         """The images of each folder with shards, as a split; in the same order.
@@ -347,10 +396,10 @@ class Split:
         numbered = enumerate(islice(self.examples(), max(positions) + 1))
         chosen = {at: example for at, example in numbered if at in positions}
         for example in chosen.values():
-            if problem := fault(example, self.size):
+            if problem := fault(example, self.stored_size):
                 raise DataError(
                     f"{Path(self.paths[0]).parent}: the image with id {example.id} cannot be "
                     f"shown: {problem}; make its file again, or download it again"
                 )
-        images = [tf.io.decode_jpeg(chosen[at].image, channels=3) for at in positions]
+        images = [decoded(chosen[at].image, self.stored_size, self.size) for at in positions]
         return Sample(np.stack(images), np.array([chosen[at].label for at in positions]))

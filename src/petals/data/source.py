@@ -40,12 +40,18 @@ class Source:
         path = f"{self.root}/{classes.FILE_NAME}"
         if tf.io.gfile.exists(path):
             return classes.read(path)
-        if self.kind == "embedded" or is_competition(self.root):
+        if self.names_classes:
             return classes.CLASSES
         raise DataError(
             f"{self.root} has no {classes.FILE_NAME}, the list of its classes in label order: "
             "write one, or name the data as data=FOLDER, which then calls them by their numbers"
         )
+
+    @property
+    def names_classes(self) -> bool:
+        """Whether `class_names` is known."""
+        listed = tf.io.gfile.exists(f"{self.root}/{classes.FILE_NAME}")
+        return listed or self.kind == "embedded" or is_competition(self.root)
 
     @property
     def submitted(self) -> tuple[str, ...] | None:
@@ -72,7 +78,7 @@ class Source:
         return {
             name: shards.Split.find(self.root, size, name, limit)
             for name in shards.SPLITS
-            if name == "train" or shards.shard_paths(self.root, size, name)
+            if name == "train" or shards.best_records(self.root, size, name)
         }
 
     @property
@@ -154,7 +160,7 @@ def _is_standard(source: Source, files: list[RecordFile]) -> bool:
             return False
         if not shards.is_shard(file.path):
             return False
-    if not tf.io.gfile.exists(f"{root}/{classes.FILE_NAME}") and not is_competition(root):
+    if not source.names_classes:
         return False
     peeked = {file.split: file for file in files}.values() if "://" in root else files
     return all(conversion.has_schema(file) for file in peeked)

@@ -2,10 +2,15 @@
 
 Guo et al., "On Calibration of Modern Neural Networks", 2017: one number, fitted on the validation
 set, divides the logits. The ranking of the classes, and so macro F1, does not change.
+
+The mistakes decide how large it must be: without one, ever smaller temperatures look ever better.
+So a temperature is fitted to `ENOUGH` mistakes or more, and drawn towards 1, where it stays if
+they are fewer.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -14,6 +19,10 @@ from sklearn.utils.extmath import softmax
 
 BINS = 15  # equally wide bins of the confidence, as in Guo et al.
 RANGE = (0.05, 20.0)  # the range of temperatures
+ENOUGH = 5  # mistakes that a temperature must rest on
+# The standard deviation of the logarithms of temperatures, as expected before a photo is seen: most
+# temperatures lie between 1/2 and 2. docs/appendix/measurements.md has the choice of both.
+SPREAD = 0.7
 _STEPS = 50  # of the bisection: the range shrinks to 1e-15 of itself
 _TINY = 1e-12
 
@@ -61,24 +70,34 @@ class Reliability:
 
 
 def fit_temperature(
-    labels: np.ndarray, probabilities: np.ndarray, label_smoothing: float = 0.0
+    labels: np.ndarray,
+    probabilities: np.ndarray,
+    label_smoothing: float = 0.0,
+    spread: float = math.inf,
 ) -> float:
     """The temperature with the least cross-entropy on labelled images, within `RANGE`.
 
     Above 1, the probabilities were overconfident; below 1, underconfident. `label_smoothing`: the
-    share of each label that is first spread over all classes.
+    share of each label that is first spread over all classes. `spread`: the standard deviation of
+    a normal distribution around 0 from which the temperature's logarithm is taken to come, so that
+    the result is the likeliest temperature; without end, the labels alone decide.
     """
     logits = _logits(probabilities)
     chosen = logits[np.arange(len(labels)), labels].mean()
     aim = (1 - label_smoothing) * chosen + label_smoothing * logits.mean()
-    # The loss is convex in 1 / temperature: its slope is the mean logit that the scaled
-    # probabilities expect, less the labels' own.
-    low, high = 1 / RANGE[1], 1 / RANGE[0]
+    # The slope of the loss over the logarithm of 1 / temperature: the mean logit that the scaled
+    # probabilities expect, less the labels' own, and the slope of the prior.
+    low, high = -math.log(RANGE[1]), -math.log(RANGE[0])
     for _ in range(_STEPS):
-        scale = (low + high) / 2
+        middle = (low + high) / 2
+        scale = math.exp(middle)
         expected = (softmax(scale * logits) * logits).sum(axis=1).mean()
-        low, high = (low, scale) if expected > aim else (scale, high)
-    return float(2 / (low + high))
+        slope = scale * (expected - aim) + middle / (spread**2 * len(labels))
+        if slope > 0:
+            high = middle
+        else:
+            low = middle
+    return math.exp(-(low + high) / 2)
 
 
 def calibrated(probabilities: np.ndarray, temperature: float) -> np.ndarray:
@@ -94,16 +113,26 @@ def _logits(probabilities: np.ndarray) -> np.ndarray:
 class Calibration:
     """The temperature fitted on labelled images, and its effect on the probabilities.
 
-    `before` and `after`: the reliability without and with the temperature.
+    `before` and `after`: the reliability without and with the temperature; `note`: why the
+    temperature is 1, "" where it was fitted.
     """
 
     temperature: float
     before: Reliability
     after: Reliability
+    note: str = ""
 
     @classmethod
     def of(cls, labels: np.ndarray, probabilities: np.ndarray) -> Calibration:
         """Fit it on the validation set: float (n, classes) probabilities, int (n,) labels."""
-        temperature = fit_temperature(labels, probabilities)
+        before = Reliability.of(labels, probabilities)
+        mistakes = int((probabilities.argmax(axis=1) != labels).sum())
+        if mistakes < ENOUGH:
+            note = (
+                f"The temperature is 1: {mistakes} mistakes among {len(labels):,} validation "
+                f"photos say too little about how sure the model should be (it takes {ENOUGH})."
+            )
+            return cls(1.0, before, before, note)
+        temperature = fit_temperature(labels, probabilities, spread=SPREAD)
         after = Reliability.of(labels, calibrated(probabilities, temperature))
-        return cls(temperature, Reliability.of(labels, probabilities), after)
+        return cls(temperature, before, after)

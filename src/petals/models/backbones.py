@@ -1,8 +1,7 @@
-"""The registry of backbones, and their pretrained weights, which are found by file name.
+"""Build the backbones of the registry, with pretrained weights that are found by file name.
 
 Every backbone takes uint8 images with values 0 to 255: the preprocessing that its ImageNet
-weights expect is part of the backbone. A new backbone is a name in `BACKBONES`, and a line of
-`FAMILIES` where its name begins like no other.
+weights expect is part of the backbone.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ from tensorflow import keras
 from petals.errors import WeightsError
 from petals.kaggle import attached, on_kaggle, repository
 from petals.models import saved
+from petals.registry import LOCAL_FOLDERS, SMALL, Facts, Family
 
 IMAGENET_MEAN = (0.485, 0.456, 0.406)
 IMAGENET_STD = (0.229, 0.224, 0.225)
@@ -31,86 +31,10 @@ RESCALING: dict[str, tuple[Any, Any]] = {
     "caffe": (1.0, [-mean for mean in CAFFE_MEAN_RGB]),
     "inside": (1.0, 0.0),  # the network does it itself; only a conversion to float
 }
-LOCAL_FOLDERS = ("weights", "data/weights", "~/.keras/models")  # in the repository or at home
-SMALL = "SmallNet"
-HUB = "hub:"  # and a preset of keras_hub: see petals.models.hub
 _WIDTHS = (24, 48, 96, 192, 256)  # SmallNet's feature maps; the first four also halve the image
 
 
-@dataclass(frozen=True)
-class Family:
-    """What backbones whose names begin with `prefix` share.
-
-    `weights_file`: Keras's own name of the ImageNet weights without the top, with {name} and
-    {variant} (what follows the prefix) in lower case, {size} and {width}; `licence`: of these
-    weights, according to keras.io and the repositories that they were ported from; `sizes`: the
-    pixels besides 224 for which there are such files.
-    """
-
-    prefix: str
-    preprocessing: str
-    weights_file: str = ""
-    licence: str = "unknown: see where the weights come from"
-    sizes: tuple[int, ...] = ()
-
-
-_NOTOP = "_weights_tf_dim_ordering_tf_kernels_notop.h5"
-_V2 = "mobilenet_v2_weights_tf_dim_ordering_tf_kernels_1.0_{size}_no_top.h5"
-_V3 = "weights_mobilenet_v3_{variant}_224_1.0_float_no_top_v2.h5"
-_APACHE = "Apache-2.0"
 _MOBILENET_WIDTHS = {"-0.25": "2_5", "-0.5": "5_0", "-0.75": "7_5"}  # as their files write them
-FAMILIES = (  # of a name the first that fits
-    Family(SMALL, "tf"),
-    Family(HUB, "hub"),
-    Family("VGG", "caffe", "{name}" + _NOTOP, "CC BY 4.0 (VGG, Oxford)"),
-    Family("ResNet", "tf", "{name}" + _NOTOP, "BSD (Facebook)"),
-    Family("Xception", "tf", "{name}" + _NOTOP, "MIT"),
-    Family("InceptionV3", "tf", "inception_v3" + _NOTOP, _APACHE),
-    Family("DenseNet", "torch", "{name}" + _NOTOP, "BSD 3-clause"),
-    Family("MobileNetV2", "tf", _V2, _APACHE, (96, 128, 160, 192)),
-    Family("MobileNetV3", "inside", _V3, _APACHE),
-    Family("MobileNet", "tf", "mobilenet_{width}_{size}_tf_no_top.h5", _APACHE, (128, 160, 192)),
-    Family("EfficientNetV2", "inside", "efficientnetv2-{variant}_notop.h5", _APACHE),
-    Family("EfficientNet", "inside", "{name}_notop.h5", _APACHE),
-    Family("ConvNeXt", "inside", "convnext_{variant}_notop.h5", "MIT (Facebook)"),
-)
-
-# A literal: kernelkit reads these names without importing TensorFlow.
-BACKBONES = (
-    "SmallNet",
-    "VGG16",
-    "VGG19",
-    "ResNet50V2",
-    "Xception",
-    "InceptionV3",
-    "DenseNet121",
-    "DenseNet201",
-    "MobileNet",
-    "MobileNet-0.25",
-    "MobileNet-0.5",
-    "MobileNet-0.75",
-    "MobileNetV2",
-    "MobileNetV3Small",
-    "MobileNetV3Large",
-    "EfficientNetB0",
-    "EfficientNetB1",
-    "EfficientNetB2",
-    "EfficientNetB3",
-    "EfficientNetB4",
-    "EfficientNetB5",
-    "EfficientNetB6",
-    "EfficientNetB7",
-    "EfficientNetV2B0",
-    "EfficientNetV2B1",
-    "EfficientNetV2B2",
-    "EfficientNetV2B3",
-    "EfficientNetV2S",
-    "EfficientNetV2M",
-    "EfficientNetV2L",
-    "ConvNeXtTiny",
-    "ConvNeXtSmall",
-    "ConvNeXtBase",
-)
 
 
 @dataclass(frozen=True)
@@ -123,7 +47,13 @@ class Backbone:
     @property
     def family(self) -> Family:
         """What it shares with others."""
-        return next(family for family in FAMILIES if self.name.startswith(family.prefix))
+        return Facts(self.name).family
+
+    @property
+    def licence(self) -> str:
+        """Of its pretrained weights."""
+        registered = Facts(self.name).preset
+        return (Facts(registered.name) if registered else self).family.licence
 
     def weights_files(self, size: int) -> list[str]:
         """The file names that fit an image size, best first."""
@@ -217,7 +147,7 @@ class Weights:
     def origin(self) -> dict[str, str]:
         """Setting, file and licence of the weights, for the model's card."""
         scratch = self.setting == "none"
-        licence = "none: trained from scratch" if scratch else self.backbone.family.licence
+        licence = "none: trained from scratch" if scratch else self.backbone.licence
         file = self.path.name if self.path else ""
         return {"setting": self.setting, "file": file, "licence": licence}
 

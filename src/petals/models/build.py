@@ -2,7 +2,7 @@
 
 import difflib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -11,19 +11,13 @@ from tensorflow import keras
 
 from petals.errors import SettingError
 from petals.models import hub, packing
-from petals.models.backbones import (
-    BACKBONES,
-    HUB,
-    IMAGENET_MEAN,
-    IMAGENET_STD,
-    Backbone,
-    Weights,
-    parts,
-)
+from petals.models.backbones import IMAGENET_MEAN, IMAGENET_STD, Backbone, Weights, parts
 from petals.models.depths import feature_maps
+from petals.registry import BACKBONES, HUB, Facts
 
 HEAD = "head"
 POOLED = "pooled"  # the layer whose output the features are
+SIDE_BY_SIDE = "backbone_{}"  # the layers of the features of several backbones
 
 
 @dataclass(frozen=True)
@@ -31,13 +25,15 @@ class Classifier:
     """A model and the parts that are trained separately.
 
     `model` maps uint8 (n, size, size, 3) to class probabilities, float32 (n, classes);
-    `features` maps the same to the pooled features, float (n, width).
+    `features` maps the same to the pooled features, float (n, width). `beside`: further backbones
+    by name, which are never trained, and whose features follow those of `backbone`.
     """
 
     model: keras.Model
     features: keras.Model
     backbone: keras.Model
     name: str
+    beside: Mapping[str, keras.Model] = field(default_factory=dict)
 
     @property
     def head(self) -> keras.layers.Layer:
@@ -47,7 +43,8 @@ class Classifier:
     @property
     def depths(self) -> bool:
         """Whether the features come from several depths of the backbone."""
-        last = self.features.layers[-1]
+        own = self.features.get_layer(SIDE_BY_SIDE.format(0)) if self.beside else self.features
+        last = own.layers[-1]
         return last.name == POOLED and isinstance(last, keras.layers.Concatenate)
 
 
@@ -57,18 +54,58 @@ def build(
     num_classes: int,
     *,
     dropout: float = 0.0,
+    beside: Mapping[str, Mapping[str, Any] | None] | None = None,
     **options: Any,
 ) -> Classifier:
     """A classifier on a backbone, as 02_train builds it.
 
-    `dropout` in [0, 1) is applied to the features; `options`: of `build_features`. The softmax is
-    float32 under every dtype policy.
+    `dropout` in [0, 1) is applied to the features; `beside`: further backbones, as for
+    `build_side_by_side`; `options`: of `build_features`. The softmax is float32 under every dtype
+    policy.
     """
-    features, backbone = build_features(name, size, **options)
+    names = {name: options.pop("hub_config", None), **(beside or {})}
+    features, (backbone, *others) = build_side_by_side(names, size, **options)
     x = keras.layers.Dropout(dropout, name="dropout")(features.output)
     outputs = keras.layers.Dense(num_classes, activation="softmax", dtype="float32", name=HEAD)(x)
     model = keras.Model(features.input, outputs, name="classifier")
-    return Classifier(model, features, backbone, name)
+    more = dict(zip(beside or {}, others, strict=True))
+    return Classifier(model, features, backbone, name, more)
+
+
+def build_side_by_side(
+    names: Mapping[str, Mapping[str, Any] | None], size: int, **options: Any
+) -> tuple[keras.Model, list[keras.Model]]:
+    """(a model from uint8 (n, size, size, 3) to the features of all backbones, the backbones).
+
+    `names`: the backbones in the order of their features, each with the configuration of its
+    preset if that was saved, else None; `options`: of `build_features`. The size has to suit the
+    first backbone; another one gets the photos at the next smaller size that its patches divide.
+    """
+    if len(names) == 1:
+        ((name, config),) = names.items()
+        features, network = build_features(name, size, hub_config=config, **options)
+        return features, [network]
+    images = keras.Input((size, size, 3), dtype="uint8", name="image")
+    outputs, networks = [], []
+    for number, (name, config) in enumerate(names.items()):
+        own = size if number == 0 else Facts(name).nearest_size(size)
+        features, network = build_features(name, own, hub_config=config, **options)
+        part = keras.Model(features.input, features.output, name=SIDE_BY_SIDE.format(number))
+        outputs.append(part(images if own == size else _resized(images, own)))
+        networks.append(network)
+    joined = keras.layers.Concatenate(name="side_by_side")(outputs)
+    return keras.Model(images, joined, name="features"), networks
+
+
+def _resized(images: Any, size: int) -> Any:
+    pixels = keras.ops.image.resize(
+        keras.ops.cast(images, "float32"),
+        (size, size),
+        interpolation="bilinear",
+        antialias=True,
+        data_format="channels_last",
+    )
+    return keras.ops.cast(keras.ops.round(pixels), "uint8")
 
 
 def build_features(
@@ -91,12 +128,9 @@ def build_features(
     name or a size that the backbone cannot take, `WeightsError` for weights.
     """
     entry = hub.find(name, hub_config) if hub_config else find_backbone(name)
-    try:
-        network = Weights.find(entry, size, weights).load(size)
-    except ValueError as error:
-        if "Input size must be" not in str(error) and "negative dimension" not in str(error):
-            raise
-        raise SettingError(f"image_size {size} is too small for {name}: {error}") from None
+    if problem := Facts(name).size_problem(size):
+        raise SettingError(problem)
+    network = Weights.find(entry, size, weights).load(size)
     _correct_normalization(network)
     _share_statistics(network)
     images = keras.Input((size, size, 3), dtype="uint8", name="image")
@@ -111,10 +145,11 @@ def build_features(
 
 def find_backbone(name: str) -> Backbone:
     """The registry's entry, or a preset's; raises `SettingError` with the nearest name."""
-    if name in BACKBONES:
-        return Backbone(name)
-    if name.startswith(HUB):
+    known = name in BACKBONES or name.startswith(HUB)
+    if known and Facts(name).is_hub:
         return hub.find(name)
+    if known:
+        return Backbone(name)
     near = difflib.get_close_matches(name, BACKBONES, n=1, cutoff=0.4)
     hint = f"did you mean {near[0]}?" if near else f"one of {', '.join(BACKBONES)}"
     raise SettingError(f"no backbone {name!r}: {hint}")
@@ -190,6 +225,8 @@ def set_trainable(classifier: Classifier, what: str, *, freeze_batch_norm: bool 
     for layer in layers:
         norm = isinstance(layer, keras.layers.BatchNormalization) and freeze_batch_norm
         layer.trainable = layer in chosen and not norm
+        if getattr(layer, "use_mask_token", False):  # only DINO's own training used it
+            layer.mask_token.trainable = False
     if not chosen:
         classifier.backbone.trainable = False
     # On several JAX devices Keras keeps where each variable lies, as of what was trainable then.

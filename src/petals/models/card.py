@@ -45,6 +45,11 @@ class ModelCard:
         return -1.0 if value is None else float(value)
 
     @property
+    def backbones(self) -> list[str]:
+        """The backbone, and those whose features the head gets beside its own."""
+        return [self.backbone, *(self.build.get("beside") or {})]
+
+    @property
     def views(self) -> int:
         """The views of a photo that were averaged when the temperature was fitted."""
         parameters = self.about.get("parameters")
@@ -72,7 +77,7 @@ class ModelCard:
         """The card for people."""
         scores = {n: v for n, v in self.scores.items() if v is not None}
         rows = {
-            "backbone": f"{self.backbone}, {self.image_size} px, preprocessing "
+            "backbone": f"{' and '.join(self.backbones)}, {self.image_size} px, preprocessing "
             f"{self.preprocessing!r} inside",
             "classes": f"{len(self.classes)}: {', '.join(self.classes)}",
             "weights": f"{self.weights.get('setting')} {self.weights.get('file')}".strip(),

@@ -84,6 +84,22 @@ def _tokens(network: keras.Model) -> list[Any]:
     return [*(norms[-1](each) if norms and one_width else each for each in maps), output]
 
 
+def blocks(network: keras.Model) -> list[Any]:
+    """The layers of a transformer of keras_hub that are its blocks, in order; [] for others."""
+    candidates: list[Any] = []
+    for layer in network.layers:
+        inner = [part for part in parts(layer) if part is not layer and part.weights]
+        own = [part for part in inner if type(part).__module__.startswith("keras_hub.")]
+        if len(own) > 1 and len({type(part) for part in own}) == 1:  # one layer holds all blocks
+            candidates += own
+        elif inner:
+            candidates.append(layer)
+    kinds = Counter(type(layer) for layer in candidates)
+    if not kinds or kinds.most_common(1)[0][1] < 2 or len(network.output.shape) == 4:
+        return []
+    return [layer for layer in candidates if type(layer) is kinds.most_common(1)[0][0]]
+
+
 def _blocks(network: keras.Model) -> tuple[list[Any], Any]:
     """(the tokens after each block, the network's output)."""
     if hasattr(network, "pyramid_outputs"):  # DINOv2 and DINOv3, before their layer norm

@@ -1,4 +1,4 @@
-"""Backbones from keras_hub by preset: `backbone=hub:PRESET`, if the package is installed.
+"""Backbones from keras_hub: those of `petals.registry.PRESETS`, and any other as `hub:PRESET`.
 
 PRESET is a folder with a preset, the path of an attached model below Kaggle's `input/models`, or a
 name that keras_hub downloads. Only layers of Keras and keras_hub are built from a preset's
@@ -16,10 +16,11 @@ import numpy as np
 from tensorflow import keras
 
 from petals.errors import SettingError, WeightsError
-from petals.kaggle import attached, mounts
-from petals.models.backbones import HUB, Backbone
+from petals.kaggle import on_kaggle
+from petals.models.backbones import RESCALING as RESCALINGS
+from petals.models.backbones import Backbone
+from petals.registry import CONFIG, HUB, Facts, Preset, folder_of
 
-CONFIG = "config.json"  # the file that identifies a preset's folder
 INSTALL = "pip install keras-hub"
 TRUSTED = ("keras_hub.", "keras.")
 RESCALING = "rescaling"  # scale and offset of the pixels, beside a network's configuration
@@ -27,15 +28,25 @@ RESCALING = "rescaling"  # scale and offset of the pixels, beside a network's co
 
 @dataclass(frozen=True)
 class HubBackbone(Backbone):
-    """A preset of keras_hub: `config` is the network's configuration where a model file has it."""
+    """A network of keras_hub: `config` is its configuration where a model file has it."""
 
     config: Mapping[str, Any] | None = None
     preset = True
 
     @property
+    def registered(self) -> Preset | None:
+        """Its entry in the registry, if it has one."""
+        return Facts(self.name).preset
+
+    @property
     def source(self) -> str:
-        """The preset's folder or name, without the prefix."""
+        """The preset's folder, or the name by which keras_hub downloads it."""
         return self.name.removeprefix(HUB)
+
+    @property
+    def folder(self) -> Path | None:
+        """The preset's folder, if it is here."""
+        return self.registered.folder if self.registered else folder_of(self.source)
 
     def build(self, size: int, weights: str | None = None) -> keras.Model:
         """The network, float (n, size, size, 3) to features; `weights`: None or "imagenet".
@@ -50,6 +61,8 @@ class HubBackbone(Backbone):
                 raise WeightsError(
                     f"{self.name}: its configuration builds no network ({error})"
                 ) from None
+        elif self.registered and weights is None:
+            network = self._untrained(self.registered, size)
         else:
             network = self._from_preset(size, weights is not None)
         shape = tuple(network.inputs[0].shape[1:3])
@@ -60,14 +73,25 @@ class HubBackbone(Backbone):
             )
         return network
 
+    def _untrained(self, preset: Preset, size: int) -> keras.Model:
+        make = getattr(_package().models, preset.kind, None)
+        if make is None:
+            raise SettingError(
+                f"this keras_hub has no {preset.kind}, which {self.name} is: {INSTALL} --upgrade"
+            )
+        if problem := Facts(self.name).size_problem(size):
+            raise SettingError(problem)
+        return make(preset.patch, image_shape=(size, size, 3), **preset.architecture)
+
     def _from_preset(self, size: int, weights: bool) -> keras.Model:
         backbone = _package().models.Backbone
+        place = self._place()
         try:
-            network = backbone.from_preset(self._place(), load_weights=weights)
+            network = backbone.from_preset(place, load_weights=weights)
         except Exception as error:  # keras_hub, kagglehub and the network raise various kinds
-            if folder_of(self.source):
+            if self.folder:
                 first = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
-                raise WeightsError(f"the preset {self.source!r} cannot be built: {first}") from None
+                raise WeightsError(f"the preset {place!r} cannot be built: {first}") from None
             raise WeightsError(
                 f"no preset {self.source!r} ({type(error).__name__}): give a folder that holds "
                 f"{CONFIG}, attach the model to the kernel (model_sources), or allow the download "
@@ -76,57 +100,68 @@ class HubBackbone(Backbone):
         return at_size(network, size, self.name)
 
     def _place(self) -> str:
-        folder = folder_of(self.source)
-        if folder is None:
+        folder = self.folder
+        if folder:
+            _checked((folder / CONFIG).read_text("utf-8"), self.name)
+            return str(folder)
+        if self.registered is None:
             return self.source
-        _checked((folder / CONFIG).read_text("utf-8"), self.name)
-        return str(folder)
+        way = self.registered.how_to_get
+        if on_kaggle():
+            way = f"attach the model {self.registered.source} (model_sources), as a push does"
+        raise WeightsError(f"the weights of {self.name} are not here: {way}")
 
     def rescaling(self) -> tuple[Any, Any]:
-        """(scale, offset) of pixels 0 to 255 that the weights expect; to -1..1 by default."""
+        """(scale, offset) of pixels 0 to 255 that the weights expect.
+
+        Without a preset those of ImageNet's mean and deviation for a network of the registry,
+        which they have in common, and to -1..1 for any other.
+        """
         if self.config is not None and RESCALING in self.config:
             return self.config[RESCALING]
         try:
             converter = _package().layers.ImageConverter.from_preset(self._place())
-        except Exception:  # the preset has none
-            return 1 / 127.5, -1.0
+        except Exception:  # the preset has none, or is elsewhere
+            return RESCALINGS["torch" if self.registered else "tf"]
         pair = ((converter.scale, 1.0), (converter.offset, 0.0))
         scale, offset = (np.asarray(default if v is None else v, np.float64) for v, default in pair)
         return scale.tolist(), offset.tolist()
 
 
 def find(name: str, config: Mapping[str, Any] | None = None) -> HubBackbone:
-    """The backbone of `hub:PRESET`; raises `SettingError` for no preset or no keras_hub."""
+    """The backbone of a name in the registry or `hub:PRESET`.
+
+    Raises `SettingError` for no preset, or where there is no keras_hub.
+    """
     if name == HUB:
         raise SettingError(f"backbone {HUB}: write a preset after it, like {HUB}FOLDER")
     _package()
     return HubBackbone(name, config)
 
 
-def folder_of(preset: str) -> Path | None:
-    """The folder of a preset here or among the attached models; None for a name."""
-    for place in (Path(preset).expanduser(), mounts() / "models" / preset):
-        if (place / CONFIG).is_file():
-            return place
-    return next(
-        (place for place in attached(Path(preset).name) if (place / CONFIG).is_file()), None
-    )
-
-
 def _package() -> Any:
     if str(getattr(keras, "__version__", "")).startswith("2."):
         raise SettingError(
-            f"backbone {HUB}PRESET needs Keras 3, and this run has tf_keras: use the TPU through "
+            "backbones of keras_hub need Keras 3, and this run has tf_keras: use the TPU through "
             "JAX, or choose another backbone"
         )
     try:
         import keras_hub
     except ImportError as error:
         raise SettingError(
-            f"backbone {HUB}PRESET needs the package keras_hub ({error}): {INSTALL}; Kaggle's "
-            "images have it already"
+            f"this backbone needs the package keras_hub ({error}): {INSTALL}; Kaggle's images have "
+            "it already"
         ) from None
     return keras_hub
+
+
+def save_scaling(preset: str | Path, size: int) -> None:
+    """Add to a preset's folder that its pixels are scaled by ImageNet's mean and deviation."""
+    scale, offset = RESCALINGS["torch"]
+    converter = _package().layers.ImageConverter(
+        image_size=(size, size), scale=scale, offset=offset
+    )
+    converter.save_to_preset(str(preset))
 
 
 def config_of(network: keras.Model, name: str) -> dict[str, Any]:
@@ -158,7 +193,8 @@ def at_size(network: keras.Model, size: int, name: str) -> keras.Model:
     `network`: what keras_hub builds from a preset; of one that reads text too, such as SigLIP, the
     image encoder is taken. Networks of convolutions that take any size are returned as they are.
     Learned positions are resized between grids of patches by bicubic interpolation, as for ViT
-    (Dosovitskiy et al., 2021) and DINOv2 (Oquab et al., 2023). Raises `SettingError` for a size
+    (Dosovitskiy et al., 2021) and DINOv2 (Oquab et al., 2023), antialiased where the preset says
+    so, as DINOv2 with registers does. Raises `SettingError` for a size
     that is no multiple of the patches', `WeightsError` for a network that takes no images.
     """
     network = getattr(network, "vision_encoder", network)
@@ -169,20 +205,15 @@ def at_size(network: keras.Model, size: int, name: str) -> keras.Model:
     is_map = len(network.output.shape) == 4
     if shapes[0][1] == size or is_map or "image_shape" not in config:
         return network
-    patch = getattr(network, "patch_size", 1)
-    patch = int(patch[0] if isinstance(patch, list | tuple) else patch)
-    if size % patch:
-        below = size // patch * patch
-        raise SettingError(
-            f"image_size={size}: {name} divides images into patches of {patch} pixels, so set "
-            f"{below or patch} or {below + patch}"
-        )
+    if problem := Facts(name).size_problem(size):
+        raise SettingError(problem)
+    antialias = bool(getattr(network, "antialias_in_interpolation", False))
     resized = type(network).from_config(config | {"image_shape": (size, size, 3)})
     for source, target in zip(network.weights, resized.weights, strict=True):
         if tuple(source.shape) == tuple(target.shape):
             target.assign(source)
         elif "position" in target.path and "float" in str(target.dtype):
-            target.assign(_resized(source, tuple(target.shape)))
+            target.assign(_resized(source, tuple(target.shape), antialias))
         elif target.trainable:
             raise WeightsError(
                 f"{name} cannot take images of {size} pixels: {target.path} has the shape "
@@ -191,7 +222,7 @@ def at_size(network: keras.Model, size: int, name: str) -> keras.Model:
     return resized
 
 
-def _resized(positions: Any, shape: tuple[int, ...]) -> Any:
+def _resized(positions: Any, shape: tuple[int, ...], antialias: bool) -> Any:
     """Positions float (…, tokens, width) for another grid of patches; other tokens keep theirs."""
     width = shape[-1]
     grid, new_grid = isqrt(positions.shape[-2]), isqrt(shape[-2])
@@ -199,7 +230,11 @@ def _resized(positions: Any, shape: tuple[int, ...]) -> Any:
     table = keras.ops.reshape(keras.ops.cast(positions, "float32"), (-1, width))
     squares = keras.ops.reshape(table[others:], (1, grid, grid, width))
     squares = keras.ops.image.resize(
-        squares, (new_grid, new_grid), interpolation="bicubic", data_format="channels_last"
+        squares,
+        (new_grid, new_grid),
+        interpolation="bicubic",
+        antialias=antialias,
+        data_format="channels_last",
     )
     patches = keras.ops.reshape(squares, (-1, width))
     return keras.ops.reshape(keras.ops.concatenate([table[:others], patches]), shape)

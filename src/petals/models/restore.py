@@ -66,7 +66,8 @@ def save(
         )
         if card:
             file[saved.CARD] = card.as_json()
-        for key, variable in saved.variables(classifier.backbone, classifier.head):
+        networks = classifier.backbone, classifier.head, classifier.beside.values()
+        for key, variable in saved.variables(*networks):
             file[key] = np.asarray(variable.numpy(), np.float32)
 
 
@@ -77,7 +78,8 @@ def load(classifier: Classifier, path: str | Path) -> None:
     one of another version.
     """
     with saved.opened(path) as file:
-        saved.fill(file, classifier.name, classifier.backbone, classifier.head)
+        networks = classifier.backbone, classifier.head, classifier.beside.values()
+        saved.fill(file, classifier.name, *networks)
 
 
 def restore(path: str | Path) -> tuple[Classifier, ModelCard]:

@@ -1,16 +1,16 @@
 """A trained classifier as a file that every Keras reads: weights by layer, not by position.
 
-HDF5: attributes `format`, `version`, `model`; datasets `backbone/<layer>/<n>` and
-`head/<n>`, float32, and `card`, JSON. The key of a layer is the name that keras.applications gives
-it. Keras numbers the other layers continuously across models, so their key is their position among
-the layers of their kind. Reading such a file runs no code from it: it contains only numbers and
-JSON.
+HDF5: attributes `format`, `version`, `model`; datasets `backbone/<layer>/<n>`, of further backbones
+`beside<number>/<layer>/<n>`, and `head/<n>`, float32, and `card`, JSON. The key of a layer is the
+name that keras.applications gives it. Keras numbers the other layers continuously across models, so
+their key is their position among the layers of their kind. Reading such a file runs no code from
+it: it contains only numbers and JSON.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -58,9 +58,15 @@ def opened(path: str | Path) -> Iterator[h5py.File]:
 
 
 def fill(
-    file: h5py.File, name: str, network: keras.Model, head: keras.layers.Layer | None = None
+    file: h5py.File,
+    name: str,
+    network: keras.Model,
+    head: keras.layers.Layer | None = None,
+    beside: Iterable[keras.Model] = (),
 ) -> None:
     """Load the weights of a file of `restore.save` into the backbone `name`, and into its head.
+
+    `beside`: the further backbones whose features the head gets.
 
     Raises `WeightsError` for a file of another model or number of classes, a damaged one, or
     one of another version.
@@ -69,7 +75,7 @@ def fill(
     if file.attrs["model"] != name:
         raise WeightsError(f"{file.filename} is a trained {file.attrs['model']}, not {name}")
     values = []
-    for key, variable in variables(network, head):
+    for key, variable in variables(network, head, beside):
         shape = tuple(variable.shape)
         stored = file[key][()]
         if stored.shape != shape:
@@ -89,16 +95,24 @@ def _check(file: h5py.File) -> None:
 
 
 def variables(
-    network: keras.Model, head: keras.layers.Layer | None = None
+    network: keras.Model,
+    head: keras.layers.Layer | None = None,
+    beside: Iterable[keras.Model] = (),
 ) -> Iterator[tuple[str, Any]]:
     """(key in the file, variable) of all layers, without the counters that each Keras adds."""
+    yield from _of_network("backbone", network)
+    for number, other in enumerate(beside, 1):
+        yield from _of_network(f"beside{number}", other)
+    for number, variable in enumerate(head.weights if head else ()):
+        yield f"head/{number}", variable
+
+
+def _of_network(place: str, network: keras.Model) -> Iterator[tuple[str, Any]]:
     layers = [layer for layer in network.layers if layer.weights]
     for layer, key in zip(layers, _keys(layers), strict=True):
         floats = [v for v in layer.weights if "float" in getattr(v.dtype, "name", v.dtype)]
         for number, variable in enumerate(floats):
-            yield f"backbone/{key}/{number}", variable
-    for number, variable in enumerate(head.weights if head else ()):
-        yield f"head/{number}", variable
+            yield f"{place}/{key}/{number}", variable
 
 
 def _keys(layers: list[keras.layers.Layer]) -> list[str]:

@@ -1,11 +1,15 @@
 """Inputs for a rehearsal: drawn flowers in place of the competition's files in a local Kaggle.
 
-python -m petals.prepare.rehearsal_data FOLDER [SIZE ...]
+python -m petals.prepare.rehearsal_data FOLDER [--sizes SIZE ...] [--backbones NAME ...]
+
+Of a backbone whose weights are a model on Kaggle, the catalogue gets the preset that is here, or
+else one with random weights: a rehearsal shows that a session finds and builds it, and no score.
 """
 
+import argparse
+import os
 import shutil
-import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from petals import storage
@@ -14,6 +18,7 @@ from petals.data.source import COMPETITION
 from petals.kaggle import cache_folder
 from petals.prepare import drawn_flowers
 from petals.progress import Progress
+from petals.registry import Facts
 
 SIZES = (192, 224, 331, 512)  # in pixels, those of the competition
 SCORING = """\
@@ -26,10 +31,10 @@ columns = ["id", "label"]
 def fill(folder: Path, sizes: Iterable[int] = ()) -> Path:
     """Copy the drawn flowers and their solution to a catalogue; return the competition's folder.
 
-    `sizes` are in pixels, by default 192; sizes that the competition does not have are ignored.
-    Existing files stay. Sizes are added only if the answers show that the existing files are drawn
-    flowers: the real competition's files are never mixed with them. Scoring rules are written if
-    there are none. Raises what `drawn_flowers.at_size` raises.
+    `sizes`: of the images that runs need, in pixels, by default 192; the competition's next larger
+    ones are made, or its largest. Existing files stay. Sizes are added only if the answers show
+    that the existing files are drawn flowers: the real competition's files are never mixed with
+    them. Scoring rules are written if there are none. Raises what `drawn_flowers.at_size` raises.
     """
     competition = folder / "competitions" / COMPETITION
     solution = folder / "solutions" / f"{COMPETITION}.csv"
@@ -38,7 +43,7 @@ def fill(folder: Path, sizes: Iterable[int] = ()) -> Path:
         storage.write_text(rules, SCORING)
     if competition.exists() and not solution.exists():
         return competition
-    for size in [size for size in sizes if size in SIZES] or SIZES[:1]:
+    for size in sorted({_of_competition(size) for size in sizes}) or SIZES[:1]:
         shown = Path(shards.folder(competition, size, "train")).parent
         if shown.exists():
             continue
@@ -52,6 +57,53 @@ def fill(folder: Path, sizes: Iterable[int] = ()) -> Path:
     return competition
 
 
+def _of_competition(size: int) -> int:
+    return next((own for own in SIZES if own >= size), SIZES[-1])
+
+
+def add_models(folder: Path, backbones: Iterable[str]) -> list[Path]:
+    """Put the presets of these backbones into a catalogue that lacks them; return their folders.
+
+    A preset that is on this machine is linked; of any other, one with random weights is made.
+    Raises `SettingError` where that needs keras_hub and it is missing.
+    """
+    made = []
+    for name in backbones:
+        preset = Facts(name).preset
+        if preset is None:
+            continue
+        target = folder / "models" / preset.source
+        if target.exists():
+            continue
+        here = preset.folder
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if here:
+            shutil.copytree(here, target, copy_function=_linked)
+        else:
+            _make_preset(preset.name, preset.native, target)
+        made.append(target)
+    return made
+
+
+def _linked(source: str, target: str) -> None:
+    try:
+        os.link(source, target)
+    except OSError:  # of another disk
+        shutil.copy2(source, target)
+
+
+def _make_preset(name: str, size: int, target: Path) -> None:
+    """A preset with random weights; it scales pixels as networks do that ImageNet taught."""
+    from petals.models import hub
+
+    network = hub.find(name).build(size)
+    part = target.with_suffix(".part")
+    shutil.rmtree(part, ignore_errors=True)
+    network.save_to_preset(str(part))
+    hub.save_scaling(part, size)
+    part.rename(target)
+
+
 def _copy(source: Path, target: Path) -> None:
     part = target.with_suffix(".part")
     shutil.rmtree(part, ignore_errors=True)
@@ -59,5 +111,22 @@ def _copy(source: Path, target: Path) -> None:
     part.rename(target)
 
 
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Fill a catalogue for the parameters of 02_train that a push names."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--sizes", type=int, nargs="*", default=[])
+    parser.add_argument("--backbones", nargs="*", default=[])
+    options = parser.parse_args(arguments)
+    texts = (name.strip() for each in options.backbones for name in each.split(","))
+    names = [name for name in texts if name]
+    natives = [Facts(name).native or SIZES[0] for name in names] or SIZES[:1]
+    sizes = [size for size in options.sizes if size]
+    if 0 in options.sizes:
+        sizes += natives
+    fill(options.folder, sizes)
+    add_models(options.folder, names)
+
+
 if __name__ == "__main__":
-    fill(Path(sys.argv[1]), map(int, sys.argv[2:]))
+    main()

@@ -5,6 +5,7 @@ that Keras's `fit` calls.
 """
 
 import math
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 from tensorflow import keras
 
-from petals.accelerators import cluster
+from petals.accelerators import cluster, compilation
 from petals.data import pipeline
 from petals.data.shards import Split
 from petals.errors import DivergedError
@@ -31,6 +32,9 @@ SAVE_EVERY = 300.0  # seconds between checkpoints within an epoch
 SAVING_SHARE = 0.05  # the largest share of time for checkpoints at the ends of epochs
 LOG_EVERY = 15.0  # seconds between lines within an epoch, in a log
 AGREE_EVERY = 16  # steps between readings of the clock, which several hosts must synchronise
+AHEAD = 16  # steps that may have begun on a device that has not finished them
+SLOWEST_STEP = 60.0  # seconds that a step is waited for before another begins all the same
+DIVERGING = 10.0  # a training loss of so many times that of a guess
 
 
 @dataclass(frozen=True)
@@ -38,7 +42,7 @@ class Training:
     """What the phases of a run share: its history, its checkpoints and its deadline.
 
     `history` holds the rows of `history.csv`; `record` gets all of them after each epoch.
-    `deadline`: a `time.monotonic()` after which no further step begins.
+    `deadline`: a `time.monotonic()` after which at most one further step begins.
     """
 
     history: list[Row] = field(default_factory=list)
@@ -50,7 +54,8 @@ class Training:
         """Append a row to the history, record it and return it.
 
         Its columns: phase, epoch, loss, accuracy (`before`), the scores of the validation split,
-        learning_rate, seconds, images_per_second (`after`), None where no images were read.
+        learning_rate, seconds, images_per_second (`after`), None where no images were read. The row
+        may hold more, such as `compile_seconds`.
         """
         scores = {f"val_{name}": getattr(val, name) for name in ("loss", "accuracy", "macro_f1")}
         self.history.append({**before, **scores, **after})
@@ -75,10 +80,19 @@ class Phase:
 class Epochs(keras.callbacks.Callback):
     """Scores each epoch, keeps the best weights, saves checkpoints and stops at the deadline.
 
-    `predict()` returns the validation probabilities of the current model. The order of callbacks
-    does not matter. Where training diverges, the phase ends with the best weights so far, or with
-    a `DivergedError` if there are none.
+    `predict()` returns the validation probabilities of the current model. `select`: whether the
+    phase ends with the weights of its best epoch by validation macro F1, the later one of equals,
+    or with those of the last. The model that `resume` finds at the start of the phase is epoch 0
+    of that choice. The order of callbacks does not matter. Where training diverges, the phase ends
+    with the best weights so far, or with a `DivergedError` if nothing was trained before.
+
+    On JAX the device works through its steps while the host begins further ones. So whatever reads
+    the state of training (the clock, a checkpoint) comes before a step begins, in the thread of
+    `fit`. Keras calls `on_train_batch_end` in threads of its own, when a step's results have
+    arrived: it only counts the steps that are finished and shows them.
     """
+
+    async_safe = True  # or Keras would wait for the device after each step, to read the loss
 
     def __init__(
         self,
@@ -86,10 +100,13 @@ class Epochs(keras.callbacks.Callback):
         training: Training,
         labels: np.ndarray,
         predict: Callable[[], np.ndarray],
+        *,
+        select: bool = True,
     ) -> None:
         super().__init__()
         self.phase, self.training, self.labels, self.predict = phase, training, labels, predict
-        self.best_f1, self.stopped = -1.0, ""
+        self.select = select
+        self.best_f1, self.best_epoch, self.stopped = -1.0, 0, ""
         self.begin = 0  # the first step of the phase in this process
         # Means over the steps that an earlier process took of the epoch.
         self._partial: Mapping[str, float] = {}
@@ -97,14 +114,31 @@ class Epochs(keras.callbacks.Callback):
         self._progress = Progress(LOG_EVERY)
         self._deadline = cluster.broadcast_scalar(training.deadline)
         self._saved, self._saving = _now(), 0.0  # when, and how many seconds it took
+        self._done = 0  # steps of the epoch that the device has finished
+        self._counting = threading.Condition()
 
     def resume(self, model: keras.Model) -> None:
-        """Restore the run's checkpoint, if there is one for this phase."""
+        """Restore the run's checkpoint of this phase, or score the model that it begins with.
+
+        Raises `DivergedError` if that model's probabilities are not finite numbers.
+        """
         saved = self.training.checkpoints
         if saved and saved.newest.phase == self.phase.name:
             self._best = checkpoints.restore(model, saved.newest.arrays)
             self.begin, self.best_f1 = saved.newest.step, saved.newest.best_f1
-            self._partial = saved.newest.partial
+            self.best_epoch, self._partial = saved.newest.best_epoch, saved.newest.partial
+        elif self.select:
+            probabilities = self.predict()
+            if not np.isfinite(probabilities).all():
+                raise DivergedError(
+                    f"{self.phase.name}: the model's probabilities are not finite numbers before "
+                    "the first epoch: set dtype=float32, or start from other weights"
+                )
+            self.best_f1 = Scores.of(self.labels, probabilities).macro_f1
+            self._best = model.get_weights()
+            self._progress.stay(
+                f"  {self.phase.name}: macro F1 {self.best_f1:.4f} before its first epoch"
+            )
 
     def stretches(self) -> Iterator[tuple[int, int, int]]:
         """(first step, last epoch, steps per epoch) of each call of `fit` in the phase.
@@ -121,79 +155,131 @@ class Epochs(keras.callbacks.Callback):
 
     def on_epoch_begin(self, epoch: int, logs: Logs | None = None) -> None:
         self._epoch, self._epoch_begun, self._done = epoch, _now(), 0
+        self._compiling = compilation.seconds()
         self._before = max(self.begin - epoch * self.phase.steps, 0)  # by an earlier process
 
-    def on_train_batch_end(self, batch: int, logs: Logs) -> None:
-        self._done = batch + 1
-        step, last = self._before + self._done, self.phase.steps
-        if self._done % (AGREE_EVERY if cluster.here().count > 1 else 1) and step < last:
+    def on_train_batch_begin(self, batch: int, logs: Logs | None = None) -> None:
+        """Save or stop, if it is time; `batch` steps of the epoch have begun before this one."""
+        several = cluster.here().count > 1
+        agreeing = several and batch % AGREE_EVERY == 0
+        # What the hosts ask each other waits for the steps that they have begun, in any case.
+        ahead = 1 if agreeing else AHEAD
+        with self._counting:
+            self._counting.wait_for(lambda: batch - self._done < ahead, SLOWEST_STEP)
+        if several and not agreeing:
             return
         now = _now()
-        late = now > self._deadline
-        if late:
+        if now > self._deadline:  # Keras takes this one step, and stops after it
             self.stopped, self.model.stop_training = OUT_OF_TIME, True
-        if step < last and (late or now - self._saved > SAVE_EVERY):
-            self._save(step, self._means(logs))
-        done, images = self._epoch * last + step, self.phase.batch_size
-        if done < (steps := self.phase.epochs * last):
-            self._progress(f"{self.phase.name}: {self.phase.reads}", done * images, steps * images)
+        elif batch and now - self._saved > SAVE_EVERY:
+            self._save(self._before + batch, self._means(self._metrics(), batch))
+
+    def on_train_batch_end(self, batch: int, logs: Logs | None = None) -> None:
+        with self._counting:
+            if batch < self._done:
+                return  # a later step was told first, by another thread
+            self._done = batch + 1
+            self._counting.notify()
+            images, steps = self.phase.batch_size, self.phase.epochs * self.phase.steps
+            done = self._epoch * self.phase.steps + self._before + self._done
+            if done < steps:
+                what = f"{self.phase.name}: {self.phase.reads}"
+                self._progress(what, done * images, steps * images)
 
     def on_epoch_end(self, epoch: int, logs: Logs) -> None:
         trained = _now() - self._epoch_begun
+        means, step = self._means(logs, self._done), self._before + self._done
+        complete = step >= self.phase.steps
+        if not complete:
+            self._save(step, means)
         probabilities = self.predict()
         # The loss does not show it: under mixed_float16 a step whose loss overflows is skipped.
         if not np.isfinite(probabilities).all():
-            if self.best_f1 < 0:
-                raise DivergedError(
-                    f"{self.phase.name}: {DIVERGED} in epoch {epoch + 1}: set a lower "
-                    "learning_rate, or dtype=float32"
-                )
-            self.stopped, self.model.stop_training = DIVERGED, True  # the best weights remain
+            self._diverge(epoch)
             return
         scores = Scores.of(self.labels, probabilities)
         rate = self.model.optimizer.learning_rate  # of several replicas it has no __array__
         speed = self._done * self.phase.batch_size / max(trained, 1e-9)
         row = self.training.add_epoch(
-            {"phase": self.phase.name, "epoch": epoch + 1, **self._means(logs)},
+            {"phase": self.phase.name, "epoch": epoch + 1, **means},
             scores,
             learning_rate=float(rate.numpy() if hasattr(rate, "numpy") else rate),
             seconds=_now() - self._epoch_begun,
             images_per_second=speed if self.phase.reads == "images" else None,
+            compile_seconds=compilation.seconds() - self._compiling,
         )
-        if scores.macro_f1 > self.best_f1:
-            self.best_f1, self._best = scores.macro_f1, self.model.get_weights()
         self._print(row, speed)
+        if _is_diverging(row, classes=probabilities.shape[1]):
+            self._diverge(epoch)
+            return
+        if self.select and scores.macro_f1 >= self.best_f1:
+            self.best_f1, self.best_epoch = scores.macro_f1, epoch + 1
+            self._best = self.model.get_weights()
         self._partial = {}
-        if self._before + self._done < self.phase.steps:
-            return  # the epoch was interrupted: its checkpoint was saved at that step
+        if not complete:
+            return
+        if epoch + 1 < self.phase.epochs and _now() > self._deadline:
+            self.stopped, self.model.stop_training = OUT_OF_TIME, True
         last = epoch + 1 == self.phase.epochs or self.model.stop_training
         if last or _now() - self._saved > self._saving / SAVING_SHARE:
             self._save(self.phase.steps, {})
 
-    def finish(self, model: keras.Model) -> None:
-        """Give the model the weights of its best epoch."""
+    def finish(self, model: keras.Model) -> list[str]:
+        """Give the model the weights of its best epoch; returns warnings for the run's report.
+
+        There is one if none of the epochs was better than the start.
+        """
         if self._best:
             model.set_weights(self._best)
         if self.stopped:
             self._progress.stay(f"  {self.phase.name}: stopped early ({self.stopped})")
+        warnings = []
+        if self._best and not self.best_epoch:
+            warnings.append(
+                f"No epoch of {self.phase.name} was better than the model that it began with "
+                f"(macro F1 {self.best_f1:.4f} on the validation photos): the run keeps that "
+                "model, the head on the backbone as it was, and predicts with it."
+            )
+        for warning in warnings:
+            self._progress.stay(f"  {warning}")
+        return warnings
+
+    def _diverge(self, epoch: int) -> None:
+        """End the phase with its best weights; raises `DivergedError` where none were trained."""
+        head = any(row["phase"] != self.phase.name for row in self.training.history)
+        if not self.best_epoch and not (head and self.best_f1 >= 0):
+            raise DivergedError(
+                f"{self.phase.name}: {DIVERGED} in epoch {epoch + 1}: set a lower "
+                "learning_rate, or dtype=float32"
+            )
+        self.stopped, self.model.stop_training = DIVERGED, True
 
     def _print(self, row: Row, speed: float) -> None:
         done, epochs = row["epoch"], self.phase.epochs
         if epochs > 20 and done % 5 and done != epochs and row["seconds"] < 1:
             return  # if there are many short epochs, every fifth gets a line
         left = self._progress.time_left(done * self.phase.steps * self.phase.batch_size)
+        compiled = ""
+        if row["compile_seconds"] >= 1:
+            compiled = f"  {row['compile_seconds']:.0f} of {row['seconds']:.0f} s compiling"
         self._progress.stay(
             f"  {self.phase.name} {done}/{epochs}  loss {row['loss']:.3f}  "
             f"val loss {row['val_loss']:.3f}  macro F1 {row['val_macro_f1']:.4f}  "
-            f"{speed:,.0f} {self.phase.reads}/s{left}"
+            f"{speed:,.0f} {self.phase.reads}/s{compiled}{left}"
         )
 
-    def _means(self, logs: Logs) -> dict[str, float]:
+    def _metrics(self) -> dict[str, Any]:
+        """The means over this process's steps of the epoch; waits for the device."""
+        if hasattr(self.model, "jax_state_sync"):
+            self.model.jax_state_sync()  # on JAX, `fit` keeps the state outside the model
+        return self.model.get_metrics_result()
+
+    def _means(self, logs: Logs, done: int) -> dict[str, float]:
         """Loss and accuracy over the epoch so far, including an earlier process's part of it."""
         means = {}
         for name in ("loss", "accuracy"):
-            total = float(logs[name]) * self._done + self._partial.get(name, 0.0) * self._before
-            means[name] = total / (self._before + self._done)
+            total = float(logs[name]) * done + self._partial.get(name, 0.0) * self._before
+            means[name] = total / (self._before + done)
         return means
 
     def _save(self, step: int, partial: dict[str, float]) -> None:
@@ -206,10 +292,21 @@ class Epochs(keras.callbacks.Callback):
             [*checkpoints.capture(self.model), *self._best],
             history=self.training.history,
             best_f1=self.best_f1,
+            best_epoch=self.best_epoch,
             partial=partial,
         )
         self._saved = _now()
         self._saving = self._saved - begun
+
+
+def _is_diverging(row: Row, classes: int) -> bool:
+    """Whether an epoch's losses are those of a training that has diverged, though finite.
+
+    Both must be: the loss of a single step that mixed_float16 skipped would spoil the mean of the
+    training, and the first epochs of an untrained network may validate worse than a guess.
+    """
+    guess = math.log(max(classes, 2))  # the loss of equal probabilities
+    return row["loss"] > DIVERGING * guess and row["val_loss"] > guess
 
 
 @contextmanager

@@ -28,7 +28,7 @@ from petals.kaggle import attached, mounts
 
 FOLDER = "checkpoints"
 SETTINGS = "settings.json"
-VERSION = 3  # of the files; raise it when their content changes
+VERSION = 4  # of the files; raise it when their content changes
 KEPT = 2
 PHASES = ("head", "fine-tune")
 # A run may resume with different values of these settings.
@@ -40,8 +40,9 @@ class Checkpoint:
     """The state at a step of a phase; without arguments, that of a run that starts over.
 
     `arrays`: the variables, in order; `history`: the completed epochs of all phases; `best_f1`: of
-    the phase; `partial`: means over the steps of the epoch so far; `resumed`: how many times the
-    run was interrupted and resumed; `seconds`: that its processes took.
+    the phase, in `best_epoch`, 0 for the model that it began with; `partial`: means over the steps
+    of the epoch so far; `resumed`: how many times the run was interrupted and resumed; `seconds`:
+    that its processes took.
     """
 
     phase: str = ""
@@ -49,6 +50,7 @@ class Checkpoint:
     arrays: Sequence[np.ndarray] = ()
     history: list[dict[str, Any]] = field(default_factory=list)
     best_f1: float = -1.0
+    best_epoch: int = 0
     partial: Mapping[str, float] = field(default_factory=dict)
     resumed: int = 0
     seconds: float = 0.0

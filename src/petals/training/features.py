@@ -29,7 +29,7 @@ from petals.accelerators import cluster
 from petals.accelerators.detect import Accelerator
 from petals.data import pipeline
 from petals.data.shards import Split
-from petals.errors import DivergedError, StorageError
+from petals.errors import DataError, DivergedError, StorageError
 from petals.kaggle import cache_folder, kept_folder
 from petals.progress import ShowProgress
 
@@ -101,7 +101,8 @@ class FeatureExtractor:
         The file's name is a digest of everything that the features depend on. If several processes
         need the same file at the same time, one computes it and the others wait.
         """
-        key = [VERSION, self.backbone, self._weights, folder.fingerprint(), folder.size, views]
+        key = [VERSION, self.backbone, self._weights, folder.fingerprint(), views]
+        key += [folder.size, folder.stored_size]
         key += [model.compute_dtype, model.output_shape[-1]]  # the last layer's or several depths'
         name = hashlib.blake2b(repr(key).encode(), digest_size=12).hexdigest()
         path = kept_folder() / "features" / f"{name}.npy"
@@ -191,11 +192,20 @@ def frozen(model: keras.Model, batch_size: int) -> Forward:
 
 
 def check(*parts: Features) -> None:
-    """Raise `DivergedError` for features that are not finite numbers."""
+    """Raise `DivergedError` for features that are not finite numbers, `DataError` for equal ones.
+
+    The first part is what a head is trained on: photos that are all the same teach it nothing.
+    """
     if not all(np.isfinite(part.values).all() for part in parts):
         raise DivergedError(
             "some of the backbone's features are not finite numbers: set dtype=float32, or start "
             "from other weights"
+        )
+    trained = parts[0].values[:, 0]
+    if len(trained) > 1 and (trained == trained[0]).all():
+        raise DataError(
+            f"all {len(trained)} training photos have the same features: they are copies of one "
+            "photo, or blank. Look at them in 01_explore"
         )
 
 

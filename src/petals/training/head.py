@@ -20,6 +20,7 @@ from petals.training.optimization import SCHEDULES, compile_model, learning_rate
 PHASE = "head"
 HEAD_EPOCHS = 30
 HEAD_BATCH = 64  # features; larger batches would only reduce the number of steps
+MOST_TOGETHER = 64  # steps in one program of JAX
 
 
 def train_first_phase(
@@ -53,7 +54,14 @@ def train_first_phase(
             temperature = soften(classifier, train_features, settings["label_smoothing"])
             print(f"  head: logits divided by {temperature:.2f}, as sure as smoothed labels are")
     else:
-        epochs = train_head(classifier, train_features, val_features, settings, training)
+        epochs = train_head(
+            classifier,
+            train_features,
+            val_features,
+            settings,
+            training,
+            keep_best=settings["validation"] != "none",  # else these photos are trained on
+        )
         step, stopped = epochs.phase.steps * epochs.phase.epochs, epochs.stopped
     if checkpoints and not stopped:
         checkpoints.save(PHASE, step, classifier.head.get_weights(), history=training.history)
@@ -91,13 +99,14 @@ def train_head(
         learning_rates(schedule, HEAD_EPOCHS, steps, learning_rate=peak),
         weight_decay=settings["weight_decay"],
         label_smoothing=settings["label_smoothing"],
-        steps_per_execution=steps,
+        steps_per_execution=_steps_together(steps),
     )
     watch = Epochs(
         Phase(PHASE, HEAD_EPOCHS, steps, batch, "features"),
         replace(training, checkpoints=None),  # it takes seconds: only the finished head is saved
         val.labels,
         lambda: apply_head(head, val),
+        select=keep_best,
     )
     head.fit(
         _batches(values, labels, classes, batch, settings["seed"]),
@@ -107,10 +116,19 @@ def train_head(
         callbacks=[watch],
         verbose=0,
     )
-    if keep_best:
-        watch.finish(head)
+    watch.finish(head)
     classifier.head.set_weights([cluster.of_first(values) for values in head.get_weights()])
     return watch
+
+
+def _steps_together(steps: int) -> int:
+    """How many of an epoch's steps one call of the device takes: all of them, or part on JAX.
+
+    There they are one program, which gets the features of so many batches.
+    """
+    if not keras_backend.is_jax():
+        return steps
+    return max(n for n in range(1, min(steps, MOST_TOGETHER) + 1) if steps % n == 0)
 
 
 def _model(width: int, classes: int, dropout: float) -> keras.Model:

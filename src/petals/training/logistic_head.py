@@ -9,13 +9,9 @@ afterwards mean and deviation are folded into the weights, so the head stays one
 from __future__ import annotations
 
 import time
-import warnings
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression
 from sklearn.utils.extmath import softmax
-from threadpoolctl import threadpool_limits
 
 from petals.accelerators import cluster
 from petals.evaluation.calibration import fit_temperature
@@ -23,24 +19,26 @@ from petals.evaluation.metrics import Scores
 from petals.models.build import Classifier
 from petals.training.callbacks import Training
 from petals.training.features import Features, apply_head, check
+from petals.training.regression import Problems, Regression, problems
 
 # The inverse strengths C that are tried, from strong to weak, for one view of each photo.
 STRENGTHS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 FOLDS = 5
 ENOUGH = 1000  # held-out images that choose a strength: more of them than this use fewer folds
-# Rows x features x classes above which all cores are used. Below it, waiting threads used eight
-# times the processor seconds on a busy machine.
-LARGE = 1e9
 # The largest gradient at which the solver stops. Smaller ones took two to six times as long and
 # chose the same strengths, with the same macro F1 to .003.
 CHOOSING, FITTING = 1e-3, 1e-4
-ITERATIONS = 300
-ABSENT = -30.0  # the logit of a class without training photos
 
 
 @cluster.local_devices_only
 def fit_head(
-    classifier: Classifier, train: Features, val: Features, training: Training, seed: int = 0
+    classifier: Classifier,
+    train: Features,
+    val: Features,
+    training: Training,
+    seed: int = 0,
+    *,
+    on_device: bool | None = None,
 ) -> tuple[float, dict[float, float]]:
     """Fit the softmax head to stored features and put it into the classifier.
 
@@ -48,8 +46,9 @@ def fit_head(
 
     Every view counts as a separate image, and the views of an image stay together in a fold.
     After the deadline no further strength is tried. The history gets one row, as for one epoch.
-    The solver runs on the host's processors, whatever the device; every host does the whole job,
-    and host 0's head is used.
+    On a TPU or GPU the losses are computed there, as `on_device` of
+    `petals.training.regression.problems` says. Every host does the whole job, and host 0's head is
+    used.
     """
     begun = time.monotonic()
     check(train, val)
@@ -59,8 +58,9 @@ def fit_head(
     deviation = rows.std(axis=0, dtype=np.float64).astype(np.float32)
     deviation = np.where(deviation > 1e-6, deviation, np.float32(1))  # 1 for a constant feature
     values = (train.values - mean) / deviation
-    regression = _Regression(values, train.labels, classes, FITTING)
-    losses = _held_out(regression, values, train.labels, seed, training.deadline)
+    posed = problems(values, train.labels, classes, on_device=on_device)
+    regression = posed(np.ones(len(train.labels), bool), FITTING)
+    losses = _held_out(regression, posed, values, train.labels, seed, training.deadline)
     strength = min(losses, key=losses.__getitem__) if losses else STRENGTHS[len(STRENGTHS) // 2]
     kernel, bias, iterations = regression.fit(strength)
     kernel = kernel / deviation[:, None]
@@ -103,7 +103,12 @@ def soften(classifier: Classifier, train: Features, label_smoothing: float) -> f
 
 
 def _held_out(
-    whole: _Regression, values: np.ndarray, labels: np.ndarray, seed: int, deadline: float
+    whole: Regression,
+    posed: Problems,
+    values: np.ndarray,
+    labels: np.ndarray,
+    seed: int,
+    deadline: float,
 ) -> dict[float, float]:
     """{C: mean held-out log loss} for each C that was tried in every fold.
 
@@ -115,7 +120,7 @@ def _held_out(
     for held in folds:
         if held.all() or not held.any():
             continue
-        regression = _Regression(values[~held], labels[~held], whole.classes, CHOOSING)
+        regression = posed(~held, CHOOSING)
         best = np.inf
         for strength in STRENGTHS:
             if time.monotonic() > deadline:
@@ -138,39 +143,3 @@ def stratified_folds(labels: np.ndarray, seed: int) -> list[np.ndarray]:
     number = np.empty(len(labels), int)
     number[order] = np.arange(len(labels)) % FOLDS
     return [number == fold for fold in range(FOLDS)]
-
-
-class _Regression:
-    """The regression on features (images, views, width); a fit starts from the solution before."""
-
-    def __init__(
-        self, values: np.ndarray, labels: np.ndarray, classes: int, tolerance: float
-    ) -> None:
-        self.rows = values.reshape(-1, values.shape[-1])
-        self.labels = np.repeat(labels, values.shape[1])
-        self.views, self.classes, self.present = values.shape[1], classes, np.unique(labels)
-        self.solver = LogisticRegression(max_iter=ITERATIONS, tol=tolerance, warm_start=True)
-
-    def start_from(self, other: _Regression) -> None:
-        """Begin the next fit where another one ended, if it had the same classes."""
-        if np.array_equal(self.present, other.present) and hasattr(other.solver, "coef_"):
-            self.solver.coef_, self.solver.intercept_ = other.solver.coef_, other.solver.intercept_
-
-    def fit(self, strength: float) -> tuple[np.ndarray, np.ndarray, int]:
-        """(kernel (width, classes), bias (classes,), iterations) of the optimum for this C."""
-        kernel = np.zeros((self.rows.shape[1], self.classes))
-        bias = np.full(self.classes, ABSENT)
-        if len(self.present) == 1:
-            bias[self.present] = 0.0
-            return kernel, bias, 0
-        self.solver.set_params(C=strength / self.views)
-        threads = None if self.rows.size * self.classes > LARGE else 1
-        with warnings.catch_warnings(), threadpool_limits(threads):
-            warnings.simplefilter("ignore", ConvergenceWarning)  # the rest would change nothing
-            self.solver.fit(self.rows, self.labels)
-        weights, intercepts = self.solver.coef_, self.solver.intercept_
-        if len(self.present) == 2:  # of two classes scikit-learn gives the difference
-            weights = np.concatenate([-weights, weights]) / 2
-            intercepts = np.concatenate([-intercepts, intercepts]) / 2
-        kernel[:, self.present], bias[self.present] = weights.T, intercepts
-        return kernel, bias, int(np.max(self.solver.n_iter_))

@@ -6,14 +6,17 @@ device only looks up the step.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import islice
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
 from tensorflow import keras
 
 from petals.accelerators import keras_backend
+from petals.training.layer_decay import LayerWiseAdamW, rate_shares
 
 # The tutorial's values: ramp from 1e-5 to 5e-5 per replica in 5 epochs, then x 0.8 per epoch
 # towards 1e-5 (Kaggle, "Create your first submission", 2020).
@@ -111,16 +114,25 @@ def compile_model(
     weight_decay: float = 0.0,
     label_smoothing: float = 0.0,
     steps_per_execution: int = 1,
+    network: keras.Model | None = None,
+    layer_decay: float = 1.0,
 ) -> None:
     """AdamW on cross-entropy over one-hot labels, with the rates of a schedule.
 
+    `layer_decay` in (0, 1]: of the blocks of `network`, the backbone in the model.
+
     02_train compiles its model in the same way, with visible calls. Weight decay (Loshchilov &
-    Hutter, 2019) excludes biases and normalisation. One step per call suits every runtime: four
-    gained 8 % on TensorFlow and lost as much on eight JAX devices, and Keras 3 cannot under
-    MirroredStrategy (tools/benchmark.py runtimes).
+    Hutter, 2019) excludes biases and normalisation. `steps_per_execution`: the steps that one call
+    of the device takes, which must divide those of an epoch; on JAX they are one program, as
+    `run_together` says. One suits 02_train on every runtime that has been measured: four gained
+    8 % on TensorFlow, and Keras 3 cannot under MirroredStrategy (tools/benchmark.py runtimes).
     """
     with keras_backend.scope(model):
-        optimizer = keras.optimizers.AdamW(RateTable(rates), weight_decay=weight_decay)
+        if layer_decay < 1:
+            shares = rate_shares(network, layer_decay)
+            optimizer = LayerWiseAdamW(RateTable(rates), shares, weight_decay=weight_decay)
+        else:
+            optimizer = keras.optimizers.AdamW(RateTable(rates), weight_decay=weight_decay)
         optimizer.exclude_from_weight_decay(var_names=["bias", "gamma", "beta"])
         model.compile(
             optimizer,
@@ -129,6 +141,41 @@ def compile_model(
             steps_per_execution=steps_per_execution,
             jit_compile=suits_xla(model),
         )
+    if steps_per_execution > 1 and keras_backend.is_jax():
+        run_together(model)
+
+
+def run_together(model: keras.Model) -> None:
+    """Make one program of a compiled model's steps of an execution, on JAX.
+
+    By itself Keras calls the program of a single step so many times, which spares the host little:
+    for a small model it takes longer to begin a step than the device to finish it. The numbers are
+    the same. Call it after each `compile`.
+    """
+    import jax
+
+    def steps(state: Any, batches: list[Any]) -> tuple[Any, Any]:
+        stacked = jax.tree.map(lambda *parts: jax.numpy.stack(parts), *batches)
+
+        def step(state: Any, batch: Any) -> tuple[Any, Any]:
+            logs, state = model.train_step(state, batch)
+            return state, logs
+
+        state, logs = jax.lax.scan(step, state, stacked)
+        return jax.tree.map(lambda values: values[-1], logs), state
+
+    compiled: list[Callable[..., Any]] = []
+
+    def train_function(state: Any, batches: Iterator[Any]) -> tuple[Any, Any]:
+        taken = list(islice(batches, model.steps_per_execution))
+        if not compiled:  # only now are all variables there, each in its place
+            places = jax.tree.map(lambda array: array.sharding, state)
+            shared = keras_backend.replicas(model) > 1
+            places = (None, places) if shared else None
+            compiled.append(jax.jit(steps, donate_argnums=0, out_shardings=places))
+        return compiled[0](state, taken)
+
+    model.train_function = train_function
 
 
 def suits_xla(model: keras.Model) -> bool:

@@ -2,7 +2,10 @@
 
 import base64
 import json
+import signal
 import socket
+import threading
+import time
 
 import pytest
 from click.testing import CliRunner
@@ -13,6 +16,7 @@ from kernelkit.kaggle import connection
 from kernelkit.kaggle.client import Kaggle, Kernel
 from kernelkit.kaggle.connection import Timeouts, open_connection
 from kernelkit.kaggle.retries import Failure, FailureKind, Retries
+from kernelkit.terminal.exits import EndedBySignal, unwinding
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 
 ONCE = Retries(attempts=1)
@@ -126,3 +130,11 @@ def test_a_token_that_no_header_takes_is_said_to_be_the_cause(server, monkeypatc
     monkeypatch.setenv("KAGGLE_API_TOKEN", token)
     with pytest.raises(errors.CredentialsError, match="byte order mark"):
         open_connection()
+
+
+def test_a_signal_that_arrives_while_the_client_checks_the_token_is_no_lack_of_one(monkeypatch):
+    monkeypatch.setattr(connection, "_authenticate", lambda: time.sleep(30))
+    threading.Timer(0.3, signal.pthread_kill, (threading.get_ident(), signal.SIGTERM)).start()
+    with pytest.raises(EndedBySignal) as ended, unwinding():
+        open_connection()
+    assert ended.value.code == 128 + signal.SIGTERM

@@ -165,3 +165,51 @@ def test_each_kind_is_an_error_of_its_own(kind, error):
     assert isinstance(failure, error)
     assert str(failure).startswith("GetKernel: no")
     assert failure.is_transient == (error is errors.NetworkError)
+
+
+VERIFY = "[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: {} (_ssl.c:1006)"
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (requests.exceptions.SSLError(VERIFY.format("certificate has expired")), "has expired"),
+        (requests.exceptions.SSLError(VERIFY.format("certificate is not yet valid")), "not yet"),
+        (requests.exceptions.SSLError(VERIFY.format("self-signed certificate")), "self-signed"),
+        (
+            requests.exceptions.SSLError(
+                VERIFY.format("Hostname mismatch, certificate is not valid for 'api.kaggle.com'.")
+            ),
+            "Hostname mismatch",
+        ),
+        (
+            requests.exceptions.ProxyError(
+                "Unable to connect to proxy",
+                OSError("Tunnel connection failed: 407 Proxy Authentication Required"),
+            ),
+            "the proxy wants a user name",
+        ),
+    ],
+)
+def test_what_this_machines_settings_cause_is_told_at_once(error, told):
+    failure = retries.of_network("GetKernel", error)
+    assert (failure.kind, failure.is_transient, failure.sent) == (FailureKind.SETUP, False, False)
+    assert told in str(failure)
+    assert "HTTPS_PROXY" in str(failure)
+    assert failure.exit_code == errors.NetworkError.exit_code
+    ask = failing(9, failure)
+    with pytest.raises(errors.NetworkError):
+        Retries(clock=Waits()).call(ask)
+    assert len(ask.calls) == 1
+
+
+def test_a_handshake_that_breaks_off_is_asked_again():
+    error = requests.exceptions.SSLError("[SSL: UNEXPECTED_EOF_WHILE_READING] EOF occurred")
+    assert retries.of_network("GetKernel", error).is_transient
+
+
+def test_a_proxys_own_answer_is_no_answer_of_kaggles():
+    response = requests.Response()
+    response.status_code = 407
+    failure = retries.of_response("GetKernel", response)
+    assert (failure.kind, failure.is_transient) == (FailureKind.SETUP, False)

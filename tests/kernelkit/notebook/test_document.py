@@ -9,7 +9,7 @@ import jupytext
 import pytest
 
 from kernelkit.errors import NotebookError
-from kernelkit.notebook import document
+from kernelkit.notebook import document, pairs
 
 SCRIPT = """\
 # ---
@@ -46,7 +46,7 @@ def edit(path, old, new):
 
 
 def test_a_pair_with_magics_agrees(notebook):
-    assert document.difference(notebook) == ""
+    assert pairs.difference(notebook) == ""
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_a_pair_with_magics_agrees(notebook):
 )
 def test_an_edited_script_is_seen_and_named(notebook, old, new, cell):
     edit(notebook.with_suffix(".py"), old, new)
-    text = document.difference(notebook)
+    text = pairs.difference(notebook)
     assert f"differ from cell {cell} on" in text
     assert f"jupytext --to ipynb --update {notebook.with_suffix('.py')}" in text
     assert f"jupytext --to py:percent {notebook}" in text
@@ -72,10 +72,10 @@ def test_an_edited_script_is_seen_and_named(notebook, old, new, cell):
 @pytest.mark.parametrize(("half", "place"), [(".py", 1), (".ipynb", 3)])
 def test_what_is_advised_brings_the_halves_together(notebook, half, place):
     edit(notebook.with_suffix(half), "print(rate)", "print(3 * rate)")
-    command = document.difference(notebook).split("`")[place]
+    command = pairs.difference(notebook).split("`")[place]
     line = [sys.executable, "-m", *shlex.split(command)]
     subprocess.run(line, check=True, capture_output=True)
-    assert document.difference(notebook) == ""
+    assert pairs.difference(notebook) == ""
     assert "3 * rate" in notebook.read_text()
     assert "3 * rate" in notebook.with_suffix(".py").read_text()
 
@@ -90,8 +90,51 @@ def test_what_an_editor_of_windows_saves_is_read(notebook):
 
 def test_a_script_that_is_no_jupytext_text_is_no_half(notebook):
     notebook.with_suffix(".py").write_text("# ---\n# A script with a rule\n# ---\n")
-    assert document.text_half(notebook) is None
-    assert document.difference(notebook) == ""
+    assert pairs.text_half(notebook) is None
+    assert pairs.difference(notebook) == ""
+
+
+@pytest.mark.parametrize("form", ["py:light", "py:hydrogen", "md", "md:myst", "Rmd"])
+@pytest.mark.parametrize("folder", ["", "texts//"])
+def test_a_half_in_another_format_or_folder_is_found(tmp_path, form, folder):
+    notebook = tmp_path / "train.ipynb"
+    book = jupytext.reads(SCRIPT, "py:percent")
+    book.metadata["jupytext"] = {"formats": f"ipynb,{folder}{form}"}
+    jupytext.write(book, notebook)
+    half = tmp_path / folder.strip("/") / f"train.{form.partition(':')[0]}"
+    half.parent.mkdir(exist_ok=True)
+    jupytext.write(jupytext.read(notebook), half, fmt=form)
+    assert pairs.text_half(notebook).path == half
+    assert pairs.difference(notebook) == ""
+    edit(half, "print(rate)", "print(7 * rate)")
+    advice = pairs.difference(notebook)
+    assert f"jupytext --to {form}" in advice
+    assert str(half) in advice
+
+
+def test_a_configuration_file_pairs_notebooks(notebook, tmp_path):
+    book = jupytext.read(notebook)
+    del book.metadata["jupytext"]
+    jupytext.write(book, notebook)
+    script = tmp_path / "train.py"
+    script.write_text(SCRIPT.partition("# ---\n\n")[2])  # no header: no half by itself
+    assert pairs.text_half(notebook) is None
+    (tmp_path / "jupytext.toml").write_text('formats = "ipynb,py:percent"\n')
+    assert pairs.text_half(notebook).path == script
+
+
+def test_statements_of_a_cell_are_compiled_one_by_one():
+    late = "import os\nfrom __future__ import annotations\ndef f(x: Undefined): return x\n"
+    assert document.syntax_error("n.ipynb[cell 1]", late, cell=True) == ("", False)
+    assert document.syntax_error("n.py", late)[0]
+    assert document.syntax_error("n.ipynb[cell 1]", "x = 1\nreturn x", cell=True)[0]
+
+
+def test_an_older_format_is_refused_with_the_command_that_converts_it(tmp_path):
+    old = tmp_path / "old.ipynb"
+    old.write_text('{"nbformat": 3, "worksheets": [], "metadata": {}}')
+    with pytest.raises(NotebookError, match="jupyter nbconvert --to notebook --nbformat 4"):
+        document.read_json(old)
 
 
 @pytest.mark.parametrize(

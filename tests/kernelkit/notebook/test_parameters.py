@@ -186,11 +186,7 @@ def test_values_that_json_does_not_hold_are_there_as_their_source():
 @pytest.mark.parametrize(
     ("cell", "message"),
     [
-        ("import os", "line 1 of the parameters cell is not"),
-        ("a = 1\na = 2", "assigns a twice"),
         ("a = (", "not Python"),
-        ("a = {[1]: 2}", "line 1 of the parameters cell is not"),
-        ("a = {{3}}", "line 1 of the parameters cell is not"),
         ("a = \0", "not Python"),
         (f"a = {'(' * 5000}", "not Python"),
         (f"a = {'-' * 100_000}1", "not Python"),
@@ -201,3 +197,53 @@ def test_values_that_json_does_not_hold_are_there_as_their_source():
 def test_a_cell_that_is_no_interface(cell, message):
     with pytest.raises((NotebookError, ParameterError), match=message):
         declared(cell, Project(Path()))
+
+
+@pytest.mark.parametrize(
+    ("cell", "settable", "computed"),
+    [
+        ("import os\nx = 1", ["x"], ["os"]),
+        ("batch = 16 * 8\nx = 1", ["x"], ["batch"]),
+        ("root = '/in'\npath = f'{root}/x'", ["root"], ["path"]),
+        ("limit = float('inf')", [], ["limit"]),
+        ("a, b = 1, 2", [], ["a", "b"]),
+        ("%matplotlib inline\nx = 1", ["x"], []),
+        ('"""Settings."""\nx: int = 1', ["x"], []),
+        ("x = 1\nx = 2", ["x"], []),
+        ("x = 1\nx = x + 1", [], ["x"]),
+        ("a = {[1]: 2}", [], ["a"]),
+        ("if True:\n    y = 1", [], ["y"]),
+    ],
+)
+def test_what_papermill_accepts_passes_and_only_literals_can_be_set(cell, settable, computed):
+    parameters = declared(cell, Project(Path()))
+    assert list(parameters) == settable
+    for name in computed:
+        with pytest.raises(ParameterError, match=f"{name!r} cannot be set: line .* computes it"):
+            resolve(parameters, [f"{name}=3"])
+
+
+def test_the_last_of_two_defaults_counts():
+    assert declared("x = 1\nx = 2")["x"].default == 2
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "limit = 10  # int | None: rows to read",
+        "name = 'a'  # str | None",
+        "frame = 'a'  # pd.DataFrame | list[int]",
+        "command = 'x'  # as in grep foo | wc -l",
+        "columns = ['a', 'b']  # a | b | c",
+        "size = 5  # small | large",
+    ],
+)
+def test_a_comment_that_is_no_rule(line):
+    (parameter,) = declared(line, Project(Path())).values()
+    assert parameter.rule == ""
+
+
+def test_a_list_serves_a_tuple():
+    parameters = declared("size = (224, 224)", Project(Path()))
+    assert resolve(parameters, {"size": [299, 299]}) == {"size": (299, 299)}
+    assert resolve(parameters, ["size=[1, 2]"]) == {"size": (1, 2)}

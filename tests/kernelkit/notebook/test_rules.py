@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from kernelkit.errors import NotebookError
@@ -68,3 +70,33 @@ def test_rules_that_hang_are_given_up(project, monkeypatch):
     (at.root / "src" / "soil_rules.py").write_text("import time; time.sleep(9)")
     with pytest.raises(NotebookError, match="more than 0 s"):
         asked(at, {})
+
+
+SOURCES = """\
+def sources(notebook, values):
+    names = [f"keras/{name}/keras/small/1" for name in values["models"]]
+    return {"model": names} if names else {}
+
+def wrong(notebook, values):
+    return {"models": ["a/b/c/d/1"]}
+"""
+
+
+def needed(project, function, *runs):
+    at = replace(project(""), sources=f"own_sources:{function}")
+    (at.root / "src" / "own_sources.py").write_text(SOURCES)
+    return rules.sources(at, at.root / "train.ipynb", runs)
+
+
+def test_what_all_runs_read_is_named_once(project):
+    runs = [{"models": ["oak", "elm"]}, {"models": []}, {"models": ["elm", "ash"]}]
+    names = [f"keras/{name}/keras/small/1" for name in ("oak", "elm", "ash")]
+    assert needed(project, "sources", *runs) == {"model": names}
+    assert needed(project, "sources", {"models": []}) == {}
+    assert rules.sources(project(""), project("").root / "train.ipynb", runs) == {}
+
+
+@pytest.mark.parametrize("function", ["wrong", "missing", "sources"])
+def test_an_answer_that_names_no_sources_is_an_error(project, function):
+    with pytest.raises(NotebookError, match=r"sources = 'own_sources:\w+' in \[tool.kernelkit\]"):
+        needed(project, function, {"another": 1})

@@ -158,3 +158,18 @@ def test_colours_stay_and_other_sequences_go(outputs):
     text = outputs(nbformat.v4.new_output("stream", text=coloured))
     assert 'class="ansi-red-fg">red' in text
     assert not [c for c in text if (c < " " and c != "\n" and c != "\t") or "\x7f" <= c <= "\x9f"]
+
+
+def test_what_a_notebook_writes_to_stderr_is_there_folded_without_notes(outputs):
+    noise = "I0000 00:00:1 7 gpu.cc:1] a note of a library\n"
+    text = outputs(nbformat.v4.new_output("stream", name="stderr", text=f"{noise}epoch 1 of 3\n"))
+    assert "epoch 1 of 3" in text
+    assert "a note of a library" not in text
+
+
+def test_an_estimators_hidden_text_is_not_shown_beside_its_diagram(outputs):
+    html = '<div class="sk-text-repr-fallback">rerun this cell</div><div hidden>diagram</div>'
+    data = {"text/html": html, "text/plain": "LogisticRegression()"}
+    text = outputs(nbformat.v4.new_output("display_data", data=data))
+    assert "LogisticRegression()" in text
+    assert "rerun this cell" not in text

@@ -18,6 +18,7 @@ from kernelkit.push import proof
 from kernelkit.push.bundle import build
 from kernelkit.push.bundle.manifest import MANIFEST
 from kernelkit.runs.log import decode
+from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 
 
 @pytest.fixture
@@ -72,6 +73,26 @@ def test_an_older_version_in_the_answer_is_not_believed_but_its_refusals_are(
         repository.push("files=3")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        '"text"',
+        "{}",
+        '{"push": "x", "files": 1}',
+        '{"push": "x", "files": [1]}',
+        '{"push": "x", "files": [{"name": "a", "size": 1e999, "sha256": "b"}]}',
+        '{"push": "x", "files": [{"name": "a", "size": NaN, "sha256": "b"}]}',
+        "[" * 100_000,
+        '{"push": "x", "files": ' + "[" * 100_000,
+    ],
+)
+def test_what_is_no_manifest_is_a_malformed_answer_whatever_it_is(text):
+    with pytest.raises(Failure, match="is not a manifest"):
+        proof.read(text)
+
+
 def test_a_push_that_lands_under_another_slug_is_followed_there(repository, kaggle):
     repository.push("files=1", ignore=["identity"])
     repository.describe(id="INSERT_USERNAME/blossom-other", title="Blossom train two")
@@ -79,6 +100,16 @@ def test_a_push_that_lands_under_another_slug_is_followed_there(repository, kagg
     assert repository.pushes()[-1].kernel == "tester/blossom-train-two"
     assert (folder / "deep" / "1.bin").is_file()
     assert '"id": "tester/blossom-train-two"' in repository.message
+
+
+def test_a_push_under_another_slug_whose_answer_is_lost_is_found_by_its_number(repository, kaggle):
+    repository.push("files=1")
+    repository.describe(id="INSERT_USERNAME/blossom-other", title="Blossom train two")
+    kaggle.faults = FaultSchedule([Fault("SaveKernel", 1, FaultKind.LOST_ANSWER)])
+    folder = repository.push("files=2", ignore=["identity"])
+    assert kaggle.faults.calls["SaveKernel"] == 1
+    assert repository.pushes()[-1].reference == "tester/blossom-train-two/1"
+    repository.assert_whole(folder, 2)
 
 
 def test_the_previous_versions_list_is_not_fetched(repository, kaggle, answers):
@@ -99,6 +130,7 @@ def test_the_previous_versions_list_is_not_fetched(repository, kaggle, answers):
         repository.resume("last", submit="older")
     assert (repository.resume("last", unverified=True) / "metrics.json").is_file()
     assert "unverified" in repository.message
+    assert "metrics   not verified: macro F1" in repository.message
     stale.clear()
     repository.resume("last")
     assert proof.is_verified(folder, "0.bin")
@@ -135,6 +167,20 @@ def test_what_the_manifest_does_not_name_comes_home_unverified(repository, kaggl
     folder = repository.push("files=1")
     assert (folder / "__results__.html").is_file()
     assert "1 files that its manifest does not name or hash" in repository.message
+
+
+def test_two_names_of_one_path_are_told_and_the_verified_file_wins(repository, kaggle, answers):
+    def more(self, outputs, _):
+        other = dict.fromkeys(("./0.bin", "deep//1.bin"), outputs.files["metrics.json"])
+        odd = {"deep/./only.json": outputs.files["metrics.json"]}
+        return Outputs(other | outputs.files | odd, outputs.log)
+
+    answers("outputs", more)
+    folder = repository.push("files=2")
+    repository.assert_whole(folder, 2)
+    assert proof.is_verified(folder, "0.bin")
+    assert "2 names in Kaggle's list lead to another file's path: ./0.bin" in repository.message
+    assert (folder / "deep" / "only.json").is_file()
 
 
 def test_a_version_made_elsewhere_is_fetched_and_not_submitted(

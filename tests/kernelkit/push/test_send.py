@@ -92,6 +92,9 @@ class Late:
         self.text = None
         raise Failure(FailureKind.NETWORK, "SaveKernel", "no answer in time")
 
+    def recent(self):
+        return []
+
     def stored(self, kernel, version=None):
         return Stored(1, self.text) if self.text else None
 
@@ -105,7 +108,7 @@ def test_a_second_send_that_is_refused_for_the_first_ones_sake_is_the_first():
 
 
 def test_a_push_that_kaggle_took_counts_though_it_cannot_be_read_back():
-    kaggle = Mock(retries=Late.retries)
+    kaggle = Mock(retries=Late.retries, recent=list)
     kaggle.save.return_value = Saved(3, "", str(KERNEL))
     kaggle.stored.side_effect = [None, Failure(FailureKind.CREDENTIALS, "GetKernel", "no")]
     assert Sending(kaggle, KERNEL, FIELDS, (5.0,)).once().version == 3

@@ -51,7 +51,9 @@ def test_an_answer_that_says_nothing_enters_nothing(submit):
 
 
 def test_the_file_to_submit_is_the_only_one_or_the_one_that_the_project_names(tmp_path):
-    with pytest.raises(errors.OutputsError, match=r"no submission\.csv .* nothing to submit"):
+    with pytest.raises(
+        errors.OutputsError, match=r"nothing to submit in .* called submission\.csv"
+    ):
         submission.output_of(tmp_path, tmp_path)
     for name in ("submission.tar.gz", "submission.parquet", "answers.zip"):
         (tmp_path / name).touch()
@@ -91,6 +93,18 @@ def test_a_submission_that_kaggle_does_not_show_is_not_refused(submit, answers_t
         submit()
     with pytest.raises(errors.NetworkError, match="not known whether garden has the submission"):
         submit(Fault("CreateSubmission", 1, FaultKind.LOST_ANSWER))
+
+
+def test_an_older_one_that_the_first_list_left_out_is_not_taken(submit, answers_to):
+    submit()
+
+    def leave_out(answer, call):
+        if call == 1:  # before the submission: another one, of a page that ends early
+            answer.submissions[0].ref = 5
+
+    answers_to("ListSubmissions", leave_out)
+    with pytest.raises(errors.NetworkError):
+        submit(Fault("CreateSubmission", 1, FaultKind.HTML))
 
 
 def test_an_older_one_of_the_same_message_in_the_answer_is_not_taken(submit, answers_to, tmp_path):

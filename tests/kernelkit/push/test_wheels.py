@@ -72,7 +72,7 @@ def test_a_dry_run_shows_them_and_what_they_lack_and_uploads_nothing(kaggle, gar
     assert "bloom-of-a-wheel 1.0, stem-of-a-wheel 1.5 for this machine's Python" in garden.message
     assert "dataset_data_sources = ['tester/soil-moisture-wheels-" in garden.message
     assert uploaded(kaggle) == {}
-    (warning,) = [line for line in garden.message.splitlines() if "does not have" in line]
+    (warning,) = [line for line in garden.message.splitlines() if "it is not known" in line]
     assert "thorns_of_a_rose" in warning
 
 
@@ -140,6 +140,17 @@ def test_an_upload_pushes_nothing_until_it_gets_through_and_then_makes_one_versi
     assert (garden.push() / "versions.txt").is_file()
     assert len(kaggle.faults.fired) == 4
     assert [*uploaded(kaggle).values()] == [["1"]]
+
+
+def test_a_push_that_kaggle_would_refuse_uploads_none(kaggle, garden):
+    pin(garden)
+    garden.sources("import time; time.sleep(90)")
+    garden.push(wait=False)
+    pin(garden, "bloom-of-a-wheel==1.0")
+    garden.sources(USING)
+    with pytest.raises(errors.KernelBusyError):
+        garden.push()
+    assert uploaded(kaggle) == {}
 
 
 def test_a_push_that_waits_takes_them_along(kaggle, garden, index):

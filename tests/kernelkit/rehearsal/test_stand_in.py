@@ -1,6 +1,7 @@
 """What fills a rehearsal's inputs: the project's command, with what the runs ask of them."""
 
 import os
+import threading
 
 from kernelkit.rehearsal.stand_in import attached
 
@@ -32,3 +33,26 @@ def test_a_command_is_run_once_for_each_project_and_script_in_the_environment_of
     seen = os.environ["HOME"] + "http://proxy.test:1"
     runs = (tmp_path / "kaggle/catalogue/runs").read_text().split()
     assert runs == [f"{run}{seen}" for run in ("ax", "ay", "ax", "by")]
+
+
+def test_a_second_rehearsal_waits_for_the_first(tmp_path):
+    said = []
+    over = threading.Event()
+
+    def first():
+        with attached(tmp_path, "", None, "", lambda *words: None):
+            begun.set()
+            over.wait(20)
+
+    begun = threading.Event()
+    other = threading.Thread(target=first)
+    other.start()
+    assert begun.wait(20)
+
+    def tell(event, text):
+        said.append(event)
+        over.set()
+
+    with attached(tmp_path, "", None, "", tell):
+        assert said == ["waiting"]
+    other.join()

@@ -291,6 +291,34 @@ def test_a_notebook_that_the_disk_cuts_short_is_no_mistake_in_usage(tmp_path):
         run_notebook_module._keep(part, tmp_path / "run.ipynb")
 
 
+@pytest.mark.parametrize(
+    ("cell", "words"),
+    [
+        ("%%shell\necho 1", "UsageError: Cell magic `%%shell` not found"),
+        (
+            "%nothing_of_the_kind",
+            "UsageError: Line magic function `%nothing_of_the_kind` not found",
+        ),
+    ],
+)
+def test_a_magic_that_ipython_lacks_is_the_reason(tmp_path, monkeypatch, cell, words):
+    monkeypatch.chdir(tmp_path)
+    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell)])
+    nbformat.write(book, tmp_path / "t.ipynb")
+    with pytest.raises(RunFailedError) as failed:
+        run_notebook(tmp_path / "t.ipynb")
+    assert words in str(failed.value)
+
+
+def test_the_terminal_shows_what_a_notebook_logs(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    text = "import logging\nlogging.warning('epoch %d of 3', 1)"
+    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(text)])
+    nbformat.write(book, tmp_path / "t.ipynb")
+    run_notebook(tmp_path / "t.ipynb")
+    assert capsys.readouterr().err.count("epoch 1 of 3") == 1
+
+
 def test_an_interrupted_run_says_what_is_kept(notebook, monkeypatch, capsys):
     def interrupt(*_):
         raise KeyboardInterrupt

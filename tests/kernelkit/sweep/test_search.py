@@ -22,6 +22,8 @@ SPACE = "space: {a: {low: 0, high: 1000}, kind: [x, y]}"
         (f"{{trails: 3, {SPACE}}}", "no key 'trails': did you mean trials?"),
         (f"{{{SPACE}}}", "needs trials"),
         (f"{{trials: 3, sampler: grid, {SPACE}}}", "sampler 'grid' must be tpe or random"),
+        (f"{{trials: 3, prune: asha, {SPACE}}}", "prune 'asha' must be true, false, median or"),
+        (f"{{trials: 3, prune: 1, {SPACE}}}", "prune has the wrong type: 1"),
         ("{trials: 3, space: {b: [1]}}", "no parameter 'b'"),
         ("{trials: 3, space: {a: [1, 2, 1]}}", "search: a lists a value twice"),
         ("{trials: 3, space: {a: {low: 5}}}", "needs a list of choices, or"),
@@ -278,3 +280,32 @@ def test_samples_have_every_choice_and_both_ends_of_a_range(sweeps):
     )
     points = [(run.values["a"], run.values["does"]) for run in samples(sweep)]
     assert points == [(1, "score"), (9, "slow"), (1, "fail")]
+
+
+@pytest.mark.parametrize(
+    ("prune", "expected"),
+    [
+        ("true", "MedianPruner"),
+        ("median", "MedianPruner"),
+        ("hyperband", "HyperbandPruner"),
+        ("false", "NopPruner"),
+    ],
+)
+def test_the_pruner_is_that_of_the_file(sweeps, instant, monkeypatch, prune, expected):
+    studies = []
+    monkeypatch.setattr(instant, "work", lambda _, source: studies.append(source.study))
+
+    sweeps.run(f"search: {{trials: 3, prune: {prune}, {SPACE}}}")
+
+    assert type(studies[0].pruner).__name__ == expected
+
+
+@pytest.mark.long
+def test_hyperband_gives_up_runs_and_keeps_the_best(sweeps, instant):
+    sweeps.run(f"search: {{trials: 30, seed: 1, prune: hyperband, {SPACE}}}")
+
+    rows = sweeps.rows()
+    pruned = [int(row["a"]) for row in rows if row["state"] == "pruned"]
+    done = [int(row["a"]) for row in rows if row["state"] == "done"]
+    assert pruned
+    assert max(done) == max(done + pruned)

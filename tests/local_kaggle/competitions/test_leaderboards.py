@@ -25,6 +25,7 @@ def harvest(context):
         file.write_text(f"plot,tonnes\na,{1 + error}\nb,{2 + error}\n")
         with signed_in(context.kaggle, user) as api:
             api.competition_submit(str(file), "try", "harvest", quiet=True)
+    context.call("GetLeaderboard", competitionName="harvest")  # scored by the metric of now
     return context
 
 

@@ -19,8 +19,9 @@ def submit(context, competition, public, private):
     return context.call("GetSubmission", ref=ref), data
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def orchard(context):
+    """A competition with a board of made-up teams, and without a submission."""
     context.put(
         {
             "competitions/orchard/a.csv": "",
@@ -32,6 +33,7 @@ def orchard(context):
             "solutions/orchard.toml": 'metric = "mae"',
         }
     )
+    context.kaggle.store.change("DELETE FROM submissions")
     return context
 
 
@@ -72,6 +74,7 @@ def test_a_user_is_ranked_among_the_made_up_teams_and_the_client_shows_it(orchar
 
 
 def test_after_the_deadline_private_scores_decide_and_a_late_submission_is_scored_alone(orchard):
+    submit(orchard, "orchard", 2, 5)
     submit(orchard, "orchard", 2.2, 0.1)
     submit(orchard, "orchard", 3, 0.0)  # the third best in public does not count
     orchard.put({"competitions/orchard.toml": PAGE.format(deadline="2026-01-01T00:00:00Z")})
@@ -98,7 +101,6 @@ def test_a_board_that_is_none_is_named_with_what_to_write(orchard):
     orchard.put({"competitions/orchard.toml": 'deadline = "soon"'})
     answer = orchard.post("GetLeaderboard", competitionName="orchard")
     assert "is no date" in answer.json()["message"]
-    orchard.put({"competitions/orchard.toml": "hostName = 'tester'\nenableTeamFiles = true\n"})
 
 
 def test_pages_and_settings_are_those_of_the_catalogue(orchard):
@@ -106,6 +108,7 @@ def test_pages_and_settings_are_those_of_the_catalogue(orchard):
     assert [page["name"] for page in pages] == ["overview", "rules"]
     rules = orchard.call("ListCompetitionPages", competitionName="orchard", pageName="rules")
     assert rules["pages"][0]["content"] == "One account each."
+    orchard.put({"competitions/orchard.toml": "hostName = 'tester'\nenableTeamFiles = true\n"})
     settings = orchard.call("GetCompetitionSettings", competitionName="orchard")
     assert (settings["competitionName"], settings["enableTeamFiles"]) == ("orchard", True)
     orchard.put({"competitions/hosted/a.csv": "a"})

@@ -97,6 +97,23 @@ def test_with_internet_the_desks_network_is_there(box):
         assert look(box, code).returncode == 0
 
 
+def test_the_program_that_was_tried_is_the_one_that_runs(tmp_path, monkeypatch):
+    """A session has a PATH of its own, on which it may not be."""
+    program = tmp_path / "bin" / "unshare"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(program.parent))
+    walls._found.cache_clear()
+    try:
+        line = walls.enclosed(["true"], {}, tmp_path / "root", "unshare", internet=False)
+        assert line[0] == str(program)
+        with pytest.raises(FileNotFoundError, match="no bwrap"):
+            walls.enclosed(["true"], {}, tmp_path / "root", "bubblewrap", internet=False)
+    finally:
+        walls._found.cache_clear()
+
+
 def test_without_walls_one_line_says_what_is_not_held(context, monkeypatch):
     monkeypatch.setattr(walls, "builder", lambda: "")
     context.save("no-walls", "print(open('/kaggle/working/x', 'w').name.endswith('working/x'))")

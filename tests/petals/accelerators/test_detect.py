@@ -1,5 +1,7 @@
 import importlib.util
+import json
 import time
+from types import SimpleNamespace
 
 import pytest
 import tensorflow as tf
@@ -170,3 +172,95 @@ def test_tensorflows_tpu_is_trained_on_with_the_legacy_keras(python):
 def test_what_was_imported_or_at_work_too_early_is_an_error(python, before, rehearsal, says):
     code = f"{before}; from petals.accelerators.detect import detect; detect()"
     assert says in python(code, exit_code=1, KAGGLE_REHEARSAL=rehearsal, JAX_PLATFORMS="cpu")
+
+
+@pytest.mark.parametrize(
+    ("capability", "expected"),
+    [((6, 0), "mixed_float16"), ((7, 5), "mixed_float16"), ((8, 0), "mixed_bfloat16")],
+    ids=["P100", "T4", "A100"],
+)
+def test_a_gpu_computes_in_bfloat16_where_its_cards_have_it(
+    monkeypatch, policy, capability, expected
+):
+    details = {"device_name": "a card", "compute_capability": capability}
+    monkeypatch.setattr(tf.config, "list_physical_devices", lambda kind: ["one"])
+    monkeypatch.setattr(tf.config.experimental, "get_device_details", lambda gpu: details)
+    device = detect.detect("gpu")
+    assert (device.kind, device.name, device.backend) == ("gpu", "a card", "tensorflow")
+    assert device.dtype == expected
+
+
+def test_a_backend_that_does_not_exist_is_answered_with_those_that_do():
+    with pytest.raises(SettingError, match="auto, jax, tensorflow"):
+        detect.detect("cpu", backend="torch")
+
+
+def test_several_hosts_do_not_train_on_tensorflow(monkeypatch):
+    monkeypatch.setenv("PETALS_HOSTS", "auto")
+    with pytest.raises(SettingError, match="several hosts train on JAX"):
+        detect.detect(backend="tensorflow")
+
+
+DEVICE = """\
+from petals.accelerators.detect import detect
+import json, sys
+device = detect(sys.argv[1], backend=sys.argv[2])
+from tensorflow import keras
+import numpy as np
+inputs = keras.Input((4,))
+model = keras.Model(inputs, keras.layers.Dense(2)(inputs))
+model.compile("sgd", "mse")
+model.fit(np.zeros((16, 4)), np.zeros((16, 2)), batch_size=8, verbose=0)
+shared = keras.distribution.distribution() if hasattr(keras, "distribution") else None
+print(json.dumps(device.as_dict() | {"shared": shared is not None}))
+"""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("rehearsal", "request_", "backend", "devices", "expected"),
+    [
+        ("gpu", "gpu", "jax", 2, ("gpu", 2, "jax", True, True)),
+        ("gpu", "auto", "jax", 1, ("gpu", 1, "jax", True, False)),
+        ("tpu", "auto", "auto", 1, ("tpu", 1, "jax", True, False)),
+        ("", "cpu", "jax", 1, ("cpu", 1, "jax", False, False)),
+        ("gpu:2", "gpu", "tensorflow", 1, ("gpu", 2, "tensorflow", True, False)),
+    ],
+    ids=["two GPUs on JAX", "one GPU on JAX", "one chip", "CPU on JAX", "GPUs on TensorFlow"],
+)
+def test_the_backend_that_was_asked_for_trains(
+    python, rehearsal, request_, backend, devices, expected
+):
+    variables = {
+        "KAGGLE_REHEARSAL": rehearsal,
+        "JAX_PLATFORMS": "cpu",
+        "XLA_FLAGS": f"--xla_force_host_platform_device_count={devices}",
+    }
+    device = json.loads(python(DEVICE, request_, backend, **variables).splitlines()[-1])
+    names = ("kind", "replicas", "backend", "rehearsal", "shared")
+    assert tuple(device[name] for name in names) == expected
+
+
+@pytest.mark.long
+def test_a_gpu_that_jax_does_not_see_is_an_error(python):
+    says = python(
+        "from petals.accelerators.detect import detect; detect('gpu', backend='jax')",
+        exit_code=1,
+        JAX_PLATFORMS="cpu",
+    )
+    assert "you asked for a GPU, but there is none" in says
+    assert "GPU through JAX: " in says
+    assert "GPU through TensorFlow" not in says
+
+
+def test_a_graphics_card_that_jax_sees_is_named_with_its_capability(monkeypatch, policy):
+    card = SimpleNamespace(
+        platform="gpu", id=0, device_kind="NVIDIA A100", compute_capability="8.0"
+    )
+    jax = pytest.importorskip("jax")
+    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+    monkeypatch.setattr(tpu, "through_jax", lambda seconds, platform: [card])
+    monkeypatch.setattr(detect.keras_backend, "choose", lambda flavour: "Keras 3")
+    device = detect.detect("gpu", backend="jax")
+    facts = (device.kind, device.name, device.replicas, device.backend, device.dtype)
+    assert facts == ("gpu", "NVIDIA A100", 1, "jax", "mixed_bfloat16")

@@ -6,7 +6,7 @@ from petals.ahead_of_time import programs
 from petals.errors import SettingError
 
 SETTINGS = {"data": "auto", "image_size": 192, "limit": 0, "validation": "val"}
-SETTINGS |= {"accelerator": "auto", "dtype": "auto"}
+SETTINGS |= {"accelerator": "auto", "backend": "auto", "dtype": "auto"}
 
 
 @pytest.mark.parametrize(

@@ -53,6 +53,20 @@ def test_a_limited_split_is_read_no_further_than_its_shards(dataset):
     assert health.problems == []
 
 
+def test_without_names_of_classes_any_label_is_right(copied):
+    (copied / "classes.json").unlink()
+    report = inspection.inspect(str(copied))
+    assert report[0].labels == {0: 17, 1: 17, 2: 16}
+    assert not any(h.problems for h in report)
+
+
+def test_records_of_another_layout_are_told_as_that(copied):
+    folder = copied / "tfrecords-jpeg-32x32"
+    folder.rename(copied / "records")
+    with pytest.raises(DataError, match=r"TFRecords of another layout: a run with data="):
+        inspection.inspect(str(copied))
+
+
 def test_inspect_of_nothing_is_an_error(tmp_path):
     with pytest.raises(DataError, match="no tfrecords-jpeg"):
         inspection.inspect(str(tmp_path))

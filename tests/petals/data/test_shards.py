@@ -1,5 +1,6 @@
 import io
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -69,8 +70,7 @@ def test_splits_that_are_not_there_are_left_out(copied):
     assert list(source.splits(32)) == ["train"]
     with pytest.raises(DataError, match=r"no val photos in .*/tfrecords-jpeg-32x32/val: add some"):
         Split.find(str(copied), 32, "val")
-    with pytest.raises(DataError, match=r"no images in .*64x64/train/.* these sizes: 32\."):
-        source.splits(64)
+    assert source.splits(64)["train"].stored_size == 32
 
 
 def test_a_sample_is_of_the_positions_asked_for(splits):
@@ -89,6 +89,69 @@ def test_a_sample_names_an_image_that_does_not_decode(copied):
         match="the image with id bad cannot be shown: its image cannot be decoded; make its file",
     ):
         Split.find(str(copied), 32, "train").sample(3)
+
+
+@pytest.fixture
+def two_sizes(copied):
+    """A dataset whose photos are there in 32 pixels and, enlarged, in 64."""
+    for name in shards.SPLITS:
+        for path in shards.shard_paths(copied, 32, name):
+            examples = [
+                replace(example, image=in_size(example.image, 64))
+                for example in shards.read_shard(path)
+            ]
+            target = Path(shards.folder(copied, 64, name))
+            shards.write_shard(target / Path(path).name.replace("32x32", "64x64"), examples)
+    return str(copied)
+
+
+def in_size(jpeg, size):
+    resized = tf.image.resize(tf.io.decode_jpeg(jpeg), (size, size))
+    return tf.io.encode_jpeg(tf.cast(resized, tf.uint8), quality=100).numpy()
+
+
+@pytest.mark.parametrize(
+    ("size", "stored"), [(16, 32), (32, 32), (33, 64), (60, 64), (64, 64), (90, 64)]
+)
+def test_records_are_the_smallest_that_are_not_smaller_or_the_largest(two_sizes, size, stored):
+    for name in shards.SPLITS:
+        split = Split.find(two_sizes, size, name)
+        assert (split.size, split.stored_size) == (size, stored)
+        assert split.part(1, 2).stored_size == split.holding(split.paths).stored_size == stored
+        assert split.sample(2).images.shape == (2, size, size, 3)
+
+
+@pytest.mark.parametrize(
+    ("record", "size", "fraction"), [(64, 32, 2), (64, 30, 2), (64, 8, 8), (64, 5, 8), (64, 33, 1)]
+)
+def test_a_jpeg_is_decoded_in_the_largest_fraction_that_is_enough(record, size, fraction):
+    ramp = np.linspace(0, 255, record).astype(np.uint8)
+    picture = np.stack([np.tile(ramp, (record, 1))] * 3, axis=-1)
+    jpeg = tf.io.encode_jpeg(picture, quality=100)
+    pixels = np.asarray(shards.decoded(jpeg, record, size))
+
+    assert (pixels.shape, pixels.dtype) == ((size, size, 3), np.uint8)
+    places = (np.arange(size) + 0.5) / size * record - 0.5  # the centres of the new pixels
+    expected = np.interp(places, np.arange(record), ramp)
+    assert np.abs(pixels[size // 2, :, 0] - expected).max() < 5
+    whole = tf.io.decode_jpeg(jpeg, ratio=fraction)
+    assert whole.shape[0] >= size
+    assert fraction == 8 or tf.io.decode_jpeg(jpeg, ratio=2 * fraction).shape[0] < size
+
+
+def test_an_enlarged_photo_is_smooth():
+    picture = np.zeros((8, 8, 3), np.uint8)
+    picture[:, 4:] = 200
+    pixels = np.asarray(shards.decoded(tf.io.encode_png(picture), 8, 24))
+    assert {0, 200} < set(pixels[12, :, 0].tolist())  # there are values between
+
+
+def test_photos_of_another_size_than_the_records_have_the_name_of_a_damaged_file(two_sizes):
+    path = Path(shards.shard_paths(two_sizes, 64, "train")[0])
+    first, *others = shards.read_shard(path)
+    shards.write_shard(path, [replace(first, image=in_size(first.image, 48)), *others])
+    with pytest.raises(DataError, match="image of 48 x 48 pixels"):
+        Split.find(two_sizes, 60, "train").sample(1)
 
 
 @pytest.mark.parametrize("of", [2, 7])

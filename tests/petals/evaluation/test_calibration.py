@@ -1,13 +1,21 @@
+import math
+
 import numpy as np
 import pytest
 
-from petals.evaluation.calibration import Calibration, Reliability, calibrated, fit_temperature
+from petals.evaluation.calibration import (
+    ENOUGH,
+    Calibration,
+    Reliability,
+    calibrated,
+    fit_temperature,
+)
 
 
-def answers(n=20_000, classes=10, seed=0):
+def answers(n=20_000, classes=10, seed=0, scale=2.0):
     """Labels drawn from the probabilities that stand beside them."""
     rng = np.random.default_rng(seed)
-    logits = 2 * rng.normal(size=(n, classes))
+    logits = scale * rng.normal(size=(n, classes))
     true = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
     labels = (true.cumsum(axis=1) > rng.random((n, 1))).argmax(axis=1)
     return labels, true
@@ -60,3 +68,63 @@ def test_a_reliability_comes_back_from_json():
     curve = Reliability.of(*answers(50))
     again = Reliability.from_lists(curve.as_lists())
     assert again.error == pytest.approx(curve.error, abs=1e-5)
+
+
+def wrong_at_first(mistakes, n=60):
+    """Answers of 90 % among ten classes, of which so many are wrong."""
+    labels = np.arange(n) % 10
+    guesses = np.where(np.arange(n) < mistakes, (labels + 1) % 10, labels)
+    return labels, np.full((n, 10), 0.1 / 9) + (0.9 - 0.1 / 9) * np.eye(10)[guesses]
+
+
+@pytest.mark.parametrize("mistakes", [0, ENOUGH - 1])
+def test_a_temperature_that_rests_on_few_mistakes_is_1_and_says_so(mistakes):
+    found = Calibration.of(*wrong_at_first(mistakes))
+    assert found.temperature == 1.0
+    assert f"The temperature is 1: {mistakes} mistakes among 60" in found.note
+    assert found.after is found.before
+
+
+def test_a_temperature_is_drawn_towards_1_and_less_so_by_more_photos():
+    labels, rows = wrong_at_first(ENOUGH + 15)
+    few = Calibration.of(labels, rows)
+    many = Calibration.of(np.tile(labels, 50), np.tile(rows, (50, 1)))
+    alone = fit_temperature(labels, rows)
+    assert 1 < few.temperature < many.temperature < alone
+    assert many.temperature == pytest.approx(alone, rel=0.01)
+    assert (few.note, many.note) == ("", "")
+
+
+def test_the_temperature_is_the_likeliest_one_on_a_grid():
+    labels, rows = wrong_at_first(9)
+
+    def cost(temperature, spread=0.7):
+        chosen = calibrated(rows, temperature)[np.arange(60), labels].astype(np.float64)
+        return -np.log(chosen).sum() + math.log(temperature) ** 2 / (2 * spread**2)
+
+    grid = np.exp(np.linspace(math.log(0.05), math.log(20), 4001))
+    best = min(grid, key=cost)
+    assert Calibration.of(labels, rows).temperature == pytest.approx(best, rel=2e-3)
+
+
+@pytest.mark.parametrize("surer", [1.0, 0.5])
+def test_a_few_validation_photos_spoil_no_probabilities(surer):
+    labels, true = answers(n=200, scale=20.0)
+    rows = calibrated(true, surer)
+    assert 0.93 < (rows.argmax(axis=1) == labels).mean() < 0.98
+    rng = np.random.default_rng(5)
+
+    def loss(photos, temperature):
+        given = calibrated(rows[photos], temperature)[np.arange(len(photos)), labels[photos]]
+        return -np.log(np.clip(given.astype(np.float64), 1e-7, 1)).mean()
+
+    gains = {"regularised": [], "by the labels alone": []}
+    for _ in range(200):
+        order = rng.permutation(len(labels))
+        few, others = order[:13], order[13:]
+        temperature = Calibration.of(labels[few], rows[few]).temperature
+        gains["regularised"].append(loss(others, 1.0) - loss(others, temperature))
+        temperature = fit_temperature(labels[few], rows[few])
+        gains["by the labels alone"].append(loss(others, 1.0) - loss(others, temperature))
+    assert np.mean(gains["regularised"]) >= 0
+    assert np.mean(gains["by the labels alone"]) < -0.1

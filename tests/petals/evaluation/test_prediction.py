@@ -3,7 +3,7 @@ import pytest
 
 from petals.data import pipeline
 from petals.evaluation import prediction
-from petals.evaluation.metrics import Scores, instructive
+from petals.evaluation.metrics import Scores, chance, instructive
 from petals.evaluation.submission import write_submission
 
 LABELS = np.array([0, 0, 0, 1, 1, 2])
@@ -56,3 +56,15 @@ def test_tta_is_the_mean_over_views(splits, classifier):
 def test_a_submission_has_a_row_for_each_image(tmp_path):
     write_submission(tmp_path / "s.csv", np.array(["a", "b", "c"]), certain([3, 1, 2]))
     assert (tmp_path / "s.csv").read_text() == "id,label\na,3\nb,1\nc,2\n"
+
+
+@pytest.mark.parametrize("counts", [(90, 10, 0), (5, 5, 5), (40, 1, 1)])
+def test_chance_is_what_guesses_reach(counts):
+    labels = np.repeat(np.arange(3), counts)
+    rng = np.random.default_rng(0)
+    drawn = [Scores.of(labels, np.eye(3)[rng.integers(0, 3, len(labels))]) for _ in range(400)]
+    constant = Scores.of(labels, np.eye(3)[np.zeros(len(labels), int)])
+    found = chance(labels, 3)
+    for name in ("macro_f1", "accuracy"):
+        random = np.mean([getattr(scores, name) for scores in drawn])
+        assert found[name] == pytest.approx(max(random, getattr(constant, name)), abs=0.03)

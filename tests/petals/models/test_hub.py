@@ -27,7 +27,7 @@ def test_without_the_package_or_a_preset_one_line_says_what_to_do(monkeypatch):
 
 def test_under_tf_keras_it_is_refused(monkeypatch):
     monkeypatch.setattr(hub, "keras", SimpleNamespace(__version__="2.21.0"))
-    with pytest.raises(SettingError, match="needs Keras 3, and this run has tf_keras"):
+    with pytest.raises(SettingError, match="need Keras 3, and this run has tf_keras"):
         find_backbone("hub:vit")
 
 

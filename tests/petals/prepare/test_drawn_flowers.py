@@ -128,7 +128,7 @@ def test_a_copy_of_the_code_without_the_set_says_where_it_is(monkeypatch, tmp_pa
 def test_a_damaged_set_names_the_file(few, tmp_path):
     (path,) = few.glob("tfrecords-jpeg-16x16/val/*.tfrec")
     path.write_bytes(path.read_bytes()[:-10])
-    with pytest.raises(DataError, match=rf"{path.name} : record 103 is damaged"):
+    with pytest.raises(DataError, match=rf"{path.name}: record 103 is damaged: truncated record"):
         drawn_flowers.at_size(tmp_path / "cache", 24)
 
 

@@ -25,8 +25,8 @@ def test_the_sizes_that_are_asked_for_are_made_and_no_others(small, tmp_path):
     assert shards.sizes(root) == [8, 9]
     assert shards.shard_paths(root, 8, "val")
     assert not list(root.rglob("manifest.json"))
-    rehearsal_data.fill(tmp_path, [777])
-    assert shards.sizes(root) == [8, 9]
+    rehearsal_data.fill(tmp_path, [777])  # of the largest that the competition has
+    assert shards.sizes(root) == [8, 9, 10]
 
 
 def test_files_that_were_put_there_by_hand_stay_as_they_are(small, tmp_path):

@@ -28,15 +28,22 @@ class CutOff(BaseException):
 @pytest.fixture
 def cut_at(monkeypatch):
     """Set the step after which a training is cut off."""
-    whole = callbacks.Epochs.on_train_batch_end
+    hooks = "on_train_batch_begin", "on_epoch_end"
+    whole = {hook: getattr(callbacks.Epochs, hook) for hook in hooks}
 
     def choose(step):
-        def cut(self, batch, logs=None):
-            whole(self, batch, logs)
-            if self._epoch * STEPS + self._before + self._done == step:
+        def begin(self, batch, logs=None):
+            whole["on_train_batch_begin"](self, batch, logs)
+            if self._epoch * STEPS + self._before + batch == step:
                 raise CutOff
 
-        monkeypatch.setattr(callbacks.Epochs, "on_train_batch_end", cut)
+        def end(self, epoch, logs):
+            if (epoch + 1) * STEPS == step:
+                raise CutOff
+            whole["on_epoch_end"](self, epoch, logs)
+
+        monkeypatch.setattr(callbacks.Epochs, "on_train_batch_begin", begin)
+        monkeypatch.setattr(callbacks.Epochs, "on_epoch_end", end)
 
     return choose
 

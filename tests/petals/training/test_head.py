@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from petals.errors import DivergedError
+from petals.errors import DataError, DivergedError
 from petals.training import head
 from petals.training.callbacks import Training
 from petals.training.checkpoints import Checkpoint
@@ -14,6 +14,7 @@ from petals.training.head import train_first_phase
 from petals.training.optimization import set_seed
 
 SETTINGS = {
+    "validation": "val",
     "head": "logistic",
     "views": 2,
     "seed": 0,
@@ -62,7 +63,7 @@ def run(monkeypatch):
     extract.calls = []
     set_seed(0)
 
-    def run(kept, **changed):
+    def run(kept, extract=extract, **changed):
         classifier, history = SimpleNamespace(head=Head()), []
         training = Training(history, checkpoints=kept)
         settings = {**SETTINGS, **changed}
@@ -137,6 +138,15 @@ def test_the_heads_rate_is_its_own_or_its_schedules(run, changed, rate):
     _, history, _ = run(Kept(), head="gradient", **changed)
 
     assert max(row["learning_rate"] for row in history) == pytest.approx(rate, rel=0.05)
+
+
+@pytest.mark.parametrize("head", ["gradient", "logistic"])
+def test_photos_that_are_all_the_same_are_refused(run, head):
+    def blank(split, views):
+        return Features(np.ones((9, views, 3), np.float32), np.arange(9) % 3, np.arange(9))
+
+    with pytest.raises(DataError, match="all 9 training photos have the same features"):
+        run(Kept(), extract=blank, head=head)
 
 
 @pytest.mark.parametrize("head", ["gradient", "logistic"])

@@ -6,6 +6,7 @@ manifest. The same input gives the same bytes; traces of the machine where the n
 are removed. `pushed` reads all of it back.
 """
 
+import ast
 import hashlib
 import json
 import pprint
@@ -57,7 +58,8 @@ class Bundle:
 
     `content` is a hash of what runs (cells, package files, parameters), without the commit, so that
     two bundles with the same `content` do the same. `texts` is all text, for the search for
-    credentials; `code` the notebook's own code cells; `stays` the modules not sent, and why.
+    credentials; `code` the notebook's own code cells; `stays` the modules not sent, and why. The
+    rest is as in `packages.Carried`.
     """
 
     text: str
@@ -68,6 +70,16 @@ class Bundle:
     texts: Texts
     code: Texts = ()
     stays: Mapping[str, str] = field(default_factory=dict)
+    beside: tuple[str, ...] = ()
+    from_sources: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+    places: Mapping[str, Path] = field(default_factory=dict)
+
+    @property
+    def carries(self) -> tuple[str, ...]:
+        """What it carries, by name: packages, modules, and files that cells start."""
+        return (*self.packages, *self.beside)
 
     @property
     def size(self) -> int:
@@ -86,8 +98,24 @@ class Bundle:
 
     @property
     def imports(self) -> dict[str, str]:
-        """The modules that it needs, and where each is first imported."""
-        return modules.needed(self.sources)
+        """The modules that it needs, and where each is first imported.
+
+        Not those that only a bundled module needs which the cells try to import and can do without.
+        """
+        wanted = modules.needed(self.code)
+        maybe = {name.partition(".")[0] for _, text in self.code for name in modules.stated(text)}
+        optional = maybe.intersection(self.packages).difference(wanted)
+        while True:
+            own = [(place, text) for place, text in self.modules if _top(place) not in optional]
+            needed = modules.needed([*self.code, *own])
+            if optional.isdisjoint(needed):
+                return needed
+            optional -= needed.keys()
+
+
+def _top(path: str) -> str:
+    """The top-level module that a bundled file belongs to."""
+    return path.partition("/")[0].removesuffix(".py")
 
 
 def build(
@@ -97,23 +125,29 @@ def build(
     session_minutes: float | None = None,
     *,
     script: bool = False,
+    attached: bool = False,
 ) -> Bundle:
     """Bundle the notebook with the project's packages and these (checked) parameters.
 
     `session_minutes`: how long its session may last; the first cell stores it in the environment
-    variable `KERNELKIT_SESSION_MINUTES`. `script`: the cells become one file. Raises
-    `NotebookError` for a notebook that cannot be read, and `PreflightError` for an unreadable
-    package.
+    variable `KERNELKIT_SESSION_MINUTES`. `script`: the cells become one file. `attached`: the
+    kernel has sources. Raises `NotebookError` for a notebook that cannot be read, and
+    `PreflightError` for an unreadable package.
     """
     name = project.name(notebook)
     source = document.read_script(notebook) if script else document.read_json(notebook)
     own = _own_cells(source["cells"], name, parameters)
     sources = tuple((place, c["source"]) for place, c in own.items() if c["cell_type"] == "code")
-    files, paths, stays = packages.carried(notebook, project, [text for _, text in sources])
-    names = tuple(dict.fromkeys(file.module.partition(".")[0] for file in files))
+    found = packages.carried(notebook, project, dict(sources), attached=attached)
+    files = found.files
+    imported = (file for file in files if "/" in file.path or file.path.endswith(".py"))
+    tops = (file.module.partition(".")[0] for file in imported if file.path not in found.beside)
+    names = tuple(dict.fromkeys(tops))
     executed = json.dumps([files, project.wheels, list(own.values())])
     content = hashlib.sha256(executed.encode()).hexdigest()
     carried = (notebook.name, *(file.path for file in files))
+    folders = [project.package_folder(package) for package in project.packages]
+    paths = [notebook, *folders, *found.places.values()]
     commit = Commit(*commit_of(project.root, paths, carried))
     # The first cell has them as Python writes them; an infinite number is there as a text.
     told = {n: v if literal(v) == repr(v) else str(v) for n, v in parameters.items()}
@@ -126,15 +160,21 @@ def build(
         "parameters": told,
         "session_minutes": session_minutes,
     }
+    added = _added_cells(facts, files, project, found.beside)
     return Bundle(
-        text=(_script if script else _notebook)(_added_cells(facts, files, project), own.values()),
+        text=(_script if script else _notebook)(added, own.values()),
         content=content,
         commit=commit,
         packages=names,
         parameters=dict(parameters),
         texts=(*files, *packages.texts_of(own)),
         code=sources,
-        stays=stays,
+        stays=found.stays,
+        beside=tuple(found.beside),
+        from_sources=tuple(found.from_sources),
+        notes=tuple(found.notes),
+        writes=tuple(found.writes),
+        places=found.places,
     )
 
 
@@ -169,8 +209,12 @@ def _code(source: str, metadata: Values = FOLDED) -> Cell:
     }
 
 
-def _added_cells(facts: Values, files: Sequence[File], project: Project) -> Iterator[Cell]:
+def _added_cells(
+    facts: Values, files: Sequence[File], project: Project, beside: Sequence[str]
+) -> Iterator[Cell]:
     """The cells that come before the notebook's own; `facts` are what BUNDLE will be.
+
+    `beside`: the paths of those `files` that cells start in the session's folder.
 
     The first one puts the version, the commit, the minutes of the session and the time when it
     began (time.monotonic(), which all processes of a machine share) into the environment.
@@ -202,6 +246,8 @@ def _added_cells(facts: Values, files: Sequence[File], project: Project) -> Iter
         yield _code("\n\n".join([f"# {folder}", *calls]))
     if files:
         yield _code(_CHECK.format(names=json.dumps(facts["packages"])))
+    if beside:
+        yield _code(_BESIDE.format(names=json.dumps(beside, ensure_ascii=False)))
 
 
 def _packed(module: Any, call: str) -> Cell:
@@ -219,14 +265,31 @@ def _notebook(added: Iterable[Cell], own: Iterable[Cell]) -> str:
 
 
 def _script(added: Iterable[Cell], own: Iterable[Cell]) -> str:
-    """All cells as one file, with `from __future__` imports first, as Python requires.
+    """All cells as one file, with its docstring and `from __future__` imports first, as Python
+    requires.
 
     The process writes the manifest when it exits, so that no last cell is needed.
     """
     ridden = "\n\n".join(cell["source"] for cell in added)
     text = "\n".join(cell["source"].rstrip("\n") for cell in own)
     futures = dict.fromkeys(FUTURE.findall(text))  # not those inside the bundled files
-    return "\n".join([*futures, ridden, document.SCRIPT_BEGINS, FUTURE.sub("", text)]) + "\n"
+    docstring = _docstring(text)
+    first = [docstring] if docstring else []
+    # The script keeps its docstring where it was, too, so that a pull finds the script as it is.
+    own_part = FUTURE.sub("", text)
+    return "\n".join([*first, *futures, ridden, document.SCRIPT_BEGINS, own_part]) + "\n"
+
+
+def _docstring(text: str) -> str:
+    """The literal that a script begins with; empty if it begins with another statement."""
+    try:
+        body = ast.parse(text).body
+    except document.UNREADABLE:
+        return ""
+    match body:
+        case [ast.Expr(ast.Constant(str()) as constant), *_]:
+            return ast.get_source_segment(text, constant) or ""
+    return ""
 
 
 def _as_json(notebook: Values) -> str:
@@ -283,16 +346,47 @@ _LAST = """\
 # Write name, size and SHA-256 of each output file, so that the download can be verified.
 import kernelkit_session
 
+getattr(kernelkit_session, "tidy", int)()
 kernelkit_session.end()"""
 
 _CHECK = """\
-# The packages must come from this notebook.
+# The packages must come from this notebook. None is imported yet: when, and with which environment,
+# is for the notebook's own cells to say.
 sys.path.insert(0, str(_carried))
 os.environ["PYTHONPATH"] = os.pathsep.join(
     [str(_carried), *filter(None, [os.environ.get("PYTHONPATH")])]
 )
 importlib.invalidate_caches()
+import importlib.util
+
 for _name in {names}:
-    _module = importlib.import_module(_name)
-    if not str(pathlib.Path(_module.__file__).resolve()).startswith(str(_carried.resolve())):
-        raise RuntimeError(f"{{_name}} came from {{_module.__file__}}, not from this notebook")"""
+    _spec = importlib.util.find_spec(_name)
+    _places = [_spec.origin, *(_spec.submodule_search_locations or ())] if _spec else []
+    _places = [pathlib.Path(_place).resolve() for _place in _places if _place]
+    if not any(_place.is_relative_to(_carried.resolve()) for _place in _places):
+        raise RuntimeError(f"{{_name}} would come from {{_places}}, not from this notebook")"""
+
+_BESIDE = """\
+# Cells start these files in this folder. At the end they are removed, if they are as they were.
+import atexit
+
+_beside = {{_path: (_carried / _path).read_bytes() for _path in {names}}}
+for _path, _data in _beside.items():
+    pathlib.Path(_path).parent.mkdir(parents=True, exist_ok=True)
+    pathlib.Path(_path).write_bytes(_data)
+
+
+def _tidy(beside=_beside, folder=pathlib.Path.cwd()):
+    for path, data in beside.items():
+        try:
+            if (folder / path).read_bytes() == data:
+                (folder / path).unlink()
+        except OSError:
+            pass
+
+
+import kernelkit_session
+
+kernelkit_session.tidy = _tidy  # for a notebook's last cell
+if "get_ipython" not in globals() and __name__ != "__mp_main__":
+    atexit.register(_tidy)"""

@@ -53,6 +53,9 @@ KEYS: dict[str, type] = {
 
 # The path of each kind of source on Kaggle's site, and the form that the API accepts.
 PLACES = {"dataset": "datasets/", "kernel": "code/", "competition": "c/", "model": "models/"}
+# Pages behind those of a source, in addresses that people copy.
+PAGES = ["data", "overview", "code", "discussion", "leaderboard", "rules", "settings", "versions"]
+PAGES += ["comments", "input", "log", "notebook", "output", "suggestions"]
 SHAPES = {
     "dataset": (r"[\w-]+/[\w-]+(?:/\d+)?", "owner/slug"),
     "kernel": (r"[\w-]+/[\w-]+(?:/\d+)?", "owner/slug"),
@@ -164,9 +167,12 @@ class Metadata:
 
 
 def _bare(kind: str, source: str) -> str:
-    bare = source.removeprefix("https://www.kaggle.com/")
+    bare = re.sub(r"(?:https?://)?(?:www\.)?kaggle\.com/", "", source).partition("?")[0]
     bare = bare.removeprefix("competitions/").removeprefix(PLACES[kind]).rstrip("/")
-    return bare if re.fullmatch(SHAPES[kind][0], bare) else source
+    shape = SHAPES[kind][0]
+    if bare != source and not re.fullmatch(shape, bare):  # of a page behind the source's own
+        bare = re.sub(rf"/(?:{'|'.join(PAGES)})(?:/.*)?$", "", bare)
+    return bare if re.fullmatch(shape, bare) else source
 
 
 def own_file(notebook: Path) -> Path:

@@ -35,9 +35,10 @@ def download(requirements: Sequence[str], flags: Sequence[str], python: str, fol
 def missing_here(modules: Iterable[str], kind: machines.Kind, folder: Path) -> list[str]:
     """The modules that such a session imports on Kaggle, and neither this Python nor `folder` has.
 
-    `folder` is as `pip install --target` leaves one.
+    `folder` is as `pip install --target` leaves one. Modules whose distribution is not known are
+    left out, Kaggle's own among them.
     """
-    held = machines.MODULES[kind] - sys.stdlib_module_names
+    held = set(filter(machines.distribution, machines.MODULES[kind] - sys.stdlib_module_names))
     places = [str(folder), *sys.path]
     finder = importlib.machinery.PathFinder
     finder.invalidate_caches()  # which may know the folder as it was
@@ -50,7 +51,7 @@ def install(modules: Iterable[str], versions: Mapping[str, str], folder: Path) -
 
     Returns the requirements. Raises as `download` does.
     """
-    names = list(map(machines.distribution, modules))
+    names = list(filter(None, map(machines.distribution, modules)))
     requirements = [f"{name}=={versions[name]}" if name in versions else name for name in names]
     _run(["install", f"--target={folder}", "--upgrade"], requirements, "this Python")
     return requirements

@@ -1,5 +1,6 @@
 """The checks of a push's contents: parameters, code, size, modules and credentials."""
 
+import ast
 import re
 import sys
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -13,25 +14,24 @@ from kernelkit.credentials import find_secrets
 from kernelkit.errors import NotebookError
 from kernelkit.kaggle.client import SOURCES
 from kernelkit.machines import Kind
-from kernelkit.notebook import document, rules
-from kernelkit.project import DOCTOR
+from kernelkit.notebook import document, magics, pairs, rules, search_path
+from kernelkit.notebook.modules import files_started, parsed
+from kernelkit.project import DOCTOR, repository
 from kernelkit.push.bundle.build import MAX_BYTES
 from kernelkit.push.checks.findings import Finding, error, warning
+from kernelkit.push.checks.mentions import Mention, mentions
 from kernelkit.push.ledger import Ledger
 from kernelkit.push.plan import Plan
 from kernelkit.runs import kit_folder
 
 OUTPUT = "output"  # the parameter with the folder that a run writes to
 WARN_SHARE = 0.8  # of the largest size
-# Matches comments too, without a name; a name that goes on in braces is none.
-OLD_MOUNT = re.compile(r"(?m)^\s*#.*|(?:/kaggle|\.\.)/input/([\w.-]*+(?<=\w))(?![{%])")
+MOST_PLACES = 4  # to name besides the first
+LARGEST = 3  # files to name where the bundle is too large
 # A call such as pd.read_csv("data/train.csv"), but not open("log.txt", "w").
 READS = re.compile(r"(?:read|load|open)\w*\(\s*[\"']([^\"'\n]+)[\"'](?!\s*,\s*[\"'][wax])")
 MOUNTS = ("competitions", "datasets", "models", "notebooks")  # the folders below /kaggle/input
 READS_SECRETS = re.compile(r"(?m)^\s*(?:from|import)\s+kaggle_secrets\b")
-# What runs in a shell whenever its cell does: lines that are not indented, and whole cells.
-SHELL = re.compile(r"^[%!]{1,2}\s*((?:[^\n]*\\\n)*[^\n]*)$", re.MULTILINE)
-SHELL_CELL = re.compile(r"\s*(?:%%(?:bash|sh|script)|!!)")
 # Its arguments, up to a redirection such as `> /dev/null`, or another command.
 INSTALLS = re.compile(r"\b(?:pip[\d.]*|conda|mamba)\s+install\s+((?:(?!\s\d?>)[^;&|])*)")
 NEWEST = re.compile(r"(?:^|\s)(?:-U|-I|--upgrade|--force-reinstall|--ignore-installed)\b")
@@ -43,18 +43,39 @@ FETCHES = re.compile(
     r"(?:clone|pull)|apt(?:-get)?(?:\s+-\S+)*\s+(?:install|update)|kaggle\s+\w+\s+download)\b"
 )
 OWN_MODULE = (
-    "it is not pushed: make it a package under src/, and name it in packages of [tool.kernelkit]"
-)
-OTHER_MODULE = (
-    'add "PACKAGE==VERSION" to wheels in [tool.kernelkit], which is attached and installed, or put '
-    "its source under src/ and add its name to packages"
+    "{place} imports {module}, which is your own, in {where}, and nothing brings it into the "
+    "session: move it beside the code that imports it, add its folder to sys.path there, or make "
+    "it a package and name it in packages of [tool.kernelkit]"
 )
 # Code after which more modules may be there than the image has.
 BRINGS = re.compile(
-    r"\b(?:pip[\d.]*|conda|mamba)[\"',\s]+install\b|%%writefile\s+\S+\.py\b"
-    r"|\bsys\.path\b|\baddsitedir\(|PYTHONPATH|\b(?:unzip|tar|git\s+clone|cp\s+-\w*r\w*)\s"
-    r"|\bextractall\(|\bunpack_archive\(|\bcopytree\("
+    r"\b(?:pip[\d.]*|conda|mamba)[\"',\s]+install\b"
+    r"|\b(?:uv|poetry)\s+(?:pip\s+)?(?:install|add|sync)\b"
+    r"|\b(?:unzip|tar|git\s+clone|cp\s+-\w*r\w*)\s|\bgit[\"',\s]+clone\b"
+    r"|\bextractall\(|\bunpack_archive\(|\bcopytree\(|\bsnapshot_download\("
 )
+# Kernel sources that bring packages: Kaggle's package manager, and scripts of utilities.
+PACKAGE_MANAGER = "packagemanager/"
+COLAB = {
+    "drive": "there is no Google Drive: attach the data as a dataset, and read it from "
+    "/kaggle/input",
+    "files": "there is no browser to ask: attach the data as a dataset, and leave results in "
+    "/kaggle/working",
+    "auth": "nobody can sign in: attach the data as a dataset",
+    "output": "there is no Colab page to show it in",
+}
+INSTEAD = {
+    "shell": "use %%bash",
+    "tensorflow_version": "delete the line",
+    "md": "make it a Markdown cell",
+    "sql": "load an extension that has it (%load_ext), or use Python",
+    "bigquery": "%load_ext google.cloud.bigquery first",
+    "autoreload": "%load_ext autoreload first",
+    "tensorboard": "%load_ext tensorboard first",
+    "memit": "%load_ext memory_profiler first",
+    "mprun": "%load_ext memory_profiler first",
+    "lprun": "%load_ext line_profiler first",
+}
 
 
 def parameters(plan: Plan) -> Iterator[Finding]:
@@ -101,7 +122,9 @@ def needs(plan: Plan) -> Iterator[Finding]:
 def downloads(plan: Plan) -> Iterator[Finding]:
     """Shell lines that use the network, in a session without internet."""
     for place, source in plan.bundle.code:
-        for line in _shell_lines(source):
+        if plan.metadata.is_script:  # in a file, no line is the shell's
+            return
+        for line in magics.shell_lines(source):
             if install := INSTALLS.search(line):
                 online = not (FROM_FILES.search(install[1]) or _is_installed(install[1], plan))
                 instead = 'add "PACKAGE==VERSION" to wheels in [tool.kernelkit]'
@@ -118,22 +141,18 @@ def downloads(plan: Plan) -> Iterator[Finding]:
 def _is_installed(arguments: str, plan: Plan) -> bool:
     """Whether the image has all these packages, whose versions are left open."""
     names = [canonicalize_name(word.strip("\"'")) for word in arguments.split() if word[0] != "-"]
-    modules = held(plan.project.runs, plan.kind)
-    packages = {canonicalize_name(machines.distribution(module)) for module in modules}
+    seen = held(plan.project.runs, plan.kind)
+    packages: set[str] = set()
+    for module in seen or ():
+        packages.add(canonicalize_name(machines.distribution(module) or module))
+    if seen is None:
+        packages.update(machines.distributions(plan.kind))
     return not NEWEST.search(arguments) and packages.issuperset(names)
 
 
-def _shell_lines(source: str) -> list[str]:
-    if SHELL_CELL.match(source):
-        return source.splitlines()[1:]
-    if document.AUTOMAGIC.fullmatch(source):
-        return [source.strip()]
-    return [line.replace("\\\n", " ") for line in SHELL.findall(source)]
-
-
 def pair(plan: Plan) -> Iterator[Finding]:
-    """A notebook that differs from its paired `.py`."""
-    if difference := document.difference(plan.metadata.code_file):
+    """A notebook that differs from its paired text."""
+    if difference := pairs.difference(plan.metadata.code_file):
         yield error(difference)
 
 
@@ -150,17 +169,54 @@ def paths(plan: Plan) -> Iterator[Finding]:
 
 
 def _local_reads(plan: Plan) -> Iterator[Finding]:
-    """Files beside the notebook that cells read, unless the code writes them or knows Kaggle."""
+    """Files beside the notebook that code reads, unless it writes them or knows Kaggle."""
     text = "\n".join(source for _, source in plan.bundle.code)
-    reads = READS.findall(text)
-    for place, source in () if "kaggle" in text.lower() else plan.bundle.code:
-        for name in dict.fromkeys(READS.findall(source)):
-            here = _is_here(str(plan.metadata.code_file.parent / name))
-            if here and reads.count(name) == text.count(name):
-                yield warning(
-                    f"{place} reads {name}, which is not pushed: attach it, or the competition "
-                    "that has it, and read it from /kaggle/input"
-                )
+    folder = plan.metadata.code_file.parent
+    places: dict[str, list[str]] = {}
+    if "kaggle" not in text.lower():
+        reads = READS.findall(text)
+        for place, source in plan.bundle.code:
+            for name in dict.fromkeys(READS.findall(source)):
+                if _is_here(str(folder / name)) and reads.count(name) == text.count(name):
+                    places.setdefault(name, []).append(place)
+    for place, source in plan.bundle.code:
+        for name in dict.fromkeys(files_started(source)):
+            own = not Path(name).is_absolute() and _is_file(folder / name)
+            if own and folder / name != plan.metadata.code_file:
+                places.setdefault(name, []).append(place)
+    known = {*plan.bundle.places, *plan.bundle.stays, *_written(plan)}
+    for name, where in places.items():
+        if name not in known:
+            yield warning(
+                f"{several(where)} reads {name}, which is not pushed: attach it, or the "
+                "competition that has it, and read it from /kaggle/input"
+            )
+
+
+def _written(plan: Plan) -> set[str]:
+    """The files that cells write with `%%writefile`."""
+    written = (magics.written(source) for _, source in plan.bundle.code)
+    return {file.path for file in written if file}
+
+
+def several(places: Iterable[str]) -> str:
+    """Places in one text: "train.ipynb[cell 2] (and cell 4, cell 7)"; of many, the first."""
+    first, *others = dict.fromkeys(places)
+    if not others:
+        return first
+    if len(others) > MOST_PLACES:
+        return f"{first} (and {len(others)} more)"
+    file, bracket, _ = first.partition("[cell ")
+    if bracket:
+        others = [each.removeprefix(f"{file}[").removesuffix("]") for each in others]
+    return f"{first} (and {', '.join(others)})"
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
 
 
 def _is_here(path: str) -> bool:
@@ -172,26 +228,52 @@ def _is_here(path: str) -> bool:
 
 def mounts(plan: Plan) -> Iterator[Finding]:
     """Inputs that code looks for at Kaggle's former mount points, or that are not attached."""
-    code = plan.bundle.sources
+    named: dict[str, list[Mention]] = {}
+    for mention in mentions(plan.bundle.sources):
+        named.setdefault(mention.name.lower(), []).append(mention)
     attached = set(MOUNTS)
     for kind in SOURCES:
         for source in plan.metadata.sources(kind):
             parts = source.split("/")[:2]
-            attached.add(parts[-1])
-            place = next((p for p, text in code if parts[-1] in OLD_MOUNT.findall(text)), None)
+            attached.add(parts[-1].lower())
+            found = named.get(parts[-1].lower(), [])
+            old = [mention for mention in found if not mention.searched]
             knows = re.compile(rf"\b{kind}s[/'\"]").search
-            if place and kind != "kernel" and not any(knows(text) for _, text in code):
+            if old and kind != "kernel" and not any(knows(text) for _, text in plan.bundle.sources):
                 today = "/".join(["/kaggle/input", f"{kind}s", *parts])
                 yield warning(
-                    f"{place} reads /kaggle/input/{parts[-1]}, an older mount that some machines "
-                    f"no longer have: Kaggle mounts it at {today}"
+                    f"{_where(plan, old)} reads /kaggle/input/{old[0].name}, an older mount that "
+                    f"some machines no longer have: Kaggle mounts it at {today}"
                 )
-    for place, text in plan.bundle.code:
-        for name in sorted({*filter(None, OLD_MOUNT.findall(text))} - attached):
-            yield warning(
-                f"{place} reads /kaggle/input/{name}, but no source of that name is attached: add "
-                "it to the sources in kernel-metadata.json"
-            )
+    own = {place for place, _ in plan.bundle.code}
+    for name, where in named.items():
+        in_cells = [mention for mention in where if mention.place in own and mention.needed]
+        if in_cells and name not in attached:
+            yield warning(_unattached(plan, in_cells))
+
+
+def _unattached(plan: Plan, where: Sequence[Mention]) -> str:
+    """What to say of a folder below /kaggle/input that no source has."""
+    name, place = where[0].name, _where(plan, where)
+    sources = [source for kind in SOURCES for source in plan.metadata.sources(kind)]
+    if all(mention.relative for mention in where) and len(sources) == 1:
+        kind = next(kind for kind in SOURCES if plan.metadata.sources(kind))
+        today = "/".join(["/kaggle/input", f"{kind}s", *sources[0].split("/")[:2]])
+        return (
+            f"{place} reads ../input/{name}, where Kaggle once mounted the files of a single "
+            f"source: if it is in {sources[0]}, it is at {today}/{name} today"
+        )
+    return (
+        f"{place} reads /kaggle/input/{name}, but no source of that name is attached: add it to "
+        "the sources in kernel-metadata.json"
+    )
+
+
+def _where(plan: Plan, found: Sequence[Mention]) -> str:
+    """The places of mentions; in a script with their lines."""
+    if plan.metadata.is_script:
+        return several(f"{each.place}, line {each.line}" for each in found)
+    return several(each.place for each in found)
 
 
 def size(plan: Plan) -> Iterator[Finding]:
@@ -199,17 +281,81 @@ def size(plan: Plan) -> Iterator[Finding]:
     if plan.bundle.size >= WARN_SHARE * MAX_BYTES:
         yield (error if plan.bundle.size >= MAX_BYTES else warning)(
             f"the bundle has {plan.bundle.size / 1000:.0f} kB, and Kaggle accepts "
-            f"{MAX_BYTES / 1000:.0f} kB: move data out of the packages or cells"
+            f"{MAX_BYTES / 1000:.0f} kB: move data out of the packages or cells, or name files "
+            f"that a run does not need in leave_out of [tool.kernelkit]{_largest(plan)}"
         )
 
 
+def _largest(plan: Plan) -> str:
+    """The largest bundled files, as the end of a sentence; empty if the cells are the most."""
+    sizes = [(len(text.encode()), name) for name, text in plan.bundle.texts]
+    carried = [(size, name) for size, name in sizes if name in plan.bundle.places]
+    if sum(size for size, _ in carried) < plan.bundle.size / 2:
+        return ""
+    largest = sorted(carried, reverse=True)[:LARGEST]
+    return ". The largest: " + ", ".join(f"{name} ({size / 1000:.0f} kB)" for size, name in largest)
+
+
 def bundle(plan: Plan) -> Iterator[Finding]:
-    """Code that is not Python, and neighbouring modules that are not sent."""
+    """Code that is not Python, own modules that are not sent, and magics that nothing has."""
     yield from not_python(plan.bundle.code, cells=not plan.metadata.is_script)
     yield from not_python(plan.bundle.modules)
-    unneeded = _brings_modules(plan) and any(map(plan.metadata.sources, SOURCES))
+    brought = _brings_modules(plan) and any(map(plan.metadata.sources, SOURCES))
     for module, reason in plan.bundle.stays.items():
-        yield (warning if unneeded else error)(f"{module} is not pushed: {reason}")
+        # An import that may fail (`try: … except ImportError`) is not needed.
+        needed = module in plan.bundle.imports or "." in module
+        level = error if needed and not brought else warning
+        yield level(f"{module} is not pushed: {reason}")
+    yield from map(warning, (*plan.bundle.notes, *plan.bundle.writes))
+    if not plan.metadata.is_script:
+        yield from _unknown_magics(plan)
+    yield from _of_colab(plan)
+
+
+def _unknown_magics(plan: Plan) -> Iterator[Finding]:
+    """Magics that IPython does not have, unless something may define them."""
+    text = "\n".join(source for _, source in plan.bundle.sources)
+    defines = re.search(r"\bregister_\w*magic|\bload_ipython_extension\b|\bmagics_class\b", text)
+    loads = re.search(r"(?m)^\s*%?(?:re)?load_ext\b|\brun_line_magic\([\"']load_ext", text)
+    places: dict[str, list[str]] = {}
+    for place, source in plan.bundle.code:
+        if "%" not in source or not document.syntax_error(place, source)[0]:
+            continue  # in plain Python, it is an operator
+        for name, of_cell in magics.called(source):
+            if name not in magics.BUILT_IN:
+                called = f"%%{name}" if of_cell else f"%{name}"
+                places.setdefault(called, []).append(place)
+    if defines or loads:
+        return
+    for name, where in places.items():
+        remedy = INSTEAD.get(name.lstrip("%"), "load the extension that has it (%load_ext)")
+        yield warning(
+            f"{several(where)} calls {name}, which IPython does not have: the run stops there. "
+            f"{remedy[0].upper()}{remedy[1:]}"
+        )
+
+
+def _of_colab(plan: Plan) -> Iterator[Finding]:
+    """Calls that only Colab answers, unless a condition guards them."""
+    for place, source in plan.bundle.code:
+        for owner in dict.fromkeys(_colab_calls(parsed(source))):
+            yield warning(f"{place} calls google.colab's {owner}, and on Kaggle {COLAB[owner]}")
+
+
+def _colab_calls(tree: ast.AST) -> Iterator[str]:
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop(0)
+        if isinstance(node, ast.If | ast.Try | ast.FunctionDef):
+            continue
+        match node:
+            case ast.Call(ast.Attribute(ast.Name("drive"), "mount" | "flush_and_unmount")):
+                yield "drive"
+            case ast.Call(ast.Attribute(ast.Name("files"), "upload" | "download")):
+                yield "files"
+            case ast.Call(ast.Attribute(ast.Name("auth"), "authenticate_user")):
+                yield "auth"
+        waiting += ast.iter_child_nodes(node)
 
 
 def not_python(sources: Iterable[tuple[str, str]], *, cells: bool = False) -> Iterator[Finding]:
@@ -225,7 +371,19 @@ def not_python(sources: Iterable[tuple[str, str]], *, cells: bool = False) -> It
 
 
 def _brings_modules(plan: Plan) -> bool:
-    return any(BRINGS.search(text) for _, text in plan.bundle.sources)
+    """Whether code brings modules that are not here: it installs, copies or unpacks something, or
+    adds a folder of the session to `sys.path`."""
+    code_file = plan.metadata.code_file.resolve()
+    file = code_file if plan.metadata.is_script else None
+    top = repository(plan.project.root)
+    for _, text in plan.bundle.sources:
+        if BRINGS.search(text) or "PYTHONPATH" in text:
+            return True
+        if "sys.path" in text or "addsitedir" in text:
+            added = search_path.additions(parsed(text), code_file.parent, file, top)
+            if added.elsewhere:
+                return True
+    return False
 
 
 def modules(plan: Plan) -> Iterator[Finding]:
@@ -237,26 +395,62 @@ def modules(plan: Plan) -> Iterator[Finding]:
 def lacking(plan: Plan, brought: Collection[str] = ()) -> Iterator[Finding]:
     """Modules that the code needs, but neither the machine's image nor the wheels provide."""
     there = {*plan.bundle.packages, *brought, *(name.partition(".")[0] for name in brought)}
-    there.update(sys.stdlib_module_names, held(plan.project.runs, plan.kind))
+    there.update(path.partition("/")[0].removesuffix(".py") for path in _written(plan))
+    there.update(sys.stdlib_module_names, plan.bundle.stays)
     if plan.metadata.sources("competition"):  # its files may provide this module
         there.add("kaggle_evaluation")
     attached = plan.metadata.online or any(map(plan.metadata.sources, SOURCES))
     brings = _brings_modules(plan)
+    seen = held(plan.project.runs, plan.kind)
     for module, place in plan.bundle.imports.items():
-        own = _is_own(module, plan)
-        if module not in there and (not brings or (own and not attached)):
+        has = True if module in there else _has(module, plan.kind, seen)
+        own = None if has else _own_place(module, plan)
+        if own:
+            if not (brings and attached) and module not in plan.bundle.from_sources:
+                where = plan.project.name(own)
+                yield error(OWN_MODULE.format(place=place, module=module, where=where))
+        elif has is False and not brings:
+            distribution = machines.distribution(module) or "PACKAGE"
             yield warning(
-                f"the image of {plan.kind.upper()} sessions does not have {module} ({place}): "
-                f"{OWN_MODULE if own else OTHER_MODULE}"
+                f"the image of {plan.kind.upper()} sessions does not have {module} ({place}): add "
+                f'"{distribution}==VERSION" to wheels in [tool.kernelkit], which is attached and '
+                "installed"
+            )
+        elif has is None and not brings and not _may_bring(module, plan):
+            yield warning(
+                f"it is not known whether {plan.kind.upper()} sessions have {module} ({place}): "
+                "to be sure, look with `kernelkit doctor`, which reports what a session has"
             )
 
 
-def _is_own(module: str, plan: Plan) -> bool:
-    """Whether the project has the module, though it is not bundled."""
-    root = plan.project.root
-    folders = (root / "src", root, plan.metadata.code_file.parent)
-    names = (f"{module}/__init__.py", f"{module}.py")
-    return any((folder / name).is_file() for folder in folders for name in names)
+def _has(module: str, kind: Kind, seen: Collection[str] | None) -> bool | None:
+    """Whether a session has a module; None if that is not known. What a session reported counts
+    more than the lists."""
+    if seen is not None and module not in machines.KAGGLES_OWN:
+        return module in seen
+    return machines.holds(module, kind)
+
+
+def _may_bring(module: str, plan: Plan) -> bool:
+    """Whether an attached source may have a module that is on no list: a competition's own, or one
+    of Kaggle's package manager."""
+    kernels = plan.metadata.sources("kernel")
+    managed = any(source.startswith(PACKAGE_MANAGER) for source in kernels)
+    competition = plan.metadata.sources("competition") and not machines.distribution(module)
+    return managed or bool(competition)
+
+
+def _own_place(module: str, plan: Plan) -> Path | None:
+    """Where the repository has the module, though it is not bundled."""
+    root, here = plan.project.root, plan.metadata.code_file.parent
+    top = repository(root.resolve())
+    for folder in dict.fromkeys((root / "src", root, here, top / "src", top)):
+        for name in (f"{module}/__init__.py", f"{module}.py"):
+            if (folder / name).is_file():
+                return folder / name
+        if any((folder / module).glob("*.py")):
+            return folder / module
+    return None
 
 
 def account_secrets(plan: Plan) -> Iterator[Finding]:
@@ -276,14 +470,21 @@ def secrets(plan: Plan, own: Sequence[str] = ()) -> list[Finding]:
     path = plan.metadata.path
     metadata = [(path.name, path.read_text("utf-8", "replace"))] if path.is_file() else []
     leaks = find_secrets([*plan.bundle.texts, *metadata], own)
-    return [error(f"{leak}: remove it before you push") for leak in leaks]
+    findings = []
+    for leak in leaks:
+        advice = "remove it before you push"
+        if any(leak.startswith(name) for name in plan.bundle.places):
+            advice += (
+                ", or name the file in leave_out of [tool.kernelkit] if a run does not need it"
+            )
+        findings.append(error(f"{leak}: {advice}"))
+    return findings
 
 
-def held(runs: Path, kind: Kind) -> Collection[str]:
-    """The modules of the image, as the latest session reported them or as this kit lists them."""
+def held(runs: Path, kind: Kind) -> Collection[str] | None:
+    """The modules of the image, as the latest session reported them; None if none did."""
     lists = (session.get("modules") for session in reported(runs, kind))
-    seen = (modules for modules in lists if modules and isinstance(modules, list))
-    return next(seen, machines.MODULES[kind])
+    return next((modules for modules in lists if modules and isinstance(modules, list)), None)
 
 
 def reported(runs: Path, kind: Kind) -> Iterator[dict[str, Any]]:
@@ -295,3 +496,26 @@ def reported(runs: Path, kind: Kind) -> Iterator[dict[str, Any]]:
     facts = files.read_object(runs / DOCTOR).get("facts") or {}
     modules = str(facts.get(f"{kind}.modules") or "").split()
     yield {"python": facts.get(f"{kind}.python"), "modules": modules}
+
+
+def in_lines(plan: Plan, text: str) -> str:
+    """A finding's text with places such as "n.py[cell 2], line 3" as lines of the script.
+
+    A script's code is divided where its block of parameters begins and ends; its author sees lines.
+    """
+    if not plan.metadata.is_script or "[cell " not in text:
+        return text
+    whole = plan.metadata.code_file.read_text("utf-8-sig", "replace")
+    offsets, position = {}, 0
+    for place, source in plan.bundle.code:
+        start = max(whole.find(source, position), 0)
+        offsets[place] = whole[:start].count("\n")
+        position = start + len(source)
+
+    def line(match: re.Match[str]) -> str:
+        file = match[1].partition("[cell ")[0]
+        if match[1] not in offsets:
+            return match[0]
+        return f"{file}, line {offsets[match[1]] + int(match[2])}" if match[2] else file
+
+    return re.sub(r"([^\s(]+\[cell \d+\])(?:(?:, line |:)(\d+))?", line, text)

@@ -9,7 +9,8 @@ from kernelkit.terminal.events import ERROR, WARNING, Event, Events
 
 MACHINE = Event("machine")  # what a push gets
 TPU = Event("tpu")  # what the TPU's compiler said
-EVENTS = {"error": ERROR, "warning": WARNING, "machine": MACHINE, "tpu": TPU}
+ATTACHED = Event("attached")  # what a push attaches by itself
+EVENTS = {"attached": ATTACHED, "error": ERROR, "warning": WARNING, "machine": MACHINE, "tpu": TPU}
 
 
 @dataclass(frozen=True)
@@ -20,7 +21,7 @@ class Finding:
     `facts` are for programs.
     """
 
-    level: Literal["error", "warning", "machine", "tpu"]
+    level: Literal["attached", "error", "warning", "machine", "tpu"]
     text: str
     check: str = ""
     kind: type[KernelkitError] = PreflightError

@@ -11,10 +11,11 @@ from dataclasses import replace
 
 from kernelkit import errors, machines
 from kernelkit.push.bundle.metadata import KEYS, SHAPES
-from kernelkit.push.checks import contents
+from kernelkit.push.checks import contents, pytorch
 from kernelkit.push.checks.findings import Finding, error, warning
 from kernelkit.push.plan import Plan
 
+_ADDRESS = re.compile(r"kaggle\.com/(?:code/)?([\w-]+/[\w-]+)")
 NOT_READ = {
     "session_timeout": "give the time with --timeout MINUTES",
     "session_timeout_seconds": "give the time with --timeout MINUTES",
@@ -44,6 +45,9 @@ def identity(plan: Plan) -> Iterator[Finding]:
     metadata = plan.metadata
     name = str(metadata.values.get("id") or "")
     if not re.fullmatch(r"[\w-]+/[\w-]+", name):
+        if address := _ADDRESS.search(name):
+            yield error(f'id {name!r} is an address: write "{address[1]}"')
+            return
         owner = name.partition("/")[0] if "/" in name else "INSERT_USERNAME"
         suggestion = f"{owner}/{slugify(metadata.title)}"
         yield error(f'id {name!r} is not OWNER/SLUG: write "{suggestion}"')
@@ -89,7 +93,14 @@ def sources(plan: Plan) -> Iterator[Finding]:
 def machine(plan: Plan) -> Iterator[Finding]:
     """A machine that is retired or contradicts other settings, and a time beyond its limit."""
     values, machine = plan.metadata.values, plan.metadata.machine
-    if machine.shape not in machines.BY_SHAPE:
+    if machines.is_kind(machine.shape):
+        today = machines.BY_SHAPE[machines.TODAY[machine.kind]]
+        yield warning(
+            f"machine_shape {machine.shape!r} names no machine; `kaggle kernels pull -m` has "
+            "written it. It is not known what Kaggle starts for it today: to be sure, write "
+            f'"{today.shape}" ({today.words})'
+        )
+    elif machine.shape not in machines.BY_SHAPE:
         yield error(machines.unlisted_because(machine.shape))
         return
     if values.get("enable_gpu") and values.get("enable_tpu"):
@@ -99,7 +110,7 @@ def machine(plan: Plan) -> Iterator[Finding]:
             yield error(
                 f"enable_{kind} is true, but machine_shape is {machine.shape} ({machine.words})"
             )
-    if not machine.common:
+    if not machine.common and not machines.is_kind(machine.shape):
         yield warning(
             f"{machine.shape} is available to some accounts only; others get another machine"
         )
@@ -140,6 +151,7 @@ _CHECKS: Sequence[Callable[[Plan], Iterable[Finding]]] = (
     contents.size,
     contents.modules,
     contents.account_secrets,
+    pytorch.pytorch,
     contents.secrets,
 )
 CHECKS = {check.__name__.replace("_", "-"): check for check in _CHECKS}
@@ -158,11 +170,15 @@ def run_checks(plan: Plan) -> list[Finding]:
     for name in ignored:
         if name not in OPTIONAL:
             raise errors.ParameterError(f"--ignore {name}: it takes {errors.choice_of(OPTIONAL)}")
-    findings = list(submission(plan))
+    findings = [
+        Finding("attached", f"{source}, which its parameters need") for source in plan.needed
+    ]
+    findings += submission(plan)
     for name, check in CHECKS.items():
         for finding in check(plan):
             level = "warning" if name in ignored else finding.level
-            findings.append(replace(finding, check=name, level=level))
+            text = contents.in_lines(plan, finding.text)
+            findings.append(replace(finding, text=text, check=name, level=level))
     return sorted(findings, key=lambda finding: finding.level)
 
 

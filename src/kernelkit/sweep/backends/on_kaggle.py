@@ -1,5 +1,6 @@
 """A sweep in Kaggle sessions: push a kernel for each machine, and download its runs."""
 
+import importlib.metadata
 import itertools
 import json
 import shutil
@@ -67,7 +68,7 @@ def run_on_kaggle(progress: SweepProgress) -> None:
     Runs on different machines get separate sessions, one after the other; a session that fails does
     not stop the others. Calling it again continues with the runs that did not fit in the time.
     Raises what `push_kernel` raises, after recording the downloaded runs, and `PreflightError` for
-    a search without Optuna.
+    a search that lacks Optuna.
     """
     sweep, options, folder = progress.specification, progress.options, progress.folder
     base = kernel_metadata.load(options.metadata or kernel_metadata.locate(sweep.notebook))
@@ -145,7 +146,7 @@ def _session(
             request = PushRequest.of(
                 parameters={"time_limit": round(minutes - spare, 4)},
                 metadata=_write(content, base, title, folder),
-                project=carrying(sweep.notebook),
+                project=_with_optuna(sweep, kind),
                 timeout=options.timeout,
                 output=home,
                 starts=[run.values for run in runs],
@@ -194,16 +195,39 @@ def _within_rules(sweep: Specification, runs: list[PlannedRun], base: Metadata) 
     return [run for run, problems in zip(runs, answers, strict=True) if not problems] or runs
 
 
-def _check_search(sweep: Specification, base: Metadata) -> None:
-    """Raise `PreflightError` if neither the machine's image nor a wheel provides Optuna."""
-    kind = base.machine.kind
+def _needs_optuna(sweep: Specification, kind: machines.Kind) -> bool:
+    """Whether the sweep is a search, and neither the image nor the project's wheels have Optuna."""
     pinned = wheels.pinned(project.find_project(sweep.notebook))
-    if OPTUNA not in pinned and OPTUNA not in machines.MODULES[kind]:
+    return bool(sweep.search) and OPTUNA not in {*pinned, *machines.MODULES[kind]}
+
+
+def _check_search(sweep: Specification, base: Metadata) -> None:
+    """Raise `PreflightError` if a session lacks Optuna and its version here is not known."""
+    kind = base.machine.kind
+    if _needs_optuna(sweep, kind) and not _optuna_here():
         raise PreflightError(
             f"a search needs Optuna, which the image of {kind.upper()} sessions does not have: "
-            'choose --accelerator gpu or cpu, or add "optuna==VERSION" to wheels in '
-            "[tool.kernelkit]"
+            "pip install optuna, whose version is then attached as a wheel, choose --accelerator "
+            'gpu or cpu, or add "optuna==VERSION" to wheels in [tool.kernelkit]'
         )
+
+
+def _with_optuna(sweep: Specification, kind: machines.Kind) -> Project:
+    """The project that the session carries, with Optuna as a wheel where a search lacks it.
+
+    In the version that is here, so that a search can go on with the same file of trials.
+    """
+    own = carrying(sweep.notebook)
+    if not _needs_optuna(sweep, kind):
+        return own
+    return replace(own, wheels=(*own.wheels, f"{OPTUNA}=={_optuna_here()}"))
+
+
+def _optuna_here() -> str:
+    try:
+        return importlib.metadata.version(OPTUNA)
+    except importlib.metadata.PackageNotFoundError:
+        return ""
 
 
 def carried(progress: SweepProgress, runs: Sequence[PlannedRun]) -> dict[str, Any]:

@@ -124,11 +124,12 @@ def test_a_cell_that_downloads_without_internet_is_a_warning(repository, source,
         "import sys\nsys.path.append('/kaggle/input/x')",
     ],
 )
-def test_a_module_that_a_notebook_brings_itself_is_not_missing(repository, source):
-    repository.sources(f"{source}\nimport timm_something")
-    assert not any("does not have" in text for text in warnings_of(repository))
-    repository.sources("import timm_something\nimport numpy")
-    assert any("does not have timm_something" in text for text in warnings_of(repository))
+@pytest.mark.parametrize("module", ["annoy", "timm_something"])
+def test_a_module_that_a_notebook_brings_itself_is_not_missing(repository, source, module):
+    repository.sources(f"{source}\nimport {module}")
+    assert not any(f"have {module} (" in text for text in warnings_of(repository))
+    repository.sources(f"import {module}\nimport numpy")
+    assert any(f"have {module} (" in text for text in warnings_of(repository))
 
 
 def test_modules_written_by_a_cell_or_of_a_code_competition_are_not_missing(repository):
@@ -314,7 +315,10 @@ def test_a_notebook_that_differs_from_its_script_is_an_error(repository):
     script = repository.notebook.with_suffix(".py")
     script.write_text("import sys  # no half of a pair\n")
     assert not errors_of(repository)
-    script.write_text("# %%\nprint('newer')\n")
+    script.write_text("# %% Cell 2\nprint('newer')\n")  # nor is this: it has no header
+    assert not errors_of(repository)
+    header = "# ---\n# jupyter:\n#   jupytext:\n#     formats: ipynb,py:percent\n# ---\n"
+    script.write_text(f"{header}\n# %%\nprint('newer')\n")
     assert "differ from cell 1 on" in errors_of(repository)[0]
 
 
@@ -354,6 +358,40 @@ def test_a_notebooks_own_metadata_comes_before_the_default(repository, other):
     assert plan_of(repository.notebook).metadata.slug == "blossom-train"
 
 
+NEEDED = """\
+def sources(notebook, values):
+    return {"model": ["anna/oak/keras/base/2"]} if values["files"] > 3 else {}
+"""
+
+
+@pytest.fixture
+def needing(repository):
+    """A repository whose parameters need a model for more than three files."""
+    (repository.root / "src" / "own_sources.py").write_text(NEEDED)
+    file = repository.root / "pyproject.toml"
+    file.write_text(file.read_text() + 'sources = "own_sources:sources"\n')
+    return repository
+
+
+def test_a_push_attaches_what_its_parameters_need_and_says_so(needing):
+    assert needing.plan("files=3").save_fields["model_data_sources"] == []
+    assert needing.plan("files=4").save_fields["model_data_sources"] == ["anna/oak/keras/base/2"]
+    told = [f.text for f in findings(needing, "files=4") if f.level == "attached"]
+    assert told == ["model anna/oak/keras/base/2, which its parameters need"]
+
+
+def test_what_is_attached_already_stays_in_its_version(needing):
+    needing.describe(model_sources=["anna/oak/keras/base/1"])
+    plan = needing.plan("files=4")
+    assert plan.save_fields["model_data_sources"] == ["anna/oak/keras/base/1"]
+    assert plan.needed == ()
+
+
+def test_the_runs_that_a_notebook_starts_need_their_sources_too(needing):
+    starts = [{"files": 1}, {"files": 5}]
+    assert needing.plan(starts=starts).needed == ("model anna/oak/keras/base/2",)
+
+
 def test_a_push_may_attach_models_that_the_metadata_do_not_name(repository):
     repository.describe(model_sources=["anna/oak/keras/base/1"])
     models = ["keras/dinov2", "anna/oak/keras/base/1"]
@@ -385,16 +423,23 @@ def test_the_account_stands_in_for_placeholders_in_sources_too(repository):
 
 
 def test_a_module_that_the_image_lacks_is_a_warning(repository):
-    source = "import blossom.petals\n\nimport timm_something, numpy, os"
+    source = "import blossom.petals\n\nimport annoy, numpy, os"
     repository.sources(source, parameters="files = 1")
     (repository.package / "petals.py").write_text("F1 = 1\ndef f():\n    import xgboost\n")
     (first, second) = warnings_of(repository)
-    assert "TPU sessions does not have timm_something (notebooks/train.ipynb[cell 2], line" in first
-    assert 'add "PACKAGE==VERSION" to wheels in [tool.kernelkit]' in first
-    assert "under src/" in first
+    assert "TPU sessions does not have annoy (notebooks/train.ipynb[cell 2], line" in first
+    assert 'add "annoy==VERSION" to wheels in [tool.kernelkit]' in first
     assert "xgboost (blossom/petals.py, line 3)" in second
     (only,) = warnings_of(repository, accelerator="gpu")
-    assert "timm_something" in only
+    assert "annoy" in only
+
+
+def test_what_no_list_knows_is_said_to_be_not_known_and_advises_nothing(repository):
+    repository.sources("import timm_something")
+    (text,) = warnings_of(repository)
+    assert "it is not known whether TPU sessions have timm_something" in text
+    assert "kernelkit doctor" in text
+    assert "==" not in text
 
 
 def test_imports_of_modules_that_stay_at_the_desk_are_named(repository):
@@ -402,9 +447,11 @@ def test_imports_of_modules_that_stay_at_the_desk_are_named(repository):
     (repository.root / "src" / "bouquet" / "__init__.py").touch()
     (repository.root / "vase.py").touch()  # one beside the notebook travels
     repository.sources("import bouquet, vase")
-    for text in warnings_of(repository, accelerator="cpu"):
-        assert "it is not pushed: make it a package under src/" in text
-    assert len(warnings_of(repository)) == 2
+    for attached in ([], ["garden"]):  # whatever is attached
+        repository.describe(competition_sources=attached)
+        found = errors_of(repository)
+        assert ["bouquet" in found[0], "vase" in found[1], len(found)] == [True, True, 2]
+        assert all("nothing brings it into the session" in text for text in found)
 
 
 @pytest.mark.parametrize(
@@ -508,3 +555,72 @@ def test_a_notebook_that_reads_secrets_is_warned_that_a_push_drops_them(reposito
     repository.sources("def token():\n    import kaggle_secrets", "from blossom import petals")
     (text,) = [text for text in warnings_of(repository) if "detaches the kernel's Secrets" in text]
     assert text.startswith("blossom/petals.py, notebooks/train.ipynb[cell 1] reads kaggle_secrets")
+
+
+@pytest.mark.parametrize("shape", ["Gpu", "gpu"])
+def test_a_shape_that_names_only_a_kind_is_a_warning(repository, shape):
+    repository.describe(machine_shape=shape, enable_tpu=False, enable_gpu=True)
+    assert not errors_of(repository)
+    (text,) = warnings_of(repository)
+    assert "is not known what Kaggle starts" in text
+    assert "NvidiaTeslaT4" in text
+
+
+def test_a_magic_that_nothing_has_is_told_once_with_what_to_do(repository):
+    repository.sources("%%shell\necho 1", "%%shell\necho 2", "%matplotlib inline\nx = 7\n%time x")
+    (text,) = warnings_of(repository)
+    assert "[cell 1] (and cell 2) calls %%shell" in text
+    assert "Use %%bash" in text
+    repository.sources("%load_ext sql", "%%sql\nselect 1")
+    assert warnings_of(repository) == []
+
+
+def test_a_call_that_only_colab_answers_is_told_unless_guarded(repository):
+    mount = "from google.colab import drive\ndrive.mount('/content/drive')"
+    repository.sources(mount)
+    assert any("there is no Google Drive" in text for text in warnings_of(repository))
+    guarded = "if 'google.colab' in sys.modules:\n    " + mount.replace("\n", "\n    ")
+    repository.sources(f"import sys\n{guarded}")
+    assert warnings_of(repository) == []
+
+
+def test_a_folder_of_the_one_attached_competition_is_no_source(repository):
+    repository.describe(competition_sources=["garden"])
+    repository.sources('open("../input/train/a.csv")', 'open("../input/train/b.csv")')
+    (text,) = warnings_of(repository)
+    assert "/kaggle/input/competitions/garden/train" in text
+    assert "(and cell 2)" in text
+    assert "add it to" not in text
+
+
+def test_a_source_is_its_slug_whatever_its_capitals(repository):
+    repository.describe(dataset_sources=["me/My-Wheels"])
+    repository.sources(
+        'open("/kaggle/input/datasets/me/my-wheels/x")\nopen("/kaggle/input/my-wheels")'
+    )
+    assert not any("attached" in text for text in warnings_of(repository))
+
+
+def test_findings_in_a_script_name_its_lines(repository):
+    script = repository.notebook.with_suffix(".py")
+    text = (
+        'import os\n# %% tags=["parameters"]\nx = 1\n# %%\ny = 2\nopen("/kaggle/input/roses/a")\n'
+    )
+    script.write_text(text)
+    repository.describe(kernel_type="script", code_file="notebooks/train.py")
+    (found,) = warnings_of(repository)
+    assert found.startswith("notebooks/train.py, line 6 reads /kaggle/input/roses")
+
+
+def test_an_address_of_a_source_is_read_whatever_page_it_is_of(repository):
+    repository.describe(
+        competition_sources=["https://www.kaggle.com/competitions/garden/overview"],
+        dataset_sources=["https://www.kaggle.com/datasets/me/weights/data?select=a.csv"],
+        kernel_sources=["kaggle.com/code/me/first/notebook"],
+    )
+    sent = repository.plan().save_fields
+    assert sent["competition_data_sources"] == ["garden"]
+    assert sent["dataset_data_sources"] == ["me/weights"]
+    assert sent["kernel_data_sources"] == ["me/first"]
+    repository.describe(id="https://www.kaggle.com/code/me/blossom-train/edit")
+    assert 'write "me/blossom-train"' in errors_of(repository)[0]

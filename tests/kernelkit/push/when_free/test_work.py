@@ -73,6 +73,18 @@ def test_a_run_that_failed_is_not_repeated_by_a_schedule(server, when_free, stor
     assert len(store.sessions()) == 1
 
 
+def test_a_run_that_was_stopped_is_not_begun_again_by_a_schedule(
+    server, when_free, store, repository
+):
+    repository.sources("import time; time.sleep(20)")
+    with pytest.raises(errors.StillRunningError, match="is still"):
+        when_free.push(wait=False)
+    repository.run(stop_push, confirm=bool)
+    assert when_free.states() == ["stopped"]
+    with pytest.raises(errors.PreflightError, match=r"\(stopped\): .*--force"):
+        when_free.push(wait=False)
+
+
 def test_another_session_is_waited_for(server, when_free, store, repository):
     repository.sources("import time; time.sleep(1)")
     repository.push(wait=False)

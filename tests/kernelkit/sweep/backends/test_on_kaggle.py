@@ -116,7 +116,18 @@ def test_a_notebook_that_is_not_python_is_not_pushed(sweeps):
 SEARCH = "search: {trials: 4, seed: 1, space: {a: {low: 0, high: 999}}}"
 
 
-def test_a_search_is_refused_where_there_is_no_optuna(sweeps):
+@pytest.fixture
+def installed(monkeypatch):
+    """Optuna in this version on this machine, or missing."""
+
+    def installed(version):
+        monkeypatch.setattr(on_kaggle, "_optuna_here", lambda: version)
+
+    return installed
+
+
+def test_a_search_is_refused_where_there_is_no_optuna(sweeps, installed):
+    installed("")
     with pytest.raises(PreflightError, match="image of TPU sessions does not have") as caught:
         sweeps.rehearse(SEARCH, dry_run=True, accelerator="tpu")
     assert "\n" not in str(caught.value)
@@ -124,6 +135,15 @@ def test_a_search_is_refused_where_there_is_no_optuna(sweeps):
     for kind in ("cpu", "gpu"):
         sweeps.rehearse(SEARCH, dry_run=True, accelerator=kind)
         assert "a search over a: 4 runs" in sweeps.message
+    assert "optuna" not in sweeps.message
+
+
+def test_a_search_on_a_tpu_attaches_the_optuna_of_this_machine(sweeps, index, installed):
+    installed("99.1")
+    index.add("optuna", "99.1")
+    sweeps.rehearse(SEARCH, dry_run=True, accelerator="tpu")
+    assert "optuna 99.1 for this machine's Python" in sweeps.message
+    sweeps.rehearse("grid: {a: [1, 2]}", dry_run=True, accelerator="tpu")
     assert "optuna" not in sweeps.message
 
 

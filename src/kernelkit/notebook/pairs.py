@@ -1,0 +1,246 @@
+"""Jupytext pairs: a notebook and its text half, found and read as Jupytext does.
+
+Which text belongs to a notebook is said by `formats` in the notebook, in `jupytext.toml` (or
+another of Jupytext's configuration files), or in the header of a text file of the same name. A
+script that says nothing of the kind is no half, whatever lies in it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import shlex
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kernelkit import project
+from kernelkit.errors import NotebookError
+from kernelkit.notebook import document
+
+if TYPE_CHECKING:  # importing it takes most of a second
+    import nbformat
+
+_CONFIGURATIONS = ["jupytext", ".jupytext"]
+for _end in ("toml", "yml", "yaml", "py"):
+    _CONFIGURATIONS += [f"jupytext.{_end}", f".jupytext.{_end}"]
+_TEXTS = (".py", ".md", ".Rmd", ".qmd")
+_HEADER_LINES = 60  # within which a text says that it is Jupytext's
+
+
+@dataclass(frozen=True)
+class Half:
+    """The text half of a notebook, and its format as Jupytext writes it, such as "py:light"."""
+
+    path: Path
+    format: str
+
+    def read(self, notebook: Path) -> nbformat.NotebookNode:
+        """The half as a notebook; raises `NotebookError` if it cannot be read."""
+        import jupytext
+
+        try:
+            text = self.path.read_text("utf-8-sig")
+            return jupytext.reads(text, self.format, config=_configuration(notebook))
+        except Exception as error:  # jupytext raises a dozen kinds
+            raise NotebookError(f"{self.path} cannot be read as a notebook: {error}") from None
+
+    def text(self, notebook: nbformat.NotebookNode, path: Path) -> str:
+        """What the half of this notebook would be; `path` is the notebook's."""
+        import jupytext
+
+        return str(jupytext.writes(notebook, self.format, config=_configuration(path)))
+
+
+def text_half(notebook: Path) -> Half | None:
+    """The text that a notebook is paired with, or None; of several, the first."""
+    return next(halves(notebook), None)
+
+
+def halves(notebook: Path) -> Iterator[Half]:
+    """The text files that a notebook is paired with and that exist."""
+    if notebook.suffix != ".ipynb" or not notebook.is_file():
+        return
+    formats = _formats(notebook)
+    if formats:
+        yield from _paired(notebook, formats)
+        return
+    for path in (notebook.with_suffix(end) for end in _TEXTS):
+        if path.is_file() and _has_header(path):
+            yield Half(path, _own_format(path))
+
+
+def difference(notebook: Path) -> str:
+    """A sentence with the first difference between a notebook and its text; empty if none.
+
+    Cells are compared in order: their kind, their source with magics but without trailing blank
+    lines, and the `parameters` tag. What the text's format cannot hold does not count. Raises
+    `NotebookError` for a half that cannot be read.
+    """
+    for half in halves(notebook):
+        number = _first_difference(notebook, half)
+        if number:
+            return _advice(notebook, half, number)
+    return ""
+
+
+def _first_difference(notebook: Path, half: Half) -> int:
+    """The number of the first cell that differs; 0 if none does."""
+    in_text = half.read(notebook)
+    number = _compared(in_text["cells"], document.read_json(notebook)["cells"])
+    if number:  # perhaps only in what a format cannot hold, such as where two texts meet
+        import jupytext
+
+        text = half.text(_readable(notebook), notebook)
+        as_text = jupytext.reads(text, half.format, config=_configuration(notebook))
+        number = _compared(in_text["cells"], as_text["cells"])
+    return number
+
+
+def _readable(notebook: Path) -> nbformat.NotebookNode:
+    """The notebook, with its own metadata, which say what its text leaves out."""
+    import nbformat
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about ids of cells, which no text has
+            return nbformat.reads(notebook.read_text("utf-8-sig"), as_version=4)
+    except Exception as error:  # nbformat raises a dozen kinds
+        raise NotebookError(f"{notebook} cannot be read as a notebook: {error}") from None
+
+
+def _compared(first: list[Any], second: list[Any]) -> int:
+    pairs = itertools.zip_longest(first, second)
+    contents = (tuple(map(_content, cells)) for cells in pairs)
+    for number, (one, other) in enumerate(contents, start=1):
+        if one != other:
+            return number
+    return 0
+
+
+def _content(cell: Any) -> tuple[str, str, bool] | None:
+    if cell is None:
+        return None
+    lines = [line.rstrip() for line in document.cell_source(cell).rstrip().splitlines()]
+    tagged = document.has_tag(cell, document.PARAMETERS_TAG)
+    return str(cell["cell_type"]), "\n".join(lines), tagged
+
+
+def _advice(notebook: Path, half: Half, number: int) -> str:
+    text, own = shlex.quote(str(half.path)), shlex.quote(str(notebook))
+    to_notebook, to_text = "--to ipynb --update", f"--to {half.format}"
+    if half.path.parent != notebook.parent or half.path.stem != notebook.stem:
+        to_notebook += f" --output {own}"
+        to_text += f" --output {text}"
+    kind = half.path.suffix
+    return (
+        f"{notebook.name} and {half.path.name} differ from cell {number} on. To keep the {kind}: "
+        f"`jupytext {to_notebook} {text}`. To keep the notebook: `jupytext {to_text} {own}`. If "
+        "you edited both, first copy one to another name, then merge by hand"
+    )
+
+
+def _formats(notebook: Path) -> str:
+    """The formats that a notebook is paired in, by its metadata or a configuration file."""
+    metadata = document.read_json(notebook).get("metadata")
+    own = metadata.get("jupytext") if isinstance(metadata, dict) else None
+    formats = own.get("formats") if isinstance(own, dict) else None
+    if isinstance(formats, str) and formats:
+        return formats
+    configuration = _configuration(notebook)
+    found = configuration.default_formats(str(notebook)) if configuration else None
+    if not found:
+        return ""
+    from jupytext.formats import short_form_multiple_formats
+
+    return found if isinstance(found, str) else str(short_form_multiple_formats(found))
+
+
+def _configuration(notebook: Path) -> Any:
+    """Jupytext's settings for a notebook, from a file of its repository; None without one."""
+    notebook = notebook.resolve()
+    top = project.repository(notebook.parent)
+    for folder in notebook.parents:
+        files = [folder / name for name in _CONFIGURATIONS]
+        if any(file.is_file() for file in files) or _in_pyproject(folder / "pyproject.toml"):
+            from jupytext.config import load_jupytext_config
+
+            try:
+                return load_jupytext_config(str(notebook))
+            except Exception as error:  # of whatever reads that kind of file
+                raise NotebookError(f"Jupytext's settings in {folder} are wrong: {error}") from None
+        if folder == top:
+            break
+    return None
+
+
+def _in_pyproject(file: Path) -> bool:
+    return file.is_file() and "[tool.jupytext" in file.read_text("utf-8", "replace")
+
+
+def _paired(notebook: Path, formats: str) -> Iterator[Half]:
+    """The halves of a notebook that is paired in these formats."""
+    from jupytext.formats import short_form_one_format
+    from jupytext.paired_paths import InconsistentPath, paired_paths
+
+    plain = formats.replace("auto:", "py:").replace(",auto", ",py")
+    try:
+        found = paired_paths(str(notebook), {"extension": ".ipynb"}, plain)
+    except (InconsistentPath, ValueError):  # formats of another place: then there is no pair
+        return
+    for name, settings in found:
+        path = Path(name)
+        if path.suffix == ".ipynb" or not path.is_file():
+            continue
+        if path.suffix == ".py" and not (_has_header(path) or _has_cells(path)):
+            continue  # another script of this name
+        form = {key: settings[key] for key in ("extension", "format_name") if key in settings}
+        yield Half(path, _of_header(path) or str(short_form_one_format(form)))
+
+
+def _header(path: Path) -> list[str]:
+    with path.open(encoding="utf-8-sig", errors="replace") as lines:
+        return list(itertools.islice(lines, _HEADER_LINES))
+
+
+def _has_header(path: Path) -> bool:
+    """Whether a text says that it is Jupytext's, in the header before its first cell."""
+    begun = False
+    for line in _header(path):
+        plain = line.strip().lstrip("#").strip()
+        if plain == "---":
+            if begun:
+                return False
+            begun = True
+        elif begun and plain in ("jupyter:", "jupytext:"):
+            return True
+        elif not begun and plain and not line.startswith("#!"):
+            return False
+    return False
+
+
+def _has_cells(path: Path) -> bool:
+    lines = path.read_text("utf-8-sig", "replace").splitlines()
+    return any(line.startswith(("# %%", "# +")) for line in lines)
+
+
+def _of_header(path: Path) -> str:
+    """The format that a text's own header names; empty if it names none."""
+    for line in _header(path):
+        key, colon, value = line.strip().lstrip("#").strip().partition(":")
+        if colon and key == "format_name":
+            return f"{path.suffix[1:]}:{value.strip()}"
+    return ""
+
+
+def _own_format(path: Path) -> str:
+    if form := _of_header(path):
+        return form
+    from jupytext.formats import divine_format
+
+    if path.suffix == ".py":
+        text = path.read_text("utf-8-sig", "replace")
+        named = divine_format(text)
+        return named if named.startswith("py") else "py:percent" if "# %%" in text else "py:light"
+    return path.suffix[1:]

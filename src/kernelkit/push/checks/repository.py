@@ -1,0 +1,140 @@
+"""Check every kernel of a repository, and say in CI where each finding is.
+
+`check_kernels` is what `kernelkit check` calls at a root without a kernel-metadata.json.
+"""
+
+import contextlib
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Unpack
+
+from kernelkit.errors import KernelkitError, PreflightError
+from kernelkit.kaggle.context import CommandOptions, KaggleContext
+from kernelkit.project import RUNS, find_project
+from kernelkit.push.bundle import metadata
+from kernelkit.push.checks import preflight
+from kernelkit.push.checks.annotations import annotate
+from kernelkit.push.checks.findings import EVENTS, Finding, error
+from kernelkit.push.plan import plan_push
+from kernelkit.push.request import PushRequest
+from kernelkit.terminal.events import Event, from_here
+
+KERNEL = Event("kernel")
+KERNELS = Event("kernels", quiet=True)  # the table of all
+NOT_SEARCHED = (RUNS, "node_modules", "site-packages")
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What the checks found of one kernel."""
+
+    kernel: Path
+    code_file: str
+    machine: str
+    findings: tuple[Finding, ...]
+
+    def count(self, level: str) -> int:
+        """How many findings are of this level."""
+        return sum(finding.level == level for finding in self.findings)
+
+
+def kernels_below(start: Path) -> list[Path]:
+    """The metadata files below a folder that has none at or above it; empty if one is there.
+
+    Hidden folders and the folder of runs are not searched.
+    """
+    if not start.is_dir():
+        return []
+    with contextlib.suppress(PreflightError):
+        metadata.locate(start)
+        return []
+    found = []
+    for folder, folders, names in os.walk(start):
+        folders[:] = sorted(f for f in folders if not f.startswith(".") and f not in NOT_SEARCHED)
+        for name in sorted(names):
+            if f".{name}".endswith(f".{metadata.FILE_NAME}"):
+                found.append(Path(folder, name))
+    return found
+
+
+def check_kernels(
+    kernels: Sequence[Path], wishes: Mapping[str, Any], **options: Unpack[CommandOptions]
+) -> list[Checked]:
+    """Check the kernels in these metadata files without a network, and end with a table.
+
+    `wishes`: fields of `PushRequest` for each of them. Raises `PreflightError` if there is
+    something to correct in any, after all were checked.
+    """
+    checked = []
+    for file in kernels:
+        context = KaggleContext.in_project(find_project(file), **options)
+        context.events(KERNEL, from_here(file))
+        own = _check(file, wishes)
+        checked.append(own)
+        for finding in own.findings:
+            facts = {"kernel": from_here(file), "check": finding.check}
+            context.events(EVENTS[finding.level], finding.text, **facts)
+        annotate(own.findings, file)
+    with context.ending():
+        context.events(KERNELS, _table(checked), kernels=[_row(each) for each in checked])
+        _summarize(checked)
+        wrong = [from_here(each.kernel.parent) for each in checked if each.count("error")]
+        if wrong:
+            raise PreflightError(
+                f"{len(wrong)} of {len(checked)} kernels have something to correct: "
+                f"{', '.join(wrong)}"
+            )
+    return checked
+
+
+def _check(file: Path, wishes: Mapping[str, Any]) -> Checked:
+    try:
+        kernel = metadata.load(file)
+        code_file, machine = kernel.code_file.name, kernel.machine.words
+    except KernelkitError as refusal:
+        return Checked(file, "", "", (error(str(refusal)),))
+    try:
+        request = PushRequest.of(None, (), metadata=file, dry_run=True, offline=True, **wishes)
+        findings = preflight.run_checks(plan_push(request))
+    except KernelkitError as refusal:
+        findings = [error(str(refusal))]
+    return Checked(file, code_file, machine, tuple(findings))
+
+
+def _row(checked: Checked) -> dict[str, str | int]:
+    return {
+        "kernel": from_here(checked.kernel.parent),
+        "code_file": checked.code_file,
+        "machine": checked.machine,
+        "errors": checked.count("error"),
+        "warnings": checked.count("warning"),
+    }
+
+
+def _table(checked: Iterable[Checked]) -> str:
+    """One line for each kernel, in columns."""
+    rows = [("kernel", "code_file", "machine", "errors", "warnings")]
+    for each in checked:
+        rows.append(tuple(str(value) for value in _row(each).values()))  # type: ignore[arg-type]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = []
+    for row in rows:
+        cells = (f"{value:<{width}}" for value, width in zip(row, widths, strict=True))
+        lines.append("  ".join(cells).rstrip())
+    return "\n".join(lines)
+
+
+def _summarize(checked: Iterable[Checked]) -> None:
+    """Add the table to the summary of a job in CI, if there is one."""
+    summary = os.environ.get("GITHUB_STEP_SUMMARY")
+    if not summary:
+        return
+    lines = ["### Kernels", "", "| kernel | code file | machine | errors | warnings |"]
+    lines.append("|---|---|---|---|---|")
+    for each in checked:
+        values = (str(value).replace("|", "\\|") for value in _row(each).values())
+        lines.append(f"| {' | '.join(values)} |")
+    with contextlib.suppress(OSError), Path(summary).open("a", encoding="utf-8") as file:
+        file.write("\n".join(lines) + "\n")

@@ -1,0 +1,45 @@
+"""The results that a project expects of its runs on Kaggle, as rows of the doctor's table.
+
+[[tool.kernelkit.expected]]
+about = "the large model on the public photos"
+measure = "accuracy"                        # of metrics.json
+least = 0.99
+data = "public-photos"                      # part of the data's name in the run; optional
+parameters = { model = "large", tune = "none" }
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from kernelkit.push.ledger import Push, State
+from kernelkit.runs import run_folder
+from kernelkit.start.assumptions import OTHER, SAME, UNTRIED, Judgement
+
+
+def results(expected: Iterable[Mapping[str, Any]], pushes: Iterable[Push]) -> Iterator[Judgement]:
+    """A row for each expected result: the best of the pushed runs with its parameters.
+
+    `pushes`: of the ledger, of which rehearsals do not count. A result that no run has tried is not
+    tried.
+    """
+    complete = [p for p in pushes if p.state == State.COMPLETE and p.folder and not p.rehearsal]
+    measured = [run_folder.metrics(Path(push.folder or "")) or {} for push in complete]
+    for number, row in enumerate(expected, 1):
+        values = [run[row["measure"]] for run in measured if _fits(run, row)]
+        best = max((v for v in values if isinstance(v, int | float)), default=None)
+        assumed = f"{row['measure']} of at least {row['least']}"
+        if best is None:
+            yield Judgement(f"expected.{number}", row["about"], assumed, "", UNTRIED)
+            continue
+        verdict = SAME if best >= row["least"] else OTHER
+        yield Judgement(f"expected.{number}", row["about"], assumed, f"{best:.4f}", verdict)
+
+
+def _fits(run: Mapping[str, Any], row: Mapping[str, Any]) -> bool:
+    """Whether a run measured this, on this data, with these parameters."""
+    parameters = run_folder.part(run, "parameters")
+    wanted = row.get("parameters", {})
+    same = all(parameters.get(name) == value for name, value in wanted.items())
+    named = str(row.get("data", "")).lower() in run_folder.data_name(run).lower()
+    return row["measure"] in run and same and named

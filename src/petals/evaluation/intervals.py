@@ -1,0 +1,107 @@
+"""How far scores would vary with other validation photos: a bootstrap. No TensorFlow here.
+
+The photos of each class are drawn with replacement, as many as there are (a bootstrap stratified
+by class; Efron & Tibshirani, "An Introduction to the Bootstrap", 1993, chapters 8 and 13). The
+classes keep their shares, and none is lost, which macro F1 would count as zero. The interval says
+nothing of another training: a repeated one differs more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from petals.evaluation.metrics import Scores, cross_entropies
+
+LEVEL = 0.95  # the share of the resamples' scores that lie within
+RESAMPLES = 1000
+SEED = 0
+_AT_ONCE = 2_000_000  # photos drawn at a time
+
+
+@dataclass(frozen=True)
+class Intervals:
+    """The ends of an interval for each score, by its name, and how they were found."""
+
+    ends: dict[str, tuple[float, float]]
+    level: float = LEVEL
+    resamples: int = RESAMPLES
+    seed: int = SEED
+
+    @classmethod
+    def of(
+        cls,
+        labels: np.ndarray,
+        probabilities: np.ndarray,
+        *,
+        level: float = LEVEL,
+        resamples: int = RESAMPLES,
+        seed: int = SEED,
+    ) -> Intervals:
+        """Percentile intervals of `Scores`: float (n, classes) probabilities, int (n,) labels."""
+        drawn = resampled_scores(labels, probabilities, resamples, seed)
+        tails = 50 * (1 - level), 100 - 50 * (1 - level)
+        ends = {name: np.percentile(values, tails) for name, values in drawn.items()}
+        rounded = {name: tuple(both.round(6).tolist()) for name, both in ends.items()}
+        return cls(rounded, level, resamples, seed)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The intervals as `metrics.json` holds them: [low, high] of each score, and the method."""
+        method = {"level": self.level, "resamples": self.resamples, "seed": self.seed}
+        return {name: list(ends) for name, ends in self.ends.items()} | method
+
+    def text(self, name: str) -> str:
+        """`0.921 to 0.957` of a score."""
+        low, high = self.ends[name]
+        return f"{low:.3f} to {high:.3f}"
+
+
+def resampled_scores(
+    labels: np.ndarray, probabilities: np.ndarray, resamples: int, seed: int
+) -> dict[str, np.ndarray]:
+    """float (resamples,) for each of `Scores`, with the photos of each class drawn anew.
+
+    The scores are those of `Scores.of` on the drawn photos.
+    """
+    classes = probabilities.shape[1]
+    order = np.argsort(labels, kind="stable")
+    labels = labels[order]
+    predicted = probabilities.argmax(axis=1)[order]
+    losses = cross_entropies(labels, probabilities[order])
+    _, first, counts = np.unique(labels, return_index=True, return_counts=True)
+    first, counts = np.repeat(first, counts), np.repeat(counts, counts)  # of each photo's class
+    true = np.bincount(labels, minlength=classes)
+    rng = np.random.default_rng(seed)
+    parts = []
+    at_once = max(1, _AT_ONCE // len(labels))
+    for begin in range(0, resamples, at_once):
+        rows = min(at_once, resamples - begin)
+        drawn = first + (rng.random((rows, len(labels))) * counts).astype(int)
+        guesses = predicted[drawn]
+        right = guesses == labels
+        offsets = classes * np.arange(rows)[:, None]
+        shape = (rows, classes)
+        guessed = np.bincount((guesses + offsets).ravel(), minlength=rows * classes)
+        hits = np.bincount((labels + offsets)[right], minlength=rows * classes)
+        parts.append(_macro_scores(hits.reshape(shape), guessed.reshape(shape), true))
+        parts[-1]["accuracy"] = right.mean(axis=1)
+        parts[-1]["loss"] = losses[drawn].mean(axis=1)
+    names = [field.name for field in fields(Scores)]
+    return {name: np.concatenate([part[name] for part in parts]) for name in names}
+
+
+def _macro_scores(hits: np.ndarray, guessed: np.ndarray, true: np.ndarray) -> dict[str, np.ndarray]:
+    """The macro scores of each row of counts (rows, classes), `true` (classes,) for all of them.
+
+    A class counts if it has photos or is guessed, as in `Scores.of`.
+    """
+    present = (guessed > 0) | (true > 0)
+    number = present.sum(axis=1)
+    shares = {
+        "macro_precision": hits / np.maximum(guessed, 1),
+        "macro_recall": hits / np.maximum(true, 1),
+        "macro_f1": 2 * hits / np.maximum(guessed + true, 1),
+    }
+    return {name: share.sum(axis=1) / number for name, share in shares.items()}

@@ -1,0 +1,171 @@
+"""A bundle carries what Python would find at home, wherever the code leads it."""
+
+import ast
+
+import pytest
+
+from kernelkit.project import find_project
+from kernelkit.push.bundle import build
+from kernelkit.push.plan import plan_push
+from kernelkit.push.request import PushRequest
+
+ONE = "X = 1\n"
+
+
+@pytest.fixture
+def folder(repository):
+    """The folder of the notebook, in a repository that bundles no package of its own."""
+    return repository.notebook.parent
+
+
+def lay(root, files):
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+
+
+def bundle(repository, *cells):
+    repository.sources(*cells)
+    return plan_push(PushRequest.of(metadata=repository.metadata)).bundle
+
+
+def carried(repository, *cells):
+    """The bundled paths besides those of the project's package."""
+    places = bundle(repository, *cells).places
+    return sorted(path for path in places if not path.startswith("blossom/"))
+
+
+@pytest.mark.parametrize(
+    "addition",
+    [
+        "sys.path.append('..')",
+        "sys.path.insert(0, os.path.abspath('..'))",
+        "sys.path.append(str(Path.cwd().parent))",
+        "ROOT = Path('..').resolve()\nsys.path += [str(ROOT)]",
+        "root = Path.cwd()\nwhile not (root / 'lib').exists():\n    root = root.parent\n"
+        "sys.path.append(str(root))",
+        "root = next(p for p in [Path.cwd(), *Path.cwd().parents] if (p / 'lib').exists())\n"
+        "sys.path.insert(0, f'{root}')",
+        "for place in ('/kaggle/input/lib', '..'):\n    sys.path.append(place)",
+        "os.chdir('..')",
+    ],
+)
+def test_a_package_is_found_through_what_the_code_adds_to_sys_path(repository, addition):
+    lay(repository.root, {"lib/__init__.py": "", "lib/one.py": ONE})
+    cells = f"import os, sys\nfrom pathlib import Path\n{addition}", "from lib.one import X"
+    assert carried(repository, *cells) == ["lib/__init__.py", "lib/one.py"]
+
+
+def test_a_module_adds_its_own_folder(repository, folder):
+    lay(
+        folder,
+        {
+            "kit/__init__.py": "import sys, os\nsys.path.append(os.path.dirname(__file__))\n"
+            "import sibling\n",
+            "kit/sibling.py": ONE,
+        },
+    )
+    assert "sibling.py" in carried(repository, "import kit")
+
+
+def test_a_folder_without_init_is_a_package_and_only_what_is_imported_travels(repository, folder):
+    lay(folder, {"tools/a.py": "from tools.b import X", "tools/b.py": ONE, "tools/c.py": ONE})
+    lay(folder, {"tools/photo.txt": "not Python"})
+    assert carried(repository, "from tools.a import X") == ["tools/a.py", "tools/b.py"]
+
+
+def test_a_module_named_like_the_standard_librarys_is_the_one_beside(repository, folder):
+    lay(folder, {"profile.py": ONE, "random.py": ONE})
+    # Jupyter's kernel has loaded `random` before the first cell, and keeps it.
+    assert carried(repository, "import profile, random") == ["profile.py"]
+
+
+@pytest.mark.parametrize(
+    ("cell", "found"),
+    [
+        ("import importlib\nimportlib.import_module('lib.one')", True),
+        ("import importlib\nimportlib.import_module(f'lib.{name}')", True),
+        ("import importlib\nimportlib.import_module('lib.' + name)", True),
+        ("__import__('lib.one')", True),
+        ("!python -m lib.one --fast", True),
+        ("if fast:\n    !python -u -m lib.one", True),
+        ("%run -m lib.one", True),
+        ("%%bash\ncd /tmp && python3 -m lib.one", True),
+        ("import subprocess, sys\nsubprocess.run([sys.executable, '-m', 'lib.one'])", True),
+        ("import os\nos.system('python -m lib.one')", True),
+        ("import importlib.util\nimportlib.util.find_spec('lib')", False),
+        ("%%html\n<!-- import lib.one -->", False),
+        ("%%writefile other.txt\nimport lib.one", False),
+    ],
+)
+def test_a_module_that_no_import_statement_names(repository, folder, cell, found):
+    lay(folder, {"lib/__init__.py": "", "lib/one.py": ONE})
+    assert ("lib/one.py" in carried(repository, cell)) is found
+
+
+@pytest.mark.parametrize(
+    "cell", ["%run helper.py", "%run helper", "!python helper.py --epochs 3", "!torchrun helper.py"]
+)
+def test_a_file_that_a_cell_starts_travels_with_what_it_imports(repository, folder, cell):
+    lay(folder, {"helper.py": "import beside", "beside.py": ONE})
+    made = bundle(repository, cell)
+    assert made.beside == ("helper.py",)
+    assert {"helper.py", "beside.py"} <= set(made.places)
+    assert "_beside" in made.text
+
+
+def test_what_a_cell_writes_is_not_bundled_and_a_difference_is_told(repository, folder):
+    lay(folder, {"agent.py": "old = 1\n"})
+    made = bundle(repository, "%%writefile agent.py\nnew = 1", "import agent")
+    assert "agent.py" not in made.places
+    assert "writes agent.py, which differs" in made.writes[0]
+    assert bundle(repository, "%%writefile agent.py\nold = 1", "import agent").writes == ()
+    appended = bundle(repository, "%%writefile -a agent.py\nmore = 1", "import agent")
+    assert "appends to agent.py" in appended.writes[0]
+    both = "%%writefile agent.py\nold = 1", "%%writefile -a agent.py\nmore = 1"
+    lay(folder, {"agent.py": "old = 1more = 1\n"})
+    assert bundle(repository, *both).writes == ()
+
+
+def test_the_check_in_the_session_imports_nothing(repository, folder):
+    lay(folder, {"lib.py": ONE})
+    text = bundle(repository, "import lib").text
+    assert "find_spec(_name)" in text
+    assert "import_module(_name)" not in text
+
+
+def test_leave_out_reaches_modules_beside_the_notebook(repository, folder):
+    lay(folder, {"lib/__init__.py": "", "lib/big.txt": "x"})
+    (folder / "lib" / "photo.png").write_bytes(b"\x89PNG\xff")
+    assert "leave_out" in bundle(repository, "import lib").stays["lib"]
+    repository.configure('leave_out = ["lib/*.png"]\n')
+    assert carried(repository, "import lib") == ["lib/__init__.py", "lib/big.txt"]
+
+
+@pytest.mark.parametrize(("attached", "found"), [(["some-agents"], False), ([], True)])
+def test_a_copy_of_what_a_source_brings_stays_here(repository, folder, attached, found):
+    lay(folder, {"sdk/__init__.py": ""})
+    repository.describe(competition_sources=attached)
+    search = (
+        "import glob, os, sys\n"
+        "for found in glob.glob('/kaggle/input/**/sdk', recursive=True):\n"
+        "    sys.path.insert(0, os.path.dirname(found))\n"
+        "import sdk"
+    )
+    made = bundle(repository, search)
+    assert ("sdk/__init__.py" in made.places) is found
+    assert bool(made.notes) is not found
+
+
+def test_a_module_outside_the_repository_is_named(repository, tmp_path):
+    lay(tmp_path, {"elsewhere/far.py": ONE})
+    cell = f"import sys\nsys.path.append({str(tmp_path / 'elsewhere')!r})\nimport far"
+    assert "outside the repository" in bundle(repository, cell).stays["far"]
+
+
+def test_a_script_keeps_its_docstring_first(repository):
+    script = repository.notebook.with_name("job.py")
+    script.write_text('"""What it does."""\nfrom __future__ import annotations\nprint(__doc__)\n')
+    made = build.build(script, {}, find_project(script), script=True)
+    assert ast.get_docstring(ast.parse(made.text)) == "What it does."
+    compile(made.text, "job.py", "exec")

@@ -1,0 +1,58 @@
+"""At a root without metadata every kernel below is checked, and a job in CI says where."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from kernelkit.cli.push import check
+
+
+@pytest.fixture
+def root(tmp_path, monkeypatch):
+    """A repository with three kernels, one of which has a mistake, and one no notebook."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
+    monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
+    (tmp_path / ".git").mkdir()
+    for name, source in {"good": "print(1)\n", "wrong": "x = (\n", "empty": None}.items():
+        folder = tmp_path / "kernels" / name
+        folder.mkdir(parents=True)
+        values = {"id": f"me/my-{name}", "title": f"My {name}", "code_file": "n.py"}
+        values |= {"language": "python", "kernel_type": "script", "enable_internet": False}
+        (folder / "kernel-metadata.json").write_text(json.dumps(values))
+        if source:
+            (folder / "n.py").write_text(source)
+    return tmp_path
+
+
+def test_all_are_checked_and_a_table_ends_it(root):
+    done = CliRunner().invoke(check, [])
+    assert done.exit_code == 3
+    rows = [line.split() for line in done.stdout.splitlines() if "n.py" in line and "CPU" in line]
+    assert [row[-2:] for row in rows] == [["1", "0"], ["0", "0"], ["1", "0"]]
+    assert "2 of 3 kernels have something to correct" in done.stderr
+
+
+def test_each_line_of_json_is_an_object(root):
+    done = CliRunner().invoke(check, ["--json", "kernels"])
+    events = [json.loads(line) for line in done.stdout.splitlines()]
+    (table,) = [event for event in events if event["event"] == "kernels"]
+    assert [row["errors"] for row in table["kernels"]] == [1, 0, 1]
+    assert events[-1]["exit_code"] == 3
+
+
+def test_a_job_gets_annotations_and_a_summary(root, monkeypatch):
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(root / "summary.md"))
+    done = CliRunner().invoke(check, [])
+    lines = [line for line in done.stderr.splitlines() if line.startswith("::error")]
+    assert any(line.startswith("::error file=kernels/wrong/n.py,line=1::") for line in lines)
+    assert any("file=kernels/empty/kernel-metadata.json::" in line for line in lines)
+    assert "| kernels/wrong | n.py | CPU | 1 | 0 |" in (root / "summary.md").read_text()
+
+
+def test_with_metadata_of_its_own_a_folder_is_one_kernel(root):
+    done = CliRunner().invoke(check, ["kernels/good"])
+    assert done.exit_code == 0, done.output
+    assert "nothing to correct" in done.output

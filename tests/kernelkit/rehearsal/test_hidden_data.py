@@ -1,0 +1,195 @@
+"""A hidden test set is made from training data: new ids, the test's columns, answers apart."""
+
+import csv
+import json
+
+import pytest
+
+from kernelkit.errors import ParameterError
+from kernelkit.project import HiddenSettings
+from kernelkit.rehearsal.hidden_data import MANIFEST, make_hidden_data
+
+METRIC = HiddenSettings(metric="rmse")
+
+
+def write(path, header, rows):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(header)
+        writer.writerows(rows)
+
+
+def read(path):
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.fixture
+def catalogue(tmp_path):
+    """A competition with 100 training rows, three test rows, and a photo of each row."""
+    public = tmp_path / "competitions/yield"
+    train = [(n, n % 10, n / 2, n * 1.5) for n in range(100)]
+    write(public / "train.csv", ("id", "plot", "rain", "tons"), train)
+    write(public / "test.csv", ("id", "plot", "rain"), [(n, 1, 0.5) for n in (200, 201, 202)])
+    write(public / "sample_submission.csv", ("id", "tons"), [(n, 7) for n in (200, 201, 202)])
+    (public / "notes.txt").write_text("read me")
+    (public / "train_photos").mkdir()
+    for n in range(100):
+        (public / f"train_photos/{n}.jpg").write_text(f"photo {n}")
+    return tmp_path
+
+
+def make(catalogue, settings=METRIC, count=None):
+    return make_hidden_data(catalogue, "yield", settings, count)
+
+
+def test_hidden_rows_have_new_ids_the_tests_columns_and_answers_apart(catalogue):
+    made = make(catalogue)
+    public, folder = catalogue / "competitions/yield", catalogue / "hidden/yield"
+    assert (made.folder, made.rows, made.reused) == (folder, 20, False)
+    test, sample = read(folder / "test.csv"), read(folder / "sample_submission.csv")
+    answers = read(catalogue / "solutions/yield.hidden.csv")
+    train = {row["id"]: row for row in read(public / "train.csv")}
+    assert list(test[0]) == ["id", "plot", "rain"]
+    assert [row["id"] for row in test] == [row["id"] for row in sample]
+    assert {row["tons"] for row in sample} == {"7"}
+    assert not {row["id"] for row in test} & {*train, "200", "201", "202"}
+    by_rain = {row["rain"]: row for row in train.values()}
+    for row, answer in zip(test, answers, strict=True):
+        assert answer == {"id": row["id"], "tons": by_rain[row["rain"]]["tons"]}
+    rules = (catalogue / "solutions/yield.toml").read_text()
+    assert rules == 'metric = "rmse"\ncolumns = ["id", "tons"]\n'
+
+
+def test_hidden_rows_are_taken_out_of_the_training_data(catalogue):
+    make(catalogue)
+    kept = read(catalogue / "hidden/yield/train.csv")
+    hidden = read(catalogue / "hidden/yield/test.csv")
+    assert len(kept) == 80
+    assert not {row["rain"] for row in kept} & {row["rain"] for row in hidden}
+    assert len(read(catalogue / "competitions/yield/train.csv")) == 100
+
+
+def test_files_named_by_an_id_come_along_under_the_new_one(catalogue):
+    make(catalogue)
+    folder = catalogue / "hidden/yield"
+    rain = {row["id"]: float(row["rain"]) for row in read(folder / "test.csv")}
+    assert len(list((folder / "test_photos").iterdir())) == 20
+    for one, value in rain.items():
+        assert (folder / f"test_photos/{one}.jpg").read_text() == f"photo {int(2 * value)}"
+    assert len(list((folder / "train_photos").iterdir())) == 80
+    assert (folder / "notes.txt").read_text() == "read me"
+
+
+def test_rows_of_a_group_stay_together(catalogue):
+    make(catalogue, HiddenSettings(metric="rmse", group="plot"), count=15)
+    hidden = {row["plot"] for row in read(catalogue / "hidden/yield/test.csv")}
+    kept = {row["plot"] for row in read(catalogue / "hidden/yield/train.csv")}
+    assert len(hidden) == 2
+    assert not hidden & kept
+
+
+def test_the_same_is_used_again_and_another_number_makes_it_anew(catalogue):
+    make(catalogue)
+    before = (catalogue / "hidden/yield/test.csv").read_text()
+    assert make(catalogue).reused
+    assert (catalogue / "hidden/yield/test.csv").read_text() == before
+    assert make(catalogue, count=5).rows == 5
+
+
+def test_changed_training_data_makes_it_anew(catalogue):
+    make(catalogue)
+    write(
+        catalogue / "competitions/yield/train.csv",
+        ("id", "plot", "rain", "tons"),
+        [(n, 1, n, n) for n in range(30)],
+    )
+    assert not make(catalogue).reused
+    assert len(read(catalogue / "hidden/yield/train.csv")) == 24
+
+
+def test_ids_that_are_no_numbers_keep_their_length(catalogue):
+    public = catalogue / "competitions/yield"
+    write(public / "train.csv", ("id", "tons"), [(f"plot-{n:05}", n) for n in range(50)])
+    write(public / "test.csv", ("id",), [("plot-90000",)])
+    write(public / "sample_submission.csv", ("id", "tons"), [("plot-90000", 0)])
+    make(catalogue)
+    ids = {row["id"] for row in read(catalogue / "hidden/yield/test.csv")}
+    assert {len(one) for one in ids} == {10}
+    assert len(ids) == 10
+
+
+def test_hidden_data_of_ones_own_stays(catalogue):
+    (catalogue / "hidden/yield").mkdir(parents=True)
+    with pytest.raises(ParameterError, match="hidden data of your own: run without --make"):
+        make(catalogue)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda p: (p / "train.csv").unlink(), r"has no train\.csv"),
+        (lambda p: (p / "sample_submission.csv").unlink(), r"has no sample_submission\.csv"),
+        (
+            lambda p: write(p / "train.csv", ("id", "rain", "plot"), [(1, 2, 3)] * 2),
+            r'lacks \'tons\': say which it is, with hidden = \{target = \["COLUMN"\]\}',
+        ),
+        (
+            lambda p: write(p / "train.csv", ("key", "rain", "plot", "tons"), [(1, 2, 3, 4)]),
+            r'no column \'id\': say which it is, with hidden = \{id = "COLUMN"\}',
+        ),
+        (
+            lambda p: write(p / "train.csv", ("id", "rain", "plot", "tons"), [(1, 2, 3, 4)] * 9),
+            "names several rows by one",
+        ),
+        (
+            lambda p: write(p / "test.csv", ("id", "wind"), [(200, 1)]),
+            "has wind, which train.csv lacks",
+        ),
+    ],
+)
+def test_what_cannot_be_guessed_is_asked_for_in_a_line(catalogue, change, said):
+    change(catalogue / "competitions/yield")
+    with pytest.raises(ParameterError, match=said) as caught:
+        make(catalogue)
+    assert "\n" not in str(caught.value)
+    assert not (catalogue / "hidden/yield").exists()
+
+
+def test_an_unknown_metric_is_asked_for(catalogue):
+    with pytest.raises(ParameterError, match=r'hidden = \{metric = "rmse"\}'):
+        make(catalogue, HiddenSettings())
+    (catalogue / "solutions").mkdir()
+    (catalogue / "solutions/yield.toml").write_text('metric = "mae"\n')
+    make(catalogue, HiddenSettings())
+    assert (catalogue / "solutions/yield.toml").read_text() == 'metric = "mae"\n'
+
+
+def test_more_rows_than_there_are_cannot_be_made(catalogue):
+    with pytest.raises(ParameterError, match="Give fewer with --make-rows"):
+        make(catalogue, count=100)
+
+
+def test_the_manifest_says_how_it_was_made(catalogue):
+    make(catalogue)
+    manifest = json.loads((catalogue / "hidden/yield" / MANIFEST).read_text())
+    assert manifest["rows"] == 20
+    assert manifest["recipe"]["seed"] == 0
+
+
+def test_parquet_keeps_its_types(catalogue):
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    public = catalogue / "competitions/yield"
+    for name in ("train", "test"):
+        (public / f"{name}.csv").unlink()
+    train = pyarrow.table({"id": list(range(60)), "rain": [n / 2 for n in range(60)]})
+    train = train.append_column("tons", pyarrow.array([n * 1.5 for n in range(60)]))
+    parquet.write_table(train, public / "train.parquet")
+    parquet.write_table(train.slice(0, 3).drop_columns(["tons"]), public / "test.parquet")
+    make(catalogue)
+    hidden = parquet.read_table(catalogue / "hidden/yield/test.parquet")
+    assert hidden.schema == train.drop_columns(["tons"]).schema
+    assert hidden.num_rows == 12

@@ -1,0 +1,53 @@
+"""Each program is compiled once, however many devices share its batches."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("jax")
+PROGRAM = Path(__file__).parent / "compiling_program.py"
+
+
+@pytest.fixture
+def train(python, dataset, tmp_path):
+    """Two epochs with validation on so many devices of JAX; returns what was compiled."""
+
+    def train(devices, **variables):
+        out = tmp_path / "result.json"
+        variables |= {
+            "KAGGLE_REHEARSAL": "tpu",
+            "JAX_PLATFORMS": "cpu",
+            "XLA_FLAGS": f"--xla_force_host_platform_device_count={devices}",
+            "PETALS_CACHE": str(tmp_path / "cache"),
+        }
+        python(PROGRAM, dataset, out, **variables)
+        result = json.loads(out.read_text())
+        assert result["devices"] == devices
+        return result
+
+    return train
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("devices", [1, 2, 8])
+def test_two_epochs_with_validation_compile_each_program_once(train, devices):
+    result = train(devices)
+    assert len(result["history"]) == 2
+    assert result["compiled"]["train_step"] == 1
+    assert result["compiled"]["predict_step"] == 1
+    assert not result["waits"]  # `fit` goes on while threads wait for the device
+
+
+def test_the_first_epoch_says_how_much_was_compiling_and_the_next_run_finds_it(train, tmp_path):
+    first = train(1, KEEP=str(tmp_path / "kept"))
+    again = train(1, KEEP=str(tmp_path / "kept"))
+    for result in (first, again):
+        before, later = result["history"]
+        assert 0 < before["compile_seconds"] < before["seconds"]
+        assert later["compile_seconds"] < before["compile_seconds"]
+    assert "train_step" not in first["found"]
+    assert again["found"]["train_step"] == 1
+    assert again["found"]["predict_step"] == 1
+    for before, after in zip(first["history"], again["history"], strict=True):
+        assert (before["loss"], before["val_loss"]) == (after["loss"], after["val_loss"])

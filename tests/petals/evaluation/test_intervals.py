@@ -1,0 +1,85 @@
+"""The bootstrap of scores against one that is written out photo by photo."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import f1_score
+
+from petals.evaluation.intervals import Intervals, resampled_scores
+from petals.evaluation.metrics import Scores
+
+
+def answers(counts=(40, 25, 3), classes=5, seed=0):
+    """Labels of three of five classes, and probabilities that are right three times in four."""
+    rng = np.random.default_rng(seed)
+    labels = rng.permutation(np.repeat(np.arange(len(counts)), counts))
+    wrong = rng.random(len(labels)) < 0.25
+    guesses = np.where(wrong, rng.integers(0, classes, len(labels)), labels)
+    return labels, rng.dirichlet(np.ones(classes), len(labels)) * 0.4 + 0.6 * np.eye(classes)[
+        guesses
+    ]
+
+
+def test_each_resample_has_the_scores_of_its_photos():
+    labels, rows = answers()
+    drawn = resampled_scores(labels, rows, 30, seed=4)
+    rng = np.random.default_rng(4)
+    order = np.argsort(labels, kind="stable")
+    uniform = rng.random((30, len(labels)))
+    for number in range(30):
+        photos = []
+        for at, photo in enumerate(order):
+            own = order[labels[order] == labels[photo]]
+            photos.append(own[int(uniform[number, at] * len(own))])
+        assert np.bincount(labels[photos]).tolist() == [40, 25, 3]
+        expected = Scores.of(labels[photos], rows[photos])
+        for name, values in drawn.items():
+            assert values[number] == pytest.approx(getattr(expected, name)), name
+
+
+def test_the_interval_holds_the_score_and_as_many_resamples_as_it_says():
+    labels, rows = answers((60, 60, 60, 60, 60))
+    found = Intervals.of(labels, rows)
+    f1 = f1_score(labels, rows.argmax(axis=1), average="macro")
+    low, high = found.ends["macro_f1"]
+    assert low < f1 < high
+    # of a share p of 300 answers: 1.96 standard errors to either side
+    accuracy = (labels == rows.argmax(axis=1)).mean()
+    error = 1.96 * np.sqrt(accuracy * (1 - accuracy) / len(labels))
+    assert found.ends["accuracy"] == pytest.approx((accuracy - error, accuracy + error), abs=0.01)
+    narrow = Intervals.of(labels, rows, level=0.5).ends["macro_f1"]
+    assert low < narrow[0] < narrow[1] < high
+
+
+def test_the_same_seed_gives_the_same_interval_and_the_file_says_how_it_was_found():
+    labels, rows = answers()
+    found = Intervals.of(labels, rows, resamples=200, seed=3).as_dict()
+    assert found == Intervals.of(labels, rows, resamples=200, seed=3).as_dict()
+    assert {name: found[name] for name in ("level", "resamples", "seed")} == {
+        "level": 0.95,
+        "resamples": 200,
+        "seed": 3,
+    }
+    assert len(found["macro_f1"]) == 2
+
+
+def test_answers_without_a_mistake_have_no_width():
+    labels = np.arange(12) % 3
+    found = Intervals.of(labels, np.eye(3)[labels])
+    assert found.ends["macro_f1"] == (1.0, 1.0)
+    assert found.text("macro_f1") == "1.000 to 1.000"
+
+
+def test_a_thousand_classes_are_counted_one_by_one():
+    labels = np.repeat(np.arange(1000), 2)
+    guesses = np.where(np.arange(2000) % 40, labels, (labels + 1) % 1000)
+    rows = np.full((2000, 1000), 1e-4)
+    rows[np.arange(2000), guesses] = 0.9
+    scores = Scores.of(labels, rows)
+    true, guessed, hits = (np.zeros(1000) for _ in range(3))
+    for label, guess in zip(labels, guesses, strict=True):
+        true[label] += 1
+        guessed[guess] += 1
+        hits[label] += label == guess
+    assert scores.macro_f1 == pytest.approx(np.mean(2 * hits / (true + guessed)))
+    low, high = Intervals.of(labels, rows, resamples=50).ends["macro_f1"]
+    assert low <= scores.macro_f1 <= high
