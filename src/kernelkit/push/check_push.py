@@ -52,7 +52,7 @@ def check_push(
         kernels = kernels_below(notebook or Path.cwd())
         if kernels:
             wishes = {"accelerator": accelerator, "timeout": timeout, "ignore": ignore}
-            check_kernels(kernels, wishes, **options)
+            check_kernels(kernels, wishes, as_json=as_json, quiet=quiet)
             return
     is_notebook = notebook is not None and notebook.is_file()
     compiled = notebook

@@ -120,10 +120,7 @@ def converted(
     image or label, several labels in one record, other classes in one source than in another.
     """
     lists = _lists_of_names(root, files)
-    stats = [tf.io.gfile.stat(file.path) for file in files]
-    contents = [
-        (file.path, stat.length, stat.mtime_nsec) for file, stat in zip(files, stats, strict=True)
-    ]
+    contents = [(file.path, *_state(file.path)) for file in files]
     key = repr((VERSION, size, sorted(columns.items()), contents, lists))
     folder = cache / "converted" / hashlib.blake2b(key.encode(), digest_size=12).hexdigest()
     write = partial(
@@ -131,6 +128,15 @@ def converted(
     )
     storage.write_once(folder, write)
     return folder
+
+
+def _state(path: str) -> tuple[int, int]:
+    """The length of a file, and when it was written, in nanoseconds."""
+    if "://" not in path:
+        local = Path(path).stat()
+        return local.st_size, local.st_mtime_ns
+    remote = tf.io.gfile.stat(path)  # which counts whole seconds
+    return remote.length, remote.mtime_nsec
 
 
 def notes(folder: Path) -> list[str]:

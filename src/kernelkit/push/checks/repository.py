@@ -68,8 +68,8 @@ def check_kernels(
     something to correct in any, after all were checked.
     """
     checked = []
+    context = KaggleContext.in_project(find_project(kernels[0]), **options)
     for file in kernels:
-        context = KaggleContext.in_project(find_project(file), **options)
         context.events(KERNEL, from_here(file))
         own = _check(file, wishes)
         checked.append(own)
