@@ -363,7 +363,7 @@ def test_settings_command_and_notes_of_a_run(search):
     assert command.startswith(
         "kernelkit run notebooks/02_train.py -p backbone=SmallNet -p learning_rate=0."
     )
-    own.get_by_text("Its settings as YAML").click()
+    own.get_by_text("Its parameters as YAML").click()
     name, text = downloaded(search, own.get_by_role("button", name="Save").click)
     assert b"augment: strong\n" in text
     own.locator("textarea").fill('two lines\nand "quotes": # yes')
