@@ -60,11 +60,7 @@ def test_the_next_session_goes_on_with_the_last_ones_output(sweeps, monkeypatch)
 
 
 def test_a_session_that_made_no_run_is_a_failure(sweeps, monkeypatch):
-<<<<<<< HEAD:tests/kernelkit/sweep/backends/test_kaggle_sessions.py
     monkeypatch.setattr(kaggle_sessions, "push", lambda *_, **told: None)
-=======
-    monkeypatch.setattr(on_kaggle, "push", lambda request, **_: None)
->>>>>>> meet:tests/kernelkit/sweep/backends/test_on_kaggle.py
     with pytest.raises(RunFailedError, match="the session made no run"):
         sweeps.rehearse("grid: {a: [1, 2]}")
 
