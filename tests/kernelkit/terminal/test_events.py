@@ -8,7 +8,17 @@ import sys
 
 import pytest
 
-from kernelkit.terminal.events import Events, NotebookOutput, fitted
+from kernelkit.terminal.events import (
+    LOG,
+    PROGRESS,
+    WARNING,
+    Event,
+    Events,
+    NotebookOutput,
+    fitted,
+)
+
+SCORE = Event("score", quiet=True, boxed=True)
 
 
 @pytest.fixture(autouse=True)
@@ -120,7 +130,7 @@ def test_what_a_stream_cannot_write_is_escaped(encoding, as_json):
 
 @pytest.mark.parametrize("as_json", [True, False])
 def test_a_quiet_report_tells_what_came_of_it_and_what_is_wrong(as_json):
-    events = [(e, f"of {e}") for e in ("bundle", "state", "log", "progress", "warning", "score")]
+    events = [(e, f"of {e}") for e in ("bundle", "state", LOG, PROGRESS, WARNING, SCORE)]
     first, second = written(*events, as_json=as_json, quiet=True).splitlines()
     assert "of warning" in first
     assert "of score" in second
@@ -133,7 +143,7 @@ def test_a_terminal_boxes_the_result_with_the_next_commands_and_says_that_it_is_
         ("report", f"runs/a-secret-of-mine/{'x' * 100}.html"),
         ("next", "kernelkit push\nkernelkit report runs --index"),
         ("warning", "out of\n\ntime"),
-        ("score", "0.9"),
+        (SCORE, "0.9"),
     ]
     options = {"rehearsal": True, "secrets": ["a-secret-of-mine"]}
     assert written(*told, stream=Terminal(), **options) == (
