@@ -84,10 +84,10 @@ def test_each_mistake_has_its_code_and_one_message(
 
 def test_a_wrong_value_is_found_at_the_desk(monkeypatch):
     monkeypatch.chdir(ROOT)
-    words = "sweep notebooks/sweeps/schedule.yaml --kaggle --dry-run -p image_size=128"
+    words = "sweep notebooks/sweeps/schedule.yaml --kaggle --dry-run -p image_size=8"
     done = CliRunner().invoke(main, words.split())
-    assert done.exit_code == 3, done.output
-    assert "image_size=128: the competition's photos have 192, 224, 331, 512 pixels" in done.stderr
+    assert done.exit_code == 2, done.output
+    assert "image_size=8 is too small for EfficientNetB0: set 32 or more" in done.stderr
 
 
 @pytest.mark.long

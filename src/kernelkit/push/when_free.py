@@ -281,10 +281,12 @@ def _refuse(context: PushContext, entered: Push) -> None:
 def _frozen(plan: Plan) -> str:
     """What is needed to send a plan later, as JSON."""
     request, project = plan.request, plan.project
+    places = {name: str(path) for name, path in plan.bundle.places.items()}
     frozen = {
         "format": FORMAT,
         "metadata": {"path": str(plan.metadata.path), "values": plan.metadata.values},
-        "bundle": asdict(plan.bundle) | {"parameters": for_json(plan.bundle.parameters)},
+        "bundle": asdict(plan.bundle)
+        | {"parameters": for_json(plan.bundle.parameters), "places": places},
         "parameters": for_json(plan.parameters),
         "project": {
             "root": str(project.root),
@@ -317,7 +319,10 @@ def _thawed(push: Push, text: str) -> Plan:
         request = PushRequest(
             path, project, output=Path(output) if output else None, when_free=True, **wishes
         )
-        bundle = Bundle(**frozen["bundle"] | {"commit": Commit(*frozen["bundle"]["commit"])})
+        packed = frozen["bundle"]
+        packed["commit"] = Commit(*packed["commit"])
+        packed["places"] = {name: Path(place) for name, place in packed["places"].items()}
+        bundle = Bundle(**packed)
         metadata = Metadata(path, frozen["metadata"]["values"])
         return Plan(request, metadata, bundle, frozen["parameters"])
     except (ValueError, KeyError, TypeError):

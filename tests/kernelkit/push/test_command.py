@@ -493,7 +493,8 @@ def test_a_script_is_pushed_as_one_with_its_modules_and_parameters(script, kaggl
     assert not (folder / "2.txt").exists()
     assert proof.is_verified(folder, "1.txt")
     pushed = (folder / ".kernelkit" / "pushed.py").read_text()
-    assert pushed.startswith("from __future__ import (\n    annotations,\n)  # for Later\n")
+    future = "from __future__ import (\n    annotations,\n)  # for Later\n"
+    assert pushed.startswith(f"'''Count the petals.'''\n{future}")
     assert "unverified" not in script.message
     assert (folder / "report.html").name in script.message
 
