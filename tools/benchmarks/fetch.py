@@ -8,8 +8,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from kernelkit.kaggle.client import Kaggle, Kernel
+from kernelkit.kaggle.client import Kaggle
 from kernelkit.kaggle.connection import open_connection
+from kernelkit.kaggle.kernel import Kernel
 from kernelkit.kaggle.timing import REHEARSAL
 from kernelkit.push.fetch import fetch
 from kernelkit.push.ledger import Push

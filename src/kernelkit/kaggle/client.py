@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from kernelkit.errors import NOT_VISIBLE, ParameterError
 from kernelkit.kaggle.connection import Connection
-from kernelkit.kaggle.kernel import Kernel as Kernel
+from kernelkit.kaggle.kernel import Kernel
 from kernelkit.kaggle.retries import Failure, FailureKind, Retries, is_capacity
 
 SOURCES = ("dataset", "competition", "kernel", "model")  # the kinds of a kernel's inputs

@@ -23,7 +23,7 @@ from typing import Any
 
 from kernelkit import files
 from kernelkit.errors import StorageError
-from kernelkit.kaggle.client import Kernel
+from kernelkit.kaggle.kernel import Kernel
 
 NAME = "pushes.sqlite"
 OLD_NAME, OLD_KEPT = "pushes.jsonl", "pushes-0.2.0.jsonl"

@@ -14,7 +14,8 @@ from typing import Any
 
 from kernelkit import machines
 from kernelkit.errors import NotebookError, ParameterError, PreflightError
-from kernelkit.kaggle.client import SOURCES, Kernel
+from kernelkit.kaggle.client import SOURCES
+from kernelkit.kaggle.kernel import Kernel
 from kernelkit.notebook import parameters, rules
 from kernelkit.notebook.document import parameters_source, read_json, read_script
 from kernelkit.project import Project

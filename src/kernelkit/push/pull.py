@@ -8,8 +8,8 @@ from typing import NamedTuple, Unpack
 
 from kernelkit import files
 from kernelkit.errors import NotebookError, ParameterError, PreflightError
-from kernelkit.kaggle.client import Kernel
 from kernelkit.kaggle.context import CommandOptions
+from kernelkit.kaggle.kernel import Kernel
 from kernelkit.notebook import document, pairs
 from kernelkit.push import merge
 from kernelkit.push.bundle.carried import carried, own_cells, own_script

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from kernelkit.kaggle.client import Kernel
 from kernelkit.kaggle.context import KaggleContext
+from kernelkit.kaggle.kernel import Kernel
 from kernelkit.push.ledger import Ledger, Push
 
 LAST = "last"  # a reference to the ledger's last push

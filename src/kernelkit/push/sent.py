@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from kernelkit.errors import KernelkitError, PreflightError
-from kernelkit.kaggle.client import Kaggle, Kernel, Saved, Stored
+from kernelkit.kaggle.client import Kaggle, Saved, Stored
+from kernelkit.kaggle.kernel import Kernel
 from kernelkit.kaggle.retries import Failure, FailureKind
 from kernelkit.push import proof
 from kernelkit.push.bundle import build

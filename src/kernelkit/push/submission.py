@@ -8,8 +8,8 @@ from typing import Any
 
 from kernelkit.errors import CapacityError, NetworkError, OutputsError, RefusedError
 from kernelkit.kaggle import transfers
-from kernelkit.kaggle.client import Kernel
 from kernelkit.kaggle.context import KaggleContext
+from kernelkit.kaggle.kernel import Kernel
 from kernelkit.kaggle.retries import Failure, FailureKind
 from kernelkit.project import find_project
 from kernelkit.push.standing import tell_standing

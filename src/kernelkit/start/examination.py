@@ -17,8 +17,9 @@ import nbformat.v4
 
 from kernelkit import files, machines
 from kernelkit.errors import KernelkitError, NetworkError, PreflightError, RefusedError
-from kernelkit.kaggle.client import Kaggle, Kernel, accept_rules
+from kernelkit.kaggle.client import Kaggle, accept_rules
 from kernelkit.kaggle.context import CommandOptions, KaggleContext
+from kernelkit.kaggle.kernel import Kernel
 from kernelkit.notebook.document import KERNELSPEC
 from kernelkit.project import DOCTOR, find_project
 from kernelkit.push.bundle import metadata

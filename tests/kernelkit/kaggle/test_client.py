@@ -7,7 +7,8 @@ import pytest
 
 from kernelkit.kaggle import client
 from kernelkit.kaggle.calls import Calls
-from kernelkit.kaggle.client import Kaggle, Kernel
+from kernelkit.kaggle.client import Kaggle
+from kernelkit.kaggle.kernel import Kernel
 from kernelkit.kaggle.retries import Failure, FailureKind
 
 

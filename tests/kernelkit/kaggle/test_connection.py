@@ -13,8 +13,9 @@ from click.testing import CliRunner
 from kernelkit import errors
 from kernelkit.cli.console import main
 from kernelkit.kaggle import connection
-from kernelkit.kaggle.client import Kaggle, Kernel
+from kernelkit.kaggle.client import Kaggle
 from kernelkit.kaggle.connection import Timeouts, open_connection
+from kernelkit.kaggle.kernel import Kernel
 from kernelkit.kaggle.retries import Failure, FailureKind, Retries
 from kernelkit.terminal.exits import EndedBySignal, unwinding
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule

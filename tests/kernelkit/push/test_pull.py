@@ -7,7 +7,7 @@ import nbformat
 import pytest
 
 from kernelkit import errors
-from kernelkit.kaggle.client import Kernel
+from kernelkit.kaggle.kernel import Kernel
 from kernelkit.push.bundle.carried import own_cells, own_script
 from kernelkit.push.pull import pull_edits
 

@@ -5,7 +5,8 @@ from unittest.mock import Mock
 
 import pytest
 
-from kernelkit.kaggle.client import Kernel, Saved, Stored
+from kernelkit.kaggle.client import Saved, Stored
+from kernelkit.kaggle.kernel import Kernel
 from kernelkit.kaggle.retries import Clock, Failure, FailureKind, Retries
 from kernelkit.push.bundle import build
 from kernelkit.push.sent import Sending

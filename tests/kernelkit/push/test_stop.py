@@ -9,7 +9,8 @@ from click.testing import CliRunner
 
 from kernelkit import errors
 from kernelkit.cli.pushed import stop as stop_command
-from kernelkit.kaggle.client import Kaggle, Kernel, Status
+from kernelkit.kaggle.client import Kaggle, Status
+from kernelkit.kaggle.kernel import Kernel
 from kernelkit.push.ledger import State
 from kernelkit.push.stop import stop_push
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule

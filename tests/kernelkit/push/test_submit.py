@@ -3,7 +3,7 @@
 import pytest
 
 from kernelkit import errors
-from kernelkit.kaggle.client import Kernel
+from kernelkit.kaggle.kernel import Kernel
 from kernelkit.kaggle.retries import Failure, FailureKind
 from kernelkit.push import submission
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule

@@ -8,7 +8,8 @@ from functools import partial
 
 from kernelkit import machines
 from kernelkit.errors import CapacityError, KernelBusyError, PreflightError
-from kernelkit.kaggle.client import Kaggle, Kernel, Quota, Status, accept_rules
+from kernelkit.kaggle.client import Kaggle, Quota, Status, accept_rules
+from kernelkit.kaggle.kernel import Kernel
 from kernelkit.push.checks import contents
 from kernelkit.push.checks.findings import Finding, error, warning
 from kernelkit.push.plan import Plan
