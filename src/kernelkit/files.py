@@ -5,6 +5,7 @@ releases a lock when the process that holds it is killed.
 """
 
 import contextlib
+import hashlib
 import json
 import os
 import subprocess
@@ -100,6 +101,12 @@ def write_bytes(path: Path, data: bytes) -> Path:
             Path(name).unlink()
         raise
     return path
+
+
+def sha256_of(path: Path) -> str:
+    """The SHA-256 of a file's content, in hexadecimal digits."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def is_unused(folder: Path, besides: Collection[str] = ()) -> bool:

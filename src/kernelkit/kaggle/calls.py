@@ -11,6 +11,7 @@ from kagglesdk.blobs.types.blob_api_service import ApiBlobType, ApiStartBlobUplo
 from kagglesdk.competitions.types.competition_api_service import (
     ApiCreateCodeSubmissionRequest,
     ApiCreateSubmissionRequest,
+    ApiDownloadSubmissionRequest,
     ApiGetCompetitionRequest,
     ApiGetLeaderboardRequest,
     ApiGetSubmissionLimitsRequest,
@@ -193,6 +194,11 @@ class Calls:
         """A submission's state and scores."""
         request = _filled(ApiGetSubmissionRequest(), ref=reference)
         return self._ask("GetSubmission", self._competitions.get_submission, request)
+
+    def download_submission(self, reference: int) -> Any:
+        """What Kaggle holds of the account's own submission: a streamed `requests.Response`."""
+        request = _filled(ApiDownloadSubmissionRequest(), submission_id=reference)
+        return self._ask("DownloadSubmission", self._competitions.download_submission, request)
 
     def list_submissions(self, competition: str) -> Any:
         """The account's latest submissions to a competition."""

@@ -87,6 +87,29 @@ def chunks(response: requests.Response, window: float, late: Callable[[], bool])
         raise requests.exceptions.ConnectionError(error) from error
 
 
+def sha256_of(kaggle: Kaggle, response: requests.Response, most: int) -> str:
+    """The SHA-256 of a streamed response's body, in hexadecimal digits; closes the response.
+
+    Of a body with more than `most` bytes only the beginning is read, so the hash is another one.
+    Raises `Failure` if the body breaks off or arrives too slowly.
+    """
+    digest = hashlib.sha256()
+    received = 0
+    slow = kaggle.connection.timeouts.slow
+    begun = time.monotonic()
+    longest = max(slow, most / SLOWEST_UPLOAD)
+    try:
+        with response:
+            for chunk in chunks(response, slow, lambda: time.monotonic() - begun > longest):
+                received += len(chunk)
+                digest.update(chunk)
+                if received > most:
+                    break
+    except requests.exceptions.RequestException as error:
+        raise of_network(DOWNLOAD, error) from None
+    return digest.hexdigest()
+
+
 def _write(
     response: requests.Response, body: Iterator[bytes], part: Path, expected: Expected
 ) -> int:

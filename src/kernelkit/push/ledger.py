@@ -80,6 +80,8 @@ class Push:
     submission: int | None = None  # its number in the competition, once submitted
     submissions_before: list[int] | None = None  # those that existed before submitting
     message: str = ""  # of the submission
+    submitted_sha256: str = ""  # of the file that was submitted
+    compared: str = ""  # whether Kaggle holds these bytes: "same", "different", "not compared"
     inputs: dict[str, int] = field(default_factory=dict)  # versions of own kernel sources
     stays: list[str] = field(default_factory=list)  # patterns of outputs to leave on Kaggle
     estimate: dict[str, Any] = field(default_factory=dict)  # of its step; see `checks.compiled`

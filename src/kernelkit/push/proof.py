@@ -4,7 +4,6 @@ Each push gets a random number when its line in the ledger is written. The numbe
 bundle's first cell, printed in the session's log, and written into the manifest of its outputs.
 """
 
-import hashlib
 import json
 import math
 import re
@@ -14,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernelkit.errors import RefusedError
+from kernelkit.files import sha256_of
 from kernelkit.kaggle import transfers
 from kernelkit.kaggle.client import SOURCES, Kaggle, Outputs, Saved
 from kernelkit.kaggle.connection import StoreSession
@@ -109,8 +109,7 @@ def is_verified(folder: Path, name: str) -> bool:
 
 def has_hash(path: Path, sha256: str | None) -> bool:
     """Whether a file's content has this SHA-256."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest() == sha256
+    return sha256_of(path) == sha256
 
 
 def check_saved(context: PushContext, plan: Plan, saved: Saved) -> None:

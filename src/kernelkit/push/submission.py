@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from kernelkit import files
 from kernelkit.errors import CapacityError, NetworkError, OutputsError, RefusedError
 from kernelkit.kaggle import transfers
 from kernelkit.kaggle.context import KaggleContext
@@ -70,6 +71,7 @@ class Submission:
     sent: str = ""
     notebook_only: bool = False
     note: Callable[..., object] = lambda **_: None
+    _sha256: str = ""  # of the file, once it was submitted as a file
 
     def submit(self) -> str:
         """Submit the result and wait for its public score; returns it as Kaggle formats it.
@@ -97,7 +99,32 @@ class Submission:
         standing = tell_standing(self.context, self.competition)
         if standing:
             self.note(rank=standing.rank, teams=standing.teams)
+        if self._sha256:
+            self._compare(reference)
         return score
+
+    def _compare(self, reference: int) -> None:
+        """Compare the file with what Kaggle holds of it, once, and note the result.
+
+        Raises `OutputsError` if Kaggle holds other bytes: then the score is not the file's.
+        """
+        kaggle = self.context.kaggle
+        most = self.file.stat().st_size
+        try:
+            response = kaggle.calls.download_submission(reference)
+            held = transfers.sha256_of(kaggle, response, most)
+        except Failure:  # not every competition gives a submission back
+            self.note(compared="not compared")
+            return
+        if held == self._sha256:
+            self.note(compared="same")
+            return
+        self.note(compared="different")
+        raise OutputsError(
+            f"submission {reference} is not {self.file.name}: what Kaggle holds has other bytes "
+            f"(SHA-256 {held[:12]}, not {self._sha256[:12]}), so its score is not this file's. See "
+            "the competition's page, and submit again"
+        )
 
     def _enter(self) -> int:
         """Submit the file, or the kernel's version if Kaggle refuses a file; returns the number."""
@@ -113,10 +140,14 @@ class Submission:
         if kernel is None or not self.notebook_only:
             try:
                 start = partial(calls.start_submission_upload, self.competition)
+                digest = files.sha256_of(self.file)
                 token = transfers.upload(kaggle, self.file, start)
-                return self._create(
+                made = self._create(
                     partial(calls.create_submission, self.competition, token, self.message)
                 )
+                self._sha256 = digest
+                self.note(submitted_sha256=digest)
+                return made
             except Failure as failure:
                 refused = failure.kind is FailureKind.REFUSED
                 only_notebooks = any(word in failure.message.lower() for word in NOTEBOOKS_ONLY)

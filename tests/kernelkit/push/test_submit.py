@@ -1,8 +1,11 @@
 """A result is entered once and comes back with its score."""
 
+import hashlib
+
 import pytest
 
 from kernelkit import errors
+from kernelkit.kaggle.calls import Calls
 from kernelkit.kaggle.kernel import Kernel
 from kernelkit.kaggle.retries import Failure, FailureKind
 from kernelkit.push import submission
@@ -42,6 +45,47 @@ def submit(serve, open_competition, tmp_path, connect):
 def test_what_breaks_on_the_way_enters_nothing_twice(submit, fault):
     assert float(submit(fault)) == 1.0
     assert submit.number() == 1
+
+
+@pytest.fixture
+def noted(serve, open_competition, tmp_path, connect):
+    """Submits a file to a local Kaggle; gives what the ledger would note."""
+    open_competition(serve(score_seconds=0.2, submissions_a_day=5))
+    context = connect()
+    (tmp_path / "submission.csv").write_text("id,label\na,0\nb,1\n")
+
+    def submit():
+        facts = {}
+        submission.Submission(
+            context, "garden", "mine", tmp_path / "submission.csv", note=facts.update
+        ).submit()
+        return facts
+
+    return submit
+
+
+def test_what_kaggle_holds_is_compared_with_the_file(noted, tmp_path):
+    facts = noted()
+    digest = hashlib.sha256((tmp_path / "submission.csv").read_bytes()).hexdigest()
+    assert (facts["submitted_sha256"], facts["compared"]) == (digest, "same")
+
+
+def test_other_bytes_than_the_files_are_no_result_of_it(noted, monkeypatch):
+    def of_others(kaggle, response, most):
+        response.close()
+        return "0" * 64
+
+    monkeypatch.setattr(submission.transfers, "sha256_of", of_others)
+    with pytest.raises(errors.OutputsError, match="its score is not this file's"):
+        noted()
+
+
+def test_a_submission_that_is_not_given_back_is_not_compared(noted, monkeypatch):
+    def refuse(*_):
+        raise Failure(FailureKind.REFUSED, "DownloadSubmission", "not here")
+
+    monkeypatch.setattr(Calls, "download_submission", refuse)
+    assert noted()["compared"] == "not compared"
 
 
 def test_an_answer_that_says_nothing_enters_nothing(submit):
