@@ -191,7 +191,7 @@ def axis(page, name):
     ("typed", "same"),
     [
         ("learning rate > 0.001", "learning_rate>0.001"),
-        ("Macro F1>0.5", "score>0.5"),
+        ("Macro F1>0.8", "score>0.8"),
         ("time<2 min", "seconds<120"),
         ("time > 1 min 10 s", "seconds>70"),
         ('augment="strong"', "augment=strong"),
