@@ -197,7 +197,7 @@ def _claim(root: Path) -> FileLock:
     except Timeout as error:
         raise LocalKaggleError(
             f"a local Kaggle already serves {root}: stop it, wait for its rehearsal, choose "
-            "another root, or point this shell at it with the root's environment.sh, if it exists",
+            "another root, or push to it from a shell that has read the root's environment.sh",
             IN_USE,
         ) from error
     return claim

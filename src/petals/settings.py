@@ -234,7 +234,7 @@ def check(
         known = name in registry.BACKBONES or registry.model_sources(name)
         if "/" in preset and not (known or mounted(preset)):
             yield (
-                f"backbone={name} is not in the session: upload the folder (kernelkit model), "
+                f"backbone={name} is not in the session: upload the folder (kernelkit upload), "
                 "attach the model, and write hub:OWNER/MODEL/FRAMEWORK/VARIATION/VERSION"
             )
     weights = str(values["weights"])

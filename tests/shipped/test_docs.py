@@ -26,7 +26,8 @@ ELSEWHERE = {
     r"kernelkit (?:sweep|report) \S+ .*--open": "tests/browser/test_live.py",
     r"kernelkit check --tpu .*": "tests/shipped/test_tpu_check.py",  # 2.8 GB
     r"\.venv/bin/python -m pytest tests/\S+ .*": "tests/petals/models/test_build.py",
-    r"(?:git clone|python -m (?:venv|pip wheel)|pip install dist/).*": "tests/test_release.py",
+    r"(?:git clone|cd kernelkit|pip install dist/).*": "tests/test_release.py",
+    r"python -m (?:venv|pip wheel).*": "tests/test_release.py",
 }
 FIRST_RUN = "docs/tutorials/first-run.md"
 # What a page takes for granted.
@@ -44,11 +45,18 @@ for kernel in features train submit; do
     '"enable_internet": false, "kernel_sources": ['$before']}' > $kernel/kernel-metadata.json
   before='"INSERT_USERNAME/harvest-'$kernel'"'
 done"""
+STRANGERS = """\
+git init -q .
+P=examples/harvest/PROJECT
+mkdir $P
+echo 'print(1)' > $P/a.py
+echo '{"id": "tester/strangers-kernel", "title": "Strangers kernel", "code_file": "a.py",' \
+  '"language": "python", "kernel_type": "script"}' > $P/kernel-metadata.json"""
 BEFORE = {
     "docs/how-to/sweep.md": TRAINED,
     "docs/how-to/download.md": "mkdir -p runs",
     "docs/how-to/chains.md": CHAINED,
-    "docs/how-to/local-kaggle.md": "git init -q .",
+    "docs/how-to/local-kaggle.md": STRANGERS,
     "docs/how-to/pull.md": "git init -q .",
 }
 

@@ -34,7 +34,7 @@ def test_the_live_line_tells_phase_rate_and_time_left(tmp_path, monkeypatch):
     parameters = [word for value in (f"data={photos}", *PARAMETERS) for word in ("-p", value)]
     record = runpy.run_path(str(ROOT / "tools/picturing/terminal.py"))["record"]
     monkeypatch.chdir(ROOT)
-    tool = ["kernelkit run", "notebooks/02_train.py", "--no-report", "--output"]
+    tool = ["-m", "kernelkit", "run", "notebooks/02_train.py", "--no-report", "--output"]
     recording = record([*tool, str(folder), *parameters])
 
     lines = [EPOCH.search(part) for part in re.split(r"\r\x1b\[K|\n", recording)]

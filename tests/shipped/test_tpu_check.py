@@ -160,7 +160,7 @@ ARRAY = re.compile(r"ShapedArray\((\w+)\[([\d,]*)\]")
 
 def rehearsed(settings, folder):
     """{(function, batches)} of what JAX compiles for eight CPU devices in a run of 02_train."""
-    words = [str(ROOT / "kernelkit run"), str(NOTEBOOK), "--no-report", "--output", folder]
+    words = ["-m", "kernelkit", "run", str(NOTEBOOK), "--no-report", "--output", folder]
     for name, value in settings.items():
         words += ["-p", f"{name}={value}"]
     devices = {

@@ -31,7 +31,9 @@ def start(dataset, run, log):
     return subprocess.Popen(
         [
             sys.executable,
-            str(ROOT / "kernelkit run"),
+            "-m",
+            "kernelkit",
+            "run",
             str(ROOT / "notebooks/02_train.py"),
             "--output",
             str(run),
