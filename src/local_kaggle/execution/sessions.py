@@ -41,7 +41,7 @@ class Sessions:
         self._python: Path | None = None
         # By version; a rerun has the number of its submission below zero.
         self._running: dict[int, tuple[threading.Event, threading.Thread]] = {}
-        self._building = threading.Lock()
+        self._building, self._starting = threading.Lock(), threading.Lock()
         for name in (SESSIONS, RERUNS):  # what runs may leave is not for other users' eyes
             (root / name).mkdir(exist_ok=True)
             (root / name).chmod(0o700)
@@ -84,20 +84,25 @@ class Sessions:
     def _start(self, number: int, live: Callable[..., None], *arguments: Any) -> None:
         stop = threading.Event()
         thread = threading.Thread(target=live, args=(number, stop, *arguments))
-        self._running[number] = stop, thread
-        thread.start()
+        with self._starting:
+            if self.closing:  # the next server on this root finds it, and ends it in ERROR
+                return
+            self._running[number] = stop, thread
+            thread.start()
 
     def remove(self, version: int) -> None:
         """Stop a session and remove its folders; the time that it took still counts."""
-        if session := self._running.pop(version, None):
+        if session := self._running.get(version):
             stop, thread = session
             stop.set()
             thread.join()
+            self._running.pop(version, None)
         leftovers.remove(self.folder(version))
 
     def close(self) -> None:
         """Kill all sessions; they end in ERROR."""
-        self.closing = True
+        with self._starting:
+            self.closing = True
         running = list(self._running.values())
         for stop, _ in running:
             stop.set()

@@ -1,9 +1,14 @@
 import json
+import threading
+from types import SimpleNamespace
 
 import psutil
 import pytest
 
+from local_kaggle.execution.running import SessionPlan
+from local_kaggle.execution.sessions import Sessions
 from local_kaggle.limits import ServerLimits
+from local_kaggle.store import Store
 
 from ..conftest import notebook
 
@@ -130,3 +135,18 @@ except OSError as error:
     context.save("takes-data", text, kernelDataSources=["tester/gives-data"], enableInternet=False)
     assert context.finish("takes-data") == "COMPLETE", context.log("takes-data")
     assert context.log("takes-data").startswith("petal\noffline")
+
+
+def test_a_session_that_is_submitted_while_the_server_stops_does_not_start(tmp_path):
+    store = Store(tmp_path)
+    sessions = Sessions(tmp_path, store, ServerLimits())
+    sessions.close()
+    request = SimpleNamespace(session_timeout_seconds=60)
+    plan = SessionPlan(tmp_path / "1", request, (), "cpu", "cpu", ServerLimits())
+    before = threading.active_count()
+    sessions.submit(1, plan, "tester")
+    assert threading.active_count() == before
+    assert [row["status"] for row in store.rows("SELECT status FROM sessions")] == ["QUEUED"]
+    Sessions(tmp_path, store, ServerLimits())  # the next server on this root
+    assert not sessions.is_alive(1)
+    store.close()
