@@ -26,7 +26,7 @@ from kernelkit.push.ledger import Push, State
 from kernelkit.push.push_context import PushContext
 from kernelkit.runs import kit_folder, run_folder
 from kernelkit.runs import log as logs
-from kernelkit.terminal.events import NEXT, WARNING, Event, from_here
+from kernelkit.terminal.events import NEXT, WARNING, Event, address, from_here
 from kernelkit.tpu import figures
 
 METRICS = Event("metrics", quiet=True, boxed=True)
@@ -251,7 +251,7 @@ class _Homecoming:
         title = f"{self._version} (rehearsal)" if self.push.rehearsal else self._version
         path, why = push_report.report_or_why(self.folder, title, events.clear)
         if path:
-            events(REPORT, from_here(path), path=str(path))
+            events(REPORT, address(path), path=str(path))
         else:
             events(WARNING, f"no report: {why}")
 

@@ -496,7 +496,7 @@ def test_a_script_is_pushed_as_one_with_its_modules_and_parameters(script, kaggl
     future = "from __future__ import (\n    annotations,\n)  # for Later\n"
     assert pushed.startswith(f"'''Count the petals.'''\n{future}")
     assert "unverified" not in script.message
-    assert (folder / "report.html").name in script.message
+    assert (folder / "report.html").resolve().as_uri() in script.message
 
 
 def test_a_script_that_fails_proves_what_it_left_and_names_its_log(script, kaggle):
