@@ -56,10 +56,7 @@ def receive(
         ) as response:
             if response.status_code in EXPIRED:
                 raise Failure(FailureKind.EXPIRED, DOWNLOAD, "its link had expired")
-            if failure := of_response(DOWNLOAD, response):
-                raise failure
-            if response.status_code != 200:  # 202, 204, 206 and the like have no complete file
-                raise _malformed(f"HTTP {response.status_code}")
+            _check_complete(response)
             return _write(response, chunks(response, timeouts.slow, late), part, expected)
     except requests.exceptions.RequestException as error:
         raise of_network(DOWNLOAD, error) from None
@@ -91,7 +88,7 @@ def sha256_of(kaggle: Kaggle, response: requests.Response, most: int) -> str:
     """The SHA-256 of a streamed response's body, in hexadecimal digits; closes the response.
 
     Of a body with more than `most` bytes only the beginning is read, so the hash is another one.
-    Raises `Failure` if the body breaks off or arrives too slowly.
+    Raises `Failure` for an answer without a file, or one that breaks off or arrives too slowly.
     """
     digest = hashlib.sha256()
     received = 0
@@ -100,6 +97,9 @@ def sha256_of(kaggle: Kaggle, response: requests.Response, most: int) -> str:
     longest = max(slow, most / SLOWEST_UPLOAD)
     try:
         with response:
+            _check_complete(response)
+            if "text/html" in response.headers.get("Content-Type", ""):
+                raise _malformed("a page arrived instead of the file")
             for chunk in chunks(response, slow, lambda: time.monotonic() - begun > longest):
                 received += len(chunk)
                 digest.update(chunk)
@@ -108,6 +108,14 @@ def sha256_of(kaggle: Kaggle, response: requests.Response, most: int) -> str:
     except requests.exceptions.RequestException as error:
         raise of_network(DOWNLOAD, error) from None
     return digest.hexdigest()
+
+
+def _check_complete(response: requests.Response) -> None:
+    """Raise `Failure` unless the response has a complete file."""
+    if failure := of_response(DOWNLOAD, response):
+        raise failure
+    if response.status_code != 200:  # 202, 204, 206 and the like have none
+        raise _malformed(f"HTTP {response.status_code}")
 
 
 def _write(

@@ -112,6 +112,12 @@ def rehearse_hidden_run(
     return _second_run(context, local, slug, refusal, rows)
 
 
+def _fill_catalogue(context: PushContext, plan: Plan) -> None:
+    """Let the catalogue's command write its inputs, which connecting does."""
+    with replace(context, catalogue=plan.catalogue).connect():
+        pass
+
+
 def _see_to_hidden_data(context: PushContext, plan: Plan, hidden: Path | None, place: Path) -> None:
     """Let the catalogue's command write its inputs, and link the given folder as the hidden data.
 
@@ -120,8 +126,7 @@ def _see_to_hidden_data(context: PushContext, plan: Plan, hidden: Path | None, p
     if hidden is not None:
         _check_link(hidden, place)  # before the catalogue is filled, which may take long
     if hidden is not None or not place.is_dir():
-        with replace(context, catalogue=plan.catalogue).connect():
-            pass  # connecting fills the catalogue; later its command could write through a link
+        _fill_catalogue(context, plan)  # later its command could write through a link
     if hidden is not None:
         _link(hidden, place)
     elif not place.is_dir():
@@ -130,8 +135,7 @@ def _see_to_hidden_data(context: PushContext, plan: Plan, hidden: Path | None, p
 
 def _make(context: PushContext, plan: Plan, catalogue: Path, slug: str, count: int | None) -> None:
     """Make the hidden data of a competition from its public files in the catalogue."""
-    with replace(context, catalogue=plan.catalogue).connect():
-        pass  # connecting fills the catalogue
+    _fill_catalogue(context, plan)
     made = make_hidden_data(catalogue, slug, plan.project.hidden, count)
     words = "used again" if made.reused else "made from the training data"
     context.events(MADE, f"{made.rows:,} hidden rows, {words}: {from_here(made.folder)}")

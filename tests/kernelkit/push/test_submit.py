@@ -1,8 +1,10 @@
 """A result is entered once and comes back with its score."""
 
 import hashlib
+import io
 
 import pytest
+import requests
 
 from kernelkit import errors
 from kernelkit.kaggle.calls import Calls
@@ -78,6 +80,14 @@ def test_other_bytes_than_the_files_are_no_result_of_it(noted, monkeypatch):
     monkeypatch.setattr(submission.transfers, "sha256_of", of_others)
     with pytest.raises(errors.OutputsError, match="its score is not this file's"):
         noted()
+
+
+def test_a_page_instead_of_the_file_is_not_compared(noted, monkeypatch):
+    page = requests.Response()
+    page.status_code, page.raw = 200, io.BytesIO(b"<html>down for maintenance</html>")
+    page.headers["Content-Type"] = "text/html; charset=utf-8"
+    monkeypatch.setattr(Calls, "download_submission", lambda *_: page)
+    assert noted()["compared"] == "not compared"
 
 
 def test_a_submission_that_is_not_given_back_is_not_compared(noted, monkeypatch):
