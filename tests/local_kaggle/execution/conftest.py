@@ -1,11 +1,14 @@
-"""An image of Kaggle's environment, made once."""
+"""An image of Kaggle's environment, made once, and sandboxes with each program that builds one."""
 
 import os
+import shutil
 import subprocess
 
 import pytest
 
+from local_kaggle.execution import walls
 from local_kaggle.execution.image import build_image
+from local_kaggle.execution.sandbox import Sandbox
 
 
 @pytest.fixture(scope="session")
@@ -24,3 +27,14 @@ def output_of(python):
         return done.stdout + done.stderr
 
     return output_of
+
+
+@pytest.fixture(params=["bubblewrap", "unshare"])
+def box(request, python, tmp_path):
+    """A sandbox whose walls this program builds."""
+    if not walls.builder() or (request.param == "bubblewrap" and not shutil.which("bwrap")):
+        pytest.skip(f"{request.param} does not work on this machine")
+    made = Sandbox(tmp_path / "session", python.parent.parent)
+    made.builder = request.param
+    yield made
+    made.discard()

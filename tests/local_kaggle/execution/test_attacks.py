@@ -17,7 +17,7 @@ import pytest
 from local_kaggle.catalogue import files_below
 from local_kaggle.execution import entering, leftovers, walls
 from local_kaggle.execution.running import SessionPlan, run
-from local_kaggle.execution.sandbox import MountedSource, Sandbox, mount
+from local_kaggle.execution.sandbox import MountedSource, mount
 from local_kaggle.limits import ServerLimits
 
 SECRET = "KGAT_a-token-of-the-desk"
@@ -35,16 +35,6 @@ def done(result):
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
     return True
 """
-
-
-@pytest.fixture(params=["bubblewrap", "unshare"])
-def box(request, python, tmp_path):
-    if not walls.builder() or (request.param == "bubblewrap" and not shutil.which("bwrap")):
-        pytest.skip(f"{request.param} does not work on this machine")
-    made = Sandbox(tmp_path / "session", python.parent.parent)
-    made.builder = request.param
-    yield made
-    made.discard()
 
 
 @pytest.fixture

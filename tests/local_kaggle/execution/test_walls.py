@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from local_kaggle.execution import walls
-from local_kaggle.execution.sandbox import MountedSource, Sandbox
+from local_kaggle.execution.sandbox import MountedSource
 
 LOOK = """
 import os, socket
@@ -32,16 +32,6 @@ except OSError as error:
     print("no network", error.strerror)
 print("processes", len([name for name in os.listdir("/proc") if name.isdigit()]) < 4)
 """
-
-
-@pytest.fixture(params=["bubblewrap", "unshare"])
-def box(request, python, tmp_path):
-    if not walls.builder() or (request.param == "bubblewrap" and not shutil.which("bwrap")):
-        pytest.skip(f"{request.param} does not work on this machine")
-    made = Sandbox(tmp_path / "session", python.parent.parent)
-    made.builder = request.param
-    yield made
-    made.discard()
 
 
 def look(box, code):
