@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from kernelkit import machines
 from kernelkit.errors import NotebookError
-from kernelkit.notebook import magics
+from kernelkit.notebook import magics, syntax
 
 if TYPE_CHECKING:  # importing it takes most of a second, too long for --help
     import nbformat
@@ -258,7 +258,7 @@ def _compile_statements(place: str, source: str) -> None:
     A `from __future__` may then follow other statements, and holds for those after it.
     """
     flags = _FLAGS
-    for statement in ast.parse(source, place).body:
+    for statement in syntax.parse(source, place).body:
         match statement:
             case ast.ImportFrom(module="__future__", names=names):
                 features = (getattr(__future__, each.name, None) for each in names)

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from kernelkit.errors import PreflightError
 from kernelkit.files import files_below
-from kernelkit.notebook import document, magics
+from kernelkit.notebook import document, magics, syntax
 
 _SKIPPED = {"__pycache__", ".ipynb_checkpoints", ".mypy_cache", ".ruff_cache", ".DS_Store"}
 _SKIPPED |= {".pyc", ".pyo", ".part", ".swp"}
@@ -153,13 +153,13 @@ def parsed(source: str) -> ast.Module:
     lines = [line.strip() for line in source.splitlines()]
     imports = [line if re.match(r"(?:import|from)\s", line) else "" for line in lines]
     # Each line alone, because prose may begin with "from", too.
-    return ast.parse("\n".join(line if _tree(line) else "" for line in imports))
+    return syntax.parse("\n".join(line if _tree(line) else "" for line in imports))
 
 
 def _tree(source: str) -> ast.Module | None:
     with contextlib.suppress(*document.UNREADABLE), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return ast.parse(source)
+        return syntax.parse(source)
     return None
 
 

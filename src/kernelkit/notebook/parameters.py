@@ -32,7 +32,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kernelkit.errors import NotebookError, ParameterError, nearest
-from kernelkit.notebook import document
+from kernelkit.notebook import document, syntax
 from kernelkit.notebook.document import NO_PARAMETERS
 from kernelkit.project import Project
 
@@ -149,7 +149,7 @@ def declared(cell_source: str, project: Project | None = None) -> Declared:
     """
     source = document.plain_python(cell_source)
     try:
-        body = ast.parse(source).body
+        body = syntax.parse(source).body
     except document.UNREADABLE as error:
         raise NotebookError(f"the parameters cell is not Python: {error}") from None
     tokens = tokenize.generate_tokens(io.StringIO(source).readline)
@@ -284,7 +284,7 @@ def _read(text: str) -> Value:
         def visit_Name(self, node: ast.Name) -> ast.expr:
             return ast.Constant(float(node.id)) if node.id in ("inf", "nan") else node
 
-    return ast.literal_eval(Numbers().visit(ast.parse(text.strip(), mode="eval")))
+    return ast.literal_eval(Numbers().visit(syntax.parse(text.strip(), mode="eval")))
 
 
 def _check_plain(name: str, value: Value) -> None:
@@ -348,7 +348,7 @@ def _members(project: Project | None, name: str) -> tuple[Value, ...] | None:
     if file is None:
         raise NotebookError(f"{name}: there is no module {'.'.join([package, *path])}")
     try:
-        body = ast.parse(file.read_text("utf-8-sig")).body
+        body = syntax.parse(file.read_text("utf-8-sig")).body
     except SyntaxError as error:
         raise NotebookError(f"{name}: {file}, line {error.lineno}: {error.msg}") from None
     except ValueError as error:  # it is not UTF-8

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kernelkit.files import commit_of
-from kernelkit.notebook import document, modules
+from kernelkit.notebook import document, modules, syntax
 from kernelkit.notebook.document import cell_source, tags
 from kernelkit.notebook.modules import File
 from kernelkit.notebook.parameters import assignments, literal
@@ -282,7 +282,7 @@ def _script(added: Iterable[Cell], own: Iterable[Cell]) -> str:
 def _docstring(text: str) -> str:
     """The literal that a script begins with; empty if it begins with another statement."""
     try:
-        body = ast.parse(text).body
+        body = syntax.parse(text).body
     except document.UNREADABLE:
         return ""
     match body:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from kernelkit.errors import NotebookError
+from kernelkit.notebook import syntax
 from kernelkit.notebook.document import INJECTED_TAG, SCRIPT_BEGINS, UNREADABLE, cell_source, tags
 from kernelkit.push.bundle.build import FIRST, FOLDED_TAG
 
@@ -28,7 +29,7 @@ def carried(text: str) -> dict[str, str]:
     else:
         folded = [text.partition(SCRIPT_BEGINS)[0]]
     try:
-        return dict(file for source in folded for file in _files(ast.parse(source)))
+        return dict(file for source in folded for file in _files(syntax.parse(source)))
     except UNREADABLE:
         raise NotebookError("a folded cell of that version is not Python: see it there") from None
 

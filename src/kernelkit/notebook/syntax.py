@@ -1,0 +1,25 @@
+"""Syntax trees of Python source, also while another thread makes one."""
+
+import ast
+from typing import Literal, overload
+
+_ATTEMPTS = 5
+
+
+@overload
+def parse(source: str, place: str = ..., mode: Literal["exec"] = ...) -> ast.Module: ...
+@overload
+def parse(source: str, place: str = ..., *, mode: Literal["eval"]) -> ast.Expression: ...
+def parse(source: str, place: str = "<unknown>", mode: str = "exec") -> ast.AST:
+    """The syntax tree of a source, as `ast.parse` returns and raises it.
+
+    Python 3.11 counts the depth of the trees that it builds once for all threads
+    (python/cpython#106905). If another thread builds one at the same time, as the page of a sweep
+    does when it reads NumPy's files, a right source may end in a `SystemError`. It is parsed again.
+    """
+    for _ in range(_ATTEMPTS - 1):
+        try:
+            return ast.parse(source, place, mode)
+        except SystemError:
+            continue
+    return ast.parse(source, place, mode)
