@@ -224,7 +224,8 @@ def _read(root: Path, file: Path) -> Project:
         content = tomllib.loads(file.read_text("utf-8-sig"))
     except (OSError, ValueError) as error:  # invalid TOML, or invalid UTF-8
         raise PreflightError(f"{file} cannot be read as TOML: {error}") from None
-    kit, facts = content.get("tool", {}).get("kernelkit", {}), content.get("project", {})
+    kit = content.get("tool", {}).get("kernelkit", {})
+    facts = content.get("project", {})
     if "kernelkit" in content or not isinstance(kit, dict):
         raise PreflightError(f"{file}: write the settings below [tool.kernelkit], a table")
     settings = {key: _setting(key, value, file) for key, value in kit.items()}

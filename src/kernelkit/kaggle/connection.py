@@ -94,7 +94,9 @@ class Connection:
     """An authenticated client: `services` is the SDK's own, `username` the account's."""
 
     def __init__(self, services: Any, username: str, timeouts: Timeouts) -> None:
-        self.services, self.username, self.timeouts = services, username, timeouts
+        self.services = services
+        self.username = username
+        self.timeouts = timeouts
         self._http = services.http_client()
         self._http._init_session()  # as entering it as a context manager does
         self._adapter = _TimedAdapter(timeouts)

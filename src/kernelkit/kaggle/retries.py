@@ -76,7 +76,9 @@ class FailureKind(enum.Enum):
     EXPIRED = "expired link", NetworkError, "list the files again for new links"
 
     def __init__(self, label: str, error: type[KernelkitError], step: str) -> None:
-        self.label, self.error, self.step = label, error, step
+        self.label = label
+        self.error = error
+        self.step = step
 
 
 class Failure(KernelkitError):  # noqa: N818 - a failure of one call, whatever its error
@@ -100,8 +102,11 @@ class Failure(KernelkitError):  # noqa: N818 - a failure of one call, whatever i
     ) -> None:
         step = f"Kaggle asks to wait {duration(retry_after)}" if retry_after else kind.step
         super().__init__(f"{method}: {message}" + (f" ({step})" if step else ""))
-        self.kind, self.method, self.message = kind, method, message
-        self.retry_after, self.sent = retry_after, sent
+        self.kind = kind
+        self.method = method
+        self.message = message
+        self.retry_after = retry_after
+        self.sent = sent
 
     @property
     def is_transient(self) -> bool:
@@ -129,7 +134,8 @@ _OF_STATUS = {
 
 def of_response(method: str, response: requests.Response, body: str = "") -> Failure | None:
     """The failure that a response means; None for a status below 400."""
-    status, message = response.status_code, _message_in(body)
+    status = response.status_code
+    message = _message_in(body)
     if status < 400:
         return None
     kind = _OF_STATUS.get(status, FailureKind.REFUSED)

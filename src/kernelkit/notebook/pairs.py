@@ -128,8 +128,10 @@ def _content(cell: Any) -> tuple[str, str, bool] | None:
 
 
 def _advice(notebook: Path, half: Half, number: int) -> str:
-    text, own = shlex.quote(str(half.path)), shlex.quote(str(notebook))
-    to_notebook, to_text = "--to ipynb --update", f"--to {half.format}"
+    text = shlex.quote(str(half.path))
+    own = shlex.quote(str(notebook))
+    to_notebook = "--to ipynb --update"
+    to_text = f"--to {half.format}"
     if half.path.parent != notebook.parent or half.path.stem != notebook.stem:
         to_notebook += f" --output {own}"
         to_text += f" --output {text}"

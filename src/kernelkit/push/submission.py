@@ -128,13 +128,15 @@ class Submission:
 
     def _enter(self) -> int:
         """Submit the file, or the kernel's version if Kaggle refuses a file; returns the number."""
-        kaggle, kernel = self.context.kaggle, self.kernel
+        kaggle = self.context.kaggle
+        kernel = self.kernel
         limits = kaggle.repeated(partial(kaggle.calls.get_submission_limits, self.competition))
         if limits.num_total and not limits.num_allowed_now:
             raise CapacityError(
                 f"{self.competition} accepts no more submissions today: submit tomorrow"
             )
-        self.before, self.sent = sorted(s.ref for s in self._listed()), self.message
+        self.before = sorted(s.ref for s in self._listed())
+        self.sent = self.message
         self.note(submissions_before=self.before, submission=None, message=self.sent, score=None)
         calls = kaggle.calls
         if kernel is None or not self.notebook_only:
@@ -214,7 +216,8 @@ class Submission:
     def _score(self, reference: int) -> str:
         """The public score as Kaggle formats it, once it is there; empty if it shows none."""
         kaggle, timing = self.context.kaggle, self.context.timing
-        clock, patience = kaggle.retries.clock, timing.patience
+        clock = kaggle.retries.clock
+        patience = timing.patience
         start = clock.now()
         end = start + (timing.rerun_seconds if self.kernel else timing.score_seconds)
         while clock.now() < end:

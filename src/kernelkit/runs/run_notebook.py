@@ -61,9 +61,11 @@ class ExecutedRun:
     def tell(self, events: Events) -> None:
         """Show the first measures in one line (or else the duration), the report, and the next
         command."""
-        page, shown = self.folder, from_here(self.folder)
+        page = self.folder
+        shown = from_here(self.folder)
         if self.report.is_file():
-            page, shown = self.report, address(self.report)
+            page = self.report
+            shown = address(self.report)
         runs = shlex.quote(from_here(self.folder.parent))
         index = f"kernelkit report {runs} --index  # all runs"
         measures = run_folder.summary(self.metrics, project.shown(self.folder))
@@ -174,7 +176,8 @@ def _recorded(folder: Path) -> Iterator[None]:
 
 
 def _record(folder: Path, over: threading.Event) -> None:
-    path, begun = kit_folder.path(folder, kit_folder.RESOURCES), time.monotonic()
+    path = kit_folder.path(folder, kit_folder.RESOURCES)
+    begun = time.monotonic()
     with suppress(OSError):  # a full disk must not end the run
         path.parent.mkdir(exist_ok=True)
         with path.open("w", buffering=1, encoding="utf-8") as lines:
@@ -199,7 +202,8 @@ def _execute(
         content = nbformat.v4.upgrade(content)
         place = [*map(document.takes_parameters, content.cells)].index(True) + 1
         # Papermill would make text of a dict's keys.
-        source, tags = parameters.assignments(values), {"tags": [document.INJECTED_TAG]}
+        source = parameters.assignments(values)
+        tags = {"tags": [document.INJECTED_TAG]}
         content.cells.insert(place, nbformat.v4.new_code_cell(source, metadata=tags))
     part = folder / active.PART
     shown = None if quiet else NotebookOutput(sys.stdout)

@@ -90,7 +90,8 @@ class Examination:
     """What the probes, which are its methods, found out: `facts`, by the keys of `ASSUMPTIONS`."""
 
     def __init__(self, context: KaggleContext, kaggle: Kaggle) -> None:
-        self.context, self.kaggle = context, kaggle
+        self.context = context
+        self.kaggle = kaggle
         self.facts: dict[str, str] = {}
         self.samples: list[tuple[Path, Kernel, int]] = []  # sample submissions among the outputs
         self.sources: dict[str, list[str]] = {}  # the project's inputs by kind, without models
@@ -149,7 +150,8 @@ class Examination:
     def session(self, kind: machines.Kind) -> None:
         """Run a notebook that inspects one kind of machine, and check the lists before and after
         its end."""
-        name, timing = KERNELS[kind], self.context.timing
+        name = KERNELS[kind]
+        timing = self.context.timing
         kernel = Kernel(self.kaggle.username, name)
         if (now := self.kaggle.status(kernel, None)) and now.alive:
             raise PreflightError(f"{kernel} is still {now.state}: wait for it")
@@ -188,7 +190,8 @@ class Examination:
 
     def _wait(self, kernel: Kernel, version: int) -> None:
         """Wait for the end; unlike for a push, lists and log are also read while it runs."""
-        timing, facts = self.context.timing, self.facts
+        timing = self.context.timing
+        facts = self.facts
         end = timing.clock.now() + timing.patience.queue
         while (status := self.kaggle.status(kernel, version)) is None or status.alive:
             if timing.clock.now() > end:
@@ -250,7 +253,8 @@ class Examination:
 
 def _write(context: KaggleContext, facts: dict[str, str]) -> list[Judgement]:
     """Write what was observed beside what earlier examinations observed; returns the table."""
-    path, rehearsal = context.runs / DOCTOR, context.events.rehearsal
+    path = context.runs / DOCTOR
+    rehearsal = context.events.rehearsal
     if rehearsal:  # the checks of a push do not read a rehearsal's facts
         path = path.with_name("rehearsal.json")
     all_facts = files.read_object(path).get("facts", {}) | facts

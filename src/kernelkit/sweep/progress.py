@@ -33,8 +33,11 @@ class SweepProgress:
     def __init__(
         self, specification: Specification, folder: SweepFolder, options: SweepOptions
     ) -> None:
-        self.specification, self.folder, self.options = specification, folder, options
-        self._line, self._lock = LiveLine(options.stream or sys.stdout), threading.Lock()
+        self.specification = specification
+        self.folder = folder
+        self.options = options
+        self._line = LiveLine(options.stream or sys.stdout)
+        self._lock = threading.Lock()
         self.runs = list(specification.runs)
         self.remaining = folder.remaining(self.runs, options.retry_failed)
         for run in self.remaining:
@@ -197,7 +200,8 @@ class SweepProgress:
     def preview(self) -> str:
         """What would run: the runs with their states, and the time expected for the rest."""
         if self.specification.search:
-            axes, count = ", ".join(self.specification.varying), search.trials(self.specification)
+            axes = ", ".join(self.specification.varying)
+            count = search.trials(self.specification)
             return f"a search over {axes}: {count} runs, chosen as it goes"
         runs = self._page().runs
         lines = [f"{run.id}  {run.state:8}  {run.name}" for run in runs]

@@ -61,7 +61,9 @@ class Search:
     ) -> None:
         self.optuna = optuna = _optuna()
         self._states = optuna.trial.TrialState
-        self.sweep, self.folder, self.runs = sweep, folder, runs
+        self.sweep = sweep
+        self.folder = folder
+        self.runs = runs
         self.space = {n: self._distribution(n, axis) for n, axis in sweep.search["space"].items()}
         self.study = self._study()
         self._flight: dict[str, Any] = {}  # trials by the ids of their runs
@@ -133,7 +135,9 @@ class Search:
         return point
 
     def _study(self) -> Any:
-        sweep, optuna, settings = self.sweep, self.optuna, self.sweep.search
+        sweep = self.sweep
+        optuna = self.optuna
+        settings = self.sweep.search
         self.folder.path.mkdir(parents=True, exist_ok=True)
         study = optuna.create_study(
             storage=_address(self.folder.path / STORAGE),
@@ -151,7 +155,8 @@ class Search:
 
     def _pruner(self) -> Any:
         """Stops nothing, runs below the median, or those that Hyperband gives up."""
-        chosen, pruners = self.sweep.search.get("prune"), self.optuna.pruners
+        chosen = self.sweep.search.get("prune")
+        pruners = self.optuna.pruners
         if not chosen:
             return pruners.NopPruner()
         if chosen == HYPERBAND:
@@ -262,7 +267,8 @@ def _length(sweep: Specification, name: str, axis: Any) -> float:
 
 def points(folder: SweepFolder, sweep: Specification) -> list[PlannedRun]:
     """The runs in a folder that are points of this search, sorted by id."""
-    space, runs = sweep.search["space"], []
+    space = sweep.search["space"]
+    runs = []
     for recorded, record in folder.recorded():
         if set(record.parameters) == {*sweep.base, *space}:
             run = sweep.run(record.parameters)
@@ -275,7 +281,8 @@ def _holds(axis: Any, value: Any) -> bool:
     """Whether a value is on an axis, which may have changed since the value was proposed."""
     if isinstance(axis, list):
         return value in axis
-    low, step = axis["low"], axis.get("step")
+    low = axis["low"]
+    step = axis.get("step")
     beside = math.remainder(value - low, step) if step else 0
     return bool(low <= value <= axis["high"] and abs(beside) < 1e-9)
 

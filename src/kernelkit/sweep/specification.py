@@ -171,7 +171,8 @@ def _with_kaggle_block(content: Values, block: Values) -> Values:
     The names in `base` and `grid` are replaced individually (null removes a name), every other key
     as a whole. A name in the block's base is no axis, unless the block's grid has it.
     """
-    base, search = block.get("base") or {}, content.get("search")
+    base = block.get("base") or {}
+    search = content.get("search")
     grid = _without(content.get("grid"), base) | (block.get("grid") or {})
     merged = {"base": {**(content.get("base") or {}), **base}, "grid": grid}
     for key, values in merged.items():
@@ -187,11 +188,13 @@ def _checked(path: Path, content: Values, pairs: Iterable[str], many: bool) -> S
     if not any(content.get(key) for key in ("grid", "runs", "search", "seeds")):
         raise ParameterError("nothing to run: give grid, runs, seeds or search")
     notebook = (path.parent / content["notebook"]).resolve()
-    source, home = document.read(notebook), project.find_project(notebook)
+    source = document.read(notebook)
+    home = project.find_project(notebook)
     declared = parameters.declared(document.parameters_cell(source).source, home)
     if content.get("workers") == 0:
         raise ParameterError("workers: 0 would make no run: write a number from 1 on, or none")
-    shown, score = project.shown(notebook), content.get("score")
+    shown = project.shown(notebook)
+    score = content.get("score")
     minimize = content.get("minimize")
     if minimize is None:
         minimize = shown.minimize and score in (None, shown.score)
@@ -228,7 +231,8 @@ def _without(axes: Values | None, fixed: Values) -> Values:
 
 def _runs(sweep: Specification, content: Values, fixed: Values, many: bool) -> list[PlannedRun]:
     """The runs of the grid and those listed, once for each seed; equal runs are one."""
-    grid, seeds = _without(content.get("grid"), fixed), content.get("seeds")
+    grid = _without(content.get("grid"), fixed)
+    seeds = content.get("seeds")
     for name, values in grid.items():
         if not isinstance(values, list) or not values:
             raise ParameterError(f"grid: {name} needs a list of values, like [{values}]")

@@ -45,7 +45,9 @@ class Event(str):
         cls, name: str, *, quiet: bool = False, boxed: bool = False, colour: str = ""
     ) -> Self:
         event = super().__new__(cls, name)
-        event.quiet, event.boxed, event.colour = quiet, boxed, colour
+        event.quiet = quiet
+        event.boxed = boxed
+        event.colour = colour
         return event
 
 
@@ -196,7 +198,9 @@ class Events:
         rehearsal: bool = False,
     ) -> None:
         self.stream = stream or sys.stdout
-        self.as_json, self.quiet, self.rehearsal = as_json, quiet, rehearsal
+        self.as_json = as_json
+        self.quiet = quiet
+        self.rehearsal = rehearsal
         self._secrets: list[str] = []
         self.keep_secret(secrets_of_environment())
         self._line = LiveLine(self.stream)

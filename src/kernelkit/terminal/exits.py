@@ -67,7 +67,9 @@ class LazyGroup(click.Group):
         removed: Mapping[str, str] | None = None,
         **settings: Any,
     ) -> None:
-        self.package, self.groups, self.removed = package, groups, removed or {}
+        self.package = package
+        self.groups = groups
+        self.removed = removed or {}
         self.modules = {name: at for group in groups.values() for name, at in group.items()}
         # click suggests the nearest of these names.
         super().__init__(name, dict.fromkeys(self.modules, click.Command(None)), **settings)
@@ -149,7 +151,8 @@ class EndedBySignal(SystemExit):
 
     def __init__(self, number: int) -> None:
         super().__init__(128 + number)
-        self.number, self.name = number, signal.Signals(number).name
+        self.number = number
+        self.name = signal.Signals(number).name
 
 
 def _interrupt(thread: int, number: int) -> None:
@@ -190,7 +193,8 @@ def unwinding() -> Iterator[None]:
             return
         threading.Timer(AGAIN_SECONDS, _interrupt, (threading.get_ident(), number)).start()
 
-    hook, sys.unraisablehook = sys.unraisablehook, again
+    hook = sys.unraisablehook
+    sys.unraisablehook = again
     for number in handled:
         signal.signal(number, end)
     try:

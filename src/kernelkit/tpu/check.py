@@ -173,9 +173,11 @@ def tell(check: TpuCheck, events: Events) -> None:
     Raises `DoesNotFitError`, which names the programs that the compiler refused.
     """
     for program in check.programs:
-        event, computed = "refused", {}
+        event = "refused"
+        computed = {}
         if program.fits:
-            event, bound = "program", program.bound
+            event = "program"
+            bound = program.bound
             computed = {
                 "bound_seconds": bound,
                 "binds": program.binds,
@@ -209,7 +211,8 @@ def _search(run: TpuRun, events: Events, libtpu: str) -> TpuCheck:
         check = TpuRun(run.project, values, run.machine, (TRAINING,)).compiled(events, libtpu)
         if not check.programs:
             raise PreflightError("--largest-batch: this run has no training step")
-        program, results[batch] = check.programs[0], check
+        program = check.programs[0]
+        results[batch] = check
         rate = program.rate(program.estimate)
         speed = f"; {rate:,.0f} images/s as estimated" if rate else ""
         facts = {"batch": batch, "fits": program.fits, "estimated_images_per_second": rate}
@@ -245,7 +248,9 @@ def largest(
     `room` bytes. What a batch takes grows evenly, so the edge is estimated by the line through the
     two largest batches that fit.
     """
-    good, bad, tries = 0, MOST + STEP, 0
+    good = 0
+    bad = MOST + STEP
+    tries = 0
     batch = min(max(-(-begin // STEP), 1) * STEP, MOST)
     peaks: dict[int, int] = {}
     while bad - good > STEP:
@@ -254,7 +259,8 @@ def largest(
         if (used := memory(batch)) is None:
             bad = batch
         else:
-            good, peaks[batch] = batch, used[0]
+            good = batch
+            peaks[batch] = used[0]
             peaks.setdefault(0, used[1])
         if good and tries < GUESSES:
             low, high = sorted(peaks)[-2:]

@@ -101,7 +101,8 @@ def _started(
 
 def _events(pipe: IO[bytes], tell: Tell) -> Iterator[dict[str, Any]]:
     """The command's events as they come; meanwhile a sign of life every few seconds."""
-    doing, begun = "building the model", time.monotonic()
+    doing = "building the model"
+    begun = time.monotonic()
     while True:
         if not select.select([pipe], [], [], EVERY)[0]:
             tell("progress", f"{doing}: {time.monotonic() - begun:.0f} s")
@@ -115,6 +116,7 @@ def _events(pipe: IO[bytes], tell: Tell) -> Iterator[dict[str, Any]]:
             continue  # a library's own words
         if isinstance(event, dict):
             if event.get("event") == "compiling":
-                doing, begun = f"compiling the {event.get('program')}", time.monotonic()
+                doing = f"compiling the {event.get('program')}"
+                begun = time.monotonic()
                 tell("progress", doing)
             yield event

@@ -45,7 +45,8 @@ def python_of(project: Project, tell: Tell) -> Path:
             f"{project.root / 'pyproject.toml'}"
         )
     folder = project.root / FOLDER
-    python, marker = folder / "bin" / "python", folder / MADE
+    python = folder / "bin" / "python"
+    marker = folder / MADE
     digest = hashlib.sha256(requirements.read_bytes()).hexdigest()
     busy = "another command is making the environment of the TPU's compiler: waiting for it"
     lock = project.runs / LOCKS / "venv-tpu.lock"

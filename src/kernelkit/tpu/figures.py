@@ -78,7 +78,8 @@ class CompiledProgram:
         """Whether it fits, a line for people."""
         facts = self.facts
         if self.fits:
-            peak, room = _size(facts["peak_bytes"]), self.machine.hbm / GIB
+            peak = _size(facts["peak_bytes"])
+            room = self.machine.hbm / GIB
             return (
                 f"{self.name}, {facts['images']:,} images: fits, {peak} of {room:.0f} GiB a chip "
                 "at peak"

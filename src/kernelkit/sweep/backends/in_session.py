@@ -83,7 +83,8 @@ def _tell(sweep: Specification, folder: SweepFolder, run: PlannedRun, record: Re
 
 def _take_over(sweep: Specification, folder: SweepFolder, runs: Sequence[PlannedRun]) -> None:
     """Copy from attached outputs of earlier sessions their runs, trials and shared files."""
-    copied, inputs = 0, Path(os.environ.get(INPUT_ROOT, "/kaggle/input"))
+    copied = 0
+    inputs = Path(os.environ.get(INPUT_ROOT, "/kaggle/input"))
     ids = None if sweep.search else [run.id for run in runs]
     for place in sorted(inputs.rglob(FOLDER)):
         copied += len(folder.take_over(SweepFolder(place), ids))

@@ -137,7 +137,9 @@ def _session(
     `several`: whether the sweep has sessions on other machines, too. Raises `RunFailedError` for a
     session that ended without making a run.
     """
-    sweep, options, kind = progress.specification, progress.options, base.machine.kind
+    sweep = progress.specification
+    options = progress.options
+    kind = base.machine.kind
     place = progress.folder.path / ("rehearsal" if options.local else "kaggle")
     place = place / kind if several else place
     suffix = f" on {kind.upper()}" if several else ""
