@@ -47,8 +47,10 @@ def init(
 
 
 @options.command("doctor", ("", "--run --tpu"), local=True)
-@click.option("--run", is_flag=True, help="Also save two private kernels and run one on a CPU.")
-@click.option("--tpu", is_flag=True, help="Also run one on a TPU (ten minutes of quota at most).")
+@click.option(
+    "--run", is_flag=True, help="Also push a private notebook that inspects a CPU session."
+)
+@click.option("--tpu", is_flag=True, help="Also push it to a TPU (ten minutes of quota at most).")
 @click.option(
     "--submit",
     metavar="MESSAGE",
@@ -58,8 +60,7 @@ def doctor(**values: Any) -> None:
     """Check your account, and compare Kaggle with what the kit assumes about it.
 
     The result is a table: as assumed, different, or not tested. Without options, the command makes
-    only a few requests; it says beforehand what it costs and which private kernels it leaves
-    behind.
+    only a few requests; it says beforehand what it costs and which private kernel it leaves behind.
     """
     from kernelkit.start.examination import examine
 

@@ -9,14 +9,14 @@ from typing import Any
 
 from packaging.utils import canonicalize_name
 
-from kernelkit import files, image
+from kernelkit import image
 from kernelkit.credentials import find_secrets
 from kernelkit.errors import NotebookError
 from kernelkit.kaggle.client import SOURCES
 from kernelkit.machines import Kind
 from kernelkit.notebook import document, magics, pairs, rules, search_path
 from kernelkit.notebook.modules import files_started, parsed
-from kernelkit.project import DOCTOR, repository
+from kernelkit.project import repository
 from kernelkit.push.bundle.build import MAX_BYTES
 from kernelkit.push.checks.findings import Finding, error, warning
 from kernelkit.push.checks.mentions import Mention, mentions
@@ -496,9 +496,6 @@ def reported(runs: Path, kind: Kind) -> Iterator[dict[str, Any]]:
         if push.accelerator == kind:
             folder = Path(push.folder or runs / f"{push.kernel.rpartition('/')[2]}-v{push.version}")
             yield kit_folder.read_json(folder, kit_folder.MANIFEST)
-    facts = files.read_object(runs / DOCTOR).get("facts") or {}
-    modules = str(facts.get(f"{kind}.modules") or "").split()
-    yield {"python": facts.get(f"{kind}.python"), "modules": modules}
 
 
 def in_lines(plan: Plan, text: str) -> str:
