@@ -30,20 +30,21 @@ def init(
     removed. With --skill, NAME is an existing folder, by default the current one.
     """
     from kernelkit.start.new_repository import init, write_skill
-    from kernelkit.terminal.events import Events
+    from kernelkit.terminal.events import NEXT, Event, Events
 
+    made = Event("init")
     events = Events(**output)
     if skill:
         if competition or source:
             raise ParameterError("--skill writes one file: leave out --competition and --from")
         path = write_skill(folder or Path())
-        events("init", str(path), files=[str(path)])
+        events(made, str(path), files=[str(path)])
         return
     if folder is None:
         raise ParameterError("name the new folder: kernelkit init NAME")
     written = [str(path) for path in init(folder, competition, source)]
-    events("init", "\n".join(written), folder=str(folder), files=written)
-    events("next", f"cd {shlex.quote(str(folder))} && kernelkit rehearse")
+    events(made, "\n".join(written), folder=str(folder), files=written)
+    events(NEXT, f"cd {shlex.quote(str(folder))} && kernelkit rehearse")
 
 
 @options.command("doctor", ("", "--run --tpu"), local=True)

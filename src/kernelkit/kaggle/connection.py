@@ -157,7 +157,9 @@ def _check_types(message: Any) -> None:
         kind = type(field.default_value)
         if kind in (list, dict) and not isinstance(value, kind):
             raise TypeError(f"{field.json_name} is a {type(value).__name__}")
-        for each in value if kind is list else [] if kind is dict else [value]:
+        if kind is dict:
+            continue
+        for each in value if kind is list else [value]:
             whole = isinstance(each, bool) and field.field_type is not bool
             if whole or not isinstance(each, (field.field_type, type(None))):
                 raise TypeError(f"{field.json_name} is a {type(each).__name__}")

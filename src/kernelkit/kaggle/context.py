@@ -74,13 +74,14 @@ class KaggleContext:
         """
         project = at if isinstance(at, Project) else find_project(at or Path.cwd())
         rehearsal = local or os.environ.get("KAGGLE_API_ENVIRONMENT") == "LOCALHOST"
+        pace = REHEARSAL if rehearsal else KAGGLE
         server = None
         if local:
             server = runs / LOCAL_KAGGLE if runs else project.local_kaggle
         return cls(
             runs or project.runs,
             Events(stream, as_json=as_json, quiet=quiet, rehearsal=rehearsal),
-            timing or (REHEARSAL if rehearsal else KAGGLE),
+            timing or pace,
             server,
             root=project.root,
         )

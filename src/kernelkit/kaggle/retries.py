@@ -101,7 +101,8 @@ class Failure(KernelkitError):  # noqa: N818 - a failure of one call, whatever i
         sent: bool = True,
     ) -> None:
         step = f"Kaggle asks to wait {duration(retry_after)}" if retry_after else kind.step
-        super().__init__(f"{method}: {message}" + (f" ({step})" if step else ""))
+        advice = f" ({step})" if step else ""
+        super().__init__(f"{method}: {message}{advice}")
         self.kind = kind
         self.method = method
         self.message = message
@@ -178,8 +179,11 @@ def _message_in(body: str) -> str:
         inner = answer.get("error")
     except (ValueError, AttributeError):
         return ""
-    message = inner.get("message") if isinstance(inner, dict) else answer.get("message")
-    return str(message or (inner if isinstance(inner, str) else ""))
+    if isinstance(inner, dict):
+        return str(inner.get("message") or "")
+    if answer.get("message"):
+        return str(answer["message"])
+    return inner if isinstance(inner, str) else ""
 
 
 def retry_after(header: str | None) -> float | None:

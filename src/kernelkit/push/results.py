@@ -26,11 +26,9 @@ from kernelkit.push.ledger import Push, State
 from kernelkit.push.push_context import PushContext
 from kernelkit.runs import kit_folder, run_folder
 from kernelkit.runs import log as logs
-from kernelkit.terminal.events import NEXT, WARNING, Event, address, from_here
+from kernelkit.terminal.events import METRICS, NEXT, REPORT, WARNING, Event, address, from_here
 from kernelkit.tpu import figures
 
-METRICS = Event("metrics", quiet=True, boxed=True)
-REPORT = Event("report", quiet=True, boxed=True)
 FAILURE = Event("failure", quiet=True, colour="red")
 STOPPED = Event("stopped", quiet=True, colour="yellow")
 MISSING_MODULE = re.compile(r"No module named '(\w+)")

@@ -21,10 +21,18 @@ from kernelkit.errors import OF_NOTEBOOKS, RunFailedError, StorageError
 from kernelkit.notebook import document, parameters
 from kernelkit.runs import active, kit_folder, run_folder
 from kernelkit.runs.chosen_folder import chosen_folder, own_folder
-from kernelkit.runs.kit_folder import REPORT
 from kernelkit.shown import duration
 from kernelkit.terminal import safe_text
-from kernelkit.terminal.events import Events, LiveLine, NotebookOutput, address, from_here
+from kernelkit.terminal.events import (
+    METRICS,
+    NEXT,
+    REPORT,
+    Events,
+    LiveLine,
+    NotebookOutput,
+    address,
+    from_here,
+)
 from kernelkit.terminal.exits import EndedBySignal
 
 EXECUTED = run_folder.EXECUTED[0]
@@ -70,9 +78,9 @@ class ExecutedRun:
         index = f"kernelkit report {runs} --index  # all runs"
         measures = run_folder.summary(self.metrics, project.shown(self.folder))
         summary = measures or duration(self.seconds)
-        events("metrics", summary, metrics=dict(self.metrics), seconds=round(self.seconds, 2))
-        events("report", shown, path=str(page), folder=str(self.folder))
-        events("next", index, commands=[index])
+        events(METRICS, summary, metrics=dict(self.metrics), seconds=round(self.seconds, 2))
+        events(REPORT, shown, path=str(page), folder=str(self.folder))
+        events(NEXT, index, commands=[index])
         events.end()
 
 
@@ -150,9 +158,9 @@ def check(notebook: Path, overrides: parameters.Overrides) -> CheckedNotebook:
 
 def _begin(folder: Path) -> None:
     files.make_folder(folder)
-    for name in (REPORT, kit_folder.SCORE):
+    for name in (kit_folder.REPORT, kit_folder.SCORE):
         kit_folder.path(folder, name).unlink(missing_ok=True)
-    for name in (EXECUTED, REPORT, run_folder.METRICS):
+    for name in (EXECUTED, kit_folder.REPORT, run_folder.METRICS):
         # An earlier run's file must not be mistaken for this run's result.
         kit_folder.put_aside(folder, name)
         for part in folder.glob(f".{name}.*part*"):  # of a process that was killed
@@ -278,13 +286,11 @@ def _last_errors(executed: Path, source: str) -> list[str]:
         notebook = nbformat.read(executed, as_version=4)
     except Exception:  # nbformat raises a dozen kinds
         return []
-    texts = [
-        output.text
-        for cell in notebook.cells
-        if cell.cell_type == "code" and cell.source == source
-        for output in cell.outputs
-        if output.output_type == "stream" and output.name == "stderr"
-    ]
+    texts = []
+    for cell in notebook.cells:
+        if cell.cell_type == "code" and cell.source == source:
+            streams = [output for output in cell.outputs if output.output_type == "stream"]
+            texts += [stream.text for stream in streams if stream.name == "stderr"]
     lines = safe_text.plain("".join(texts)).rstrip().splitlines()
     return [line for line in lines if not safe_text.note_level(line)][-ERROR_LINES:]
 

@@ -99,9 +99,10 @@ class LazyGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands in their groups, with their full first sentences."""
         for title, names in self.groups.items():
-            commands = [c for name in names if (c := self.get_command(ctx, name))]
+            commands = filter(None, (self.get_command(ctx, name) for name in names))
+            rows = [(str(each.name), each.get_short_help_str(200)) for each in commands]
             with formatter.section(title):
-                formatter.write_dl([(str(c.name), c.get_short_help_str(200)) for c in commands])
+                formatter.write_dl(rows)
 
 
 def exits_with_code(command: Callable[P, object]) -> Callable[P, None]:

@@ -23,7 +23,9 @@ from typing import IO, Any, cast
 from kernelkit import processes
 from kernelkit.errors import OF_NOTEBOOKS, RunFailedError
 from kernelkit.project import PATH, Project
+from kernelkit.terminal.events import PROGRESS, Event
 
+COMPILER = Event("compiler")
 EVERY = 5.0  # seconds between two signs of life
 LAST_LINES = 8  # of a command that failed
 KILLED = (
@@ -58,7 +60,7 @@ def compile_programs(
             elif kind == "environment":
                 versions = dict(event.get("versions", {})).items()
                 names = ", ".join(f"{name} {version}" for name, version in versions)
-                tell("compiler", f"{names}, for {event.get('devices')} × {event.get('name')}")
+                tell(COMPILER, f"{names}, for {event.get('devices')} × {event.get('name')}")
             elif kind == "error":
                 error = OF_NOTEBOOKS.get(str(event.get("kind")), RunFailedError)
                 raise error(str(event.get("text")))
@@ -105,7 +107,7 @@ def _events(pipe: IO[bytes], tell: Tell) -> Iterator[dict[str, Any]]:
     begun = time.monotonic()
     while True:
         if not select.select([pipe], [], [], EVERY)[0]:
-            tell("progress", f"{doing}: {time.monotonic() - begun:.0f} s")
+            tell(PROGRESS, f"{doing}: {time.monotonic() - begun:.0f} s")
             continue
         line = pipe.readline()
         if not line:
@@ -118,5 +120,5 @@ def _events(pipe: IO[bytes], tell: Tell) -> Iterator[dict[str, Any]]:
             if event.get("event") == "compiling":
                 doing = f"compiling the {event.get('program')}"
                 begun = time.monotonic()
-                tell("progress", doing)
+                tell(PROGRESS, doing)
             yield event
