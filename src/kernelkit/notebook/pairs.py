@@ -243,6 +243,8 @@ def _own_format(path: Path) -> str:
 
     if path.suffix == ".py":
         text = path.read_text("utf-8-sig", "replace")
-        named = divine_format(text)
-        return named if named.startswith("py") else "py:percent" if "# %%" in text else "py:light"
+        named = str(divine_format(text))
+        if named.startswith("py"):
+            return named
+        return "py:percent" if "# %%" in text else "py:light"
     return path.suffix[1:]

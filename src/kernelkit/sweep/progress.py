@@ -186,16 +186,14 @@ class SweepProgress:
                 "no run left a metrics.json in its folder, which the parameter output names"
             )
         self.show("\n".join([*lines, address(self.folder.path / "index.html")]))
-        if failed := [run for run in page.runs if run.state in sweep_folder.ENDED_BADLY]:
-            listed = "".join(
-                f"\n  {run.id} {run.state}  {run.name}\n    "
-                f"{sweep_folder.reason(run.error) or 'without a message'}"
-                for run in failed[:LISTED]
-            )
-            raise RunFailedError(
-                f"{len(failed)} of {len(page.runs)} runs failed; --retry-failed runs them again:"
-                + listed
-            )
+        failed = [run for run in page.runs if run.state in sweep_folder.ENDED_BADLY]
+        if failed:
+            count = f"{len(failed)} of {len(page.runs)}"
+            lines = [f"{count} runs failed; --retry-failed runs them again:"]
+            for run in failed[:LISTED]:
+                reason = sweep_folder.reason(run.error) or "without a message"
+                lines += [f"  {run.id} {run.state}  {run.name}", f"    {reason}"]
+            raise RunFailedError("\n".join(lines))
 
     def preview(self) -> str:
         """What would run: the runs with their states, and the time expected for the rest."""
@@ -205,10 +203,11 @@ class SweepProgress:
             return f"a search over {axes}: {count} runs, chosen as it goes"
         runs = self._page().runs
         lines = [f"{run.id}  {run.state:8}  {run.name}" for run in runs]
-        done = sum(run.state == sweep_folder.DONE for run in runs)
+        done = len([run for run in runs if run.state == sweep_folder.DONE])
         lines.append(f"{len(runs)} runs, {done} done, {len(self.remaining)} to run")
         workers = 1 if self.options.kaggle else self.specification.workers
-        if seconds := self._expected(runs, workers):
+        seconds = self._expected(runs, workers)
+        if seconds:
             lines[-1] += f": about {duration(seconds)} with {workers} at a time"
         return "\n".join(lines)
 

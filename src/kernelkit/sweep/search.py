@@ -189,10 +189,11 @@ class Search:
                 self.study.enqueue_trial(trial.params)
 
     def _add(self, run: PlannedRun) -> bool:
-        """Whether the point is new."""
-        if is_new := run not in self.runs:
-            self.runs.append(run)
-        return is_new
+        """Note a point among the runs; returns whether it is new."""
+        if run in self.runs:
+            return False
+        self.runs.append(run)
+        return True
 
     def _tell(self, trial: Any, run: PlannedRun, record: Record) -> None:
         metrics = run_folder.metrics(self.folder.run_folder(run)) or {}
@@ -261,8 +262,13 @@ def size(sweep: Specification) -> float:
 def _length(sweep: Specification, name: str, axis: Any) -> float:
     if isinstance(axis, list):
         return len(axis)
-    step = axis.get("step") or (1 if sweep.declared[name].type is int else 0)
-    return math.floor((axis["high"] - axis["low"]) / step + 1e-9) + 1 if step else math.inf
+    step = axis.get("step")
+    if not step and sweep.declared[name].type is int:
+        step = 1
+    if not step:
+        return math.inf
+    steps: int = math.floor((axis["high"] - axis["low"]) / step + 1e-9)
+    return steps + 1
 
 
 def points(folder: SweepFolder, sweep: Specification) -> list[PlannedRun]:
@@ -273,7 +279,8 @@ def points(folder: SweepFolder, sweep: Specification) -> list[PlannedRun]:
         if set(record.parameters) == {*sweep.base, *space}:
             run = sweep.run(record.parameters)
             inside = all(_holds(axis, run.values[name]) for name, axis in space.items())
-            runs += [run] if inside and run.id == recorded.id else []
+            if inside and run.id == recorded.id:
+                runs.append(run)
     return runs
 
 
@@ -290,12 +297,15 @@ def _holds(axis: Any, value: Any) -> bool:
 def samples(sweep: Specification) -> list[PlannedRun]:
     """Points that the search may propose, with every choice and both ends of every range."""
     space = sweep.search["space"]
-    ends = {n: v if isinstance(v, list) else [v["low"], v["high"]] for n, v in space.items()}
-    count = max(map(len, ends.values()))
-    return [
-        sweep.run({name: values[number % len(values)] for name, values in ends.items()})
-        for number in range(count)
-    ]
+    choices = {
+        name: axis if isinstance(axis, list) else [axis["low"], axis["high"]]
+        for name, axis in space.items()
+    }
+    runs = []
+    for number in range(max(map(len, choices.values()))):
+        point = {name: values[number % len(values)] for name, values in choices.items()}
+        runs.append(sweep.run(point))
+    return runs
 
 
 def check(sweep: Specification) -> None:

@@ -154,12 +154,14 @@ def read(
         check_keys(content, KEYS, "a sweep")
         block = content.pop("kaggle", None) or {}
         check_keys(block, KEYS, "kaggle")
-        if idle := [key for key in OF_THE_DESK if block.get(key) is not None]:
+        idle = [key for key in OF_THE_DESK if block.get(key) is not None]
+        if idle:
             raise ParameterError(
                 f"kaggle: {idle[0]} has no effect in a session, which makes one run at a time: "
                 "leave it out"
             )
-        content = _with_kaggle_block(content, block) if kaggle else content
+        if kaggle:
+            content = _with_kaggle_block(content, block)
         return _checked(path, content, pairs, many)
     except ParameterError as error:
         raise ParameterError(f"{path.name}: {error}") from None
@@ -172,9 +174,10 @@ def _with_kaggle_block(content: Values, block: Values) -> Values:
     as a whole. A name in the block's base is no axis, unless the block's grid has it.
     """
     base = block.get("base") or {}
+    own_base = content.get("base") or {}
     search = content.get("search")
     grid = _without(content.get("grid"), base) | (block.get("grid") or {})
-    merged = {"base": {**(content.get("base") or {}), **base}, "grid": grid}
+    merged = {"base": {**own_base, **base}, "grid": grid}
     for key, values in merged.items():
         merged[key] = {name: value for name, value in values.items() if value is not None}
     if search:
@@ -200,12 +203,13 @@ def _checked(path: Path, content: Values, pairs: Iterable[str], many: bool) -> S
         minimize = shown.minimize and score in (None, shown.score)
     limits: Values = {key: content.get(key) or 0 for key in LIMITS}
     fixed = parameters.resolve(declared, pairs)
+    base = content.get("base") or {}
     keep_best = content.get("keep_best")
     sweep = Specification(
         path.stem,
         notebook,
         declared,
-        parameters.resolve(declared, {**(content.get("base") or {}), **fixed}),
+        parameters.resolve(declared, {**base, **fixed}),
         fingerprint(source, home),
         **limits,
         score=score or shown.score,
@@ -248,13 +252,16 @@ def _runs(sweep: Specification, content: Values, fixed: Values, many: bool) -> l
     count = math.prod(map(len, grid.values())) * len(seeded)
     if count > MANY and not many:
         raise ParameterError(f"{count:,} runs: reduce them, or add --yes")
-    rows = itertools.product(*grid.values()) if content.get("grid") else ()
-    points = [
-        *(dict(zip(grid, row, strict=True)) for row in rows),
-        *(content.get("runs") or ()),
-    ] or [{}]
+    points: list[Values] = []
+    if content.get("grid"):
+        rows = itertools.product(*grid.values())
+        points = [dict(zip(grid, row, strict=True)) for row in rows]
+    points += content.get("runs") or ()
     rules = [parameters.resolve(sweep.declared, rule) for rule in content.get("exclude") or ()]
-    every = [sweep.run({**p, **seed, **fixed}) for p, seed in itertools.product(points, seeded)]
+    every = [
+        sweep.run({**point, **seed, **fixed})
+        for point, seed in itertools.product(points or [{}], seeded)
+    ]
     runs = {run.id: run for run in every}
     for rule in rules:
         excluded = [run.id for run in every if rule.items() <= run.values.items()]

@@ -263,7 +263,8 @@ def largest(
     while bad - good > STEP:
         tries += 1
         guess = 0.0
-        if (used := memory(batch)) is None:
+        used = memory(batch)
+        if used is None:
             bad = batch
         else:
             good = batch

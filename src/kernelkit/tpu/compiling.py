@@ -64,11 +64,13 @@ def compile_programs(
             elif kind == "error":
                 error = OF_NOTEBOOKS.get(str(event.get("kind")), RunFailedError)
                 raise error(str(event.get("text")))
-        if code := process.wait():
+        code = process.wait()
+        if code:
             errors.seek(0)
             last = errors.read().decode("utf-8", "replace").strip().splitlines()[-LAST_LINES:]
             reason = f"{project.tpu.command} ended with exit code {code}"
-            reason = KILLED if code == -signal.SIGKILL else reason
+            if code == -signal.SIGKILL:
+                reason = KILLED
             raise RunFailedError(
                 "\n    ".join([f"the programs could not be built: {reason}", *last])
             )

@@ -90,9 +90,10 @@ class Engine:
         source = iter(runs)
         try:
             while True:
-                while self._has_room() and (
-                    run := self._again.pop() if self._again else next(source, None)
-                ):
+                while self._has_room():
+                    run = self._again.pop() if self._again else next(source, None)
+                    if run is None:
+                        break
                     self._start(run)
                 if not self._flights:
                     return
