@@ -95,4 +95,5 @@ class ServerState:
         """
         token = hmac.new(self._secret, bytes(file), hashlib.sha256).hexdigest()
         self.links[token] = file, time.time() + self.limits.link_seconds
-        return f"{self.url}/storage/{token}/{quote(name or file.name)}"
+        shown = quote(name or file.name)
+        return f"{self.url}/storage/{token}/{shown}"

@@ -35,7 +35,8 @@ class Method:
     anonymous: bool
 
 
-ANY = ("", "all", "unspecified", "everyone", "everything", "general")  # filters that pass all
+# The values of a filter that let every entry pass.
+ANY = ("", "all", "unspecified", "everyone", "everything", "general")
 ORDERS = {
     "_VOTES": "voteCount",
     "BY_VOTE_COUNT": "voteCount",
@@ -53,18 +54,19 @@ ORDERS = {
     "_TOP": "votes",
     "_NEW": "postDate",
 }
-"""What a list is sorted by, the highest first, by how the order's name ends."""
+"""{the end of an order's name: the field to sort by, the highest value first}"""
 AS_LISTED = re.compile("UNSPECIFIED|GROUPED|HOT|BEST|BY_DATE$")
-"""The orders that are a list's own, since nothing here is liked or hated."""
+"""Orders that leave a list as it is, since this server has no votes to sort by."""
 METHODS: dict[str, Method] = {}
 """By `key`; filled as the services are imported."""
 
 
 class Service:
-    """Makes functions the answers to methods of a service of the SDK, whose requests `types` has.
+    """Registers functions as the answers to the methods of one service of the SDK.
 
-    Those of a service for the `anonymous` are answered without credentials too. A function may
-    raise HTTPException, which is told as `{"code", "message"}`.
+    `types` is the SDK's module with the service's request classes. The methods of an `anonymous`
+    service are also answered without credentials. A function may raise HTTPException, which the
+    client gets as `{"code", "message"}`.
     """
 
     def __init__(self, types: ModuleType, *, anonymous: bool = False) -> None:
@@ -91,9 +93,9 @@ class Service:
 
 
 def not_rehearsed(what: str) -> HTTPException:
-    """The answer to what Kaggle has and this one has not.
+    """The error for a feature of Kaggle's that this server does not have.
 
-    No code above 500: Kaggle has no problem, and nobody should try again.
+    Its code is 400 and not 501, because clients repeat a request after a 5xx.
     """
     return HTTPException(400, f"rehearsal: {what} is not rehearsed by the local Kaggle")
 
@@ -115,9 +117,9 @@ def decode(request: type[Message], body: bytes) -> Message:
 
 
 def _check(message: type[Message], values: Any, *, inside: bool = False) -> None:
-    """Hold the types of JSON against a message's, which its reader does not. Raises TypeError.
+    """Compare the types of JSON values with those of a message's fields, as the SDK does not.
 
-    A message that is `inside` another may lack messages of its own.
+    A message that is `inside` another may lack messages of its own. Raises TypeError.
     """
     if not isinstance(values, dict):
         raise TypeError(f"{message.__name__} must be an object")
@@ -134,10 +136,11 @@ def _check(message: type[Message], values: Any, *, inside: bool = False) -> None
                 raise TypeError(f"{name} must be a list")
         else:
             value = [value]
+        plain = kind if kind in (int, bool) else str  # what JSON has for it
         for each in value:
             if is_message:
                 _check(kind, each, inside=True)
-            elif type(each) is not (kind if kind in (int, bool) else str):
+            elif type(each) is not plain:
                 raise TypeError(f"{name} must be {kind.__name__}")
             elif isinstance(each, int):
                 each.to_bytes(8, "big", signed=True)  # as SQLite has them
@@ -146,9 +149,9 @@ def _check(message: type[Message], values: Any, *, inside: bool = False) -> None
 
 
 def masked(request: Message, names: Collection[str]) -> Json:
-    """Those of a request's fields that a page has, by their names in JSON.
+    """{JSON name: value} of the request's fields with these names, without unset ones.
 
-    Of a request with a mask, only what the mask names.
+    If the request has an update mask, only the fields that it lists.
     """
     fields = [field for field in request._fields if field.json_name in names]
     if hasattr(request, "update_mask"):
@@ -159,14 +162,14 @@ def masked(request: Message, names: Collection[str]) -> Json:
 
 
 def moment(seconds: float) -> str:
-    """A time in seconds since the epoch as JSON has it, such as `2026-11-24T06:00:00.000Z`."""
+    """A time in seconds since the epoch in JSON's form, such as `2026-11-24T06:00:00.000Z`."""
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S.%f}"[:-3] + "Z"
 
 
 def listing(state: ServerState, request: Message, name: str, entries: Sequence[Json]) -> Json:
-    """The page of a list that a request asks for, as its field `name`, and the next one's token.
+    """The requested page of `entries`, in the field `name`, with the token of the next page.
 
-    A token is an offset. Raises HTTPException 400 for one that this server did not make.
+    A token is an offset. Raises HTTPException 400 for any other.
     """
     size = getattr(request, "page_size", None) or state.limits.page_size
     size = min(size, state.limits.max_page_size) if size > 0 else state.limits.max_page_size
@@ -184,9 +187,9 @@ def listing(state: ServerState, request: Message, name: str, entries: Sequence[J
 
 
 def filtered(request: Message, entries: Iterable[Json], filters: Filters) -> list[Json]:
-    """The entries that pass the filters of a request, and have the words of its search.
+    """The entries that match a request's filters and the words of its search.
 
-    Raises HTTPException 400 for a parameter that would have no effect.
+    Raises HTTPException 400 for a filter that this server does not know.
     """
     entries = list(entries)
     for field in request._fields:
@@ -210,9 +213,10 @@ def filtered(request: Message, entries: Iterable[Json], filters: Filters) -> lis
 
 
 def holds(field: str) -> Filter:
-    """A filter: whether a field is the value, lies below that path, or is a list with such an item.
+    """A filter that passes an entry if a field equals the value or is a path below it.
 
-    A space in a field is an underscore in a value.
+    If the field is a list, one such item is enough. A space in a field matches an underscore in
+    the value.
     """
 
     def passes(entry: Json, value: str) -> bool:
@@ -224,21 +228,21 @@ def holds(field: str) -> Filter:
 
 
 def _mentions(entry: Json, words: str) -> bool:
-    """Whether words are in an entry's title or in its name, which may stand in an address."""
+    """Whether an entry's title or name contains these words; its `ref` may be an address."""
     name = re.sub("^http.*/", "", entry.get("ref", ""))
     return words in f"{entry['title']} {name}".lower()
 
 
 def _text(value: Any) -> str:
-    if isinstance(value, Enum):  # without what all names of its kind begin with
+    if isinstance(value, Enum):  # without the prefix that all names of an enumeration share
         value = re.sub(".*_(GROUP|TAB|SEGMENT|CATEGORY|TYPE)_", "", value.name)
     return str(value or "").lower()
 
 
 def _sorted(request: Message, entries: Sequence[Json]) -> Sequence[Json]:
-    """The entries in the order of a request, those without a value last.
+    """The entries in the requested order, those without a value last.
 
-    Raises HTTPException 400 for an order that is not known here.
+    Raises HTTPException 400 for an order that this server does not know.
     """
     order = getattr(getattr(request, "sort_by", None), "name", "UNSPECIFIED")
     if AS_LISTED.search(order):
@@ -259,29 +263,30 @@ def file_listing(
     state: ServerState, request: Message, name: str, files: Sequence[tuple[str, Path]]
 ) -> Json:
     """The page of a list of files: their names, sizes in bytes, and when they were written."""
-    entries = [
-        {
-            "name": name,
-            "ref": name,
+    entries = []
+    for file, path in files:
+        stat = path.stat()
+        entry = {
+            "name": file,
+            "ref": file,
             "size": stat.st_size,
             "totalBytes": stat.st_size,
             "creationDate": moment(stat.st_mtime),
         }
-        for name, path in files
-        for stat in [path.stat()]
-    ]
+        entries.append(entry)
     return listing(state, request, name, entries)
 
 
 def tree_listing(state: ServerState, request: Message, files: Sequence[tuple[str, Path]]) -> Json:
-    """The page of what is directly in the folder `path` of a request: folders, then files.
+    """The page of a folder's direct content, folders before files; `request.path` names it.
 
     Raises HTTPException 404 for a folder that is not there.
     """
     above = f"{request.path.strip('/')}/" if request.path else ""
     inside = [(name.removeprefix(above), path) for name, path in files if name.startswith(above)]
     if not inside:
-        raise HTTPException(404, f"There is no folder {above.rstrip('/') or '/'}")
+        folder = above.rstrip("/") or "/"
+        raise HTTPException(404, f"There is no folder {folder}")
     folders: dict[str, list[str]] = {}
     entries: list[Json] = []
     for name, path in inside:
@@ -294,7 +299,7 @@ def tree_listing(state: ServerState, request: Message, files: Sequence[tuple[str
             entries.append({"name": name, "relativeUrl": above + name, **entry})
     for folder, names in reversed(folders.items()):
         below = {name.partition("/")[0] for name in names if "/" in name}
-        direct = sum("/" not in name for name in names)
+        direct = len([name for name in names if "/" not in name])
         counts = {"totalFiles": direct, "totalDirectories": len(below)}
         place = {"name": folder, "relativeUrl": above + folder}
         entries.insert(0, place | counts | {"totalChildren": direct + len(below)})

@@ -30,7 +30,9 @@ def deadline(time_limit: float, kind: str) -> float:
     unless a bundle names the session's length. Setting the system's clock changes nothing.
     """
     ends = [time.monotonic() + 60 * time_limit] if time_limit else []
-    minutes = float(os.environ.get(MINUTES, 0)) or (on_kaggle() and 60 * HOURS[kind])
+    minutes = float(os.environ.get(MINUTES, 0))
+    if not minutes and on_kaggle():
+        minutes = 60 * HOURS[kind]
     if minutes:
         began = float(os.environ.setdefault(BEGAN, str(time.monotonic())))
         ends.append(began + 60 * (minutes - min(RESERVE, RESERVE_SHARE * minutes)))
@@ -91,11 +93,10 @@ def folders_below(root: Path, depth: int) -> Iterator[Path]:
     level = [root] if root.is_dir() else []
     for _ in range(depth + 1):
         yield from level
-        level = sorted(
-            child
-            for folder in level
-            for child in folder.iterdir()
-            if child.is_dir()
-            and not is_junk(child.name)
-            and not child.name.startswith("tfrecords-jpeg-")
-        )
+        children = [child for folder in level for child in folder.iterdir() if child.is_dir()]
+        level = sorted(child for child in children if _may_hold_inputs(child.name))
+
+
+def _may_hold_inputs(name: str) -> bool:
+    """Whether a folder of this name may have attached files: not one of records, or junk."""
+    return not is_junk(name) and not name.startswith("tfrecords-jpeg-")

@@ -51,7 +51,9 @@ class Progress:
         if done < total and now - self._written < self.every:
             return
         rate = self._rate(done)
-        line = f"  {what} {done:,} of {total:,}{f'  {rate:,.0f} a second' if rate else ''}"
+        line = f"  {what} {done:,} of {total:,}"
+        if rate:
+            line += f"  {rate:,.0f} a second"
         line += self.time_left(done)
         if done == total and (self.in_place or self._written > self._begun):
             self.stay(line)

@@ -180,10 +180,10 @@ class RunFolder:
         if backbone.preset:  # it may no longer exist when its model is used
             build["hub_config"] = config_of(classifier.backbone, classifier.name)
         if classifier.beside:
-            build["beside"] = {
-                name: config_of(network, name) if find_backbone(name).preset else None
-                for name, network in classifier.beside.items()
-            }
+            build["beside"] = dict.fromkeys(classifier.beside)
+            for name, network in classifier.beside.items():
+                if find_backbone(name).preset:
+                    build["beside"][name] = config_of(network, name)
         card = ModelCard(
             classifier.name,
             size,
@@ -221,9 +221,19 @@ class RunFolder:
         guessing.
         """
         after = calibration.after if calibration else None
-        submitted = dataset.source.submitted
+        measured = asdict(scores) if scores else dict.fromkeys(f.name for f in fields(Scores))
+        data = {
+            "source": str(dataset.source),
+            "name": dataset.source.name,
+            "image_size": dataset.train.size,
+            "record_size": dataset.train.stored_size,
+            **dict.fromkeys(SPLITS, 0),
+            **{name: split.count for name, split in dataset.splits.items()},
+        }
+        if dataset.source.submitted:
+            data["submitted"] = dataset.source.submitted
         metrics = {
-            **(asdict(scores) if scores else dict.fromkeys(f.name for f in fields(Scores))),
+            **measured,
             "seconds": round(self.seconds, 3),
             **_speed(history, parameters.get("batch_size", 0) * accelerator.replicas),
             "epochs": len(history),
@@ -231,15 +241,7 @@ class RunFolder:
             "trainable_params": counts[1],
             "device": accelerator.as_dict() | compilation.facts(),
             "parameters": dict(parameters),
-            "data": {
-                "source": str(dataset.source),
-                "name": dataset.source.name,
-                "image_size": dataset.train.size,
-                "record_size": dataset.train.stored_size,
-                **dict.fromkeys(SPLITS, 0),
-                **{name: split.count for name, split in dataset.splits.items()},
-                **({"submitted": submitted} if submitted else {}),
-            },
+            "data": data,
             "added": [addition.summary() for addition in dataset.added],
             "intervals": intervals.as_dict() if intervals else {},
             "chance": chance or {},
@@ -263,7 +265,8 @@ def _speed(history: History, batch: int) -> dict[str, float | None]:
     `first_epoch_compile_seconds` is the part of the first epoch in which JAX compiled: 0 where
     nothing is known of it, None where the epoch was not one of gradients.
     """
-    first, *later = (row for row in history if row["phase"] == history[-1]["phase"])
+    last_phase = history[-1]["phase"]
+    first, *later = [row for row in history if row["phase"] == last_phase]
     rate = history[-1]["images_per_second"]
     return {
         "first_epoch_seconds": first["seconds"],

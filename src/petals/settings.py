@@ -87,7 +87,8 @@ def resolve(values: Values, *, here: bool = True) -> dict[str, Any]:
         # 15.
         untrained = resolved["weights"] == "none" and resolved["fine_tune"] != "none"
         resolved["head"] = GRADIENT if untrained else LOGISTIC
-    resolved["views"] = resolved["views"] or 1 + (resolved["head"] == LOGISTIC)
+    if not resolved["views"]:
+        resolved["views"] = 2 if resolved["head"] == LOGISTIC else 1
     for problem in _problems(resolved):
         raise SettingError(problem)
     return resolved

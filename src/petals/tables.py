@@ -26,19 +26,16 @@ class Table:
         columns = []
         for texts, side in self._columns():
             width = max(map(len, texts))
-            columns.append([f"{text:{'>' if side == 'right' else '<'}{width}}" for text in texts])
+            align = str.rjust if side == "right" else str.ljust
+            columns.append([align(text, width) for text in texts])
         return "\n".join("  ".join(line).rstrip() for line in zip(*columns, strict=True))
 
     def _repr_html_(self) -> str:
         columns = []
         for texts, side in self._columns():
-            tags = ["th", *["td"] * len(self.rows)]
-            columns.append(
-                [
-                    f'<{tag} style="text-align: {side}">{escape(text)}</{tag}>'
-                    for tag, text in zip(tags, texts, strict=True)
-                ]
-            )
+            cells = [_cell("th", side, texts[0])]
+            cells += [_cell("td", side, text) for text in texts[1:]]
+            columns.append(cells)
         rows = "".join(f"<tr>{''.join(cells)}</tr>" for cells in zip(*columns, strict=True))
         return f"<table>{rows}</table>"
 
@@ -50,11 +47,21 @@ class Table:
             yield [name, *_texts(values)], "right" if numbers else "left"
 
 
+def _cell(tag: str, side: str, text: str) -> str:
+    return f'<{tag} style="text-align: {side}">{escape(text)}</{tag}>'
+
+
 def _texts(values: Sequence[Any]) -> Iterator[str]:
     """A column's values as people write them: scores, which reach 1, to four digits."""
     sizes = [abs(v) for v in values if isinstance(v, float) and math.isfinite(v)]
     largest = max(sizes, default=0.0)
-    digits = 4 if largest <= 1 else 3 if largest < 10 else 1 if largest < 1000 else 0
+    digits = 0
+    if largest <= 1:
+        digits = 4
+    elif largest < 10:
+        digits = 3
+    elif largest < 1000:
+        digits = 1
     for value in values:
         if value is None:
             yield NOTHING

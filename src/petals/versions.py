@@ -25,7 +25,7 @@ def versions() -> dict[str, str]:
     """
     keras_version = keras.version() if hasattr(keras, "version") else installed("tf_keras")
     compilers = [name for name in ("jax", "libtpu") if "jax" in sys.modules and find_spec(name)]
-    return {
+    versions = {
         # A session has no kit installed: the bundle records its version.
         "petals": os.environ.get("KERNELKIT_PROJECT_VERSION") or installed(DISTRIBUTION),
         "tensorflow": tf.__version__,
@@ -33,8 +33,10 @@ def versions() -> dict[str, str]:
         "numpy": np.__version__,
         "python": platform.python_version(),
         **{name: installed(name) for name in compilers},
-        **({"image": IMAGE.read_text("utf-8").strip()} if IMAGE.is_file() else {}),
     }
+    if IMAGE.is_file():
+        versions["image"] = IMAGE.read_text("utf-8").strip()
+    return versions
 
 
 def installed(distribution: str) -> str:

@@ -57,7 +57,7 @@ def folder_of(state: ServerState, competition: str) -> Path:
 
 
 def entered(state: ServerState, competition: str) -> Path:
-    """The same, where the competition's rules are accepted; else HTTPException 403."""
+    """The folder of a competition whose rules the user accepted. Raises HTTPException 403, 404."""
     folder = folder_of(state, competition)
     if competition in state.limits.rules_pending:
         raise HTTPException(403, "You must accept this competition's rules before you can continue")
@@ -66,7 +66,7 @@ def entered(state: ServerState, competition: str) -> Path:
 
 @answers
 def list_competitions(state: ServerState, request: Message) -> Json:
-    """The competitions of the catalogue, filtered as asked for."""
+    """The catalogue's competitions that match the request's filters."""
     entries = [_about(state, name) for name in state.contents.references("competitions")]
     hosted: Filters = {
         "group=hosted": lambda entry, _: state.is_user(entry.get("hostName", "")),
@@ -101,7 +101,7 @@ def _about(state: ServerState, name: str) -> Json:
 
 @answers
 def list_data_files(state: ServerState, request: Message) -> Json:
-    """Names and sizes in bytes."""
+    """The names of a competition's files, and their sizes in bytes."""
     folder = entered(state, request.competition_name)
     return file_listing(state, request, "files", files_below(folder))
 
@@ -163,14 +163,14 @@ def get_submission(state: ServerState, request: Message) -> Json:
 
 @answers
 def list_submissions(state: ServerState, request: Message) -> Json:
-    """The user's own, newest first."""
+    """The user's submissions, newest first."""
     entries = [_entry(state, settled(state, row)) for row in _of(state, request.competition_name)]
     return listing(state, request, "submissions", filtered(request, entries, FILTERS))
 
 
 @answers
 def get_submission_limits(state: ServerState, request: Message) -> Json:
-    """How many submissions today, in all, and still allowed."""
+    """How many submissions the user made today and in all, and how many are left for today."""
     rows = _of(state, request.competition_name)
     today = _today(rows)
     left = state.limits.submissions_a_day - today
@@ -178,7 +178,7 @@ def get_submission_limits(state: ServerState, request: Message) -> Json:
 
 
 def settled(state: ServerState, row: sqlite3.Row) -> sqlite3.Row:
-    """A submission with its score, which is worked out once it is asked for and is due."""
+    """A submission with its score, which is computed at the first request after it is due."""
     if row["status"] != "PENDING" or time.time() < row["created"] + state.limits.score_seconds:
         return row
     folder = sessions.rerun_folder(state.root, row["id"])
@@ -215,7 +215,7 @@ def _of(state: ServerState, competition: str) -> list[sqlite3.Row]:
 
 def _today(rows: list[sqlite3.Row]) -> int:
     midnight = time.time() // DAY * DAY
-    return sum(row["created"] >= midnight for row in rows)
+    return len([row for row in rows if row["created"] >= midnight])
 
 
 def _enter(state: ServerState, request: Message, name: str, path: Path) -> Json:

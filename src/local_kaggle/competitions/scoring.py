@@ -133,14 +133,12 @@ def scores(submission: Path, file: Path, *, hidden: bool = False) -> Scores:
     predicted = {column: _values(rows, column, answers) for column in truth}
 
     def mean(ids: list[str]) -> float:
-        return fmean(
-            _metric(
-                rules.metric,
-                [truth[column][key] for key in ids],
-                [predicted[column][key] for key in ids],
-            )
-            for column in truth
-        )
+        values = []
+        for column in truth:
+            right = [truth[column][key] for key in ids]
+            answered = [predicted[column][key] for key in ids]
+            values.append(_metric(rules.metric, right, answered))
+        return fmean(values)
 
     return Scores(mean(public), mean(private) if private else None)
 
@@ -188,7 +186,10 @@ def _read(path: Path, columns: Sequence[str]) -> tuple[Rows, list[str]]:
         )
     by_id: Rows = {}
     for row in rows:
-        values = {name: "" if row[name] is None else str(row[name]).strip() for name in header}
+        values = {}
+        for name in header:
+            cell = row[name]
+            values[name] = "" if cell is None else str(cell).strip()
         key = values[header[0]]
         if key in by_id:
             raise SubmissionError(f"Submission has the {header[0]} {key} twice")

@@ -72,7 +72,8 @@ def _desk_names() -> frozenset[str]:
     own = __name__.partition(".")[0]
     names = {own}
     for distribution in importlib.metadata.distributions():
-        concerned = [distribution.name, *(distribution.requires or ())]
+        requires = distribution.requires or ()
+        concerned = [distribution.name, *requires]
         if any(re.split(r"[^\w-]", name)[0].replace("-", "_") == own for name in concerned):
             names |= {file.parts[0] for file in distribution.files or ()}
     return frozenset(names)

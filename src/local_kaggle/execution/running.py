@@ -28,7 +28,7 @@ REHEARSAL: dict[Kind, str] = {
     "tpu": "rehearsal: this TPU session is eight CPU devices on this machine, not a TPU",
     "gpu": "rehearsal: this GPU session is this machine's GPUs or two CPU devices, not Kaggle's",
 }
-"""What the log of such a session begins with."""
+"""The first line in the log of a session on such a machine."""
 POLL_SECONDS = 0.05  # seconds between looks at a process that may have to be killed
 LOOK_SECONDS = 1.0  # between looks at its memory and its files, which take longer
 LINE_BYTES = 1_000_000  # of one event of the log; a longer line becomes several
@@ -38,12 +38,15 @@ FREE_BYTES = 500_000_000  # of this machine's disks: with less, a session ends b
 
 @dataclass(frozen=True)
 class SessionPlan:
-    """What is run, and how: the request that saved a version, and its machine.
+    """One session of a version: what to run, on which machine, with which limits.
 
-    `kind` is the machine that it counts as, `runs_on` the one that it gets.
-    `rerun`: for a competition's score, with the variable that says so. Its log and outputs are kept
-    past a limit too: Kaggle shows them to nobody. `gateway`: what asks it for predictions then.
-    `first_seconds`: how long the version ran before.
+    request        the SaveKernel request that saved the version
+    sources        the folders to mount as inputs
+    kind           the kind of machine that the session counts as, `runs_on` the one that it gets
+    rerun          whether it is the second run of a code competition, on hidden data. Its log and
+                   outputs are kept even if it exceeds a limit, because the client never gets them
+    gateway        the competition's program that asks the notebook for predictions, in a rerun
+    first_seconds  how long the version's first run took
     """
 
     folder: Path
@@ -68,8 +71,8 @@ class Outcome:
     """How a session ended.
 
     `state` is COMPLETE or ERROR; `why` is the local Kaggle's own reason for ending it; `limit` is
-    "time", "memory" or "disk", where that was past its limit; `memory` and `working` are the most
-    bytes that it held.
+    "time", "memory" or "disk" if the session exceeded that limit; `memory` and `working` are its
+    highest memory use and its largest output, in bytes.
     """
 
     state: str
@@ -80,19 +83,20 @@ class Outcome:
 
 
 STOPPED = Outcome("ERROR", "the local Kaggle was stopped while this ran")
-"""That of a session whose version is deleted, too, where nobody asks for it."""
+"""The outcome when the server stops; also when the version is deleted, which no client sees."""
 
 
 def log_path(folder: Path) -> Path:
-    """Where a session keeps its log."""
+    """The path of a session's log."""
     return folder / "log.jsonl"
 
 
 def run(plan: SessionPlan, image: Callable[[], Path], stop: threading.Event) -> Outcome:
-    """Run a version to its end, a limit or `stop`; whatever happens to it is its outcome.
+    """Run a session until it ends, exceeds a limit, or `stop` is set; returns how it ended.
 
-    Past a limit the whole tree of processes is killed, and log and outputs are lost, as on Kaggle.
-    `image` gives the interpreter of the sessions' environment.
+    A session that exceeds a limit is killed with all its processes and loses its log and outputs,
+    as on Kaggle. `image` returns the Python interpreter of the sessions' environment. An exception
+    becomes an outcome, too.
     """
     try:
         with contextlib.ExitStack() as stack:
@@ -132,7 +136,9 @@ def _run(
     if asking and not box.builder:
         return Outcome("ERROR", NO_GATEWAY)
     words = box.enclosed(command(python, request.kernel_type, box))
-    environment = box.environment() | ({RERUN: "1"} if plan.rerun else {})
+    environment = box.environment()
+    if plan.rerun:
+        environment[RERUN] = "1"
     if plan.gateway and asking:
         words = plan.gateway.command(asking, words, environment, box.working)
     outcome = _attend(words, environment, box, log, plan, stop)
@@ -184,7 +190,7 @@ def _attend(
 def _wait(
     process: subprocess.Popen[bytes], box: Sandbox, plan: SessionPlan, stop: threading.Event
 ) -> Outcome:
-    """Wait for the end of a run, or for a reason to end it: a limit, or somebody's wish."""
+    """Wait until the process ends, exceeds a limit, or `stop` is set."""
     deadline = time.monotonic() + plan.seconds
     next_look = memory = working = 0.0
     limit = excess = ""
@@ -222,7 +228,7 @@ def _wait(
 
 
 def _full_disk(*folders: Path) -> str:
-    """What to say of the first of the folders whose disk is almost full; "" where none is."""
+    """The message about the first folder whose disk is almost full; "" if there is none."""
     for folder in folders:
         free = shutil.disk_usage(folder).free
         if free < FREE_BYTES:
@@ -234,7 +240,7 @@ def _full_disk(*folders: Path) -> str:
 
 
 def _full_memory(held: float, allowed: float) -> str:
-    """What to say where this machine's memory ends before the session's limit; "" elsewhere."""
+    """The message if this machine runs out of memory before the session's limit; "" if not."""
     free = psutil.virtual_memory().available
     if free > FREE_MEMORY_BYTES:
         return ""

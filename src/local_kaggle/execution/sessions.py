@@ -128,7 +128,9 @@ class Sessions:
         """Run a plan, its sources hidden already; record what came of it and its output `file`."""
         began = time.monotonic()
         outcome = run(plan, self.image, stop)
-        working = plan.folder / (gateways.FOLDER if plan.gateway else "") / "working"
+        working = plan.folder / "working"
+        if plan.gateway:
+            working = plan.folder / gateways.FOLDER / "working"
         message = ""
         why = outcome.why
         if outcome.state != "COMPLETE":

@@ -132,7 +132,7 @@ class FaultSchedule:
             method = draw.choice(list(methods))
             kind = draw.choice(POSSIBLE[method])
             first = draw.randint(1, 4)
-            lasts = draw.choice([1] * 7 + [5])
+            lasts = draw.choice((1, 1, 1, 1, 1, 1, 1, 5))
             pause = round(draw.uniform(0.1, 1.0), 3)
             faults += [Fault(method, first + n, kind, pause) for n in range(lasts)]
         return cls(faults)

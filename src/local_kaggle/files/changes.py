@@ -63,7 +63,8 @@ def create(state: ServerState, name: str, fields: Json, upload: Message | None =
             "SELECT 1 FROM pages WHERE name = ?", name
         ):
             is_variation = name.count("/") > MODEL_DEPTH
-            error = f"{name} {'already exists' if is_variation else TAKEN[kind]}"
+            why = "already exists" if is_variation else TAKEN[kind]
+            error = f"{name} {why}"
         if error:
             return {"status": "error", "error": error, "errorCode": 409}
         files = list(_uploaded(state, upload)) if upload else None

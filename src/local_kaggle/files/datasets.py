@@ -50,6 +50,10 @@ def list_datasets(state: ServerState, request: Message) -> Json:
         files = datasets[dataset["ref"]].versions[0].files
         return any(name.lower().endswith(ending) for name, _ in files)
 
+    def has_tags(dataset: Json, tags: str) -> bool:
+        wanted = {tag.strip() for tag in tags.split(",")}
+        return wanted <= {tag["name"].lower() for tag in dataset["tags"]}
+
     filters: Filters = {
         "user": holds("ownerRef"),
         "group=user": lambda *_: True,  # that of the parameter `user`
@@ -58,10 +62,7 @@ def list_datasets(state: ServerState, request: Message) -> Json:
         "group=public": lambda dataset, _: not dataset.get("isPrivate"),
         "fileType": has_files,
         "license": _is_licensed,
-        "tagIds": lambda dataset, tags: (
-            {tag.strip() for tag in tags.split(",")}
-            <= {tag["name"].lower() for tag in dataset["tags"]}
-        ),
+        "tagIds": has_tags,
         "minSize": lambda dataset, size: dataset["totalBytes"] >= int(size),
         "maxSize": lambda dataset, size: dataset["totalBytes"] <= int(size),
     }
@@ -105,7 +106,8 @@ def get_dataset_metadata(state: ServerState, request: Message) -> Json:
 @answers
 def create_dataset(state: ServerState, request: Message) -> Json:
     """Create a dataset; a name that is taken is refused in `error`."""
-    name = f"datasets/{request.owner_slug or state.user}/{request.slug}"
+    owner = request.owner_slug or state.user
+    name = f"datasets/{owner}/{request.slug}"
     fields = masked(request, FIELDS) | {"keywords": list(request.category_ids)}
     return changes.create(state, name, fields, request)
 
@@ -133,7 +135,7 @@ def _files(state: ServerState, request: Message) -> Files:
 
 def _is_licensed(dataset: Json, kind: str) -> bool:
     family = re.match("cc|gpl|odb", dataset.get("licenseName", "").lower())
-    return kind == (family[0] if family else "other")
+    return kind == "other" if family is None else kind == family[0]
 
 
 def _entry(dataset: pages.Page) -> Json:

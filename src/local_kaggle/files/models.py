@@ -52,7 +52,8 @@ def get_model_instance(state: ServerState, request: Message) -> Json:
 @answers
 def create_model(state: ServerState, request: Message) -> Json:
     """Create a model without variations; a name that is taken is refused in `error`."""
-    name = f"models/{request.owner_slug or state.user}/{request.slug}"
+    owner = request.owner_slug or state.user
+    name = f"models/{owner}/{request.slug}"
     return changes.create(state, name, masked(request, FIELDS))
 
 

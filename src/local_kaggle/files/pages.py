@@ -49,7 +49,9 @@ class Version:
 
     @property
     def status(self) -> str:
-        return "FAILED" if self.failure else "READY" if self.ready else "BLOBS_RECEIVED"
+        if self.failure:
+            return "FAILED"
+        return "READY" if self.ready else "BLOBS_RECEIVED"
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,8 @@ class Page:
             if version.ready and number in (None, 0, version.number):
                 return version
         what = "Dataset" if self.name.startswith("datasets") else "Model"
-        raise HTTPException(404, f"{what} version {number or ''} not found")
+        named = number or ""
+        raise HTTPException(404, f"{what} version {named} not found")
 
 
 def name_of(request: Message) -> str:

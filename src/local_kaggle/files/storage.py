@@ -179,11 +179,10 @@ def _archive(state: ServerState, files: Files, suffix: str) -> Path:
     Its name is a hash of what goes into it, so that no two owners, versions or states of a folder
     share one. The next server removes it.
     """
-    content = [
-        (name, str(path), stat.st_size, stat.st_ctime_ns)
-        for name, path in files
-        for stat in [path.stat()]
-    ]
+    content = []
+    for name, path in files:
+        stat = path.stat()
+        content.append((name, str(path), stat.st_size, stat.st_ctime_ns))
     digest = hashlib.sha256(repr(content).encode()).hexdigest()
     packed = state.root / "archives" / f"{digest}{suffix}"
     packed.parent.mkdir(exist_ok=True)

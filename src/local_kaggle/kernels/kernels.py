@@ -73,11 +73,12 @@ def versions_of(state: ServerState, kernel: Row) -> list[Row]:
     """A kernel's versions, the newest first, each with its session's state and its `outputs`."""
     if not kernel["id"]:
         run = {"id": 0, "request": kernel["request"], "status": "COMPLETE", "failure": None}
-        return [
-            {**run, "number": number, "outputs": outputs, "created": at, "started": at}
-            for number, outputs in kernel["outputs"].items()
-            for at in [outputs.stat().st_mtime]
-        ]
+        runs = []
+        for number, outputs in kernel["outputs"].items():
+            at = outputs.stat().st_mtime
+            own = {"number": number, "outputs": outputs, "created": at, "started": at}
+            runs.append(run | own)
+        return runs
     rows = state.store.rows(
         "SELECT versions.*, status, failure, started, ended - started AS seconds "
         "FROM versions LEFT JOIN sessions ON versions.id = version WHERE kernel = ? "
@@ -169,12 +170,13 @@ def list_kernels(state: ServerState, request: Message) -> Json:
             listed.append(_metadata(kernel, newest))
             outputs[listed[-1]["ref"]] = newest["outputs"]
 
+    def has_pictures(entry: Json, _: str) -> bool:
+        return any(name.endswith(DRAWN) for name, _ in files_below(outputs[entry["ref"]]))
+
     filters: Filters = {
         "group=profile": lambda entry, _: state.is_user(entry["author"]),
         "outputType=data": lambda entry, _: files_below(outputs[entry["ref"]]),
-        "outputType=visualization": lambda entry, _: any(
-            name.endswith(DRAWN) for name, _ in files_below(outputs[entry["ref"]])
-        ),
+        "outputType=visualization": has_pictures,
     }
     listed.sort(key=lambda metadata: metadata["lastRunTime"], reverse=True)
     return listing(state, request, "kernels", filtered(request, listed, FILTERS | filters))
@@ -236,7 +238,9 @@ def place(request: Message) -> Placement:
     or whose notebook carries `metadata.kaggle`, starts in the CPU image: it is counted as a TPU
     session and sees no TPU (Kaggle/kaggle-cli #1197).
     """
-    switched: Kind = "tpu" if request.enable_tpu else "gpu" if request.enable_gpu else "cpu"
+    switched: Kind = "gpu" if request.enable_gpu else "cpu"
+    if request.enable_tpu:
+        switched = "tpu"
     requested = request.machine_shape or SHAPES[switched][0]
     shape = _RETIRED.get(requested.lower(), requested)
     kind = _KINDS.get(shape.lower(), "cpu")

@@ -108,7 +108,10 @@ def rerun_plan(
     if not gateway and gateways.waits_for_one(request.text):
         raise HTTPException(400, NO_GATEWAY.format(competition=competition))
     if not gateway:
-        sources = [replace(s, folder=hidden) if s.folder == public else s for s in sources]
+        places = {public: hidden}
+        sources = [
+            replace(source, folder=places.get(source.folder, source.folder)) for source in sources
+        ]
     plan = _plan(state, version["id"], request, sources)
     # A version of the catalogue has had no session.
     return replace(plan, rerun=True, gateway=gateway, first_seconds=version.get("seconds", 0.0))
@@ -122,7 +125,9 @@ def _kernel(state: ServerState, request: Message) -> Row:
         row = state.store.row("SELECT * FROM kernels WHERE id = ?", request.id)
     else:
         row = state.store.row(by_slug, owner, slug)
-    if not state.is_user(row["owner"] if row else owner):
+    if row is not None:
+        owner = row["owner"]
+    if not state.is_user(owner):
         raise HTTPException(403, "Permission 'kernels.edit' was denied")
     private = request.is_private is not False
     if row is not None:

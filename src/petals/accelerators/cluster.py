@@ -130,10 +130,10 @@ def join(spec: ClusterSpec, seconds: float = PATIENCE) -> Hosts:
         remaining = max(deadline - time.monotonic(), 0.1)
         _here = call_with_timeout(remaining, lambda: _initialize(spec))
     except TimeoutError:
+        place = spec.address or "the address JAX found"
         raise HostsError(
-            f"{name} waited {seconds:.0f} s at {spec.address or 'the address JAX found'}, but "
-            "not all hosts joined: start every host once, with the same number of hosts and an "
-            "index of its own"
+            f"{name} waited {seconds:.0f} s at {place}, but not all hosts joined: start every host "
+            "once, with the same number of hosts and an index of its own"
         ) from None
     return _here
 
@@ -182,7 +182,10 @@ def gather(rows: np.ndarray) -> np.ndarray:
 
 def broadcast(data: bytes) -> bytes:
     """Host 0's bytes, on every host; the arguments of the other hosts are ignored."""
-    return data if _here.count == 1 else _exchange(data if _here.first else b"", hosts=1)[0]
+    if _here.count == 1:
+        return data
+    own = data if _here.first else b""
+    return _exchange(own, hosts=1)[0]
 
 
 def broadcast_scalar(value: float) -> float:

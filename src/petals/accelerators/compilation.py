@@ -29,8 +29,10 @@ def facts() -> dict[str, Any]:
 
     statistics = [device.memory_stats() or {} for device in jax.local_devices()]
     peaks = [each["peak_bytes_in_use"] for each in statistics if "peak_bytes_in_use" in each]
-    rounded = {name: round(seconds, 3) for name, seconds in _seconds.items()}
-    return rounded | ({"peak_bytes": max(peaks)} if peaks else {})
+    known: dict[str, Any] = {name: round(seconds, 3) for name, seconds in _seconds.items()}
+    if peaks:
+        known["peak_bytes"] = max(peaks)
+    return known
 
 
 def seconds() -> float:
@@ -67,7 +69,8 @@ def keep(run: str | Path) -> int:
         jax.monitoring.register_event_duration_secs_listener(_count)
     # With several hosts each host keeps its own programs: all hosts must find one, or none.
     alone = cluster.here().count == 1 and not os.environ.get(KEPT)
-    folder = (Path(run) if alone else kept_folder()) / FOLDER
+    home = Path(run) if alone else kept_folder()
+    folder = home / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     for place in attached(FOLDER):
         for program in place.iterdir():

@@ -83,12 +83,12 @@ class Accelerator:
     def __str__(self) -> str:
         note = " (rehearsal: CPU devices stand in)" if self.rehearsal else ""
         where = f" on {self.hosts} hosts" if self.hosts > 1 else ""
-        lines = [
-            f"{self.kind.upper()}{note}: {self.name}, {self.replicas} replica"
-            f"{'s' if self.replicas > 1 else ''}{where}, {self.keras} on {self.backend}, "
-            f"{self.dtype}"
-        ]
-        return "\n".join(lines + [f"  {what:24} {how}" for what, how in self.attempts.items()])
+        replicas = f"{self.replicas} replicas" if self.replicas > 1 else "1 replica"
+        first = (
+            f"{self.kind.upper()}{note}: {self.name}, {replicas}{where}, "
+            f"{self.keras} on {self.backend}, {self.dtype}"
+        )
+        return "\n".join([first, *(f"  {what:24} {how}" for what, how in self.attempts.items())])
 
 
 def detect(request: str = "auto", dtype: str = "auto", backend: str = "auto") -> Accelerator:
@@ -272,16 +272,16 @@ def _rehearsal() -> tuple[str, int]:
     """(what CPU devices stand in for, how many), or ("", 0)."""
     kind, _, count = os.environ.get(REHEARSAL, "").partition(":")
     if kind not in REHEARSALS or not (count.isdigit() or count == ""):
-        raise SettingError(
-            f"{REHEARSAL}={kind}:{count}: choose one of {', '.join([*REHEARSALS][1:])}"
-        )
+        known = ", ".join(filter(None, REHEARSALS))
+        raise SettingError(f"{REHEARSAL}={kind}:{count}: choose one of {known}")
     return kind, int(count or REHEARSALS[kind])
 
 
 def _rehearsed(rehearsal: str, count: int, backend: str, attempts: dict[str, str]) -> Accelerator:
     kind = rehearsal.partition("-")[0]
-    usual = keras_backend.JAX if rehearsal == "tpu" else keras_backend.TENSORFLOW
-    if (usual if backend == "auto" else backend) == keras_backend.JAX:
+    if backend == "auto":
+        backend = keras_backend.JAX if rehearsal == "tpu" else keras_backend.TENSORFLOW
+    if backend == keras_backend.JAX:
         devices = tpu.through_jax(PATIENCE, "cpu")
         attempts[f"{kind.upper()} rehearsed"] = f"{len(devices)} devices of JAX on the CPU"
         return _on_jax(devices, kind, rehearsal=True)

@@ -47,7 +47,7 @@ def choose(flavour: str) -> str:
 
         legacy = keras.layers.Layer.__module__.startswith("tf_keras")
     if legacy != (flavour == LEGACY) and flavour != TENSORFLOW:
-        raise _too_early(f"as {'tf_keras' if legacy else 'Keras 3'}", flavour)
+        raise _too_early("as tf_keras" if legacy else "as Keras 3", flavour)
     if flavour == JAX:
         _draw_on_host(keras)
     name = "tf_keras" if legacy else "Keras"

@@ -100,11 +100,11 @@ class CompiledText:
         """What the devices exchange in one call: kind, cause and bytes, the most bytes first."""
         # XLA joins collectives of many layers: the elements of the result have their own names.
         instructions = [each for group in self._computations.values() for each in group]
-        names = {
-            (element[1], int(element[2])): instruction.op_name
-            for instruction in instructions
-            if (element := _ELEMENT.match(instruction.rest))
-        }
+        names = {}
+        for instruction in instructions:
+            element = _ELEMENT.match(instruction.rest)
+            if element:
+                names[element[1], int(element[2])] = instruction.op_name
         exchanged: dict[tuple[str, str], int] = defaultdict(int)
         for instruction in instructions:
             kind = instruction.op.removesuffix("-start")

@@ -123,10 +123,14 @@ def _data(settings: Values) -> tuple[int, int]:
             f"data={name} is not on this machine, and its number of classes shapes the program: "
             "give data=FOLDER with the same files"
         )
-    train, val = (min(count, limit or count) for count in (train, val))
+    if limit:
+        train = min(train, limit)
+        val = min(val, limit)
     if settings["validation"] != "val":
         fold = fold_of(settings["validation"])
-        train += val - ((train + val) // fold[1] if fold else 0)
+        train += val
+        if fold:
+            train -= train // fold[1]
     return classes, train
 
 

@@ -129,25 +129,29 @@ def _geometry(draw: Draw, strength: Strength, size: int, flip: tf.Tensor) -> Dra
     # A pixel (u, v) of the result comes from (a u + b v, c u + d v). The pass along columns, which
     # comes second, takes row c u + d v = d (v + c/d u) of the first one's; the rest is the first's.
     cos, sin = tf.cos(angle), tf.sin(angle)
-    c = sin * zoom_x
-    d = (shear * sin + cos) * zoom_y
+    row_by_u = sin * zoom_x  # c
+    row_by_v = (shear * sin + cos) * zoom_y  # d
     # A crop of a random share of the area and a random shape, as in Szegedy et al., 2014
     area = draw.uniform(strength.crop, 1)
     shape = tf.exp(draw.uniform(-strength.shapes, strength.shapes))
-    height, width = (tf.minimum(tf.sqrt(square), 1) for square in (area / shape, area * shape))
-    down, right = (
-        size
-        * (draw.uniform(-strength.shift, strength.shift) + draw.uniform(-0.5, 0.5) * (1 - side))
-        for side in (height, width)
-    )
+    height = tf.minimum(tf.sqrt(area / shape), 1)
+    width = tf.minimum(tf.sqrt(area * shape), 1)
+
+    def centre(side: tf.Tensor) -> tf.Tensor:
+        """How far the middle of the result is from that of the image, in pixels of one axis."""
+        shift = draw.uniform(-strength.shift, strength.shift)
+        return size * (shift + draw.uniform(-0.5, 0.5) * (1 - side))
+
+    down = centre(height)
+    right = centre(width)
     slope_x = (shear * cos - sin) / zoom_x / height
-    scale_x = zoom_x * zoom_y / d * width
+    scale_x = zoom_x * zoom_y / row_by_v * width
     return {
         "slope_x": slope_x,
         "scale_x": flip * scale_x,
         "centre_x": flip * (right - slope_x * scale_x * down),
-        "slope_y": c / d,
-        "scale_y": d * height,
+        "slope_y": row_by_u / row_by_v,
+        "scale_y": row_by_v * height,
         "centre_y": down,
     }
 

@@ -140,13 +140,17 @@ def read(pattern: str) -> tuple[list[FinishedRun], list[str]]:
 
 def _folders(pattern: str) -> list[Path]:
     """The folders with a file of a run; a session may mount an input in two places."""
-    place = f"{escape(str(mounts()))}/**" if on_kaggle() else f"{escape(str(runs_folder()))}/*"
-    folders = {
-        Path(match).resolve()
-        for part in ([place] if pattern == AUTO else pattern.split(","))
-        for match in glob(part.strip(), recursive=True)  # noqa: PTH207 - takes absolute globs
-    }
-    return sorted(f for f in folders if any((f / name).is_file() for name in LEFT_BY_A_RUN))
+    parts = pattern.split(",")
+    if pattern == AUTO:
+        here = f"{escape(str(mounts()))}/**" if on_kaggle() else f"{escape(str(runs_folder()))}/*"
+        parts = [here]
+    folders: set[Path] = set()
+    for part in parts:
+        found = glob(part.strip(), recursive=True)  # noqa: PTH207 - takes absolute globs
+        folders.update(Path(match).resolve() for match in found)
+    return sorted(
+        folder for folder in folders if any((folder / name).is_file() for name in LEFT_BY_A_RUN)
+    )
 
 
 def _read(folder: Path, name: str) -> FinishedRun:

@@ -344,7 +344,8 @@ def _lines(
         counts[survey.file.source] += len(survey.ids)
     lines = []
     if len(counts) > 1:
-        parts = ", ".join(f"{source or 'itself'} {count:,}" for source, count in counts.items())
+        named = {source or "itself": count for source, count in counts.items()}
+        parts = ", ".join(f"{source} {count:,}" for source, count in named.items())
         lines.append(f"{root} has {len(counts)} sources, all of which are used: {parts} photos")
     for survey in surveyed:
         columns, compression = survey.schema, survey.compression

@@ -122,7 +122,8 @@ def _check_test(source: Source, test: Split, limited: bool) -> None:
     if twice := len(ids) - len(set(ids)):
         raise DataError(f"{twice} test ids occur twice, so no submission is valid")
     if not limited:
-        _check_sample(f"{source.origin or source.root}/sample_submission.csv", set(ids))
+        place = source.origin or source.root
+        _check_sample(f"{place}/sample_submission.csv", set(ids))
 
 
 def _place(source: Source) -> str:

@@ -63,11 +63,14 @@ class Batches:
         are left out; where their order could not be repeated, the images are shuffled anew.
         """
         split = self.split
-        seed = self.seed + self.host + (0 if self.deterministic else start)
-        past = start * self.batch_size if self.deterministic else 0  # images
-        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-        fits = split.count * split.size**2 * 3 < CACHE_SHARE * memory
-        if fits if self.cache is None else self.cache:
+        seed = self.seed + self.host
+        past = 0  # images
+        if self.deterministic:
+            past = start * self.batch_size
+        else:
+            seed += start
+        cache = _fits_in_memory(split) if self.cache is None else self.cache
+        if cache:
             records = split.records()
             if split.complete:
                 records = tf.data.TFRecordDataset(list(split.paths), num_parallel_reads=AUTOTUNE)
@@ -102,6 +105,12 @@ class Batches:
         if self.on_device:
             return {IMAGE: images, CHANGES: changes}, labels
         return self.augment.compiled()(images, changes), labels
+
+
+def _fits_in_memory(split: Split) -> bool:
+    """Whether the decoded images take a small enough share of this machine's memory."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return split.count * split.size**2 * 3 < CACHE_SHARE * memory
 
 
 def _shuffled_records(split: Split, seed: int, deterministic: bool) -> tf.data.Dataset:

@@ -84,10 +84,13 @@ class Source:
     @property
     def name(self) -> str:
         """Its display name: for a folder or a mount, the last part of the path."""
-        return "drawn flowers" if self.kind == "embedded" else Path(self.origin or self.root).name
+        if self.kind == "embedded":
+            return "drawn flowers"
+        return Path(self.origin or self.root).name
 
     def __str__(self) -> str:
-        return f"{self.kind} {self.origin or self.root}"
+        place = self.origin or self.root
+        return f"{self.kind} {place}"
 
 
 def find_source(data: str = "auto", size: int = 192) -> Source:
@@ -170,13 +173,11 @@ def is_competition(root: str) -> bool:
     """Whether the data is the competition's: by its path, or by its numbers of photos."""
     if any(edition in Path(root).parts for edition in EDITIONS):
         return True
-    return any(
-        all(
-            sum(map(shards.shard_count, shards.shard_paths(root, size, split))) == count
-            for split, count in COUNTS.items()
-        )
-        for size in shards.sizes(root)
-    )
+    for size in shards.sizes(root):
+        paths = {split: shards.shard_paths(root, size, split) for split in COUNTS}
+        if {split: sum(map(shards.shard_count, paths[split])) for split in COUNTS} == COUNTS:
+            return True
+    return False
 
 
 def embedded(size: int) -> Source:

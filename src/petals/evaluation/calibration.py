@@ -57,10 +57,11 @@ class Reliability:
 
     def as_lists(self) -> dict[str, list[float | None]]:
         """The columns for JSON, in which an empty bin has None."""
-        return {
-            name: [None if np.isnan(value) else value for value in column.round(6).tolist()]
-            for name, column in vars(self).items()
-        }
+        lists = {}
+        for name, column in vars(self).items():
+            values = column.round(6).tolist()
+            lists[name] = [None if np.isnan(value) else value for value in values]
+        return lists
 
     @property
     def error(self) -> float:

@@ -45,7 +45,8 @@ def predict_images(
     """float32 (images, classes) probabilities of uint8 (images, size, size, 3); `tta` as above."""
     model = cluster.local_copy(model)
     batch_size += -batch_size % keras_backend.replicas(model)
-    filled = np.pad(images, [(0, -len(images) % batch_size), *[(0, 0)] * 3])
+    missing = -len(images) % batch_size
+    filled = np.pad(images, [(0, missing), (0, 0), (0, 0), (0, 0)])
     total: Any = 0.0
     for view in range(tta):
         inputs = filled if view == 0 else filled[:, :, ::-1]

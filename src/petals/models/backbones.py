@@ -137,12 +137,11 @@ class Weights:
         # Keras 3 writes the same weights under NAME.weights.h5
         names += [name.removesuffix(".h5") + ".weights.h5" for name in names]
         folders = [repository() / Path(folder).expanduser() for folder in LOCAL_FOLDERS]
-        places = (
-            place
-            for name in names
-            for place in (*(folder / name for folder in folders), *attached(name))
-        )
-        return cls(backbone, weights, next(filter(Path.is_file, places), None))
+        for name in names:
+            for place in (*(folder / name for folder in folders), *attached(name)):
+                if place.is_file():
+                    return cls(backbone, weights, place)
+        return cls(backbone, weights)
 
     @property
     def origin(self) -> dict[str, str]:
@@ -191,7 +190,8 @@ def load_file(network: keras.Model, path: Path, name: str) -> None:
     try:
         # Keras chooses its reader by the extension, but files in the old format have either one.
         with tempfile.TemporaryDirectory() as folder:
-            link = Path(folder) / ("old.h5" if legacy else "new.weights.h5")
+            name_for_keras = "old.h5" if legacy else "new.weights.h5"
+            link = Path(folder, name_for_keras)
             link.symlink_to(path.resolve())
             network.load_weights(str(link))
     except Exception as error:  # Keras raises ValueError, KeyError, TypeError by the mismatch

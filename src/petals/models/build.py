@@ -63,12 +63,13 @@ def build(
     `build_side_by_side`; `options`: of `build_features`. The softmax is float32 under every dtype
     policy.
     """
-    names = {name: options.pop("hub_config", None), **(beside or {})}
+    beside = beside or {}
+    names = {name: options.pop("hub_config", None), **beside}
     features, (backbone, *others) = build_side_by_side(names, size, **options)
     x = keras.layers.Dropout(dropout, name="dropout")(features.output)
     outputs = keras.layers.Dense(num_classes, activation="softmax", dtype="float32", name=HEAD)(x)
     model = keras.Model(features.input, outputs, name="classifier")
-    more = dict(zip(beside or {}, others, strict=True))
+    more = dict(zip(beside, others, strict=True))
     return Classifier(model, features, backbone, name, more)
 
 

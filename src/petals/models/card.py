@@ -47,7 +47,8 @@ class ModelCard:
     @property
     def backbones(self) -> list[str]:
         """The backbone, and those whose features the head gets beside its own."""
-        return [self.backbone, *(self.build.get("beside") or {})]
+        beside = self.build.get("beside") or {}
+        return [self.backbone, *beside]
 
     @property
     def views(self) -> int:
@@ -91,8 +92,11 @@ class ModelCard:
 
 
 def _listed(values: Mapping[str, Any]) -> str:
-    texts = {n: f"{v:.4f}" if isinstance(v, float) else v for n, v in values.items()}
-    return ", ".join(f"{name.replace('_', ' ')} {text}" for name, text in texts.items())
+    parts = []
+    for name, value in values.items():
+        text = f"{value:.4f}" if isinstance(value, float) else value
+        parts.append(f"{name.replace('_', ' ')} {text}")
+    return ", ".join(parts)
 
 
 def printable(name: str) -> str:

@@ -75,15 +75,13 @@ def _tokens(network: keras.Model) -> list[Any]:
     """
     blocks, output = _blocks(network)
     places = sorted({round(share * len(blocks)) for share in SHARES} - {0, len(blocks)})
-    norms = [
-        part
-        for layer in network.layers
-        for part in parts(layer)
-        if isinstance(part, keras.layers.LayerNormalization)
-    ]
+    inner = [part for layer in network.layers for part in parts(layer)]
+    norms = [part for part in inner if isinstance(part, keras.layers.LayerNormalization)]
     one_width = len({block.shape[-1] for block in blocks}) == 1
     maps = [blocks[place - 1] for place in places]
-    return [*(norms[-1](each) if norms and one_width else each for each in maps), output]
+    if norms and one_width:
+        maps = [norms[-1](each) for each in maps]
+    return [*maps, output]
 
 
 def blocks(network: keras.Model) -> list[Any]:

@@ -123,9 +123,9 @@ class HubBackbone(Backbone):
             converter = _package().layers.ImageConverter.from_preset(self._place())
         except Exception:  # the preset has none, or is elsewhere
             return RESCALINGS["torch" if self.registered else "tf"]
-        pair = ((converter.scale, 1.0), (converter.offset, 0.0))
-        scale, offset = (np.asarray(default if v is None else v, np.float64) for v, default in pair)
-        return scale.tolist(), offset.tolist()
+        scale = 1.0 if converter.scale is None else converter.scale
+        offset = 0.0 if converter.offset is None else converter.offset
+        return np.asarray(scale, np.float64).tolist(), np.asarray(offset, np.float64).tolist()
 
 
 def find(name: str, config: Mapping[str, Any] | None = None) -> HubBackbone:

@@ -82,23 +82,28 @@ class _Packing:
         return tensor
 
     def _convolved(self, layer: Any, source: Any, padding: Any, side: int) -> Any:
-        (size, _), (stride, _) = layer.kernel_size, layer.strides
-        same = max(size - stride, 0)  # pixels that "same" adds to an even number of them
-        before, after = padding[0] if padding else (same // 2, same - same // 2)
+        size = layer.kernel_size[0]
+        same = max(size - layer.strides[0], 0)  # pixels that "same" adds to an even number of them
+        before = same // 2
+        if padding:
+            before, after = padding[0]
+            if before + after != same or padding[0] != padding[1]:
+                raise CannotPackError
+        of_padding = "valid" if padding else "same"
         fits = (
-            (size == 1 or layer.padding == ("valid" if padding else "same"))
-            and before + after == same
-            and (padding is None or padding[0] == padding[1])
+            (size == 1 or layer.padding == of_padding)
             and layer.kernel_size == (size, size)
             and layer.dilation_rate == (1, 1)
             and getattr(layer, "groups", 1) == getattr(layer, "depth_multiplier", 1) == 1
             and None not in source.shape[1:3]
         )
-        if self._side(source) == 1:
-            fits = fits and source.shape[1] % side == source.shape[2] % side == 0
-            source = blocks(source, side) if fits else source
         if not fits:
             raise CannotPackError
+        stride = layer.strides[0]
+        if self._side(source) == 1:
+            if source.shape[1] % side or source.shape[2] % side:
+                raise CannotPackError
+            source = blocks(source, side)
         return self._note(OnBlocks(layer, side, before)(source), side // stride)
 
     def _on_blocks(self, layer: Any, kind: str, tensors: list[Any], side: int) -> Any:
@@ -108,8 +113,11 @@ class _Packing:
             return self._note(layer(*tensors), side)
         if kind in ("Add", "Multiply"):
             # a factor for each channel is one for each of a block's pixels
-            tensors = [each if self._side(each) > 1 else _repeated(each, side) for each in tensors]
-            return self._note(layer(tensors), side)
+            operands = []
+            for tensor in tensors:
+                is_factor = self._side(tensor) == 1
+                operands.append(_repeated(tensor, side) if is_factor else tensor)
+            return self._note(layer(operands), side)
         if kind == "GlobalAveragePooling2D":
             means = layer(*tensors)
             shape = (-1, *means.shape[1:-1], side**2, means.shape[-1] // side**2)
@@ -126,7 +134,9 @@ def blocks(pixels: Any, side: int) -> Any:
 
 
 def _repeated(factors: Any, side: int) -> Any:
-    return keras.ops.tile(factors, (1,) * (len(factors.shape) - 1) + (side**2,))
+    """Factors, the last axis one for each channel, for all pixels of a block."""
+    others = [1] * (len(factors.shape) - 1)
+    return keras.ops.tile(factors, (*others, side**2))
 
 
 @keras.utils.register_keras_serializable("petals")
@@ -159,8 +169,10 @@ class OnBlocks(keras.layers.Layer):
         if training and layer.trainable:  # its statistics are those of all pixels
             pixels = keras.ops.reshape(inputs, (-1, 1, 1, channels))
             return keras.ops.reshape(layer(pixels, training=True), keras.ops.shape(inputs))
-        values = (layer.moving_mean, layer.moving_variance, layer.beta, layer.gamma)
-        mean, variance, beta, gamma = (v if v is None else _repeated(v, self.side) for v in values)
+        mean = _repeated(layer.moving_mean, self.side)
+        variance = _repeated(layer.moving_variance, self.side)
+        beta = None if layer.beta is None else _repeated(layer.beta, self.side)
+        gamma = None if layer.gamma is None else _repeated(layer.gamma, self.side)
         outputs = keras.ops.batch_normalization(
             keras.ops.cast(inputs, "float32"), mean, variance, -1, beta, gamma, layer.epsilon
         )

@@ -117,14 +117,21 @@ def _of_network(place: str, network: keras.Model) -> Iterator[tuple[str, Any]]:
 
 def _keys(layers: list[keras.layers.Layer]) -> list[str]:
     numbered: dict[str, list[int]] = {}
-    parts = []
+    parts: list[tuple[str, int | None]] = []
     for layer in layers:
         kind = re.sub(r"(?<!^)(?=[A-Z][a-z])|(?<=[a-z])(?=[A-Z])", "_", type(layer).__name__)
         match = re.fullmatch(rf"({kind.lower()})(?:_(\d+))?", layer.name)
-        parts.append((match[1], int(match[2] or 0)) if match else (layer.name, None))
         if match:
-            numbered.setdefault(match[1], []).append(int(match[2] or 0))
-    return [
-        stem if number is None else f"{stem}#{sorted(numbered[stem]).index(number)}"
-        for stem, number in parts
-    ]
+            count = int(match[2] or 0)
+            parts.append((match[1], count))
+            numbered.setdefault(match[1], []).append(count)
+        else:
+            parts.append((layer.name, None))
+    keys = []
+    for stem, number in parts:
+        if number is None:
+            keys.append(stem)
+        else:
+            place = sorted(numbered[stem]).index(number)
+            keys.append(f"{stem}#{place}")
+    return keys

@@ -45,12 +45,13 @@ def confused(
     for truth, guess, times in most_confused(labels, probabilities, PAIRS):
         mistaken = np.flatnonzero((labels == truth) & (guesses == guess))
         own = np.flatnonzero(labels == guess)
-        mistake, example = (
-            int(photos[probabilities[photos, guess].argmax()]) if len(photos) else None
-            for photos in (mistaken, own)
-        )
+        likeliest = probabilities[:, guess]
+        mistake = int(mistaken[likeliest[mistaken].argmax()])
+        example = int(own[likeliest[own].argmax()]) if len(own) else None
         rows.append((truth, guess, times, mistake, example))
-    photos = _thumbnails(split, {at for row in rows for at in row[3:] if at is not None})
+    shown = {mistake for *_, mistake, _ in rows}
+    shown |= {example for *_, example in rows if example is not None}
+    photos = _thumbnails(split, shown)
     return [
         {
             "true class": names[truth],

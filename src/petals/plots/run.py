@@ -301,7 +301,8 @@ def twins(
             split = str(prints.splits[i])
             label = prints.labels[i]
             images.append(splits[split].sample([int(prints.positions[i])]).images[0])
-            captions.append(f"{split}\n{names[label] if label >= 0 else 'no label'}")
+            name = names[label] if label >= 0 else "no label"
+            captions.append(f"{split}\n{name}")
             colours.append(BAD if pair.disagree else INK)
     caption = "Twins, side by side, with their splits and classes; red where the classes differ."
     return gallery(np.array(images), captions, colours, caption)

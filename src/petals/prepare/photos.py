@@ -11,6 +11,7 @@ import csv
 import hashlib
 import io
 import os
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -122,11 +123,10 @@ def in_class_folders(folder: Path, leave_out: Path | None) -> FoundPhotos:
     for parent in {path.parent for path, name, split in places if split and name}:
         _loose(parent, found)
     if found.has_splits:
-        counts = ", ".join(
-            f"{sum(file.split == split for file in found.files):,} {split}"
-            for split in dict.fromkeys(SPLIT_WORDS.values())
-        )
-        found.notes.append(f"{root}: the folders name the splits: {counts}")
+        counts = Counter(file.split for file in found.files)
+        splits = dict.fromkeys(SPLIT_WORDS.values())
+        listed = ", ".join(f"{counts[split]:,} {split}" for split in splits)
+        found.notes.append(f"{root}: the folders name the splits: {listed}")
     _note_equal_names([name for _, name, _ in places if name], found)
     return found
 
@@ -324,13 +324,12 @@ def in_csv(table: Path, folder: Path, leave_out: Path | None = None) -> FoundPho
     position = {name: label for label, name in enumerate(names)}
     files = [PhotoFile(path, position[label]) for path, label in labels.items()]
     other = leave_out and leave_out.resolve()
-    unlisted = {
-        str(path): f"not listed in {table}"
-        for path in by_name.values()
-        if path not in labels
-        and path.suffix.lower() in photo_files.SUFFIXES
-        and not (other and path.resolve().is_relative_to(other))
-    }
+    unlisted = {}
+    for path in by_name.values():
+        is_photo = path.suffix.lower() in photo_files.SUFFIXES
+        elsewhere = other is not None and path.resolve().is_relative_to(other)
+        if is_photo and path not in labels and not elsewhere:
+            unlisted[str(path)] = f"not listed in {table}"
     return FoundPhotos(names, files, unlisted, own_labels=True)
 
 

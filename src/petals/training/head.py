@@ -95,7 +95,9 @@ def train_head(
     steps = max(1, len(values) // batch)
     alone = settings["fine_tune"] == "none"
     schedule = settings["schedule"] if alone else "cosine"
-    peak = (alone and settings["learning_rate"]) or SCHEDULES[schedule].head_peak
+    peak = SCHEDULES[schedule].head_peak
+    if alone and settings["learning_rate"]:
+        peak = settings["learning_rate"]
     compile_model(
         head,
         learning_rates(schedule, HEAD_EPOCHS, steps, learning_rate=peak),
