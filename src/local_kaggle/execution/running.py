@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import shutil
 import subprocess
 import threading
@@ -34,6 +35,7 @@ LOOK_SECONDS = 1.0  # between looks at its memory and its files, which take long
 LINE_BYTES = 1_000_000  # of one event of the log; a longer line becomes several
 FREE_MEMORY_BYTES = 400_000_000  # likewise: with less, the system would end programs of its choice
 FREE_BYTES = 500_000_000  # of this machine's disks: with less, a session ends before the disk does
+FREE_FILES = 10_000  # likewise, where a file system has a greatest number of files
 
 
 @dataclass(frozen=True)
@@ -117,6 +119,8 @@ def _run(
     )
     for sandbox in filter(None, (box, asking)):
         stack.callback(sandbox.discard)
+        stack.callback(leftovers.make_harmless, sandbox.source)
+        stack.callback(leftovers.make_harmless, sandbox.working)
     name = "source.ipynb" if request.kernel_type == "notebook" else "script.py"
     (box.source / name).write_bytes(request.text.encode())
     log = LogWriter(log_path(plan.folder))
@@ -135,9 +139,6 @@ def _run(
     if plan.gateway and asking:
         words = plan.gateway.command(asking, words, environment, box.working)
     outcome = _attend(words, environment, box, log, plan, stop)
-    for sandbox in filter(None, (box, asking)):
-        leftovers.make_harmless(sandbox.working)
-        leftovers.make_harmless(sandbox.source)
     if (outcome.limit or outcome == STOPPED) and not plan.rerun:
         leftovers.remove(box.working)
         box.working.mkdir()
@@ -224,6 +225,12 @@ def _full_disk(*folders: Path) -> str:
             return (
                 f"rehearsal: the session was stopped, since only {free / 1e9:.1f} GB are free for "
                 f"{folder} on this machine: free some space, and rehearse again"
+            )
+        disk = os.statvfs(folder)
+        if disk.f_files and disk.f_favail < FREE_FILES:
+            return (
+                f"rehearsal: the session was stopped, since only {disk.f_favail} more files can be "
+                f"made in {folder} on this machine: remove some, and rehearse again"
             )
     return ""
 
