@@ -237,7 +237,8 @@ def _leave_open_files() -> None:
     A file that is open leads to the host's own mount of it, which is not read-only.
     """
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    for number in map(int, os.listdir("/proc/self/fd")):
+    for path in list(Path("/proc/self/fd").iterdir()):
+        number = int(path.name)
         if number > 2:
             with contextlib.suppress(OSError):  # that of the list itself
                 os.close(number)
