@@ -196,25 +196,30 @@ def _wait(
             next_look = now + LOOK_SECONDS
             memory = max(memory, processes.memory(process.pid))
             working = max(working, leftovers.size(box.working))
-            if memory > plan.limits.memory_bytes[plan.kind]:
-                limit, excess = "memory", f"{memory / 1e9:.1f} GB of memory"
-            if working > plan.limits.working_bytes:
-                limit, excess = "disk", f"{working / 1e9:.1f} GB of output"
-            if log_path(plan.folder).stat().st_size > plan.limits.log_bytes:
-                limit, excess = "disk", f"a log of {plan.limits.log_bytes / 1e9:.1f} GB"
             allowed = plan.limits.memory_bytes[plan.kind]
+            if memory > allowed:
+                limit, excess = "memory", _past(memory, "of memory", allowed)
+            if working > plan.limits.working_bytes:
+                limit, excess = "disk", _past(working, "of output", plan.limits.working_bytes)
+            log_bytes = log_path(plan.folder).stat().st_size
+            if log_bytes > plan.limits.log_bytes:
+                limit, excess = "disk", _past(log_bytes, "of log", plan.limits.log_bytes)
             lacks = _full_disk(box.scratch, plan.folder) or _full_memory(memory, allowed)
             if lacks:
                 return Outcome("ERROR", lacks, memory=memory, working=working)
         if now > deadline:
-            limit, excess = "time", f"it ran {plan.seconds:.0f} seconds"
+            limit, excess = "time", f"it ran {plan.seconds:.0f} seconds, past its limit"
         time.sleep(POLL_SECONDS)
     if limit:
-        why = f"Your notebook was stopped: {excess}, past its limit"
+        why = f"Your notebook was stopped: {excess}"
         return Outcome("ERROR", why, limit, memory, working)
     working = max(working, leftovers.size(box.working))
     state = "ERROR" if process.returncode else "COMPLETE"
     return Outcome(state, memory=memory, working=working)
+
+
+def _past(bytes_held: float, what: str, allowed: float) -> str:
+    return f"{bytes_held / 1e9:.1f} GB {what}, past its limit of {allowed / 1e9:g} GB"
 
 
 def _full_disk(*folders: Path) -> str:
@@ -243,7 +248,7 @@ def _full_memory(held: float, allowed: float) -> str:
     return (
         f"rehearsal: the session was stopped at {held / 1e9:.1f} GB of memory, since this machine "
         f"has only {free / 1e9:.1f} GB left; the session's limit is {allowed / 1e9:.0f} GB. "
-        "Rehearse with fewer rows, set a lower limit, or take a larger machine"
+        "Rehearse with fewer rows, set a lower limit (--memory), or take a larger machine"
     )
 
 

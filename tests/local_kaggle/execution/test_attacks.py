@@ -552,7 +552,7 @@ def test_a_line_without_end_and_a_log_without_end_are_bounded(tmp_path, python):
     endless = "import sys\nwhile True: sys.stdout.write('x' * 100_000)"
     outcome, _ = session(tmp_path, python, endless, log_bytes=5e6)
     assert outcome.limit == "disk"
-    assert "a log of 0.0 GB, past its limit" in outcome.why
+    assert "GB of log, past its limit of 0.005 GB" in outcome.why
 
 
 def test_a_session_ends_before_the_disk_is_full(tmp_path, python, monkeypatch):
