@@ -555,6 +555,28 @@ def test_a_line_without_end_and_a_log_without_end_are_bounded(tmp_path, python):
     assert "GB of log, past its limit of 0.005 GB" in outcome.why
 
 
+@pytest.mark.usefixtures("built")
+def test_files_in_memory_count_as_memory(tmp_path, python):
+    text = "open('/dev/shm/x', 'wb').write(bytes(400_000_000))\nimport time; time.sleep(60)"
+    outcome, _ = session(tmp_path, python, text, memory_bytes={"cpu": 300e6})
+    assert outcome.limit == "memory"
+
+
+@pytest.mark.usefixtures("built")
+def test_files_in_memory_count_once_where_a_process_has_mapped_them(tmp_path, python):
+    text = """
+import mmap, time
+file = open("/dev/shm/x", "w+b")
+file.truncate(200_000_000)
+mapped = mmap.mmap(file.fileno(), 0)
+mapped.write(bytes(200_000_000))
+time.sleep(3)
+"""
+    outcome, _ = session(tmp_path, python, text, memory_bytes={"cpu": 380e6})
+    assert outcome.state == "COMPLETE", outcome.why
+    assert 200e6 < outcome.memory < 300e6
+
+
 def test_a_session_ends_before_the_disk_is_full(tmp_path, python, monkeypatch):
     plenty = shutil.disk_usage(tmp_path)
     full = plenty._replace(free=100_000_000)
