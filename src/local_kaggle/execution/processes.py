@@ -57,7 +57,7 @@ def _proportional_shares(pid: int) -> dict[str, int]:
 
 def _mount_namespace(pid: int) -> str:
     with suppress(OSError):
-        return os.readlink(f"/proc/{pid}/ns/mnt")
+        return str(Path(f"/proc/{pid}/ns/mnt").readlink())
     return ""  # not Linux, or the first process of a session, which nobody may look into
 
 
