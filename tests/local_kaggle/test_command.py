@@ -95,4 +95,4 @@ def test_a_small_machine_rehearses_a_smaller_memory(serve):
         time.sleep(0.1)
         names = {"userName": "tester", "kernelSlug": "eats-much", "versionLabel": "v1"}
         session = call("GetKernelSessionStatus", **names)
-    assert "GB of memory, past its limit" in session["failureMessage"]
+    assert "GB of memory, past its limit of 0.2 GB" in session["failureMessage"]

@@ -92,6 +92,12 @@ NOT_IN_REHEARSALS = ("local", "no_wait", "once", "when_free")
     help="Install packages that Kaggle's image has and this machine lacks (once), for rehearsals.",
 )
 @click.option(
+    "--memory",
+    type=click.FloatRange(min=0.1),
+    metavar="GB",
+    help="Memory of the session, in place of Kaggle's: less than this machine has.",
+)
+@click.option(
     "--hidden",
     is_flag=False,
     flag_value="",

@@ -39,7 +39,8 @@ class KaggleContext:
     """The context of one command; `local` is the folder of a local Kaggle to rehearse on.
 
     `catalogue` is the project's command that makes the local Kaggle's inputs, run in its `root`;
-    `owner` is the account's name on Kaggle, if the metadata has it.
+    `owner` is the account's name on Kaggle, if the metadata has it; `memory` is that of the local
+    Kaggle's sessions in GB, None for Kaggle's own.
     """
 
     runs: Path
@@ -49,6 +50,7 @@ class KaggleContext:
     catalogue: str = ""
     root: Path | None = None
     owner: str = ""
+    memory: float | None = None
     kaggle: Kaggle = field(init=False)  # in a block of `connect`
 
     @classmethod
@@ -97,7 +99,14 @@ class KaggleContext:
         url = ""
         with contextlib.ExitStack() as stack:
             if self.local:
-                server = attached(self.local, self.catalogue, self.root, self.owner, self.events)
+                server = attached(
+                    self.local,
+                    self.catalogue,
+                    self.root,
+                    self.owner,
+                    self.events,
+                    memory=self.memory,
+                )
                 url = stack.enter_context(server)
             connection = open_connection(self.timing.timeouts, retries)
             if not connection.base_url.startswith(url):

@@ -72,6 +72,7 @@ def push_kernel(
     check_tpu: bool = False,
     starts: Sequence[Mapping[str, Any]] = (),
     packages: str | None = None,
+    memory: float | None = None,
     stays: Sequence[str] = (),
     **options: Unpack[CommandOptions],
 ) -> Path | None:
@@ -107,6 +108,7 @@ def push_kernel(
         check_tpu=check_tpu,
         starts=starts,
         packages=packages,
+        memory=memory,
         stays=stays,
     )
     return push(request, **options)
@@ -159,10 +161,15 @@ def _push(context: PushContext, plan: Plan, delivery: Delivery) -> Path | None:
             "a rehearsal's Kaggle stops when the command ends, so the command must wait: drop "
             "--no-wait, or start one that keeps running with python -m local_kaggle"
         )
+    if request.memory is not None and not context.local:
+        raise ParameterError(
+            "a session's memory can be set in a rehearsal only: drop memory, or rehearse (a local "
+            "Kaggle that serves already has it from local-kaggle --memory)"
+        )
     if request.output and not request.when_free:  # which may go on with what it has begun
         claims.check_free(request.output)
     _check_here(context, plan)
-    context = replace(context, catalogue=plan.catalogue, owner=plan.account)
+    context = replace(context, catalogue=plan.catalogue, owner=plan.account, memory=request.memory)
     if request.offline:
         wheels.attach(context, plan)
         context.events(CHECKED, "nothing to correct before a push")

@@ -41,6 +41,7 @@ class PushRequest:
     starts       the parameters of each run that the notebook starts, for the checks
     packages     "kaggle": in a rehearsal, the session can import the packages of Kaggle's image
                  that this machine lacks; they are installed once, in the local Kaggle's folder
+    memory       GB of memory of a rehearsal's session, in place of Kaggle's
     stays        glob patterns of outputs to leave on Kaggle, until `resume --only` requests them
     metadata_named  whether the caller named the metadata, which may then be of another notebook
 
@@ -68,6 +69,7 @@ class PushRequest:
     check_tpu: bool = False
     starts: Sequence[Mapping[str, Any]] = ()
     packages: str | None = None
+    memory: float | None = None
     stays: Sequence[str] = ()
     metadata_named: bool = False
 
@@ -130,6 +132,7 @@ class PushRequest:
                 force=self.force,
                 ignore=self.ignore,
                 packages=self.packages,
+                memory=self.memory,
             )
             for kernel in kernel_metadata.needed_kernels(self.metadata)
         ]

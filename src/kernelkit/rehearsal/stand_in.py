@@ -26,14 +26,20 @@ FILLED = ".filled"  # in the catalogue: the commands that have run, one per line
 
 @contextlib.contextmanager
 def attached(
-    local: Path, catalogue: str, root: Path | None, owner: str, tell: Callable[[Event, str], None]
+    local: Path,
+    catalogue: str,
+    root: Path | None,
+    owner: str,
+    tell: Callable[[Event, str], None],
+    *,
+    memory: float | None = None,
 ) -> Iterator[str]:
     """A block in which Kaggle's clients reach a local Kaggle with its state in `local`; its URL.
 
     `catalogue` is a command that makes the rehearsal's inputs. It runs in `root`, and runs again
     only when the scripts that it names change; `tell` gets its steps as events. It inherits this
     process's environment, so that it finds caches under HOME. A session finds the account's own
-    inputs under the name `owner`.
+    inputs under the name `owner`, and may use `memory` GB, by default what Kaggle's machine has.
     """
     try:
         from local_kaggle import LocalKaggle, fill_catalogue
@@ -51,6 +57,9 @@ def attached(
 
     kaggle = LocalKaggle(local)
     kaggle.limits = replace(kaggle.limits, also_named=owner)
+    if memory is not None:
+        bytes_each = dict.fromkeys(kaggle.limits.memory_bytes, memory * 1e9)
+        kaggle.limits = replace(kaggle.limits, memory_bytes=bytes_each)
     # This process is the rehearsal's Kaggle: its sessions must not outlive it.
     with unwinding(), files.locked(local / ALONE, wait), kaggle as server:
         filled = server.catalogue / FILLED

@@ -77,8 +77,9 @@ def read_rules(file: Path) -> ScoringRules:
     try:
         return ScoringRules(**tomllib.loads(file.read_text("utf-8")))
     except (OSError, ValueError, TypeError) as error:
+        why = f"{file} is not there" if isinstance(error, FileNotFoundError) else str(error)
         raise SubmissionError(
-            f"rehearsal: the catalogue does not say how to score this ({error}): write "
+            f"rehearsal: the catalogue does not say how to score this ({why}): write "
             f'solutions/{file.name}, for example metric = "accuracy"; it also takes columns, '
             "answers and hidden"
         ) from None

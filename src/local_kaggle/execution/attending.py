@@ -38,12 +38,13 @@ def attend(spec: Spec) -> int:
             time.sleep(POLL_SECONDS)
         with contextlib.suppress(subprocess.TimeoutExpired):
             notebook.wait(LAST_WORDS_SECONDS)
-        if gateway.poll() is not None:
-            notebook.kill()
-            notebook.wait()
-            return 0
-        gateway.kill()
-        gateway.wait()
+        is_answered = gateway.poll() is not None
+        for process in (gateway, notebook):
+            process.kill()
+            process.wait()
+    Path(spec["log"]).chmod(0o600)  # the gateway had it open, and may have changed its mode
+    if is_answered:
+        return 0
     verdict = {"Succeeded": False, "ErrorName": "SERVER_NEVER_STARTED", "ErrorDetails": ENDED}
     Path(spec["verdict"]).write_text(json.dumps(verdict))
     return notebook.returncode

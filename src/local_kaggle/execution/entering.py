@@ -1,10 +1,10 @@
 """The last steps into a session's walls: its own root, and the loss of every privilege.
 
 This file is a program that stands alone, and imports only the standard library. `unshare` starts it
-in new namespaces, where it lays out the session's root, makes it the only one by `pivot_root`, and
-stays as the first process, which buries orphans. bubblewrap starts it inside walls that stand. In
-both cases it gives up all capabilities, for root as well, before the session's command begins, and
-ends with an error rather than go on with any.
+in new namespaces, where it lays out the session's root and makes it the only one by `pivot_root`.
+bubblewrap starts it inside walls that stand. In both cases it stays as the first process, which
+buries orphans, and gives up all capabilities, for root as well, before the session's command
+begins; it ends with an error rather than go on with any.
 """
 
 import contextlib
@@ -23,7 +23,8 @@ from pathlib import Path
 from typing import Any
 
 Spec = Mapping[str, Any]
-"""`command`, `working` and `shares_network`; for `unshare` also `mounts` and `root`."""
+"""`command`, `working` and `shares_network`; for `unshare` also `mounts` and `root`, for bubblewrap
+the `devices` that are still to be made read-only."""
 
 PROCESSES = 4096  # of a session, threads included: where the user is not root
 DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
@@ -43,6 +44,7 @@ DETACH = 2
 
 # Of <linux/prctl.h>, <linux/capability.h>, <linux/keyctl.h> and <linux/landlock.h>.
 READ_BOUND, DROP_BOUND, SET_SECCOMP, NO_NEW_PRIVILEGES, AMBIENT = 23, 24, 22, 38, 47
+SET_DUMPABLE = 4
 CLEAR_ALL_AMBIENT, FILTER_MODE = 4, 2
 CAPABILITIES_VERSION_3 = 0x20080522
 HIGHEST_CAPABILITY = 63
@@ -60,6 +62,7 @@ SINCE_LINUX_5 = {
     "fsmount": 432,
     "fspick": 433,
     "mount_setattr": 442,
+    "open_tree_attr": 467,
 }
 """Numbers of system calls that all processors share."""
 CLONE3 = 435
@@ -67,6 +70,7 @@ ARCHITECTURES = {
     "x86_64": (
         0xC000003E,
         {
+            "syslog": 103,
             "pivot_root": 155,
             "mount": 165,
             "umount2": 166,
@@ -96,6 +100,7 @@ ARCHITECTURES = {
             "kexec_load": 104,
             "init_module": 105,
             "delete_module": 106,
+            "syslog": 116,
             "add_key": 217,
             "request_key": 218,
             "keyctl": 219,
@@ -127,7 +132,10 @@ def enter(spec: Spec) -> None:
         if not spec["shares_network"]:
             raise_loopback()
         _pivot(Path(spec["root"]))
-        _stay_as_first_process()
+    for device in spec.get("devices", ()):
+        _mount("", device, flags=BIND | REMOUNT | READ_ONLY | _flags_of(device))
+    _leave_open_files()
+    _stay_as_first_process()
     os.chdir(spec["working"])
     _give_up_privileges(shares_network=spec["shares_network"])
     os.execvp(spec["command"][0], spec["command"])  # noqa: S606
@@ -173,7 +181,7 @@ def _bring(how: str, origin: str, place: Path) -> None:
         added = NO_SUID
         if how != "dev-bind":
             added |= NO_DEVICES
-        if how == "ro-bind":
+        if how != "bind":  # a device can be written to all the same, but not its owner and mode
             added |= READ_ONLY
         for mounted in _mounted_at_and_below(place):
             _mount("", mounted, flags=BIND | REMOUNT | _flags_of(mounted) | added)
@@ -228,8 +236,26 @@ def _pivot(root: Path) -> None:
     os.chdir("/")
 
 
+def _leave_open_files() -> None:
+    """Keep the two streams that the log is made of; what else is open may belong to the host.
+
+    A file that is open leads to the host's own mount of it, which is not read-only.
+    """
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    for path in list(Path("/proc/self/fd").iterdir()):
+        number = int(path.name)
+        if number > 2:
+            with contextlib.suppress(OSError):  # that of the list itself
+                os.close(number)
+
+
 def _stay_as_first_process() -> None:
-    """Return in a child; this process buries orphans, and ends as the child does."""
+    """Return in a child; this process buries orphans, and ends as the child does.
+
+    The session cannot look into it: it may run from the host's own mount of Python, which
+    /proc/1/exe would lead to.
+    """
+    _check(libc.prctl(SET_DUMPABLE, 0, 0, 0, 0), "the first process")
     child = os.fork()
     if child == 0:
         return
@@ -294,7 +320,7 @@ def _refuse_system_calls() -> None:
     program = _filter(number, numbers, tuple(namespaces.values()), socket_call)
     code = ctypes.create_string_buffer(program, len(program))
     described = struct.pack("HxxxxxxP", len(program) // 8, ctypes.addressof(code))
-    libc.prctl(SET_SECCOMP, FILTER_MODE, described, 0, 0)
+    _check(libc.prctl(SET_SECCOMP, FILTER_MODE, described, 0, 0), "the filter of system calls")
 
 
 def _filter(

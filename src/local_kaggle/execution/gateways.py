@@ -21,7 +21,8 @@ from local_kaggle.execution.sandbox import EVALUATION, MountedSource, Sandbox, l
 RERUN = "KAGGLE_IS_COMPETITION_RERUN"  # set in a session that runs for a competition's score
 GATEWAYS = (f"{EVALUATION}/*_gateway.py", f"{EVALUATION}/*/*_gateway.py")
 CORE = "core"  # the folder of what all hosts' gateways share
-IMPORTS = re.compile(rf"\b(?:import|from)\s+{EVALUATION}\b")
+# At the beginning of a line, or of one in a text, which a bundle's modules are.
+IMPORTS = re.compile(rf"(?:^|\\n|[\"'])[ \t]*(?:import|from)[ \t]+{EVALUATION}\b", re.MULTILINE)
 FOLDER, LOG = "gateway", "gateway.log"
 VERDICT = "verdict.json"  # in place of a result, where the notebook ended before the gateway
 HOSTS = "127.0.0.1 localhost inference_server gateway\n"
@@ -112,8 +113,16 @@ def find(competition: str, hidden: Path, public: Path) -> Gateway | None:
 
 
 def waits_for_one(text: str) -> bool:
-    """Whether a notebook's text imports a gateway's package, and so waits to be asked."""
-    return IMPORTS.search(text) is not None
+    """Whether a notebook or script imports a gateway's package, and so waits to be asked."""
+    return IMPORTS.search(_code(text)) is not None
+
+
+def _code(text: str) -> str:
+    """The code of a notebook's cells; a script's text as it is."""
+    with suppress(ValueError, RecursionError, TypeError, KeyError, AttributeError):
+        cells = [cell for cell in json.loads(text)["cells"] if cell["cell_type"] == "code"]
+        return "\n".join("".join(cell["source"]) for cell in cells)
+    return text
 
 
 def verdict(folder: Path) -> tuple[str, str]:

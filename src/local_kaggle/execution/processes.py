@@ -23,15 +23,62 @@ VARIABLE = "LOCAL_KAGGLE_SESSION"  # every session has its own, and its processe
 
 
 def memory(pid: int) -> float:
-    """Bytes of memory that a process and all below it hold; on Linux a shared page counts once."""
-    total = 0.0
+    """Bytes of memory that a process and all below it hold.
+
+    On Linux a shared page counts once, and the files that a session keeps in memory, such as those
+    in its /dev/shm, count whether or not a process has mapped them.
+    """
+    total = mapped = 0
+    disks: dict[str, int] = {}
+    seen = {_mount_namespace(os.getpid())}
     with suppress(psutil.NoSuchProcess):
         root = psutil.Process(pid)
         for member in (root, *root.children(recursive=True)):
             with suppress(psutil.Error, OSError):
-                info = member.memory_full_info() if psutil.LINUX else member.memory_info()
-                total += getattr(info, "pss", info.rss)
-    return total
+                if not psutil.LINUX:
+                    total += member.memory_info().rss
+                    continue
+                shares = _proportional_shares(member.pid)
+                total += shares["Pss"]
+                mapped += shares.get("Pss_Shmem", 0)
+                namespace = _mount_namespace(member.pid)
+                if namespace not in seen:
+                    disks |= _disks_in_memory(member.pid)
+                    seen.add(namespace)
+    return total + max(0, sum(disks.values()) - mapped)
+
+
+def _proportional_shares(pid: int) -> dict[str, int]:
+    """Bytes of a process's memory by kind; a page that n processes have counts 1/n in each."""
+    lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()[1:]
+    words = [line.split() for line in lines]
+    return {name.rstrip(":"): 1024 * int(kilobytes) for name, kilobytes, _ in words}
+
+
+def _mount_namespace(pid: int) -> str:
+    with suppress(OSError):
+        return str(Path(f"/proc/{pid}/ns/mnt").readlink())
+    return ""  # not Linux, or the first process of a session, which nobody may look into
+
+
+def _disks_in_memory(pid: int) -> dict[str, int]:
+    """The bytes on each disk in memory that a process sees and this one does not, by its number."""
+    own = {number for number, _ in _tmpfs(os.getpid())}
+    disks = {}
+    for number, place in _tmpfs(pid):
+        if number not in own:
+            disk = os.statvfs(f"/proc/{pid}/root{place}")
+            disks[number] = (disk.f_blocks - disk.f_bfree) * disk.f_frsize
+    return disks
+
+
+def _tmpfs(pid: int) -> Iterator[tuple[str, str]]:
+    """The number and the place of each disk in memory that a process sees."""
+    for line in Path(f"/proc/{pid}/mountinfo").read_text("utf-8", "replace").splitlines():
+        mount, _, kind = line.partition(" - ")
+        if kind.startswith("tmpfs "):
+            words = mount.split()
+            yield words[2], words[4]
 
 
 def end(session: str) -> None:

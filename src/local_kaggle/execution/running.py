@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import shutil
 import subprocess
 import threading
@@ -34,6 +35,7 @@ LOOK_SECONDS = 1.0  # between looks at its memory and its files, which take long
 LINE_BYTES = 1_000_000  # of one event of the log; a longer line becomes several
 FREE_MEMORY_BYTES = 400_000_000  # likewise: with less, the system would end programs of its choice
 FREE_BYTES = 500_000_000  # of this machine's disks: with less, a session ends before the disk does
+FREE_FILES = 10_000  # likewise, where a file system has a greatest number of files
 
 
 @dataclass(frozen=True)
@@ -122,6 +124,8 @@ def _run(
     )
     for sandbox in filter(None, (box, asking)):
         stack.callback(sandbox.discard)
+        stack.callback(leftovers.make_harmless, sandbox.source)
+        stack.callback(leftovers.make_harmless, sandbox.working)
     name = "source.ipynb" if request.kernel_type == "notebook" else "script.py"
     (box.source / name).write_bytes(request.text.encode())
     log = LogWriter(log_path(plan.folder))
@@ -142,9 +146,6 @@ def _run(
     if plan.gateway and asking:
         words = plan.gateway.command(asking, words, environment, box.working)
     outcome = _attend(words, environment, box, log, plan, stop)
-    for sandbox in filter(None, (box, asking)):
-        leftovers.make_harmless(sandbox.working)
-        leftovers.make_harmless(sandbox.source)
     if (outcome.limit or outcome == STOPPED) and not plan.rerun:
         leftovers.remove(box.working)
         box.working.mkdir()
@@ -202,29 +203,34 @@ def _wait(
             next_look = now + LOOK_SECONDS
             memory = max(memory, processes.memory(process.pid))
             working = max(working, leftovers.size(box.working))
-            if memory > plan.limits.memory_bytes[plan.kind]:
+            allowed = plan.limits.memory_bytes[plan.kind]
+            if memory > allowed:
                 limit = "memory"
-                excess = f"{memory / 1e9:.1f} GB of memory"
+                excess = _past(memory, "of memory", allowed)
             if working > plan.limits.working_bytes:
                 limit = "disk"
-                excess = f"{working / 1e9:.1f} GB of output"
-            if log_path(plan.folder).stat().st_size > plan.limits.log_bytes:
+                excess = _past(working, "of output", plan.limits.working_bytes)
+            log_bytes = log_path(plan.folder).stat().st_size
+            if log_bytes > plan.limits.log_bytes:
                 limit = "disk"
-                excess = f"a log of {plan.limits.log_bytes / 1e9:.1f} GB"
-            allowed = plan.limits.memory_bytes[plan.kind]
+                excess = _past(log_bytes, "of log", plan.limits.log_bytes)
             lacks = _full_disk(box.scratch, plan.folder) or _full_memory(memory, allowed)
             if lacks:
                 return Outcome("ERROR", lacks, memory=memory, working=working)
         if now > deadline:
             limit = "time"
-            excess = f"it ran {plan.seconds:.0f} seconds"
+            excess = f"it ran {plan.seconds:.0f} seconds, past its limit"
         time.sleep(POLL_SECONDS)
     if limit:
-        why = f"Your notebook was stopped: {excess}, past its limit"
+        why = f"Your notebook was stopped: {excess}"
         return Outcome("ERROR", why, limit, memory, working)
     working = max(working, leftovers.size(box.working))
     state = "ERROR" if process.returncode else "COMPLETE"
     return Outcome(state, memory=memory, working=working)
+
+
+def _past(bytes_held: float, what: str, allowed: float) -> str:
+    return f"{bytes_held / 1e9:.1f} GB {what}, past its limit of {allowed / 1e9:g} GB"
 
 
 def _full_disk(*folders: Path) -> str:
@@ -235,6 +241,12 @@ def _full_disk(*folders: Path) -> str:
             return (
                 f"rehearsal: the session was stopped, since only {free / 1e9:.1f} GB are free for "
                 f"{folder} on this machine: free some space, and rehearse again"
+            )
+        disk = os.statvfs(folder)
+        if disk.f_files and disk.f_favail < FREE_FILES:
+            return (
+                f"rehearsal: the session was stopped, since only {disk.f_favail} more files can be "
+                f"made in {folder} on this machine: remove some, and rehearse again"
             )
     return ""
 
@@ -247,7 +259,7 @@ def _full_memory(held: float, allowed: float) -> str:
     return (
         f"rehearsal: the session was stopped at {held / 1e9:.1f} GB of memory, since this machine "
         f"has only {free / 1e9:.1f} GB left; the session's limit is {allowed / 1e9:.0f} GB. "
-        "Rehearse with fewer rows, set a lower limit, or take a larger machine"
+        "Rehearse with fewer rows, set a lower limit (--memory), or take a larger machine"
     )
 
 

@@ -241,7 +241,7 @@ def _take_over(origin: Path, place: Path) -> None:
     place.mkdir(exist_ok=True)
     for path in origin.glob("fontlist-*.json") if origin.is_dir() else ():
         if path.is_file() and not path.is_symlink() and path.stat().st_size < FONT_LIST_BYTES:
-            with contextlib.suppress(ValueError):  # unfinished, or not what it says
+            with contextlib.suppress(ValueError, RecursionError):  # not what it says
                 text = path.read_text("utf-8")
                 json.loads(text)
                 (place / path.name).write_text(text)

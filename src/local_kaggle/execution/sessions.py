@@ -48,6 +48,8 @@ class Sessions:
         for name in (SESSIONS, RERUNS):  # what runs may leave is not for other users' eyes
             (root / name).mkdir(exist_ok=True)
             (root / name).chmod(0o700)
+        for row in self._store.rows("SELECT version FROM sessions WHERE ended IS NULL"):
+            leftovers.make_harmless(self.folder(row["version"]) / "working")
         # When they ended nobody knows: no time is counted for them.
         self._store.change(
             "UPDATE sessions SET status = 'ERROR', failure = ?, "
@@ -56,6 +58,8 @@ class Sessions:
         )
         for folder in (root / RERUNS).glob("*"):
             if read_rerun(folder) is None:
+                for working in (folder / "working", folder / gateways.FOLDER / "working"):
+                    leftovers.make_harmless(working)
                 _record(Rerun(**asdict(STOPPED), message=KAGGLE_ERROR, folder=str(folder)))
 
     def folder(self, version: int) -> Path:

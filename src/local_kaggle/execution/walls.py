@@ -13,12 +13,15 @@ import functools
 import json
 import os
 import shutil
+import stat
 import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+from local_kaggle.execution import entering
 
 PACKAGES = "packages"  # beside the image: what this machine lacks and Kaggle's image holds
 # What programs need of a system. Home folders, /run, /srv, /mnt, most of /opt and the like are left
@@ -30,14 +33,20 @@ CONFIGURATION = (
     *("timezone", "nsswitch.conf", "host.conf", "gai.conf", "hosts", "protocols", "services"),
     *("ssl/certs", "ssl/openssl.cnf", "ssl/cert.pem", "ca-certificates", "pki/tls/certs"),
     *("pki/ca-trust/extracted", "crypto-policies", "fonts", "mime.types", "magic", "terminfo"),
-    *("bash.bashrc", "profile", "inputrc", "locale.conf", "OpenCL", "vulkan", "glvnd"),
+    *("inputrc", "locale.conf", "OpenCL", "vulkan", "glvnd"),
 )
 RESOLVER = "resolv.conf"  # where there is internet
-# What a session could change, or learn, of the host through /proc.
-PROC_READ_ONLY = ("acpi", "bus", "fs", "irq", "scsi", "sys", "sysrq-trigger")
-PROC_HIDDEN = ("kcore", "keys", "key-users", "latency_stats", "sched_debug", "timer_list")
-# Of /sys what root can read, capabilities or not: traces, crashes, the firmware's variables.
+# Settings that programs outside of the distribution keep in /usr: npm's has a token.
+USR_HIDDEN = ("/usr/etc", "/usr/local/etc")
+# Of /proc what anybody can read and a session has no use for. What only root can read is hidden as
+# well, and what can be written is read-only.
+PROC_HIDDEN = ("keys", "key-users", "latency_stats", "sched_debug", "timer_list")
+PROC_OWN = ("self", "thread-self", "net", "mounts")  # links to what a session sees of itself
+# Of /sys what root can read, capabilities or not: traces, crashes, serial numbers, the firmware's
+# variables, the energy that other programs take.
 SYS_HIDDEN = (
+    "devices/virtual/dmi",
+    "devices/virtual/powercap",
     "firmware",
     "fs/bpf",
     "fs/pstore",
@@ -45,6 +54,9 @@ SYS_HIDDEN = (
     "kernel/security",
     "kernel/tracing",
 )
+# Of a Python's own folder what it runs from; beside it pip and conda keep settings with passwords.
+PYTHON = ("bin", "include", "lib", "lib32", "lib64", "libexec", "share", "ssl", "etc/fonts")
+WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 SITE_FOLDERS = ("site-packages", "dist-packages")
 GPUS = ("nvidia", "dri", "kfd")  # the beginnings of devices' names
 HOME, WORKING = "/root", "/kaggle/working"  # a session's, as on Kaggle
@@ -115,6 +127,9 @@ def enclosed(
     options += [(how, str(origin), place) for place, (how, origin) in sorted(mounts.items())]
     spec_file = root.with_suffix(".json")
     if by == "bubblewrap":
+        devices = [f"/dev/{device}" for device in entering.DEVICES]
+        devices += [place for how, *_, place in options if how == "dev-bind"]
+        spec["devices"] = devices if os.geteuid() == 0 else []
         spec_file.write_text(json.dumps(spec))
         return _bubblewrapped(options, spec_file, internet=internet)
     spec |= {"mounts": options, "root": str(root)}
@@ -138,16 +153,18 @@ def side_by_side(spec: Spec, by: str) -> list[str]:
 
 def _bubblewrapped(options: Sequence[Option], spec_file: Path, *, internet: bool) -> list[str]:
     line = [_found("bwrap"), "--die-with-parent", "--cap-drop", "ALL"]
-    line += ["--unshare-pid", "--unshare-ipc", "--unshare-uts"]
+    line += ["--unshare-pid", "--as-pid-1", "--unshare-ipc", "--unshare-uts"]
     if not internet:
         line.append("--unshare-net")
     if os.geteuid() == 0:
-        line += ["--cap-add", "CAP_SETPCAP"]  # to give up what bubblewrap leaves root to regain
+        # To give up what bubblewrap leaves root to regain, and to make devices read-only, whose
+        # owner root is.
+        line += ["--cap-add", "CAP_SETPCAP", "--cap-add", "CAP_SYS_ADMIN"]
     else:
         line += ["--unshare-user", "--uid", "0", "--gid", "0"]
-    entering = str(Path(__file__).with_name("entering.py"))
+    program = str(Path(__file__).with_name("entering.py"))
     own: list[Option] = [
-        ("ro-bind", entering, f"{INSIDE}/entering.py"),
+        ("ro-bind", program, f"{INSIDE}/entering.py"),
         ("ro-bind", str(spec_file), f"{INSIDE}/session.json"),
     ]
     for how, *words in [*own, *options]:
@@ -194,7 +211,8 @@ def python_folders(image: Path) -> list[Path]:
 def _interpreter_folders() -> list[Path]:
     base = Path(sys.base_prefix)
     executable = Path(sys.executable).resolve().parent.parent
-    return _outside_of_system([base, base.resolve(), executable])
+    prefixes = (base, base.resolve(), executable)
+    return _outside_of_system([prefix / part for prefix in prefixes for part in PYTHON])
 
 
 def _outside_of_system(folders: Sequence[Path]) -> list[Path]:
@@ -228,15 +246,27 @@ def _system(own: Path, *, internet: bool) -> list[Option]:
         file = own / name
         file.write_text(text)
         options.append(("ro-bind", str(file), f"/etc/{name}"))
-    options += [("proc", "/proc"), ("dev", "/dev")]
-    for name in PROC_READ_ONLY:
-        if Path("/proc", name).exists():
-            options.append(("ro-bind", f"/proc/{name}", f"/proc/{name}"))
-    for name in PROC_HIDDEN:
-        if Path("/proc", name).exists():
-            options.append(("ro-bind", "/dev/null", f"/proc/{name}"))
-    for name in SYS_HIDDEN:
-        if Path("/sys", name).is_dir():
-            options.append(("tmpfs", f"/sys/{name}"))
+    options += [("proc", "/proc"), *_proc(), ("dev", "/dev")]
+    for folder in map(Path, [*USR_HIDDEN, *(f"/sys/{name}" for name in SYS_HIDDEN)]):
+        if folder.is_dir() and folder.resolve() == folder:
+            options.append(("tmpfs", str(folder)))
     gpus = sorted(str(path) for path in Path("/dev").iterdir() if path.name.startswith(GPUS))
     return options + [("dev-bind", gpu, gpu) for gpu in gpus]
+
+
+def _proc() -> list[Option]:
+    """What lies over a session's /proc, whose files beside those of processes are the host's."""
+    options: list[Option] = []
+    with os.scandir("/proc") as found:
+        entries = sorted(found, key=lambda entry: entry.name)
+    for entry in entries:
+        if entry.name.isdecimal() or entry.name in PROC_OWN or entry.is_symlink():
+            continue
+        mode = entry.stat().st_mode
+        if entry.is_dir():
+            options.append(("ro-bind", entry.path, entry.path))
+        elif entry.name in PROC_HIDDEN or not mode & stat.S_IROTH:
+            options.append(("ro-bind", os.devnull, entry.path))
+        elif mode & WRITABLE:
+            options.append(("ro-bind", entry.path, entry.path))
+    return options

@@ -99,6 +99,19 @@ def test_what_only_the_hidden_data_shows(repository, run_again, code, limits, sh
     assert truth in repository.message
 
 
+def test_a_small_machine_can_rehearse_the_limit_of_memory(repository, code_competition):
+    repository.sources(PREDICT, MEMORY, SUBMIT)
+    request = PushRequest.of(metadata=repository.metadata, memory=0.3)
+    with pytest.raises(errors.RefusedError, match=r"only show: .*Notebook Out of Memory"):
+        repository.run(rehearse_hidden_run, request)
+    assert "GB of memory, past its limit of 0.3 GB" in repository.message
+
+
+def test_the_memory_of_kaggles_own_session_cannot_be_set(repository):
+    with pytest.raises(errors.ParameterError, match="can be set in a rehearsal only"):
+        repository.push(memory=4)
+
+
 def test_the_hours_for_more_rows_are_projected(repository, run_again):
     code = "import time; time.sleep(2 + len(test) / 100)"  # 2 s for any number
     assert 0.4 < run_again(code, rows=400_000).hours < 1.5

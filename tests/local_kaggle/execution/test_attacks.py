@@ -14,10 +14,12 @@ from types import SimpleNamespace
 import psutil
 import pytest
 
+from local_kaggle import LocalKaggle
 from local_kaggle.catalogue import files_below
 from local_kaggle.execution import entering, leftovers, walls
 from local_kaggle.execution.running import SessionPlan, run
 from local_kaggle.execution.sandbox import MountedSource, mount
+from local_kaggle.execution.sessions import rerun_folder
 from local_kaggle.limits import ServerLimits
 
 SECRET = "KGAT_a-token-of-the-desk"
@@ -88,11 +90,95 @@ def leave():
 tried("chroot", leave)
 for root in ("/", "/proc/1/root", "/proc/self/root", "/proc/1/cwd", "/../../..", "/oldroot"):
     tried(root, lambda: print(open(root + "{desk}/.kaggle/access_token").read()) or True)
-tried("the first process's memory", lambda: open("/proc/1/mem", "r+b").read(1))
 print(sorted(name for name in os.listdir("/proc") if name.isdigit())[-1])
 """
     done = attack(box, code)
     assert int(done.stdout.splitlines()[-1]) < 10  # no process of the host is seen
+
+
+def test_the_first_process_is_out_of_reach(box):
+    """It runs from the host's own mount of a program, and what filters a session filters it too."""
+    code = """
+seize = 0x4206
+tried("ptrace", lambda: done(libc.ptrace(seize, 1, None, None)))
+tried("its memory", lambda: open("/proc/1/maps").read() and True)
+tried("its variables", lambda: open("/proc/1/environ").read() and True)
+tried("its files", lambda: os.open("/proc/1/fd/1", os.O_WRONLY))
+tried("its program", lambda: os.readlink("/proc/1/exe") and True)
+tried("the program's mode", lambda: os.chmod("/proc/1/exe", 0o755) or True)
+tried("its age", lambda: os.utime("/proc/1/exe", (1, 1)) or True)
+status = dict(line.split(":\\t", 1) for line in open("/proc/1/status").read().splitlines())
+assert int(status["CapPrm"], 16) == int(status["CapBnd"], 16) == 0
+assert (status["NoNewPrivs"], status["Seccomp"]) == ("1", "2"), status
+"""
+    done = attack(box, code)
+    assert done.stdout.count("refused") == 7, done.stderr
+
+
+def test_devices_keep_their_modes_and_no_open_file_leads_out(box, desk):
+    """Root owns the devices, and whoever has a file of the host open is past its walls."""
+    code = """
+for name in ("null", "zero", "full", "random", "urandom", "tty"):
+    mode = stat.S_IMODE(os.stat("/dev/" + name).st_mode)
+    tried("mode of " + name, lambda: os.chmod("/dev/" + name, mode) or True)
+    tried("age of " + name, lambda: os.utime("/dev/" + name, (1, 1)) or True)
+tried("mode of stdin", lambda: os.fchmod(0, stat.S_IMODE(os.fstat(0).st_mode)) or True)
+os.close(os.open("/tmp", os.O_RDONLY))
+for number in range(3, 100):
+    tried(f"file {number}", lambda: os.fstat(number) and True)
+assert open("/dev/null", "w").write("x") and open("/dev/zero", "rb").read(1) == bytes(1)
+assert len(os.urandom(8)) == len(open("/dev/urandom", "rb").read(8))
+"""
+    with (desk / ".kaggle/access_token").open() as token:
+        os.set_inheritable(token.fileno(), True)
+        done = attack(box, code, pass_fds=[token.fileno()])
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("refused") == 110
+
+
+def test_what_proc_says_of_the_host_is_read_only_and_not_roots_own(box):
+    code = """
+for entry in os.scandir("/proc"):
+    if entry.name.isdecimal() or entry.is_symlink():
+        continue
+    if entry.is_dir():
+        for folder, folders, files in os.walk(entry.path):
+            for place in (os.path.join(folder, name) for name in files):
+                if os.path.exists(place) and os.lstat(place).st_mode & 0o222:
+                    tried(place, lambda: os.close(os.open(place, os.O_WRONLY)) or True)
+    elif not entry.stat().st_mode & 0o004:
+        tried(entry.path, lambda: os.close(os.open(entry.path, os.O_RDONLY)) or True)
+    else:
+        tried(entry.path, lambda: os.close(os.open(entry.path, os.O_WRONLY)) or True)
+lines = ctypes.create_string_buffer(1000)
+tried("the kernel's log", lambda: done(libc.klogctl(3, lines, 1000)))
+tried("its size", lambda: done(libc.klogctl(10, None, 0)))
+"""
+    done = attack(box, code)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("refused") > 30
+
+
+def test_another_table_of_system_calls_is_closed(box):
+    """A program of 64 bits can make the calls of 32, whose numbers are others."""
+    if os.uname().machine != "x86_64":
+        pytest.skip("only x86-64 has the calls of its predecessor")
+    code = """
+import mmap
+code = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+code.write(bytes.fromhex("b814000000cd80c3"))  # mov eax, 20 (getpid); int 0x80; ret
+call = ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(code)))
+print("BROKEN" if call() > 0 else "refused", "32 bits")
+tried("x32", lambda: done(libc.syscall(0x40000000 + 39)))
+tried("io_uring", lambda: done(libc.syscall(425, 8, bytes(120))))
+program = os.memfd_create("program")  # whatever a program comes from, it runs as the session
+os.write(program, b"#!/bin/sh\\ngrep CapEff /proc/self/status\\n")
+shown = subprocess.run([f"/proc/self/fd/{program}"], pass_fds=[program], capture_output=True)
+assert int(shown.stdout.split()[1], 16) == 0
+"""
+    done = attack(box, code)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("refused") == 3
 
 
 def test_nothing_of_the_host_can_be_mounted_or_written(box):
@@ -191,12 +277,16 @@ print("BROKEN" if max(found) >= 0 else "refused")
     assert done.stdout == "refused\n", done.stderr
 
 
-def test_settings_of_the_host_are_not_among_what_is_seen_of_etc(box):
+def test_settings_of_the_host_are_not_among_what_is_seen_of_it(box):
     code = f"""
 image = Path({str(box.image)!r})
 for name in ("shadow", "gshadow", "sudoers", "ssh", "ssl/private", "pip.conf", "gitconfig",
-             "machine-id", "NetworkManager", "docker", "wireguard", "environment"):
+             "machine-id", "NetworkManager", "docker", "wireguard", "environment", "profile",
+             "profile.d", "bash.bashrc"):
     print("BROKEN" if os.path.exists("/etc/" + name) else "refused", name)
+for folder in ("/usr/etc", "/usr/local/etc", "/sys/devices/virtual/dmi"):
+    seen = os.path.isdir(folder) and os.listdir(folder)
+    print("BROKEN" if seen else "refused", folder)
 import getpass, pwd, ssl
 assert getpass.getuser() == "root" and pwd.getpwuid(0).pw_dir == "/root"
 for folder in ("/home", "/srv", "/mnt", "/media", "/var", "/boot", "/root/.kaggle"):
@@ -205,6 +295,30 @@ for folder in ("/home", "/srv", "/mnt", "/media", "/var", "/boot", "/root/.kaggl
 print("BROKEN" if os.listdir("/run") not in ([], ["local_kaggle"]) else "refused", "/run")
 """
     attack(box, code)
+
+
+def test_of_a_pythons_folder_only_what_it_runs_from_is_seen(tmp_path, monkeypatch):
+    for name in ("bin/python3", "lib/python3.12/os.py", "pip.conf", ".condarc", "envs/other/x"):
+        path = tmp_path / "base" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("")
+    (tmp_path / "base/conda-meta").mkdir()
+    monkeypatch.setattr(sys, "base_prefix", str(tmp_path / "base"))
+    shown = [path for path in walls.python_folders(tmp_path / "image") if tmp_path in path.parents]
+    assert shown == [tmp_path / "base/bin", tmp_path / "base/lib"]
+
+
+def test_secrets_among_the_desks_variables_stay_there(box, monkeypatch):
+    for name in ("KAGGLE_KEY", "KAGGLE_API_TOKEN", "AWS_SECRET_ACCESS_KEY", "PIP_INDEX_URL"):
+        monkeypatch.setenv(name, SECRET)
+    monkeypatch.setenv("KAGGLE_SECRET_wanted", "meant for the session")
+    code = """
+for name in os.listdir("/proc"):
+    if name.isdecimal():
+        tried(name, lambda: print(open(f"/proc/{name}/environ").read()) and False)
+print("meant for" in os.environ["LOCAL_KAGGLE_SECRETS"])
+"""
+    assert attack(box, code).stdout.endswith("True\n")
 
 
 def test_sockets_of_the_desk_are_out_of_reach(box, tmp_path, monkeypatch):
@@ -336,6 +450,52 @@ def test_outputs_reach_nothing_beside_them_and_can_be_removed(tmp_path, python, 
 
 
 @pytest.mark.usefixtures("built")
+def test_a_list_of_fonts_that_is_none_holds_nobody_up(tmp_path, python, monkeypatch):
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(scratch))
+    text = """
+import os
+fonts = os.environ["MPLCONFIGDIR"]
+for number, content in enumerate(("[" * 100_000, "{", "\\ud800")):
+    with open(f"{fonts}/fontlist-{number}.json", "w", errors="surrogatepass") as file:
+        file.write(content)
+os.symlink("/etc/passwd", f"{fonts}/fontlist-link.json")
+os.mkfifo(f"{fonts}/fontlist-pipe.json")
+"""
+    outcome, _ = session(tmp_path, python, text)
+    assert (outcome.state, outcome.why) == ("COMPLETE", "")
+    assert list(scratch.iterdir()) == []
+
+
+def test_outputs_are_harmless_after_a_failure_of_the_rehearsal_too(tmp_path, python, monkeypatch):
+    def fail(*_):
+        (tmp_path / "attacks/working/link").symlink_to("/etc/passwd")
+        raise OSError("the rehearsal's own failure")
+
+    monkeypatch.setattr("local_kaggle.execution.running._attend", fail)
+    outcome, folder = session(tmp_path, python, "")
+    assert "own failure" in outcome.why
+    assert list((folder / "working").iterdir()) == []
+
+
+def test_outputs_of_a_server_that_was_killed_are_made_harmless(tmp_path):
+    first = LocalKaggle(tmp_path / "kaggle")
+    with first:
+        plan = SimpleNamespace(kind="cpu", seconds=60)
+        first.sessions._start = lambda *_: None  # as if it were killed while this runs
+        first.sessions.submit(1, plan, "tester")
+        places = [first.sessions.folder(1), rerun_folder(first.root, 2)]
+        for place in [*places, places[1] / "gateway"]:
+            (place / "working").mkdir(parents=True)
+            (place / "working/token").symlink_to("/etc/passwd")
+            (place / "working/own").write_text("")
+    with LocalKaggle(tmp_path / "kaggle"):
+        for place in [*places, places[1] / "gateway"]:
+            assert [path.name for path in (place / "working").iterdir()] == ["own"]
+
+
+@pytest.mark.usefixtures("built")
 def test_nothing_outlives_a_session(tmp_path, python):
     # Without its session's variable, in a group of its own, and with nobody to wait for it.
     text = """
@@ -392,7 +552,29 @@ def test_a_line_without_end_and_a_log_without_end_are_bounded(tmp_path, python):
     endless = "import sys\nwhile True: sys.stdout.write('x' * 100_000)"
     outcome, _ = session(tmp_path, python, endless, log_bytes=5e6)
     assert outcome.limit == "disk"
-    assert "a log of 0.0 GB, past its limit" in outcome.why
+    assert "GB of log, past its limit of 0.005 GB" in outcome.why
+
+
+@pytest.mark.usefixtures("built")
+def test_files_in_memory_count_as_memory(tmp_path, python):
+    text = "open('/dev/shm/x', 'wb').write(bytes(400_000_000))\nimport time; time.sleep(60)"
+    outcome, _ = session(tmp_path, python, text, memory_bytes={"cpu": 300e6})
+    assert outcome.limit == "memory"
+
+
+@pytest.mark.usefixtures("built")
+def test_files_in_memory_count_once_where_a_process_has_mapped_them(tmp_path, python):
+    text = """
+import mmap, time
+file = open("/dev/shm/x", "w+b")
+file.truncate(200_000_000)
+mapped = mmap.mmap(file.fileno(), 0)
+mapped.write(bytes(200_000_000))
+time.sleep(3)
+"""
+    outcome, _ = session(tmp_path, python, text, memory_bytes={"cpu": 380e6})
+    assert outcome.state == "COMPLETE", outcome.why
+    assert 200e6 < outcome.memory < 300e6
 
 
 def test_a_session_ends_before_the_disk_is_full(tmp_path, python, monkeypatch):
@@ -402,6 +584,15 @@ def test_a_session_ends_before_the_disk_is_full(tmp_path, python, monkeypatch):
     outcome, _ = session(tmp_path, python, "import time; time.sleep(60)")
     assert outcome.state == "ERROR"
     assert "only 0.1 GB are free" in outcome.why
+
+
+def test_a_session_ends_before_no_file_can_be_made(tmp_path, python, monkeypatch):
+    words = "f_bsize f_frsize f_blocks f_bfree f_bavail f_files f_ffree f_favail f_flag f_namemax"
+    disk = dict.fromkeys(words.split(), 1_000_000) | {"f_favail": 12}
+    monkeypatch.setattr("os.statvfs", lambda _: SimpleNamespace(**disk))
+    outcome, _ = session(tmp_path, python, "import time; time.sleep(60)")
+    assert outcome.state == "ERROR"
+    assert "only 12 more files can be made" in outcome.why
 
 
 def test_where_walls_are_required_nothing_runs_without_them(tmp_path, python, monkeypatch):

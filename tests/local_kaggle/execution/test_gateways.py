@@ -206,6 +206,25 @@ def test_a_notebook_that_waits_for_a_gateway_that_is_not_there_is_refused_at_onc
     assert "no gateway is among the files of alone" in answer.json()["message"]
 
 
+@pytest.mark.parametrize(
+    ("code", "waits"),
+    [
+        ("import kaggle_evaluation.sums_inference_server as sums", True),
+        ("if 1:\n    from kaggle_evaluation import core", True),
+        ("MODULE = 'x = 1\\nimport kaggle_evaluation.core'", True),
+        ("# import kaggle_evaluation: not in this one", False),
+        ("print('we import kaggle_evaluation elsewhere')", False),
+        ("import kaggle_evaluation_of_mine", False),
+    ],
+)
+def test_only_code_that_imports_a_gateways_package_waits_for_one(code, waits):
+    words = {"cell_type": "markdown", "source": ["import kaggle_evaluation\n"]}
+    lines = code.splitlines(keepends=True)
+    cells = [words, {"cell_type": "code", "source": lines}]
+    assert gateways.waits_for_one(code) is waits
+    assert gateways.waits_for_one(json.dumps({"cells": cells})) is waits
+
+
 # What `asking` meets in a host's package: several servers, each of a name of its own.
 RELAY = """
 GRPC_PORTS = [50051, 60053]
