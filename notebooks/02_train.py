@@ -125,7 +125,7 @@ from petals.accelerators import compilation
 from petals.run_folder import RunFolder
 from petals.training.optimization import set_seed
 
-run = RunFolder(output, training=True)
+run = RunFolder(output, training=True, parameters=settings)
 deadline = kaggle.deadline(time_limit, device.kind)
 set_seed(seed, repeatable=device.on_cpu)
 if device.backend == "jax":

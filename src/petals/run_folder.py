@@ -1,6 +1,7 @@
 """The output of every run: scores, history, predictions, a submission."""
 
 import base64
+import json
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
@@ -20,6 +21,7 @@ from petals.accelerators import cluster, compilation
 from petals.accelerators.detect import Accelerator
 from petals.data.dataset import Dataset
 from petals.data.shards import SPLITS, Split
+from petals.errors import SettingError
 from petals.evaluation.calibration import Calibration
 from petals.evaluation.intervals import Intervals
 from petals.evaluation.metrics import Scores
@@ -30,6 +32,7 @@ from petals.models.card import ModelCard, printable
 from petals.models.hub import config_of
 from petals.models.restore import FILE, save
 from petals.plots import records, run
+from petals.settings import FREE
 from petals.versions import git_state, versions
 
 History = Sequence[Mapping[str, Any]]  # the rows of history.csv
@@ -56,6 +59,11 @@ RESULTS = (
 )
 
 
+METRICS = "metrics.json"
+# The file by which the folder of a notebook that trains nothing is known, by the folder's name.
+LEFT_BY = {"compare": "comparison.json", "predict": "predictions.csv"}
+
+
 class RunFolder:
     """The folder that `output` names; every file in it is written atomically.
 
@@ -64,12 +72,24 @@ class RunFolder:
     own, so that it does not write over the files of a trained run. With several hosts, only the
     first writes there; the files of the others are deleted when they end. `training`: whether a run
     of 02_train begins here; on Kaggle, `resources.csv` then records memory and CPU until the
-    metrics are written.
+    metrics are written. `parameters`: those of a run that trains.
+
+    Raises `SettingError` if `output` names a folder with the results of another run, which this one
+    would write over. A training with the same parameters may be repeated, or go on, in its folder.
     """
 
-    def __init__(self, output: str = "", name: str = "latest", *, training: bool = False) -> None:
+    def __init__(
+        self,
+        output: str = "",
+        name: str = "latest",
+        *,
+        training: bool = False,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> None:
         default = Path() if on_kaggle() else runs_folder() / name
         self.path = Path(output) if output else default
+        if output:
+            _refuse_another_run(self.path, name, parameters)
         if not cluster.here().first:
             self._elsewhere = tempfile.TemporaryDirectory(prefix="petals-")
             self.path = Path(self._elsewhere.name)
@@ -250,9 +270,34 @@ class RunFolder:
             "git": git_state(),
             **extra,
         }
-        storage.write_json(self._file("metrics.json"), metrics)
+        storage.write_json(self._file(METRICS), metrics)
         resources.stop(self.path)
         return metrics
+
+
+def _refuse_another_run(folder: Path, name: str, parameters: Mapping[str, Any] | None) -> None:
+    """Raise `SettingError` if a folder has results that the run `name` would write over."""
+    own = METRICS if parameters is not None else LEFT_BY.get(name, "")
+    left = [mark for mark in (METRICS, *LEFT_BY.values()) if (folder / mark).is_file()]
+    others = [mark for mark in left if mark != own]
+    if METRICS in left and parameters is not None and not _has_parameters(folder, parameters):
+        others.append(METRICS)
+    if others:
+        raise SettingError(
+            f"output={folder} holds the results of another run ({others[0]}), which this one would "
+            "write over: choose another folder, or move that run away"
+        )
+
+
+def _has_parameters(folder: Path, parameters: Mapping[str, Any]) -> bool:
+    """Whether the run in a folder had these parameters, but for those that a resumed run sets."""
+    try:
+        theirs = dict(json.loads((folder / METRICS).read_text("utf-8"))["parameters"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+    ours = json.loads(json.dumps(dict(parameters)))  # as they are read back
+    names = {*theirs, *ours} - {*FREE}
+    return all(name in theirs and theirs[name] == ours.get(name) for name in names)
 
 
 def _speed(history: History, batch: int) -> dict[str, float | None]:

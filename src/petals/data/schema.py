@@ -8,7 +8,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from petals.data import shards
+from petals.data import photo_files, shards
 from petals.errors import DataError
 
 # The names that people give to the three features, the likeliest first: the competition's; those of
@@ -19,13 +19,7 @@ IDS = ("id", "image_name", "image_id", "image/filename", "filename", "file_name"
 TEXTS = ("image/class/text", "class_name", "label_name", "class", "label", "text")
 COLUMNS = ("image", "class", "id")  # what a mapping can name
 GZIP, ZLIB = b"\x1f\x8b", b"\x78"
-_BEGINNINGS = {
-    b"version https://git-lfs": "a Git LFS pointer, in the place of the file",
-    b"PK\x03\x04": "a zip archive",
-    b"\x89PNG": "a PNG",
-    b"\xff\xd8": "a JPEG",
-    b"<": "a page of HTML or XML",
-}
+ZIP = b"PK\x03\x04"
 
 
 @dataclass(frozen=True)
@@ -127,9 +121,9 @@ def compression(path: str) -> str:
         except tf.errors.OpError:
             continue
         return kind
-    for start, what in _BEGINNINGS.items():
-        if begins.startswith(start):
-            raise DataError(f"{path} is no TFRecord file but {what}")
+    what = "a zip archive" if begins.startswith(ZIP) else photo_files.format_of(begins)
+    if what:
+        raise DataError(f"{path} is no TFRecord file but {what}")
     raise DataError(
         f"{path}: record 0 is damaged, or it is no TFRecord file: it begins with {begins[:8]!r}"
     )

@@ -224,11 +224,9 @@ class _Ingest:
         An interruption thus leaves the dataset as it was, and the next call finds the new shards.
         """
         summary, plan, output = self.summary, self._plan(photos_read), self.summary.output
-        white = photo_files.white(photo.peak for photo in photos_read)
-        for value in white.values():
-            summary.notes.append(
-                f"photos of more than 8 bits: {value:,.0f} is white in all of them"
-            )
+        peaks = [photo.peak for photo in photos_read]
+        white = photo_files.white(peaks)
+        summary.notes += photo_files.said_of_white(peaks)
         before = {}  # [key, why photos are left out] of each shard
         with suppress(OSError, ValueError):
             before = json.loads((output / MANIFEST).read_text("utf-8"))
