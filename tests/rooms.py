@@ -64,8 +64,8 @@ ROOMS = {
             "comparison": f"{_ground} settings data evaluation",
             "plots": f"{_ground} data evaluation",
             "resources": f"{_ground} accelerators",
-            "run_folder": f"{_ground} versions settings resources data accelerators evaluation models "
-            "plots",
+            "run_folder": f"{_ground} versions settings resources data accelerators evaluation "
+            "models plots",
             "classify": f"{_ground} data accelerators evaluation models plots run_folder",
             "prepare": f"{_ground} data models",
         },

@@ -211,6 +211,7 @@ class RunFolder:
             build,
             metrics["temperature"] or 1.0,
             {name: metrics[name] for name in ("macro_f1", "accuracy", "calibration_error")},
+            _intervals_in_words(metrics["intervals"]),
             metrics["reliability"],
             metrics["data"],
             {name: metrics[name] for name in ("parameters", "versions", "git")},
@@ -275,13 +276,27 @@ class RunFolder:
         return metrics
 
 
+def _intervals_in_words(intervals: Mapping[str, Any]) -> dict[str, str]:
+    """`0.921 to 0.957 in 95 % of resamples` for each score, from the `intervals` of metrics."""
+    words = {}
+    for name in ("macro_f1", "accuracy"):
+        if name in intervals:
+            low, high = intervals[name]
+            share = round(100 * intervals["level"])
+            words[name] = f"{low:.3f} to {high:.3f} in {share} % of resamples"
+    return words
+
+
 def _refuse_another_run(folder: Path, name: str, parameters: Mapping[str, Any] | None) -> None:
     """Raise `SettingError` if a folder has results that the run `name` would write over."""
     own = METRICS if parameters is not None else LEFT_BY.get(name, "")
-    left = [mark for mark in (METRICS, *LEFT_BY.values()) if (folder / mark).is_file()]
-    others = [mark for mark in left if mark != own]
-    if METRICS in left and parameters is not None and not _has_parameters(folder, parameters):
-        others.append(METRICS)
+    others = [
+        mark for mark in (METRICS, *LEFT_BY.values()) if mark != own and (folder / mark).is_file()
+    ]
+    if own == METRICS and (folder / METRICS).is_file():
+        differences = _differences(folder / METRICS, parameters or {})
+        if differences:
+            others.append("; ".join(differences))
     if others:
         raise SettingError(
             f"output={folder} holds the results of another run ({others[0]}), which this one would "
@@ -289,15 +304,18 @@ def _refuse_another_run(folder: Path, name: str, parameters: Mapping[str, Any] |
         )
 
 
-def _has_parameters(folder: Path, parameters: Mapping[str, Any]) -> bool:
-    """Whether the run in a folder had these parameters, but for those that a resumed run sets."""
+def _differences(metrics: Path, parameters: Mapping[str, Any]) -> list[str]:
+    """How the parameters in a `metrics.json` differ, but for those that a resumed run may set."""
     try:
-        theirs = dict(json.loads((folder / METRICS).read_text("utf-8"))["parameters"])
+        theirs = dict(json.loads(metrics.read_text("utf-8"))["parameters"])
     except (OSError, ValueError, KeyError, TypeError):
-        return False
+        return [f"its {metrics.name} cannot be read"]
     ours = json.loads(json.dumps(dict(parameters)))  # as they are read back
-    names = {*theirs, *ours} - {*FREE}
-    return all(name in theirs and theirs[name] == ours.get(name) for name in names)
+    return [
+        f"{name}={theirs.get(name)!r} there, {ours.get(name)!r} here"
+        for name in {**ours, **theirs}
+        if name not in FREE and theirs.get(name) != ours.get(name)
+    ]
 
 
 def _speed(history: History, batch: int) -> dict[str, float | None]:
