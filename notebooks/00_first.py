@@ -439,9 +439,9 @@ run.figure(figure, "curves")
 # so a rare flower counts as much as a common one. On 90 roses and 10 tulips, a model that always
 # answers "rose" has an accuracy of 0.90 and a macro F1 of 0.474.
 #
-# The next cell measures it on the validation photos, which the network was not trained on. With
-# other photos the score would differ a little. How much, a *bootstrap* tells: it draws the photos
-# of each class a thousand times with replacement, and 95 % of the scores lie in the interval.
+# The next cell measures it on the validation photos, which the network was not trained on. So few
+# photos tell the score only roughly. How roughly, a *bootstrap* shows: it draws the photos of each
+# class a thousand times with replacement, and 95 % of the scores lie in the interval.
 
 # %%
 from sklearn.metrics import f1_score
@@ -453,7 +453,9 @@ answers = probabilities.argmax(axis=1)
 macro_f1 = f1_score(labels, answers, average="macro")
 print(f"macro F1 {macro_f1:.4f} on {val.count:,} photos")
 intervals = Intervals.of(labels, probabilities)
-print(f"with other photos of the same classes, macro F1 would be {intervals.text('macro_f1')}")
+print(intervals)
+if intervals.note:
+    warnings.append(intervals.note)
 
 # %% [markdown]
 # Scores say little about what the network finds hard, and photos say more. These are the mistakes

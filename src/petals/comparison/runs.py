@@ -53,9 +53,9 @@ class FinishedRun:
         return Scores.of(self.labels, self.probabilities).macro_f1
 
     @cached_property
-    def interval(self) -> tuple[float, float]:
-        """The ends of macro F1's interval, as `petals.evaluation.intervals` finds them."""
-        return Intervals.of(self.labels, self.probabilities).ends["macro_f1"]
+    def intervals(self) -> Intervals:
+        """The intervals of the scores, computed from the predictions."""
+        return Intervals.of(self.labels, self.probabilities)
 
     @property
     def right(self) -> np.ndarray:
@@ -241,12 +241,11 @@ def ranking(runs: Sequence[FinishedRun]) -> Table:
     rows = []
     for run in runs:
         device = run.metrics["device"]
-        low, high = run.interval
         rows.append(
             {
                 "run": run.name,
                 "macro F1": run.macro_f1,
-                "95 %": f"{low:.3f} to {high:.3f}",
+                "95 %": run.intervals.text("macro_f1"),
                 "accuracy": float(run.right.mean()),
                 **{name: run.parameter(name) for name in differing},
                 "parameters": run.metrics.get("total_params"),
