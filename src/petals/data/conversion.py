@@ -165,9 +165,13 @@ def _write(
     for survey in surveyed:
         wrong = next((label for label in survey.labels if label not in position), None)
         if wrong is not None:
+            labels = {label for own in surveyed for label in own.labels}
+            begins = ""
+            if labels and min(labels) == 1 and max(labels) == len(names):
+                begins = ". The labels begin with 1 and the list with 0: add a first name to it"
             raise DataError(
                 f"{survey.file.path}: the label {wrong!r} is none of the {len(names)} classes of "
-                f"{root}: correct its list of classes"
+                f"{root}: correct its list of classes{begins}"
             )
     lines = _lines(root, surveyed, size, names, numbered)
     _number_ids(root, surveyed, lines)
@@ -363,6 +367,14 @@ def _lines(
         line = f"{root}: {', '.join(other)}"
         if other and line not in lines:
             lines.append(line)
+        if columns.other_labels and survey.file.split != "test":
+            choice = " or ".join(columns.other_labels)
+            line = (
+                f"{root}: {columns.label} is taken as the class; for {choice} write "
+                f"data=…?class=NAME"
+            )
+            if line not in lines:
+                lines.append(line)
     own_sizes = sorted({survey.file.size for survey in surveyed} - {0, size})
     if own_sizes:
         lines.append(f"{root}: photos of {', '.join(map(str, own_sizes))} px resized to {size} px")

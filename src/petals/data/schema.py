@@ -27,13 +27,15 @@ class Schema:
     """The names of a record's features; "" for one that it does not have.
 
     `label` is a whole number, or a text if the classes are given by their names; `text` is the name
-    of the class beside a label that is a number.
+    of the class beside a label that is a number; `other_labels` are features that could have been
+    the label as well.
     """
 
     image: str
     label: str = ""
     id: str = ""
     text: str = ""
+    other_labels: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, record: tf.train.Example, columns: Mapping[str, str] | None = None) -> Schema:
@@ -60,7 +62,11 @@ class Schema:
         label = named or _first(LABELS, numbers) or _first(LABELS, texts - {image})
         label = label or _first(LABELS, floats)
         text = _first(TEXTS, texts - {image, label}) if label in numbers and not named else ""
-        return cls(image, label, columns.get("id") or _first(IDS, texts | numbers), text)
+        others: list[str] = []
+        if label in numbers and not named:
+            others = [name for name in LABELS if name in numbers and name != label]
+        id_ = columns.get("id") or _first(IDS, texts | numbers)
+        return cls(image, label, id_, text, tuple(others))
 
 
 def _first(names: tuple[str, ...], among: set[str]) -> str:

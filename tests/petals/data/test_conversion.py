@@ -211,6 +211,22 @@ def test_labels_outside_the_list_are_told(write, tmp_path):
         find_source(data, SIZE)
 
 
+def test_labels_that_begin_with_1_are_told(write, tmp_path):
+    data = write("a.tfrec", [record(image=picture(n), label=1 + n % 3) for n in range(6)])
+    (tmp_path / "data/classes.json").write_text('["x", "y", "z"]')
+    with pytest.raises(DataError, match=r"label 3 is none of the 3 classes.*begin with 1 and the"):
+        find_source(data, SIZE)
+
+
+def test_of_several_features_that_can_be_the_class_the_one_taken_is_said(write, capsys):
+    records = [record(image=picture(n), label=n % 2, target=n % 3) for n in range(6)]
+    data = write("a.tfrec", records)
+    find_source(data, SIZE)
+    assert "label is taken as the class; for target write data=…?class" in capsys.readouterr().out
+    assert labels(find_source(f"{data}?class=target", SIZE)) == [0, 1, 2] * 2
+    assert "is taken as" not in capsys.readouterr().out
+
+
 def test_sources_with_other_lists_of_classes_are_not_mixed(write, tmp_path):
     for name in ("a", "b"):
         data = write(f"{name}/x.tfrec", [record(image=picture(n), label=n) for n in range(2)])

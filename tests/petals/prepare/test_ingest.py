@@ -522,12 +522,44 @@ def test_a_photo_in_two_splits_stays_where_it_is_not_learnt(make, tree):
         ),
         ({"train/rose": 2, "train/daisy": 2, "val": 2}, r"splits \(train\).*of which val is none"),
         ({"train": 2, "test": 2}, "holds test, train: as splits they have no class folders"),
+        ({"train": 4, "test1": 2}, "holds test1, train: as splits they have no class folders"),
+        ({"train_images": 4, "test_images": 2}, "as splits they have no class folders"),
+        ({"images": 4, "masks": 4}, "images, masks, which are names of kinds of files"),
+        ({"jpg": 4}, "jpg, which are names of kinds of files"),
+        (
+            {"seg_train/seg_train/sea": 2, "seg_test/seg_test/sea": 2, "seg_pred/seg_pred": 2},
+            r"splits \(seg_test, seg_train\).*of which seg_pred is none",
+        ),
+        ({"a": 2, "b": 2, "flowers/a": 2, "flowers/b": 2}, r"3 classes \(a, b, flowers\)"),
     ],
 )
 def test_a_tree_that_can_be_read_in_two_ways_is_refused(make, tree, tmp_path, places, message):
     with pytest.raises(DataError, match=message):
         make(tree(places))
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("train", ["Train/Train", "training_set/training_set", "train_images"])
+@pytest.mark.parametrize("val", ["val-images", "Validation/Validation/validation"])
+def test_splits_are_known_by_the_names_that_people_give_them(make, tree, train, val):
+    places = {f"{train}/rose": 6, f"{train}/daisy": 5, f"{val}/rose": 2, f"{val}/daisy": 3}
+    summary = make(tree(places | {"stage1_test/photos": 4}))
+    assert summary.class_names == ["daisy", "rose"]
+    assert "photos: test photos alone, so it is no class" in str(summary)
+    assert counts(summary) == {"train": 11, "val": 5, "test": 4}
+
+
+@pytest.mark.parametrize("archive", ["rose.zip", "photos.tar.gz"])
+def test_archives_are_to_be_unpacked(make, tmp_path, archive):
+    (tmp_path / "packed").mkdir()
+    (tmp_path / "packed" / archive).write_bytes(b"PK")
+    with pytest.raises(DataError, match=rf"archives \({archive}\): unpack them first"):
+        make(tmp_path / "packed")
+    with pytest.raises(DataError, match="is an archive: unpack it"):
+        make(tmp_path / "packed" / archive)
+    (tmp_path / "packed/notes.txt").write_text("")
+    with pytest.raises(DataError, match="is a file: give the folder"):
+        make(tmp_path / "packed/notes.txt")
 
 
 def test_a_class_may_be_called_like_a_split(make, tree):
