@@ -125,7 +125,7 @@ from petals.accelerators import compilation
 from petals.run_folder import RunFolder
 from petals.training.optimization import set_seed
 
-run = RunFolder(output, training=True)
+run = RunFolder(output, training=True, parameters=settings)
 deadline = kaggle.deadline(time_limit, device.kind)
 set_seed(seed, repeatable=device.on_cpu)
 if device.backend == "jax":
@@ -418,10 +418,10 @@ run.figure(plots.curves(history), "curves")
 # The competition ranks by macro F1, the mean of the F1 of all classes, in which a rare flower
 # counts as much as a common one. `00_first` explains it.
 #
-# A score on a few hundred photos is an estimate. To see how far it would vary with other photos of
-# the same classes, the notebook draws the photos of each class a thousand times with replacement (a
-# [bootstrap](https://en.wikipedia.org/wiki/Bootstrapping_(statistics))): 95 % of the scores lie in
-# the interval. It does not include how far another training would differ.
+# A score on a few hundred photos is an estimate of the score on endlessly many photos of the same
+# classes. The notebook draws the photos of each class a thousand times with replacement (a
+# [bootstrap](https://en.wikipedia.org/wiki/Bootstrapping_(statistics))), and 95 % of the scores lie
+# in the *interval*. It does not include how far another training would differ.
 
 # %%
 from petals.training.features import apply_head
@@ -445,11 +445,13 @@ if validated:
     intervals = Intervals.of(val_labels, probabilities)
     run.write_predictions("val", val_ids, labels=val_labels, probabilities=probabilities)
     run.write_evaluation(val, val_labels, probabilities, names)  # for the report
+    if intervals.note:
+        run.warnings.append(intervals.note)
 else:
     run.warn("The model was trained on its validation photos: no score says how good it is.")
 print(f"macro F1 {scores.macro_f1:.4f}   accuracy {scores.accuracy:.4f}   on {val.count:,} photos")
 if intervals:
-    print(f"with other photos of the same classes, macro F1 would be {intervals.text('macro_f1')}")
+    print(intervals)
 
 # %% [markdown]
 # ### How sure the model is

@@ -57,7 +57,9 @@ with without_notes():  # those of TensorFlow about itself
 #
 # The same run with another seed scores a little differently. In public notebooks for this
 # competition, repeats differed by about ± 0.008 of macro F1. A smaller difference shows nothing. A
-# larger one is a hint, and becomes evidence once you have repeated each setting three times.
+# larger one is a hint, and becomes evidence once you have repeated each setting three times. The
+# column "95 %" has the score's interval: how well so few validation photos tell it. Scores on the
+# same photos can differ by less and still be told apart, as the next section shows.
 #
 # The first epoch is slower, because it compiles the program and fills the caches. The time of the
 # later epochs is the cost of training. Compare times only between runs that trained the same part
@@ -183,7 +185,10 @@ print(outcome)
 storage.write_json(
     folder.path / "comparison.json",
     {
-        "runs": [{"name": run.name, "macro_f1": run.macro_f1} for run in finished],
+        "runs": [
+            {"name": run.name, "macro_f1": run.macro_f1, "intervals": run.intervals.as_dict()}
+            for run in finished
+        ],
         "left_out": skipped,
         "weights": rows,
         "submission": outcome,

@@ -58,13 +58,14 @@ ROOMS = {
             "data": f"{_ground} settings augment",
             "models": f"{_ground} registry",
             "evaluation": f"{_ground} augment data accelerators",
-            "training": f"{_ground} augment data accelerators models evaluation",
+            "training": f"{_ground} settings augment data accelerators models evaluation",
             "ahead_of_time": f"{_ground} settings augment data accelerators models evaluation "
             "training",
             "comparison": f"{_ground} settings data evaluation",
             "plots": f"{_ground} data evaluation",
             "resources": f"{_ground} accelerators",
-            "run_folder": f"{_ground} versions resources data accelerators evaluation models plots",
+            "run_folder": f"{_ground} versions settings resources data accelerators evaluation "
+            "models plots",
             "classify": f"{_ground} data accelerators evaluation models plots run_folder",
             "prepare": f"{_ground} data models",
         },

@@ -15,6 +15,7 @@ INPUT_ROOT = "KERNELKIT_INPUT_ROOT"  # moves /kaggle/input, for rehearsals and t
 CACHE = "PETALS_CACHE"
 KEPT = "KERNELKIT_KEPT"  # in a sweep's session: the folder of files that runs share
 SCRATCH = Path("/kaggle/tmp")
+LOCAL_TPU = "local"  # what TPU_NAME says on a machine that has the chips itself
 SEARCH_DEPTH = 5  # folders below a mount
 MINUTES = "KERNELKIT_SESSION_MINUTES"  # the length of the session, set by a bundle
 BEGAN = "KERNELKIT_SESSION_BEGAN"  # on the monotonic clock; set by a bundle or the first call
@@ -37,6 +38,16 @@ def deadline(time_limit: float, kind: str) -> float:
         began = float(os.environ.setdefault(BEGAN, str(time.monotonic())))
         ends.append(began + 60 * (minutes - min(RESERVE, RESERVE_SHARE * minutes)))
     return min(ends, default=math.inf)
+
+
+def tpu_node() -> str:
+    """The TPU node that `TPU_NAME` names, an address or a name; "" for chips of this machine.
+
+    A *node* is a TPU in a machine of its own, which only TensorFlow reaches and which reads only
+    from buckets.
+    """
+    name = os.environ.get("TPU_NAME", "").strip()
+    return "" if name.lower() == LOCAL_TPU else name
 
 
 def on_kaggle() -> bool:

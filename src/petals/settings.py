@@ -54,6 +54,8 @@ FINE_TUNING: Values = {
     "mix": "none",
     "layer_decay": 1.0,
 }
+# A run may resume, or be repeated in its folder, with other values of these.
+FREE = ("output", "resume", "time_limit", "accelerator")
 INPUTS = "/kaggle/input/"
 TUNE = "set fine_tune to all, last:N or block:NAME"
 

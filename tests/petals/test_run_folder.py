@@ -10,7 +10,7 @@ from petals import storage
 from petals.accelerators.detect import detect
 from petals.data.dataset import Dataset
 from petals.data.source import Source
-from petals.errors import PetalsError, StorageError
+from petals.errors import PetalsError, SettingError, StorageError
 from petals.evaluation.metrics import Scores
 from petals.models.restore import find_model, restore
 from petals.plots import run as plots
@@ -84,13 +84,38 @@ def test_the_results_of_an_earlier_run_go_but_not_its_checkpoints_or_the_weights
     kept = ["checkpoints/a.npz", "mine.csv", "classifier.h5"]
     for name in (*RESULTS, *kept):
         storage.write_text(tmp_path / name, "earlier")
-    run = RunFolder(str(tmp_path), training=True)
+    storage.write_json(tmp_path / "metrics.json", {"parameters": {"seed": 1}})
+    run = RunFolder(str(tmp_path), training=True, parameters={"seed": 1})
     assert all((tmp_path / name).is_file() for name in RESULTS), "the settings may be wrong yet"
     run.write_history(HISTORY)  # of this run, which resumes
     run.clear("runs/latest/classifier.h5")
     left = {str(p.relative_to(tmp_path)) for p in tmp_path.rglob("*") if p.is_file()}
     assert left == {*kept, "history.csv"}
     assert (tmp_path / "history.csv").read_text() != "earlier"
+
+
+def test_a_run_never_writes_over_the_results_of_another_one(tmp_path):
+    folder = str(tmp_path / "kept")
+    storage.write_json(tmp_path / "kept/metrics.json", {"parameters": {"seed": 1, "resume": "a"}})
+    with pytest.raises(SettingError, match=r"holds the .* another run \(seed=1 there, 2 here\)"):
+        RunFolder(folder, parameters={"seed": 2, "resume": "auto"})
+    for name in ("compare", "predict", "explore"):
+        with pytest.raises(SettingError, match=r"another run \(metrics.json\)"):
+            RunFolder(folder, name)
+    # The same run may be repeated there, or go on.
+    assert str(RunFolder(folder, parameters={"seed": 1, "resume": "auto"}).path) == folder
+    storage.write_text(tmp_path / "kept/metrics.json", "{")
+    with pytest.raises(SettingError, match="cannot be read"):
+        RunFolder(folder, parameters={"seed": 1})
+
+
+def test_a_notebook_that_trains_nothing_may_repeat_its_own_results_only(tmp_path):
+    folder = str(tmp_path)
+    storage.write_text(tmp_path / "comparison.json", "{}")
+    assert RunFolder(folder, "compare").path == tmp_path
+    for name, parameters in (("predict", None), ("latest", {"seed": 1})):
+        with pytest.raises(SettingError, match=r"comparison\.json"):
+            RunFolder(folder, name, parameters=parameters)
 
 
 def test_metrics_of_data_without_test_photos_and_with_warnings(tmp_path, measured):
@@ -112,13 +137,15 @@ def test_a_model_comes_back_with_the_features_it_was_built_on(tmp_path):
     run = RunFolder(str(tmp_path / "run"))
     metrics = dict.fromkeys(("macro_f1", "accuracy", "calibration_error", "temperature"), None)
     metrics |= {"data": {"image_size": 32}, "parameters": {"weights": "none"}}
-    metrics |= {"reliability": {}, "versions": {}, "git": {}}
+    metrics |= {"reliability": {}, "versions": {}, "git": {}, "accuracy": 0.9}
+    metrics["intervals"] = {"accuracy": [0.81, 0.96], "level": 0.95}
     classes = ("a", "\udcff", "\x1bc")  # of a file system, of which not all can be printed
     run.write_model(classifier, classes, metrics)
     again, card = restore(find_model(str(run.path)))
     assert card.classes == ("a", r"\udcff", r"\x1bc")
     card.check(classes, 32, "the model")
     assert card.build == {"depths": True}
+    assert "accuracy 0.9000 (0.810 to 0.960 in 95 % of resamples)" in card.as_markdown()
     assert card.weights["licence"] == "none: trained from scratch"
     own, other = (np.asarray(each.model(pixels())) for each in (classifier, again))
     assert np.allclose(own, other, atol=1e-6)

@@ -189,6 +189,7 @@ def _tpu(request: str, backend: str, attempts: dict[str, str]) -> Accelerator | 
         attempts["TPU"] = "no sign of one on this machine"
         return None
     deadline = time.monotonic() + PATIENCE
+    attempts.update(tpu.told_by_environment())
     if backend != keras_backend.TENSORFLOW:
         try:
             devices = tpu.through_jax(PATIENCE)

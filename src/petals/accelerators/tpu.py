@@ -1,6 +1,7 @@
-"""The two ways to a TPU of this machine: each returns within its time limit or says why not.
+"""The two ways to a TPU: each returns within its time limit or says why not.
 
-JAX sees the TPU of its own machine, and TensorFlow does where `tensorflow-tpu` is installed.
+JAX sees the TPU of its own machine, and TensorFlow does where `tensorflow-tpu` is installed. Only
+TensorFlow reaches a *TPU node*, the older kind in a machine of its own, which `TPU_NAME` names.
 """
 
 import importlib.util
@@ -14,6 +15,7 @@ from typing import Any
 from petals.accelerators import keras_backend
 from petals.accelerators.timeouts import Answer, call_with_timeout
 from petals.errors import AcceleratorError
+from petals.kaggle import LOCAL_TPU, tpu_node
 from petals.quiet import without_notes
 
 PAUSE = 5.0  # seconds between two attempts at a TPU that another process holds
@@ -30,6 +32,23 @@ def signs() -> list[str]:
     return files + [name for name in ("TPU_WORKER_ID", "TPU_NAME") if os.environ.get(name)]
 
 
+def told_by_environment() -> dict[str, str]:
+    """What the variables of the environment say of a TPU, by their names, and what follows."""
+    told = {}
+    if tpu_node():
+        told["TPU_NAME"] = f"{tpu_node()}: a TPU node, which only TensorFlow reaches"
+    addresses = os.environ.get("TPU_PROCESS_ADDRESSES", "")
+    count = len([address for address in addresses.split(",") if address.strip()])
+    if count > 1:
+        told["TPU_PROCESS_ADDRESSES"] = (
+            f"{count} processes, for all of which the TPU waits: start the notebook in each of "
+            "them with PETALS_HOSTS=auto, or unset the variable"
+        )
+    elif count:
+        told["TPU_PROCESS_ADDRESSES"] = f"{addresses}: one process has all chips"
+    return told
+
+
 def through_jax(seconds: float, platform: str = "tpu") -> list[Any]:
     """JAX's devices. Raises `NoTPUError` when there are none or no answer within `seconds`.
 
@@ -38,6 +57,8 @@ def through_jax(seconds: float, platform: str = "tpu") -> list[Any]:
     """
     if importlib.util.find_spec("jax") is None:
         raise NoTPUError("jax is not installed")
+    if platform == "tpu" and tpu_node():
+        raise NoTPUError(f"JAX cannot reach a TPU node (TPU_NAME={tpu_node()})")
 
     def devices() -> list[Any]:
         import jax
@@ -66,7 +87,8 @@ def through_jax(seconds: float, platform: str = "tpu") -> list[Any]:
 def through_tensorflow(seconds: float) -> Any:
     """A `TPUStrategy`. Raises `NoTPUError` when there is no TPU or no answer within `seconds`.
 
-    A failed attempt leaves TensorFlow's devices initialised.
+    It is the node that `TPU_NAME` names, or else this machine's. A failed attempt leaves
+    TensorFlow's devices initialised.
     """
     if importlib.util.find_spec("tf_keras") is None:
         raise NoTPUError(keras_backend.NO_LEGACY)
@@ -74,7 +96,7 @@ def through_tensorflow(seconds: float) -> Any:
         import tensorflow as tf
 
     def connected() -> Any:
-        resolver = tf.distribute.cluster_resolver.TPUClusterResolver(tpu="local")
+        resolver = tf.distribute.cluster_resolver.TPUClusterResolver(tpu=tpu_node() or LOCAL_TPU)
         tf.config.experimental_connect_to_cluster(resolver)
         tf.tpu.experimental.initialize_tpu_system(resolver)
         return resolver

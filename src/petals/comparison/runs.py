@@ -8,6 +8,7 @@ import zipfile
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from glob import escape, glob
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from petals.errors import DataError
+from petals.evaluation.intervals import Intervals
 from petals.evaluation.metrics import Scores
 from petals.kaggle import mounts, on_kaggle, runs_folder
 from petals.settings import fold_of
@@ -49,6 +51,11 @@ class FinishedRun:
     def macro_f1(self) -> float:
         """Macro F1 on the validation set, 0 to 1, computed from the predictions."""
         return Scores.of(self.labels, self.probabilities).macro_f1
+
+    @cached_property
+    def intervals(self) -> Intervals:
+        """The intervals of the scores, computed from the predictions."""
+        return Intervals.of(self.labels, self.probabilities)
 
     @property
     def right(self) -> np.ndarray:
@@ -243,6 +250,7 @@ def ranking(runs: Sequence[FinishedRun]) -> Table:
             {
                 "run": run.name,
                 "macro F1": run.macro_f1,
+                "95 %": run.intervals.text("macro_f1"),
                 "accuracy": float(run.right.mean()),
                 **{name: run.parameter(name) for name in differing},
                 "parameters": run.metrics.get("total_params"),

@@ -38,9 +38,10 @@ from petals.data.schema import Schema
 from petals.errors import DataError
 from petals.progress import ShowProgress
 
-VERSION = 1  # part of every key: raise it when the conversion changes
+VERSION = 2  # part of every key: raise it when the conversion changes
 NOTES = "notes.json"
 NAME_LISTS = ("labels.txt", "label.labels.txt", "classes.txt")  # of TF-Slim, TFDS and others
+_MAYBE_DEEP = ("a PNG", "a TIFF", "a TIFF with big-endian numbers")  # formats of 16 bits a value
 _AT_ONCE = 256  # images in memory
 _MOST_NAMED = 5
 _SIZE_AND_COUNT = re.compile(r"[-_]?(\d+)x\1|-\d+(?=\.)")
@@ -56,6 +57,7 @@ class _Survey:
     labels: list[Any] = field(default_factory=list)  # int or str; None in the test split
     texts: list[str] = field(default_factory=list)  # names of classes beside labels
     ids: list[str] = field(default_factory=list)
+    peaks: list[tuple[str, float]] = field(default_factory=list)  # of images with 16 bits a value
     standard: bool = True  # whether every record can be read as it is
 
 
@@ -163,12 +165,19 @@ def _write(
     for survey in surveyed:
         wrong = next((label for label in survey.labels if label not in position), None)
         if wrong is not None:
+            labels = {label for own in surveyed for label in own.labels}
+            begins = ""
+            if labels and min(labels) == 1 and max(labels) == len(names):
+                begins = ". The labels begin with 1 and the list with 0: add a first name to it"
             raise DataError(
                 f"{survey.file.path}: the label {wrong!r} is none of the {len(names)} classes of "
-                f"{root}: correct its list of classes"
+                f"{root}: correct its list of classes{begins}"
             )
     lines = _lines(root, surveyed, size, names, numbered)
     _number_ids(root, surveyed, lines)
+    peaks = [peak for survey in surveyed for peak in survey.peaks]
+    white = photo_files.white(peaks)
+    lines += [f"{root}: {line}" for line in photo_files.said_of_white(peaks)]
     total = sum(len(survey.ids) for survey in surveyed)
     done = 0
     with ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -184,7 +193,7 @@ def _write(
                 path.symlink_to(Path(survey.file.path).resolve())
                 done += len(survey.ids)
                 continue
-            images = _images(survey, size, pool, done, total, progress)
+            images = _images(survey, size, white, pool, done, total, progress)
             labels = [position[label] for label in survey.labels]
             if survey.file.split == "test":
                 labels = [shards.UNLABELLED] * len(survey.ids)
@@ -219,7 +228,9 @@ def _survey(file: RecordFile, columns: Mapping[str, str]) -> _Survey:
 
 def _add(result: _Survey, record: tf.train.Example, labelled: bool) -> None:
     columns = result.schema
-    _single(record, columns.image, "image")
+    image = _single(record, columns.image, "image")
+    if photo_files.format_of(image) in _MAYBE_DEEP:
+        result.peaks.append(photo_files.peak(io.BytesIO(image)))
     if labelled:
         if not columns.label:
             raise DataError(
@@ -358,6 +369,14 @@ def _lines(
         line = f"{root}: {', '.join(other)}"
         if other and line not in lines:
             lines.append(line)
+        if columns.other_labels and survey.file.split != "test":
+            choice = " or ".join(columns.other_labels)
+            line = (
+                f"{root}: {columns.label} is taken as the class; for {choice} write "
+                f"data=…?class=NAME"
+            )
+            if line not in lines:
+                lines.append(line)
     own_sizes = sorted({survey.file.size for survey in surveyed} - {0, size})
     if own_sizes:
         lines.append(f"{root}: photos of {', '.join(map(str, own_sizes))} px resized to {size} px")
@@ -393,6 +412,7 @@ def _number_ids(root: str, surveyed: Sequence[_Survey], lines: list[str]) -> Non
 def _images(
     survey: _Survey,
     size: int,
+    white: Mapping[str, float],
     pool: ThreadPoolExecutor,
     done: int,
     total: int,
@@ -400,7 +420,7 @@ def _images(
 ) -> Iterator[bytes]:
     """The images of a file as JPEG, PNG or GIF of `size` pixels a side, in order."""
     numbered = enumerate(schema.records(survey.file.path, survey.compression))
-    convert: Callable[..., bytes] = partial(_image, survey, size)
+    convert: Callable[..., bytes] = partial(_image, survey, size, white)
     while group := list(islice(numbered, _AT_ONCE)):
         yield from pool.map(convert, group)
         done += len(group)
@@ -408,36 +428,45 @@ def _images(
             progress("converting photos", done, total)
 
 
-def _image(survey: _Survey, size: int, numbered: tuple[int, tf.train.Example]) -> bytes:
+def _image(
+    survey: _Survey,
+    size: int,
+    white: Mapping[str, float],
+    numbered: tuple[int, tf.train.Example],
+) -> bytes:
     number, record = numbered
     data = schema.values(record, survey.schema.image)[0]
     try:
-        return as_square(data, size, partial(_pixels, record))
+        return as_square(data, size, partial(_pixels, record), white)
     except PhotoError as error:
         raise DataError(f"{survey.file.path}: record {number}: its image is {error}") from None
 
 
 def as_square(
-    data: bytes, size: int, pixels: Callable[[bytes], np.ndarray | None] = lambda data: None
+    data: bytes,
+    size: int,
+    pixels: Callable[[bytes], np.ndarray | None] = lambda data: None,
+    white: Mapping[str, float] | None = None,
 ) -> bytes:
     """The image as it is, if it is a square of `size` that TensorFlow reads, else a JPEG of it.
 
-    `pixels`: what an image is that no decoder knows. Raises `PhotoError`.
+    `pixels`: what an image is that no decoder knows; `white` as for `photo_files.squares`. Raises
+    `PhotoError`.
     """
     try:
         with Image.open(io.BytesIO(data)) as image:
-            kept = image.size == (size, size)
+            kept = image.size == (size, size) and photo_files.is_plain(image)
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
         raw = pixels(data)
         if raw is None:
-            kind = shards.format_of(data) or "of no known format"
+            kind = photo_files.format_of(data) or "of no known format"
             raise PhotoError(f"{kind}, which cannot be decoded") from None
         buffer = io.BytesIO()
         Image.fromarray(raw).save(buffer, "PNG")
         return as_square(buffer.getvalue(), size)
     if kept and shards.is_decoded(data):
         return data
-    (square,) = photo_files.squares(io.BytesIO(data), [size])
+    (square,) = photo_files.squares(io.BytesIO(data), [size], white)
     return photo_files.jpeg(square)
 
 

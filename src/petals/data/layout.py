@@ -18,10 +18,35 @@ SPLIT_WORDS = {
     **dict.fromkeys(("val", "valid", "validation", "dev", "eval"), "val"),
     **dict.fromkeys(("test", "testing"), "test"),
 }
+# What stands beside such a word and says nothing of what the photos show: train_images, seg_test.
+_PLAIN_WORDS = {
+    *("image", "images", "img", "imgs", "photo", "photos", "picture", "pictures"),
+    *("jpg", "jpeg", "png", "files", "folder", "set", "sets", "data", "dataset"),
+    *("resized", "small", "seg", "stage", "tfrec", "tfrecord", "tfrecords", "records"),
+}
+# Of folders whose files belong to other photos.
+_COMPANIONS = {"mask", "masks", "annotation", "annotations", "label", "labels", "segmentations"}
 SIZE_FOLDER = re.compile(r"tfrecords-jpeg-(\d+)x\1(-.*)?$")
 # a.tfrec, a.tfrecord.gz, a.tfrecord-00000-of-00002 (TFDS), train-00000-of-01024 (ImageNet)
 _RECORDS = re.compile(r"\.(tfrec|tfrecords?)(\.gz)?(-\d+-of-\d+)?$|^\w+-\d+-of-\d+$")
 _SIZE_IN_NAME = re.compile(r"(?:^|[-_])(\d+)x\1(?=[-_.])")
+
+
+def split_of(name: str) -> str:
+    """The split that a folder's name stands for, as train, Training_set, test1 and images-val do.
+
+    "" for a name with other words in it, such as `train station`.
+    """
+    words = re.findall(r"[^\W\d_]+", name.lower())
+    splits = {SPLIT_WORDS[word] for word in words if word in SPLIT_WORDS}
+    others = [word for word in words if word not in SPLIT_WORDS and word not in _PLAIN_WORDS]
+    return splits.pop() if len(splits) == 1 and not others else ""
+
+
+def names_no_class(name: str) -> bool:
+    """Whether a folder's name tells a kind of files, as images, masks and jpg do."""
+    words = re.findall(r"[^\W\d_]+", name.lower())
+    return bool(words) and all(word in _PLAIN_WORDS | _COMPANIONS for word in words)
 
 
 @dataclass(frozen=True)
@@ -74,8 +99,8 @@ def _record_file(root: str, path: str) -> RecordFile:
     for folder in folders:
         if match := SIZE_FOLDER.match(folder):
             size = int(match[1])
-        elif folder.lower() in SPLIT_WORDS:
-            split = SPLIT_WORDS[folder.lower()]
+        elif split_of(folder):
+            split = split_of(folder)
         else:
             source.append(folder)
     if not size and (match := _SIZE_IN_NAME.search(name)):

@@ -8,7 +8,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from petals.data import shards
+from petals.data import photo_files, shards
 from petals.errors import DataError
 
 # The names that people give to the three features, the likeliest first: the competition's; those of
@@ -19,13 +19,7 @@ IDS = ("id", "image_name", "image_id", "image/filename", "filename", "file_name"
 TEXTS = ("image/class/text", "class_name", "label_name", "class", "label", "text")
 COLUMNS = ("image", "class", "id")  # what a mapping can name
 GZIP, ZLIB = b"\x1f\x8b", b"\x78"
-_BEGINNINGS = {
-    b"version https://git-lfs": "a Git LFS pointer, in the place of the file",
-    b"PK\x03\x04": "a zip archive",
-    b"\x89PNG": "a PNG",
-    b"\xff\xd8": "a JPEG",
-    b"<": "a page of HTML or XML",
-}
+ZIP = b"PK\x03\x04"
 
 
 @dataclass(frozen=True)
@@ -33,13 +27,15 @@ class Schema:
     """The names of a record's features; "" for one that it does not have.
 
     `label` is a whole number, or a text if the classes are given by their names; `text` is the name
-    of the class beside a label that is a number.
+    of the class beside a label that is a number; `other_labels` are features that could have been
+    the label as well.
     """
 
     image: str
     label: str = ""
     id: str = ""
     text: str = ""
+    other_labels: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, record: tf.train.Example, columns: Mapping[str, str] | None = None) -> Schema:
@@ -66,7 +62,11 @@ class Schema:
         label = named or _first(LABELS, numbers) or _first(LABELS, texts - {image})
         label = label or _first(LABELS, floats)
         text = _first(TEXTS, texts - {image, label}) if label in numbers and not named else ""
-        return cls(image, label, columns.get("id") or _first(IDS, texts | numbers), text)
+        others: list[str] = []
+        if label in numbers and not named:
+            others = [name for name in LABELS if name in numbers and name != label]
+        id_ = columns.get("id") or _first(IDS, texts | numbers)
+        return cls(image, label, id_, text, tuple(others))
 
 
 def _first(names: tuple[str, ...], among: set[str]) -> str:
@@ -127,9 +127,9 @@ def compression(path: str) -> str:
         except tf.errors.OpError:
             continue
         return kind
-    for start, what in _BEGINNINGS.items():
-        if begins.startswith(start):
-            raise DataError(f"{path} is no TFRecord file but {what}")
+    what = "a zip archive" if begins.startswith(ZIP) else photo_files.format_of(begins)
+    if what:
+        raise DataError(f"{path} is no TFRecord file but {what}")
     raise DataError(
         f"{path}: record 0 is damaged, or it is no TFRecord file: it begins with {begins[:8]!r}"
     )

@@ -10,6 +10,7 @@ except in the test split, `class` (int64).
 from __future__ import annotations
 
 import hashlib
+import io
 import os
 import re
 import struct
@@ -22,9 +23,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
+from PIL import Image
 
 from petals import storage
-from petals.data import layout
+from petals.data import layout, photo_files
 from petals.errors import DataError
 from petals.junk import is_junk
 
@@ -80,20 +82,19 @@ def deserialize(record: bytes) -> Example:
     return Example(images[0], ids[0].decode("utf-8", "backslashreplace"), label)
 
 
-def format_of(image: bytes) -> str:
-    """What kind of file an image is, by its first bytes, such as `a WebP`; "" if not known."""
-    if image[:4] == b"RIFF" and image[8:12] == b"WEBP":
-        return "a WebP"
-    if image[4:8] == b"ftyp":
-        return "an AVIF or HEIC"
-    known = {"a JPEG": b"\xff\xd8", "a PNG": b"\x89PNG", "a GIF": b"GIF8", "a BMP": b"BM"}
-    known |= {"a TIFF": b"II*\0", "a TIFF with big-endian numbers": b"MM\0*"}
-    return next((name for name, begin in known.items() if image.startswith(begin)), "")
-
-
 def is_decoded(image: bytes) -> bool:
-    """Whether the pipeline decodes images of this format: JPEG, PNG and GIF."""
-    return format_of(image) in ("a JPEG", "a PNG", "a GIF")
+    """Whether the pipeline decodes an image as it is meant to be seen.
+
+    That is so of JPEGs, and of PNGs and GIFs that are `photo_files.is_plain`.
+    """
+    kind = photo_files.format_of(image)
+    if kind not in ("a PNG", "a GIF"):
+        return kind == "a JPEG"
+    try:
+        with Image.open(io.BytesIO(image)) as opened:
+            return photo_files.is_plain(opened)
+    except Exception:  # Pillow's decoders raise OSError, SyntaxError, struct.error ...
+        return False
 
 
 def fault(example: Example, size: int, num_classes: int = 0) -> str:
@@ -110,8 +111,10 @@ def fault(example: Example, size: int, num_classes: int = 0) -> str:
 
 
 def unreadable(image: bytes) -> str:
-    """Why an image of another format than `is_decoded` takes cannot be read."""
-    kind = format_of(image)
+    """Why an image that `is_decoded` does not take cannot be read as it is."""
+    kind = photo_files.format_of(image)
+    if kind in ("a PNG", "a GIF"):
+        return f"its image is {kind} with transparency, several frames or 16 bits a value"
     return f"its image is {kind}, not a JPEG, PNG or GIF" if kind else "its image cannot be decoded"
 
 

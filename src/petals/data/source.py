@@ -11,7 +11,15 @@ import tensorflow as tf
 from petals.data import classes, conversion, layout, schema, shards
 from petals.data.layout import RecordFile
 from petals.errors import DataError
-from petals.kaggle import SEARCH_DEPTH, cache_folder, folders_below, mounts, on_kaggle, repository
+from petals.kaggle import (
+    SEARCH_DEPTH,
+    cache_folder,
+    folders_below,
+    mounts,
+    on_kaggle,
+    repository,
+    tpu_node,
+)
 from petals.progress import Progress
 
 COMPETITION = "tpu-getting-started"
@@ -99,8 +107,8 @@ def find_source(data: str = "auto", size: int = 192) -> Source:
     `data`: a folder, a `gs://` path, or a dataset "owner/slug" attached to the kernel, which must
     exist; "embedded" for the drawn flowers of the repository; or "auto", which takes the first of:
     the competition's mount, another mount (where there are several, it prints which), `data/` in
-    the repository, and the drawn flowers. On Kaggle, "auto" takes only mounts. A TPU node reads
-    Kaggle's bucket of a competition or dataset that is not mounted.
+    the repository, and the drawn flowers. On Kaggle, "auto" takes only mounts. A TPU node
+    (`TPU_NAME`) reads Kaggle's bucket of a competition or dataset that is not mounted.
 
     Records of another layout or schema are converted once, to images of `size`, and it prints how
     they were read. `data?image=NAME&class=NAME&id=NAME` names features that cannot be guessed.
@@ -255,8 +263,8 @@ def _mount_of(folder: Path) -> Path:
 
 def _kaggles_bucket(name: str) -> Source | None:
     """Kaggle's copy of a competition or dataset, by its slug, where the session needs one."""
-    # A TPU node reads only from a bucket; a TPU VM ("local") reads its own mounts.
-    if os.environ.get("TPU_NAME", "local") == "local":
+    # A TPU node reads only from a bucket; a TPU VM reads its own mounts.
+    if not tpu_node():
         return None
     try:
         from kaggle_datasets import KaggleDatasets

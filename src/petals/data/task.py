@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from petals.data.layout import SPLIT_WORDS
+from petals.data.layout import split_of
 from petals.data.shards import Split
 from petals.errors import DataError
 
@@ -34,7 +34,7 @@ def _refuse(train: Split, labels: np.ndarray, names: Sequence[str]) -> None:
             "nothing to tell apart, and any model would score 1. Add photos of other classes, or "
             "raise limit if it is set"
         )
-    if all(name.strip().lower() in SPLIT_WORDS for name in names):
+    if all(map(split_of, names)):
         raise DataError(
             f"the classes are called {', '.join(names)}: folders of splits were read as classes. "
             "Make the records again with tools/make_tfrecords.py"
@@ -46,7 +46,7 @@ def _refuse(train: Split, labels: np.ndarray, names: Sequence[str]) -> None:
 
 
 def _of_names(names: Sequence[str]) -> list[str]:
-    like_splits = [name for name in names if name.strip().lower() in SPLIT_WORDS]
+    like_splits = [name for name in names if split_of(name)]
     if not like_splits:
         return []
     return [f"{_listed(like_splits)}: a class that is called like a split of the data"]

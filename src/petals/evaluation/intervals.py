@@ -1,9 +1,13 @@
-"""How far scores would vary with other validation photos: a bootstrap. No TensorFlow here.
+"""How well the validation photos tell a score: intervals by a bootstrap. No TensorFlow here.
 
 The photos of each class are drawn with replacement, as many as there are (a bootstrap stratified
 by class; Efron & Tibshirani, "An Introduction to the Bootstrap", 1993, chapters 8 and 13). The
-classes keep their shares, and none is lost, which macro F1 would count as zero. The interval says
-nothing of another training: a repeated one differs more.
+classes keep their shares, and none is lost, which macro F1 would count as zero. The score that the
+model would have on endlessly many photos of these classes lies in a 95 % interval 19 times in 20; a
+score on as few other photos varies more. The interval says nothing of another training.
+
+Of one or two photos a class hardly anything can be drawn, and of answers without a mistake only
+such answers: then there is no interval, and a note says why.
 """
 
 from __future__ import annotations
@@ -18,17 +22,22 @@ from petals.evaluation.metrics import Scores, cross_entropies
 LEVEL = 0.95  # the share of the resamples' scores that lie within
 RESAMPLES = 1000
 SEED = 0
+FEWEST = 3  # photos that half of the classes must have; with two, intervals miss a third of scores
 _AT_ONCE = 2_000_000  # photos drawn at a time
 
 
 @dataclass(frozen=True)
 class Intervals:
-    """The ends of an interval for each score, by its name, and how they were found."""
+    """The ends of an interval for each score, by its name, and how they were found.
+
+    `note`: why there are none, "" if there are.
+    """
 
     ends: dict[str, tuple[float, float]]
     level: float = LEVEL
     resamples: int = RESAMPLES
     seed: int = SEED
+    note: str = ""
 
     @classmethod
     def of(
@@ -41,6 +50,9 @@ class Intervals:
         seed: int = SEED,
     ) -> Intervals:
         """Percentile intervals of `Scores`: float (n, classes) probabilities, int (n,) labels."""
+        note = _why_none(labels, probabilities)
+        if note:
+            return cls({}, level, resamples, seed, note)
         drawn = resampled_scores(labels, probabilities, resamples, seed)
         tails = 50 * (1 - level), 100 - 50 * (1 - level)
         ends = {name: np.percentile(values, tails) for name, values in drawn.items()}
@@ -50,12 +62,37 @@ class Intervals:
     def as_dict(self) -> dict[str, Any]:
         """The intervals as `metrics.json` holds them: [low, high] of each score, and the method."""
         method = {"level": self.level, "resamples": self.resamples, "seed": self.seed}
-        return {name: list(ends) for name, ends in self.ends.items()} | method
+        note = {"note": self.note} if self.note else {}
+        return {name: list(ends) for name, ends in self.ends.items()} | method | note
 
     def text(self, name: str) -> str:
-        """`0.921 to 0.957` of a score."""
+        """`0.921 to 0.957` of a score; "none" where there is no interval."""
+        if name not in self.ends:
+            return "none"
         low, high = self.ends[name]
         return f"{low:.3f} to {high:.3f}"
+
+    def __str__(self) -> str:
+        if self.note:
+            return self.note
+        share = f"{100 * self.level:.0f} %"
+        return f"{share} interval of macro F1: {self.text('macro_f1')}"
+
+
+def _why_none(labels: np.ndarray, probabilities: np.ndarray) -> str:
+    """Why a bootstrap would mislead, "" if it would not."""
+    _, counts = np.unique(labels, return_counts=True)
+    if np.median(counts) < FEWEST:
+        return (
+            f"The scores have no interval: half of the classes have fewer than {FEWEST} validation "
+            "photos, so the scores may be far off."
+        )
+    if (probabilities.argmax(axis=1) == labels).all():
+        return (
+            f"The scores have no interval: no answer is wrong. On other photos up to "
+            f"{min(1.0, 3 / len(labels)):.1%} of the answers may still be (the rule of three)."
+        )
+    return ""
 
 
 def resampled_scores(

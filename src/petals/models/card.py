@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -21,6 +22,7 @@ class ModelCard:
     build          further arguments of `petals.models.build.build`
     temperature    divides the logits; fitted on the validation set
     scores         of the validation set; calibration error after the temperature
+    intervals      how far these would vary with other photos, in words
     reliability    counts, confidence and accuracy of the answers by confidence
     data           the training data, and the number of images
     about          parameters, versions and commit of the run
@@ -34,6 +36,7 @@ class ModelCard:
     build: Mapping[str, Any] = field(default_factory=dict)
     temperature: float = 1.0
     scores: Mapping[str, float | None] = field(default_factory=dict)
+    intervals: Mapping[str, str] = field(default_factory=dict)
     reliability: Mapping[str, Sequence[float | None]] = field(default_factory=dict)
     data: Mapping[str, Any] = field(default_factory=dict)
     about: Mapping[str, Any] = field(default_factory=dict)
@@ -74,21 +77,37 @@ class ModelCard:
                 f"image_size={self.image_size}"
             )
 
+    def _listed_scores(self) -> str:
+        texts = []
+        for name, value in self.scores.items():
+            if value is None:
+                continue
+            text = _listed({name: value})
+            if name in self.intervals:
+                text += f" ({self.intervals[name]})"
+            texts.append(text)
+        return ", ".join(texts)
+
     def as_markdown(self) -> str:
         """The card for people."""
-        scores = {n: v for n, v in self.scores.items() if v is not None}
         rows = {
             "backbone": f"{' and '.join(self.backbones)}, {self.image_size} px, preprocessing "
             f"{self.preprocessing!r} inside",
-            "classes": f"{len(self.classes)}: {', '.join(self.classes)}",
+            "classes": f"{len(self.classes)}: {', '.join(map(_escaped, self.classes))}",
             "weights": f"{self.weights.get('setting')} {self.weights.get('file')}".strip(),
             "licence of the weights": self.weights.get("licence"),
-            "scores on validation": _listed(scores) or "none: validation photos were trained on",
+            "scores on validation": self._listed_scores()
+            or "none: validation photos were trained on",
             "temperature": f"{self.temperature:.3f}",
             "data": _listed(self.data),
         }
         lines = [f"| {name} | {value} |" for name, value in rows.items()]
         return "\n".join(["# Model card", "", "| | |", "|---|---|", *lines, ""])
+
+
+def _escaped(name: str) -> str:
+    """A name in Markdown, in which `$` begins a formula and `|` a cell."""
+    return re.sub(r"([\\`*_{}\[\]<>|$~])", r"\\\1", name)
 
 
 def _listed(values: Mapping[str, Any]) -> str:
@@ -115,9 +134,10 @@ def parse(text: str, path: object) -> ModelCard:
         values["classes"] = tuple(values["classes"])
         card = ModelCard(**values)
         mappings = (card.weights, card.build, card.about, card.scores, card.reliability)
+        texts = (*card.classes, card.backbone, *dict(card.intervals).values())
         fits = (
             card.classes
-            and all(isinstance(n, str) and n.isprintable() for n in (*card.classes, card.backbone))
+            and all(isinstance(text, str) and text.isprintable() for text in texts)
             and isinstance(card.image_size, int)
             and 0 < card.image_size <= 4096
             and all(isinstance(mapping, dict) for mapping in mappings)

@@ -74,7 +74,11 @@ class Summary:
             present = self.images[split]
             absent = [n for i, n in enumerate(self.class_names) if not present[i]]
             if absent and present:
-                lines.append(f"no photo in {split}, so add some: {', '.join(absent)}")
+                shown = ", ".join(absent[:MOST_LEFT_OUT])
+                more = len(absent) - MOST_LEFT_OUT
+                if more > 0:
+                    shown += f" and {more:,} more"
+                lines.append(f"no photo in {split}, so add some: {shown}")
         if not self.images["val"]:
             lines.append("no val photos: train with validation=fold:1/5, or with validation=none")
         if not self.images["test"]:
@@ -227,11 +231,9 @@ class _Ingest:
         summary = self.summary
         plan = self._plan(photos_read)
         output = self.summary.output
-        white = photo_files.white(photo.peak for photo in photos_read)
-        for value in white.values():
-            summary.notes.append(
-                f"photos of more than 8 bits: {value:,.0f} is white in all of them"
-            )
+        peaks = [photo.peak for photo in photos_read]
+        white = photo_files.white(peaks)
+        summary.notes += photo_files.said_of_white(peaks)
         before = {}  # [key, why photos are left out] of each shard
         with suppress(OSError, ValueError):
             before = json.loads((output / MANIFEST).read_text("utf-8"))

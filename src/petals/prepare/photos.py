@@ -18,11 +18,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from petals.data import classes, photo_files
-from petals.data.layout import SPLIT_WORDS
+from petals.data.layout import names_no_class, split_of
 from petals.data.photo_files import PhotoError
-from petals.data.shards import UNLABELLED
+from petals.data.shards import SPLITS, UNLABELLED
 from petals.errors import DataError
 from petals.junk import is_junk
+from petals.prepare.request import is_archive
 
 MOST_SHOWN = 20  # bad rows of a CSV
 _MOST_NAMED = 4  # folders in a message
@@ -104,16 +105,21 @@ def in_class_folders(folder: Path, leave_out: Path | None) -> FoundPhotos:
     root = _entered(folder, leave_out, found)
     folders = _holding(_folders(root, leave_out))
     if not folders:
+        archives = sorted(path.name for path in _visible(root) if is_archive(path))
+        if archives:
+            raise DataError(f"{root} contains archives ({_listed(archives)}): unpack them first")
         raise DataError(
             f"{root} contains no class folders: put the photos of each class in a folder of its "
             "own, or give a CSV of labels"
         )
-    places = _by_split(root, folders)
+    places = _by_split(root, folders, found)
     if places is None:
         places = _splits_in_classes(folders) or [(path, path.name, "") for path in folders]
         _loose(root, found)
     _refuse_nested(root, [path for path, _, _ in places])
+    _refuse_kinds_of_files(root, [name for _, name, _ in places if name])
     _note_empty([root, *{path.parent for path, _, _ in places}], leave_out, found)
+    places = _without_classes_of_test(places, found)
     names = {path: classes.normalised(name) for path, name, _ in places if name}
     found.names = classes.in_order(set(names.values()))
     position = {name: label for label, name in enumerate(found.names)}
@@ -124,8 +130,7 @@ def in_class_folders(folder: Path, leave_out: Path | None) -> FoundPhotos:
         _loose(parent, found)
     if found.has_splits:
         counts = Counter(file.split for file in found.files)
-        splits = dict.fromkeys(SPLIT_WORDS.values())
-        listed = ", ".join(f"{counts[split]:,} {split}" for split in splits)
+        listed = ", ".join(f"{counts[split]:,} {split}" for split in SPLITS)
         found.notes.append(f"{root}: the folders name the splits: {listed}")
     _note_equal_names([name for _, name, _ in places if name], found)
     return found
@@ -145,12 +150,14 @@ def _entered(folder: Path, leave_out: Path | None, found: FoundPhotos) -> Path:
     return root
 
 
-def _by_split(root: Path, folders: Sequence[Path]) -> list[tuple[Path, str, str]] | None:
+def _by_split(
+    root: Path, folders: Sequence[Path], found: FoundPhotos
+) -> list[tuple[Path, str, str]] | None:
     """(folder, class, split) if `folders` are splits with class folders in them, else None.
 
     A folder of test photos may have none; its class is "".
     """
-    splits = {path: _split(path) for path in folders if _split(path)}
+    splits = {_inner(path, found): _split(path) for path in folders if _split(path)}
     with_classes = [path for path in splits if _folders(path)]
     if not with_classes:
         if len(splits) == len(folders) > 1:
@@ -161,9 +168,9 @@ def _by_split(root: Path, folders: Sequence[Path]) -> list[tuple[Path, str, str]
                 "its own, or give a CSV of labels"
             )
         return None
-    others = [path.name for path in folders if path not in splits]
+    others = [path.name for path in folders if not _split(path)]
     unlabelled = [path.name for path in splits if path not in with_classes]
-    if others or any(SPLIT_WORDS[name.lower()] != "test" for name in unlabelled):
+    if others or any(split_of(name) != "test" for name in unlabelled):
         raise DataError(
             f"{root} can be read in two ways: as splits ({_listed([p.name for p in with_classes])})"
             f" with classes in them, of which {_listed(others + unlabelled)} is none; or as the "
@@ -176,6 +183,20 @@ def _by_split(root: Path, folders: Sequence[Path]) -> list[tuple[Path, str, str]
         for path in _holding(_folders(split))
     ]
     return places + [(path, "", "test") for path in splits if path not in with_classes]
+
+
+def _without_classes_of_test(
+    places: Sequence[tuple[Path, str, str]], found: FoundPhotos
+) -> list[tuple[Path, str, str]]:
+    """The places, in which a folder of the test split alone is no class: `test/unknown`."""
+    learnt = {classes.normalised(name) for _, name, split in places if split != "test"}
+    result = []
+    for path, name, split in places:
+        if name and learnt and classes.normalised(name) not in learnt:
+            found.notes.append(f"{path}: test photos alone, so it is no class")
+            name = ""
+        result.append((path, name, split))
+    return result
 
 
 def _splits_in_classes(folders: Sequence[Path]) -> list[tuple[Path, str, str]]:
@@ -202,6 +223,16 @@ def _refuse_nested(root: Path, places: Sequence[Path]) -> None:
         )
 
 
+def _refuse_kinds_of_files(root: Path, names: Sequence[str]) -> None:
+    """Raise `DataError` if no folder is called like something that photos show."""
+    if names and all(map(names_no_class, names)):
+        raise DataError(
+            f"{root} holds {_listed(sorted(set(names)))}, which are names of kinds of files, not "
+            "of classes: put the photos of each class in a folder of its own, or give a CSV of "
+            "labels"
+        )
+
+
 def _note_equal_names(names: Sequence[str], found: FoundPhotos) -> None:
     """Say which folders are one class because their names differ only in Unicode's form."""
     written: dict[str, set[str]] = {}
@@ -217,7 +248,18 @@ def _loose(folder: Path, found: FoundPhotos) -> None:
 
 
 def _split(folder: Path) -> str:
-    return SPLIT_WORDS.get(folder.name.lower(), "")
+    return split_of(folder.name)
+
+
+def _inner(folder: Path, found: FoundPhotos) -> Path:
+    """The folder of the same split that is all there is in a folder of a split: `train/train`."""
+    while True:
+        folders = _holding(_folders(folder))
+        same = len(folders) == 1 and _split(folders[0]) == _split(folder)
+        if not same or not (_folders(folders[0]) or _photos(folders[0])):
+            return folder
+        _loose(folder, found)
+        folder = folders[0]
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -6,6 +6,8 @@ from pathlib import Path
 
 from petals.errors import DataError, SettingError
 
+_ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".7z", ".rar")
+
 
 @dataclass(frozen=True, kw_only=True)
 class IngestSettings:
@@ -31,6 +33,11 @@ class IngestSettings:
             )
 
 
+def is_archive(path: Path) -> bool:
+    """Whether a file is called like an archive."""
+    return path.name.lower().endswith(_ARCHIVES) and path.is_file()
+
+
 def check_folders(
     folder: Path, output: Path, labels: Path | None = None, test_photos: Path | None = None
 ) -> None:
@@ -39,6 +46,10 @@ def check_folders(
     With `labels`, only the photos that they name count, so `folder` may contain it.
     """
     for place in filter(None, (folder, test_photos)):
+        if is_archive(place):
+            raise DataError(f"{place} is an archive: unpack it, and give the folder")
+        if place.is_file():
+            raise DataError(f"{place} is a file: give the folder of the photos")
         if not place.is_dir():
             raise DataError(f"no such folder: {place}")
         searched = place == test_photos or labels is None

@@ -25,14 +25,13 @@ from petals import storage
 from petals.accelerators import cluster, keras_backend
 from petals.errors import CheckpointError, StorageError
 from petals.kaggle import attached, mounts
+from petals.settings import FREE
 
 FOLDER = "checkpoints"
 SETTINGS = "settings.json"
 VERSION = 4  # of the files; raise it when their content changes
 KEPT = 2
 PHASES = ("head", "fine-tune")
-# A run may resume with different values of these settings.
-FREE = ("output", "resume", "time_limit", "accelerator")
 
 
 @dataclass(frozen=True)

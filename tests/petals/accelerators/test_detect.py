@@ -42,6 +42,9 @@ def test_a_setting_that_does_not_exist_is_answered_with_those_that_do(
         detect.detect(*given)
 
 
+THROUGH_JAX = tpu.through_jax
+
+
 @pytest.fixture
 def tensorflows_tpu(monkeypatch):
     """A machine whose TPU TensorFlow alone reaches; a function that sets what it does there."""
@@ -86,6 +89,38 @@ def test_a_tpu_that_does_not_answer_is_left_alone(tensorflows_tpu, monkeypatch):
     with pytest.raises(AcceleratorError, match="no answer within 1 s: another process holds it"):
         detect.detect("tpu")
     assert time.monotonic() - begun < 10
+
+
+def test_a_tpu_node_is_asked_by_its_name_and_jax_is_not_waited_for(tensorflows_tpu, monkeypatch):
+    asked = []
+
+    def unreachable(resolver):
+        asked.append(resolver)
+        raise tf.errors.UnavailableError(None, None, "failed to connect")
+
+    tensorflows_tpu(unreachable)
+    monkeypatch.setattr(tpu, "through_jax", THROUGH_JAX)
+    monkeypatch.setenv("TPU_NAME", "grpc://10.0.0.2:8470")
+    begun = time.monotonic()
+    said = str(detect.detect("auto"))
+    assert time.monotonic() - begun < 30
+    assert asked == ["grpc://10.0.0.2:8470"]
+    assert "TPU_NAME" in said
+    assert "grpc://10.0.0.2:8470: a TPU node, which only TensorFlow reaches" in said
+    assert "JAX cannot reach a TPU node" in said
+    assert "failed to connect" in said
+
+
+@pytest.mark.parametrize(
+    ("addresses", "says"),
+    [("local", "local: one process has all chips"), ("a:8476,b:8476", "2 processes, for all of")],
+)
+def test_the_addresses_of_processes_are_told(tensorflows_tpu, monkeypatch, addresses, says):
+    tensorflows_tpu(lambda resolver: None)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setenv("TPU_PROCESS_ADDRESSES", addresses)
+    with pytest.raises(AcceleratorError, match=f"TPU_PROCESS_ADDRESSES: {says}"):
+        detect.detect("tpu")
 
 
 def test_without_tf_keras_there_is_no_tpu_strategy(tensorflows_tpu, monkeypatch):

@@ -6,6 +6,7 @@ import pytest
 
 from petals.comparison import runs as comparison
 from petals.errors import DataError
+from petals.evaluation.intervals import Intervals
 
 
 @pytest.fixture
@@ -35,6 +36,8 @@ def test_what_differs_stands_beside_scores_and_times(write_run, glob):
     }
     assert columns.items() >= expected.items()
     assert rows[0]["macro F1"] == runs[0].macro_f1
+    intervals = Intervals.of(runs[0].labels, runs[0].probabilities)
+    assert rows[0]["95 %"] == intervals.text("macro_f1") != "none"
     assert rows[0]["minutes"] == pytest.approx(10 / 60)
 
 

@@ -3,6 +3,7 @@
 import io
 from pathlib import Path
 
+import numpy as np
 import pytest
 import tensorflow as tf
 from PIL import Image
@@ -210,6 +211,22 @@ def test_labels_outside_the_list_are_told(write, tmp_path):
         find_source(data, SIZE)
 
 
+def test_labels_that_begin_with_1_are_told(write, tmp_path):
+    data = write("a.tfrec", [record(image=picture(n), label=1 + n % 3) for n in range(6)])
+    (tmp_path / "data/classes.json").write_text('["x", "y", "z"]')
+    with pytest.raises(DataError, match=r"label 3 is none of the 3 classes.*begin with 1 and the"):
+        find_source(data, SIZE)
+
+
+def test_of_several_features_that_can_be_the_class_the_one_taken_is_said(write, capsys):
+    records = [record(image=picture(n), label=n % 2, target=n % 3) for n in range(6)]
+    data = write("a.tfrec", records)
+    find_source(data, SIZE)
+    assert "label is taken as the class; for target write data=…?class" in capsys.readouterr().out
+    assert labels(find_source(f"{data}?class=target", SIZE)) == [0, 1, 2] * 2
+    assert "is taken as" not in capsys.readouterr().out
+
+
 def test_sources_with_other_lists_of_classes_are_not_mixed(write, tmp_path):
     for name in ("a", "b"):
         data = write(f"{name}/x.tfrec", [record(image=picture(n), label=n) for n in range(2)])
@@ -275,6 +292,73 @@ def test_a_record_that_differs_from_the_first_is_read_or_told(write):
     rows += [record(image=picture(n, kind="WEBP"), label=n % 2) for n in range(3, 6)]
     source = find_source(write("train.tfrecord", rows), SIZE)
     assert source.splits(SIZE)["train"].sample(6).images.shape == (6, SIZE, SIZE, 3)
+
+
+def deep_png(value, kind=np.uint16):
+    return tf.io.encode_png(np.full((SIZE, SIZE, 3), value, kind)).numpy()
+
+
+def means(source):
+    """The mean value of each image, as the input pipeline decodes it."""
+    images = source.splits(SIZE)["train"].sample(4).images
+    return images.mean(axis=(1, 2, 3)).tolist()
+
+
+@pytest.mark.parametrize("place", ["train.tfrec", "tfrecords-jpeg-32x32/train/00-32x32-4.tfrec"])
+def test_photos_of_12_bits_inside_records_have_one_scale(write, capsys, place):
+    values = (4000, 3000, 2000, 1000)
+    data = write(place, [standard(n, image=deep_png(v)) for n, v in enumerate(values)])
+    source = find_source(data, SIZE)
+    assert "photos of more than 8 bits: 4,095 is white in all of them" in capsys.readouterr().out
+    assert means(source) == pytest.approx([value / 4095 * 255 for value in values], abs=2)
+
+
+def test_a_later_record_of_12_bits_is_never_read_as_black(write, tmp_path):
+    """Where the first record is a plain JPEG, the others are seen when all are read."""
+    records = [standard(n) for n in range(3)] + [standard(3, image=deep_png(4000))]
+    data = write("tfrecords-jpeg-32x32/train/00-32x32-4.tfrec", records)
+    (tmp_path / "data/classes.json").write_text('["a", "b", "c"]')
+    split = find_source(data, SIZE).splits(SIZE)["train"]
+    with pytest.raises(DataError, match=r"image id3: its image is a PNG with .*16 bits a value"):
+        split.labels_and_ids()
+
+
+def saved(pixels, kind="PNG", **options):
+    buffer = io.BytesIO()
+    Image.fromarray(pixels).save(buffer, kind, **options)
+    return buffer.getvalue()
+
+
+def test_pictures_that_decoders_disagree_on_are_converted(write):
+    """Hidden colours, frames, a turned photo: as in a folder of photos."""
+    red = np.zeros((SIZE, SIZE, 4), np.uint8)
+    red[:, :16] = (255, 0, 0, 255)
+    red[:, 16:] = (0, 0, 255, 0)  # a blue that nobody sees
+    solid = red[..., :3].copy()
+    frames = {"save_all": True, "append_images": [Image.new("RGB", (SIZE, SIZE), "green")]}
+    exif = Image.Exif()
+    exif[0x0112] = 3  # upside down
+    images = [saved(red), saved(solid, "GIF", **frames), saved(solid, "JPEG", exif=exif)]
+    data = write("a.tfrec", [record(image=image, label=n) for n, image in enumerate(images)])
+    pictures = find_source(data, SIZE).splits(SIZE)["train"].sample(3).images.astype(int)
+    clear, moving, turned = ((p[:, :14].mean((0, 1)), p[:, 18:].mean((0, 1))) for p in pictures)
+    assert clear == (pytest.approx([254, 0, 0], abs=6), pytest.approx([255, 255, 255], abs=6))
+    assert moving == (pytest.approx([254, 0, 0], abs=6), pytest.approx([0, 0, 254], abs=6))
+    assert turned == (pytest.approx([0, 0, 254], abs=6), pytest.approx([254, 0, 0], abs=6))
+
+
+@pytest.mark.parametrize(
+    ("image", "why"),
+    [
+        (b"\0\0\0\x18ftypheic\0\0\0\0mif1heic" + bytes(99), "a HEIC, which cannot be decoded"),
+        (saved(np.zeros((64, 64, 3), np.uint8), "JPEG")[:300], "a JPEG, which cannot be decoded"),
+        (b"hello", "of no known format, which cannot be decoded"),
+    ],
+)
+def test_an_image_that_no_decoder_reads_is_told_in_one_line(write, image, why):
+    data = write("a.tfrec", [record(image=image, label=n) for n in range(2)])
+    with pytest.raises(DataError, match=f"record 0: its image is {why}"):
+        find_source(data, SIZE)
 
 
 def test_a_second_run_finds_what_the_first_one_converted(write, capsys):

@@ -1,6 +1,29 @@
 import pytest
 
-from petals.data.layout import RecordFile, nearest_size, record_files
+from petals.data.layout import RecordFile, names_no_class, nearest_size, record_files, split_of
+
+
+@pytest.mark.parametrize(
+    ("name", "split"),
+    [
+        ("Training_Set", "train"),
+        ("images-val", "val"),
+        ("test1", "test"),
+        ("stage1_train", "train"),
+        ("train station", ""),
+        ("test tube", ""),
+        ("train_test", ""),
+        ("поезд test", ""),
+        ("7", ""),
+    ],
+)
+def test_a_folder_is_a_split_if_its_name_says_nothing_else(name, split):
+    assert split_of(name) == split
+
+
+def test_names_of_kinds_of_files_are_no_classes():
+    assert all(map(names_no_class, ("images", "Masks", "jpg", "img_resized")))
+    assert not any(map(names_no_class, ("rose", "image of a rose", "1", "花")))
 
 
 @pytest.mark.parametrize(

@@ -62,18 +62,44 @@ def test_the_same_seed_gives_the_same_interval_and_the_file_says_how_it_was_foun
     assert len(found["macro_f1"]) == 2
 
 
-def test_answers_without_a_mistake_have_no_width():
-    labels = np.arange(12) % 3
-    found = Intervals.of(labels, np.eye(3)[labels])
-    assert found.ends["macro_f1"] == (1.0, 1.0)
-    assert found.text("macro_f1") == "1.000 to 1.000"
+def test_the_score_on_many_photos_lies_in_the_interval_of_few_about_19_times_in_20():
+    rng = np.random.default_rng(8)
+
+    def drawn(number):
+        labels = np.repeat(np.arange(6), number)
+        guesses = np.where(rng.random(len(labels)) < 0.8, labels, rng.integers(0, 6, len(labels)))
+        return labels, np.eye(6)[guesses]
+
+    labels, rows = drawn(20_000)
+    true = f1_score(labels, rows.argmax(axis=1), average="macro")
+    inside = 0
+    for _ in range(200):
+        low, high = Intervals.of(*drawn(25), resamples=200).ends["macro_f1"]
+        inside += low <= true <= high
+    assert 0.89 <= inside / 200 <= 0.99
+
+
+@pytest.mark.parametrize(
+    ("labels", "guesses", "why"),
+    [
+        (np.arange(12) % 3, np.arange(12) % 3, "no answer is wrong. On other photos up to 25.0%"),
+        (np.arange(12) % 6, np.arange(12) % 5, "fewer than 3 validation photos"),
+        (np.array([0]), np.array([1]), "fewer than 3 validation photos"),
+    ],
+)
+def test_where_a_bootstrap_would_mislead_there_is_no_interval_and_it_is_said(labels, guesses, why):
+    found = Intervals.of(labels, np.eye(7)[guesses])
+    assert found.text("macro_f1") == "none"
+    assert why in str(found)
+    assert found.as_dict()["note"] == str(found)
+    assert "macro_f1" not in found.as_dict()
 
 
 def test_a_thousand_classes_are_counted_one_by_one():
-    labels = np.repeat(np.arange(1000), 2)
-    guesses = np.where(np.arange(2000) % 40, labels, (labels + 1) % 1000)
-    rows = np.full((2000, 1000), 1e-4)
-    rows[np.arange(2000), guesses] = 0.9
+    labels = np.repeat(np.arange(1000), 3)
+    guesses = np.where(np.arange(3000) % 40, labels, (labels + 1) % 1000)
+    rows = np.full((3000, 1000), 1e-4)
+    rows[np.arange(3000), guesses] = 0.9
     scores = Scores.of(labels, rows)
     true, guessed, hits = (np.zeros(1000) for _ in range(3))
     for label, guess in zip(labels, guesses, strict=True):

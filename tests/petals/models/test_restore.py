@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -54,6 +55,7 @@ def test_a_file_that_says_not_how_to_build_its_model_is_refused(
         {"temperature": 0},
         {"more": 1},
         {"weights": "none"},
+        {"intervals": {"macro_f1": [0, 1]}},
     ],
     ids=str,
 )
@@ -61,6 +63,11 @@ def test_a_card_that_no_run_wrote_is_refused(change):
     with pytest.raises(WeightsError, match="has a damaged card") as error:
         parse(json.dumps(json.loads(card_of().as_json()) | change), "x.h5")
     assert "\n" not in str(error.value)
+
+
+def test_a_name_in_a_card_is_no_formula_and_no_cell():
+    names = ("$x$", "a|b", "_c_", "金木犀 🌼")
+    assert r"4: \$x\$, a\|b, \_c\_, 金木犀 🌼 |" in replace(card_of(), classes=names).as_markdown()
 
 
 @pytest.mark.parametrize(("given", "views"), [(2, 2), (0, 1), ("9", 1), (10**6, 1)])

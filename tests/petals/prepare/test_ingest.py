@@ -1,12 +1,14 @@
 import io
 import json
 import shutil
+import struct
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+import tensorflow as tf
 from PIL import Image
 
 from petals.data import shards
@@ -520,12 +522,44 @@ def test_a_photo_in_two_splits_stays_where_it_is_not_learnt(make, tree):
         ),
         ({"train/rose": 2, "train/daisy": 2, "val": 2}, r"splits \(train\).*of which val is none"),
         ({"train": 2, "test": 2}, "holds test, train: as splits they have no class folders"),
+        ({"train": 4, "test1": 2}, "holds test1, train: as splits they have no class folders"),
+        ({"train_images": 4, "test_images": 2}, "as splits they have no class folders"),
+        ({"images": 4, "masks": 4}, "images, masks, which are names of kinds of files"),
+        ({"jpg": 4}, "jpg, which are names of kinds of files"),
+        (
+            {"seg_train/seg_train/sea": 2, "seg_test/seg_test/sea": 2, "seg_pred/seg_pred": 2},
+            r"splits \(seg_test, seg_train\).*of which seg_pred is none",
+        ),
+        ({"a": 2, "b": 2, "flowers/a": 2, "flowers/b": 2}, r"3 classes \(a, b, flowers\)"),
     ],
 )
 def test_a_tree_that_can_be_read_in_two_ways_is_refused(make, tree, tmp_path, places, message):
     with pytest.raises(DataError, match=message):
         make(tree(places))
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("train", ["Train/Train", "training_set/training_set", "train_images"])
+@pytest.mark.parametrize("val", ["val-images", "Validation/Validation/validation"])
+def test_splits_are_known_by_the_names_that_people_give_them(make, tree, train, val):
+    places = {f"{train}/rose": 6, f"{train}/daisy": 5, f"{val}/rose": 2, f"{val}/daisy": 3}
+    summary = make(tree(places | {"stage1_test/photos": 4}))
+    assert summary.class_names == ["daisy", "rose"]
+    assert "photos: test photos alone, so it is no class" in str(summary)
+    assert counts(summary) == {"train": 11, "val": 5, "test": 4}
+
+
+@pytest.mark.parametrize("archive", ["rose.zip", "photos.tar.gz"])
+def test_archives_are_to_be_unpacked(make, tmp_path, archive):
+    (tmp_path / "packed").mkdir()
+    (tmp_path / "packed" / archive).write_bytes(b"PK")
+    with pytest.raises(DataError, match=rf"archives \({archive}\): unpack them first"):
+        make(tmp_path / "packed")
+    with pytest.raises(DataError, match="is an archive: unpack it"):
+        make(tmp_path / "packed" / archive)
+    (tmp_path / "packed/notes.txt").write_text("")
+    with pytest.raises(DataError, match="is a file: give the folder"):
+        make(tmp_path / "packed/notes.txt")
 
 
 def test_a_class_may_be_called_like_a_split(make, tree):
@@ -626,6 +660,141 @@ def test_photos_of_more_than_eight_bits_have_one_scale(make, tree, written):
         means[example.label].append(np.asarray(Image.open(io.BytesIO(example.image))).mean())
     assert np.mean(means[0]) == pytest.approx(4001.5 / 4095 * 255, abs=2)
     assert np.mean(means[1]) == pytest.approx(201.5 / 4095 * 255, abs=2)
+
+
+def colour_png(value, opaque=65535):
+    """A PNG of 16 bits a value: red of that value, half as much green, no blue."""
+    pixels = np.zeros((16, 16, 4), np.uint16)
+    pixels[...] = (value, value // 2, 0, opaque)
+    return tf.io.encode_png(pixels if opaque < 65535 else pixels[..., :3]).numpy()
+
+
+def colour_tiff(value):
+    """A TIFF of 16 bits a value, in one strip: red of that value, no other colour."""
+    pixels = np.zeros((16, 16, 3), "<u2")
+    pixels[..., 0] = value
+    # (tag, type, count, value): width, height, bits, compression, RGB, strip, samples, rows, bytes
+    tags = [(256, 3, 1, 16), (257, 3, 1, 16), (258, 3, 3, 8), (259, 3, 1, 1), (262, 3, 1, 2)]
+    tags += [(273, 4, 1, 14), (277, 3, 1, 3), (278, 3, 1, 16), (279, 4, 1, pixels.nbytes)]
+    directory = struct.pack("<H", len(tags)) + b"".join(struct.pack("<HHII", *tag) for tag in tags)
+    strip = pixels.tobytes()
+    bits = struct.pack("<HHH", 16, 16, 16)
+    header = b"II*\0" + struct.pack("<IHHH", 14 + len(strip), 16, 16, 16)
+    return header + strip + directory + bytes(4) + bits
+
+
+def colours(written, split="train"):
+    """The mean colour of each class."""
+    values = {}
+    for example in written()[split].values():
+        rgb = np.asarray(Image.open(io.BytesIO(example.image))).mean(axis=(0, 1))
+        values.setdefault(example.label, []).append(rgb)
+    return {label: np.mean(rows, axis=0) for label, rows in values.items()}
+
+
+def test_colours_of_more_than_eight_bits_have_one_scale_with_grey_ones(make, tree, written):
+    folder = tree({"bright": 0, "clear": 0, "grey": 0})
+    for number in range(3):
+        (folder / f"bright/{number}.png").write_bytes(colour_png(4000 + number))
+        (folder / f"clear/{number}.png").write_bytes(colour_png(2000 + number, opaque=0))
+        grey = np.full((16, 16), 1000 + number, np.uint16)
+        Image.fromarray(grey).save(folder / f"grey/{number}.png")
+    summary = make(folder, val=0.0, test=0.0)
+    assert "photos of more than 8 bits: 4,095 is white in all of them" in str(summary)
+    means = colours(written)
+    assert means[0] == pytest.approx([249, 124, 0], abs=4)  # 12 bits, stored in 16
+    assert means[1] == pytest.approx([0, 0, 0], abs=4)  # nothing to be seen
+    assert means[2] == pytest.approx([62, 62, 62], abs=2)
+
+
+def test_photos_of_fewer_bits_than_the_others_of_their_set_are_counted(make, tree):
+    folder = tree({"deep": 0, "dark": 0})
+    for number in range(3):
+        (folder / f"deep/{number}.png").write_bytes(colour_png(65000 + number))
+        (folder / f"dark/{number}.png").write_bytes(colour_png(4000 + number))
+    said = str(make(folder, val=0.0, test=0.0))
+    assert "65,535 is white" in said
+    assert "3 of these photos have no value above a sixteenth of that" in said
+
+
+def test_a_tiff_of_16_bits_a_colour_is_read_if_all_of_them_are_used_and_named_if_not(
+    make, tree, written
+):
+    folder = tree({"a": 0, "b": 0})
+    for number in range(3):
+        (folder / f"a/{number}.tif").write_bytes(colour_tiff(65000 + number))
+        (folder / f"b/{number}.tif").write_bytes(colour_tiff(20000 + number))
+    assert not make(folder, val=0.0, test=0.0).left_out
+    assert colours(written)[0] == pytest.approx([253, 0, 0], abs=5)
+    assert colours(written)[1] == pytest.approx([78, 0, 0], abs=5)
+    for value, path in enumerate(sorted(folder.rglob("*.tif")), 4000):
+        path.write_bytes(colour_tiff(value))
+    Image.new("RGB", (16, 16), "red").save(folder / "a/red.png")
+    Image.new("RGB", (16, 16), "blue").save(folder / "b/blue.png")
+    left_out = make(folder, val=0.0, test=0.0).left_out
+    assert len(left_out) == 6
+    assert all("16 bits a colour" in why and "save it as a PNG" in why for why in left_out.values())
+
+
+HEIC = b"\0\0\0\x18ftypheic\0\0\0\0mif1heic" + bytes(99)
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (HEIC, "a HEIC, which cannot be read here: save it as a JPEG"),
+        (HEIC.replace(b"ftypheic", b"ftypisom"), "no photo but a video"),
+        (b"", "not a whole image (it is empty)"),
+        (b"version https://git-lfs.github.com/spec/v1", "no photo but a Git LFS pointer, in the"),
+        (b"<!doctype html>", "no photo but a page of HTML or XML"),
+        (b"hello", "not a whole image (of no known format)"),
+    ],
+)
+def test_what_is_no_photo_is_told_as_what_it_is(make, tree, content, why):
+    folder = tree({"a": 3, "b": 3})
+    (folder / "a/strange.heic").write_bytes(content)
+    (told,) = make(folder).left_out.values()
+    assert told.startswith(why)
+    assert "0x" not in told
+
+
+def test_a_class_of_heic_photos_alone_stays_a_class_without_photos(make, tree):
+    folder = tree({"a": 3, "b": 3, "c": 0})
+    (folder / "c/strange.heic").write_bytes(HEIC)
+    said = str(make(folder, val=0.0, test=0.0))
+    assert "no photo in train, so add some: c" in said
+
+
+def test_photos_of_all_kinds_in_one_set_look_as_they_should(make, tree, written):
+    """The left half is red, the right one blue; a JPEG of the picture lying on its side."""
+    pixels = np.zeros((64, 64, 3), np.uint8)
+    pixels[:, :32, 0], pixels[:, 32:, 2] = 255, 255
+    folder, picture = tree({"a": 0, "b": 3}), Image.fromarray(pixels)
+    hidden = picture.convert("RGBA")
+    hidden.putalpha(Image.fromarray(np.where(pixels[..., 0] > 0, 255, 0).astype(np.uint8)))
+    frames = [picture, Image.new("RGB", (64, 64), "green")]
+    for kind in ("jpg", "png", "webp", "bmp", "gif", "tif", "avif"):
+        picture.save(folder / f"a/plain.{kind}")
+    picture.convert("CMYK").save(folder / "a/print.jpg")
+    picture.quantize(8).save(folder / "a/palette.png")
+    hidden.save(folder / "a/hidden.png")
+    frames[0].save(folder / "a/moving.gif", save_all=True, append_images=frames[1:])
+    picture.rotate(90).save(folder / "a/turned.jpg", exif=QUARTER_TURN)
+    (folder / "a/cut.jpg").write_bytes((folder / "a/plain.jpg").read_bytes()[:-80])
+    summary = make(folder, val=0.0, test=0.0)
+    assert [Path(path).name for path in summary.left_out] == ["cut.jpg"]
+    own = [example for example in written()["train"].values() if example.label == 0]
+    assert len(own) == 12
+    white = 0
+    for example in own:
+        got = np.asarray(Image.open(io.BytesIO(example.image)).convert("RGB")).astype(int)
+        left, right = got[:, :14].mean(axis=(0, 1)), got[:, 18:].mean(axis=(0, 1))
+        assert left == pytest.approx([253, 0, 0], abs=12)
+        if right[0] > 240:
+            white += 1
+        else:
+            assert right == pytest.approx([0, 0, 254], abs=12)
+    assert white == 1, "transparent places alone"
 
 
 def test_what_a_run_needs_is_said(make):
