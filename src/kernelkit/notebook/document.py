@@ -141,26 +141,28 @@ def has_tag(cell: Node, tag: str) -> bool:
 
 
 def parameters_cell(notebook: Node) -> Any:
-    """The one code cell tagged `parameters`; raises `NotebookError` if there is none or several."""
-    cells = [cell for cell in notebook["cells"] if takes_parameters(cell)]
-    if len(cells) > 1:  # each would override the previous one
-        raise NotebookError(f"the notebook has {len(cells)} cells tagged 'parameters': keep one")
-    if not cells:
-        raise NotebookError(NO_PARAMETERS)
-    return cells[0]
+    """The first code cell tagged `parameters`, which is the one that papermill uses.
 
-
-def parameters_source(notebook: Node) -> str:
-    """The text of the cell tagged `parameters`; empty if there is none.
-
-    Raises `NotebookError` for several.
+    Raises `NotebookError` if there is none.
     """
-    has_one = any(map(takes_parameters, notebook["cells"]))
-    return cell_source(parameters_cell(notebook)) if has_one else ""
+    for cell in notebook["cells"]:
+        if takes_parameters(cell):
+            return cell
+    raise NotebookError(NO_PARAMETERS)
+
+
+def parameters_cells(notebook: Node) -> dict[int, str]:
+    """The texts of all code cells tagged `parameters`, by the numbers of the cells.
+
+    Cells that papermill injected earlier are not counted.
+    """
+    own = (cell for cell in notebook["cells"] if not has_tag(cell, INJECTED_TAG))
+    numbered = enumerate(own, start=1)
+    return {number: cell_source(cell) for number, cell in numbered if takes_parameters(cell)}
 
 
 def takes_parameters(cell: Node) -> bool:
-    """Whether a cell is the one with the parameters that a run may set."""
+    """Whether a cell is tagged as one with parameters; a run sets those of the first."""
     return cell["cell_type"] == "code" and has_tag(cell, PARAMETERS_TAG)
 
 

@@ -79,7 +79,8 @@ INSTEAD = {
 
 
 def parameters(plan: Plan) -> Iterator[Finding]:
-    """Violations of the project's own rules by the parameters of each run."""
+    """Several cells of parameters, and violations of the project's own rules by each run's."""
+    yield from _parameters_cells(plan)
     if not plan.project.check:
         return
     attached = {kind: plan.metadata.sources(kind) for kind in SOURCES}
@@ -90,6 +91,22 @@ def parameters(plan: Plan) -> Iterator[Finding]:
     except NotebookError as raised:
         answers = [[str(raised)]]
     yield from map(error, dict.fromkeys(text for lines in answers for text in lines))
+
+
+def _parameters_cells(plan: Plan) -> Iterator[Finding]:
+    """Which of several cells tagged `parameters` counts."""
+    file, is_script = plan.metadata.code_file, plan.metadata.is_script
+    notebook = document.read_script(file) if is_script else document.read_json(file)
+    cells = document.parameters_cells(notebook)
+    if len(cells) < 2:
+        return
+    first, *later = cells
+    kind = "block" if is_script else "cell"
+    others = ", ".join(f"{kind} {number}" for number in later)
+    yield warning(
+        f"{file.name} has {len(cells)} {kind}s tagged 'parameters'. As with papermill, -p sets "
+        f"names of the first one, {kind} {first}, and {others} runs after the values are set"
+    )
 
 
 def needs(plan: Plan) -> Iterator[Finding]:

@@ -527,10 +527,18 @@ def test_a_carried_module_that_is_not_python_is_an_error(repository):
     assert len(errors_of(repository)) == 1
 
 
-def test_two_cells_of_parameters_are_refused(repository, notebook_code):
-    repository.cells(*(notebook_code(f"n = {n}", ["parameters"]) for n in (1, 2)))
-    with pytest.raises(errors.NotebookError, match="2 cells tagged 'parameters': keep one"):
-        findings(repository)
+def test_of_two_cells_of_parameters_the_first_counts(repository, notebook_code):
+    cells = (notebook_code(text, ["parameters"]) for text in ("n = 1\nepochs = 2", "n = 3\nm = 4"))
+    repository.cells(*cells)
+    (message,) = warnings_of(repository, "epochs=5")
+    assert "2 cells tagged 'parameters'" in message
+    assert "the first one, cell 1, and cell 2 runs after" in message
+    own = [c["source"] for c in json.loads(repository.plan("epochs=5").bundle.text)["cells"]]
+    place = own.index("n = 1\nepochs = 2")
+    assert own[place + 1 :][:2] == ["# Parameters\nepochs = 5", "n = 3\nm = 4"]
+    for name in ("n", "m"):
+        with pytest.raises(errors.ParameterError, match="cell 2, also tagged 'parameters'"):
+            findings(repository, f"{name}=7")
 
 
 def test_errors_come_first_and_all_at_once(repository):
