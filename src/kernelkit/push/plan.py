@@ -238,6 +238,12 @@ def _kernel(request: PushRequest) -> Metadata:
     if not own.is_file():
         near = [path for end in ("ipynb", "py") for path in own.parent.glob(f"*.{end}")]
         there = next((path.name for path in near if path.stem.lower() == own.stem.lower()), "")
+        if own.suffix == ".ipynb" and there.endswith(".py"):
+            command = f"jupytext --to ipynb {shlex.quote(str(own.parent / there))}"
+            raise NotebookError(
+                f"no notebook at {own}, but there is {there}: make the notebook of it ({command}), "
+                f"or name {there} as code_file in {file}"
+            )
         hint = there and f", but there is {there}"
         raise NotebookError(f"no notebook at {own}{hint}: correct code_file in {file}")
     if _is_r(own):

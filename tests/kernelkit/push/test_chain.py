@@ -226,3 +226,16 @@ def test_a_dry_run_of_a_chain_shows_each_request_and_sends_none(chained, reposit
     assert requests == ["letter-a'", "letter-b'", "letter-c'"]
     assert [line for line in lines if "identical to tester/letter-a/1 (complete)" in line]
     assert pushes(chained) == ["a/1 complete"]
+
+
+def test_a_source_whose_output_lies_in_the_catalogue_is_not_pushed(kernels):
+    kernels.write("a")
+    kernels.write("b", "INSERT_USERNAME/letter-a")
+    kernels.write("c", "INSERT_USERNAME/letter-b")
+    for letter in "ab":
+        (kernels.root / letter / "nb.py").unlink()  # as of a kernel whose code is on Kaggle only
+    place = kernels.root / "runs/local_kaggle/catalogue/kernels/tester/letter-b"
+    place.mkdir(parents=True)
+    (place / "out.txt").write_text("made up, ")
+    assert kernels.rehearse("c", chain=True) == "made up, c"
+    assert [push.name.slug for push in Ledger(kernels.root / "runs").pushes()] == ["letter-c"]
