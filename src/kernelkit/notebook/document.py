@@ -40,6 +40,7 @@ UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)  # a NUL is 
 # Characters besides "\n" at which Python or Jupyter would break or change a line.
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _NOT_PLAIN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\x85\u2028\u2029]")
+_BLANK = re.compile(r"^[ \t](?=[ \t]*$)", re.MULTILINE)  # IPython 9 empties lines of spaces
 KERNELSPEC = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 
 
@@ -178,11 +179,14 @@ def literal(text: str) -> str:
     It is a raw string if that is exact, and otherwise one with only the necessary escapes.
     """
     for quotes in ("'''", '"""'):
-        if _NOT_PLAIN.search(text) or quotes in text or text.endswith(("\\", quotes[0])):
+        if _BLANK.search(text) or _NOT_PLAIN.search(text):
+            break
+        if quotes in text or text.endswith(("\\", quotes[0])):
             continue
         return f"r{quotes}\n{text}{quotes}[1:]"
     escaped = text.replace("\\", "\\\\").replace("'''", "\\'\\'\\'")
-    escaped = _NOT_PLAIN.sub(lambda match: f"\\u{ord(match[0]):04x}", escaped)
+    for pattern in (_NOT_PLAIN, _BLANK):
+        escaped = pattern.sub(lambda match: f"\\u{ord(match[0]):04x}", escaped)
     if escaped.endswith("'"):
         escaped = escaped[:-1] + "\\'"
     return f"'''\n{escaped}'''[1:]"

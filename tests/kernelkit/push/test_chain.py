@@ -239,3 +239,18 @@ def test_a_source_whose_output_lies_in_the_catalogue_is_not_pushed(kernels):
     (place / "out.txt").write_text("made up, ")
     assert kernels.rehearse("c", chain=True) == "made up, c"
     assert [push.name.slug for push in Ledger(kernels.root / "runs").pushes()] == ["letter-c"]
+
+
+def test_a_competition_that_no_code_names_needs_no_folder(kernels, repository):
+    kernels.write("a", competition_sources=["garden-of-june"])
+    assert kernels.rehearse("a") == "a"
+    assert "does not have competition garden-of-june, which no code names" in repository.message
+    kernels.write("b", code="SLUG = 'garden-of-june'", competition_sources=["garden-of-june"])
+    with pytest.raises(RefusedError, match=r"competitions/garden-of-june below .*catalogue"):
+        kernels.rehearse("b")
+
+
+def test_what_is_missing_is_named_with_its_place(kernels):
+    kernels.write("a", kernel_sources=["anna/daisies"], model_sources=["anna/oak/Keras/base/2"])
+    with pytest.raises(RefusedError, match="kernels/anna/daisies and models/anna/oak/keras/base/2"):
+        kernels.rehearse("a")
