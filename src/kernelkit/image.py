@@ -19,6 +19,9 @@ def _modules(table: str) -> frozenset[str]:
     return frozenset(module for brought in _IMAGE[table].values() for module in brought)
 
 
+# Distributions without a wheel for Kaggle's Python, and what to do instead, as the end of a
+# sentence.
+NO_WHEEL: dict[str, str] = _FACTS["image"]["no_wheel"]
 KAGGLES_OWN = frozenset(_FACTS["image"]["kaggles_own"])
 _OWN = KAGGLES_OWN - {"kaggle_benchmarks", "kaggle_evaluation"}  # which some sessions alone have
 _TPU = _STDLIB | _OWN | {*_FACTS["image"]["tpu"], *_FACTS["image"]["brought_along"]}

@@ -41,5 +41,5 @@ def _values(name: str | None, ctx: click.Context) -> Iterable[str]:
     notebook = ctx.params["notebook"] or Path.cwd()
     if not notebook.is_file():
         notebook = metadata.load(metadata.locate(notebook)).code_file
-    cell = document.parameters_source(document.read_json(notebook))
-    return [f"{parameter}=" for parameter in parameters.declared(cell)]
+    declared = parameters.of_notebook(document.read_json(notebook))
+    return [f"{parameter}=" for parameter in declared]

@@ -56,6 +56,7 @@ def push(notebook: Path | None, no_wait: bool, **values: Any) -> None:
 @options.accelerator
 @options.timeout
 @options.ignore
+@click.option("--all", "every", is_flag=True, help="Check every kernel of the folder and below.")
 @click.option(
     "--tpu", is_flag=True, help="Also compile the run's programs for a TPU, without a TPU."
 )
@@ -68,9 +69,10 @@ def check(notebook: Path | None, **values: Any) -> None:
     """Check a notebook before it is pushed, without an account.
 
     NOTEBOOK may be a folder with a kernel-metadata.json, or one with several kernels below it: then
-    each is checked. `push --dry-run` also asks Kaggle. With --tpu the TPU's own compiler says
-    whether the run fits, what uses the memory, and how fast it can be at best; that needs no
-    kernel-metadata.json. Its environment is made on first use.
+    each is checked, and with --all also if the folder has metadata itself. `push --dry-run` also
+    asks Kaggle. With --tpu the TPU's own compiler says whether the run fits, what uses the memory,
+    and how fast it can be at best; that needs no kernel-metadata.json. Its environment is made on
+    first use.
     """
     from kernelkit.push.check_push import check_push
 

@@ -40,6 +40,7 @@ UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)  # a NUL is 
 # Characters besides "\n" at which Python or Jupyter would break or change a line.
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _NOT_PLAIN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\x85\u2028\u2029]")
+_BLANK = re.compile(r"^[ \t](?=[ \t]*$)", re.MULTILINE)  # IPython 9 empties lines of spaces
 KERNELSPEC = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 
 
@@ -141,26 +142,28 @@ def has_tag(cell: Node, tag: str) -> bool:
 
 
 def parameters_cell(notebook: Node) -> Any:
-    """The one code cell tagged `parameters`; raises `NotebookError` if there is none or several."""
-    cells = [cell for cell in notebook["cells"] if takes_parameters(cell)]
-    if len(cells) > 1:  # each would override the previous one
-        raise NotebookError(f"the notebook has {len(cells)} cells tagged 'parameters': keep one")
-    if not cells:
-        raise NotebookError(NO_PARAMETERS)
-    return cells[0]
+    """The first code cell tagged `parameters`, which is the one that papermill uses.
 
-
-def parameters_source(notebook: Node) -> str:
-    """The text of the cell tagged `parameters`; empty if there is none.
-
-    Raises `NotebookError` for several.
+    Raises `NotebookError` if there is none.
     """
-    has_one = any(map(takes_parameters, notebook["cells"]))
-    return cell_source(parameters_cell(notebook)) if has_one else ""
+    for cell in notebook["cells"]:
+        if takes_parameters(cell):
+            return cell
+    raise NotebookError(NO_PARAMETERS)
+
+
+def parameters_cells(notebook: Node) -> dict[int, str]:
+    """The texts of all code cells tagged `parameters`, by the numbers of the cells.
+
+    Cells that papermill injected earlier are not counted.
+    """
+    own = (cell for cell in notebook["cells"] if not has_tag(cell, INJECTED_TAG))
+    numbered = enumerate(own, start=1)
+    return {number: cell_source(cell) for number, cell in numbered if takes_parameters(cell)}
 
 
 def takes_parameters(cell: Node) -> bool:
-    """Whether a cell is the one with the parameters that a run may set."""
+    """Whether a cell is tagged as one with parameters; a run sets those of the first."""
     return cell["cell_type"] == "code" and has_tag(cell, PARAMETERS_TAG)
 
 
@@ -176,11 +179,14 @@ def literal(text: str) -> str:
     It is a raw string if that is exact, and otherwise one with only the necessary escapes.
     """
     for quotes in ("'''", '"""'):
-        if _NOT_PLAIN.search(text) or quotes in text or text.endswith(("\\", quotes[0])):
+        if _BLANK.search(text) or _NOT_PLAIN.search(text):
+            break
+        if quotes in text or text.endswith(("\\", quotes[0])):
             continue
         return f"r{quotes}\n{text}{quotes}[1:]"
     escaped = text.replace("\\", "\\\\").replace("'''", "\\'\\'\\'")
-    escaped = _NOT_PLAIN.sub(lambda match: f"\\u{ord(match[0]):04x}", escaped)
+    for pattern in (_NOT_PLAIN, _BLANK):
+        escaped = pattern.sub(lambda match: f"\\u{ord(match[0]):04x}", escaped)
     if escaped.endswith("'"):
         escaped = escaped[:-1] + "\\'"
     return f"'''\n{escaped}'''[1:]"

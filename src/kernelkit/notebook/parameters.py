@@ -161,7 +161,10 @@ def declared(cell_source: str, project: Project | None = None) -> Declared:
         default = _default(expression)
         if not name or default is _COMPUTED:
             for each in _bound(statement):
-                others[each] = f"line {statement.lineno} of the parameters cell computes it"
+                others[each] = (
+                    f"line {statement.lineno} of the parameters cell computes it, and only plain "
+                    "literals can be set"
+                )
                 parameters.pop(each, None)
             continue
         others.pop(name, None)
@@ -174,6 +177,38 @@ def declared(cell_source: str, project: Project | None = None) -> Declared:
             parameters[name].check(default)
     parameters.others = others
     return parameters
+
+
+def of_notebook(notebook: document.Node, project: Project | None = None) -> Declared:
+    """The parameters of a notebook; none if no cell is tagged `parameters`.
+
+    Of several such cells the first counts, as for papermill, which inserts the values after it: a
+    name that a later one assigns again cannot be set. Raises what `declared` raises.
+    """
+    cells = document.parameters_cells(notebook)
+    if not cells:
+        return Declared()
+    first, *later = cells
+    parameters = declared(cells[first], project)
+    others = dict(parameters.others)
+    for number in later:
+        for name in assigned(cells[number]):
+            others[name] = (
+                f"cell {number}, also tagged 'parameters', assigns it later, and values are set "
+                f"after the first such cell, cell {first}"
+            )
+            parameters.pop(name, None)
+    parameters.others = others
+    return parameters
+
+
+def assigned(cell_source: str) -> list[str]:
+    """The names that a cell gives a value, in order; none if it is not Python."""
+    try:
+        body = syntax.parse(document.plain_python(cell_source)).body
+    except document.UNREADABLE:
+        return []
+    return list(dict.fromkeys(name for statement in body for name in _bound(statement)))
 
 
 _COMPUTED = object()
@@ -311,9 +346,7 @@ def _named(parameters: Mapping[str, Parameter], name: str) -> Parameter:
         return parameters[name]
     others = parameters.others if isinstance(parameters, Declared) else {}
     if name in others:
-        raise ParameterError(
-            f"{name!r} cannot be set: {others[name]}, and only plain literals can be set"
-        )
+        raise ParameterError(f"{name!r} cannot be set: {others[name]}")
     if not parameters:
         raise ParameterError(f"{name!r} cannot be set: {NO_PARAMETERS}")
     raise ParameterError(f"the notebook has no parameter {name!r}: {nearest(name, parameters)}")

@@ -6,7 +6,12 @@ from pathlib import Path
 from kernelkit.errors import ParameterError, PreflightError
 from kernelkit.notebook.parameters import Overrides
 from kernelkit.push.bundle import metadata as kernel_metadata
-from kernelkit.push.checks.repository import check_kernels, kernels_below
+from kernelkit.push.checks.repository import (
+    check_kernels,
+    kernels_at,
+    kernels_below,
+    tell_others,
+)
 from kernelkit.push.push_kernel import push
 from kernelkit.push.request import PushRequest
 from kernelkit.tpu.check import check_tpu
@@ -18,6 +23,7 @@ def check_push(
     notebook: Path | None = None,
     parameters: Overrides = (),
     *,
+    every: bool = False,
     tpu: bool = False,
     machine: str | None = None,
     libtpu: str | None = None,
@@ -34,6 +40,7 @@ def check_push(
     notebook       the notebook, or the folder of a kernel-metadata.json, by default its code_file;
                    of a folder with neither at or above it, every kernel below is checked
     parameters     `name=value` strings, or a mapping of typed values
+    every          check every kernel of that folder and below, also if it has metadata itself
     tpu            compile; a notebook without metadata is compiled and not checked
     machine        the TPU: v5e-8 (default), v6e-8 or v3-8
     libtpu         the version of another compiler than the environment's
@@ -48,8 +55,14 @@ def check_push(
     for name, given in of_compiler.items():
         if given and not tpu:
             raise ParameterError(f"--{name} is for the TPU's compiler: add --tpu, or leave it out")
+    here = notebook or Path.cwd()
+    if every and (tpu or parameters or metadata or not kernels_at(here)):
+        raise ParameterError(
+            "--all checks the kernels of a folder: give a folder that has some, and drop -p, "
+            "--metadata and --tpu"
+        )
     if not tpu and not parameters and not metadata:
-        kernels = kernels_below(notebook or Path.cwd())
+        kernels = kernels_at(here) if every else kernels_below(here)
         if kernels:
             wishes = {"accelerator": accelerator, "timeout": timeout, "ignore": ignore}
             check_kernels(kernels, wishes, as_json=as_json, quiet=quiet)
@@ -71,7 +84,11 @@ def check_push(
         if not (tpu and is_notebook):
             raise
     else:
-        push(request, as_json=as_json, quiet=quiet)
+        try:
+            push(request, as_json=as_json, quiet=quiet)
+        finally:
+            if not (tpu or parameters or metadata or is_notebook):
+                tell_others(here, as_json=as_json, quiet=quiet)
         parameters = request.parameters
         if not is_notebook:
             compiled = kernel_metadata.load(request.metadata).code_file

@@ -17,7 +17,7 @@ from kernelkit.errors import NotebookError, ParameterError, PreflightError
 from kernelkit.kaggle.client import SOURCES
 from kernelkit.kaggle.kernel import Kernel
 from kernelkit.notebook import parameters, rules
-from kernelkit.notebook.document import parameters_source, read_json, read_script
+from kernelkit.notebook.document import read_json, read_script
 from kernelkit.project import Project
 from kernelkit.push.bundle import metadata
 from kernelkit.push.bundle.build import Bundle, build
@@ -163,7 +163,7 @@ def plan_push(request: PushRequest) -> Plan:
     if request.accelerator:
         kernel = kernel.on(machines.named(request.accelerator))
     source = read_script(kernel.code_file) if kernel.is_script else read_json(kernel.code_file)
-    declared = parameters.declared(parameters_source(source), request.project)
+    declared = parameters.of_notebook(source, request.project)
     values = parameters.resolve(declared, request.parameters)
     defaults = {name: parameter.default for name, parameter in declared.items()}
     if ACCELERATOR in declared:  # so that the run itself checks its machine
@@ -242,6 +242,12 @@ def _kernel(request: PushRequest) -> Metadata:
     if not own.is_file():
         near = [path for end in ("ipynb", "py") for path in own.parent.glob(f"*.{end}")]
         there = next((path.name for path in near if path.stem.lower() == own.stem.lower()), "")
+        if own.suffix == ".ipynb" and there.endswith(".py"):
+            command = f"jupytext --to ipynb {shlex.quote(str(own.parent / there))}"
+            raise NotebookError(
+                f"no notebook at {own}, but there is {there}: make the notebook of it ({command}), "
+                f"or name {there} as code_file in {file}"
+            )
         hint = there and f", but there is {there}"
         raise NotebookError(f"no notebook at {own}{hint}: correct code_file in {file}")
     if _is_r(own):

@@ -138,8 +138,29 @@ def check_saved(context: PushContext, plan: Plan, saved: Saved) -> None:
             "delete the version or the kernel to stop it, and request a machine that the account "
             "has with --accelerator"
         )
+    if context.local:
+        unread = {source for source in refused if _is_unread(plan, source)}
+        for source in sorted(unread):
+            context.events(WARNING, _unread(context, source))
+        refused -= unread
     if refused:
         raise RefusedError(_advice(context, sorted(refused), reference))
+
+
+def _is_unread(plan: Plan, source: str) -> bool:
+    """Whether a source such as "competition slug" is a competition that no code names, so that a
+    rehearsal can do without its files."""
+    kind, _, slug = source.partition(" ")
+    named = re.compile(rf"(?i)\b{re.escape(slug)}\b").search
+    submits = plan.request.submit is not None
+    return kind == "competition" and not submits and not any(named(t) for _, t in plan.bundle.texts)
+
+
+def _unread(context: PushContext, source: str) -> str:
+    return (
+        f"the local Kaggle does not have {source}, which no code names: the session runs without "
+        f"it. If the code finds its files by a search, {_put(context, [source])}"
+    )
 
 
 def _is_below(source: str, other: str) -> bool:
@@ -181,9 +202,24 @@ def _advice(context: PushContext, refused: Sequence[str], reference: str) -> str
             "(spelling, access, accepted rules) and push with --force, which starts a second "
             "session in addition to this one unless you delete the kernel"
         )
-    places = " and ".join(source.replace(" ", "s/", 1) for source in refused)
+    return f"the local Kaggle does not have {names}: {_put(context, refused)}"
+
+
+def _put(context: PushContext, sources: Sequence[str]) -> str:
+    """Where the files of these sources go, for a rehearsal."""
+    places = " and ".join(_place(source) for source in sources)
+    folder = from_here((context.local or context.runs) / "catalogue")
     return (
-        f"the local Kaggle does not have {names}: put the files into {places} below "
-        f"{from_here(context.local / 'catalogue')}, or have a command put them there "
-        "(catalogue in [tool.kernelkit])"
+        f"put the files into {places} below {folder}, or have a command put them there (catalogue "
+        "in [tool.kernelkit])"
     )
+
+
+def _place(source: str) -> str:
+    """The place of a source in the catalogue: "models/owner/…/1" for "model owner/…/1"."""
+    kind, _, name = source.partition(" ")
+    if kind == "model":  # its framework is in lower case there
+        parts = name.split("/")
+        parts[2:3] = map(str.lower, parts[2:3])
+        name = "/".join(parts)
+    return f"{kind}s/{name}"

@@ -24,6 +24,7 @@ from kernelkit.kaggle.context import CommandOptions
 from kernelkit.notebook.parameters import Overrides, for_json
 from kernelkit.project import Project
 from kernelkit.push import wheels
+from kernelkit.push.bundle import metadata as kernel_metadata
 from kernelkit.push.bundle.build import MAX_BYTES
 from kernelkit.push.checks import compiled, preflight
 from kernelkit.push.checks.annotations import annotate
@@ -133,7 +134,7 @@ def push(
             delivery = replace(Delivery.of(request), on_kaggle=on_kaggle)
             return _push(context, plan_push(request), delivery)
     with context.ending():
-        plans = [plan_push(each) for each in [*request.needed(), request]]
+        plans = [*map(plan_push, _needed(context, request)), plan_push(request)]
         for plan in plans:  # before the first one runs, perhaps for hours
             context.events(CHAIN, f"{plan.metadata.slug}, in {from_here(plan.metadata.path)}")
             preflight.stop_on_errors(preflight.run_checks(plan))
@@ -151,6 +152,30 @@ def push(
     with context.ending():
         delivery = replace(Delivery.of(request), on_kaggle="kernelkit push --chain")
         return _push(context, plans[-1], delivery)
+
+
+def _needed(context: PushContext, request: PushRequest) -> list[PushRequest]:
+    """The kernels to push before a chained one; in a rehearsal without those whose output lies in
+    the catalogue."""
+    if not context.local:
+        return request.needed()
+    target = kernel_metadata.load(request.metadata)
+    account = next(filter(None, target.own_names()), "*")
+    catalogue = context.local / "catalogue"
+    if request.project.catalogue and not request.dry_run:
+        plan = plan_push(request)
+        with replace(context, catalogue=plan.catalogue, owner=plan.account).connect():
+            pass  # its command may make the outputs
+
+    def is_there(source: str) -> bool:
+        slug = source.split("/")[1] if "/" in source else source
+        place = next(catalogue.glob(f"kernels/{account}/{slug}"), None)
+        if place is None:
+            return False
+        context.events(CHAIN, f"{source}: not pushed, because {from_here(place)} has its output")
+        return True
+
+    return request.needed(is_there)
 
 
 def _push(context: PushContext, plan: Plan, delivery: Delivery) -> Path | None:

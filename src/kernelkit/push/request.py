@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -117,10 +117,11 @@ class PushRequest:
         named = metadata is not None
         return cls(file, here, notebook, parameters, metadata_named=named, **wishes)
 
-    def needed(self) -> list[PushRequest]:
+    def needed(self, is_there: Callable[[str], bool] = lambda source: False) -> list[PushRequest]:
         """The requests for the repository's kernels that a chained push needs, in their order.
 
-        Raises `PreflightError` for kernels that need each other.
+        `is_there`: whether the output of a source ("owner/slug") is there already, so that neither
+        it nor what it needs is pushed. Raises `PreflightError` for kernels that need each other.
         """
         if not self.chain:
             return []
@@ -134,5 +135,5 @@ class PushRequest:
                 packages=self.packages,
                 memory=self.memory,
             )
-            for kernel in kernel_metadata.needed_kernels(self.metadata)
+            for kernel in kernel_metadata.needed_kernels(self.metadata, is_there)
         ]

@@ -148,9 +148,7 @@ def check(notebook: Path, overrides: parameters.Overrides) -> CheckedNotebook:
     content = document.read(notebook)
     # The cell that papermill injected in an earlier run would set that run's values again.
     content.cells = [c for c in content.cells if not document.has_tag(c, document.INJECTED_TAG)]
-    declared = parameters.declared(
-        document.parameters_source(content), project.find_project(notebook)
-    )
+    declared = parameters.of_notebook(content, project.find_project(notebook))
     resolved = parameters.resolve(declared, overrides)
     defaults = {parameter.name: parameter.default for parameter in declared.values()}
     return CheckedNotebook(notebook, content, resolved, defaults | resolved)

@@ -30,7 +30,7 @@ from typing import Any
 import nbformat
 
 from kernelkit import project
-from kernelkit.errors import ParameterError, nearest
+from kernelkit.errors import NotebookError, ParameterError, nearest
 from kernelkit.notebook import document, modules, parameters
 from kernelkit.notebook.parameters import Parameter
 from kernelkit.project import Project
@@ -193,7 +193,9 @@ def _checked(path: Path, content: Values, pairs: Iterable[str], many: bool) -> S
     notebook = (path.parent / content["notebook"]).resolve()
     source = document.read(notebook)
     home = project.find_project(notebook)
-    declared = parameters.declared(document.parameters_cell(source).source, home)
+    if not document.parameters_cells(source):
+        raise NotebookError(document.NO_PARAMETERS)
+    declared = parameters.of_notebook(source, home)
     if content.get("workers") == 0:
         raise ParameterError("workers: 0 would make no run: write a number from 1 on, or none")
     shown = project.shown(notebook)

@@ -11,7 +11,7 @@ from typing import Any, Unpack
 from kernelkit import files
 from kernelkit.errors import DoesNotFitError, PreflightError
 from kernelkit.notebook import parameters as declarations
-from kernelkit.notebook.document import parameters_source, read_json
+from kernelkit.notebook.document import read_json
 from kernelkit.notebook.parameters import for_json
 from kernelkit.project import Project, find_project
 from kernelkit.terminal.events import PROGRESS, WARNING, Event, EventOptions, Events
@@ -90,7 +90,7 @@ def values_of(
     project: Project, notebook: Path, overrides: declarations.Overrides
 ) -> dict[str, Any]:
     """All of the notebook's parameters, those given among them."""
-    declared = declarations.declared(parameters_source(read_json(notebook)), project)
+    declared = declarations.of_notebook(read_json(notebook), project)
     values = {name: parameter.default for name, parameter in declared.items()}
     return values | declarations.resolve(declared, overrides)
 

@@ -226,3 +226,31 @@ def test_a_dry_run_of_a_chain_shows_each_request_and_sends_none(chained, reposit
     assert requests == ["letter-a'", "letter-b'", "letter-c'"]
     assert [line for line in lines if "identical to tester/letter-a/1 (complete)" in line]
     assert pushes(chained) == ["a/1 complete"]
+
+
+def test_a_source_whose_output_lies_in_the_catalogue_is_not_pushed(kernels):
+    kernels.write("a")
+    kernels.write("b", "INSERT_USERNAME/letter-a")
+    kernels.write("c", "INSERT_USERNAME/letter-b")
+    for letter in "ab":
+        (kernels.root / letter / "nb.py").unlink()  # as of a kernel whose code is on Kaggle only
+    place = kernels.root / "runs/local_kaggle/catalogue/kernels/tester/letter-b"
+    place.mkdir(parents=True)
+    (place / "out.txt").write_text("made up, ")
+    assert kernels.rehearse("c", chain=True) == "made up, c"
+    assert [push.name.slug for push in Ledger(kernels.root / "runs").pushes()] == ["letter-c"]
+
+
+def test_a_competition_that_no_code_names_needs_no_folder(kernels, repository):
+    kernels.write("a", competition_sources=["garden-of-june"])
+    assert kernels.rehearse("a") == "a"
+    assert "does not have competition garden-of-june, which no code names" in repository.message
+    kernels.write("b", code="SLUG = 'garden-of-june'", competition_sources=["garden-of-june"])
+    with pytest.raises(RefusedError, match=r"competitions/garden-of-june below .*catalogue"):
+        kernels.rehearse("b")
+
+
+def test_what_is_missing_is_named_with_its_place(kernels):
+    kernels.write("a", kernel_sources=["anna/daisies"], model_sources=["anna/oak/Keras/base/2"])
+    with pytest.raises(RefusedError, match="kernels/anna/daisies and models/anna/oak/keras/base/2"):
+        kernels.rehearse("a")

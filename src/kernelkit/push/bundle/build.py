@@ -191,9 +191,10 @@ def _own_cells(source: Iterable[Values], name: str, parameters: Values) -> dict[
             del clean["execution_count"], clean["outputs"]
         content = {key: cell[key] for key in ("cell_type", "attachments") if key in cell}
         cells[f"{name}[cell {number + 1}]"] = clean | content | {"id": f"cell-{number:03d}"}
-        if parameters and document.takes_parameters(cell):
+        place = f"{name}[parameters]"  # after the first such cell, as papermill does
+        if parameters and document.takes_parameters(cell) and place not in cells:
             injected = _code(assignments(parameters), {"tags": [document.INJECTED_TAG]})
-            cells[f"{name}[parameters]"] = injected | {"id": document.INJECTED_TAG}
+            cells[place] = injected | {"id": document.INJECTED_TAG}
     return cells
 
 

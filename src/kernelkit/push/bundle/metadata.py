@@ -14,7 +14,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -211,9 +211,12 @@ def load(path: Path) -> Metadata:
     return Metadata(path, values)
 
 
-def needed_kernels(file: Path) -> list[Metadata]:
+def needed_kernels(
+    file: Path, is_there: Callable[[str], bool] = lambda source: False
+) -> list[Metadata]:
     """The repository's kernels that the one in a metadata file needs, in the order to push them.
 
+    Sources of which `is_there` says that their output is there are left out, with what they need.
     Raises `PreflightError` for circular dependencies, and for two kernels of the same name.
     """
     target = load(file.resolve())
@@ -224,6 +227,8 @@ def needed_kernels(file: Path) -> list[Metadata]:
         kernel = waiting.pop()
         needs[kernel.path] = []
         for source in kernel.sources("kernel"):
+            if is_there(source):
+                continue
             matches = _matches(kernels, source)
             if len(matches) > 1:
                 places = " and ".join(str(match.path) for match in matches)

@@ -27,7 +27,8 @@ from kernelkit.runs import kit_folder
 OUTPUT = "output"  # the parameter with the folder that a run writes to
 WARN_SHARE = 0.8  # of the largest size
 MOST_PLACES = 4  # to name besides the first
-LARGEST = 3  # files to name where the bundle is too large
+LARGEST = 3  # files and cells to name where the bundle is too large
+SMALLEST = 50_000  # bytes of one that is named
 # A call such as pd.read_csv("data/train.csv"), but not open("log.txt", "w").
 READS = re.compile(r"(?:read|load|open)\w*\(\s*[\"']([^\"'\n]+)[\"'](?!\s*,\s*[\"'][wax])")
 MOUNTS = ("competitions", "datasets", "models", "notebooks")  # the folders below /kaggle/input
@@ -79,7 +80,8 @@ INSTEAD = {
 
 
 def parameters(plan: Plan) -> Iterator[Finding]:
-    """Violations of the project's own rules by the parameters of each run."""
+    """Several cells of parameters, and violations of the project's own rules by each run's."""
+    yield from _parameters_cells(plan)
     if not plan.project.check:
         return
     attached = {kind: plan.metadata.sources(kind) for kind in SOURCES}
@@ -90,6 +92,22 @@ def parameters(plan: Plan) -> Iterator[Finding]:
     except NotebookError as raised:
         answers = [[str(raised)]]
     yield from map(error, dict.fromkeys(text for lines in answers for text in lines))
+
+
+def _parameters_cells(plan: Plan) -> Iterator[Finding]:
+    """Which of several cells tagged `parameters` counts."""
+    file, is_script = plan.metadata.code_file, plan.metadata.is_script
+    notebook = document.read_script(file) if is_script else document.read_json(file)
+    cells = document.parameters_cells(notebook)
+    if len(cells) < 2:
+        return
+    first, *later = cells
+    kind = "block" if is_script else "cell"
+    others = ", ".join(f"{kind} {number}" for number in later)
+    yield warning(
+        f"{file.name} has {len(cells)} {kind}s tagged 'parameters'. As with papermill, -p sets "
+        f"names of the first one, {kind} {first}, and {others} runs after the values are set"
+    )
 
 
 def needs(plan: Plan) -> Iterator[Finding]:
@@ -178,6 +196,8 @@ def _local_reads(plan: Plan) -> Iterator[Finding]:
         reads = READS.findall(text)
         for place, source in plan.bundle.code:
             for name in dict.fromkeys(READS.findall(source)):
+                if name.startswith("../input/"):  # Kaggle's place for inputs: see `mounts`
+                    continue
                 if _is_here(str(folder / name)) and reads.count(name) == text.count(name):
                     places.setdefault(name, []).append(place)
     for place, source in plan.bundle.code:
@@ -263,7 +283,8 @@ def _unattached(plan: Plan, where: Sequence[Mention]) -> str:
         today = "/".join(["/kaggle/input", f"{kind}s", *sources[0].split("/")[:2]])
         return (
             f"{place} reads ../input/{name}, where Kaggle once mounted the files of a single "
-            f"source: if it is in {sources[0]}, it is at {today}/{name} today"
+            f"source: if it is in {sources[0]}, it is at {today}/{name} today; otherwise attach "
+            "what has it"
         )
     return (
         f"{place} reads /kaggle/input/{name}, but no source of that name is attached: add it to "
@@ -281,20 +302,25 @@ def _where(plan: Plan, found: Sequence[Mention]) -> str:
 def size(plan: Plan) -> Iterator[Finding]:
     """A bundle that exceeds Kaggle's size limit, or comes near it."""
     if plan.bundle.size >= WARN_SHARE * MAX_BYTES:
+        advice = "move data out of the packages or cells, or name files that a run does not need "
+        advice += "in leave_out of [tool.kernelkit]"
+        if not plan.bundle.places:
+            advice = "move data out of the cells, and delete pictures that were pasted into them"
         yield (error if plan.bundle.size >= MAX_BYTES else warning)(
             f"the bundle has {plan.bundle.size / 1000:.0f} kB, and Kaggle accepts "
-            f"{MAX_BYTES / 1000:.0f} kB: move data out of the packages or cells, or name files "
-            f"that a run does not need in leave_out of [tool.kernelkit]{_largest(plan)}"
+            f"{MAX_BYTES / 1000:.0f} kB: {advice}{_largest(plan)}"
         )
 
 
 def _largest(plan: Plan) -> str:
-    """The largest bundled files, as the end of a sentence; empty if the cells are the most."""
-    sizes = [(len(text.encode()), name) for name, text in plan.bundle.texts]
-    carried = [(size, name) for size, name in sizes if name in plan.bundle.places]
-    if sum(size for size, _ in carried) < plan.bundle.size / 2:
+    """The largest bundled files and cells, as the end of a sentence."""
+    sizes = []
+    for name, text in plan.bundle.texts:
+        if not name.endswith(" attachment"):  # those are decoded, and travel encoded
+            sizes.append((len(text.encode()), name))
+    largest = [each for each in sorted(sizes, reverse=True)[:LARGEST] if each[0] >= SMALLEST]
+    if not largest:
         return ""
-    largest = sorted(carried, reverse=True)[:LARGEST]
     return ". The largest: " + ", ".join(f"{name} ({size / 1000:.0f} kB)" for size, name in largest)
 
 
@@ -412,11 +438,14 @@ def lacking(plan: Plan, brought: Collection[str] = ()) -> Iterator[Finding]:
                 where = plan.project.name(own)
                 yield error(OWN_MODULE.format(place=place, module=module, where=where))
         elif has is False and not brings:
+            lacks = f"the image of {plan.kind.upper()} sessions does not have {module} ({place})"
             distribution = image.distribution(module) or "PACKAGE"
+            if distribution in image.NO_WHEEL:
+                yield warning(f"{lacks}, and {image.NO_WHEEL[distribution]}")
+                continue
             yield warning(
-                f"the image of {plan.kind.upper()} sessions does not have {module} ({place}): add "
-                f'"{distribution}==VERSION" to wheels in [tool.kernelkit], which is attached and '
-                "installed"
+                f'{lacks}: add "{distribution}==VERSION" to wheels in [tool.kernelkit], which is '
+                "attached and installed"
             )
         elif has is None and not brings and not _may_bring(module, plan):
             yield warning(

@@ -6,7 +6,7 @@ test whether it exists, and a path in a text that is only printed or written do 
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from kernelkit.notebook import magics
@@ -41,7 +41,7 @@ def mentions(sources: Iterable[tuple[str, str]]) -> list[Mention]:
     """What these (place, source) pairs name below /kaggle/input, in order."""
     sources = list(sources)
     trees = [(place, source, parsed(source)) for place, source in sources]
-    tested = {name for _, _, tree in trees for name in _tested(tree)}
+    tested = _tested_anywhere([tree for _, _, tree in trees])
     found: list[Mention] = []
     for place, source, tree in trees:
         reader = _Reader(place, tested, any(map(_is_test, ast.walk(tree))))
@@ -79,6 +79,46 @@ def _tests_existence(node: ast.AST) -> bool:
     return any(map(_is_test, ast.walk(node)))
 
 
+def _tested_anywhere(trees: Sequence[ast.AST]) -> set[str]:
+    """The names whose paths some source tests, also one by one: `for root in ROOTS: if exists(…)`.
+
+    A list that is made of another, or given to a function that tests paths, tests the other's.
+    """
+    nodes = [node for tree in trees for node in ast.walk(tree)]
+    tested = {name for tree in trees for name in _tested(tree)}
+    functions = (node for node in nodes if isinstance(node, ast.FunctionDef))
+    choosers = {function.name for function in functions if _tests_existence(function)}
+    made: list[tuple[set[str], set[str]]] = []
+    for node in nodes:
+        if isinstance(node, ast.For | ast.comprehension) and _tests_elements(node):
+            tested.update(_names(node.iter))
+        elif isinstance(node, ast.Call) and _called(node) in choosers:
+            tested.update(name for argument in node.args for name in _names(argument))
+        elif isinstance(node, ast.Assign) and _is_collection(node.value):
+            targets = {name for target in node.targets for name in _names(target)}
+            made.append((targets, {*_names(node.value)}))
+    while more := [names for targets, names in made if targets & tested and not names <= tested]:
+        tested.update(*more)
+    return tested
+
+
+def _tests_elements(loop: ast.For | ast.comprehension) -> bool:
+    """Whether a loop tests the paths that it goes through, also below another name."""
+    elements = {*_names(loop.target)}
+    body = loop.body if isinstance(loop, ast.For) else loop.ifs
+    for node in (node for part in body for node in ast.walk(part)):
+        if isinstance(node, ast.Assign) and elements.intersection(_names(node.value)):
+            elements.update(name for target in node.targets for name in _names(target))
+        if _is_test(node) and elements.intersection(_names(node)):
+            return True
+    return False
+
+
+def _is_collection(node: ast.AST) -> bool:
+    kinds = ast.List | ast.Tuple | ast.Set | ast.ListComp | ast.SetComp | ast.GeneratorExp
+    return isinstance(node, kinds) or _called(node) in ("list", "tuple", "sorted", "map", "filter")
+
+
 def _tested(tree: ast.AST) -> Iterator[str]:
     """The names whose paths the code tests, other than to stop if they do not exist."""
     for node in ast.walk(tree):
@@ -91,7 +131,16 @@ def _tested(tree: ast.AST) -> Iterator[str]:
 
 
 def _names(node: ast.AST) -> Iterator[str]:
-    yield from (each.id for each in ast.walk(node) if isinstance(each, ast.Name))
+    """The names below a node, also in `globals().get("NAME")` and `globals()["NAME"]`."""
+    for each in ast.walk(node):
+        match each:
+            case ast.Name(name):
+                yield name
+            case ast.Call(
+                ast.Attribute(ast.Call(ast.Name("globals")), "get"),
+                [ast.Constant(str(name)), *_],
+            ) | ast.Subscript(ast.Call(ast.Name("globals")), ast.Constant(str(name))):
+                yield name
 
 
 def _only_stops(node: ast.If) -> bool:
@@ -164,6 +213,13 @@ class _Reader(ast.NodeVisitor):
         if names & self.tested:
             self._optionally(node.value)
         else:
+            self.visit(node.value)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
+        """The same, with the type of the name."""
+        if node.value and {*_names(node.target)} & self.tested:
+            self._optionally(node.value)
+        elif node.value:
             self.visit(node.value)
 
     def visit_If(self, node: ast.If) -> None:

@@ -8,6 +8,7 @@ of the kernel's settings are here; those of a push's contents are in `contents`.
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 from kernelkit import errors, machines
 from kernelkit.push.bundle.metadata import KEYS, SHAPES
@@ -27,7 +28,9 @@ NOT_READ = {
 def keys(plan: Plan) -> Iterator[Finding]:
     """Keys that Kaggle's client would ignore, and values of the wrong type."""
     for key, value in plan.metadata.values.items():
-        if key in NOT_READ:
+        if key not in KEYS and (same := _changes_nothing(plan, value)):
+            yield warning(f"Kaggle ignores the key {key!r}, which changes nothing here: {same}")
+        elif key in NOT_READ:
             yield error(f"Kaggle ignores the key {key!r}: {NOT_READ[key]}")
         elif key not in KEYS:
             hint = errors.nearest(key, KEYS)
@@ -36,6 +39,25 @@ def keys(plan: Plan) -> Iterator[Finding]:
             yield error(f"{ignored}: {hint}") if near else warning(ignored)
         elif value is not None and type(value) is not KEYS[key]:
             yield error(f"{key} must be a JSON {KEYS[key].__name__}, not {value!r}")
+
+
+def _changes_nothing(plan: Plan, value: Any) -> str:
+    """Why it does not matter that a value is ignored; empty if it may."""
+    if value is None or value in ("", []):
+        return "it is empty"
+    listed = value if isinstance(value, list) else []
+    for kind in SHAPES:
+        if listed and {*map(str, listed)} <= {*plan.metadata.sources(kind)}:
+            return f"{kind}_sources has what it names"
+    machine = plan.metadata.machine
+    if isinstance(value, str) and _plain(value) in map(_plain, (machine.words, machine.shape)):
+        return f"the machine is {machine.words} without it"
+    return ""
+
+
+def _plain(text: str) -> str:
+    """The letters and digits of a text, to compare names of machines."""
+    return re.sub(r"[\W_]", "", text.lower())
 
 
 def identity(plan: Plan) -> Iterator[Finding]:

@@ -22,6 +22,7 @@ from kernelkit.push.request import PushRequest
 from kernelkit.terminal.events import Event, from_here
 
 KERNEL = Event("kernel")
+OTHERS = Event("others")  # those below a kernel's folder
 KERNELS = Event("kernels", quiet=True)  # the table of all
 NOT_SEARCHED = (RUNS, "node_modules", "site-packages")
 
@@ -50,6 +51,10 @@ def kernels_below(start: Path) -> list[Path]:
     with contextlib.suppress(PreflightError):
         metadata.locate(start)
         return []
+    return _below(start)
+
+
+def _below(start: Path) -> list[Path]:
     found = []
     for folder, folders, names in os.walk(start):
         folders[:] = sorted(f for f in folders if not f.startswith(".") and f not in NOT_SEARCHED)
@@ -57,6 +62,23 @@ def kernels_below(start: Path) -> list[Path]:
             if f".{name}".endswith(f".{metadata.FILE_NAME}"):
                 found.append(Path(folder, name))
     return found
+
+
+def kernels_at(folder: Path) -> list[Path]:
+    """The metadata files of a folder and of those below it; empty if it is none."""
+    return _below(folder) if folder.is_dir() else []
+
+
+def tell_others(folder: Path, **options: Unpack[CommandOptions]) -> None:
+    """Say how many kernels lie below a folder with a kernel-metadata.json, if any do."""
+    own = folder / metadata.FILE_NAME
+    others = [file for file in kernels_at(folder) if file != own]
+    if not own.is_file() or not others:
+        return
+    context = KaggleContext.in_project(find_project(folder), **options)
+    words = "more kernel lies" if len(others) == 1 else "more kernels lie"
+    context.events(OTHERS, f"{len(others)} {words} here or below: `kernelkit check --all`")
+    context.events.end()
 
 
 def check_kernels(

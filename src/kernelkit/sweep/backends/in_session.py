@@ -46,7 +46,7 @@ def run_in_session(carried: Mapping[str, Any], minutes: float, accelerator: str)
     os.environ[KEPT_VARIABLE] = str(folder.path / KEPT)
     with tempfile.TemporaryDirectory(prefix="sweep-") as scratch:
         notebook = files.write_text(Path(scratch) / "notebook.ipynb", carried["notebook"])
-        declared = parameters.declared(document.parameters_cell(document.read(notebook)).source)
+        declared = parameters.of_notebook(document.read(notebook))
         base = parameters.resolve(declared, carried["base"])
         sweep = Specification(notebook=notebook, declared=declared, base=base, **carried["sweep"])
         runs = [sweep.run(parameters.resolve(declared, run)) for run in carried["runs"]]

@@ -31,6 +31,7 @@ NASTY = [
     "what?\n",
     "\ttabs and   spaces  \n\n\n",
     "\ufeffmark\n",
+    "x = 1\n    \n\t\ny = r'\\d'\n  \n",
     "\\'''\n",
 ]
 

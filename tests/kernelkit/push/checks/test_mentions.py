@@ -31,6 +31,35 @@ def test_what_the_code_reads(source):
     assert needed(source) == ["roses"]
 
 
+PLACES = 'PLACES: tuple = ("/kaggle/input/roses", "data/roses")'
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        "for place in PLACES:\n    root = Path(place) / 'x'\n    if root.exists():\n        break",
+        "found = next((p for p in map(Path, PLACES) if p.exists()), None)",
+        "known = [Path(p) for p in globals().get('PLACES', ())]\n"
+        "found = next(p for p in known if p.is_dir())",
+        "def first(places):\n    return next(p for p in places if exists(p))\nfirst(PLACES)",
+    ],
+)
+def test_candidates_may_be_tried_in_another_cell(later):
+    assert needed(PLACES, later) == []
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        "for place in PLACES:\n    read(place)",
+        "if os.path.exists('models'):\n    for place in PLACES:\n        read(place)",
+        "ROOTS = [Path('a')]\nroot = next(r for r in ROOTS if r.exists())\nread(PLACES[0])",
+    ],
+)
+def test_a_test_of_another_path_makes_no_candidates(later):
+    assert needed(PLACES, later) == ["roses"]
+
+
 @pytest.mark.parametrize(
     "source",
     [

@@ -36,6 +36,8 @@ errors_of, warnings_of = texts_of("error"), texts_of("warning")
     [
         ({"enable_tpus": True}, "did you mean enable_tpu"),
         ({"session_timeout": 3600}, "--timeout MINUTES"),
+        ({"kernel_data_sources": ["me/a"]}, "did you mean kernel_sources"),
+        ({"accelerator": "gpu_t4x2"}, "it is called machine_shape"),
         ({"enable_internet": "no"}, "enable_internet must be a JSON bool"),
         ({"id": None}, "id '' is not OWNER/SLUG"),
         ({"id": "me/me/blossom-train"}, "is not OWNER/SLUG"),
@@ -62,6 +64,12 @@ def test_a_trap_is_an_error(repository, changes, message):
     ("changes", "message"),
     [
         ({"qwertz": 1}, "Kaggle ignores the unknown key 'qwertz'"),
+        ({"kernel_data_sources": []}, "which changes nothing here: it is empty"),
+        (
+            {"dataset_data_sources": ["me/a"], "dataset_sources": ["me/a", "me/b"]},
+            "which changes nothing here: dataset_sources has what it names",
+        ),
+        ({"accelerator": "tpu_v5e_8"}, "the machine is TPU v5e-8 without it"),
         ({"is_private": False}, "will be public"),
         ({"dataset_sources": [""]}, "dataset_sources contains '', which names nothing"),
         ({"machine_shape": "TpuV6E8"}, "available to some accounts only"),
@@ -231,16 +239,58 @@ def test_a_file_of_this_machine_is_an_error(repository):
 
 
 @pytest.mark.parametrize(
-    ("written", "there"),
-    [("Train.ipynb", "train.ipynb"), ("train.ipynb", "train.py")],
+    ("there", "advice"),
+    [
+        ("Train.ipynb", "correct code_file in"),
+        ("train.py", r"make the notebook of it \(jupytext --to ipynb .*/train.py\), or name"),
+    ],
 )
-def test_a_code_file_of_another_case_or_kind_is_named(repository, written, there):
+def test_a_code_file_of_another_case_or_kind_is_named(repository, there, advice):
     folder = repository.notebook.parent
     repository.notebook.rename(folder / there)
-    repository.describe(code_file=f"notebooks/{written}")
-    message = f"{written}, but there is {there}: correct code_file in"
-    with pytest.raises(errors.NotebookError, match=message):
+    with pytest.raises(errors.NotebookError, match=f"train.ipynb, but there is {there}: {advice}"):
         repository.plan()
+
+
+def test_an_input_of_kaggle_that_lies_here_too_is_told_once(repository):
+    data = repository.notebook.parent.parent / "input"
+    (data / "roses").mkdir(parents=True)
+    (data / "roses" / "train.csv").touch()
+    repository.describe(competition_sources=["roses"])
+    repository.sources('pd.read_csv("../input/roses/train.csv")')
+    (message,) = warnings_of(repository)
+    assert "an older mount" in message
+    (data / "other.csv").touch()
+    repository.sources('pd.read_csv("../input/other.csv")')
+    (message,) = warnings_of(repository)
+    assert message.endswith("competitions/roses/other.csv today; otherwise attach what has it")
+
+
+def test_what_makes_a_bundle_large_is_named(repository, notebook_code):
+    (repository.package / "table.txt").write_text("x" * 600_000)
+    picture = {"picture.png": {"image/png": "A" * 300_000}}
+    repository.cells(
+        notebook_code(f"x = '{'y' * 200_000}'"),
+        {"cell_type": "markdown", "metadata": {}, "source": "", "attachments": picture},
+        notebook_code("import blossom.petals"),
+    )
+    message = errors_of(repository)[0]
+    assert "files that a run does not need in leave_out" in message
+    assert "The largest: blossom/table.txt (600 kB), notebooks/train.ipynb[cell 2] tags" in message
+    (repository.package / "table.txt").unlink()
+    repository.cells(notebook_code(f"x = '{'y' * 1_000_000}'"))
+    (repository.root / "pyproject.toml").write_text("")
+    message = errors_of(repository)[0]
+    assert "move data out of the cells" in message
+    assert "leave_out" not in message
+
+
+def test_a_module_without_a_wheel_is_no_advice_to_attach_one(repository):
+    repository.sources("import tensorflow_addons as tfa")
+    (message,) = warnings_of(repository)
+    assert "does not have tensorflow_addons" in message
+    assert "its development has ended" in message
+    assert "VERSION" not in message
 
 
 @pytest.mark.parametrize(
@@ -527,10 +577,18 @@ def test_a_carried_module_that_is_not_python_is_an_error(repository):
     assert len(errors_of(repository)) == 1
 
 
-def test_two_cells_of_parameters_are_refused(repository, notebook_code):
-    repository.cells(*(notebook_code(f"n = {n}", ["parameters"]) for n in (1, 2)))
-    with pytest.raises(errors.NotebookError, match="2 cells tagged 'parameters': keep one"):
-        findings(repository)
+def test_of_two_cells_of_parameters_the_first_counts(repository, notebook_code):
+    cells = (notebook_code(text, ["parameters"]) for text in ("n = 1\nepochs = 2", "n = 3\nm = 4"))
+    repository.cells(*cells)
+    (message,) = warnings_of(repository, "epochs=5")
+    assert "2 cells tagged 'parameters'" in message
+    assert "the first one, cell 1, and cell 2 runs after" in message
+    own = [c["source"] for c in json.loads(repository.plan("epochs=5").bundle.text)["cells"]]
+    place = own.index("n = 1\nepochs = 2")
+    assert own[place + 1 :][:2] == ["# Parameters\nepochs = 5", "n = 3\nm = 4"]
+    for name in ("n", "m"):
+        with pytest.raises(errors.ParameterError, match="cell 2, also tagged 'parameters'"):
+            findings(repository, f"{name}=7")
 
 
 def test_errors_come_first_and_all_at_once(repository):

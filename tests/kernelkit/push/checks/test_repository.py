@@ -56,3 +56,21 @@ def test_with_metadata_of_its_own_a_folder_is_one_kernel(root):
     done = CliRunner().invoke(check, ["kernels/good"])
     assert done.exit_code == 0, done.output
     assert "nothing to correct" in done.output
+
+
+def test_a_root_with_metadata_says_how_many_kernels_lie_below(root):
+    metadata = json.loads((root / "kernels/good/kernel-metadata.json").read_text())
+    (root / "kernel-metadata.json").write_text(json.dumps(metadata))
+    (root / "n.py").write_text("print(1)\n")
+    done = CliRunner().invoke(check, [])
+    assert done.exit_code == 0, done.output
+    assert "3 more kernels lie here or below: `kernelkit check --all`" in done.stdout
+    done = CliRunner().invoke(check, ["--all"])
+    assert done.exit_code == 3
+    assert "2 of 4 kernels have something to correct: kernels/empty, kernels/wrong" in done.stderr
+    (root / "n.py").unlink()
+    done = CliRunner().invoke(check, [])
+    assert "3 more kernels" in done.stdout
+    assert done.exit_code == 2
+    done = CliRunner().invoke(check, ["--all", "-p", "x=1"])
+    assert "--all checks the kernels of a folder" in done.stderr
