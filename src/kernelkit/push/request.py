@@ -42,6 +42,7 @@ class PushRequest:
     packages     "kaggle": in a rehearsal, the session can import the packages of Kaggle's image
                  that this machine lacks; they are installed once, in the local Kaggle's folder
     stays        glob patterns of outputs to leave on Kaggle, until `resume --only` requests them
+    internet     False: without the internet, whatever the metadata says
     metadata_named  whether the caller named the metadata, which may then be of another notebook
 
     Raises `ParameterError` for wishes that contradict each other.
@@ -69,6 +70,7 @@ class PushRequest:
     starts: Sequence[Mapping[str, Any]] = ()
     packages: str | None = None
     stays: Sequence[str] = ()
+    internet: bool = True
     metadata_named: bool = False
 
     def __post_init__(self) -> None:

@@ -23,15 +23,29 @@ VARIABLE = "LOCAL_KAGGLE_SESSION"  # every session has its own, and its processe
 
 
 def memory(pid: int) -> float:
-    """Bytes of memory that a process and all below it hold; on Linux a shared page counts once."""
-    total = 0.0
+    """Bytes of memory that a process and all below it hold, or that one of them held before.
+
+    On Linux a page that they share counts once, and the most that any one of them ever held counts
+    too, so that what is allocated and freed between two looks is not missed.
+    """
+    total = highest = 0.0
     with suppress(psutil.NoSuchProcess):
         root = psutil.Process(pid)
         for member in (root, *root.children(recursive=True)):
             with suppress(psutil.Error, OSError):
                 info = member.memory_full_info() if psutil.LINUX else member.memory_info()
                 total += getattr(info, "pss", info.rss)
-    return total
+                highest = max(highest, _highest(member.pid))
+    return max(total, highest)
+
+
+def _highest(pid: int) -> float:
+    """The most bytes that a process ever held, as Linux counts them; 0 elsewhere."""
+    with suppress(OSError, ValueError):
+        for line in Path(f"/proc/{pid}/status").read_text("ascii", "replace").splitlines():
+            if line.startswith("VmHWM:"):
+                return 1024.0 * int(line.split()[1])
+    return 0.0
 
 
 def end(session: str) -> None:

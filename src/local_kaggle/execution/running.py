@@ -43,7 +43,8 @@ class SessionPlan:
     `kind` is the machine that it counts as, `runs_on` the one that it gets.
     `rerun`: for a competition's score, with the variable that says so. Its log and outputs are kept
     past a limit too: Kaggle shows them to nobody. `gateway`: what asks it for predictions then.
-    `first_seconds`: how long the version ran before.
+    `first_seconds` and `first_memory`: how long the version ran before, and the most bytes that it
+    held then; 0 if that is not known.
     """
 
     folder: Path
@@ -55,6 +56,7 @@ class SessionPlan:
     rerun: bool = False
     gateway: Gateway | None = None
     first_seconds: float = 0.0
+    first_memory: float = 0.0
 
     @property
     def seconds(self) -> float:
