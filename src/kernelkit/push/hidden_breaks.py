@@ -10,7 +10,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,18 +24,26 @@ FEWEST_ROWS = 2  # of a public test set, for its number of rows to be looked for
 FILLERS = ("zeros", "ones", "empty", "full", "range", "arange", "reshape", "head", "tail", "repeat")
 COUNTS = ("shape", "size", "n_rows", "height")  # attributes that are a number of rows
 SHOWN = 60  # characters of a line
+INSTALLED = "site-packages"  # in the paths of packages, whose lines are not the notebook's
 _ARROW = re.compile(r"(?m)^-+>\s*(\d+)\s?(.*)$")
+_FRAME = re.compile(r'File "([^"]+)", line (\d+), in (\S+)(?:\n {4,}([^\n]*))?')
 _MISSING = re.compile(r"No such file or directory: *'([^']+)'|cannot find.*'([^']+)'")
 
 
 @dataclass(frozen=True)
 class TestSets:
-    """The ids of the public and of the hidden test set, in their order, and both folders."""
+    """The ids of the public and of the hidden test set, in their order, and both folders.
+
+    `public_names` and `hidden_names` are other texts of the test tables that only one of them has,
+    such as the names of persons.
+    """
 
     public_ids: Sequence[str]
     hidden_ids: Sequence[str]
     public: Path
     hidden: Path
+    public_names: Collection[str] = ()
+    hidden_names: Collection[str] = ()
 
 
 def in_notebook(notebook: str, sets: TestSets) -> list[str]:
@@ -93,12 +101,14 @@ def _counts(tree: ast.AST, names: dict[str, int], sets: TestSets) -> Iterator[tu
 
     hidden = len(sets.hidden_ids)
     fixed = f"{rows:,} rows are hard-coded, and the hidden set has {hidden:,}"
-    compared = f"a row count is compared with {rows:,}, and the hidden set has {hidden:,}"
+    compared = f"{rows:,} rows are asserted, and the hidden set has {hidden:,}"
     for node in ast.walk(tree):
         match node:
-            case ast.Compare(left=left, comparators=others):
-                sides = [left, *others]
-                if any(map(_is_count, sides)) and any(map(is_rows, sides)):
+            case ast.Assert(test=test):
+                if _compares(test, is_rows):
+                    yield node.lineno, compared
+            case ast.If(test=test, body=[ast.Raise(), *_]):
+                if _compares(test, is_rows):
                     yield node.lineno, compared
             case ast.Call():
                 called = node.func
@@ -116,6 +126,16 @@ def _counts(tree: ast.AST, names: dict[str, int], sets: TestSets) -> Iterator[tu
                     yield upper.lineno, fixed
 
 
+def _compares(test: ast.AST, is_rows: Callable[[ast.AST], bool]) -> bool:
+    """Whether a condition compares a number of rows with one that `is_rows` takes."""
+    for node in ast.walk(test):
+        if isinstance(node, ast.Compare):
+            sides = [node.left, *node.comparators]
+            if any(map(_is_count, sides)) and any(map(is_rows, sides)):
+                return True
+    return False
+
+
 def _is_count(node: ast.AST) -> bool:
     """Whether an expression is a number of rows: len(…), ….shape, ….shape[0]."""
     match node:
@@ -131,10 +151,10 @@ def _is_count(node: ast.AST) -> bool:
 def _ids(tree: ast.AST, sets: TestSets) -> Iterator[tuple[int, str]]:
     """The lines that name ids of the public test set."""
     public = set(sets.public_ids) - set(sets.hidden_ids)
-    texts = {one for one in public if not one.isdecimal()}
+    texts = {one for one in public if not one.isdecimal()} | set(sets.public_names)
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in texts:
-            yield node.lineno, f"the id {node.value!r} of the public test set is hard-coded"
+            yield node.lineno, f"{node.value!r} of the public test set is hard-coded"
         if isinstance(node, ast.List | ast.Tuple | ast.Set):
             values = [one.value for one in node.elts if isinstance(one, ast.Constant)]
             same = [value for value in values if type(value) is int and str(value) in public]
@@ -148,12 +168,7 @@ def in_failure(failure: RunFailure | None, sets: TestSets) -> list[str]:
         return []
     text = failure.traceback
     last = next((line for line in reversed(text.splitlines()) if line.strip()), "")
-    arrows = _ARROW.findall(text)
-    place = failure.cell.removesuffix(" failed:") or "the script"
-    shown = ""
-    if arrows:
-        place += f", line {arrows[0][0]}"
-        shown = f": {arrows[0][1].strip()[:SHOWN]}"
+    place, shown = _place(failure)
     missing = _MISSING.search(last)
     if missing:
         path = missing[1] or missing[2]
@@ -161,7 +176,7 @@ def in_failure(failure: RunFailure | None, sets: TestSets) -> list[str]:
     name, _, message = last.partition(":")
     rows = len(sets.public_ids)
     counted = rows >= FEWEST_ROWS and re.search(rf"(?<![\d.]){rows}(?![\d.])", message)
-    if name.endswith("AssertionError") and arrows and re.search(r"\blen\(|\.shape|\.size", shown):
+    if name.endswith("AssertionError") and re.search(r"\blen\(|\.shape|\.size", shown):
         return [f"{place}: a row count is asserted{shown}"]
     if name.endswith("Error") and counted:
         what = f"something has {rows:,} rows, as many as the public test set"
@@ -171,7 +186,26 @@ def in_failure(failure: RunFailure | None, sets: TestSets) -> list[str]:
     if name.endswith(("KeyError", "IndexError", "ValueError")) and named:
         what = f"the id {min(named)!r} of the public test set is asked for"
         return [f"{place}: {what}, which the hidden set lacks{shown}"]
+    key = message.strip().strip("'\"")
+    if name.endswith("KeyError") and key in {*sets.hidden_ids, *sets.hidden_names}:
+        return [f"{place}: {key!r} of the hidden set is looked up where only others are{shown}"]
     return []
+
+
+def _place(failure: RunFailure) -> tuple[str, str]:
+    """Where a run failed, in words, and the line there after a colon; "" if that is not known."""
+    cell = failure.cell.removesuffix(" failed:")
+    arrows = _ARROW.findall(failure.traceback)
+    if arrows:
+        number, line = arrows[0]
+        return f"{cell or 'the script'}, line {number}", f": {line.strip()[:SHOWN]}"
+    frames = [frame for frame in _FRAME.findall(failure.traceback) if INSTALLED not in frame[0]]
+    if not frames:
+        return cell or "the run", ""
+    _, number, function, line = frames[-1]
+    within = "" if function == "<module>" else f" of {function}()"
+    shown = line.strip()[:SHOWN]
+    return f"line {number}{within}", f": {shown}" if shown else ""
 
 
 def _about_file(path: str, sets: TestSets) -> str:

@@ -22,7 +22,8 @@ from kernelkit.push.push_context import PushContext
 from kernelkit.push.push_kernel import push as push_request
 from kernelkit.push.request import PushRequest
 from kernelkit.push.results import FAILURE
-from kernelkit.rehearsal.hidden_data import ids_of, make_hidden_data, rows_of
+from kernelkit.rehearsal.gateway_files import find_gateway
+from kernelkit.rehearsal.hidden_data import ids_of, make_hidden_data, names_of, rows_of
 from kernelkit.rehearsal.stand_in import memory_limit, rerun_of
 from kernelkit.runs import log as logs
 from kernelkit.runs import run_folder
@@ -51,6 +52,10 @@ NO_INTERNET = (
 UNPROJECTED = (
     "the time and memory for {} rows cannot be projected: both folders need a "
     "sample_submission.csv, of different lengths"
+)
+WITH_GATEWAY = (
+    "the memory for {} rows is not known: in the second run it is that of the notebook and of the "
+    "gateway's own process together, so that it cannot be compared with the first run's"
 )
 NO_HIDDEN = (
     "there is no hidden data, so nothing was run: name it with --hidden FOLDER, or have the "
@@ -126,7 +131,9 @@ def rehearse_hidden_run(
     if make and plan.metadata.online:
         context.events(WARNING, NO_INTERNET.format(request.metadata.name))
         request = replace(request, internet=False)
-    sets = TestSets(*ids_of(local / CATALOGUE, slug), *_folders(local, slug))
+    catalogue = local / CATALOGUE
+    public, hidden_folder = (catalogue / kind / slug for kind in FOLDERS)
+    sets = TestSets(*ids_of(catalogue, slug), public, hidden_folder, *names_of(catalogue, slug))
     breaks = hidden_breaks.in_notebook(plan.bundle.text, sets)
     for line in breaks:
         context.events(BREAKS, line)
@@ -138,12 +145,6 @@ def rehearse_hidden_run(
         if context.ledger.last() == before:  # nothing was pushed
             raise
     return _second_run(context, local, sets, refusal, rows, breaks)
-
-
-def _folders(local: Path, slug: str) -> tuple[Path, Path]:
-    """The public and the hidden folder of a competition."""
-    public, hidden = (local / CATALOGUE / kind / slug for kind in FOLDERS)
-    return public, hidden
 
 
 def _fill_catalogue(context: PushContext, plan: Plan) -> None:
@@ -219,7 +220,8 @@ def _second_run(
         raise RefusedError(refusal)
     if refusal and not truth.message:
         context.events(WARNING, refusal.removeprefix("[rehearsal] "))
-    public, hidden = rows_of(sets.public), rows_of(sets.hidden)
+    public = len(sets.public_ids) or rows_of(sets.public)
+    hidden = len(sets.hidden_ids) or rows_of(sets.hidden)
     failure = _failure(Path(truth.folder)) if truth.message else None
     found = hidden_breaks.in_failure(failure, sets)
     if not truth.message:
@@ -233,7 +235,10 @@ def _second_run(
             context.events(WARNING, UNPROJECTED.format(f"{rows:,}"))
         else:
             hours = _project_time(context, push, truth, lengths, rows)
-            memory = _project_memory(context, push, truth, lengths, rows)
+            if find_gateway(sets.public) or find_gateway(sets.hidden):
+                context.events(PROJECTED, WITH_GATEWAY.format(f"{rows:,}"))
+            else:
+                memory = _project_memory(context, push, truth, lengths, rows)
     result = RerunResult(
         score="" if refusal else push.score or "",
         message=truth.message or (SCORING if refusal and NO_ANSWERS not in refusal else ""),

@@ -11,6 +11,7 @@ else, such as TFRecords, the project says how in a command of its own (`from_com
 import csv
 import hashlib
 import json
+import re
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -24,6 +25,7 @@ from kernelkit.rehearsal.hidden_content import SEED, HiddenContent, ask
 from kernelkit.rehearsal.tables import Table
 
 MANIFEST = ".made_by_kernelkit.json"
+NAME = re.compile(r"(?=.*\d)[A-Za-z][\w-]{3,40}")  # of something, such as a person
 VERSION = 2  # of how hidden data is made: another one makes it anew
 NOTHING_TO_MAKE_IT_FROM = (
     "{} has no test.csv and no folders of images, so it is not known what its test set is: write "
@@ -145,6 +147,25 @@ def ids_of(catalogue: Path, slug: str) -> tuple[list[str], list[str]]:
         rows = tables.read(test).rows
         public = list(dict.fromkeys(str(row[name]) for row in rows if name in row))
     return public, hidden
+
+
+def names_of(catalogue: Path, slug: str) -> tuple[set[str], set[str]]:
+    """Texts with a digit, such as P0012, that only the public or only the hidden test table has."""
+    public, hidden = (_names(catalogue / kind / slug) for kind in ("competitions", "hidden"))
+    return public - hidden, hidden - public
+
+
+def _names(folder: Path) -> set[str]:
+    """The texts with letters and a digit in a folder's test table."""
+    path = tables.find(folder, (from_tables.TEST,))
+    if path is None:
+        return set()
+    try:
+        rows = tables.read(path).rows
+    except ParameterError:
+        return set()
+    texts = {value for row in rows for value in row.values() if isinstance(value, str)}
+    return {text for text in texts if NAME.fullmatch(text)}
 
 
 def _sample_ids(folder: Path) -> list[str]:

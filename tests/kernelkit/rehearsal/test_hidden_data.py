@@ -191,6 +191,7 @@ def test_parquet_keeps_its_types(catalogue):
     train = train.append_column("tons", pyarrow.array([n * 1.5 for n in range(60)]))
     parquet.write_table(train, public / "train.parquet")
     parquet.write_table(train.slice(0, 3).drop_columns(["tons"]), public / "test.parquet")
+    write(public / "sample_submission.csv", ("id", "tons"), [(n, 7) for n in range(3)])
     make(catalogue)
     hidden = parquet.read_table(catalogue / "hidden/yield/test.parquet")
     assert hidden.schema == train.drop_columns(["tons"]).schema
