@@ -138,7 +138,7 @@ def test_memory_that_does_not_grow_is_not_projected(repository, run_again):
 
 
 BREAKS = {
-    "assert len(test) == 20": "code cell 2, line 1: 20 rows are asserted, and the hidden set has 400",
+    "assert len(test) == 20": "code cell 2, line 1: 20 rows are asserted, and the hidden set",
     "rows = 20\nfilled = [0] * rows\nfilled[len(test) - 1]": (
         "code cell 2, line 2: 20 rows are hard-coded, and the hidden set has 400"
     ),
