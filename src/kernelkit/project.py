@@ -69,16 +69,21 @@ class TpuSettings:
 class HiddenSettings:
     """What cannot be guessed of a competition's tables, to make a hidden test set from them.
 
-    id      the column that names a row; default the first of the sample submission
-    target  the columns to predict; default the others of the sample submission
-    group   a column whose rows stay together, such as a patient
-    metric  how the answers are scored, as in `solutions/SLUG.toml` of a catalogue
+    id       the column that names a row; default the first of the sample submission
+    target   the columns to predict; default the others of the sample submission
+    group    a column whose rows stay together, such as a patient
+    columns  {column of the test table: the training table's}, "" for one that stays empty
+    metric   how the answers are scored: a name as in `solutions/SLUG.toml` of a catalogue, or
+             "package.module:function" of the project, called as Kaggle calls its metrics
+    command  makes the hidden data itself, see `rehearsal.from_command`
     """
 
     id: str = ""
     target: Sequence[str] = field(default_factory=list)
     group: str = ""
+    columns: Mapping[str, str] = field(default_factory=dict)
     metric: str = ""
+    command: str = ""
 
 
 @dataclass(frozen=True)
@@ -345,12 +350,18 @@ def _hidden(value: Any) -> HiddenSettings:
             raise ValueError(f"it has no {name!r}: {nearest(name, _OF_HIDDEN)}")
         if name == "target":
             _texts(".+", setting, name)
+        elif name == "columns":
+            _check_type(name, setting, dict)
+            for column, own in setting.items():
+                _check_type(f"{column} of columns", own, str)
+        elif name == "command":
+            _command(setting)
         else:
             _check_type(name, setting, str)
     return HiddenSettings(**value)
 
 
-_OF_HIDDEN = ("id", "target", "group", "metric")
+_OF_HIDDEN = ("id", "target", "group", "columns", "metric", "command")
 COUNTED = ("tpu", "gpu")  # the machines whose hours Kaggle counts
 NEEDS = ("internet", "download", "competition", "desk")
 _IN_WORDS = {str: "a text", bool: "true or false", list: "a list", dict: "a table"}
@@ -371,7 +382,10 @@ _KEYS: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
     "keep_best": ('file names, like {"model.h5" = 3}', _keep_best),
     "needs": (f'{", ".join(NEEDS)}, each a list like ["weights=auto"]', _needs),
     "reserve": ("hours of tpu and gpu, like {tpu = 4, gpu = 10}", _reserve),
-    "hidden": ('id, target (a list), group and metric, like {metric = "rmse"}', _hidden),
+    "hidden": (
+        'id, target (a list), group, columns (a table), metric and command, like {metric = "rmse"}',
+        _hidden,
+    ),
     "shown": (
         "score, minimize, parameters, measures, and sections with title, file, caption and a kind: "
         "figure, table, bars, matrix or photos",

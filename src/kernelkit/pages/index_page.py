@@ -12,7 +12,7 @@ from kernelkit.notebook import document
 from kernelkit.pages import naming, notebook_html, trail
 from kernelkit.pages.many_runs import RunsPage, ShownRun, going_on
 from kernelkit.pages.report_page import attempt
-from kernelkit.runs import active, run_folder
+from kernelkit.runs import active, run_folder, submissions
 
 
 def runs_under(
@@ -51,7 +51,49 @@ def render(runs: Mapping[Path, object], base: Path, live: Mapping[str, Any] | No
     """The page's HTML; links start from `base`."""
     shown = project.shown(base)
     rows = [_run(folder, base, problem) for folder, problem in runs.items()]
-    return RunsPage("Runs", rows, shown, shown.parameters, folder=base, live=live or {}).html()
+    scored = {folder: submissions.public_score(folder) for folder in runs}
+    rows, agreement = _with_public_scores(rows, list(scored.values()), shown.score)
+    page = RunsPage(
+        "Runs",
+        rows,
+        shown,
+        shown.parameters,
+        folder=base,
+        live=live or {},
+        agreement=agreement,
+    )
+    return page.html()
+
+
+def _with_public_scores(
+    rows: Sequence[ShownRun], scored: Sequence[tuple[str, float] | None], name: str
+) -> tuple[list[ShownRun], str]:
+    """The runs with their public scores, and whether these follow the validation, in a sentence.
+
+    Runs are compared within each competition. `name` is the measure of the validation.
+    """
+    rows = list(rows)
+    places: dict[str, list[int]] = {}
+    for place, found in enumerate(scored):
+        if found is None:
+            continue
+        rows[place] = replace(rows[place], public=found[1])
+        if name in rows[place].metrics:
+            places.setdefault(found[0], []).append(place)
+    sentences = []
+    for competition, own in places.items():
+        pairs = [(rows[place].metrics[name], rows[place].public or 0.0) for place in own]
+        for place, contradicts in zip(own, submissions.contradicting(pairs), strict=True):
+            rows[place] = replace(rows[place], contradicts=contradicts)
+        correlation = submissions.rank_correlation(pairs)
+        if correlation is None:
+            continue
+        words = f"{competition}: rank correlation of validation and public score {correlation:.2f}"
+        words += f" over {len(pairs)} runs"
+        if correlation <= 0:
+            words += ", so that public scores contradict the validation: look at how it is split"
+        sentences.append(f"{words}.")
+    return rows, " ".join(sentences)
 
 
 def _run(folder: Path, base: Path, problem: object) -> ShownRun:

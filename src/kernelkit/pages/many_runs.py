@@ -26,6 +26,8 @@ class ShownRun:
 
     `setting` is its name without the seed, `data` says what its score is measured on, `group` the
     sweep it belongs to, with `sweep` for that sweep's page, `log` the last lines of an active run.
+    `public` is the public score of its last submission, and `contradicts` whether that is at odds
+    with its validation.
     """
 
     id: str
@@ -43,6 +45,8 @@ class ShownRun:
     sweep: str = ""
     device: str = ""
     data: str = ""
+    public: float | None = None
+    contradicts: bool = False
     curve: Sequence[float] = ()
     log: str = ""
 
@@ -55,6 +59,7 @@ class RunsPage:
     base      what all runs of a sweep were given, and `defaults` the rest; None for no sweep
     folder    where the page will stand; the runs' ids are addresses from there
     notebook  what `kernelkit run` repeats a run with; "" where the runs are of several
+    agreement  whether public scores follow the validation scores, in a sentence; "" if unknown
     live      of a page that follows what goes on: what `going_on` returns; else empty
     """
 
@@ -67,6 +72,7 @@ class RunsPage:
     folder: Path = Path()
     notebook: str = ""
     live: Mapping[str, Any] = field(default_factory=dict)
+    agreement: str = ""
 
     def html(self, back: Mapping[str, str] | None = None) -> str:
         """The page; `back`: {name: address} of the pages above it."""
@@ -76,7 +82,7 @@ class RunsPage:
         curves = [history.curve_name(columns, self.shown.score) for columns in histories]
         classes = list(dict.fromkeys(name for own in scores for name in own))
         notes, damage = self._notes()
-        sent = ("columns", "defaults", "notebook", "live")
+        sent = ("columns", "defaults", "notebook", "live", "agreement")
         data = {name: getattr(self, name) for name in sent} | {
             "sweep": self.base is not None,
             "axes": self.columns if self.base is not None else [],

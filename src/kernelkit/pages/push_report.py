@@ -14,8 +14,9 @@ from kernelkit.errors import KernelkitError, of_traceback
 from kernelkit.notebook.document import KERNELSPEC, SCRIPT_BEGINS, has_tag
 from kernelkit.pages.report_page import attempt, write_report
 from kernelkit.pages.sections import PICTURES
-from kernelkit.runs import kit_folder, run_folder
+from kernelkit.runs import kit_folder, run_folder, submissions
 from kernelkit.runs import log as logs
+from kernelkit.runs.submissions import Submitted
 from kernelkit.terminal.events import Events
 
 CAPTIONS = "figures.json"  # {a figure's file: {"caption", "text" for who cannot see it}}
@@ -38,11 +39,9 @@ def _report(folder: Path, title: str, clear: Callable[[str], str]) -> Path:
     return write_report(own or assemble(folder, title), page, folder, clear)
 
 
-def keep_score(folder: Path, competition: str, score: str, events: Events) -> None:
-    """Keep the score of a run's submission beside it, and write its report again, if it has one."""
-    where = f"{competition} (rehearsal)" if events.rehearsal else competition
-    note = json.dumps({"competition": where, "score": score})
-    files.write_text(kit_folder.path(folder, kit_folder.SCORE), note + "\n")
+def keep_submission(folder: Path, submitted: Submitted, events: Events) -> None:
+    """Keep a submission of a run beside it, and write its report again, if it has one."""
+    submissions.add(folder, submitted)
     notebook, page = run_folder.executed(folder), run_folder.report_place(folder)
     if notebook and page.is_file():
         attempt(write_report, notebook, page, folder, events.clear)

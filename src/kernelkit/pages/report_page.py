@@ -15,7 +15,7 @@ from kernelkit.errors import KernelkitError, NotebookError, StorageError
 from kernelkit.notebook import document
 from kernelkit.pages import naming, notebook_html, sections, shell, trail, verdict
 from kernelkit.pages.sections import written
-from kernelkit.runs import history, kit_folder, run_folder
+from kernelkit.runs import history, kit_folder, run_folder, submissions
 from kernelkit.runs.kit_folder import RESOURCES
 from kernelkit.shown import Shown
 from kernelkit.terminal import safe_text
@@ -96,6 +96,7 @@ def render(
         verdict=verdict.of_run(folder, place, shown, failure),
         files=_files(folder, place),
         since=_since_last(folder, place, shown),
+        submissions=_submissions(folder),
         curves=curves,
         resources=resources,
         everything=changed or same or metrics,
@@ -131,9 +132,31 @@ def _cards(metrics: run_folder.Metrics, shown: Shown, folder: Path) -> list[tupl
     """(label, text) of the first measures, and of the score of the run's submission."""
     texts = shown.texts(metrics)
     cards = [texts[name] for name in sorted(texts, key=lambda name: name != shown.score)][:CARDS]
-    if score := kit_folder.read_json(folder, kit_folder.SCORE):
-        cards.append((f"score in {score['competition']}", score["score"]))
+    scored = [each for each in submissions.read(folder) if each.score]
+    if scored:
+        cards.append((f"score in {scored[-1].place}", scored[-1].score))
     return cards
+
+
+def _submissions(folder: Path) -> list[dict[str, str]]:
+    """{heading: text} of each submission of the run."""
+    rows = []
+    for each in submissions.read(folder):
+        parameters = " ".join(f"{name}={written(v)}" for name, v in each.parameters.items())
+        row = {
+            "when": each.when[:16].replace("T", " "),
+            "competition": each.place,
+            "number": str(each.reference or ""),
+            "message": each.message,
+            "file": each.file,
+            "SHA-256": each.sha256[:12],
+            "commit": each.git,
+            "parameters": parameters,
+            "score": each.outcome,
+            "rank then": each.standing,
+        }
+        rows.append({name: safe_text.plain(text) for name, text in row.items()})
+    return rows
 
 
 def _since_last(folder: Path, place: Path, shown: Shown) -> dict[str, Any]:

@@ -4,37 +4,59 @@ The notebook is pushed to the local Kaggle and submitted there as a notebook; th
 it again on the competition's hidden folder and scores its output.
 """
 
-import csv
+from __future__ import annotations
+
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from kernelkit import machines, project
 from kernelkit.errors import ParameterError, RefusedError
 from kernelkit.kaggle.context import CommandOptions
+from kernelkit.push import hidden_breaks
+from kernelkit.push.hidden_breaks import TestSets
 from kernelkit.push.ledger import Push
 from kernelkit.push.plan import Plan, plan_push
 from kernelkit.push.push_context import PushContext
 from kernelkit.push.push_kernel import push as push_request
 from kernelkit.push.request import PushRequest
 from kernelkit.push.results import FAILURE
-from kernelkit.rehearsal.hidden_data import make_hidden_data
-from kernelkit.rehearsal.stand_in import rerun_of
+from kernelkit.rehearsal.gateway_files import find_gateway
+from kernelkit.rehearsal.hidden_data import ids_of, make_hidden_data, names_of, rows_of
+from kernelkit.rehearsal.stand_in import memory_limit, rerun_of
 from kernelkit.runs import log as logs
 from kernelkit.runs import run_folder
+from kernelkit.runs.log import RunFailure
 from kernelkit.shown import duration
-from kernelkit.terminal.events import NEXT, WARNING, Event, from_here, size_of
+from kernelkit.terminal.events import NEXT, PROGRESS, WARNING, Event, from_here, size_of
+
+if TYPE_CHECKING:
+    from kernelkit.rehearsal.stand_in import Rerun
 
 RERUN = Event("rerun", quiet=True)
 PROJECTED = Event("projected")
 MADE = Event("hidden")
 VALIDATION = Event("validation")
+BREAKS = Event("breaks", quiet=True, colour="yellow")
 CATALOGUE = "catalogue"  # the subfolder of the local Kaggle's folder
 FOLDERS = "competitions", "hidden"  # in the catalogue: the public data, and the hidden
-SAMPLE = "sample_submission.csv"  # one row for each row of the test set
+SMALLEST_GROWTH = 0.05  # of the memory from one run to the next, below which it is no growth
 MESSAGE = "rerun"
 SCORING = "Submission Scoring Error"  # Kaggle's message for a file that it cannot score
 NO_ANSWERS = "rehearsal: "  # begins what only the local Kaggle says: it has no answers
+NO_INTERNET = (
+    "{} has enable_internet true, and a hidden run has no internet: both runs go without it. A "
+    "code competition takes a notebook only with enable_internet false"
+)
+UNPROJECTED = (
+    "the time and memory for {} rows cannot be projected: both folders need a "
+    "sample_submission.csv, of different lengths"
+)
+WITH_GATEWAY = (
+    "the memory for {} rows is not known: in the second run it is that of the notebook and of the "
+    "gateway's own process together, so that it cannot be compared with the first run's"
+)
 NO_HIDDEN = (
     "there is no hidden data, so nothing was run: name it with --hidden FOLDER, or have the "
     "catalogue's command write {{catalogue}}/hidden/{slug}, or add --make to make it from the "
@@ -47,8 +69,9 @@ class RerunResult:
     """What Kaggle would show (a score, or a message instead), and what it would hide.
 
     `seconds`, `memory` and `working` (peak, in bytes) are the rerun's, `why` is the local Kaggle's
-    own reason for ending it, and `folder` has its log and outputs; `hours` is the projected time
-    for the given number of test rows, or None.
+    own reason for ending it, and `folder` has its log and outputs; `hours` and `memory_projected`
+    (in bytes) are projected for the given number of test rows, or None. `breaks` says what of the
+    notebook only fits the public test set, each a line.
     """
 
     score: str
@@ -59,6 +82,8 @@ class RerunResult:
     why: str
     folder: str
     hours: float | None = None
+    memory_projected: float | None = None
+    breaks: Sequence[str] = ()
 
 
 def rehearse_hidden_run(
@@ -76,12 +101,13 @@ def rehearse_hidden_run(
                 `hidden/SLUG` of the catalogue, which the project's catalogue command may write
     make        make the hidden data from the competition's own training data, once
     make_rows   the number of rows that are made
-    rows        the size of the real hidden test set, to project the time that it would take
+    rows        the size of the real hidden test set, to project the time and memory that it would
+                take
 
     The request is rehearsed as it is, except that its result is submitted, and that it runs even
-    if nothing changed. Raises `ParameterError` without a competition or hidden data, and for a
-    request of something else; `RefusedError` if Kaggle would give no score, and what a push raises
-    for the first run.
+    if nothing changed, and with `make` without the internet. Raises `ParameterError` without a
+    competition or hidden data, and for a request of something else; `RefusedError` if Kaggle would
+    give no score, and what a push raises for the first run.
     """
     for name in ("submit", "chain", "dry_run", "when_free"):
         if getattr(request, name):
@@ -103,6 +129,15 @@ def rehearse_hidden_run(
         _make(context, plan, local / CATALOGUE, slug, make_rows)
     else:
         _see_to_hidden_data(context, plan, hidden, local / CATALOGUE / "hidden" / slug)
+    if make and plan.metadata.online:
+        context.events(WARNING, NO_INTERNET.format(request.metadata.name))
+        request = replace(request, internet=False)
+    catalogue = local / CATALOGUE
+    public, hidden_folder = (catalogue / kind / slug for kind in FOLDERS)
+    sets = TestSets(*ids_of(catalogue, slug), public, hidden_folder, *names_of(catalogue, slug))
+    breaks = hidden_breaks.in_notebook(plan.bundle.text, sets)
+    for line in breaks:
+        context.events(BREAKS, line)
     refusal = ""
     before = context.ledger.last()
     try:
@@ -111,7 +146,7 @@ def rehearse_hidden_run(
         refusal = str(error)
         if context.ledger.last() == before:  # nothing was pushed
             raise
-    return _second_run(context, local, slug, refusal, rows)
+    return _second_run(context, local, sets, refusal, rows, breaks)
 
 
 def _fill_catalogue(context: PushContext, plan: Plan) -> None:
@@ -138,9 +173,14 @@ def _see_to_hidden_data(context: PushContext, plan: Plan, hidden: Path | None, p
 def _make(context: PushContext, plan: Plan, catalogue: Path, slug: str, count: int | None) -> None:
     """Make the hidden data of a competition from its public files in the catalogue."""
     _fill_catalogue(context, plan)
-    made = make_hidden_data(catalogue, slug, plan.project.hidden, count)
-    words = "used again" if made.reused else "made from the training data"
-    context.events(MADE, f"{made.rows:,} hidden rows, {words}: {from_here(made.folder)}")
+
+    def tell(line: str) -> None:
+        context.events(PROGRESS, f"making the hidden data: {line.strip()}")
+
+    made = make_hidden_data(catalogue, slug, plan.project, count, tell)
+    words = "used again" if made.reused else "made now"
+    text = f"{made.rows:,} hidden rows, {words}: {from_here(made.folder)}"
+    context.events(MADE, "\n".join([text, *made.notes]), rows=made.rows, notes=list(made.notes))
 
 
 def _tell_validation(context: PushContext, push: Push, score: str) -> None:
@@ -157,7 +197,9 @@ def _tell_validation(context: PushContext, push: Push, score: str) -> None:
         return
     words = f"the notebook's own {name} is {own:.4g}, and the hidden run scored {score}"
     ends = run_folder.interval(metrics, name)
-    if ends:
+    if ends is None:
+        words += f", {abs(own - float(score)):.2g} apart; the run gave no interval to judge that by"
+    else:
         low, high = ends
         inside = low <= float(score) <= high
         agrees = "they agree" if inside else "they do not agree"
@@ -166,7 +208,12 @@ def _tell_validation(context: PushContext, push: Push, score: str) -> None:
 
 
 def _second_run(
-    context: PushContext, local: Path, slug: str, refusal: str, rows: int | None
+    context: PushContext,
+    local: Path,
+    sets: TestSets,
+    refusal: str,
+    rows: int | None,
+    breaks: Sequence[str],
 ) -> RerunResult:
     """Show and return the result of the second run; `refusal` is the submission's error, if any."""
     push = context.ledger.last()
@@ -175,11 +222,25 @@ def _second_run(
         raise RefusedError(refusal)
     if refusal and not truth.message:
         context.events(WARNING, refusal.removeprefix("[rehearsal] "))
-    public, hidden = (_rows(local / CATALOGUE / kind / slug / SAMPLE) for kind in FOLDERS)
-    hours = None
+    public = len(sets.public_ids) or rows_of(sets.public)
+    hidden = len(sets.hidden_ids) or rows_of(sets.hidden)
+    failure = _failure(Path(truth.folder)) if truth.message else None
+    found = hidden_breaks.in_failure(failure, sets)
+    if not truth.message:
+        found += hidden_breaks.in_submission(Path(truth.file), sets)
+    for line in found:
+        context.events(BREAKS, line)
+    hours = memory = None
     if rows:
-        seconds = (truth.first_seconds, truth.seconds)
-        hours = _project(context, push, seconds, (public, hidden), rows)
+        lengths = (public, hidden)
+        if not public or not hidden or public == hidden:
+            context.events(WARNING, UNPROJECTED.format(f"{rows:,}"))
+        else:
+            hours = _project_time(context, push, truth, lengths, rows)
+            if find_gateway(sets.public) or find_gateway(sets.hidden):
+                context.events(PROJECTED, WITH_GATEWAY.format(f"{rows:,}"))
+            else:
+                memory = _project_memory(context, push, truth, lengths, rows)
     result = RerunResult(
         score="" if refusal else push.score or "",
         message=truth.message or (SCORING if refusal and NO_ANSWERS not in refusal else ""),
@@ -189,11 +250,15 @@ def _second_run(
         why=truth.why,
         folder=truth.folder,
         hours=hours,
+        memory_projected=memory,
+        breaks=[*breaks, *found],
     )
-    lengths = f" on {hidden:,} rows (public: {public:,})" if public and hidden else ""
+    lengths_shown = f" on {hidden:,} rows (public: {public:,})" if public and hidden else ""
     if result.score:
         _tell_validation(context, push, result.score)
-    _report(context, result, lengths)
+    if result.message and failure:
+        context.events(FAILURE, str(failure), traceback=failure.traceback)
+    _report(context, result, lengths_shown)
     if result.message:
         raise RefusedError(f"Kaggle would only show: {result.message}")
     return result
@@ -219,48 +284,62 @@ def _check_link(folder: Path, place: Path) -> None:
         raise ParameterError(f"{place} already has hidden data: remove it to use --hidden")
 
 
-def _rows(sample: Path) -> int:
-    """The number of rows of a sample submission, without its header; 0 if there is none."""
-    if not sample.is_file():
-        return 0
-    with sample.open(newline="", encoding="utf-8") as file:
-        return max(0, sum(1 for _ in csv.reader(file)) - 1)
-
-
-def _project(
-    context: PushContext,
-    push: Push,
-    seconds: tuple[float, float],
-    lengths: tuple[int, int],
-    rows: int,
-) -> float | None:
+def _project_time(
+    context: PushContext, push: Push, truth: Rerun, lengths: tuple[int, int], rows: int
+) -> float:
     """Show and return the hours for this many rows, on the line through the two runs."""
     public, hidden = lengths
-    if not public or not hidden or public == hidden:
-        context.events(
-            WARNING,
-            f"the time for {rows:,} rows cannot be projected: both folders need a {SAMPLE}, of "
-            "different lengths",
-        )
-        return None
-    each = max(0.0, (seconds[1] - seconds[0]) / (hidden - public))
-    hours = (seconds[1] + each * (rows - hidden)) / 3600
+    each = max(0.0, (truth.seconds - truth.first_seconds) / (hidden - public))
+    hours = (truth.seconds + each * (rows - hidden)) / 3600
     limit = machines.LIMITS[machines.named(push.accelerator or "cpu").kind].hours_per_session
     words = f"{duration(3600 * hours)} for {rows:,} rows, of the {limit:.0f} h allowed"
     context.events(WARNING if hours > limit else PROJECTED, words)
     return hours
 
 
-def _report(context: PushContext, result: RerunResult, lengths: str) -> None:
-    """Show what Kaggle would hide: the failing cell, and the rerun's time, memory and output."""
-    events = context.events
-    folder = Path(result.folder)
+def _project_memory(
+    context: PushContext, push: Push, truth: Rerun, lengths: tuple[int, int], rows: int
+) -> float | None:
+    """Show and return the bytes for this many rows, on the line through the peaks of the two runs.
+
+    None if it is not known: a peak is missing, or the second is not larger than the first.
+    """
+    public, hidden = lengths
+    first, second = truth.first_memory, truth.memory
+    if not first or not second:
+        context.events(
+            WARNING, f"the memory for {rows:,} rows is not known: a run was not measured"
+        )
+        return None
+    measured = f"{size_of(int(first))} on {public:,} rows and {size_of(int(second))} on {hidden:,}"
+    if (second - first) * (hidden - public) <= 0 or abs(second - first) < SMALLEST_GROWTH * first:
+        context.events(
+            PROJECTED,
+            f"memory did not grow with the rows ({measured}), so that it cannot be projected to "
+            f"{rows:,}: rehearse with more rows (--make-rows) to see whether it does",
+        )
+        return None
+    memory = second + (second - first) / (hidden - public) * (rows - hidden)
+    limit = memory_limit(machines.named(push.accelerator or "cpu").kind)
+    words = (
+        f"{size_of(int(memory))} of memory for {rows:,} rows, of {size_of(int(limit))}, if it "
+        f"grows in a straight line: measured are {measured}"
+    )
+    context.events(WARNING if memory > limit else PROJECTED, words)
+    return memory
+
+
+def _failure(folder: Path) -> RunFailure | None:
+    """The failing cell of a second run, from its log; None if nothing failed."""
     lines = (folder / "log.jsonl").read_text("utf-8", "replace").splitlines()
     source = folder / "src" / "source.ipynb"  # which a script lacks
     notebook = source.read_text("utf-8", "replace") if source.is_file() else ""
-    failure = logs.failure(f"[{','.join(lines)}]", notebook)
-    if result.message and failure:
-        events(FAILURE, str(failure), traceback=failure.traceback)
+    return logs.failure(f"[{','.join(lines)}]", notebook)
+
+
+def _report(context: PushContext, result: RerunResult, lengths: str) -> None:
+    """Show what Kaggle would hide: the second run's time, memory and output."""
+    events = context.events
     outcome = f"score {result.score}" if result.score else "it finished but was not scored"
     why = f" ({result.why})" if result.why else ""
     events(
@@ -269,5 +348,5 @@ def _report(context: PushContext, result: RerunResult, lengths: str) -> None:
         f"{size_of(int(result.memory))} of memory, {size_of(int(result.working))} of output",
         **vars(result),
     )
-    events(NEXT, f"the rerun's log and outputs: {folder}")
+    events(NEXT, f"the rerun's log and outputs: {result.folder}")
     events.end()

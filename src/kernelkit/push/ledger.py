@@ -35,6 +35,7 @@ CREATE TABLE IF NOT EXISTS pushes (
     pushed TEXT NOT NULL,    -- the same, or empty for a line of another program
     fields TEXT NOT NULL);   -- those of a `Push`, and what later versions add, as JSON
 CREATE TABLE IF NOT EXISTS frozen (key TEXT PRIMARY KEY, plan TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS submissions (key TEXT PRIMARY KEY, fields TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS unreadable (line TEXT PRIMARY KEY);
 """
 
@@ -173,6 +174,20 @@ class Ledger:
         with self._change() as database:
             for table in ("frozen", "pushes"):
                 database.execute(f"DELETE FROM {table} WHERE key = ?", (push.pushed,))  # noqa: S608
+
+    def add_submission(self, key: str, fields: dict[str, Any]) -> None:
+        """Enter a submission by its key, in place of an earlier entry of the same one."""
+        with self._change() as database:
+            row = (key, self._clear(json.dumps(fields)))
+            database.execute("INSERT OR REPLACE INTO submissions VALUES (?, ?)", row)
+
+    def submissions(self) -> list[dict[str, Any]]:
+        """The fields of each submission, in the order in which they were entered."""
+        made = self._rows("SELECT name FROM sqlite_master WHERE name = 'submissions'")
+        if not made:  # by an earlier version
+            return []
+        rows = self._rows("SELECT fields FROM submissions ORDER BY rowid")
+        return [json.loads(fields) for (fields,) in rows]
 
     def _put(self, database: sqlite3.Connection, key: str, fields: dict[str, Any]) -> None:
         text = self._clear(json.dumps(fields))

@@ -162,6 +162,8 @@ def plan_push(request: PushRequest) -> Plan:
     kernel = _kernel(request)
     if request.accelerator:
         kernel = kernel.on(machines.named(request.accelerator))
+    if not request.internet:
+        kernel = kernel.with_values(enable_internet=False)
     source = read_script(kernel.code_file) if kernel.is_script else read_json(kernel.code_file)
     declared = parameters.of_notebook(source, request.project)
     values = parameters.resolve(declared, request.parameters)

@@ -43,6 +43,7 @@ class PushRequest:
                  that this machine lacks; they are installed once, in the local Kaggle's folder
     memory       GB of memory of a rehearsal's session, in place of Kaggle's
     stays        glob patterns of outputs to leave on Kaggle, until `resume --only` requests them
+    internet     False: without the internet, whatever the metadata says
     metadata_named  whether the caller named the metadata, which may then be of another notebook
 
     Raises `ParameterError` for wishes that contradict each other.
@@ -71,6 +72,7 @@ class PushRequest:
     packages: str | None = None
     memory: float | None = None
     stays: Sequence[str] = ()
+    internet: bool = True
     metadata_named: bool = False
 
     def __post_init__(self) -> None:

@@ -18,7 +18,7 @@ from kernelkit.errors import (
     RunFailedError,
     of_traceback,
 )
-from kernelkit.push import proof, submission
+from kernelkit.push import proof, submission, submitted
 from kernelkit.push.bundle.manifest import MANIFEST
 from kernelkit.push.ended import Ended
 from kernelkit.push.fetch import fetch
@@ -223,15 +223,11 @@ class _Homecoming:
             entry.sent = push.message
             entry.before = push.submissions_before
         try:
-            score = entry.submit()
+            submitted.submit_and_keep(entry, self.context, self.folder, push)
         except RefusedError as error:
             if not isinstance(error, CapacityError):  # there are new submissions tomorrow
                 self.note(score=push.score or NOT_SCORED)
             raise
-        if score:
-            from kernelkit.pages import push_report
-
-            push_report.keep_score(self.folder, push.competition, score, self.context.events)
 
     def _suggest(self, on_kaggle: str) -> None:
         """Tell the commands to type after a complete run."""

@@ -1,7 +1,6 @@
 """The state of a push, this week's quota, and the list of all pushes."""
 
 import json
-import statistics
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -15,7 +14,8 @@ from kernelkit.push.push_context import LAST, PushContext
 from kernelkit.push.resume import earlier_push
 from kernelkit.push.standing import tell_standing
 from kernelkit.push.when_free import state_of
-from kernelkit.runs import run_folder
+from kernelkit.runs import run_folder, submissions
+from kernelkit.runs.submissions import Pair
 from kernelkit.terminal import safe_text
 from kernelkit.terminal.events import STATUS, Event
 
@@ -25,7 +25,10 @@ HEADS = (
     *("pushed", "push", "on", "state", "queued", "run"),
     *("validation", "score", "rank", "git", "parameters"),
 )
-FEWEST_COMPARED = 5  # pushes, from which on validation and public scores are compared
+SUBMITTED_HEADS = (
+    *("submitted", "competition", "number", "run", "file", "SHA-256", "git"),
+    *("score", "rank then", "message"),
+)
 
 
 def tell_status(reference: str = LAST, **options: Unpack[CommandOptions]) -> str:
@@ -79,7 +82,7 @@ def _tell_hours(context: KaggleContext) -> dict[str, float]:
 
 
 def list_pushes(runs: Path | None = None, *, as_json: bool = False) -> str:
-    """The ledger of pushes as a table, or `as_json` as one object per line.
+    """The ledger of pushes and of submissions as tables, or `as_json` as one object per line.
 
     A push that waits is shown with its number, which `kernelkit stop` takes. `runs` defaults to
     the current project's folder.
@@ -89,23 +92,32 @@ def list_pushes(runs: Path | None = None, *, as_json: bool = False) -> str:
     unfinished = [Ledger(runs, rehearsal=local).unfinished() for local in (False, True)]
     states = {push.pushed: state_of(push, plan) for each in unfinished for push, plan in each}
     if as_json:
-        return "\n".join(
-            json.dumps(
-                {
-                    "event": "listed",
-                    **asdict(push),
-                    "state": states.get(push.pushed, push.state),
-                    "unfinished": push.pushed in states,
-                }
-            )
+        listed = [
+            {
+                "event": "listed",
+                **asdict(push),
+                "state": states.get(push.pushed, push.state),
+                "unfinished": push.pushed in states,
+            }
             for push in pushes
-        )
-    if not pushes:
+        ]
+        listed += [{"event": "submitted", **fields} for fields in Ledger(runs).submissions()]
+        return "\n".join(map(json.dumps, listed))
+    submitted = _submissions(Ledger(runs))
+    if not pushes and not submitted:
         return "no pushes yet"
-    rows = [HEADS, *(_row(push, states.get(push.pushed, push.state)) for push in pushes)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
-    return safe_text.plain("\n".join([*lines, *_agreement(pushes)]))
+    marked = _contradicting(pushes)
+    rows = []
+    for push in pushes:
+        row = _row(push, states.get(push.pushed, push.state), marked=push.pushed in marked)
+        rows.append(row)
+    lines = _table(HEADS, rows) if rows else []
+    lines += [*_agreement(pushes), *submitted]
+    if marked:
+        lines.append(
+            "* the public score contradicts the validation, as most other pushes order them"
+        )
+    return safe_text.plain("\n".join(lines))
 
 
 def _validation(push: Push) -> float | None:
@@ -117,60 +129,78 @@ def _validation(push: Push) -> float | None:
     return measures.get(shown(folder).score)
 
 
-def _public(push: Push) -> float | None:
-    try:
-        return float(push.score or "")
-    except ValueError:
-        return None
+def _compared(pushes: Sequence[Push]) -> dict[str, list[tuple[Push, Pair]]]:
+    """The pushes of each competition that have both scores, with (validation, public)."""
+    found: dict[str, list[tuple[Push, Pair]]] = {}
+    for push in pushes:
+        validation, public = _validation(push), submissions.number(push.score)
+        if validation is not None and public is not None and not push.rehearsal:
+            found.setdefault(push.competition or "", []).append((push, (validation, public)))
+    return found
+
+
+def _contradicting(pushes: Sequence[Push]) -> set[str]:
+    """When the pushes were made whose public score contradicts their validation."""
+    found = set()
+    for compared in _compared(pushes).values():
+        marks = submissions.contradicting([pair for _, pair in compared])
+        found |= {push.pushed for (push, _), mark in zip(compared, marks, strict=True) if mark}
+    return found
 
 
 def _agreement(pushes: Sequence[Push]) -> list[str]:
-    """Whether public scores follow the validation scores, once there are enough of both.
-
-    For each competition: Spearman's rank correlation (1904).
-    """
+    """Whether public scores follow the validation scores, once there are enough of both."""
     lines = []
-    of_competition: dict[str, list[tuple[float, float]]] = {}
-    for push in pushes:
-        validation = _validation(push)
-        public = _public(push)
-        if validation is not None and public is not None and not push.rehearsal:
-            of_competition.setdefault(push.competition or "", []).append((validation, public))
-    for competition, compared in of_competition.items():
-        if len(compared) < FEWEST_COMPARED:
-            continue
-        correlation = _rank_correlation(compared)
+    for competition, compared in _compared(pushes).items():
+        pairs = [pair for _, pair in compared]
+        correlation = submissions.rank_correlation(pairs)
         if correlation is None:
             continue
         words = f"{competition}: rank correlation of validation and public score {correlation:.2f}"
-        lines.append(f"{words}, over {len(compared)} pushes")
+        lines.append(f"{words}, over {len(pairs)} pushes")
         if correlation <= 0:
             lines.append("  public scores contradict the validation: look at how it is split")
     return lines
 
 
-def _rank_correlation(pairs: Sequence[tuple[float, float]]) -> float | None:
-    """Spearman's rank correlation; None if all values of one side are equal."""
-    first = _ranks([a for a, _ in pairs])
-    second = _ranks([b for _, b in pairs])
-    if len(set(first)) == 1 or len(set(second)) == 1:
-        return None
-    return statistics.correlation(first, second)
+def _submissions(ledger: Ledger) -> list[str]:
+    """The table of all submissions, oldest first; nothing without one."""
+    found = [submissions.of_fields(fields) for fields in ledger.submissions()]
+    rows = [_submission_row(each) for each in found if each]
+    return ["", *_table(SUBMITTED_HEADS, rows)] if rows else []
 
 
-def _ranks(values: Sequence[float]) -> list[float]:
-    """The rank of each value from 1, equal ones sharing their mean rank."""
-    ordered = sorted(values)
-    return [ordered.index(value) + (ordered.count(value) + 1) / 2 for value in values]
+def _submission_row(each: submissions.Submitted) -> tuple[str, ...]:
+    return (
+        each.when[:16].replace("T", " "),
+        each.place,
+        str(each.reference or ""),
+        each.push or each.run,
+        each.file,
+        each.sha256[:12],
+        each.git,
+        each.outcome.partition("\n")[0],
+        each.standing,
+        each.message.partition("\n")[0],
+    )
 
 
-def _row(push: Push, state: str) -> tuple[str, ...]:
+def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """The lines of a table, its columns as wide as they need to be."""
+    widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
+    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in [heads, *rows]]
+
+
+def _row(push: Push, state: str, *, marked: bool) -> tuple[str, ...]:
     name = push.reference
     if push.state == State.WAITING:
         name += f" {push.number}"
     if push.rehearsal:
         name += " (rehearsal)"
     validation = _validation(push)
+    score = push.score or ""
+    if marked:
+        score += " *"
     return (
         push.pushed[:16].replace("T", " "),
         name,
@@ -179,7 +209,7 @@ def _row(push: Push, state: str) -> tuple[str, ...]:
         _minutes(push.minutes_queued),
         _minutes(push.minutes_run),
         "" if validation is None else f"{validation:.4f}",
-        push.score or "",
+        score,
         "" if push.rank is None else f"{push.rank:,}/{push.teams:,}",
         push.git,
         " ".join(f"{name}={value}" for name, value in push.parameters.items()),

@@ -13,7 +13,7 @@ from kernelkit.kaggle.context import KaggleContext
 from kernelkit.kaggle.kernel import Kernel
 from kernelkit.kaggle.retries import Failure, FailureKind
 from kernelkit.project import find_project
-from kernelkit.push.standing import tell_standing
+from kernelkit.push.standing import Standing, tell_standing
 from kernelkit.shown import duration
 from kernelkit.terminal.events import PROGRESS, Event
 
@@ -69,6 +69,7 @@ class Submission:
     before: Collection[int] | None = None
     sent: str = ""
     note: Callable[..., object] = lambda **_: None
+    standing: Standing | None = None  # on the board when the score came
     _sha256: str = ""  # of the file, once it was submitted as a file
 
     def submit(self) -> str:
@@ -85,6 +86,7 @@ class Submission:
             reference = self._look()
         if reference is None:
             reference = self._enter()
+        self.reference = reference
         self.note(submission=reference)
         score = self._score(reference)
         self.note(score=score or HIDDEN)
@@ -94,9 +96,9 @@ class Submission:
             score=score,
             submission=reference,
         )
-        standing = tell_standing(self.context, self.competition)
-        if standing:
-            self.note(rank=standing.rank, teams=standing.teams)
+        self.standing = tell_standing(self.context, self.competition)
+        if self.standing:
+            self.note(rank=self.standing.rank, teams=self.standing.teams)
         if self._sha256:
             self._compare(reference)
         return score

@@ -5,10 +5,10 @@ from typing import Unpack
 
 from kernelkit.errors import ParameterError, PreflightError
 from kernelkit.kaggle.context import CommandOptions
-from kernelkit.pages import push_report
 from kernelkit.project import find_project
-from kernelkit.push import submission
+from kernelkit.push import submission, submitted
 from kernelkit.push.bundle import metadata
+from kernelkit.push.ledger import Push
 from kernelkit.push.push_context import PushContext
 from kernelkit.push.results import check_verified
 from kernelkit.push.resume import resume_push
@@ -54,16 +54,23 @@ def submit_result(
         check_verified(run, place.relative_to(run).as_posix())
     competition = competition or _competition(context, run, path)
     with context.ending(), context.connect():
-        score = submission.Submission(context, competition, message, file).submit()
-    if score:
-        push_report.keep_score(file.parent, competition, score, context.events)
+        entry = submission.Submission(context, competition, message, file)
+        submitted.submit_and_keep(entry, context, file.parent, _push_of(context, run))
+
+
+def _push_of(context: PushContext, run: Path | None) -> Push | None:
+    """The latest push whose outputs are in a folder; None for a run of no push."""
+    for push in reversed(context.ledger.pushes()) if run else ():
+        if push.folder and Path(push.folder).resolve() == run:
+            return push
+    return None
 
 
 def _competition(context: PushContext, run: Path | None, path: Path) -> str:
     """The competition of a run's push, or else of the metadata nearest to `path` or here."""
-    for push in reversed(context.ledger.pushes()) if run else ():
-        if push.competition and Path(push.folder or "").resolve() == run:
-            return push.competition
+    push = _push_of(context, run)
+    if push and push.competition:
+        return push.competition
     try:
         file = metadata.locate(path)
     except PreflightError:

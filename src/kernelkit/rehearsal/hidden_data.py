@@ -1,291 +1,254 @@
 """A hidden test set for a code competition's second run, made from its own training data.
 
-The organisers' advice is to predict training rows as if they were the test set. So rows of the
-training table are taken out of it, get new ids and the test table's columns, and become the test
-set of a copy of the competition's folder; what they hold of the target is kept apart, as answers.
-Files that are named by a row's id, such as images, come along under the new id.
+The organisers' advice is to predict training rows as if they were the test set. So a part of the
+training data is taken out of it, gets new ids and the test set's form, and becomes the test set of
+a copy of the competition's folder; what it holds of the target is kept apart, as answers.
+
+Tables are divided here (`from_tables`), and images in folders (`from_image_folders`). Of anything
+else, such as TFRecords, the project says how in a command of its own (`from_command`).
 """
 
 import csv
 import hashlib
 import json
-import os
-import random
+import re
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from kernelkit import files
 from kernelkit.errors import ParameterError
-from kernelkit.project import HiddenSettings
+from kernelkit.project import HiddenSettings, Project
+from kernelkit.rehearsal import from_command, from_image_folders, from_tables, tables
+from kernelkit.rehearsal.hidden_content import SEED, HiddenContent, ask
+from kernelkit.rehearsal.tables import Table
 
 MANIFEST = ".made_by_kernelkit.json"
-SEED = 0
-SHARE = 5  # by default one training row in so many becomes hidden, at most
-MORE = 4  # by default the hidden set has so many times the rows of the public one
-FEWEST = 200  # rows that the hidden set has by default, if there are enough
-
-Row = dict[str, Any]
+NAME = re.compile(r"(?=.*\d)[A-Za-z][\w-]{3,40}")  # of something, such as a person
+VERSION = 2  # of how hidden data is made: another one makes it anew
+NOTHING_TO_MAKE_IT_FROM = (
+    "{} has no test.csv and no folders of images, so it is not known what its test set is: write "
+    "the hidden data yourself and name its folder with --hidden FOLDER, or say how it is made, "
+    'with hidden = {{command = "python -m package.module {{public}} {{hidden}} {{answers}} '
+    '{{rows}}"}} below [tool.kernelkit] in pyproject.toml'
+)
 
 
 @dataclass(frozen=True)
 class Made:
-    """A hidden test set: its folder, its rows, and whether it was there already."""
+    """A hidden test set: its folder, its rows and those of the public one (one for each id).
+
+    `reused`: whether it was there already; `notes`: what was guessed or left as it is, each a line.
+    """
 
     folder: Path
     rows: int
     reused: bool
-
-
-@dataclass(frozen=True)
-class _Table:
-    """A table; `name` is its file's. A CSV holds texts; a Parquet file has a `schema`."""
-
-    name: str
-    columns: Sequence[str]
-    rows: list[Row]
-    schema: Any = None
+    public_rows: int = 0
+    notes: Sequence[str] = ()
 
 
 def make_hidden_data(
-    catalogue: Path, slug: str, settings: HiddenSettings, count: int | None = None
+    catalogue: Path,
+    slug: str,
+    project: Project,
+    count: int | None = None,
+    tell: Callable[[str], None] = lambda line: None,
 ) -> Made:
     """Make the hidden test set of a competition whose public files are in a catalogue.
 
-    `catalogue/competitions/SLUG` needs a train and a test table (CSV, or Parquet if pyarrow is
-    installed) and a sample submission. Writes `catalogue/hidden/SLUG` and the answers
+    Writes `catalogue/hidden/SLUG` from `catalogue/competitions/SLUG`, and the answers
     `catalogue/solutions/SLUG.hidden.csv`, with a manifest; what was made before from the same files
-    and settings is used again. `count`: the number of hidden rows.
+    and settings is used again. `count`: the number of hidden rows; `tell` gets the lines of a
+    command of the project.
 
     Raises `ParameterError` for what is missing and cannot be guessed, and if the hidden folder is
     somebody's own.
     """
-    public = catalogue / "competitions" / slug
+    public, settings = catalogue / "competitions" / slug, project.hidden
     if not public.is_dir():
         raise ParameterError(
             f"{public} has no files of {slug} to make hidden data from: put the competition's "
             "public files there"
         )
-    folder = catalogue / "hidden" / slug
-    made = folder / MANIFEST
-    if folder.is_dir() and not made.is_file():
+    folder, solutions = catalogue / "hidden" / slug, catalogue / "solutions"
+    manifest, answers = folder / MANIFEST, solutions / f"{slug}.hidden.csv"
+    if folder.is_symlink() or (folder.is_dir() and not manifest.is_file()):
         raise ParameterError(f"{folder} already has hidden data of your own: run without --make")
-    recipe = {"settings": asdict(settings), "count": count, "seed": SEED, "files": _stamps(public)}
-    earlier = files.read_object(made)
-    if earlier.get("recipe") == json.loads(json.dumps(recipe)):
-        return Made(folder, int(earlier["rows"]), reused=True)
-    sample, test, train = (_find_table(public, kind) for kind in ("sample", "test", "train"))
-    name, targets = _columns(settings, sample, train, test)
-    rules = _rules(catalogue, slug, settings, [name, *targets])
-    chosen = _choose(train, test, settings.group, count)
-    renamed = _new_ids(chosen, train, test, name)
-    part = folder.parent / f".{slug}.part"
+    recipe = {
+        "version": VERSION,
+        "settings": asdict(settings),
+        "count": count,
+        "seed": SEED,
+        "files": _stamp(public),
+    }
+    earlier = files.read_object(manifest)
+    if earlier.get("recipe") == recipe and earlier.get("answers") == _hash(answers):
+        rows, public_rows = int(earlier["rows"]), int(earlier["public_rows"])
+        return Made(folder, rows, True, public_rows, earlier["notes"])
+    part, part_answers = folder.parent / f".{slug}.part", solutions / f".{slug}.part.csv"
     shutil.rmtree(part, ignore_errors=True)  # of a command that was killed
-    _link_others(public, part, {sample.name, test.name, train.name})
-    hidden_ids = {row[name] for row in chosen}
-    kept = [row for row in train.rows if row[name] not in hidden_ids]
-    _write(part, train, kept)
-    # A new id has the type of the old one, which a Parquet file keeps.
-    tested = [{**row, name: type(row[name])(renamed[str(row[name])])} for row in chosen]
-    _write(part, test, tested)
-    usual = sample.rows[0] if sample.rows else dict.fromkeys(sample.columns, "0")
-    _write(part, sample, [{**usual, name: row[name]} for row in tested])
-    _link_named_files(public, part, renamed)
-    content = {"recipe": recipe, "rows": len(chosen), "made": f"from {train.name} of {slug}"}
-    files.write_text(part / MANIFEST, json.dumps(content, indent=1) + "\n")
-    solutions = catalogue / "solutions"
-    _write(solutions, _Table(f"{slug}.hidden.csv", [name, *targets], []), tested)
+    part_answers.unlink(missing_ok=True)
+    _check_metric(catalogue, slug, settings)  # before anything is read
+    content = _made(public, part, part_answers, project, count, tell)
+    rules = _rules(project, content.columns)
+    with_answers = Table(part_answers.name, content.columns, [])
+    tables.write(solutions, with_answers, list(content.answers))
+    notes = [f"made from the training data of {slug}", *content.notes]
+    about = {
+        "recipe": recipe,
+        "rows": len(content.answers),
+        "public_rows": content.public_rows,
+        "answers": _hash(part_answers),
+        "notes": notes,
+    }
+    files.write_text(part / MANIFEST, json.dumps(about, indent=1) + "\n")
     if rules:
         files.write_text(solutions / f"{slug}.toml", rules)
+    part_answers.replace(answers)
     if folder.is_dir():
         shutil.rmtree(folder)
     part.rename(folder)
-    return Made(folder, len(chosen), reused=False)
+    return Made(folder, len(content.answers), False, content.public_rows, notes)
 
 
-def _stamps(public: Path) -> dict[str, list[int]]:
-    """Size and time of each table of a folder: what a change of it changes."""
-    stamps = {}
-    for path in sorted(public.iterdir()):
-        if path.is_file():
-            stat = path.stat()
-            stamps[path.name] = [stat.st_size, stat.st_mtime_ns]
-    return stamps
+def rows_of(folder: Path) -> int:
+    """The number of rows of a folder's test set, one for each id; 0 if it is not known.
 
-
-def _find_table(public: Path, kind: str) -> _Table:
-    """The table of this kind: `train.csv`, `test.parquet`, `sample_submission.csv` …"""
-    stems = {"sample": ("sample_submission", "sampleSubmission"), "train": ("train",)}
-    for stem in stems.get(kind, (kind,)):
-        for ending, read in _READERS.items():
-            path = public / f"{stem}{ending}"
-            if path.is_file():
-                return read(path)
-    names = " or ".join(f"{stem}.csv" for stem in stems.get(kind, (kind,)))
-    raise ParameterError(
-        f"{public} has no {names}, so no hidden data can be made: write it yourself and name its "
-        "folder with --hidden FOLDER"
-    )
-
-
-def _read_csv(path: Path) -> _Table:
-    with path.open(newline="", encoding="utf-8-sig") as file:
-        reader = csv.DictReader(file)
-        rows = [{str(name): value or "" for name, value in row.items()} for row in reader]
-        return _Table(path.name, list(reader.fieldnames or []), rows)
-
-
-def _read_parquet(path: Path) -> _Table:
-    try:
-        from pyarrow import parquet
-    except ModuleNotFoundError:
-        raise ParameterError(f"{path.name} is a Parquet file: pip install pyarrow") from None
-    table = parquet.read_table(path)
-    return _Table(path.name, list(table.column_names), table.to_pylist(), table.schema)
-
-
-_READERS: Mapping[str, Callable[[Path], _Table]] = {".csv": _read_csv, ".parquet": _read_parquet}
-
-
-def _columns(
-    settings: HiddenSettings, sample: _Table, train: _Table, test: _Table
-) -> tuple[str, list[str]]:
-    """The column of ids and those to predict."""
-    name = settings.id or next(iter(sample.columns), "")
-    targets = list(settings.target) or [column for column in sample.columns if column != name]
-    for table in (train, test):
-        if name not in table.columns:
-            raise _ask(f"{table.name} has no column {name!r}", 'id = "COLUMN"')
-    lacking = [column for column in targets if column not in train.columns]
-    if lacking or not targets:
-        shown = ", ".join(map(repr, lacking)) or "a column to predict"
-        raise _ask(f"{train.name} lacks {shown}", 'target = ["COLUMN"]')
-    absent = [column for column in test.columns if column not in train.columns]
-    if absent:
-        raise ParameterError(
-            f"{test.name} has {', '.join(absent)}, which {train.name} lacks, so its rows cannot "
-            "stand for a test set: make the hidden folder yourself, with --hidden FOLDER"
-        )
-    if settings.group and settings.group not in train.columns:
-        raise _ask(f"{train.name} has no column {settings.group!r}", 'group = "COLUMN"')
-    ids = [row[name] for row in train.rows]
-    if len(set(ids)) < len(ids):
-        raise _ask(f"{train.name} names several rows by one {name!r}", 'id = "COLUMN"')
-    return name, targets
-
-
-def _ask(what: str, line: str) -> ParameterError:
-    return ParameterError(
-        f"{what}: say which it is, with hidden = {{{line}}} below [tool.kernelkit] in "
-        "pyproject.toml"
-    )
-
-
-def _rules(catalogue: Path, slug: str, settings: HiddenSettings, columns: Sequence[str]) -> str:
-    """What `solutions/SLUG.toml` should hold; "" if it is there and nothing else was said."""
-    if not settings.metric:
-        if (catalogue / "solutions" / f"{slug}.toml").is_file():
-            return ""
-        raise _ask(f"it is not known how {slug} is scored", 'metric = "rmse"')
-    return f"metric = {json.dumps(settings.metric)}\ncolumns = {json.dumps(list(columns))}\n"
-
-
-def _choose(train: _Table, test: _Table, group: str, count: int | None) -> list[Row]:
-    """The rows that become hidden, shuffled; whole groups where there are any."""
-    rng = random.Random(SEED)
-    together: dict[str, list[Row]] = {}
-    for number, row in enumerate(train.rows):
-        together.setdefault(str(row[group]) if group else str(number), []).append(row)
-    order = list(together)
-    rng.shuffle(order)
-    wanted = count or min(max(MORE * len(test.rows), FEWEST), len(train.rows) // SHARE)
-    chosen: list[Row] = []
-    for key in order:
-        if len(chosen) >= wanted:
-            break
-        chosen += together[key]
-    if not chosen or len(chosen) >= len(train.rows):
-        raise ParameterError(
-            f"{train.name} has {len(train.rows):,} rows: too few for {wanted:,} hidden ones and "
-            "something to train on. Give fewer with --make-rows"
-        )
-    rng.shuffle(chosen)
-    return chosen
-
-
-def _new_ids(chosen: Sequence[Row], train: _Table, test: _Table, name: str) -> dict[str, str]:
-    """{id: new id} of the chosen rows; numbers stay numbers, other ids keep their length."""
-    known = {str(row[name]) for table in (train, test) for row in table.rows}
-    numbers = [int(one) for one in known if one.isdecimal()]
-    if len(numbers) == len(known):
-        first = max(numbers) + 1
-        return {str(row[name]): str(first + place) for place, row in enumerate(chosen)}
-    renamed = {}
-    for row in chosen:
-        old = str(row[name])
-        digest = hashlib.sha256(f"{SEED} {old}".encode()).hexdigest()
-        length = max(8, len(old))
-        while digest[:length] in known:
-            length += 1
-        renamed[old] = digest[:length]
-    return renamed
-
-
-def _write(folder: Path, like: _Table, rows: Sequence[Row]) -> None:
-    """Write rows as the file of a table: its name, its columns, and the types of a Parquet file."""
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / like.name
-    if like.schema is not None:
-        import pyarrow
-        from pyarrow import parquet
-
-        shown = [{name: row.get(name) for name in like.columns} for row in rows]
-        parquet.write_table(pyarrow.Table.from_pylist(shown, schema=like.schema), path)
-        return
-    part = path.with_name(f".{path.name}{files.PART}")
-    with part.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, like.columns, extrasaction="ignore", lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-    part.replace(path)
-
-
-def _link_others(public: Path, folder: Path, written: set[str]) -> None:
-    """Link everything in the public folder but the tables that are written anew."""
-    folder.mkdir(parents=True)
-    for path in public.iterdir():
-        if path.name in written:
-            continue
-        if path.is_dir():
-            shutil.copytree(path, folder / path.name, copy_function=_link)
-        else:
-            _link(path, folder / path.name)
-
-
-def _link(source: str | Path, place: str | Path) -> None:
-    """A hard link, or a copy where the file system has none; a session may not write to either."""
-    try:
-        os.link(Path(source).resolve(), place)
-    except OSError:
-        shutil.copy2(source, place)
-
-
-def _link_named_files(public: Path, folder: Path, renamed: Mapping[str, str]) -> None:
-    """Move what training folders hold of a hidden row to the test folder beside them.
-
-    `train_images/ID.png` becomes `test_images/NEW.png`, and `train/a/ID.jpg` `test/a/NEW.jpg`.
+    The sample submission has one for each. Without it the manifest of made data says it, else the
+    rows of the test table are counted.
     """
-    for path in public.rglob("*"):
-        place = path.relative_to(public)
-        if path.is_dir() or path.stem not in renamed or len(place.parts) < 2:
-            continue
-        top = place.parts[0]
-        if "train" not in top:
-            continue
-        (folder / place).unlink(missing_ok=True)
-        new = f"{renamed[path.stem]}{path.suffix}"
-        target = folder / top.replace("train", "test") / Path(*place.parts[1:]).with_name(new)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        _link(path, target)
+    sample = tables.find(folder, from_tables.SAMPLES)
+    if sample is not None:
+        return _length(sample)
+    made = files.read_object(folder / MANIFEST).get("rows")
+    if isinstance(made, int):
+        return made
+    test = tables.find(folder, (from_tables.TEST,))
+    return _length(test) if test else 0
+
+
+def ids_of(catalogue: Path, slug: str) -> tuple[list[str], list[str]]:
+    """The ids of a competition's public and of its hidden test set; none where they are not known.
+
+    They are those of the sample submission. Without it the answers say the hidden ones, and which
+    column of the public test table has the others.
+    """
+    public, hidden = (_sample_ids(catalogue / kind / slug) for kind in ("competitions", "hidden"))
+    answers = catalogue / "solutions" / f"{slug}.hidden.csv"
+    if (public and hidden) or not answers.is_file():
+        return public, hidden
+    solved = tables.read(answers)
+    name = next(iter(solved.columns), "")
+    hidden = hidden or [str(row[name]) for row in solved.rows]
+    test = tables.find(catalogue / "competitions" / slug, (from_tables.TEST,))
+    if not public and test:
+        rows = tables.read(test).rows
+        public = list(dict.fromkeys(str(row[name]) for row in rows if name in row))
+    return public, hidden
+
+
+def names_of(catalogue: Path, slug: str) -> tuple[set[str], set[str]]:
+    """Texts with a digit, such as P0012, that only the public or only the hidden test table has."""
+    public, hidden = (_names(catalogue / kind / slug) for kind in ("competitions", "hidden"))
+    return public - hidden, hidden - public
+
+
+def _names(folder: Path) -> set[str]:
+    """The texts with letters and a digit in a folder's test table."""
+    path = tables.find(folder, (from_tables.TEST,))
+    if path is None:
+        return set()
+    try:
+        rows = tables.read(path).rows
+    except ParameterError:
+        return set()
+    texts = {value for row in rows for value in row.values() if isinstance(value, str)}
+    return {text for text in texts if NAME.fullmatch(text)}
+
+
+def _sample_ids(folder: Path) -> list[str]:
+    """The ids of a folder's sample submission, in its order; none without one."""
+    path = tables.find(folder, from_tables.SAMPLES)
+    if path is None:
+        return []
+    try:
+        sample = tables.read(path)
+    except ParameterError:
+        return []
+    name = next(iter(sample.columns), "")
+    return [str(row[name]) for row in sample.rows]
+
+
+def _length(path: Path) -> int:
+    """The rows of a table, without its header; 0 if it cannot be read."""
+    if path.suffix == ".csv":
+        with path.open(newline="", encoding="utf-8", errors="replace") as file:
+            return max(0, sum(1 for _ in csv.reader(file)) - 1)
+    try:
+        return len(tables.read(path).rows)
+    except ParameterError:
+        return 0
+
+
+def _made(
+    public: Path,
+    part: Path,
+    answers: Path,
+    project: Project,
+    count: int | None,
+    tell: Callable[[str], None],
+) -> HiddenContent:
+    """The content of the hidden folder `part`, made in the way that fits the public files."""
+    settings = project.hidden
+    if settings.command:
+        return from_command.make(public, part, answers, project, count, tell)
+    content = from_tables.make(public, part, settings, count)
+    content = content or from_image_folders.make(public, part, settings, count)
+    if content is None:
+        raise ParameterError(NOTHING_TO_MAKE_IT_FROM.format(public))
+    return content
+
+
+def _stamp(public: Path) -> str:
+    """A hash of the names, sizes and times of all files of a folder: what a change changes."""
+    digest = hashlib.sha256()
+    for path in sorted(public.rglob("*")):
+        if path.is_file() and "__pycache__" not in path.parts:
+            stat = path.stat()
+            name = path.relative_to(public).as_posix()
+            digest.update(f"{name} {stat.st_size} {stat.st_mtime_ns}\n".encode())
+    return digest.hexdigest()
+
+
+def _hash(path: Path) -> str:
+    """The SHA-256 of a file; "" if there is none."""
+    return files.sha256_of(path) if path.is_file() else ""
+
+
+def _check_metric(catalogue: Path, slug: str, settings: HiddenSettings) -> None:
+    """Raise `ParameterError` if it is not known how the answers are scored."""
+    if settings.metric or (catalogue / "solutions" / f"{slug}.toml").is_file():
+        return
+    raise ask(f"it is not known how {slug} is scored", 'metric = "rmse"')
+
+
+def _rules(project: Project, columns: Sequence[str]) -> str:
+    """What `solutions/SLUG.toml` should hold; "" if it is there and nothing else was said."""
+    metric = project.hidden.metric
+    if not metric:
+        return ""
+    values: dict[str, object] = {"metric": metric}
+    if ":" in metric:  # a function of the project gets all columns
+        values["path"] = [str(path) for path in project.import_paths() or [project.root]]
+        values["minimize"] = project.shown.minimize
+        values["columns"] = [columns[0]]
+    else:
+        values["columns"] = list(columns)
+    return _toml(values)
+
+
+def _toml(values: Mapping[str, object]) -> str:
+    """A table of texts, lists of texts, and true or false, which TOML writes as JSON does."""
+    return "".join(f"{name} = {json.dumps(value)}\n" for name, value in values.items())

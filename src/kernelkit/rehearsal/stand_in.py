@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING
 
 from kernelkit import files
 from kernelkit.errors import NO_LOCAL_KAGGLE, ParameterError
+from kernelkit.machines import Kind
 from kernelkit.terminal import safe_text
 from kernelkit.terminal.events import PROGRESS, WAITING, Event
 from kernelkit.terminal.exits import unwinding
 
 if TYPE_CHECKING:
-    from local_kaggle import Rerun
+    from local_kaggle import Rerun as Rerun
 
 ALONE = "rehearsal.lock"  # in the local Kaggle's folder: one rehearsal at a time
 FILLED = ".filled"  # in the catalogue: the commands that have run, one per line, see `_filling`
@@ -87,3 +88,10 @@ def rerun_of(local: Path, submission: int) -> Rerun | None:
     from local_kaggle import LocalKaggle
 
     return LocalKaggle(local).rerun(submission)
+
+
+def memory_limit(kind: Kind) -> float:
+    """The bytes that a session on a kind of machine may hold."""
+    from local_kaggle import ServerLimits
+
+    return ServerLimits().memory_bytes[kind]

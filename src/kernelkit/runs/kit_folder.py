@@ -8,7 +8,8 @@
     .kernelkit/manifest.json        the session's list of its files; see `push.proof`
     .kernelkit/pushed.ipynb         the notebook that ran, or pushed.py, the script
     .kernelkit/resources.csv        memory and CPU over time, of a run at home
-    .kernelkit/score.json           the score of its submission, and the competition's name
+    .kernelkit/submissions.json     what was submitted of it, see `submissions`; 0.3.0 wrote
+                                    score.json
     .kernelkit/parts/               files that are being downloaded
     .kernelkit/earlier/             results of the run that had this folder before
     .kernelkit/outputs/             files of the run whose names collide with this folder
@@ -30,6 +31,7 @@ NAME = ".kernelkit"
 MARKER, RECORD, STATE, LOCK = "push.json", "fetched.jsonl", "run.json", "run.lock"
 LOG, LOG_TEXT, PUSHED = "log.json", "log.txt", "pushed.ipynb"
 MANIFEST, PUSHED_SCRIPT, SCORE = "manifest.json", "pushed.py", "score.json"
+SUBMISSIONS = "submissions.json"
 REPORT, RESOURCES = "report.html", "resources.csv"
 PARTS, OUTPUTS, EARLIER = "parts", "outputs", "earlier"
 

@@ -156,7 +156,7 @@ def check(notebook: Path, overrides: parameters.Overrides) -> CheckedNotebook:
 
 def _begin(folder: Path) -> None:
     files.make_folder(folder)
-    for name in (kit_folder.REPORT, kit_folder.SCORE):
+    for name in (kit_folder.REPORT, kit_folder.SCORE, kit_folder.SUBMISSIONS):
         kit_folder.path(folder, name).unlink(missing_ok=True)
     for name in (EXECUTED, kit_folder.REPORT, run_folder.METRICS):
         # An earlier run's file must not be mistaken for this run's result.

@@ -7,6 +7,10 @@ columns = ["store", "sales"]     # of a submission: the id, then what is predict
 answers = "holdout.csv"          # beside this file (default: <slug>.csv)
 hidden = "hidden.csv"            # the answers for the reruns of a code competition, likewise
                                  # (default: <slug>.hidden.csv)
+minimize = true                  # whether the lowest score is the best (default: by the metric)
+
+metric = "blossom.metric:score"  # or a function, see `metric_function`
+path = ["/home/me/blossom/src"]  # where it can be imported from
 
 The answers hold the same columns, and where wanted `Usage`: Public, Private, or Ignored. The score
 of several predicted columns is the mean of theirs. The metrics are scikit-learn's.
@@ -26,6 +30,8 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 from zipfile import ZipFile
+
+from local_kaggle.competitions import metric_function
 
 Rows = dict[str, dict[str, str]]  # by id and column
 
@@ -60,6 +66,13 @@ class ScoringRules:
     columns: Sequence[str] = ()
     answers: str = "{slug}.csv"
     hidden: str = "{slug}.hidden.csv"
+    minimize: bool | None = None
+    path: Sequence[str] = ()
+
+    @property
+    def is_function(self) -> bool:
+        """Whether the metric is a function of somebody's, which is given all columns."""
+        return ":" in self.metric
 
 
 def prepare() -> None:
@@ -88,7 +101,10 @@ def read_rules(file: Path) -> ScoringRules:
 def lower_is_better(file: Path) -> bool:
     """Whether the lowest value of a competition's metric is the best one."""
     with suppress(SubmissionError):  # the rules went after they had served
-        metric = read_rules(file).metric
+        rules = read_rules(file)
+        if rules.minimize is not None:
+            return rules.minimize
+        metric = rules.metric
         return METRICS.get(metric, (metric, {}))[0].endswith(LOWER_ENDINGS)
     return False
 
@@ -120,8 +136,10 @@ def scores(submission: Path, file: Path, *, hidden: bool = False) -> Scores:
         private = [key for key, row in answers.items() if row.get(USAGE) == PRIVATE]
         if not public:
             public = [key for key, row in answers.items() if row.get(USAGE) != IGNORED]
-        if not public or len(columns) == 1:
+        if not public or (len(columns) == 1 and not rules.is_function):
             raise SubmissionError("there is nothing to score")
+        if rules.is_function:
+            columns = columns[:1]
         truth = {column: _values(answers, column) for column in columns[1:]}
     except SubmissionError as error:
         reason = str(error).removeprefix("Submission ")
@@ -131,6 +149,9 @@ def scores(submission: Path, file: Path, *, hidden: bool = False) -> Scores:
         raise SubmissionError(f"Submission must have {len(answers)} rows, not {len(rows)}")
     if missing := answers.keys() - rows.keys():
         raise SubmissionError(f"Submission lacks {len(missing)} ids, among them {min(missing)}")
+    if rules.is_function:
+        by_usage = [_by_function(rules, answers, rows, ids) for ids in (public, private) if ids]
+        return Scores(by_usage[0], by_usage[1] if private else None)
     predicted = {column: _values(rows, column, answers) for column in truth}
 
     def mean(ids: list[str]) -> float:
@@ -142,6 +163,22 @@ def scores(submission: Path, file: Path, *, hidden: bool = False) -> Scores:
         return fmean(values)
 
     return Scores(mean(public), mean(private) if private else None)
+
+
+def _by_function(rules: ScoringRules, answers: Rows, rows: Rows, ids: Sequence[str]) -> float:
+    """The score of these ids by somebody's function; raises SubmissionError where it has none."""
+    solution = {}
+    for key in ids:
+        solution[key] = {name: text for name, text in answers[key].items() if name != USAGE}
+    name = next(iter(solution[ids[0]]))
+    try:
+        value = metric_function.evaluate(rules.metric, rules.path, name, solution, rows)
+    except metric_function.MetricError as error:
+        blamed = "Submission cannot be scored" if error.blames_submission else "rehearsal"
+        raise SubmissionError(f"{blamed}: {error}") from None
+    if not math.isfinite(value):
+        raise SubmissionError(f"Submission cannot be scored: {rules.metric} is {value}")
+    return value
 
 
 def _metric(name: str, truth: list[float | str], predictions: list[float | str]) -> float:

@@ -23,12 +23,13 @@ VARIABLE = "LOCAL_KAGGLE_SESSION"  # every session has its own, and its processe
 
 
 def memory(pid: int) -> float:
-    """Bytes of memory that a process and all below it hold.
+    """Bytes of memory that a process and all below it hold, or that one of them held before.
 
     On Linux a shared page counts once, and the files that a session keeps in memory, such as those
-    in its /dev/shm, count whether or not a process has mapped them.
+    in its /dev/shm, count whether or not a process has mapped them. The most that any one process
+    ever held counts too, so that what is allocated and freed between two looks is not missed.
     """
-    total = mapped = 0
+    total = mapped = highest = 0.0
     disks: dict[str, int] = {}
     seen = {_mount_namespace(os.getpid())}
     with suppress(psutil.NoSuchProcess):
@@ -41,11 +42,20 @@ def memory(pid: int) -> float:
                 shares = _proportional_shares(member.pid)
                 total += shares["Pss"]
                 mapped += shares.get("Pss_Shmem", 0)
+                highest = max(highest, _highest(member.pid))
                 namespace = _mount_namespace(member.pid)
                 if namespace not in seen:
                     disks |= _disks_in_memory(member.pid)
                     seen.add(namespace)
-    return total + max(0, sum(disks.values()) - mapped)
+    return max(highest, total + max(0, sum(disks.values()) - mapped))
+
+
+def _highest(pid: int) -> float:
+    """The most bytes that a process ever held, as Linux counts them; 0 if it does not say."""
+    for line in Path(f"/proc/{pid}/status").read_text("ascii", "replace").splitlines():
+        if line.startswith("VmHWM:"):
+            return 1024.0 * int(line.split()[1])
+    return 0.0
 
 
 def _proportional_shares(pid: int) -> dict[str, int]:

@@ -49,6 +49,7 @@ class SessionPlan:
                    outputs are kept even if it exceeds a limit, because the client never gets them
     gateway        the competition's program that asks the notebook for predictions, in a rerun
     first_seconds  how long the version's first run took
+    first_memory   the most bytes that its first run held; 0 if that is not known
     """
 
     folder: Path
@@ -60,6 +61,7 @@ class SessionPlan:
     rerun: bool = False
     gateway: Gateway | None = None
     first_seconds: float = 0.0
+    first_memory: float = 0.0
 
     @property
     def seconds(self) -> float:

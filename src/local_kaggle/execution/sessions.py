@@ -9,6 +9,7 @@ import json
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,7 @@ PAST = {
 }
 NO_FILE = "Submission File Not Found"
 SESSIONS, RERUNS, TRUTH = "sessions", "reruns", "rerun.json"
+MEMORY = "memory.txt"  # in a session's folder: the most bytes that it held
 
 
 class Sessions:
@@ -65,6 +67,12 @@ class Sessions:
     def folder(self, version: int) -> Path:
         """Where the session of a version keeps its folders and its log."""
         return self._root / SESSIONS / str(version)
+
+    def memory(self, version: int) -> float:
+        """The most bytes that the session of a version held; 0 if that is not known."""
+        with suppress(OSError, ValueError):
+            return float((self.folder(version) / MEMORY).read_text())
+        return 0.0
 
     def is_alive(self, version: int) -> bool:
         """Whether the session of a version is queued or running."""
@@ -125,6 +133,8 @@ class Sessions:
 
         is_stopped = stop.wait(self._limits.queue_seconds)
         outcome = STOPPED if is_stopped else run(plan, machine, stop)
+        if plan.folder.is_dir():
+            (plan.folder / MEMORY).write_text(str(outcome.memory))
         change = "UPDATE sessions SET status = ?, failure = ?, ended = ? WHERE version = ?"
         self._store.change(change, outcome.state, outcome.why or None, time.time(), version)
 
@@ -149,6 +159,7 @@ class Sessions:
             "message": message,
             "seconds": time.monotonic() - began,
             "first_seconds": plan.first_seconds,
+            "first_memory": plan.first_memory,
             "folder": str(plan.folder),
             "file": str(working / file),
         }
@@ -166,13 +177,15 @@ class Sessions:
 class Rerun(Outcome):
     """How a rerun ended: what Kaggle would say (empty where it gives a score), and the truth.
 
-    `first_seconds` is how long the version ran on the public data. `folder` has `log.jsonl` and the
-    outputs in `working`; `file` is what is scored.
+    `first_seconds` is how long the version ran on the public data, and `first_memory` the most
+    bytes that it held then, 0 if that is not known. `folder` has `log.jsonl` and the outputs in
+    `working`; `file` is what is scored.
     """
 
     message: str = ""
     seconds: float = 0.0
     first_seconds: float = 0.0
+    first_memory: float = 0.0
     folder: str = ""
     file: str = ""
 

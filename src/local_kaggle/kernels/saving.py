@@ -114,7 +114,13 @@ def rerun_plan(
         ]
     plan = _plan(state, version["id"], request, sources)
     # A version of the catalogue has had no session.
-    return replace(plan, rerun=True, gateway=gateway, first_seconds=version.get("seconds", 0.0))
+    return replace(
+        plan,
+        rerun=True,
+        gateway=gateway,
+        first_seconds=version.get("seconds", 0.0),
+        first_memory=state.sessions.memory(version["id"]),
+    )
 
 
 def _kernel(state: ServerState, request: Message) -> Row:

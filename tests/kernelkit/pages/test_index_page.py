@@ -17,7 +17,7 @@ from pages import data_of, title_after
 from kernelkit import files, project
 from kernelkit.notebook.parameters import declared, resolve
 from kernelkit.pages import index_page, many_runs
-from kernelkit.runs import kit_folder
+from kernelkit.runs import kit_folder, submissions
 from kernelkit.shown import duration
 
 
@@ -231,3 +231,52 @@ def test_the_lists_say_what_the_filter_says_after_a_reload(runs):
     assert title_after(page, ORDER + steps) == (
         'backbone="Small Net"|a|Small Net|backbone="Small Net"|a'
     )
+
+
+@pytest.fixture
+def submitted(tmp_path):
+    """Runs with these (validation, public) scores in one competition; gives their page's data."""
+
+    def submitted(*pairs):
+        for number, (validation, public) in enumerate(pairs):
+            folder = tmp_path / "runs" / f"run-{number}"
+            run(folder, macro_f1=validation)
+            entry = submissions.Submitted("garden", reference=number, score=public)
+            submissions.add(folder, entry)
+        return data_of(write(tmp_path / "runs").read_text())
+
+    return submitted
+
+
+def test_the_public_score_stands_beside_the_validation_score(submitted):
+    data = submitted((0.8, "0.75"), (0.9, ""))
+    assert [run["public"] for run in data["runs"]] == [0.75, None]
+    assert data["agreement"] == ""
+
+
+def test_public_scores_that_follow_the_validation_are_said_to_once_there_are_five(submitted):
+    data = submitted(*((n / 10, str(n / 20)) for n in range(1, 6)))
+    words = "garden: rank correlation of validation and public score 1.00 over 5 runs."
+    assert data["agreement"] == words
+    assert not any(run["contradicts"] for run in data["runs"])
+
+
+def test_a_run_whose_public_score_contradicts_its_validation_is_marked(submitted):
+    data = submitted(*((n / 10, str(n / 20)) for n in range(1, 5)), (0.5, "0.01"))
+    assert [run["contradicts"] for run in data["runs"]] == [False] * 4 + [True]
+
+
+def test_public_scores_that_contradict_the_validation_are_said_to(submitted):
+    data = submitted(*((n / 10, str(1 - n / 20)) for n in range(1, 6)))
+    assert (
+        "-1.00 over 5 runs, so that public scores contradict the validation" in (data["agreement"])
+    )
+    assert all(run["contradicts"] for run in data["runs"])
+
+
+def test_the_score_that_version_0_3_0_kept_is_shown(tmp_path):
+    folder = tmp_path / "runs/old"
+    run(folder, macro_f1=0.5)
+    note = kit_folder.path(folder, kit_folder.SCORE)
+    files.write_text(note, '{"competition": "garden", "score": "0.4"}')
+    assert listed(tmp_path / "runs")["old"]["public"] == 0.4

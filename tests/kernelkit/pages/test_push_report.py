@@ -8,6 +8,7 @@ import nbformat
 from kernelkit import files
 from kernelkit.pages import push_report
 from kernelkit.runs import kit_folder, run_folder
+from kernelkit.runs.submissions import Submitted
 from kernelkit.terminal.events import Events
 
 PIXEL = b"a picture"
@@ -58,10 +59,27 @@ def test_a_run_that_failed_says_so_in_its_report(tmp_path):
 def test_the_score_of_a_submission_comes_into_the_report(tmp_path):
     page = report(fetched(tmp_path, metrics_json='{"macro_f1": 0.5}'), "a run")
     assert "garden" not in page.read_text()
-    push_report.keep_score(tmp_path, "garden", "0.94321", Events(rehearsal=True))
+    submitted = Submitted(
+        "garden",
+        reference=7,
+        message="first try",
+        file="submission.csv",
+        sha256="0123456789abcdef",
+        when="2026-11-27T05:00:00+00:00",
+        git="1a2b3c",
+        parameters={"seed": 3},
+        score="0.94321",
+        rank=12,
+        teams=1345,
+        rehearsal=True,
+    )
+    push_report.keep_submission(tmp_path, submitted, Events(rehearsal=True))
     card = "<b>0.94321</b><span>score in garden (rehearsal)</span>"
     assert card in page.read_text()
-    assert card in report(tmp_path, "a run").read_text()  # made anew, as after `fetch`
+    again = report(tmp_path, "a run").read_text()  # made anew, as after `fetch`
+    assert card in again
+    for text in ("first try", "0123456789ab", "1a2b3c", "seed=3", "12/1,345", "2026-11-27 05:00"):
+        assert text in again
 
 
 def test_figures_come_home_with_their_captions(tmp_path):

@@ -113,21 +113,75 @@ def test_the_memory_of_kaggles_own_session_cannot_be_set(repository):
 
 
 def test_the_hours_for_more_rows_are_projected(repository, run_again):
-    code = "import time; time.sleep(2 + len(test) / 100)"  # 2 s for any number
-    assert 0.4 < run_again(code, rows=400_000).hours < 1.5
+    code = "import time; time.sleep(2 + len(test) / 50)"  # 2 s for any number
+    assert 1.0 < run_again(code, rows=400_000).hours < 3.0
     assert "for 400,000 rows, of the 12 h allowed" in repository.message
 
 
-def test_hidden_answers_and_samples_that_are_not_there_cost_the_score_and_the_projection(
-    repository, run_again, code_competition
-):
+def test_hidden_answers_that_are_not_there_cost_the_score(repository, run_again, code_competition):
     (code_competition / "solutions" / "garden.hidden.csv").unlink()
-    (code_competition / "hidden" / "garden" / "sample_submission.csv").unlink()
-    result = run_again("pass", rows=400_000)
-    assert (result.score, result.message, result.hours) == ("", "", None)
+    result = run_again("pass")
+    assert (result.score, result.message) == ("", "")
     assert "was not scored" in repository.message
     assert "solutions/garden.hidden.csv" in repository.message
-    assert "time for 400,000 rows cannot be projected" in repository.message
+
+
+def test_two_sets_of_one_length_project_nothing(repository, run_again, code_competition):
+    write_folder(code_competition / "hidden" / "garden", range(100, 120))
+    answers = code_competition / "solutions" / "garden.hidden.csv"
+    answers.write_text("id,label\n" + "".join(f"{i},0\n" for i in range(100, 120)))
+    result = run_again("pass", rows=400_000)
+    assert (result.hours, result.memory_projected) == (None, None)
+    assert "time and memory for 400,000 rows cannot be projected" in repository.message
+
+
+def test_the_memory_for_more_rows_is_projected_with_what_was_measured(repository, run_again):
+    code = "import time; held = b'x' * (len(test) * 500_000); time.sleep(2.5)"
+    result = run_again(code, rows=4_000)
+    assert 1e9 < result.memory_projected < 3e9
+    assert "of memory for 4,000 rows, of 30000.0 MB, if it grows in a straight line" in (
+        repository.message
+    )
+
+
+def test_memory_that_does_not_grow_is_not_projected(repository, run_again):
+    result = run_again("import time; time.sleep(1.5)", rows=400_000)
+    assert result.memory_projected is None
+    assert "memory did not grow with the rows" in repository.message
+
+
+BREAKS = {
+    "assert len(test) == 20": "code cell 2, line 1: 20 rows are asserted, and the hidden set",
+    "rows = 20\nfilled = [0] * rows\nfilled[len(test) - 1]": (
+        "code cell 2, line 2: 20 rows are hard-coded, and the hidden set has 400"
+    ),
+    "if len(test) > 20: open('/kaggle/input/competitions/garden/extra.csv')": (
+        "line 1: extra.csv is missing, which is among the public files only"
+    ),
+    "test = [{'id': i, 'kind': 'rose'} for i in [0, 1, 2, 3]] + test[4:]": (
+        "code cell 2, line 1: 4 ids of the public test set are hard-coded"
+    ),
+    "test = test[:20]": "submission.csv: it has 20 rows, as many as the public test set",
+    "test = [row for row in test if row['id'] != '107']": (
+        "submission.csv: it lacks 1 of 400 ids, such as '107': a merge, a filter or a last batch"
+    ),
+    "test = [{**row, 'id': row['id'] + '.0'} for row in test] if len(test) > 20 else test": (
+        "submission.csv: its ids are decimals, such as 7.0"
+    ),
+    "test = test + test[:3] if len(test) > 20 else test": "submission.csv: 3 rows more than ids",
+    "test = [{'id': str(i), 'kind': 'rose'} for i in range(20)]": (
+        "submission.csv: its 20 ids are those of the public test set"
+    ),
+}
+
+
+@pytest.mark.parametrize("code", BREAKS)
+def test_what_breaks_is_said_with_its_place(repository, run_again, code_competition, code):
+    (code_competition / "competitions" / "garden" / "extra.csv").write_text("a,b\n")
+    with pytest.raises(errors.RefusedError):
+        run_again(code)
+    lines = [line for line in repository.message.splitlines() if "breaks" in line]
+    assert any(BREAKS[code] in line for line in lines), lines
 
 
 def test_what_is_missing_or_refused_is_told_with_what_to_do(

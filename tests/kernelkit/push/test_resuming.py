@@ -1,6 +1,6 @@
 """What is done with a push that was made: some of its files, its state, its submission."""
 
-import json
+from hashlib import sha256
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -13,6 +13,7 @@ from kernelkit.push.resume import resume_push
 from kernelkit.push.status import list_pushes, tell_quota, tell_status
 from kernelkit.push.submission import Submission
 from kernelkit.push.submit import submit_result
+from kernelkit.runs import submissions
 
 pytestmark = pytest.mark.usefixtures("quick_sessions")
 
@@ -118,8 +119,10 @@ def test_the_file_of_any_run_is_entered_or_refused_with_the_reason(server, repos
     file.write_text("id,label\na,0\nb,1\n")
     repository.run(submit_result, str(file.parent), "by hand", competition="garden")
     assert "1.00000 in garden (submission 1)" in repository.message
-    score = json.loads((tmp_path / "run/.kernelkit/score.json").read_text())
-    assert float(score["score"]) == 1.0
+    (kept,) = submissions.read(tmp_path / "run")
+    assert (float(kept.score), kept.message, kept.push) == (1.0, "by hand", "")
+    assert kept.sha256 == sha256(file.read_bytes()).hexdigest()
+    assert "submission.csv  " + kept.sha256[:12] in list_pushes(repository.runs)
     with pytest.raises(errors.ParameterError, match="--competition SLUG"):
         repository.run(submit_result, str(file), "m")
     other = file.rename(file.with_suffix(".txt"))

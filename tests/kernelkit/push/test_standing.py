@@ -8,7 +8,7 @@ import pytest
 from kernelkit import project
 from kernelkit.kaggle.retries import Failure, FailureKind
 from kernelkit.push import standing, status
-from kernelkit.push.ledger import Push
+from kernelkit.push.ledger import Ledger, Push
 from kernelkit.push.standing import find_standing, zones
 from local_kaggle.competitions import leaderboard
 
@@ -136,3 +136,14 @@ def test_public_scores_that_contradict_the_validation_are_marked(scored):
 )
 def test_too_little_to_compare_says_nothing(scored, pairs):
     assert status._agreement(scored(*pairs)) == []
+
+
+def test_pushes_whose_public_score_contradicts_the_validation_are_marked(scored, tmp_path):
+    pairs = [(0.1, "0.1"), (0.2, "0.2"), (0.3, "0.3"), (0.4, "0.4"), (0.5, "0.05")]
+    ledger = Ledger(tmp_path)
+    for push in scored(*pairs):
+        ledger.begin(push)
+    lines = status.list_pushes(tmp_path).splitlines()
+    assert ["0.05 *" in line for line in lines if "0.5000" in line] == [True]
+    assert sum(" *" in line for line in lines) == 1
+    assert lines[-1].startswith("* the public score contradicts the validation")

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from kernelkit.errors import ParameterError
-from kernelkit.project import HiddenSettings
+from kernelkit.project import HiddenSettings, Project
 from kernelkit.rehearsal.hidden_data import MANIFEST, make_hidden_data
 
 METRIC = HiddenSettings(metric="rmse")
@@ -41,7 +41,7 @@ def catalogue(tmp_path):
 
 
 def make(catalogue, settings=METRIC, count=None):
-    return make_hidden_data(catalogue, "yield", settings, count)
+    return make_hidden_data(catalogue, "yield", Project(catalogue, hidden=settings), count)
 
 
 def test_hidden_rows_have_new_ids_the_tests_columns_and_answers_apart(catalogue):
@@ -137,15 +137,17 @@ def test_hidden_data_of_ones_own_stays(catalogue):
         ),
         (
             lambda p: write(p / "train.csv", ("key", "rain", "plot", "tons"), [(1, 2, 3, 4)]),
-            r'no column \'id\': say which it is, with hidden = \{id = "COLUMN"\}',
+            r"no column 'id' \(one of 'key'\?\).*with hidden = \{columns = \{\"id\" = \"COLUMN",
         ),
         (
-            lambda p: write(p / "train.csv", ("id", "rain", "plot", "tons"), [(1, 2, 3, 4)] * 9),
+            lambda p: write(
+                p / "train.csv", ("id", "rain", "plot", "tons"), [(1, 2, 3, n) for n in range(9)]
+            ),
             "names several rows by one",
         ),
         (
             lambda p: write(p / "test.csv", ("id", "wind"), [(200, 1)]),
-            "has wind, which train.csv lacks",
+            r'has wind, which train.csv lacks.*hidden = \{columns = \{"wind" = "COLUMN"',
         ),
     ],
 )
@@ -189,6 +191,7 @@ def test_parquet_keeps_its_types(catalogue):
     train = train.append_column("tons", pyarrow.array([n * 1.5 for n in range(60)]))
     parquet.write_table(train, public / "train.parquet")
     parquet.write_table(train.slice(0, 3).drop_columns(["tons"]), public / "test.parquet")
+    write(public / "sample_submission.csv", ("id", "tons"), [(n, 7) for n in range(3)])
     make(catalogue)
     hidden = parquet.read_table(catalogue / "hidden/yield/test.parquet")
     assert hidden.schema == train.drop_columns(["tons"]).schema

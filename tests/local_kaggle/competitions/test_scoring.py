@@ -4,7 +4,7 @@ import zipfile
 
 import pytest
 
-from local_kaggle.competitions.scoring import SubmissionError, scores
+from local_kaggle.competitions.scoring import SubmissionError, lower_is_better, scores
 
 LABELS = 'metric = "f1_macro"\ncolumns = ["id", "label"]\n', "id,label\na,0\nb,1\nc,1\n"
 SOLD = "store,sales\na,1.5\nb,2\n"
@@ -133,3 +133,58 @@ def test_without_scikit_learn_it_is_asked_for(scored, monkeypatch):
     monkeypatch.setitem(sys.modules, "sklearn", None)
     with pytest.raises(SubmissionError, match="install scikit-learn"):
         scored(SOLD, *SALES)
+
+
+METRIC = """\
+def score(solution, submission, row_id_column_name):
+    if submission["high"].max() > 100:
+        raise ValueError("high is at most 100")
+    assert list(solution[row_id_column_name]) == list(submission[row_id_column_name])
+    return float((solution["true"] - submission["low"] - submission["high"]).abs().mean())
+"""
+FUNCTION = "id,true,Usage\na,3,Public\nb,5,Public\nc,9,Private\n"
+
+
+@pytest.fixture
+def by_function(scored, tmp_path):
+    """Scores a submission by a function of somebody's, whose columns are not the answers'."""
+    pytest.importorskip("pandas")
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own/garden_metric.py").write_text(METRIC)
+
+    def by_function(submission, name="garden_metric:score"):
+        rules = f'metric = "{name}"\npath = ["{tmp_path}/own"]\ncolumns = ["id"]\n'
+        return scored(submission, rules, FUNCTION)
+
+    return by_function
+
+
+def test_a_function_in_the_form_of_kaggles_metrics_scores(by_function):
+    assert by_function("id,low,high\nc,0,0\nb,1,2\na,1,2\n") == 1.0
+
+
+@pytest.mark.parametrize(
+    ("submission", "name", "words"),
+    [
+        (
+            "id,low,high\na,1,200\nb,1,2\nc,0,0\n",
+            "garden_metric:score",
+            "^Submission cannot be scored: ValueError: high is at most 100",
+        ),
+        (
+            "id,low,high\na,1,2\nb,1,2\nc,0,0\n",
+            "garden_metric:mean",
+            "^rehearsal: the metric garden_metric:mean cannot be called: AttributeError",
+        ),
+        ("id,low,high\na,1,2\n", "garden_metric:score", "must have 3 rows, not 1"),
+    ],
+)
+def test_a_function_that_gives_no_score_says_why(by_function, submission, name, words):
+    with pytest.raises(SubmissionError, match=words):
+        by_function(submission, name)
+
+
+@pytest.mark.parametrize(("line", "lowest"), [("", False), ("minimize = true\n", True)])
+def test_whether_the_lowest_value_of_a_function_wins_is_said(tmp_path, line, lowest):
+    (tmp_path / "contest.toml").write_text(f'metric = "garden_metric:score"\n{line}')
+    assert lower_is_better(tmp_path / "contest.toml") is lowest

@@ -12,6 +12,7 @@ function summary() {
     texts.push("Best ", make("b", { textContent: `${scoreName} ${fixed(best.score)}${spread}` }));
     if (axes.length) texts.push(" with ", make("b", { textContent: best.runs[0].setting }));
   }
+  if (data.agreement) texts.push(" " + data.agreement);
   byId("better").textContent = data.minimize ? "Down" : "Up";
   byId("summary").replaceChildren(...texts);
   byId("sweeps").replaceChildren(...[...groupBy(data.runs.filter((run) => run.group), (run) => run.sweep)].map(([href, own]) => make("li", {}, href ? make("a", { href, textContent: own[0].group }) : own[0].group, ` ${own.length} run${own.length === 1 ? "" : "s"}`)));

@@ -26,6 +26,7 @@ function allColumns() {
   const all = data.sweep ? [] : [{ key: "name", title: "run", of: (row) => row.name }, { key: "when", title: "when", of: (row) => row.when }];
   all.push(...names.map((name) => ({ key: "p:" + name, title: inWords(name), of: (row) => row.parameters[name] })));
   if (data.score) all.push({ key: "score", title: scoreName, number: true, of: (row) => row.score });
+  all.push({ key: "public", title: "public score", number: true, name: "public", of: (row) => mean(finite(row.runs.map((run) => run.public))) });
   all.push({ key: "seconds", title: "time", number: true, name: "seconds", of: (row) => row.seconds });
   for (const name of measures) {
     const counts = data.runs.every((run) => run.metrics[name] === undefined || Number.isInteger(run.metrics[name]));
@@ -152,6 +153,7 @@ function cell(row, column) {
   if (column.key === "state") return stateCell(row);
   if (column.key === "name") return nameCell(row);
   if (EMPTY.includes(value)) return make("td");
+  if (column.key === "public" && row.runs.some((run) => run.contradicts)) return make("td", { className: "number", title: "the public score contradicts the validation score: most other runs are in the opposite order" }, cellText(value, column), make("small", { textContent: "contradicts the validation" }));
   if (row.tops.has(column.name)) return make("td", { className: "number top", title: `the best ${column.title} of the runs that were validated on the same data` }, cellText(value, column), make("span", { className: "hidden" }, " best"));
   if (column.key === "when") return make("td", { className: "when" }, value ? new Date(value * 1000).toLocaleString("sv").slice(0, 16) : "");
   return make("td", { className: column.number || typeof value === "number" ? "number" : "brief", title: column.number ? "" : show(value) }, cellText(value, column));

@@ -97,7 +97,8 @@ def when_free(server, repository):
         def listed(self):
             """The lines of `kernelkit status --all --json`."""
             lines = list_pushes(repository.runs, as_json=True).splitlines()
-            return [json.loads(line) for line in lines]
+            listed = [json.loads(line) for line in lines]
+            return [line for line in listed if line["event"] == "listed"]
 
         def states(self):
             return [line["state"] for line in self.listed()]

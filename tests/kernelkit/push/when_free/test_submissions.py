@@ -1,11 +1,11 @@
 """A push that waited may go on from the last run, and enter its result, once."""
 
-import json
 import time
 
 import pytest
 
 from kernelkit import errors
+from kernelkit.runs import submissions
 from local_kaggle import ServerLimits
 
 A_DAY = ServerLimits().submissions_a_day
@@ -22,11 +22,9 @@ def test_results_are_entered_in_turn_and_a_push_may_go_on_from_the_last(
     assert [push.score for push in repository.pushes()] == ["1.00000", None, "1.00000"]
     attached = [request.get("kernelDataSources", []) for request in store.requests()]
     assert attached == [[], ["tester/blossom-train"], []]
-    score = repository.runs / "rehearsal-blossom-train-v1/.kernelkit/score.json"  # for its report
-    assert json.loads(score.read_text()) == {
-        "competition": "meadow (rehearsal)",
-        "score": "1.00000",
-    }
+    (kept,) = submissions.read(repository.runs / "rehearsal-blossom-train-v1")  # for its report
+    assert (kept.place, kept.score) == ("meadow (rehearsal)", "1.00000")
+    assert kept.parameters["files"] == 1
 
 
 def test_a_day_without_submissions_left_is_waited_out(server, when_free, store, repository, meadow):

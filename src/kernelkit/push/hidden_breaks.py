@@ -1,0 +1,291 @@
+"""What of a notebook breaks on a hidden test set: ids and row counts in its text, files, rows.
+
+Kaggle shows a message of three words for each of these. Three things tell more: the notebook's
+text, the failure of the run on hidden data, and the submission that it left. Only the notebook's
+own cells are read, not the modules that they import.
+"""
+
+import ast
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kernelkit.errors import ParameterError
+from kernelkit.rehearsal import tables
+from kernelkit.runs.log import RunFailure
+
+FEWEST_IDS = 3  # numbers in a list, for them to be taken for ids
+FEWEST_ROWS = 2  # of a public test set, for its number of rows to be looked for
+FILLERS = ("zeros", "ones", "empty", "full", "range", "arange", "reshape", "head", "tail", "repeat")
+COUNTS = ("shape", "size", "n_rows", "height")  # attributes that are a number of rows
+SHOWN = 60  # characters of a line
+INSTALLED = "site-packages"  # in the paths of packages, whose lines are not the notebook's
+_ARROW = re.compile(r"(?m)^-+>\s*(\d+)\s?(.*)$")
+_FRAME = re.compile(r'File "([^"]+)", line (\d+), in (\S+)(?:\n {4,}([^\n]*))?')
+_MISSING = re.compile(r"No such file or directory: *'([^']+)'|cannot find.*'([^']+)'")
+
+
+@dataclass(frozen=True)
+class TestSets:
+    """The ids of the public and of the hidden test set, in their order, and both folders.
+
+    `public_names` and `hidden_names` are other texts of the test tables that only one of them has,
+    such as the names of persons.
+    """
+
+    public_ids: Sequence[str]
+    hidden_ids: Sequence[str]
+    public: Path
+    hidden: Path
+    public_names: Collection[str] = ()
+    hidden_names: Collection[str] = ()
+
+
+def in_notebook(notebook: str, sets: TestSets) -> list[str]:
+    """The lines of a notebook's own cells that only fit the public test set, in words.
+
+    `notebook`: its JSON, "" for none.
+    """
+    found = []
+    names: dict[str, int] = {}
+    for place, source in _own_cells(notebook):
+        try:
+            tree = ast.parse(source)
+        except (SyntaxError, ValueError):  # magics
+            continue
+        lines = source.splitlines()
+        for number, what in [*_counts(tree, names, sets), *_ids(tree, sets)]:
+            line = lines[number - 1].strip()[:SHOWN]
+            found.append(f"{place}, line {number}: {what}: {line}")
+    return list(dict.fromkeys(found))
+
+
+def _own_cells(notebook: str) -> Iterator[tuple[str, str]]:
+    """The name and text of each code cell that the notebook itself has."""
+    try:
+        cells = json.loads(notebook)["cells"]
+    except (ValueError, KeyError, TypeError):
+        return
+    number = 0
+    for cell in cells:
+        if cell.get("cell_type") != "code" or str(cell.get("id")).startswith("bundle-"):
+            continue
+        number += 1
+        yield f"code cell {number}", "".join(cell.get("source", ()))
+
+
+def _counts(tree: ast.AST, names: dict[str, int], sets: TestSets) -> Iterator[tuple[int, str]]:
+    """The lines where the number of public rows is asserted, or made a length.
+
+    `names`: numbers that earlier cells gave a name, to which those of this one are added.
+    """
+    rows = len(sets.public_ids)
+    if rows < FEWEST_ROWS or rows == len(sets.hidden_ids):
+        return
+    for node in ast.walk(tree):
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant(value=int() as value)):
+                names[name] = value
+
+    def is_rows(node: ast.AST) -> bool:
+        if isinstance(node, ast.Name):
+            return names.get(node.id) == rows
+        if isinstance(node, ast.Tuple):
+            return any(map(is_rows, node.elts))
+        return isinstance(node, ast.Constant) and type(node.value) is int and node.value == rows
+
+    hidden = len(sets.hidden_ids)
+    fixed = f"{rows:,} rows are hard-coded, and the hidden set has {hidden:,}"
+    compared = f"{rows:,} rows are asserted, and the hidden set has {hidden:,}"
+    for node in ast.walk(tree):
+        match node:
+            case ast.Assert(test=test):
+                if _compares(test, is_rows):
+                    yield node.lineno, compared
+            case ast.If(test=test, body=[ast.Raise(), *_]):
+                if _compares(test, is_rows):
+                    yield node.lineno, compared
+            case ast.Call():
+                called = node.func
+                name = getattr(called, "attr", "") or getattr(called, "id", "")
+                by_name = [one.value for one in node.keywords if one.arg in ("nrows", "n", "shape")]
+                given = [*(node.args if name in FILLERS else ()), *by_name]
+                if any(map(is_rows, given)):
+                    yield node.lineno, fixed
+            case ast.BinOp(op=ast.Mult(), left=left, right=right):
+                lists = isinstance(left, ast.List) or isinstance(right, ast.List)
+                if lists and (is_rows(left) or is_rows(right)):
+                    yield node.lineno, fixed
+            case ast.Slice(upper=upper):
+                if upper is not None and is_rows(upper):
+                    yield upper.lineno, fixed
+
+
+def _compares(test: ast.AST, is_rows: Callable[[ast.AST], bool]) -> bool:
+    """Whether a condition compares a number of rows with one that `is_rows` takes."""
+    for node in ast.walk(test):
+        if isinstance(node, ast.Compare):
+            sides = [node.left, *node.comparators]
+            if any(map(_is_count, sides)) and any(map(is_rows, sides)):
+                return True
+    return False
+
+
+def _is_count(node: ast.AST) -> bool:
+    """Whether an expression is a number of rows: len(…), ….shape, ….shape[0]."""
+    match node:
+        case ast.Call(func=ast.Name(id="len")):
+            return True
+        case ast.Attribute(attr=name):
+            return name in COUNTS
+        case ast.Subscript(value=value):
+            return _is_count(value)
+    return False
+
+
+def _ids(tree: ast.AST, sets: TestSets) -> Iterator[tuple[int, str]]:
+    """The lines that name ids of the public test set."""
+    public = set(sets.public_ids) - set(sets.hidden_ids)
+    texts = {one for one in public if not one.isdecimal()} | set(sets.public_names)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in texts:
+            yield node.lineno, f"{node.value!r} of the public test set is hard-coded"
+        if isinstance(node, ast.List | ast.Tuple | ast.Set):
+            values = [one.value for one in node.elts if isinstance(one, ast.Constant)]
+            same = [value for value in values if type(value) is int and str(value) in public]
+            if len(same) >= FEWEST_IDS and len(same) == len(node.elts):
+                yield node.lineno, f"{len(same)} ids of the public test set are hard-coded"
+
+
+def in_failure(failure: RunFailure | None, sets: TestSets) -> list[str]:
+    """What a failure of the run on hidden data comes of, where its kind is a known one."""
+    if failure is None:
+        return []
+    text = failure.traceback
+    last = next((line for line in reversed(text.splitlines()) if line.strip()), "")
+    place, shown = _place(failure)
+    missing = _MISSING.search(last)
+    if missing:
+        path = missing[1] or missing[2]
+        return [f"{place}: {_about_file(path, sets)}{shown}"]
+    name, _, message = last.partition(":")
+    rows = len(sets.public_ids)
+    counted = rows >= FEWEST_ROWS and re.search(rf"(?<![\d.]){rows}(?![\d.])", message)
+    if name.endswith("AssertionError") and re.search(r"\blen\(|\.shape|\.size", shown):
+        return [f"{place}: a row count is asserted{shown}"]
+    if name.endswith("Error") and counted:
+        what = f"something has {rows:,} rows, as many as the public test set"
+        return [f"{place}: {what} ({message.strip()[:200]}){shown}"]
+    quoted = set(re.findall(r"['\"\[\s(]([^'\"\[\]\s(),]+)(?=['\"\],\s)]|$)", f" {message} "))
+    named = quoted & (set(sets.public_ids) - set(sets.hidden_ids))
+    if name.endswith(("KeyError", "IndexError", "ValueError")) and named:
+        what = f"the id {min(named)!r} of the public test set is asked for"
+        return [f"{place}: {what}, which the hidden set lacks{shown}"]
+    key = message.strip().strip("'\"")
+    if name.endswith("KeyError") and key in {*sets.hidden_ids, *sets.hidden_names}:
+        return [f"{place}: {key!r} of the hidden set is looked up where only others are{shown}"]
+    return []
+
+
+def _place(failure: RunFailure) -> tuple[str, str]:
+    """Where a run failed, in words, and the line there after a colon; "" if that is not known."""
+    cell = failure.cell.removesuffix(" failed:")
+    arrows = _ARROW.findall(failure.traceback)
+    if arrows:
+        number, line = arrows[0]
+        return f"{cell or 'the script'}, line {number}", f": {line.strip()[:SHOWN]}"
+    frames = [frame for frame in _FRAME.findall(failure.traceback) if INSTALLED not in frame[0]]
+    if not frames:
+        return cell or "the run", ""
+    _, number, function, line = frames[-1]
+    within = "" if function == "<module>" else f" of {function}()"
+    shown = line.strip()[:SHOWN]
+    return f"line {number}{within}", f": {shown}" if shown else ""
+
+
+def _about_file(path: str, sets: TestSets) -> str:
+    """What is known of a file that a run found missing."""
+    parts = Path(path).parts
+    for begin in range(len(parts)):
+        inner = Path(*parts[begin:])
+        if inner.is_absolute():
+            continue
+        if (sets.public / inner).exists() and not (sets.hidden / inner).exists():
+            return f"{inner} is missing, which is among the public files only"
+    return f"the file {path} is missing, in the second run at least"
+
+
+def in_submission(file: Path, sets: TestSets) -> list[str]:
+    """What is wrong with the rows of a submission, and what usually does that."""
+    if not tables.is_table(file):
+        return []
+    try:
+        table = tables.read(file)
+    except ParameterError:
+        return []
+    if not table.columns or not sets.hidden_ids:
+        return []
+    name = table.columns[0]
+    ids = ["" if row[name] is None else str(row[name]) for row in table.rows]
+    found = list(_of_ids(ids, sets))
+    others = table.columns[1:]
+    empty = [one for one, row in zip(ids, table.rows, strict=True) if _lacks(row, others)]
+    if empty:
+        found.append(
+            f"{len(empty):,} predictions are empty, such as that of {empty[0]!r}: a merge found no "
+            "match for them"
+        )
+    return [f"{file.name}: {each}" for each in found]
+
+
+def _of_ids(ids: Sequence[str], sets: TestSets) -> Iterator[str]:
+    expected, public = set(sets.hidden_ids), set(sets.public_ids)
+    there = set(ids)
+    if len(ids) > len(there):
+        twice, _ = Counter(ids).most_common(1)[0]
+        yield (
+            f"{len(ids) - len(there):,} rows more than ids, such as those of {twice!r}: a merge "
+            "multiplied them"
+        )
+    lacking, foreign = expected - there, there - expected
+    if not lacking and not foreign:
+        return
+    if there <= public and there:
+        yield (
+            f"its {len(ids):,} ids are those of the public test set: they are hard-coded, or read "
+            "from elsewhere than the competition's folder"
+        )
+    elif {_decimal(one) for one in there} == expected:
+        yield "its ids are decimals, such as 7.0: a merge made their column one of floats"
+    elif lacking and not foreign and len(ids) == len(public):
+        yield (
+            f"it has {len(ids):,} rows, as many as the public test set, and should have "
+            f"{len(expected):,}: their number is fixed somewhere"
+        )
+    elif lacking and not foreign:
+        yield (
+            f"it lacks {len(lacking):,} of {len(expected):,} ids, such as {min(lacking)!r}: a "
+            "merge, a filter or a last batch lost them"
+        )
+    else:
+        yield (
+            f"{len(foreign):,} of its ids are none of the hidden test set, such as {min(foreign)!r}"
+        )
+
+
+def _decimal(one: str) -> str:
+    return one.removesuffix(".0")
+
+
+def _lacks(row: Mapping[str, Any], columns: Collection[str]) -> bool:
+    """Whether a row has no value in one of these columns."""
+    for column in columns:
+        value = row[column]
+        if value is None or value == "" or (isinstance(value, float) and math.isnan(value)):
+            return True
+    return False

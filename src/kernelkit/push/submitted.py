@@ -1,0 +1,71 @@
+"""The record of submissions: what was submitted, from which run, and what it reached.
+
+Each stands in the ledger, so that `status --all` lists them, and in its run's folder, whose report
+shows them.
+"""
+
+import datetime
+from dataclasses import asdict
+from pathlib import Path
+
+from kernelkit import files
+from kernelkit.errors import RefusedError
+from kernelkit.push.ledger import Push
+from kernelkit.push.push_context import PushContext
+from kernelkit.push.submission import Submission
+from kernelkit.runs import run_folder
+from kernelkit.runs.submissions import Submitted
+
+
+def submit_and_keep(
+    entry: Submission, context: PushContext, folder: Path, push: Push | None
+) -> str:
+    """Submit a result, and keep what came of it in the ledger and in the folder of its run.
+
+    Returns the score, "" if Kaggle shows none. What Kaggle has but cannot score is kept too. Raises
+    what `Submission.submit` raises.
+    """
+    try:
+        score = entry.submit()
+    except RefusedError as error:
+        if entry.reference is not None:
+            _keep(entry, context, folder, push, problem=str(error))
+        raise
+    _keep(entry, context, folder, push, score=score)
+    return score
+
+
+def _keep(
+    entry: Submission,
+    context: PushContext,
+    folder: Path,
+    push: Push | None,
+    *,
+    score: str = "",
+    problem: str = "",
+) -> None:
+    from kernelkit.pages import push_report  # not needed by most commands
+
+    values = run_folder.metrics(folder) or {}
+    parameters = run_folder.part(values, "parameters")
+    git = str(run_folder.part(values, "git").get("sha", ""))[:12]
+    standing = entry.standing
+    submitted = Submitted(
+        competition=entry.competition,
+        reference=entry.reference or 0,
+        message=entry.sent or entry.message,
+        file=entry.file.name,
+        sha256=files.sha256_of(entry.file),
+        when=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        run=str(folder),
+        push=push.reference if push else "",
+        git=push.git if push else git,
+        parameters=push.parameters if push else dict(parameters),
+        score=score,
+        rank=standing.rank if standing else None,
+        teams=standing.teams if standing else None,
+        problem=problem,
+        rehearsal=context.events.rehearsal,
+    )
+    context.ledger.add_submission(submitted.key, asdict(submitted))
+    push_report.keep_submission(folder, submitted, context.events)

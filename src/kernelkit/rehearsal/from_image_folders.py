@@ -1,0 +1,131 @@
+"""Hidden data from images in folders: `train/CLASS/IMAGE`, `test/IMAGE`, a sample submission.
+
+The class of an image is the name of its folder, and the answers say that name.
+"""
+
+import random
+from pathlib import Path
+
+from kernelkit.errors import ParameterError
+from kernelkit.project import HiddenSettings
+from kernelkit.rehearsal import hidden_files, new_ids, tables
+from kernelkit.rehearsal.from_tables import SAMPLES
+from kernelkit.rehearsal.hidden_content import SEED, HiddenContent, ask, too_few, wanted_rows
+
+COMMAND = (
+    'make the hidden folder with hidden = {command = "python -m package.module {public} {hidden} '
+    '{answers} {rows}"} below [tool.kernelkit] in pyproject.toml, or give --hidden FOLDER'
+)
+
+
+def make(
+    public: Path, folder: Path, settings: HiddenSettings, count: int | None
+) -> HiddenContent | None:
+    """Write the hidden folder of a competition with images in folders; None if it has none.
+
+    Of each class the same share becomes hidden. Raises `ParameterError` for what cannot be guessed.
+    """
+    train, test = _top(public, "train"), _top(public, "test")
+    if train is None or test is None:
+        return None
+    photos = {path: path.relative_to(train).parts[0] for path in _pictures(train, deep=True)}
+    sample_path = tables.find(public, SAMPLES)
+    if not photos or sample_path is None:
+        return None
+    sample = tables.read(sample_path)
+    name, *targets = sample.columns
+    if settings.target:
+        targets = list(settings.target)
+    if len(targets) != 1:
+        raise ask(
+            f"{sample.name} has {len(targets)} columns to predict, and a folder is one class",
+            'target = ["COLUMN"]',
+        )
+    target = targets[0]
+    public_photos = _pictures(test)
+    by_file = _is_by_file(public_photos, {str(row[name]) for row in sample.rows})
+    if by_file is None:
+        raise ParameterError(
+            f"the ids of {sample.name} are no names of files in {test.name}/: {COMMAND}"
+        )
+    labels = {str(row[target]) for row in sample.rows}
+    classes = set(photos.values())
+    if all(_is_number(label) for label in labels) and not all(map(_is_number, classes)):
+        raise ParameterError(
+            f"{sample.name} has numbers for classes, and the folders of {train.name}/ are names, "
+            f"such as {min(classes)!r}: {COMMAND}"
+        )
+    chosen = _choose(photos, train, wanted_rows(count, len(public_photos), len(photos)))
+    names = [path.name if by_file else path.stem for path in chosen]
+    known = {path.name if by_file else path.stem for path in [*photos, *public_photos]}
+    renamed, _ = new_ids.renamed([{"id": one} for one in names], "id", known)
+    place = public_photos[0].parent.relative_to(public) if public_photos else Path(test.name)
+    hidden_files.link_others(public, folder, {sample.name})
+    for path in public_photos:
+        (folder / path.relative_to(public)).unlink()
+    (folder / place).mkdir(parents=True, exist_ok=True)
+    answers = []
+    taken: set[str] = set()
+    for path, one in zip(chosen, names, strict=True):
+        new = _unique(renamed[one], taken)  # two classes may each have a 1.jpg
+        taken.add(new)
+        (folder / path.relative_to(public)).unlink()
+        file = new if by_file else f"{new}{path.suffix}"
+        hidden_files.link(path, folder / place / file)
+        answers.append({name: new, target: photos[path]})
+    usual = sample.rows[0] if sample.rows else dict.fromkeys(sample.columns, "")
+    tables.write(folder, sample, [{**usual, name: answer[name]} for answer in answers])
+    notes = [f"the answers are the names of the folders in {train.name}/"]
+    return HiddenContent([name, target], answers, len(public_photos), notes)
+
+
+def _top(public: Path, word: str) -> Path | None:
+    """The folder of images at the top whose name has this word."""
+    for path in sorted(public.iterdir()):
+        if path.is_dir() and word in path.name.lower():
+            return path
+    return None
+
+
+def _pictures(folder: Path, *, deep: bool = False) -> list[Path]:
+    """The pictures below a folder, sorted; if `deep`, only those in folders of it."""
+    paths = [path for path in folder.rglob("*") if path.suffix.lower() in hidden_files.PICTURES]
+    return sorted(path for path in paths if not deep or path.parent != folder)
+
+
+def _is_by_file(photos: list[Path], ids: set[str]) -> bool | None:
+    """Whether ids are names of files, with the ending; None if they are not without it either."""
+    if ids & {path.name for path in photos}:
+        return True
+    return False if ids & {path.stem for path in photos} else None
+
+
+def _is_number(text: str) -> bool:
+    return text.removeprefix("-").isdecimal()
+
+
+def _choose(photos: dict[Path, str], train: Path, wanted: int) -> list[Path]:
+    """The photos that become hidden, the same share of each class, shuffled."""
+    rng = random.Random(SEED)
+    by_class: dict[str, list[Path]] = {}
+    for path, label in photos.items():
+        by_class.setdefault(label, []).append(path)
+    if not 0 < wanted < len(photos):
+        raise too_few(f"{train.name}/", len(photos), wanted)
+    ranked: list[tuple[float, Path]] = []
+    for own in by_class.values():
+        rng.shuffle(own)
+        ranked += [((place + rng.random()) / len(own), path) for place, path in enumerate(own)]
+    chosen = [path for _, path in sorted(ranked)[:wanted]]
+    rng.shuffle(chosen)
+    return chosen
+
+
+def _unique(name: str, taken: set[str]) -> str:
+    """The name, with a number after its stem where another photo has it."""
+    stem, dot, suffix = name.partition(".")
+    number, found = 0, name
+    while found in taken:
+        number += 1
+        found = f"{stem}{number}{dot}{suffix}"
+    return found

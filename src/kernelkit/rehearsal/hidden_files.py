@@ -1,0 +1,91 @@
+"""The files of a hidden folder besides its tables: linked, renamed, or left out.
+
+What training folders hold of a hidden row moves to the test folder beside them under the new id:
+`train_images/ID.png` becomes `test_images/NEW.png`, `train/ID/0.dcm` becomes `test/NEW/0.dcm`. A
+folder named after a class would give the answer away, so that only those folders stay that the
+public test folder has too.
+"""
+
+import os
+import re
+import shutil
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+
+PICTURES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".tif", ".tiff", ".gif")
+
+
+def link_others(public: Path, folder: Path, written: Collection[str]) -> None:
+    """Link everything in the public folder but the tables that are written anew."""
+    folder.mkdir(parents=True)
+    for path in public.iterdir():
+        if path.name in written:
+            continue
+        if path.is_dir():
+            shutil.copytree(path, folder / path.name, copy_function=link)
+        else:
+            link(path, folder / path.name)
+
+
+def link(source: str | Path, place: str | Path) -> None:
+    """A hard link, or a copy where the file system has none; a session may not write to either."""
+    try:
+        os.link(Path(source).resolve(), place)
+    except OSError:
+        shutil.copy2(source, place)
+
+
+def remove_named(folder: Path, ids: Collection[str]) -> None:
+    """Remove what the test folders hold of these rows: the public ones, which are not hidden."""
+    for path in _files_of(folder, "test"):
+        if _named(path, folder, ids):
+            path.unlink()
+
+
+def move_named(public: Path, folder: Path, renamed: Mapping[str, str]) -> int:
+    """Move what training folders hold of a hidden row to the test folder beside them.
+
+    Returns the number of files.
+    """
+    moved = 0
+    for path in _files_of(public, "train"):
+        named = _named(path, public, renamed)
+        if not named:
+            continue
+        number, old = named
+        place = path.relative_to(public)
+        top = place.parts[0].replace("train", "test")
+        parts = list(place.parts[1:])
+        parts[number] = renamed[old] + parts[number][len(old) :]
+        inner = [part for part in parts[:number] if (public / top / part).is_dir()]
+        (folder / place).unlink(missing_ok=True)
+        target = (folder / top).joinpath(*inner, *parts[number:])
+        target.parent.mkdir(parents=True, exist_ok=True)
+        link(path, target)
+        moved += 1
+    return moved
+
+
+def _files_of(folder: Path, word: str) -> Iterator[Path]:
+    """The files below the folders at the top whose names have this word, sorted."""
+    for top in sorted(folder.iterdir()):
+        if top.is_dir() and word in top.name:
+            yield from sorted(path for path in top.rglob("*") if path.is_file())
+
+
+def _named(path: Path, root: Path, ids: Collection[str]) -> tuple[int, str] | None:
+    """Which part of a file's path below its top folder begins with an id, and that id.
+
+    That is a folder or file `ID`, a file `ID.png`, or one of several files `ID_blue.png`.
+    """
+    for number, part in enumerate(path.relative_to(root).parts[1:]):
+        if part in ids:
+            return number, part
+        stem = part.partition(".")[0]
+        if stem in ids:
+            return number, stem
+        ends = [match.start() for match in re.finditer("[_-]", stem)]
+        for end in reversed(ends):
+            if stem[:end] in ids:
+                return number, stem[:end]
+    return None

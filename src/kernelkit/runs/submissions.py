@@ -1,0 +1,153 @@
+"""What was submitted of a run, which stays in its folder, and whether public scores follow it.
+
+The rank correlation is Spearman's (1904): of the ranks of the validation scores and of the public
+ones, equal values sharing their mean rank.
+"""
+
+import json
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from kernelkit import files
+from kernelkit.runs import kit_folder
+
+FEWEST_COMPARED = 5  # runs, from which on validation and public scores are compared
+
+Pair = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Submitted:
+    """One submission: the file and where it came from, and the score and rank that it got.
+
+    `when` is ISO 8601 in UTC; `run` is the run's folder and `push` its `owner/slug/N`, "" for a
+    file of neither. `score` is as Kaggle formats it, "" if it shows none or gave none; `problem`
+    says why it gave none. `rank` and `teams` are those when the score came.
+    """
+
+    competition: str
+    reference: int = 0
+    message: str = ""
+    file: str = ""
+    sha256: str = ""
+    when: str = ""
+    run: str = ""
+    push: str = ""
+    git: str = ""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    score: str = ""
+    rank: int | None = None
+    teams: int | None = None
+    problem: str = ""
+    rehearsal: bool = False
+
+    @property
+    def key(self) -> str:
+        """What no other submission has."""
+        prefix = "rehearsal " if self.rehearsal else ""
+        return f"{prefix}{self.competition} {self.reference} {self.when if self.rehearsal else ''}"
+
+    @property
+    def place(self) -> str:
+        """The competition, and whether it was a rehearsal of it."""
+        return f"{self.competition} (rehearsal)" if self.rehearsal else self.competition
+
+    @property
+    def outcome(self) -> str:
+        """The score, or what there is in its place."""
+        return self.score or self.problem or "no score shown"
+
+    @property
+    def standing(self) -> str:
+        """The rank among the teams; "" if it is not known."""
+        return f"{self.rank:,}/{self.teams:,}" if self.rank and self.teams else ""
+
+
+def of_fields(values: Mapping[str, Any]) -> Submitted | None:
+    """The submission with these fields; None if they are not one's. Unknown ones are left out."""
+    known = {name: values[name] for name in Submitted.__dataclass_fields__ if name in values}
+    try:
+        return Submitted(**known)
+    except TypeError:
+        return None
+
+
+def add(folder: Path, submitted: Submitted) -> None:
+    """Keep a submission in a run's folder, in place of an earlier entry of the same one."""
+    kept = [each for each in read(folder) if each.key != submitted.key]
+    content = {"submissions": [asdict(each) for each in [*kept, submitted]]}
+    path = kit_folder.path(folder, kit_folder.SUBMISSIONS)
+    files.write_text(path, json.dumps(content, indent=1) + "\n")
+
+
+def read(folder: Path) -> list[Submitted]:
+    """The submissions of a run, oldest first; of version 0.3.0 the score of the last one."""
+    listed = kit_folder.read_json(folder, kit_folder.SUBMISSIONS).get("submissions")
+    if not isinstance(listed, list):
+        old = kit_folder.read_json(folder, kit_folder.SCORE)
+        listed = [old] if old else []
+    found = [of_fields(each) for each in listed if isinstance(each, dict)]
+    return [each for each in found if each]
+
+
+def public_score(folder: Path) -> tuple[str, float] | None:
+    """The competition and the score of a run's last scored submission; None without one.
+
+    A rehearsal's counts only if nothing was submitted to Kaggle.
+    """
+    scored: list[tuple[bool, int, str, float]] = []
+    for each in read(folder):
+        value = number(each.score)
+        if value is not None:
+            scored.append((not each.rehearsal, len(scored), each.place, value))
+    if not scored:
+        return None
+    _, _, place, value = max(scored)
+    return place, value
+
+
+def number(text: str | None) -> float | None:
+    """A score as a number; None if it is none."""
+    try:
+        return float(text or "")
+    except ValueError:
+        return None
+
+
+def rank_correlation(pairs: Sequence[Pair]) -> float | None:
+    """Spearman's rank correlation of (validation, public) scores.
+
+    None for fewer than `FEWEST_COMPARED`, and if all values of one side are equal.
+    """
+    if len(pairs) < FEWEST_COMPARED:
+        return None
+    first, second = _ranks([a for a, _ in pairs]), _ranks([b for _, b in pairs])
+    if len(set(first)) == 1 or len(set(second)) == 1:
+        return None
+    return statistics.correlation(first, second)
+
+
+def _ranks(values: Sequence[float]) -> list[float]:
+    """The rank of each value from 1, equal ones sharing their mean rank."""
+    ordered = sorted(values)
+    return [ordered.index(value) + (ordered.count(value) + 1) / 2 for value in values]
+
+
+def contradicting(pairs: Sequence[Pair]) -> list[bool]:
+    """Whether each run's public score contradicts its validation score.
+
+    It does where of the other runs more have the opposite order by public scores than the same one.
+    Never with fewer than `FEWEST_COMPARED` runs.
+    """
+    if len(pairs) < FEWEST_COMPARED:
+        return [False] * len(pairs)
+    found = []
+    for validation, public in pairs:
+        orders = [(validation - other) * (public - its) for other, its in pairs]
+        opposite = sum(order < 0 for order in orders)
+        same = sum(order > 0 for order in orders)
+        found.append(opposite > same)
+    return found
