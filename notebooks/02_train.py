@@ -202,6 +202,7 @@ if history:  # of the processes before this one
 from tensorflow import keras  # the one that `detect` chose: Keras 3, or Keras 2 for TPUStrategy
 
 from petals.models.build import Classifier, build_side_by_side, parameter_counts, set_trainable
+from petals.registry import weights_warnings
 from petals.settings import all_backbones
 
 backbones = all_backbones(settings)  # one, unless more_backbones names others
@@ -223,6 +224,7 @@ total, trainable = parameter_counts(model)
 batch = batch_size * device.replicas  # of all replicas together
 steps = max(1, train.count // batch)  # an epoch
 run.clear(weights)  # an earlier run's results, now that the settings are known to be right
+run.warn(*weights_warnings(backbones, weights))  # a rehearsal's stand-ins
 model.summary()
 print(f"{' and '.join(backbones)}: {total:,} parameters, {trainable:,} of them in the head")
 

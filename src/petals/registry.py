@@ -7,7 +7,7 @@ network that keras_hub has with its weights on Kaggle is a `Preset` as well.
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -19,6 +19,7 @@ SMALL = "SmallNet"
 HUB = "hub:"  # and a preset of keras_hub: see petals.models.hub
 LOCAL_FOLDERS = ("weights", "data/weights", "~/.keras/models")  # in the repository or at home
 CONFIG = "config.json"  # the file that identifies a preset's folder
+RANDOM = "random_weights.txt"  # in the folder of a preset that a rehearsal made: says so
 COMMON_SIZE = 224  # pixels a side of most networks' training, and of those that name none
 DINOV3_LICENCE = "DINOv3 License (Meta)"
 
@@ -163,11 +164,23 @@ class Preset:
         return next(filter(_is_preset, self.folders()), None)
 
     @property
+    def random_weights(self) -> str:
+        """A warning if the preset that is here was made for rehearsals, else ""."""
+        folder = self.folder
+        if folder is None or not (folder / RANDOM).is_file():
+            return ""
+        return (folder / RANDOM).read_text("utf-8").strip()
+
+    @property
+    def download_command(self) -> str:
+        """The shell command that downloads it into kagglehub's cache."""
+        return f"python -c \"import kagglehub; kagglehub.model_download('{self.source}')\""
+
+    @property
     def how_to_get(self) -> str:
         """What to do at home where it is not here, as the end of a sentence."""
-        command = f"import kagglehub; kagglehub.model_download('{self.source}')"
         return (
-            f'download it with `python -c "{command}"`, or put its files into '
+            f"download it with `{self.download_command}`, or put its files into "
             f"{LOCAL_FOLDERS[0]}/{self.name}"
         )
 
@@ -346,3 +359,14 @@ def model_sources(backbone: str) -> list[str]:
     written = backbone.removeprefix(HUB).split("/") if facts.is_hub else []
     is_source = len(written) == 5 and all(written) and written[-1].isdigit()
     return ["/".join(written)] if is_source else []
+
+
+def weights_warnings(backbones: Iterable[str], weights: str) -> list[str]:
+    """A sentence for each backbone whose preset here has random weights, made for a rehearsal.
+
+    `weights`: the parameter of that name; with "none" no preset is read.
+    """
+    presets = [Facts(name).preset for name in backbones]
+    if weights == "none":
+        return []
+    return list(filter(None, (preset.random_weights for preset in presets if preset)))

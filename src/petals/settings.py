@@ -173,6 +173,11 @@ def _of_several(values: Values) -> Iterator[str]:
             near = difflib.get_close_matches(name, registry.BACKBONES, n=1, cutoff=0.4)
             hint = f"did you mean {near[0]}?" if near else "docs/reference/backbones.md lists them"
             yield f"more_backbones={values['more_backbones']}: no backbone {name!r}: {hint}"
+            continue
+        facts = Facts(name)
+        if values["image_size"]:  # else it is not known before the preset of the first is there
+            own = facts.nearest_size(values["image_size"])
+            yield from filter(None, [facts.size_problem(own)])
     every = all_backbones(values)
     if len(set(every)) < len(every):
         yield (

@@ -112,6 +112,13 @@ def test_a_size_that_the_backbone_cannot_take_is_refused(backbone, size, why):
         settings.resolve(DEFAULTS | {"backbone": backbone, "image_size": size})
 
 
+def test_a_size_that_a_further_backbone_cannot_take_is_refused():
+    changes = {"backbone": "SmallNet", "more_backbones": "dinov2-small, Xception"}
+    with pytest.raises(SettingError, match="image_size=70 is too small for Xception: set 71"):
+        settings.resolve(DEFAULTS | changes | {"image_size": 70})
+    assert settings.resolve(DEFAULTS | changes | {"image_size": 71})["image_size"] == 71
+
+
 @pytest.mark.parametrize("backbone", registry.BACKBONES)
 def test_every_native_size_suits_its_backbone(backbone):
     facts = registry.Facts(backbone)

@@ -81,12 +81,15 @@ def run() -> dict[str, Any]:
     return rows
 
 
-def measure(module: str, environment: dict[str, str], *arguments: str) -> dict[str, Any]:
+def measure(
+    module: str, environment: dict[str, str], *arguments: str, timeout: float = TIMEOUT
+) -> dict[str, Any]:
     """What `python -m benchmarks.<module>` prints as JSON in its last line.
 
     A runtime is chosen once, before Keras is imported, so each has a process of its own. It gets
     the present time and these arguments. `environment` is added to this process's environment
-    without the variables that choose a device or a backend.
+    without the variables that choose a device or a backend. Raises `KernelkitError` if it fails, or
+    takes longer than `timeout` in seconds.
     """
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("KERAS_", "XLA_", "JAX_"))}
     path = os.pathsep.join([str(Path(__file__).parents[1]), *sys.path])
@@ -96,11 +99,11 @@ def measure(module: str, environment: dict[str, str], *arguments: str) -> dict[s
             env={**kept, "PYTHONPATH": path, "TF_CPP_MIN_LOG_LEVEL": "3", **environment},
             capture_output=True,
             text=True,
-            timeout=TIMEOUT,
+            timeout=timeout,
         )
     except subprocess.TimeoutExpired:
         raise KernelkitError(
-            f"benchmarks.{module} {' '.join(arguments)} took over {TIMEOUT} s: is the machine busy?"
+            f"benchmarks.{module} {' '.join(arguments)} took over {timeout} s: is the machine busy?"
         ) from None
     if done.returncode:
         raise KernelkitError(f"benchmarks.{module} {' '.join(arguments)} failed:\n{done.stderr}")

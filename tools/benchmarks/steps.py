@@ -1,55 +1,70 @@
 """What a training step costs on JAX beside its arithmetic: by hand, by `fit`, with `Epochs`."""
 
 import json
+import os
+import statistics
 import sys
+import tempfile
 import time
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from benchmarks.runtimes import jax_devices, measure
 
 CLASSES = 104
-# name: (backbone, pixels, images a step, steps a round)
+# name: (backbone, pixels, images a step, steps a round, rounds)
 NETWORKS = {
-    "small": ("SmallNet", 32, 8, 200),
-    "large": ("MobileNet-0.75", 64, 8, 8),
+    "tiny": ("SmallNet", 32, 8, 100, 21),
+    "small": ("SmallNet", 96, 16, 20, 21),
+    "large": ("MobileNet-0.75", 96, 16, 4, 9),
 }
-ROUNDS = 6
 WAYS = ("bare", "fit", "epochs", "waiting", "together")
 TOGETHER = 4  # steps in one program
+COMPILING = 3600  # seconds for a network; two idle cores take less than five minutes
 Seconds = tuple[float, float]  # of a clock, and of all processors
+CLOCKS = ("", "cpu_")
 
 
 def run() -> dict[str, Any]:
-    """For a small and a large network on one JAX device, in a process of its own:
+    """For three networks on one JAX device, in a process of its own each:
 
     bare        milliseconds of a step, compiled by `jax.jit` and called in a loop
-    fit         … by `fit` without a callback
+    fit         … by `fit` without a callback at each step
     epochs      … by `fit` with `petals.training.callbacks.Epochs`
     waiting     … with an `Epochs` for which Keras waits for the device after each step
     together    … with `Epochs` and four steps in one program (`run_together`)
-    cpu_…       the same in milliseconds of all processors' time, which other work on the machine
-                hardly changes
-    ratio       of `epochs` to `fit`, and cpu_ratio
+    cpu_…       the same in milliseconds of all processors' time
+    to_fit      `epochs` as a multiple of `fit`: the middle round, and the middle half of them
+    to_bare     … of `bare`
     compiled    how often the training step was compiled, over two epochs with `Epochs`
 
-    All ways take turns on the same batch, and the fastest round of each counts.
+    All ways take turns on the same batch, and each round begins with another one. A ratio is taken
+    within a round, where other work on the machine disturbs both alike; of the milliseconds the
+    middle round counts. What happens once in a call of `fit` is not part of a step.
     """
     rows = {}
-    for name, network in NETWORKS.items():
-        row = measure("steps", jax_devices(1), *map(str, network))
-        rows[name] = row
-        columns = "  ".join(f"{key} {value}" for key, value in row.items())
-        print(f"  {name:8} {columns}", flush=True)
+    with tempfile.TemporaryDirectory() as programs:
+        for name, network in NETWORKS.items():
+            environment = {**jax_devices(1), "JAX_COMPILATION_CACHE_DIR": programs}
+            row = measure("steps", environment, *map(str, network), timeout=COMPILING)
+            rows[name] = row
+            columns = "  ".join(f"{key} {value}" for key, value in row.items())
+            print(f"  {name:8} {columns}", flush=True)
     return rows
 
 
-def _worker(begun: float, backbone: str, size: str, batch: str, steps: str) -> dict[str, Any]:
+def _worker(
+    begun: float, backbone: str, size: str, batch: str, steps: str, rounds: str
+) -> dict[str, Any]:
+    # A loop by hand and `fit` share a program.
+    os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
     from petals.accelerators.detect import detect
 
     detect("tpu")
     import jax
     import numpy as np
     import tensorflow as tf
+    from tensorflow import keras
 
     from petals.models.build import build
     from petals.training.callbacks import Epochs, Phase, Training
@@ -69,12 +84,21 @@ def _worker(begun: float, backbone: str, size: str, batch: str, steps: str) -> d
     class Waiting(Epochs):
         async_safe = False
 
+    class Clock(keras.callbacks.Callback):
+        """The time of an epoch's steps, until the device has finished them."""
+
+        def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+            self.begun = _now()
+
+        def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+            self.taken = _since(self.begun)
+
     def by_fit(kind: type | None, epochs: int = 1, model: Any = model) -> Seconds:
         phase = Phase("fine-tune", epochs, count, images)
-        callbacks = []
+        clock = Clock()
+        callbacks: list[Any] = [clock]
         if kind is not None:
-            callbacks = [kind(phase, Training(), np.arange(CLASSES), lambda: answers)]
-        before = _now()
+            callbacks.append(kind(phase, Training(), np.arange(CLASSES), lambda: answers))
         model.fit(
             dataset,
             epochs=epochs,
@@ -83,7 +107,7 @@ def _worker(begun: float, backbone: str, size: str, batch: str, steps: str) -> d
             verbose=0,
             callbacks=callbacks,
         )
-        return _since(before)
+        return clock.taken
 
     compilations = _Compilations()
     by_fit(Epochs, epochs=2)
@@ -102,7 +126,7 @@ def _worker(begun: float, backbone: str, size: str, batch: str, steps: str) -> d
         jax.block_until_ready(state)
         return _since(before)
 
-    ways = {
+    ways: dict[str, Callable[[], Seconds]] = {
         "bare": by_hand,
         "fit": lambda: by_fit(None),
         "epochs": lambda: by_fit(Epochs),
@@ -111,14 +135,24 @@ def _worker(begun: float, backbone: str, size: str, batch: str, steps: str) -> d
     }
     for way in ("bare", "together"):  # compiles it
         ways[way]()
-    rounds: dict[str, list[Seconds]] = {way: [] for way in WAYS}
-    for _ in range(ROUNDS):
+    taken: list[dict[str, Seconds]] = []
+    for number in range(int(rounds)):
+        first = number % len(WAYS)
+        taken.append({way: ways[way]() for way in (*WAYS[first:], *WAYS[:first])})
+    return row | compared(taken, count)
+
+
+def compared(rounds: Sequence[dict[str, Seconds]], steps: int) -> dict[str, Any]:
+    """Milliseconds of a step by each way, and the ratios of `run`, from the rounds' seconds."""
+    row: dict[str, Any] = {}
+    for clock, prefix in enumerate(CLOCKS):
         for way in WAYS:
-            rounds[way].append(ways[way]())
-    for prefix, clock in (("", 0), ("cpu_", 1)):
-        best = {way: min(each[clock] for each in rounds[way]) for way in WAYS}
-        row |= {prefix + way: round(1e3 * best[way] / count, 2) for way in WAYS}
-        row[f"{prefix}ratio"] = round(best["epochs"] / best["fit"], 3)
+            middle = statistics.median(each[way][clock] for each in rounds)
+            row[prefix + way] = round(1e3 * middle / steps, 2)
+        for other in ("fit", "bare"):
+            ratios = [each["epochs"][clock] / each[other][clock] for each in rounds]
+            low, middle, high = statistics.quantiles(ratios, n=4)
+            row[f"{prefix}to_{other}"] = f"{middle:.3f} ({low:.3f} to {high:.3f})"
     return row
 
 

@@ -4,6 +4,7 @@ python -m petals.prepare.rehearsal_data FOLDER [--sizes SIZE ...] [--backbones N
 
 Of a backbone whose weights are a model on Kaggle, the catalogue gets the preset that is here, or
 else one with random weights: a rehearsal shows that a session finds and builds it, and no score.
+The session warns of random weights, and says where the real ones belong.
 """
 
 import argparse
@@ -18,7 +19,7 @@ from petals.data.source import COMPETITION
 from petals.kaggle import cache_folder
 from petals.prepare import drawn_flowers
 from petals.progress import Progress
-from petals.registry import Facts
+from petals.registry import RANDOM, Facts, Preset
 
 SIZES = (192, 224, 331, 512)  # in pixels, those of the competition
 SCORING = """\
@@ -64,8 +65,9 @@ def _of_competition(size: int) -> int:
 def add_models(folder: Path, backbones: Iterable[str]) -> list[Path]:
     """Put the presets of these backbones into a catalogue that lacks them; return their folders.
 
-    A preset that is on this machine is linked; of any other, one with random weights is made.
-    Raises `SettingError` where that needs keras_hub and it is missing.
+    A preset that is on this machine is linked, also in place of one with random weights; of any
+    other, one with random weights is made. Raises `SettingError` where that needs keras_hub and it
+    is missing.
     """
     made = []
     for name in backbones:
@@ -73,14 +75,18 @@ def add_models(folder: Path, backbones: Iterable[str]) -> list[Path]:
         if preset is None:
             continue
         target = folder / "models" / preset.source
-        if target.exists():
-            continue
         here = preset.folder
-        target.parent.mkdir(parents=True, exist_ok=True)
+        if target.exists() and not (here and (target / RANDOM).is_file()):
+            continue
+        part = target.with_name(f"{target.name}.part")
+        shutil.rmtree(part, ignore_errors=True)
+        part.parent.mkdir(parents=True, exist_ok=True)
         if here:
-            shutil.copytree(here, target, copy_function=_linked)
+            shutil.copytree(here, part, copy_function=_linked)
         else:
-            _make_preset(preset.name, preset.native, target)
+            _make_preset(preset, target, part)
+        shutil.rmtree(target, ignore_errors=True)
+        part.rename(target)
         made.append(target)
     return made
 
@@ -92,16 +98,19 @@ def _linked(source: str, target: str) -> None:
         shutil.copy2(source, target)
 
 
-def _make_preset(name: str, size: int, target: Path) -> None:
+def _make_preset(preset: Preset, target: Path, part: Path) -> None:
     """A preset with random weights; it scales pixels as networks do that ImageNet taught."""
     from petals.models import hub
 
-    network = hub.find(name).build(size)
-    part = target.with_suffix(".part")
-    shutil.rmtree(part, ignore_errors=True)
+    network = hub.find(preset.name).build(preset.native)
     network.save_to_preset(str(part))
-    hub.save_scaling(part, size)
-    part.rename(target)
+    hub.save_scaling(part, preset.native)
+    warning = (
+        f"{preset.name} has random weights, made for a rehearsal, so its scores say nothing. To "
+        f"rehearse with the real ones, download them with `{preset.download_command}`, and replace "
+        f"the folder {target} with them."
+    )
+    storage.write_text(part / RANDOM, warning + "\n")
 
 
 def _copy(source: Path, target: Path) -> None:

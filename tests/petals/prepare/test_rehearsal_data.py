@@ -4,6 +4,7 @@ import tomllib
 
 import pytest
 
+from petals import registry
 from petals.data import shards
 from petals.data.source import COMPETITION
 from petals.prepare import rehearsal_data
@@ -52,3 +53,30 @@ def test_it_says_how_the_competition_is_scored(tmp_path):
     rules.write_text('metric = "accuracy"')
     rehearsal_data.fill(tmp_path)
     assert rules.read_text() == 'metric = "accuracy"'
+
+
+def test_a_preset_with_random_weights_says_so_until_the_real_one_is_here(tmp_path, monkeypatch):
+    pytest.importorskip("keras_hub")
+    small = {"num_layers": 1, "hidden_dim": 8, "num_heads": 1, "intermediate_dim": 8}
+    for name, value in small.items():
+        monkeypatch.setitem(registry.PRESETS["dinov2-small"].architecture, name, value)
+    monkeypatch.setenv("KAGGLEHUB_CACHE", str(tmp_path / "cache"))
+    catalogue = tmp_path / "catalogue"
+    (made,) = rehearsal_data.add_models(catalogue, ["dinov2-small", "VGG16"])
+    assert rehearsal_data.add_models(catalogue, ["dinov2-small"]) == []
+
+    monkeypatch.setenv("KERNELKIT_INPUT_ROOT", str(catalogue))  # as a session finds it
+    (warning,) = registry.weights_warnings(["VGG16", "dinov2-small"], "auto")
+    assert warning.startswith("dinov2-small has random weights, made for a rehearsal")
+    assert str(made) in warning
+    assert registry.weights_warnings(["dinov2-small"], "none") == []
+    assert registry.Facts("dinov2-small").preset.folder == made
+
+    monkeypatch.delenv("KERNELKIT_INPUT_ROOT")
+    real = tmp_path / "cache/models/keras/dinov2/keras/dinov2_small/1"
+    real.mkdir(parents=True)
+    (real / "config.json").write_text("{}")
+    assert rehearsal_data.add_models(catalogue, ["dinov2-small"]) == [made]
+    assert [path.name for path in made.iterdir()] == ["config.json"]
+    monkeypatch.setenv("KERNELKIT_INPUT_ROOT", str(catalogue))
+    assert registry.weights_warnings(["dinov2-small"], "auto") == []
