@@ -325,7 +325,8 @@ if fine_tunes:
     rates = learning_rates(
         schedule, epochs, steps, learning_rate=learning_rate, replicas=device.replicas
     )
-    print(f"{trainable:,} parameters learn, {steps} steps an epoch, at {rates.max():.2g} at most")
+    pace = f"{steps} steps per epoch, peak learning rate {rates.max():.2g}"
+    print(f"Training {trainable:,} parameters: {pace}")
     display(run.figure(plots.schedule(rates, steps), "schedule"))
 
 # %% [markdown]
@@ -447,7 +448,7 @@ else:
     run.warn("The model was trained on its validation photos: no score says how good it is.")
 print(f"macro F1 {scores.macro_f1:.4f}   accuracy {scores.accuracy:.4f}   on {val.count:,} photos")
 if intervals:
-    print(f"with other photos of the same classes, macro F1 would be {intervals.text('macro_f1')}")
+    print(f"95 % interval for other photos of the same classes: {intervals.text('macro_f1')}")
 
 # %% [markdown]
 # ### How sure the model is
@@ -461,7 +462,7 @@ if intervals:
 from petals.evaluation.calibration import Calibration
 
 calibration = Calibration.of(val_labels, probabilities)
-print(f"temperature {calibration.temperature:.2f}: divide the logits by it")
+print(f"Calibration temperature {calibration.temperature:.2f}")
 if validated and calibration.note:
     run.warn(calibration.note)
 curves = {"uncorrected": calibration.before, "with the temperature": calibration.after}

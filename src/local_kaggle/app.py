@@ -145,7 +145,7 @@ def _for_this_machine(app: ASGIApp) -> ASGIApp:
             re.sub(r":\d+$", "", headers.get("host", "localhost")) not in HOSTS
             or "origin" in headers
         ):
-            answer = {"code": 403, "message": "This Kaggle is only for this machine"}
+            answer = {"code": 403, "message": "The local Kaggle serves only this machine"}
             await JSONResponse(answer, 403)(scope, receive, send)
             return
         path = re.sub("^http://[^/]*", "", scope["path"])

@@ -1,6 +1,7 @@
 """The face of the local Kaggle: start it, point a client at it, stop it."""
 
 import os
+import shlex
 import socket
 import sqlite3
 import tempfile
@@ -35,6 +36,7 @@ UNSET_FOR_CLIENT = (
 """Variables that would make the official client bypass the local Kaggle."""
 
 IN_USE, CANNOT_WRITE = 13, 12  # exit codes
+HOLDER = ".local-kaggle.pid"  # of the process that serves the root, or served it last
 OWN = (".gitignore", "archives", "blobs", "environment.sh", "image", "sessions")
 """What a server overwrites in its root, or removes there."""
 
@@ -195,12 +197,24 @@ def _claim(root: Path) -> FileLock:
     try:
         claim.acquire(blocking=False)
     except Timeout as error:
+        lines = shlex.quote(str(root / "environment.sh"))
         raise LocalKaggleError(
-            f"a local Kaggle already serves {root}: stop it, wait for its rehearsal, choose "
-            "another root, or push to it from a shell that has read the root's environment.sh",
+            f"another rehearsal or local-kaggle{_holder(root)} is using {root}. Wait for it, or "
+            f"stop it. To push to it instead, first run `. {lines}` in this shell",
             IN_USE,
         ) from error
+    part = root / f"{HOLDER}.part"
+    part.write_text(str(os.getpid()), encoding="utf-8")
+    part.replace(root / HOLDER)
     return claim
+
+
+def _holder(root: Path) -> str:
+    """The process that serves a root, in brackets, if it has said so."""
+    try:
+        return f" (pid {int((root / HOLDER).read_text(encoding='utf-8'))})"
+    except (OSError, ValueError):
+        return ""
 
 
 def _listener(port: int) -> socket.socket:

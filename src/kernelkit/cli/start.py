@@ -46,7 +46,7 @@ def init(
     events("next", f"cd {shlex.quote(str(folder))} && kernelkit rehearse")
 
 
-@options.command("doctor", ("", "--run --tpu"), local=True)
+@options.command("doctor", ("", "--run --tpu"), local="Ask a local stand-in instead of Kaggle.")
 @click.option("--run", is_flag=True, help="Also save two private kernels and run one on a CPU.")
 @click.option("--tpu", is_flag=True, help="Also run one on a TPU (ten minutes of quota at most).")
 @click.option(

@@ -55,6 +55,7 @@ class RunsPage:
     base      what all runs of a sweep were given, and `defaults` the rest; None for no sweep
     folder    where the page will stand; the runs' ids are addresses from there
     notebook  what `kernelkit run` repeats a run with; "" where the runs are of several
+    searched  whether a search chose the runs one after the other
     live      of a page that follows what goes on: what `going_on` returns; else empty
     """
 
@@ -66,6 +67,7 @@ class RunsPage:
     defaults: Mapping[str, Any] = field(default_factory=dict)
     folder: Path = Path()
     notebook: str = ""
+    searched: bool = False
     live: Mapping[str, Any] = field(default_factory=dict)
 
     def html(self, back: Mapping[str, str] | None = None) -> str:
@@ -76,7 +78,7 @@ class RunsPage:
         curves = [history.curve_name(columns, self.shown.score) for columns in histories]
         classes = list(dict.fromkeys(name for own in scores for name in own))
         notes, damage = self._notes()
-        sent = ("columns", "defaults", "notebook", "live")
+        sent = ("columns", "defaults", "notebook", "searched", "live")
         data = {name: getattr(self, name) for name in sent} | {
             "sweep": self.base is not None,
             "axes": self.columns if self.base is not None else [],

@@ -47,7 +47,7 @@ def attached(
             tell(PROGRESS, f"making the rehearsal's inputs, once: {line.strip()}")
 
     def wait() -> None:
-        tell("waiting", "another rehearsal of this repository runs: continuing when it is done")
+        tell("waiting", "another rehearsal is running in this repository: waiting for it to finish")
 
     kaggle = LocalKaggle(local)
     kaggle.limits = replace(kaggle.limits, also_named=owner)

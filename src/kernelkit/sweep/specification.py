@@ -156,7 +156,7 @@ def read(
         check_keys(block, KEYS, "kaggle")
         if idle := [key for key in OF_THE_DESK if block.get(key) is not None]:
             raise ParameterError(
-                f"kaggle: {idle[0]} has no effect in a session, which makes one run at a time: "
+                f"kaggle: {idle[0]} has no effect in a session, which does one run at a time: "
                 "leave it out"
             )
         content = _with_kaggle_block(content, block) if kaggle else content
@@ -190,7 +190,7 @@ def _checked(path: Path, content: Values, pairs: Iterable[str], many: bool) -> S
     source, home = document.read(notebook), project.find_project(notebook)
     declared = parameters.declared(document.parameters_cell(source).source, home)
     if content.get("workers") == 0:
-        raise ParameterError("workers: 0 would make no run: write a number from 1 on, or none")
+        raise ParameterError("workers: 0 would do no run: write 1 or more, or leave it out")
     shown, score = project.shown(notebook), content.get("score")
     minimize = content.get("minimize")
     if minimize is None:

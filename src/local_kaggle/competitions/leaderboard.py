@@ -89,7 +89,7 @@ def deadline_of(contents: Catalogue, competition: str) -> float:
         moment = datetime.fromisoformat(str(text).replace("Z", "+00:00"))
     except ValueError:
         raise LocalKaggleError(
-            f"competitions/{competition}.toml: the deadline {text!r} is no date: write "
+            f"competitions/{competition}.toml: the deadline {text!r} is not a date: write "
             "deadline = 2026-12-31T23:59:00Z"
         ) from None
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
@@ -139,14 +139,14 @@ def _made_up(file: Path, *, private: bool) -> list[Team]:
             if private and row.get("PrivateScore"):
                 score = row["PrivateScore"]
             if not math.isfinite(float(score)):
-                raise ValueError(f"the score {score} of line {number + 1} is no number")
+                raise ValueError(f"the score {score} of line {number + 1} is not a number")
             date = USUAL_DATE
             with suppress(KeyError, ValueError, TypeError):
                 date = datetime.fromisoformat(row["Date"].replace("Z", "+00:00")).timestamp()
             teams.append(Team(MADE_UP + number, row["TeamName"], score, date, 1, None))
     except (OSError, ValueError, KeyError, TypeError, csv.Error) as error:
         raise LocalKaggleError(
-            f"{file} is no board ({type(error).__name__}: {error}): write a CSV file with the "
-            "columns TeamName and Score, and PrivateScore where there is one"
+            f"{file} is not a leaderboard ({type(error).__name__}: {error}): write a CSV file with "
+            "the columns TeamName and Score, and PrivateScore where there is one"
         ) from None
     return teams

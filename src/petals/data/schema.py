@@ -129,9 +129,9 @@ def compression(path: str) -> str:
         return kind
     for start, what in _BEGINNINGS.items():
         if begins.startswith(start):
-            raise DataError(f"{path} is no TFRecord file but {what}")
+            raise DataError(f"{path} is not a TFRecord file but {what}")
     raise DataError(
-        f"{path}: record 0 is damaged, or it is no TFRecord file: it begins with {begins[:8]!r}"
+        f"{path}: record 0 is damaged, or not a TFRecord file: it begins with {begins[:8]!r}"
     )
 
 

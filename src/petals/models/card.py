@@ -82,7 +82,7 @@ class ModelCard:
             "classes": f"{len(self.classes)}: {', '.join(self.classes)}",
             "weights": f"{self.weights.get('setting')} {self.weights.get('file')}".strip(),
             "licence of the weights": self.weights.get("licence"),
-            "scores on validation": _listed(scores) or "none: validation photos were trained on",
+            "scores on validation": _listed(scores) or "none: trained on the validation photos too",
             "temperature": f"{self.temperature:.3f}",
             "data": _listed(self.data),
         }

@@ -281,7 +281,9 @@ def predictions(
     for label, row in zip(labels, probabilities, strict=True):
         guess = row.argmax()
         right, answer = guess == label, f"{names[guess]} {100 * row[guess]:.0f} %"
-        captions.append(f"right: {answer}" if right else f"true {names[label]}\nguessed {answer}")
+        captions.append(
+            f"correct: {answer}" if right else f"true {names[label]}\npredicted {answer}"
+        )
         colours.append(GOOD if right else BAD)
     caption = "Photos with the prediction, its probability, and the true class of each mistake."
     return gallery(images, captions, colours, caption)
