@@ -1,4 +1,4 @@
-"""The face of the local Kaggle: start it, point a client at it, stop it."""
+"""The local Kaggle's interface: start it, point a client at it, stop it."""
 
 import os
 import shlex
@@ -100,14 +100,14 @@ class LocalKaggle(ServerState):
         self.stop()
 
     def rerun(self, submission: int) -> Rerun | None:
-        """What a code competition's rerun came to, the truth included; None before its end.
+        """The result of a code competition's rerun, with what Kaggle hides; None before its end.
 
         `submission` is the number that CreateCodeSubmission answers with. Right without serving.
         """
         return read_rerun(rerun_folder(self.root, submission))
 
     def standing(self, competition: str, user: str = DEFAULT_USER) -> Standing | None:
-        """Where a user stands on a competition's board; None without a scored submission.
+        """A user's place on a competition's leaderboard; None without a scored submission.
 
         Right while serving. Raises LocalKaggleError for a competition that is not there.
         """
@@ -126,10 +126,10 @@ class LocalKaggle(ServerState):
         return self.accounts[user]
 
     def environment(self, user: str = DEFAULT_USER) -> dict[str, str]:
-        """The variables that lead the genuine client, in a subprocess, to this server.
+        """The variables that point the genuine client, in a subprocess, at this server.
 
-        They hold the user's key. The names in `UNSET_FOR_CLIENT` must be absent besides;
-        `client_environment()` gives the two together.
+        They hold the user's key. The variables in `UNSET_FOR_CLIENT` must also be unset:
+        `client_environment()` does both.
         """
         home = self.root / "client-home"
         # The client resumes uploads that it finds among the temporary files, wherever they went.
@@ -183,9 +183,9 @@ class LocalKaggle(ServerState):
 
 
 def _claim(root: Path) -> FileLock:
-    """Hold the root against a second server, which would take the runs of this one for dead.
+    """Lock the root against a second server, which would take this one's runs for dead.
 
-    Refuses a folder of somebody else's, whose files this server would overwrite or remove.
+    Refuses a folder with other files, which this server would overwrite or remove.
     """
     root.mkdir(parents=True, exist_ok=True)
     if not (root / "kaggle.sqlite").exists() and any((root / name).exists() for name in OWN):

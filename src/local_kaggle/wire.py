@@ -63,8 +63,8 @@ METHODS: dict[str, Method] = {}
 class Service:
     """Makes functions the answers to methods of a service of the SDK, whose requests `types` has.
 
-    Those of a service for the `anonymous` are answered without credentials too. A function may
-    raise HTTPException, which is told as `{"code", "message"}`.
+    An `anonymous` service also answers without credentials. A function may
+    raise HTTPException, which is sent as `{"code", "message"}`.
     """
 
     def __init__(self, types: ModuleType, *, anonymous: bool = False) -> None:
@@ -90,9 +90,9 @@ class Service:
 
 
 def not_rehearsed(what: str) -> HTTPException:
-    """The answer to what Kaggle has and this one has not.
+    """The answer to a call that Kaggle has and the local Kaggle lacks.
 
-    No code above 500: Kaggle has no problem, and nobody should try again.
+    Not a 5xx code, so that clients do not retry.
     """
     return HTTPException(400, f"rehearsal: {what} is not rehearsed by the local Kaggle")
 
@@ -114,7 +114,7 @@ def decode(request: type[Message], body: bytes) -> Message:
 
 
 def _check(message: type[Message], values: Any, *, inside: bool = False) -> None:
-    """Hold the types of JSON against a message's, which its reader does not. Raises TypeError.
+    """Check the JSON's types against the message's, which the SDK does not do. Raises TypeError.
 
     A message that is `inside` another may lack messages of its own.
     """
@@ -143,9 +143,9 @@ def _check(message: type[Message], values: Any, *, inside: bool = False) -> None
 
 
 def masked(request: Message, names: Collection[str]) -> Json:
-    """Those of a request's fields that a page has, by their names in JSON.
+    """The request's fields that a page has, by their JSON names.
 
-    Of a request with a mask, only what the mask names.
+    If the request has a mask, only the fields that it names.
     """
     fields = [field for field in request._fields if field.json_name in names]
     if hasattr(request, "update_mask"):

@@ -57,7 +57,7 @@ def folder_of(state: ServerState, competition: str) -> Path:
 
 
 def entered(state: ServerState, competition: str) -> Path:
-    """The same, where the competition's rules are accepted; else HTTPException 403."""
+    """The same if the competition's rules are accepted; otherwise HTTPException 403."""
     folder = folder_of(state, competition)
     if competition in state.limits.rules_pending:
         raise HTTPException(403, "You must accept this competition's rules before you can continue")
@@ -124,7 +124,7 @@ def start_submission_upload(state: ServerState, request: Message) -> Json:
 
 @answers
 def create_submission(state: ServerState, request: Message) -> Json:
-    """Enter an uploaded file; the score comes later."""
+    """Submit an uploaded file; it is scored later."""
     entered(state, request.competition_name)
     if state.contents.find("hidden", request.competition_name):
         raise HTTPException(400, "This is a code competition: submit from a notebook")
@@ -133,7 +133,7 @@ def create_submission(state: ServerState, request: Message) -> Json:
 
 @answers
 def create_code_submission(state: ServerState, request: Message) -> Json:
-    """Enter a file out of a finished version's output."""
+    """Submit a file from a finished version's output."""
     competition = request.competition_name
     public = entered(state, competition)
     prepare()
@@ -170,7 +170,7 @@ def list_submissions(state: ServerState, request: Message) -> Json:
 
 @answers
 def get_submission_limits(state: ServerState, request: Message) -> Json:
-    """How many submissions today, in all, and still allowed."""
+    """The numbers of submissions made today, made in total, and still allowed today."""
     rows = _of(state, request.competition_name)
     today = _today(rows)
     left = state.limits.submissions_a_day - today
@@ -178,7 +178,7 @@ def get_submission_limits(state: ServerState, request: Message) -> Json:
 
 
 def settled(state: ServerState, row: sqlite3.Row) -> sqlite3.Row:
-    """A submission with its score, which is worked out once it is asked for and is due."""
+    """A submission, scored on the first request after its score is due."""
     if row["status"] != "PENDING" or time.time() < row["created"] + state.limits.score_seconds:
         return row
     folder = sessions.rerun_folder(state.root, row["id"])
@@ -272,7 +272,7 @@ def _entry(state: ServerState, row: sqlite3.Row) -> Json:
 
 
 def board(state: ServerState, competition: str, *, private: bool | None = None) -> list[Team]:
-    """The teams of a competition, the best first: by private scores if it is over, or as asked."""
+    """The teams of a competition, best first: by private scores after its end, or as requested."""
     folder_of(state, competition)
     deadline = deadline_of(state.contents, competition)
     query = "SELECT * FROM submissions WHERE competition = ?"
@@ -300,7 +300,7 @@ def standing(state: ServerState, competition: str) -> Standing | None:
 
 @answers
 def get_leaderboard(state: ServerState, request: Message) -> Json:
-    """A page of the best scores, the best first; every user is a team of one."""
+    """A page of scores, best first; every user is a team of one."""
     private = False if request.override_public else None
     entries = [
         {
@@ -331,7 +331,7 @@ def list_team_public_submissions(state: ServerState, request: Message) -> Json:
 
 @answers
 def download_leaderboard(state: ServerState, request: Message) -> Response:
-    """An archive with one CSV file, named by the time and with a byte order mark, as Kaggle's."""
+    """An archive with one CSV file, named after the time, with a byte order mark, as on Kaggle."""
     name = request.competition_name
     text, packed = io.StringIO(), io.BytesIO()
     csv.writer(text).writerow(HEADER)

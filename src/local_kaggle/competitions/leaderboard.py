@@ -1,11 +1,11 @@
-"""Where everybody stands: the users of this Kaggle among the made-up teams of a board file.
+"""The leaderboard: the users of this Kaggle among the made-up teams of a file.
 
 boards/<slug>.csv       TeamName,Score and, where wanted, PrivateScore and Date of teams that do
                         not exist
 
 Until the deadline in the competition's page, a board goes by public scores; afterwards by private
-ones, where there are any. Of a user count the submissions before the deadline, and for the private
-board the two that are best in public, as Kaggle takes them for whoever has selected none.
+ones, if there are any. Only submissions before the deadline count. The private board takes a user's
+two best by public score, as Kaggle does for users who selected none.
 """
 
 import csv
@@ -45,8 +45,8 @@ class Team:
 class Standing:
     """Where a user stands: `rank` among `teams`, from 1, and the medal that this would give.
 
-    `medal` is empty without one, and where the competition awards none: its page says so with
-    `awardsPoints = false`. `final`: by private scores, after the deadline.
+    `medal` is empty without a medal, and if the competition awards none: its page says so with
+    `awardsPoints = false`. `final`: by private score, after the deadline.
     """
 
     rank: int
@@ -57,7 +57,7 @@ class Standing:
 
 
 def zones(teams: int) -> dict[Medal, int]:
-    """The last rank of each medal among so many teams, by Kaggle's published table.
+    """The last rank that gets each medal among so many teams, by Kaggle's published table.
 
     https://www.kaggle.com/progression. How a share of teams is rounded is not published; here it is
     rounded down.
@@ -81,7 +81,7 @@ def medal_of(rank: int, teams: int) -> Medal:
 
 
 def deadline_of(contents: Catalogue, competition: str) -> float:
-    """When a competition ends, in seconds since the epoch; infinite where its page does not say."""
+    """When a competition ends, in seconds since the epoch; infinite if its page does not say."""
     text = contents.page("competitions", competition).get("deadline")
     if text is None:
         return math.inf
@@ -105,7 +105,7 @@ def ranked(
 ) -> list[Team]:
     """The teams, the best first: those of a board's `file`, and the users who submitted.
 
-    Of equal scores the earlier one leads. Raises LocalKaggleError for a file that is no board.
+    If scores are equal, the earlier one leads. Raises LocalKaggleError for an unreadable file.
     """
     sign = 1 if lowest_wins else -1
 
