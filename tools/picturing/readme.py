@@ -38,8 +38,8 @@ def draw(command: Sequence[str], title: str, sweep: Path, into: Path) -> list[Pa
     into.mkdir(parents=True, exist_ok=True)
     made = [
         terminal.as_svg(lines, title, into / "terminal.svg"),
-        page.picture(Path(unquote(reports[-1])), into / "report.png", 1240, 985),
-        page.picture(sweep, into / "sweep.png", 1240, 1436),
+        page.picture(Path(unquote(reports[-1])), into / "report.png", 1240, 1135),
+        page.picture(sweep, into / "sweep.png", 1240, 1790),
     ]
     for path in made:
         if path.stat().st_size > LARGEST:

@@ -215,5 +215,5 @@ def _next(
     if doubts:
         return "Resolve what looks wrong before you compare this score with others."
     if rises:
-        return "The score was still improving at the end: train for more epochs."
+        return "The best epoch was one of the last: more epochs may raise the score."
     return ""

@@ -136,4 +136,4 @@ def test_a_score_that_was_best_at_the_very_end_may_rise_further(runs, values, ri
     folder = runs("a", 0.9)
     lines = ["epoch,val_f1", *(f"{n},{value}" for n, value in enumerate(values))]
     (folder / "history.csv").write_text("\n".join(lines) + "\n")
-    assert ("still improving" in on(folder).next_step) == rises
+    assert ("more epochs" in on(folder).next_step) == rises
