@@ -19,7 +19,7 @@ help: ## list the targets
 	  || { echo 'Python 3.11 or later is needed: make PYTHON=/path/to/python3.12 ...'; exit 2; }
 	@echo 'making .venv from requirements.lock (a few minutes the first time) ...'
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements.lock
+	@$(BIN)/python -m pip install --disable-pip-version-check --require-hashes --no-deps -r requirements.lock
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e . -e src/local_kaggle
 	@touch $@
 
@@ -80,7 +80,15 @@ shapes: .venv/installed
 test-browser: shapes .venv-browser/installed ## the pages in Chromium, the notebooks in JupyterLab; pictures of both in runs/browser/pictures
 	$(BROWSER) -m pytest -c tests/browser/pytest.ini tests/browser
 
-pictures: shapes ## the pictures of README, from make run and a small sweep (needs Chromium)
+# The pages of a real sweep, to click: it runs once, and again after `rm -r docs/examples`.
+EXAMPLE := docs/examples/example/index.html
+$(EXAMPLE): docs/example.yaml | .venv/installed
+	$(BIN)/kernelkit sweep $< --quiet
+	@mkdir -p docs/examples
+	@cd runs && tar cf - example/index.html example/*/report.html | tar xf - -C ../docs/examples
+	@touch $@
+
+pictures: $(EXAMPLE) ## the pictures of README, from make run and a small sweep (needs Chromium)
 	$(BIN)/python tools/pictures.py -- $(BIN)/kernelkit $(RUN)
 
 # Kaggle's image is reported to run Python 3.13 since October 2026; its lock is for no other.
@@ -141,14 +149,6 @@ docs: .venv/installed ## docs/reference/cli.md, from the commands' own help
 .venv-docs/installed: requirements-docs.lock
 	@test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)
 	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r $<
-	@touch $@
-
-# The pages of a real sweep, to click: it runs once, and again after `rm -r docs/examples`.
-EXAMPLE := docs/examples/example/index.html
-$(EXAMPLE): docs/example.yaml | .venv/installed
-	$(BIN)/kernelkit sweep $< --quiet
-	@mkdir -p docs/examples
-	@cd runs && tar cf - example/index.html example/*/report.html | tar xf - -C ../docs/examples
 	@touch $@
 
 site: .venv-docs/installed $(EXAMPLE) ## the documentation as a site, in site/ (first time: 3 minutes)

@@ -88,7 +88,7 @@ health = [
 ]
 print(*health, sep="\n")
 problems = [line for part in health for line in part.problems]
-print("make these files again" if problems else "nothing is wrong")
+print("make these files again" if problems else "no problems found")
 
 # %% [markdown]
 # ## What the flowers look like

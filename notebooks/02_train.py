@@ -328,7 +328,8 @@ if fine_tunes:
     rates = learning_rates(
         schedule, epochs, steps, learning_rate=learning_rate, replicas=device.replicas
     )
-    print(f"{trainable:,} parameters learn, {steps} steps an epoch, at {rates.max():.2g} at most")
+    pace = f"{steps} steps per epoch, peak learning rate {rates.max():.2g}"
+    print(f"Training {trainable:,} parameters: {pace}")
     display(run.figure(plots.schedule(rates, steps), "schedule"))
 
 # %% [markdown]
@@ -467,7 +468,7 @@ if intervals:
 from petals.evaluation.calibration import Calibration
 
 calibration = Calibration.of(val_labels, probabilities)
-print(f"temperature {calibration.temperature:.2f}: divide the logits by it")
+print(f"Calibration temperature {calibration.temperature:.2f}")
 if validated and calibration.note:
     run.warn(calibration.note)
 curves = {"uncorrected": calibration.before, "with the temperature": calibration.after}

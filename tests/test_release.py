@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tomllib
 import venv
 import zipfile
@@ -15,7 +16,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from checkouts import ROOT, check_out
+from checkouts import ROOT, check_out, git
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from test_walls import packages_imported_by
@@ -283,3 +284,41 @@ def notebook(source, **metadata):
     cell = {"cell_type": "code", "id": "a", "metadata": {}, "outputs": [], "source": source}
     cells = [cell | {"execution_count": None}]
     return json.dumps({"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5})
+
+
+ADDRESS = "THE-ADDRESS-OF-THIS-REPOSITORY"
+HERE = r"(?:\$ )?(git clone|cd kernelkit|python3 -m venv|python -m pip wheel|pip install dist/)"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("page", ["README", "docs/index", "docs/tutorials/another-repository"])
+def test_what_clones_and_installs_runs_as_it_is_pasted(page, checkout, tmp_path):
+    """Pip finds what the wheels need where these tests run, instead of on an index."""
+    if not (checkout / ".git").exists():
+        git(checkout, "init", "-q", "-b", "main")
+        git(checkout, "add", "--all")
+        git(checkout, "commit", "-q", "-m", "as it is")
+    text = (ROOT / f"{page}.md").read_text()
+    lines = [line for line in text.splitlines() if re.match(HERE, line)]
+    assert ADDRESS in lines[0]
+    pasted = "\n".join(line.removeprefix("$ ") for line in lines)
+    others = tmp_path / "others"  # what is installed here besides the kit
+    others.mkdir()
+    for path in Path(sysconfig.get_path("purelib")).iterdir():
+        if not path.name.startswith((*FOLDERS, "_")):
+            (others / path.name).symlink_to(path)
+    variables = os.environ | {
+        "PYTHONPATH": str(others),
+        "PIP_NO_INDEX": "1",
+        "PIP_NO_BUILD_ISOLATION": "false",  # as pip reads it: no isolation
+    }
+    script = f"set -e\n{pasted.replace(ADDRESS, str(checkout))}\n"
+    if "dist/" in pasted:
+        script += "kernelkit --version; command -v kernelkit local-kaggle"
+    done = subprocess.run(
+        ["bash", "-c", script], cwd=tmp_path, env=variables, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (tmp_path / "kernelkit/Makefile").is_file()
+    if "dist/" in pasted:
+        assert f"kernelkit {VERSION}\n{tmp_path}/.venv/bin/kernelkit" in done.stdout

@@ -95,7 +95,7 @@ class _Tensors(pickle.Unpickler):
             return name
         if (module, name) in EMPTY:
             return _Empty
-        raise BadCheckpointError(f"it contains {module}.{name}, which is no tensor")
+        raise BadCheckpointError(f"it contains {module}.{name}, which is not a tensor")
 
     def persistent_load(self, pid: Any) -> Any:
         kind, dtype, key, _, count, *view = pid

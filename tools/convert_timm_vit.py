@@ -99,11 +99,12 @@ def _refuse_others(arrays: Arrays) -> None:
         optional |= {f"{place}.ls{which}.gamma" for which in (1, 2)}
     if missing := sorted(needed - set(arrays)):
         raise BadCheckpointError(
-            f"it is no ViT with DINOv2's architecture: it lacks {', '.join(missing[:3])}"
+            f"it is not a ViT with DINOv2's architecture: it lacks {', '.join(missing[:3])}"
         )
     if strange := sorted(set(arrays) - needed - optional):
         raise BadCheckpointError(
-            f"it is no ViT with DINOv2's architecture: {', '.join(strange[:3])} has no place there"
+            f"it is not a ViT with DINOv2's architecture: {', '.join(strange[:3])} does not belong "
+            "there"
         )
 
 

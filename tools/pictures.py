@@ -20,7 +20,7 @@ from picturing.readme import draw
 @click.option(
     "--sweep",
     type=click.Path(exists=True, path_type=Path),
-    default=Path("runs/browser/shapes/index.html"),
+    default=Path("docs/examples/example/index.html"),
     help="The page of a sweep.",
 )
 @click.option(

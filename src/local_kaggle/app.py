@@ -85,7 +85,7 @@ async def _log(state: ServerState, request: Request) -> Response:
 
 
 async def _body(request: Request, most: int) -> bytes:
-    """The whole body of a request; raises HTTPException 413 or 408 for one without an end."""
+    """The whole body of a request; raises HTTPException 413 or 408 if it does not end."""
     body = bytearray()
     try:
         async with asyncio.timeout(BODY_SECONDS):
@@ -114,7 +114,7 @@ def _carry_out(state: ServerState, method: Method, body: bytes) -> Response:
 
 
 def _is_of_the_disk(error: Exception) -> bool:
-    """Whether the folder of the local Kaggle cannot take what is to be written."""
+    """Whether an error means that the local Kaggle's folder cannot be written."""
     if isinstance(error, sqlite3.OperationalError):
         return getattr(error, "sqlite_errorname", "") in UNWRITABLE_DATABASE
     return isinstance(error, OSError) and error.errno in UNWRITABLE
@@ -133,7 +133,7 @@ def _in_one_line(request: Request, error: Exception) -> Response:
 
 
 def _for_this_machine(app: ASGIApp) -> ASGIApp:
-    """Refuses what a page in a browser asks for, whatever name leads it here, and lets `app` see
+    """Refuse requests from web pages, whatever host name they use, and show `app`
     the path of requests that come as to a proxy.
 
     The genuine client is led here by `http_proxy`, so it writes `POST http://localhost/api/…`.
@@ -145,7 +145,7 @@ def _for_this_machine(app: ASGIApp) -> ASGIApp:
             re.sub(r":\d+$", "", headers.get("host", "localhost")) not in HOSTS
             or "origin" in headers
         ):
-            answer = {"code": 403, "message": "This Kaggle is only for this machine"}
+            answer = {"code": 403, "message": "The local Kaggle serves only this machine"}
             await JSONResponse(answer, 403)(scope, receive, send)
             return
         path = re.sub("^http://[^/]*", "", scope["path"])
@@ -155,7 +155,7 @@ def _for_this_machine(app: ASGIApp) -> ASGIApp:
 
 
 def _user_of(state: ServerState, request: Request, *, anonymous: bool = False) -> str:
-    """The user that the Authorization header proves; "" without one, where `anonymous` is allowed.
+    """The user in the Authorization header; "" if there is none and `anonymous` is allowed.
 
     Raises HTTPException 401.
     """

@@ -38,7 +38,7 @@ class Catalogue:
     def find(self, kind: str, reference: str) -> Path | None:
         """The folder of `reference` ("slug" or "owner/slug") among `competitions`, `datasets`…
 
-        None where there is none, as for a reference with a prefix or a way out of the folder. Of a
+        None if there is none, or if the reference has a prefix or leads out of the folder. For a
         model it is "owner/model" or "owner/model/framework/variation". Raises LocalKaggleError
         while a command fills the catalogue, and after one that failed or was interrupted.
         """
@@ -55,7 +55,7 @@ class Catalogue:
         return folder if folder.is_dir() else None
 
     def versions(self, kind: str, reference: str) -> dict[int, Path]:
-        """The folders of what is there, by the number of their version, the newest first."""
+        """The folders of an item's versions by version number, newest first."""
         folder = self.find(kind, reference)
         if folder is None:
             return {}
@@ -66,13 +66,13 @@ class Catalogue:
         return dict(sorted(folders.items(), reverse=True))
 
     def page(self, kind: str, reference: str) -> dict[str, Any]:
-        """What the page of something that is there says."""
+        """The fields of an existing item's page."""
         return read_page(self.folder / kind / f"{reference}.toml")
 
     def references(self, kind: str) -> list[str]:
         """The references of a kind, sorted.
 
-        Those of "models" are models, those of "models/owner/model" its variations.
+        "models" gives models, "models/owner/model" the variations of that model.
         """
         base = self.folder / kind
         pages = base.glob("*" if kind == "competitions" else "*/*")
@@ -83,7 +83,7 @@ class Catalogue:
 def read_page(file: Path) -> dict[str, Any]:
     """The fields of a page, as the API's JSON has them: TOML's dates are text there.
 
-    Raises LocalKaggleError for a file that is no TOML.
+    Raises LocalKaggleError for a file that is not TOML.
     """
     try:
         fields = tomllib.loads(file.read_text("utf-8")) if file.is_file() else {}
@@ -98,7 +98,7 @@ def read_page(file: Path) -> dict[str, Any]:
 def files_below(folder: Path) -> list[tuple[str, Path]]:
     """All files below a folder as ("sub/name", path), sorted by name; links followed.
 
-    Names that are no text are left out: no answer of the API could hold them.
+    Names that are not valid text are left out, because JSON cannot hold them.
     """
     files = []
     folders = [folder]  # one by one: a program may leave paths a thousand folders deep
@@ -116,7 +116,7 @@ def files_below(folder: Path) -> list[tuple[str, Path]]:
 
 
 def _can_be_named(name: str) -> bool:
-    """Whether a name is text, which it need not be on Linux, and must be in JSON."""
+    """Whether a name is valid text: Linux allows other names, JSON does not."""
     try:
         name.encode()
     except UnicodeEncodeError:
@@ -137,8 +137,8 @@ def fill_catalogue(
     """Run a command that puts inputs in the catalogue; `{catalogue}` in it becomes the folder.
 
     The command is another program's, so that the local Kaggle need not know what the data is. It
-    runs in the folder `where`, or the present one; `python` in front is the Python that runs this.
-    `tell` gets each line that it writes. Raises LocalKaggleError, with its last words, if it fails.
+    runs in the folder `where`, by default the current one; a leading `python` is this Python.
+    `tell` gets each line that it prints. Raises LocalKaggleError with its last line if it fails.
     """
     folder = folder.absolute()
     folder.mkdir(parents=True, exist_ok=True)

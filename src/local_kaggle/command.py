@@ -39,8 +39,10 @@ FOLDER = click.Path(path_type=Path, file_okay=False)
     show_default="ROOT/catalogue",
     help="Folder with competitions/, datasets/ and solutions/ that kernels can use.",
 )
-@click.option("--faults", type=int, metavar="SEED", help="Misbehave as this seed determines.")
-@click.option("--fill", metavar="COMMAND", help="Fills {catalogue} before serving.")
+@click.option("--faults", type=int, metavar="SEED", help="The seed of the faults to inject.")
+@click.option(
+    "--fill", metavar="COMMAND", help="The command that fills {catalogue} before serving."
+)
 @click.option(
     "--account",
     "accounts",
@@ -48,7 +50,7 @@ FOLDER = click.Path(path_type=Path, file_okay=False)
     metavar="NAME",
     default=[DEFAULT_USER],
     show_default=True,
-    help="An account; may be repeated. The lines sign in the first.",
+    help="An account; may be repeated. environment.sh signs in the first.",
 )
 @click.option(
     "--token",
@@ -61,7 +63,7 @@ FOLDER = click.Path(path_type=Path, file_okay=False)
     "--memory",
     type=click.FloatRange(min=0.1),
     metavar="GB",
-    help="Memory of a session, in place of Kaggle's: less than this machine has.",
+    help="Memory of a session instead of Kaggle's limit: less than this machine has.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of lines.")
 @click.option("--quiet", is_flag=True, help="Print nothing.")

@@ -1,4 +1,4 @@
-"""What the local Kaggle raises on purpose."""
+"""The errors of the local Kaggle."""
 
 
 class LocalKaggleError(Exception):

@@ -50,25 +50,25 @@ async def answered(
     answer: Callable[[ServerState, Request], Awaitable[Response]],
     request: Request,
 ) -> Response:
-    """The answer to one call of `method`, or what the schedule has in its place."""
+    """The answer to one call of `method`, or the fault that the schedule has for it."""
     begin(state, method)
     response = await instead(state) or await answer(state, request)
     return Unanswered() if shows(FaultKind.LOST_ANSWER) else response
 
 
 def begin(state: ServerState, method: str) -> None:
-    """Count a call of `method` and make its fault, if it has one, that of the present request.
+    """Count a call of `method`, and attach its fault, if it has one, to the current request.
 
-    Each request is a task of its own, so that the fault ends with it; the threads that Starlette
-    starts for the request see it too.
+    Each request is a task of its own, so the fault ends with it. Threads that Starlette starts for
+    the request see it too.
     """
     _fault.set((state.faults.next(method), state.faults.fired))
 
 
 def shows(*kinds: FaultKind) -> Fault | None:
-    """The fault that the present request shows from here on, if it is one of these.
+    """The fault of the current request, if it is one of these kinds; it counts as fired.
 
-    To be asked once per request and kind, since the fault has then fired.
+    Call this once per request and kind.
     """
     fault, fired = _fault.get()
     if not fault or fault.kind not in kinds:
@@ -87,7 +87,7 @@ def as_json(_request: Request, error: Any) -> Response:
 
 
 async def instead(state: ServerState) -> Response | None:
-    """The answer in place of handling the request; None where the request is handled."""
+    """The answer of a fault; None if the request is to be handled."""
     fault = shows(*_ANSWERS, FaultKind.THROTTLED_RETRY_AFTER, FaultKind.HANG, FaultKind.RESET)
     if fault is None:
         return None
@@ -114,14 +114,14 @@ async def _broken(
 
 
 async def silence(seconds: float, state: ServerState) -> None:
-    """Wait, but no longer than the server lives."""
+    """Wait, but not longer than the server runs."""
     end = time.monotonic() + seconds
     while (rest := end - time.monotonic()) > 0 and not state.closing:
         await asyncio.sleep(min(rest, 0.05))
 
 
 def spoilt(path: Path, scope: Scope, state: ServerState) -> Response | None:
-    """What a download gets in place of the whole file, where its fault is one of the body."""
+    """What a download gets instead of the whole file if its fault concerns the body."""
     fault = shows(FaultKind.WRONG_LENGTH, FaultKind.TRUNCATED, FaultKind.STALLED)
     if fault is None:
         return None

@@ -86,7 +86,7 @@ class ServerLimits:
     also_named: str = ""
 
     def __post_init__(self) -> None:
-        """Kinds of machines that a mapping does not name keep Kaggle's figure."""
+        """Accelerators that a mapping leaves out keep Kaggle's values."""
         for item in fields(self):
             if item.default_factory is not MISSING:
                 machines = {**item.default_factory(), **getattr(self, item.name)}

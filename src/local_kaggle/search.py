@@ -1,4 +1,4 @@
-"""Search over everything here that has a title."""
+"""Search over everything that has a title."""
 
 from collections.abc import Iterator
 
@@ -15,7 +15,7 @@ answers = Service(types)
 
 @answers
 def list_entities(state: ServerState, request: Message) -> Json:
-    """What has all words of the query in its title or its name, whatever order is asked for."""
+    """Items with all words of the query in title or name, whatever order is requested."""
     filters = request.filters
     words = (filters.query or "").lower().split()
     kinds = {kind for kind in filters.document_types if kind.value}

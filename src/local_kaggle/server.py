@@ -1,6 +1,7 @@
-"""The face of the local Kaggle: start it, point a client at it, stop it."""
+"""The local Kaggle's interface: start it, point a client at it, stop it."""
 
 import os
+import shlex
 import socket
 import sqlite3
 import tempfile
@@ -35,6 +36,7 @@ UNSET_FOR_CLIENT = (
 """Variables that would make the official client bypass the local Kaggle."""
 
 IN_USE, CANNOT_WRITE = 13, 12  # exit codes
+HOLDER = ".local-kaggle.pid"  # of the process that serves the root, or served it last
 OWN = (".gitignore", "archives", "blobs", "environment.sh", "image", "sessions")
 """What a server overwrites in its root, or removes there."""
 
@@ -98,14 +100,14 @@ class LocalKaggle(ServerState):
         self.stop()
 
     def rerun(self, submission: int) -> Rerun | None:
-        """What a code competition's rerun came to, the truth included; None before its end.
+        """The result of a code competition's rerun, with what Kaggle hides; None before its end.
 
         `submission` is the number that CreateCodeSubmission answers with. Right without serving.
         """
         return read_rerun(rerun_folder(self.root, submission))
 
     def standing(self, competition: str, user: str = DEFAULT_USER) -> Standing | None:
-        """Where a user stands on a competition's board; None without a scored submission.
+        """A user's place on a competition's leaderboard; None without a scored submission.
 
         Right while serving. Raises LocalKaggleError for a competition that is not there.
         """
@@ -124,10 +126,10 @@ class LocalKaggle(ServerState):
         return self.accounts[user]
 
     def environment(self, user: str = DEFAULT_USER) -> dict[str, str]:
-        """The variables that lead the genuine client, in a subprocess, to this server.
+        """The variables that point the genuine client, in a subprocess, at this server.
 
-        They hold the user's key. The names in `UNSET_FOR_CLIENT` must be absent besides;
-        `client_environment()` gives the two together.
+        They hold the user's key. The variables in `UNSET_FOR_CLIENT` must also be unset:
+        `client_environment()` does both.
         """
         home = self.root / "client-home"
         # The client resumes uploads that it finds among the temporary files, wherever they went.
@@ -181,9 +183,9 @@ class LocalKaggle(ServerState):
 
 
 def _claim(root: Path) -> FileLock:
-    """Hold the root against a second server, which would take the runs of this one for dead.
+    """Lock the root against a second server, which would take this one's runs for dead.
 
-    Refuses a folder of somebody else's, whose files this server would overwrite or remove.
+    Refuses a folder with other files, which this server would overwrite or remove.
     """
     root.mkdir(parents=True, exist_ok=True)
     if not (root / "kaggle.sqlite").exists() and any((root / name).exists() for name in OWN):
@@ -195,12 +197,24 @@ def _claim(root: Path) -> FileLock:
     try:
         claim.acquire(blocking=False)
     except Timeout as error:
+        lines = shlex.quote(str(root / "environment.sh"))
         raise LocalKaggleError(
-            f"a local Kaggle already serves {root}: stop it, wait for its rehearsal, choose "
-            "another root, or push to it from a shell that has read the root's environment.sh",
+            f"another rehearsal or local-kaggle{_holder(root)} is using {root}. Wait for it, or "
+            f"stop it. To push to it instead, first run `. {lines}` in this shell",
             IN_USE,
         ) from error
+    part = root / f"{HOLDER}.part"
+    part.write_text(str(os.getpid()), encoding="utf-8")
+    part.replace(root / HOLDER)
     return claim
+
+
+def _holder(root: Path) -> str:
+    """The process that serves a root, in brackets, if it has said so."""
+    try:
+        return f" (pid {int((root / HOLDER).read_text(encoding='utf-8'))})"
+    except (OSError, ValueError):
+        return ""
 
 
 def _listener(port: int) -> socket.socket:

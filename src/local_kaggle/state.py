@@ -25,7 +25,7 @@ DEFAULT_USER = "tester"
 class ServerState:
     """One local Kaggle: what it is made with and, once it is open, its store, sessions and links.
 
-    Services get a view of it for the `user` who asks, who is empty where nobody is signed in.
+    Services get a view of it for the requesting `user`, "" if nobody is signed in.
     """
 
     user = ""
@@ -60,7 +60,7 @@ class ServerState:
         self._secret = secrets.token_bytes()
 
     def open(self) -> None:
-        """Go on from what an earlier server left in the root."""
+        """Continue from the state that an earlier server left in the root."""
         self.store = Store(self.root)
         self.catalogue.mkdir(parents=True, exist_ok=True)
         for user, key in self.accounts.items():

@@ -65,8 +65,8 @@ class Service:
     """Registers functions as the answers to the methods of one service of the SDK.
 
     `types` is the SDK's module with the service's request classes. The methods of an `anonymous`
-    service are also answered without credentials. A function may raise HTTPException, which the
-    client gets as `{"code", "message"}`.
+    service are also answered without credentials. A function may raise HTTPException, which is sent
+    as `{"code", "message"}`.
     """
 
     def __init__(self, types: ModuleType, *, anonymous: bool = False) -> None:
@@ -93,9 +93,9 @@ class Service:
 
 
 def not_rehearsed(what: str) -> HTTPException:
-    """The error for a feature of Kaggle's that this server does not have.
+    """The answer to a call that Kaggle has and the local Kaggle lacks.
 
-    Its code is 400 and not 501, because clients repeat a request after a 5xx.
+    Not a 5xx code, so that clients do not retry.
     """
     return HTTPException(400, f"rehearsal: {what} is not rehearsed by the local Kaggle")
 
@@ -117,7 +117,7 @@ def decode(request: type[Message], body: bytes) -> Message:
 
 
 def _check(message: type[Message], values: Any, *, inside: bool = False) -> None:
-    """Compare the types of JSON values with those of a message's fields, as the SDK does not.
+    """Check the JSON's types against the message's fields, which the SDK does not do.
 
     A message that is `inside` another may lack messages of its own. Raises TypeError.
     """

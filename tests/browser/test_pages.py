@@ -89,7 +89,8 @@ def test_a_sort_lays_out_the_first_rows_and_a_scroll_the_others(opened):
     times = page.evaluate("shown().map((row) => row.seconds)")
     expect(lines).to_have_count(len(times))
     assert times == sorted(times, reverse=True)
-    shown = page.locator("#rows td[data-label='time']").all_inner_texts()
+    cells = page.locator("#rows td[data-label='time']").all_inner_texts()
+    shown = [text.split("\n")[0] for text in cells]  # the best also says that it is
     assert shown == page.evaluate("times => times.map(duration)", times)
 
 

@@ -1,4 +1,5 @@
 import contextlib
+import os
 import socket
 import threading
 
@@ -100,7 +101,9 @@ def test_there_is_no_key_before_it_serves_nor_for_an_unknown_user(context, tmp_p
 
 
 def test_two_servers_do_not_share_a_root(context):
-    with pytest.raises(LocalKaggleError, match=r"already serves .* environment\.sh"):
+    with pytest.raises(
+        LocalKaggleError, match=rf"\(pid {os.getpid()}\) is using .*environment\.sh"
+    ):
         LocalKaggle(context.kaggle.root).start()
 
 

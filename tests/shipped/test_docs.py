@@ -27,7 +27,7 @@ ELSEWHERE = {
     r"kernelkit check --tpu .*": "tests/shipped/test_tpu_check.py",  # 2.8 GB
     r"\.venv/bin/python -m pytest tests/\S+ .*": "tests/petals/models/test_build.py",
     r"(?:git clone|cd kernelkit|pip install dist/).*": "tests/test_release.py",
-    r"python -m (?:venv|pip wheel).*": "tests/test_release.py",
+    r"python3? -m (?:venv|pip wheel).*": "tests/test_release.py",
 }
 FIRST_RUN = "docs/tutorials/first-run.md"
 # What a page takes for granted.

@@ -122,7 +122,7 @@ def test_a_damaged_file_is_one_line_and_a_code_and_no_code_of_it_is_run(call, ar
     bad, preset = tmp_path / "bad.pth", tmp_path / "preset"
     contents = {
         b"no checkpoint": "it cannot be read: UnpicklingError",
-        pickle.dumps(Evil(), 2): ".print, which is no tensor",
+        pickle.dumps(Evil(), 2): ".print, which is not a tensor",
         **{whole[:length]: "" for length in (0, 200, 5000, -1)},
     }
     for content, message in contents.items():

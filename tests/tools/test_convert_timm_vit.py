@@ -163,9 +163,9 @@ def without(*names):
     [
         (without("cls_token"), "it lacks cls_token"),
         (without("blocks.1.attn.qkv.bias"), "it lacks blocks.1.attn.qkv.bias"),
-        (PLAIN | {"norm_pre.weight": np.ones(128)}, "norm_pre.weight has no place there"),
+        (PLAIN | {"norm_pre.weight": np.ones(128)}, "norm_pre.weight does not belong there"),
         (PLAIN | {"pos_embed": np.ones((1, 31, 128))}, "31 positions are no square of patches"),
-        ({"conv1.weight": np.ones((3, 3))}, "it is no ViT with DINOv2's architecture"),
+        ({"conv1.weight": np.ones((3, 3))}, "it is not a ViT with DINOv2's architecture"),
     ],
 )
 def test_another_architecture_is_refused_in_one_line(call, tmp_path, arrays, message):
@@ -184,7 +184,7 @@ class Evil:
 def test_no_code_of_a_checkpoint_is_run(call, tmp_path, capfd):
     file = of_a_training(tmp_path / "evil.pth", PLAIN, optimizer=Evil())
     done = call("convert_timm_vit", file, tmp_path / "preset")
-    assert done.exit_code == 11 and ".print, which is no tensor" in done.stderr
+    assert done.exit_code == 11 and ".print, which is not a tensor" in done.stderr
     assert "this ran" not in done.output + capfd.readouterr().out
 
 

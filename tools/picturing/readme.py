@@ -1,15 +1,18 @@
 """The three pictures of README, from a run and a sweep that took place."""
 
+import platform
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from urllib.parse import unquote
 
 from kernelkit.errors import KernelkitError
 from picturing import page, terminal
 
 RECORDING = Path("runs/pictures/terminal.txt")
 LARGEST = 200_000  # bytes of a picture
-_REPORT = re.compile(r"^\W*(?:\[rehearsal\] +)?report +(\S+\.html)$", re.M)
+SHOWN_ROOT = "/home/you/kernelkit"  # in a picture, in place of the folder of this checkout
+_REPORT = re.compile(r"report +file://(\S+\.html)")
 
 
 def draw(command: Sequence[str], title: str, sweep: Path, into: Path) -> list[Path]:
@@ -26,18 +29,17 @@ def draw(command: Sequence[str], title: str, sweep: Path, into: Path) -> list[Pa
         raise KernelkitError(
             f"no recording in {RECORDING}: give the command, as make pictures does"
         )
-    # Show paths from the root of the repository: where a checkout lies is private.
-    recording = RECORDING.read_bytes().decode().replace(f"{Path.cwd()}/", "")
-    lines = terminal.screen(recording)
-    reports = _REPORT.findall(terminal.without_colours(lines))
+    recording = RECORDING.read_bytes().decode()
+    reports = _REPORT.findall(terminal.without_colours(terminal.screen(recording)))
     if not reports:
         raise KernelkitError(f"the command in {RECORDING} left no report")
+    lines = terminal.screen(recording.replace(str(Path.cwd()), SHOWN_ROOT))
     _check_private(terminal.without_colours(lines))
     into.mkdir(parents=True, exist_ok=True)
     made = [
         terminal.as_svg(lines, title, into / "terminal.svg"),
-        page.picture(Path(reports[-1]), into / "report.png", 1240, 985),
-        page.picture(sweep, into / "sweep.png", 1240, 1436),
+        page.picture(Path(unquote(reports[-1])), into / "report.png", 1240, 1135),
+        page.picture(sweep, into / "sweep.png", 1240, 1790),
     ]
     for path in made:
         if path.stat().st_size > LARGEST:
@@ -46,6 +48,9 @@ def draw(command: Sequence[str], title: str, sweep: Path, into: Path) -> list[Pa
 
 
 def _check_private(text: str) -> None:
-    for private in {str(Path.home()), str(Path.cwd()), Path.home().name}:
+    names = (str(Path.home()), str(Path.cwd()), Path.home().name, platform.node())
+    for private in names:
         if len(private) > 4 and private in text:
-            raise KernelkitError(f"the recording shows {private}, which is of this machine alone")
+            raise KernelkitError(
+                f"the recording shows {private}, which belongs to this machine only"
+            )

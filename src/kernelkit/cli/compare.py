@@ -30,8 +30,12 @@ from kernelkit.cli import options
 @click.option("--retry-failed", is_flag=True, help="Repeat runs that failed or took too long.")
 @click.option("--force", is_flag=True, help="Repeat all runs.")
 @click.option("--yes", is_flag=True, help="Accept a grid of more than 1,000 runs.")
-@options.report
-@click.option("--open", is_flag=True, help="Open the page, which follows the runs, in a browser.")
+@click.option(
+    "--report/--no-report", default=True, help="Write a report.html for each run (default)."
+)
+@click.option(
+    "--open", is_flag=True, help="Open the page in a browser; it updates while the sweep runs."
+)
 @click.option(
     "--time-limit", type=float, metavar="MINUTES", help="Stop a run after this many minutes."
 )

@@ -23,7 +23,7 @@ REMOVED = {
     "queue": "type kernelkit push --when-free; kernelkit status --all lists what waits",
     "tpu": "type kernelkit check NOTEBOOK --tpu",
     "local": "type python -m local_kaggle --root runs/local_kaggle",
-    "watch": "type kernelkit report runs --open",
+    "watch": "type kernelkit report runs --index --open",
     "mcp": "assistants read the file that kernelkit init --skill writes, and add --json",
     "dataset": "type kernelkit upload FOLDER",
     "model": "type kernelkit upload FOLDER --model",

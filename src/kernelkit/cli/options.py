@@ -1,6 +1,7 @@
 """What the commands share: their common options, and how a command is defined."""
 
-from collections.abc import Callable
+import copy
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,6 @@ accelerator = click.option(
 )
 AS_JSON = click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON object per event.")
 QUIET = click.Option(["--quiet"], is_flag=True, help="Only warnings, errors and the result.")
-LOCAL = click.Option(
-    ["--local"], is_flag=True, help="Rehearse against a local stand-in for Kaggle."
-)
 check_tpu = click.option(
     "--check-tpu", is_flag=True, help="Compile for the TPU first; stop if it does not fit."
 )
@@ -78,16 +76,16 @@ def command(
     name: str,
     examples: tuple[str, str],
     *,
-    local: bool = False,
+    local: str = "",
     events: bool = True,
     group: click.Group | None = None,
     **settings: Any,
 ) -> Callable[[Callable[..., object]], click.Command]:
     """Turn a function into a command, which ends with the exit code of its error.
 
-    The common options of commands with `events` come last, with `local` also `--local`.
-    `examples`: arguments after its name; `group`: the group that it belongs to; `settings`: those
-    of `click.command`.
+    The common options of commands with `events` come last. `local`: what `--local` does in this
+    command, if it has that option; `examples`: arguments after its name; `group`: the group that
+    it belongs to; `settings`: those of `click.command`.
     """
 
     def made(function: Callable[..., object]) -> click.Command:
@@ -96,7 +94,7 @@ def command(
             exits_with_code(function)
         )
         if local:
-            new.params.append(LOCAL)
+            new.params.append(click.Option(["--local"], is_flag=True, help=local))
         if events:
             new.params += [AS_JSON, QUIET]
         if group:
@@ -104,6 +102,15 @@ def command(
         return new
 
     return made
+
+
+def reworded(option: click.Parameter, words: Mapping[str, str]) -> click.Parameter:
+    """The option with other help if `words` has its name: what it does in another command."""
+    if option.name not in words:
+        return option
+    new = copy.copy(option)
+    new.help = words[option.name]  # type: ignore[attr-defined]
+    return new
 
 
 def in_help(command: str, examples: tuple[str, str]) -> str:

@@ -5,13 +5,13 @@ from typing import Any
 
 import click
 
-from kernelkit.cli import options
+from kernelkit.cli import completion, options
 
 
 @options.command(
     "push",
     ("notebooks/train.ipynb --accelerator tpu", "-p epochs=12 --no-wait"),
-    local=True,
+    local="Rehearse against a local stand-in for Kaggle.",
 )
 @options.of_a_push
 @click.option(
@@ -40,9 +40,9 @@ from kernelkit.cli import options
 def push(notebook: Path | None, no_wait: bool, **values: Any) -> None:
     """Check, push, wait, fetch and report, in one command.
 
-    NOTEBOOK defaults to code_file in kernel-metadata.json; -p FOLDER names the metadata's folder,
-    as with Kaggle's own client. You may kill the command at any time: `resume` returns to the run,
-    and the same --when-free goes on with its push, as it was when it began to wait.
+    NOTEBOOK defaults to code_file in kernel-metadata.json, and may be the folder of that file. You
+    may kill the command at any time: `resume` returns to the run, and the same --when-free
+    continues with its push, as it was when it began to wait.
     """
     from kernelkit.push.push_kernel import push_kernel
 
@@ -54,8 +54,14 @@ def push(notebook: Path | None, no_wait: bool, **values: Any) -> None:
 @options.parameters
 @options.metadata
 @options.accelerator
-@options.timeout
-@options.ignore
+@click.option("--timeout", type=float, metavar="MINUTES", help="Check a push with this time limit.")
+@click.option(
+    "--ignore",
+    metavar="CHECK",
+    shell_complete=completion.offered,
+    multiple=True,
+    help="Report the errors of this check as warnings; may be repeated.",
+)
 @click.option("--all", "every", is_flag=True, help="Check every kernel of the folder and below.")
 @click.option(
     "--tpu", is_flag=True, help="Also compile the run's programs for a TPU, without a TPU."
@@ -80,13 +86,23 @@ def check(notebook: Path | None, **values: Any) -> None:
 
 
 NOT_IN_REHEARSALS = ("local", "no_wait", "once", "when_free")
+IN_REHEARSALS = {  # what these options do when nothing is pushed to Kaggle
+    "force": "Rehearse even if nothing changed or a run is active.",
+    "ignore": "Rehearse even if this check fails; may be repeated.",
+    "chain": "First rehearse the kernels of this repository that it reads, unless they are up to "
+    "date.",
+}
 
 
 @options.command(
     "rehearse",
     ("notebooks/train.ipynb", "submit.ipynb --hidden hidden/leaves --rows 20000"),
     events=False,  # the options of a push include those of its events
-    params=[option for option in push.params if option.name not in NOT_IN_REHEARSALS],
+    params=[
+        options.reworded(option, IN_REHEARSALS)
+        for option in push.params
+        if option.name not in NOT_IN_REHEARSALS
+    ],
 )
 @click.option(
     "--packages",

@@ -12,7 +12,11 @@ pushed = click.argument(
 )
 
 
-@options.command("resume", ("", "anna/train/3 --only '*.csv' --no-wait"), local=True)
+@options.command(
+    "resume",
+    ("", "anna/train/3 --only '*.csv' --no-wait"),
+    local="Return to a push to the local stand-in for Kaggle.",
+)
 @pushed
 @options.output
 @click.option(
@@ -32,7 +36,11 @@ def resume(push: str, no_wait: bool, **values: Any) -> None:
     resume_push(push, wait=not no_wait, **values)
 
 
-@options.command("submit", ("-m 'twelve epochs'", "runs/train-v3"), local=True)
+@options.command(
+    "submit",
+    ("-m 'twelve epochs'", "runs/train-v3"),
+    local="Submit to the local stand-in for Kaggle.",
+)
 @click.argument("result", metavar="[OWNER/SLUG/N | FOLDER]", default="last")
 @click.option(
     "-m",
@@ -58,7 +66,9 @@ def submit(result: str, message: str, **values: Any) -> None:
     submit_result(result, message, **values)
 
 
-@options.command("status", ("anna/train/3", "--all"), local=True)
+@options.command(
+    "status", ("anna/train/3", "--all"), local="Show pushes to the local stand-in for Kaggle."
+)
 @pushed
 @click.option("--all", "listing", is_flag=True, help="List all pushes and what waits, instead.")
 @click.option("--quota", is_flag=True, help="Show the week's hours only; this needs no push.")
@@ -99,7 +109,9 @@ def stop(push: str, *, yes: bool, **values: Any) -> None:
     stop_push(push, confirm=confirm, **values)
 
 
-@options.command("pull", ("", "7 --base 5 --dry-run"), local=True)
+@options.command(
+    "pull", ("", "7 --base 5 --dry-run"), local="Pull from the local stand-in for Kaggle."
+)
 @click.argument("version", type=click.IntRange(1), required=False)
 @click.option("--base", type=click.IntRange(1), help="The version that these files were pushed as.")
 @options.metadata

@@ -47,7 +47,7 @@ def init(
     events(NEXT, f"cd {shlex.quote(str(folder))} && kernelkit rehearse")
 
 
-@options.command("doctor", ("", "--run --tpu"), local=True)
+@options.command("doctor", ("", "--run --tpu"), local="Ask a local stand-in instead of Kaggle.")
 @click.option(
     "--run", is_flag=True, help="Also push a private notebook that inspects a CPU session."
 )

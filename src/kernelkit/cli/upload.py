@@ -9,7 +9,11 @@ from kernelkit.cli import options
 from kernelkit.errors import ParameterError
 
 
-@options.command("upload", ("weights --name my-weights", "weights --model"), local=True)
+@options.command(
+    "upload",
+    ("weights --name my-weights", "weights --model"),
+    local="Upload to the local stand-in for Kaggle, for rehearsals.",
+)
 @click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False))
 @click.option("--name", metavar="SLUG", help="The dataset's name (default: the folder's).")
 @click.option(

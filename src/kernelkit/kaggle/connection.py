@@ -249,7 +249,7 @@ def within(seconds: float, call: Callable[[], T]) -> T:
     if raised:
         raise raised[0]
     if not returned:
-        raise requests.exceptions.ReadTimeout(f"no whole answer within {seconds:g} s")
+        raise requests.exceptions.ReadTimeout(f"no complete answer within {seconds:g} s")
     return returned[0]
 
 

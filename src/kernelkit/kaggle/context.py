@@ -136,7 +136,7 @@ class KaggleContext:
 
     def alone(self, doing: str) -> contextlib.AbstractContextManager[None]:
         """Let one command at a time do this, during a block; a command that waits says so."""
-        text = f"another command {doing}: continuing when it is done"
+        text = f"another command is {doing}: waiting for it to finish"
         busy = partial(self.events, WAITING, text)
         return files.locked(self._lock_file(doing), busy)
 
@@ -149,5 +149,5 @@ class KaggleContext:
         return self.runs / LOCKS / f"{key}.lock"
 
     def _tell_pause(self, failure: Failure, seconds: float) -> None:
-        pause = f"asking again in {duration(seconds)}"
+        pause = f"retrying in {duration(seconds)}"
         self.events(RETRYING, f"{failure.method} ({failure.kind.label}): {pause}")

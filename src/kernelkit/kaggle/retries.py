@@ -60,20 +60,20 @@ class FailureKind(enum.Enum):
         "wait until a session ends or the week is over, then push again",
     )
     THROTTLED = "throttled", NetworkError, "wait some minutes"
-    SERVER = "server", NetworkError, "Kaggle has a problem: try later"
+    SERVER = "server", NetworkError, "Kaggle is having problems: try again later"
     NETWORK = "network", NetworkError, "check the connection and try again"
     MALFORMED = (
         "malformed answer",
         NetworkError,
-        "Kaggle has a problem, or a proxy changes its answers: try later",
+        "Kaggle is having problems, or a proxy alters its answers: try again later",
     )
     SETUP = (
         "connection",
         NetworkError,
-        "asking again does not help: check this machine's clock, proxy and certificates "
+        "retrying does not help: check this machine's clock, proxy and certificates "
         "(HTTPS_PROXY, REQUESTS_CA_BUNDLE)",
     )
-    EXPIRED = "expired link", NetworkError, "list the files again for new links"
+    EXPIRED = "expired link", NetworkError, "list the files again to get new links"
 
     def __init__(self, label: str, error: type[KernelkitError], step: str) -> None:
         self.label = label
@@ -156,7 +156,7 @@ def of_network(method: str, error: Exception) -> Failure:
         message = f"the server's certificate is not accepted: {reason}"
         return Failure(FailureKind.SETUP, method, message, sent=False)
     if PROXY_LOGIN.search(repr(error)):
-        message = "the proxy wants a user name and a password"
+        message = "the proxy requires a user name and password"
         return Failure(FailureKind.SETUP, method, message, sent=False)
     causes = ("ConnectTimeout", "NewConnectionError", "NameResolutionError")
     unsent = any(cause in repr(error) for cause in causes)

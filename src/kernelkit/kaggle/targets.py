@@ -215,6 +215,6 @@ def await_ready(
         context.events(WARNING, f"Kaggle lists no file of {target.reference}: not verified")
     elif wrong := [name for name, size in sent if (name, size) not in listed]:
         raise RefusedError(
-            f"{target.reference} version {version} is not what was sent: files are missing or have "
-            f"another length: {', '.join(wrong[:SHOWN])}. Upload it again"
+            f"{target.reference} version {version} is not what was sent: files are missing or "
+            f"differ in size: {', '.join(wrong[:SHOWN])}. Upload it again"
         )

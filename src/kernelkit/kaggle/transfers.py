@@ -145,7 +145,7 @@ def _write(
     for hashed in response.headers.get("x-goog-hash", "").split(","):
         kind, _, value = hashed.strip().partition("=")
         if kind == "md5" and value != base64.b64encode(md5.digest()).decode():
-            raise _malformed("its content differs from its MD5")
+            raise _malformed("its content does not match its MD5")
     return received
 
 

@@ -62,8 +62,8 @@ def push_dataset(folder: Path, name: str | None = None, **options: Unpack[Upload
     slug = name or slugify(folder.resolve().name)
     if not DATASET_SLUG.fullmatch(slug):
         raise ParameterError(
-            f"{slug!r} is not a name Kaggle takes for a dataset (6 to 50 lowercase letters, digits "
-            "and hyphens): give another with --name"
+            f"{slug!r} is not a name that Kaggle accepts for a dataset (6 to 50 lowercase letters, "
+            "digits and hyphens): give another with --name"
         )
     return upload(folder, lambda kaggle: Dataset(f"{kaggle.username}/{slug}"), **options)
 

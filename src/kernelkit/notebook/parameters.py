@@ -333,7 +333,7 @@ def _check_plain(name: str, value: Value) -> None:
         if not isinstance(value, _PLAIN):
             kind = type(value).__name__
             raise ParameterError(
-                f"{name}: {value} is read as a {kind}, which is no literal: write it in quotes"
+                f"{name}: {value} is read as a {kind}, which is not a literal: write it in quotes"
             )
         if value != value:
             raise ParameterError(f"{name}: nan is not a number: leave it out, or set None")

@@ -122,5 +122,5 @@ def _asked(project: Project, key: str, function: str, calls: Sequence[Any]) -> l
     except (OSError, ValueError) as error:
         why = str(error)
     raise NotebookError(
-        f"{key} = {function!r} in [tool.kernelkit] could not be asked about the parameters: {why}"
+        f"{key} = {function!r} in [tool.kernelkit] could not check the parameters: {why}"
     )

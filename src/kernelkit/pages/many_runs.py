@@ -60,6 +60,7 @@ class RunsPage:
     folder    where the page will stand; the runs' ids are addresses from there
     notebook  what `kernelkit run` repeats a run with; "" where the runs are of several
     agreement  whether public scores follow the validation scores, in a sentence; "" if unknown
+    searched  whether a search chose the runs one after the other
     live      of a page that follows what goes on: what `going_on` returns; else empty
     """
 
@@ -71,6 +72,7 @@ class RunsPage:
     defaults: Mapping[str, Any] = field(default_factory=dict)
     folder: Path = Path()
     notebook: str = ""
+    searched: bool = False
     live: Mapping[str, Any] = field(default_factory=dict)
     agreement: str = ""
 
@@ -82,7 +84,7 @@ class RunsPage:
         curves = [history.curve_name(columns, self.shown.score) for columns in histories]
         classes = list(dict.fromkeys(name for own in scores for name in own))
         notes, damage = self._notes()
-        sent = ("columns", "defaults", "notebook", "live", "agreement")
+        sent = ("columns", "defaults", "notebook", "searched", "live", "agreement")
         data = {name: getattr(self, name) for name in sent} | {
             "sweep": self.base is not None,
             "axes": self.columns if self.base is not None else [],

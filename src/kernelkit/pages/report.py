@@ -10,7 +10,7 @@ from kernelkit.pages.report_page import attempt, write_report
 from kernelkit.runs import run_folder
 
 NO_RUN = (
-    "has no run that has ended: neither metrics.json nor an executed notebook. Repeat the command "
+    "has no finished run: neither metrics.json nor an executed notebook. Repeat the command "
     "of one that was interrupted; for a page over the runs below a folder add --index"
 )
 

@@ -141,9 +141,7 @@ def _compared(
         count = len(others) + 1
         better = run.score < best.score if shown.minimize else run.score > best.score
         if better and count >= FLATTERED_FROM:
-            text = (
-                f"It is the best of {count} runs, so its score is probably too high by a little: "
-            )
+            text = f"It is the best of {count} runs, so its score is probably slightly too high: "
             lines.append((text + "another seed or validation set is likely to score lower.", ""))
     return lines
 
@@ -172,7 +170,7 @@ def _doubts(folder: Path, metrics: run_folder.Metrics, failure: str) -> list[str
     """What looks wrong, the gravest first."""
     doubts = []
     if failure:
-        doubts.append("The notebook did not reach its end.")
+        doubts.append("The notebook did not finish.")
     stopped = metrics.get("stopped")
     if stopped == run_folder.OUT_OF_TIME:
         doubts.append("The run was stopped by its time limit.")
@@ -209,13 +207,13 @@ def _next(
     guessing: bool = False,
 ) -> str:
     if failure:
-        return "Correct the cell that failed, and run it again."
+        return "Fix the cell that failed, then run it again."
     if metrics.get("stopped") == run_folder.OUT_OF_TIME:
         return "Continue it: repeat the command; for a push, add --continue."
     if guessing:
-        return "Look at some photos or rows beside their labels before you train again."
+        return "Check some photos or rows against their labels before you train again."
     if doubts:
-        return "Clear up what looks wrong before you compare this score with others."
+        return "Resolve what looks wrong before you compare this score with others."
     if rises:
-        return "The score was still improving at the end: train for more epochs."
+        return "The best epoch was one of the last: more epochs may raise the score."
     return ""

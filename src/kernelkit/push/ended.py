@@ -279,7 +279,7 @@ class Wait:
         """Ask again no sooner than Kaggle says, but do not sleep past a deadline."""
         end = min(self._answered + self._patience.silence, self._deadline())
         self._not_before = min(self._clock.now() + (failure.retry_after or 0.0), end)
-        text = f"{failure.method} ({failure.kind.label}): asking again in {duration(self._pause())}"
+        text = f"{failure.method} ({failure.kind.label}): retrying in {duration(self._pause())}"
         self._emit(RETRYING, text)
 
     def _refused(self, failure: Failure) -> Failure:

@@ -36,16 +36,16 @@ class PushContext(KaggleContext):
 
     def alone_with(self, kernel: Kernel) -> contextlib.AbstractContextManager[None]:
         """Let one command at a time check and push this kernel, during a block."""
-        return self.alone(f"pushes {kernel}")
+        return self.alone(f"pushing {kernel}")
 
     def alone_in(self, folder: Path) -> contextlib.AbstractContextManager[None]:
         """Let one command at a time download files into a folder, during a block."""
-        return self.alone(f"downloads files into {folder.resolve()}")
+        return self.alone(f"downloading files into {folder.resolve()}")
 
     def how_to_resume(self, push: Push) -> str:
         """A sentence with the command that returns to a run in progress."""
         if self.local:
-            return "This rehearsal's Kaggle stops with the command, and its runs with it"
+            return "The local Kaggle and its run stop with this command"
         return f"Reconnect with: {self.resuming(push)}"
 
     def resuming(self, push: Push) -> str:

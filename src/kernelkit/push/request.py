@@ -101,8 +101,7 @@ class PushRequest:
         """The request for a notebook, with its metadata and project, looked for here alone.
 
         notebook    the notebook, or the folder of a kernel-metadata.json; by default the current
-                    folder's. A folder among the parameters is that folder, as with the official
-                    client's `-p`
+                    folder's
         metadata    the kernel-metadata.json, instead of the notebook's own or the nearest
         project     the packages and settings, instead of those in the pyproject.toml
         wishes      the other fields
@@ -111,9 +110,11 @@ class PushRequest:
         """
         if notebook is None and not isinstance(parameters, Mapping):
             folders = [text for text in parameters if "=" not in text and Path(text).is_dir()]
-            if folders:
-                notebook = Path(folders[0])
-                parameters = [text for text in parameters if text != folders[0]]
+            if folders:  # as the official client's -p
+                raise ParameterError(
+                    f"-p sets a parameter: to push the notebook of a folder, leave out -p before "
+                    f"{folders[0]}"
+                )
         file = metadata or kernel_metadata.locate(notebook or Path.cwd())
         here = project or find_project(file)
         named = metadata is not None

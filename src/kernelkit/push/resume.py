@@ -121,7 +121,7 @@ def _numbered(context: PushContext, number: str) -> Push:
             if not push.version:
                 raise ParameterError(
                     f"push {number} of {push.kernel} is {push.state} and has no version yet: "
-                    "the same kernelkit push --when-free goes on with it"
+                    "the same kernelkit push --when-free continues it"
                 )
             return push
     raise ParameterError(f"no push has the number {number}: see kernelkit status --all")

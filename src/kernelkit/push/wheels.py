@@ -108,7 +108,7 @@ def upload_missing(context: PushContext, plan: Plan) -> None:
         return
     reference = _dataset_of(chosen, plan.project, context.kaggle.username)
     paths = [wheel.path for wheel in chosen.wheels]
-    with context.alone(f"uploads {reference}"):
+    with context.alone(f"uploading {reference}"):
         version = 0
         dataset = Dataset(reference)
         if dataset.state(context.kaggle) in (NONE, *UNUSABLE):

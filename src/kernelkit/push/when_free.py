@@ -82,8 +82,8 @@ def push_when_free(context: PushContext, plan: Plan) -> Path | None:
     wheels.upload_missing(context, plan)
     own = _enter(context, plan)
     with (
-        _alone(context, f"waits with push {own.number}", wait=wait),
-        _alone(context, f"pushes what waits for a {own.accelerator.upper()}", wait=wait),
+        _alone(context, f"waiting with push {own.number}", wait=wait),
+        _alone(context, f"pushing what waits for a {own.accelerator.upper()}", wait=wait),
     ):
         for push, earlier in _ahead(context, own):
             try:
@@ -112,7 +112,7 @@ def _enter(context: PushContext, plan: Plan) -> Push:
     """
     ledger = context.ledger
     force = plan.request.force
-    with context.alone("enters a push that waits"):
+    with context.alone("entering a push that waits"):
         for push, _ in ledger.unfinished():
             if push.content == plan.content and not (force and _is_attended(context, push)):
                 return push
@@ -142,7 +142,7 @@ def _refuse_ended_badly(context: PushContext, plan: Plan) -> None:
 
 def _is_attended(context: PushContext, push: Push) -> bool:
     """Whether a command waits with this push."""
-    with context.alone_if_free(f"waits with push {push.number}") as free:
+    with context.alone_if_free(f"waiting with push {push.number}") as free:
         return not free
 
 
@@ -155,7 +155,9 @@ def _alone(context: PushContext, doing: str, *, wait: bool) -> Iterator[None]:
         return
     with context.alone_if_free(doing) as free:
         if not free:
-            raise StillRunningError(f"another command {doing}, and this one does not wait for it")
+            raise StillRunningError(
+                f"another command is {doing}, and this one does not wait for it"
+            )
         yield
 
 

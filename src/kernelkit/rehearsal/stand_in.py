@@ -54,7 +54,7 @@ def attached(
             tell(PROGRESS, f"making the rehearsal's inputs, once: {line.strip()}")
 
     def wait() -> None:
-        tell(WAITING, "another rehearsal of this repository runs: continuing when it is done")
+        tell(WAITING, "another rehearsal is running in this repository: waiting for it to finish")
 
     kaggle = LocalKaggle(local)
     kaggle.limits = replace(kaggle.limits, also_named=owner)

@@ -67,7 +67,9 @@ def chosen_folder(
             folder = output or runs / name
             run = run | CHOSEN
             if not _hold(folder, locks):
-                raise ParameterError(f"another command runs in {folder}: wait, or choose another")
+                raise ParameterError(
+                    f"another command is using {folder}: wait for it, or choose another"
+                )
         else:
             unfinished = None if fresh else _unfinished(runs, run, locks)
             folder = unfinished or _new(runs / _stamped(notebook), locks)

@@ -231,5 +231,5 @@ def write_skill(folder: Path) -> Path:
     text = Path(__file__).with_name(SKILL).read_text("utf-8")
     path = folder / SKILL
     if path.exists() and path.read_text("utf-8", "replace") != text:
-        raise StorageError(f"{path} exists and says something else: rename it first")
+        raise StorageError(f"{path} exists with other content: rename it first")
     return files.write_text(path, text)

@@ -108,7 +108,7 @@ class SweepProgress:
         states = Counter(self.folder.record(run).state for run in self.runs)
         done = states[sweep_folder.DONE]
         ended = sum(states[state] for state in sweep_folder.ENDED)
-        others = f", {ended - done} ended otherwise" if ended > done else ""
+        others = f", {ended - done} failed or stopped" if ended > done else ""
         self.show(
             f"interrupted: {done} of {_runs(self.total)} done{others}, kept in "
             f"{from_here(self.folder.path)}; the same command continues with the other "

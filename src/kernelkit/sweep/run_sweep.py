@@ -88,7 +88,7 @@ def _check(options: SweepOptions) -> None:
     if options.dask and options.kaggle:
         raise ParameterError("--dask and --kaggle exclude each other: choose one")
     if options.workers is not None and options.kaggle:
-        raise ParameterError("a session makes one run at a time: drop --workers")
+        raise ParameterError("a session does one run at a time: drop --workers")
     if options.workers is not None and options.workers < 1:
         raise ParameterError(f"--workers {options.workers}: it takes 1 or more runs at a time")
 

@@ -157,7 +157,7 @@ def read(
         idle = [key for key in OF_THE_DESK if block.get(key) is not None]
         if idle:
             raise ParameterError(
-                f"kaggle: {idle[0]} has no effect in a session, which makes one run at a time: "
+                f"kaggle: {idle[0]} has no effect in a session, which does one run at a time: "
                 "leave it out"
             )
         if kaggle:
@@ -197,7 +197,7 @@ def _checked(path: Path, content: Values, pairs: Iterable[str], many: bool) -> S
         raise NotebookError(document.NO_PARAMETERS)
     declared = parameters.of_notebook(source, home)
     if content.get("workers") == 0:
-        raise ParameterError("workers: 0 would make no run: write a number from 1 on, or none")
+        raise ParameterError("workers: 0 would do no run: write 1 or more, or leave it out")
     shown = project.shown(notebook)
     score = content.get("score")
     minimize = content.get("minimize")

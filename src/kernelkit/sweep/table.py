@@ -42,6 +42,7 @@ def gather(
         defaults={name: shared[name] for name in shared if name not in first.overrides},
         folder=folder.path,
         notebook=os.path.relpath(sweep.notebook),
+        searched=bool(sweep.search),
         live=live or {},
     )
 

@@ -93,7 +93,7 @@ class LazyGroup(click.Group):
         gone."""
         instead = self.removed.get(args[0])
         if instead:
-            raise RemovedCommand(f"{self.name} {args[0]} is gone: {instead}")
+            raise RemovedCommand(f"{self.name} {args[0]} was removed: {instead}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

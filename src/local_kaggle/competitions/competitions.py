@@ -124,7 +124,7 @@ def start_submission_upload(state: ServerState, request: Message) -> Json:
 
 @answers
 def create_submission(state: ServerState, request: Message) -> Json:
-    """Enter an uploaded file; the score comes later."""
+    """Submit an uploaded file; it is scored later."""
     entered(state, request.competition_name)
     if state.contents.find("hidden", request.competition_name):
         raise HTTPException(400, "This is a code competition: submit from a notebook")
@@ -133,7 +133,7 @@ def create_submission(state: ServerState, request: Message) -> Json:
 
 @answers
 def create_code_submission(state: ServerState, request: Message) -> Json:
-    """Enter a file out of a finished version's output."""
+    """Submit a file from a finished version's output."""
     competition = request.competition_name
     public = entered(state, competition)
     prepare()
@@ -274,7 +274,7 @@ def _entry(state: ServerState, row: sqlite3.Row) -> Json:
 
 
 def board(state: ServerState, competition: str, *, private: bool | None = None) -> list[Team]:
-    """The teams of a competition, the best first: by private scores if it is over, or as asked."""
+    """The teams of a competition, best first: by private scores after its end, or as requested."""
     folder_of(state, competition)
     deadline = deadline_of(state.contents, competition)
     query = "SELECT * FROM submissions WHERE competition = ?"
@@ -302,7 +302,7 @@ def standing(state: ServerState, competition: str) -> Standing | None:
 
 @answers
 def get_leaderboard(state: ServerState, request: Message) -> Json:
-    """A page of the best scores, the best first; every user is a team of one."""
+    """A page of scores, best first; every user is a team of one."""
     private = False if request.override_public else None
     entries = [
         {
@@ -333,7 +333,7 @@ def list_team_public_submissions(state: ServerState, request: Message) -> Json:
 
 @answers
 def download_leaderboard(state: ServerState, request: Message) -> Response:
-    """An archive with one CSV file, named by the time and with a byte order mark, as Kaggle's."""
+    """An archive with one CSV file, named after the time, with a byte order mark, as on Kaggle."""
     name = request.competition_name
     text, packed = io.StringIO(), io.BytesIO()
     csv.writer(text).writerow(HEADER)

@@ -1,11 +1,11 @@
-"""Where everybody stands: the users of this Kaggle among the made-up teams of a board file.
+"""The leaderboard: the users of this Kaggle among the made-up teams of a file.
 
 boards/<slug>.csv       TeamName,Score and, where wanted, PrivateScore and Date of teams that do
                         not exist
 
 Until the deadline in the competition's page, a board goes by public scores; afterwards by private
-ones, where there are any. Of a user count the submissions before the deadline, and for the private
-board the two that are best in public, as Kaggle takes them for whoever has selected none.
+ones, if there are any. Only submissions before the deadline count. The private board takes a user's
+two best by public score, as Kaggle does for users who selected none.
 """
 
 import csv
@@ -45,8 +45,8 @@ class Team:
 class Standing:
     """Where a user stands: `rank` among `teams`, from 1, and the medal that this would give.
 
-    `medal` is empty without one, and where the competition awards none: its page says so with
-    `awardsPoints = false`. `final`: by private scores, after the deadline.
+    `medal` is empty without a medal, and if the competition awards none: its page says so with
+    `awardsPoints = false`. `final`: by private score, after the deadline.
     """
 
     rank: int
@@ -57,7 +57,7 @@ class Standing:
 
 
 def zones(teams: int) -> dict[Medal, int]:
-    """The last rank of each medal among so many teams, by Kaggle's published table.
+    """The last rank that gets each medal among so many teams, by Kaggle's published table.
 
     https://www.kaggle.com/progression. How a share of teams is rounded is not published; here it is
     rounded down.
@@ -81,7 +81,7 @@ def medal_of(rank: int, teams: int) -> Medal:
 
 
 def deadline_of(contents: Catalogue, competition: str) -> float:
-    """When a competition ends, in seconds since the epoch; infinite where its page does not say."""
+    """When a competition ends, in seconds since the epoch; infinite if its page does not say."""
     text = contents.page("competitions", competition).get("deadline")
     if text is None:
         return math.inf
@@ -89,7 +89,7 @@ def deadline_of(contents: Catalogue, competition: str) -> float:
         moment = datetime.fromisoformat(str(text).replace("Z", "+00:00"))
     except ValueError:
         raise LocalKaggleError(
-            f"competitions/{competition}.toml: the deadline {text!r} is no date: write "
+            f"competitions/{competition}.toml: the deadline {text!r} is not a date: write "
             "deadline = 2026-12-31T23:59:00Z"
         ) from None
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
@@ -105,7 +105,7 @@ def ranked(
 ) -> list[Team]:
     """The teams, the best first: those of a board's `file`, and the users who submitted.
 
-    Of equal scores the earlier one leads. Raises LocalKaggleError for a file that is no board.
+    If scores are equal, the earlier one leads. Raises LocalKaggleError for an unreadable file.
     """
     sign = 1 if lowest_wins else -1
 
@@ -140,14 +140,14 @@ def _made_up(file: Path, *, private: bool) -> list[Team]:
             if private and row.get("PrivateScore"):
                 score = row["PrivateScore"]
             if not math.isfinite(float(score)):
-                raise ValueError(f"the score {score} of line {number + 1} is no number")
+                raise ValueError(f"the score {score} of line {number + 1} is not a number")
             date = USUAL_DATE
             with suppress(KeyError, ValueError, TypeError):
                 date = datetime.fromisoformat(row["Date"].replace("Z", "+00:00")).timestamp()
             teams.append(Team(MADE_UP + number, row["TeamName"], score, date, 1, None))
     except (OSError, ValueError, KeyError, TypeError, csv.Error) as error:
         raise LocalKaggleError(
-            f"{file} is no board ({type(error).__name__}: {error}): write a CSV file with the "
-            "columns TeamName and Score, and PrivateScore where there is one"
+            f"{file} is not a leaderboard ({type(error).__name__}: {error}): write a CSV file with "
+            "the columns TeamName and Score, and PrivateScore where there is one"
         ) from None
     return teams

@@ -1,4 +1,4 @@
-"""What a competition's site says of it: its pages, its settings, its folders.
+"""A competition's site: its pages, settings and folders.
 
 competitions/<slug>.pages/<name>.md   a page, such as rules.md
 """
@@ -30,7 +30,7 @@ def list_competition_pages(state: ServerState, request: Message) -> Json:
 
 @answers
 def get_competition_settings(state: ServerState, request: Message) -> Json:
-    """What the catalogue's page says of the settings, to the host whom it names: `hostName`."""
+    """The settings on the catalogue's page, for the host that it names in `hostName`."""
     name = request.competition_name
     folder_of(state, name)
     page = state.contents.page("competitions", name)

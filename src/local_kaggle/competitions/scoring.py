@@ -59,7 +59,7 @@ class SubmissionError(Exception):
 class ScoringRules:
     """How a competition is scored: what `solutions/<slug>.toml` holds.
 
-    No `columns` stand for those of the answers.
+    Empty `columns` mean those of the answers.
     """
 
     metric: str
@@ -76,7 +76,7 @@ class ScoringRules:
 
 
 def prepare() -> None:
-    """Import scikit-learn beside what else goes on: no request should wait the seconds it takes."""
+    """Import scikit-learn in the background: it takes seconds, and requests should not wait."""
 
     def load() -> None:
         with suppress(ImportError):  # which the score will tell
@@ -86,7 +86,7 @@ def prepare() -> None:
 
 
 def read_rules(file: Path) -> ScoringRules:
-    """The rules in a competition's file; raises SubmissionError for one that does not say them."""
+    """The rules in a competition's file; raises SubmissionError if the file lacks them."""
     try:
         return ScoringRules(**tomllib.loads(file.read_text("utf-8")))
     except (OSError, ValueError, TypeError) as error:
@@ -111,7 +111,7 @@ def lower_is_better(file: Path) -> bool:
 
 @dataclass(frozen=True)
 class Scores:
-    """Of one submission; `private` is None where the answers have no private part."""
+    """The scores of one submission; `private` is None if the answers have no private part."""
 
     public: float
     private: float | None
@@ -182,7 +182,7 @@ def _by_function(rules: ScoringRules, answers: Rows, rows: Rows, ids: Sequence[s
 
 
 def _metric(name: str, truth: list[float | str], predictions: list[float | str]) -> float:
-    """The value of a metric, finite; raises SubmissionError where it has none."""
+    """The value of a metric; raises SubmissionError if it is not finite."""
     try:
         import sklearn.metrics
     except ImportError:
@@ -208,7 +208,7 @@ def _metric(name: str, truth: list[float | str], predictions: list[float | str])
 
 
 def _read(path: Path, columns: Sequence[str]) -> tuple[Rows, list[str]]:
-    """The rows by id, and the header, which begins with `columns` where they are given."""
+    """The rows by id, and the header, which begins with `columns` if given."""
     try:
         header, rows = _table(path)
     except ImportError:
@@ -259,7 +259,7 @@ def _table(path: Path) -> tuple[list[str], list[dict[str, Any]]]:
 
 
 def _values(rows: Rows, column: str, answers: Rows | None = None) -> dict[str, float | str]:
-    """A column's values by id: numbers if those of the `answers`, or its own, are; else words."""
+    """A column's values by id: numbers if the `answers` or the values are numeric, else text."""
     is_numeric = all(_number(row[column]) is not None for row in (answers or rows).values())
     values: dict[str, float | str] = {}
     for key, row in rows.items():

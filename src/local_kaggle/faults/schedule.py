@@ -1,4 +1,4 @@
-"""When the local Kaggle misbehaves: faults by method and by the nth call of that method.
+"""Which calls of the local Kaggle fail: faults by method and by the nth call of that method.
 
 A method is the name at the end of its URL (`SaveKernel`, `GetKernelSessionStatus`, …), or
 `Download` for a GET of a signed link, `Upload` for a PUT of a blob, `LogStream` for the log.
@@ -110,7 +110,7 @@ class FaultSchedule:
     """Which calls fail and how. Thread-safe; counts calls itself, so use one per server.
 
     `fired` lists the faults that were shown, in order: a test can tell that its fault happened.
-    A call that cannot show its fault, such as a stale status of a queued run, is as usual.
+    A call that cannot show its fault, such as a stale status of a queued run, succeeds.
     """
 
     def __init__(self, faults: Iterable[Fault] = ()) -> None:
@@ -138,7 +138,7 @@ class FaultSchedule:
         return cls(faults)
 
     def next(self, method: str) -> Fault | None:
-        """Count one call of `method` and give its fault, if it is to have one."""
+        """Count one call of `method`; returns its fault, or None."""
         with self._lock:
             self.calls[method] += 1
             for fault in self.faults:

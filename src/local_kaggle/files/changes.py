@@ -1,4 +1,4 @@
-"""Changes of pages by their owners: what they make, upload, rewrite and delete."""
+"""Changes to pages by their owners: creating, uploading, editing and deleting."""
 
 import json
 import re
@@ -48,8 +48,8 @@ def own(state: ServerState, name: str) -> Page:
 def create(state: ServerState, name: str, fields: Json, upload: Message | None = None) -> Json:
     """Add a page of the user's, with a first version of what was uploaded; the answer.
 
-    A name that is none, or that is taken by a page that nobody else need see, is refused in its
-    `error`. Raises HTTPException 403 for another owner, and 400 for an upload that is not complete.
+    An invalid or taken name is refused in its `error`, even if the other page is private.
+    Raises HTTPException 403 for another owner, and 400 for an upload that is not complete.
     """
     name = name.lower()
     kind, owner, *_ = name.split("/")
@@ -119,7 +119,7 @@ def delete(state: ServerState, request: Message) -> Json:
 
 
 def remove_versions(state: ServerState, page: Page, versions: Sequence[Version]) -> None:
-    """Forget the versions, and free what their files take."""
+    """Delete the versions and their files."""
     for version in versions:
         shutil.rmtree(version.folder, ignore_errors=True)
         change = "DELETE FROM page_versions WHERE page = ? AND number = ?"
@@ -156,7 +156,7 @@ def _add(state: ServerState, page: Page, files: list[tuple[str, Path]]) -> int:
 
 
 def _lay_out(files: list[tuple[str, Path]], folder: Path) -> None:
-    """Move uploads into a version's folder, archives unpacked as Kaggle does.
+    """Move uploads into a version's folder, and unpack archives as Kaggle does.
 
     kagglehub sends a folder of many files as one `archive.zip`, which is that folder.
     """

@@ -1,4 +1,4 @@
-"""Datasets: lists, status, files and downloads, and what users upload, usable a while later."""
+"""Datasets: lists, status, files, downloads, and uploads, which become usable after a while."""
 
 import re
 
@@ -30,7 +30,7 @@ FIELDS = ("title", "subtitle", "description", "licenseName", "isPrivate")  # wha
 
 @answers
 def get_dataset_status(state: ServerState, request: Message) -> Json:
-    """How the newest version is doing; HTTPException 404 means that the name is free."""
+    """The state of the newest version; HTTPException 404 means that the name is free."""
     return {"status": pages.named(state, request).versions[0].status}
 
 

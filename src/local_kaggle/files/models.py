@@ -65,7 +65,7 @@ def update(state: ServerState, request: Message) -> Json:
 
 @answers
 def create_model_instance(state: ServerState, request: Message) -> Json:
-    """Add a variation, with its first version, to a model."""
+    """Add a variation with its first version to a model."""
     body = request.body
     model = changes.own(state, name_of(request))
     name = f"{model.name}/{FRAMEWORKS.get(body.framework, '')}/{body.instance_slug}"
@@ -83,7 +83,7 @@ def list_model_instance_versions(state: ServerState, request: Message) -> Json:
 
 @answers
 def delete_model_instance_version(state: ServerState, request: Message) -> Json:
-    """Delete one version; the only one goes with its variation."""
+    """Delete one version; the only version cannot be deleted without its variation."""
     with changes.changing:
         page = changes.own(state, name_of(request))
         version = page.version(request.version_number)
@@ -114,7 +114,7 @@ def _variations(state: ServerState, model: Page) -> list[Json]:
 
 
 def _described(state: ServerState, page: Page, version: Version) -> Json:
-    """A variation with one of its versions, by the names of all messages that describe them."""
+    """A variation with one of its versions, in the fields of all messages that describe them."""
     _, owner, model, name, _ = page.name.split("/")
     frameworks = (each.name for each in FRAMEWORKS if FRAMEWORKS[each] == name.lower())
     return {

@@ -29,7 +29,7 @@ FRAMEWORKS = {
 
 @dataclass(frozen=True)
 class Version:
-    """One version: its files are in `folder`, and can be had once it is `ready`."""
+    """One version: its files are in `folder`, and available once it is `ready`."""
 
     number: int
     created: float

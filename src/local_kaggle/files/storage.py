@@ -69,9 +69,10 @@ async def download(state: ServerState, request: Request) -> Response:
 async def upload(state: ServerState, request: Request) -> Response:
     """A PUT of a blob or of its rest: 200 when all of it is here, else 308 and how much is.
 
-    What arrived before a connection broke is kept, also before a fault. Of a blob that is complete
-    nothing changes any more: a version may have it by now. A `Content-Range: bytes */SIZE` only
-    asks how far the blob is. Raises HTTPException 404, and 400 for a range that does not fit.
+    What arrived before a connection broke is kept, also before a fault. A complete blob no longer
+    changes, because a version may use it already. A `Content-Range: bytes */SIZE` only
+    asks how much of the blob has arrived.
+    Raises HTTPException 404, and 400 for a range that does not fit.
     """
     begin(state, "Upload")
     token = request.path_params["token"]
@@ -174,7 +175,7 @@ def one_or_all(
 
 
 def _archive(state: ServerState, files: Files, suffix: str) -> Path:
-    """The archive, made once however many clients ask for it at once.
+    """The archive, made once even if many clients request it at the same time.
 
     Its name is a hash of what goes into it, so that no two owners, versions or states of a folder
     share one. The next server removes it.

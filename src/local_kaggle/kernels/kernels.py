@@ -1,4 +1,4 @@
-"""Kernels and their versions: found, listed, read and deleted; their machines and its quota."""
+"""Kernels and their versions: finding, listing, reading and deleting them; machines and quota."""
 
 import json
 import time
@@ -93,8 +93,8 @@ def versions_of(state: ServerState, kernel: Row) -> list[Row]:
 def version_of(state: ServerState, kernel: Row, label: str | None) -> Row:
     """The version that `label` ("v3" or "3") names.
 
-    Without a label: the newest one whose session began a while ago, so that a reader who asks right
-    after a push is told of the version before. Raises HTTPException 404 for an unknown one.
+    Without a label: the newest one whose session began a while ago, so a request right after a push
+    gets the previous version. Raises HTTPException 404 for an unknown one.
     """
     versions = versions_of(state, kernel)
     if label:
@@ -116,7 +116,7 @@ def named(state: ServerState, request: Message) -> Row:
 
 @answers
 def get_kernel_session_status(state: ServerState, request: Message) -> Json:
-    """How a version's session is doing."""
+    """The state of a version's session."""
     version = named(state, request)
     name = version["status"] or "NEW_SCRIPT"
     failure = version["failure"]
@@ -184,7 +184,7 @@ def list_kernels(state: ServerState, request: Message) -> Json:
 
 @answers
 def delete_kernel(state: ServerState, request: Message) -> Json:
-    """Delete a kernel: the only way to stop a run, and it takes all with it."""
+    """Delete a kernel with everything in it: the only way to stop a run."""
     with state.store.lock:  # no version is saved meanwhile
         kernel = find(state, request.user_name, request.kernel_slug)
         if not kernel["id"] or not state.is_user(kernel["owner"]):
@@ -261,7 +261,7 @@ def week_begins(now: float) -> float:
 
 
 def seconds_of_week(state: ServerState, kind: Kind) -> tuple[float, float]:
-    """What the user has used of this week on `kind`, and what running sessions may still take."""
+    """The seconds of `kind` that the user has used this week, and may use in running sessions."""
     now = time.time()
     (row,) = state.store.rows(
         "SELECT coalesce(sum(coalesce(ended, ?1) - started), 0) AS used, "

@@ -1,4 +1,4 @@
-"""What a run leaves: its files in pages, behind signed links, and its log, also while it runs."""
+"""A run's outputs: its files in pages behind signed links, and its log, also during the run."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""SaveKernel: the fields that it accepts, refuses, and drops with or without a word."""
+"""SaveKernel: the fields that it accepts, refuses, or drops with or without a message."""
 
 import json
 import math
@@ -173,7 +173,7 @@ def _plan(
 def _sources(
     state: ServerState, request: Message
 ) -> tuple[list[MountedSource], dict[str, list[str]]]:
-    """The inputs of a version, and those that it names and this Kaggle does not have, by field."""
+    """The inputs of a version, and by field the ones that this Kaggle does not have."""
     sources: list[MountedSource] = []
     invalid: dict[str, list[str]] = {}
     for field in SOURCES:
@@ -186,9 +186,9 @@ def _sources(
 
 
 def _source(state: ServerState, field: str, name: str) -> MountedSource | None:
-    """An input by the name that a version has for it; None for one that is not there.
+    """The input that a version names; None if it does not exist.
 
-    What the user owns is looked for under both names of the user, and mounted under the last.
+    The user's own inputs are looked up under both names of the user, and mounted under the last.
     """
     kind, depth = SOURCES[field]
     owner, *parts = name.split("/")

@@ -262,10 +262,10 @@ def _as_text(value: Any) -> str:
 def _as_label(value: Any) -> int | str:
     if isinstance(value, float):
         if not value.is_integer():
-            raise DataError(f"the label is {value}, which is no class")
+            raise DataError(f"the label is {value}, which is not a class")
         return int(value)
     if isinstance(value, int) and value < 0:
-        raise DataError(f"the label is {value}, which is no class")
+        raise DataError(f"the label is {value}, which is not a class")
     return classes.normalised(_as_text(value)) if isinstance(value, bytes) else value
 
 

@@ -129,9 +129,9 @@ def compression(path: str) -> str:
         return kind
     what = "a zip archive" if begins.startswith(ZIP) else photo_files.format_of(begins)
     if what:
-        raise DataError(f"{path} is no TFRecord file but {what}")
+        raise DataError(f"{path} is not a TFRecord file but {what}")
     raise DataError(
-        f"{path}: record 0 is damaged, or it is no TFRecord file: it begins with {begins[:8]!r}"
+        f"{path}: record 0 is damaged, or not a TFRecord file: it begins with {begins[:8]!r}"
     )
 
 

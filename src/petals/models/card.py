@@ -97,7 +97,7 @@ class ModelCard:
             "weights": f"{self.weights.get('setting')} {self.weights.get('file')}".strip(),
             "licence of the weights": self.weights.get("licence"),
             "scores on validation": self._listed_scores()
-            or "none: validation photos were trained on",
+            or "none: trained on the validation photos too",
             "temperature": f"{self.temperature:.3f}",
             "data": _listed(self.data),
         }

@@ -33,7 +33,7 @@ def matrix(labels: np.ndarray, probabilities: np.ndarray, names: Sequence[str]) 
     """CSV of the confusion matrix: a row for each true class, a column for each guessed one."""
     counts = confusion(labels, probabilities).tolist()
     rows = ((name, *row) for name, row in zip(names, counts, strict=True))
-    return storage.csv_text(("true \\ guessed", *names), rows)
+    return storage.csv_text(("true \\ predicted", *names), rows)
 
 
 def confused(

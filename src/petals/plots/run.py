@@ -282,7 +282,8 @@ def predictions(
         guess = row.argmax()
         right = guess == label
         answer = f"{names[guess]} {100 * row[guess]:.0f} %"
-        captions.append(f"right: {answer}" if right else f"true {names[label]}\nguessed {answer}")
+        words = f"correct: {answer}" if right else f"true {names[label]}\npredicted {answer}"
+        captions.append(words)
         colours.append(GOOD if right else BAD)
     caption = "Photos with the prediction, its probability, and the true class of each mistake."
     return gallery(images, captions, colours, caption)

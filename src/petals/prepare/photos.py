@@ -302,7 +302,7 @@ def _note_empty(parents: Sequence[Path], leave_out: Path | None, found: FoundPho
         folders = _folders(parent, leave_out)
         holding = _holding(folders)
         found.notes += [
-            f"{path}: a folder without photos, so it is no class"
+            f"{path}: a folder without photos, so it is not a class"
             for path in folders
             if path not in holding
         ]

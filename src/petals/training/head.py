@@ -53,7 +53,7 @@ def train_first_phase(
         fit_head(classifier, train_features, val_features, training, settings["seed"])
         if settings["fine_tune"] != "none" and settings["label_smoothing"]:
             temperature = soften(classifier, train_features, settings["label_smoothing"])
-            print(f"  head: logits divided by {temperature:.2f}, as sure as smoothed labels are")
+            print(f"  head: logits divided by {temperature:.2f}, to match the label smoothing")
     else:
         epochs = train_head(
             classifier,

@@ -23,7 +23,7 @@ def rate_shares(network: keras.Model, decay: float) -> dict[int, float]:
     inner = blocks(network)
     if not inner:
         raise SettingError(
-            f"layer_decay={decay}: {network.name} is no transformer of keras_hub, so it has no "
+            f"layer_decay={decay}: {network.name} is not a transformer of keras_hub, so it has no "
             "blocks to tell apart: set layer_decay=1.0"
         )
     shares = {}

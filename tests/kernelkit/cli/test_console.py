@@ -177,7 +177,7 @@ def test_the_short_option_for_help(words):
 @pytest.mark.parametrize(("name", "instead"), REMOVED.items())
 def test_the_name_of_a_command_that_is_gone_says_what_to_type_now(name, instead):
     done = run(name, "--all", "x")
-    assert (done.exit_code, done.output) == (2, f"Error: kernelkit {name} is gone: {instead}\n")
+    assert (done.exit_code, done.output) == (2, f"Error: kernelkit {name} was removed: {instead}\n")
     typed = re.match(r"type kernelkit (\w+)", instead)
     assert not typed or typed[1] in COMMANDS
     assert name not in COMMANDS

@@ -187,7 +187,7 @@ VERIFY = "[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: {} (_ssl.c
                 "Unable to connect to proxy",
                 OSError("Tunnel connection failed: 407 Proxy Authentication Required"),
             ),
-            "the proxy wants a user name",
+            "the proxy requires a user name",
         ),
     ],
 )

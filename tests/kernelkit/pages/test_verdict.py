@@ -53,7 +53,7 @@ def test_without_an_interval_or_chance_the_score_stands_alone(runs):
 def test_a_score_that_guessing_could_reach_is_said_to_be_that(runs, f1, interval):
     found = on(runs("a", f1, interval, chance={"f1": 0.1}))
     assert found.doubts[0].startswith("The score is no better than guessing.")
-    assert "beside their labels" in found.next_step
+    assert "against their labels" in found.next_step
 
 
 def test_a_loss_beats_chance_from_below(runs):
@@ -97,7 +97,7 @@ def test_the_best_of_many_is_said_to_be_flattered_by_the_choice(runs):
 def test_what_the_run_warns_of_and_why_it_stopped_are_doubts(runs):
     found = on(runs("a", 0.9, warnings=["2 classes without photos"], stopped="training diverged"))
     assert found.doubts == ("Training was stopped: training diverged.", "2 classes without photos")
-    assert found.next_step.startswith("Clear up what looks wrong")
+    assert found.next_step.startswith("Resolve what looks wrong")
 
 
 def test_a_run_out_of_time_is_to_be_continued(runs):
@@ -110,7 +110,7 @@ def test_a_run_that_failed_says_so_even_without_a_score(tmp_path):
     (tmp_path / "run").mkdir()
     found = on(tmp_path / "run", failure="cell 3")
     assert found.score == ""
-    assert found.doubts == ("The notebook did not reach its end.",)
+    assert found.doubts == ("The notebook did not finish.",)
     assert "cell that failed" in found.next_step
 
 
@@ -136,4 +136,4 @@ def test_a_score_that_was_best_at_the_very_end_may_rise_further(runs, values, ri
     folder = runs("a", 0.9)
     lines = ["epoch,val_f1", *(f"{n},{value}" for n, value in enumerate(values))]
     (folder / "history.csv").write_text("\n".join(lines) + "\n")
-    assert ("still improving" in on(folder).next_step) == rises
+    assert ("more epochs" in on(folder).next_step) == rises

@@ -113,7 +113,7 @@ class TestANamedFolder:
     def test_a_second_command_is_refused(self, chosen):
         with chosen_folder(STUDY, {"n": 1}, **chosen):
             again = chosen_folder(STUDY, {}, **chosen)
-            with pytest.raises(ParameterError, match="another command runs in runs/mine: wait"):
+            with pytest.raises(ParameterError, match="another command is using runs/mine: wait"):
                 again.__enter__()
 
     def test_another_host_of_the_run_shares_it(self, chosen, monkeypatch):

@@ -94,13 +94,13 @@ def test_a_board_that_is_none_is_named_with_what_to_write(orchard):
     orchard.put({"boards/orchard.csv": "TeamName,Score\nOaks,much\n"})
     answer = orchard.post("GetLeaderboard", competitionName="orchard")
     assert answer.status_code == 400
-    assert "boards/orchard.csv is no board" in answer.json()["message"]
+    assert "boards/orchard.csv is not a leaderboard" in answer.json()["message"]
     with pytest.raises(LocalKaggleError, match="columns TeamName and Score"):
         orchard.kaggle.standing("orchard")
     orchard.put({"boards/orchard.csv": BOARD})
     orchard.put({"competitions/orchard.toml": 'deadline = "soon"'})
     answer = orchard.post("GetLeaderboard", competitionName="orchard")
-    assert "is no date" in answer.json()["message"]
+    assert "is not a date" in answer.json()["message"]
 
 
 def test_pages_and_settings_are_those_of_the_catalogue(orchard):

@@ -241,8 +241,8 @@ def test_sources_with_other_lists_of_classes_are_not_mixed(write, tmp_path):
         ([{"image": b"x", "class": [1, 2]}], r"record 0: class holds 2 values where one is needed"),
         ([{"image": b"x", "class": 1}, {"image": b"x"}], "record 1: class holds no value where"),
         ([{"image": [b"x", b"y"], "class": 1}], "record 0: image holds 2 values"),
-        ([{"image": b"x", "class": -1}], "record 0: the label is -1, which is no class"),
-        ([{"image": b"x", "label": 0.5}], "record 0: the label is 0.5, which is no class"),
+        ([{"image": b"x", "class": -1}], "record 0: the label is -1, which is not a class"),
+        ([{"image": b"x", "label": 0.5}], "record 0: the label is 0.5, which is not a class"),
         (
             [{"image": b"x", "score": 0.5}],
             r"record 0: nothing that looks like a label; .* score \(f",

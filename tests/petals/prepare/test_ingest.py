@@ -595,7 +595,7 @@ def test_every_photo_that_is_not_used_is_named(make, tree, tmp_path, monkeypatch
     (folder / "in/notes/readme.txt").write_text("no photo")
     summary = make(folder)
     assert sorted(summary.left_out.values()) == ["beside the class folders, so it has no class"] * 3
-    assert f"{folder}/in/notes: a folder without photos, so it is no class" in str(summary)
+    assert f"{folder}/in/notes: a folder without photos, so it is not a class" in str(summary)
     assert len((tmp_path / "out/left_out.csv").read_text().splitlines()) == 4
     monkeypatch.setattr(ingest, "MOST_LEFT_OUT", 1)
     assert "left out: 2 more files, see" in str(summary)

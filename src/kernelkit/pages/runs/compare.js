@@ -57,7 +57,12 @@ function differences(rows) {
     make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "differs"), ...rows.map((row, n) => make("th", { scope: "col" }, column(n))))),
     make("tbody", {}, ...lines.map(([name, cells]) => make("tr", {}, make("th", { scope: "row" }, name), ...cells))),
   );
-  byId("compare-words").textContent = `${differing.length ? "" : "Their parameters are the same. "}${texts.length - differing.length === 1 ? "One parameter is" : `${texts.length - differing.length} parameters are`} the same in all. ${noise(rows)}`;
+  byId("compare-words").textContent = `${differing.length ? inCommon(texts.length - differing.length) : "Their parameters are the same. "}${noise(rows)}`;
+}
+
+function inCommon(count) {
+  if (!count) return "";
+  return count === 1 ? "One parameter is the same in all. " : `${count} parameters are the same in all. `;
 }
 
 const signed = (value) => (value < 0 ? "−" : "+") + Math.abs(value).toFixed(Math.abs(value) < 10 ? 4 : 0);

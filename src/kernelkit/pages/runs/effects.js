@@ -1,5 +1,5 @@
 "use strict";
-// Clouds of runs: the score by each setting, by time, and the best so far; each with its trend and spread.
+// Clouds of runs: the score by each parameter and by time; each with its trend and spread.
 const SINGLE = 150; // runs, beyond which dots are drawn together: a thousand elements a chart are too many
 const LAYERS = 5; // in which many dots are drawn, so that where they are dense it is darker
 const TREND = 12; // runs that a trend is drawn from
@@ -179,7 +179,7 @@ function decades(low, high, about) {
   return values.filter((_, n) => n % every === 0);
 }
 
-// ---- the score against time, and the best so far ----------------------------------------
+// ---- the score against time --------------------------------------------------------------
 
 function cost() {
   const own = finished().filter((run) => Number.isFinite(seconds(run)));
@@ -200,29 +200,5 @@ function cost() {
     cloud(place, { picture, width, points, look: by.length > 1 ? (run) => look(by.indexOf(show(run.parameters[view.colour]))) : undefined });
     const drawn = new Set(own.map((run) => show(run.parameters[view.colour])));
     if (by.length > 1) place.append(legend(by.map(brief), false, by.map((value) => drawn.has(value))));
-  });
-}
-
-// The order in which the runs ended; where not all say when, that in which they were planned.
-function bestSoFar() {
-  const own = finished().filter((run) => run.data === ranked.runs[0]?.data); // of one data alone: others have other scores
-  const place = byId("best");
-  byId("best-section").hidden = own.length < 3;
-  if (own.length < 3) return;
-  const timed = own.every((run) => run.when) && new Set(own.map((run) => run.when)).size > own.length / 2;
-  if (timed) own.sort((a, b) => a.when - b.when);
-  const records = [];
-  own.forEach((run, n) => { if (!records.length || better(score(run), records.at(-1).value) < 0) records.push({ n, value: score(run), run }); });
-  const since = own.length - 1 - records.at(-1).n;
-  byId("best-words").textContent = `In the order in which the runs ${timed ? "ended" : "were planned"}. The best was run ${records.at(-1).n + 1} of ${own.length.toLocaleString("en")}` + (since ? `; the ${since.toLocaleString("en")} after it were no better.` : ".");
-  chart(place, (width) => {
-    const framed = panel(width, 340, own, "run");
-    const { picture, box, y } = framed;
-    const x = (n) => box.left + 8 + (n / (own.length - 1)) * (box.right - box.left - 16);
-    ticksBelow(framed, ticks(1, own.length, width / 90, true).values.filter((n) => n >= 1).map((n) => [x(n - 1), String(n)]));
-    picture.append(draw("text", { x: box.right, y: box.bottom + 31, "text-anchor": "end" }, "run"));
-    cloud(place, { picture, width, points: own.map((run, n) => ({ run, x: x(n), y: y(score(run)) })) });
-    const steps = records.map(({ n, value }, k) => `${k ? "H" + x(n) + "V" : "M" + x(n) + " "}${y(value)}`).join("");
-    picture.append(draw("path", { d: steps + "H" + x(own.length - 1), class: "mean" }));
   });
 }

@@ -75,12 +75,22 @@ function classesApart() {
   return `${up.length ? `it gains most on ${text(up)}` : "it gains on no class"}${down.length ? ` and loses on ${text(down)}` : ""}.`;
 }
 
+// Whether more runs would help a search: how many came after the best. The order of a grid says nothing.
+function since() {
+  if (!data.searched) return "";
+  const own = finished().filter((run) => run.when).sort((a, b) => a.when - b.when);
+  const best = own.reduce((first, run, n) => (first < 0 || better(score(run), score(own[first])) < 0 ? n : first), -1);
+  const later = own.length - 1 - best;
+  if (best < 0 || own.length < 3) return "";
+  return `the best was run ${(best + 1).toLocaleString("en")} of ${own.length.toLocaleString("en")}` + (later ? `; the ${later.toLocaleString("en")} after it were no better.` : ", the last: more runs may find a better one.");
+}
+
 // Of all runs, whatever the filter leaves of them.
 function answers() {
   const filter = view.filter;
   view.filter = "";
   for (const row of importances()) firstShares.set(row.name, row.share);
-  const texts = [["What mattered", mattered()], ["To try next", next()], ["The best vs the second", bestAndSecond()], ["By class", classesApart()]].filter(([, text]) => text);
+  const texts = [["What mattered", mattered()], ["To try next", next()], ["More runs", since()], ["The best vs the second", bestAndSecond()], ["By class", classesApart()]].filter(([, text]) => text);
   view.filter = filter;
   byId("answers").replaceChildren(...texts.flatMap(([question, text]) => [make("dt", {}, question), make("dd", {}, capital(text))]));
 }
@@ -105,7 +115,7 @@ function goTo(section) {
 // ---- all together -----------------------------------------------------------------------
 
 // The table and the lines follow at once; what is further down is painted piece by piece, so that typing is not held up.
-const LATER = [importance, sideBySide, axisPictures, cost, bestSoFar, curves, contents];
+const LATER = [importance, sideBySide, axisPictures, cost, curves, contents];
 let waiting = [];
 let begun = false;
 

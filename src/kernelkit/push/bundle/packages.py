@@ -195,7 +195,7 @@ class _Search:
             self.found.notes.append(
                 f"{self.project.name(path.parent if path.stem == '__init__' else path)} is not "
                 "bundled, because the code looks for it below /kaggle/input: an attached source "
-                "has to bring it"
+                "must provide it"
             )
             return []
         try:

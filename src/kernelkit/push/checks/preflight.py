@@ -218,7 +218,8 @@ def stop_on_errors(findings: Iterable[Finding]) -> None:
     wrong = [finding for finding in findings if finding.level == "error"]
     if not wrong:
         return
-    lines = [f"the preflight found {len(wrong)} to correct:"]
+    problems = "1 problem" if len(wrong) == 1 else f"{len(wrong)} problems"
+    lines = [f"the preflight found {problems}:"]
     lines += [f"  - {finding.text}" for finding in wrong]
     names = sorted({finding.check for finding in wrong}.intersection(OPTIONAL))
     if names:

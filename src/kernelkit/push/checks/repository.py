@@ -105,8 +105,7 @@ def check_kernels(
         wrong = [from_here(each.kernel.parent) for each in checked if each.count("error")]
         if wrong:
             raise PreflightError(
-                f"{len(wrong)} of {len(checked)} kernels have something to correct: "
-                f"{', '.join(wrong)}"
+                f"{len(wrong)} of {len(checked)} kernels have problems: {', '.join(wrong)}"
             )
     return checked
 

@@ -175,7 +175,7 @@ def _session(
             moved = _bring_home(progress, runs, home / in_session.FOLDER)
     if not (moved or options.dry_run):
         raise RunFailedError(
-            "the session made no run: its log says why; --timeout gives it more time"
+            "the session did not finish a run: its log says why; --timeout gives it more time"
         )
 
 

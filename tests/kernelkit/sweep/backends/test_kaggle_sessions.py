@@ -61,7 +61,7 @@ def test_the_next_session_goes_on_with_the_last_ones_output(sweeps, monkeypatch)
 
 def test_a_session_that_made_no_run_is_a_failure(sweeps, monkeypatch):
     monkeypatch.setattr(kaggle_sessions, "push", lambda *_, **told: None)
-    with pytest.raises(RunFailedError, match="the session made no run"):
+    with pytest.raises(RunFailedError, match="the session did not finish a run"):
         sweeps.rehearse("grid: {a: [1, 2]}")
 
 
@@ -72,7 +72,7 @@ def test_each_session_has_a_new_folder_although_an_earlier_one_was_deleted(sweep
     )
     for _ in range(2):
         (sweeps.runs / "rehearsal" / names[-1]).mkdir(parents=True)
-        with pytest.raises(RunFailedError, match="the session made no run"):
+        with pytest.raises(RunFailedError, match="the session did not finish a run"):
             sweeps.rehearse("grid: {a: [1, 2]}")
     assert names[1:] == ["session-1", "session-3"]
 
