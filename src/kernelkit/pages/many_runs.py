@@ -26,6 +26,7 @@ class ShownRun:
 
     `setting` is its name without the seed, `data` says what its score is measured on, `group` the
     sweep it belongs to, with `sweep` for that sweep's page, `log` the last lines of an active run.
+    `unverified` says why its figures are not proved to be its own, "" if they are.
     """
 
     id: str
@@ -45,6 +46,7 @@ class ShownRun:
     data: str = ""
     curve: Sequence[float] = ()
     log: str = ""
+    unverified: str = ""
 
 
 @dataclass(frozen=True)

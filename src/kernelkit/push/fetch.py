@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 
 from kernelkit.errors import OutputsError
+from kernelkit.files import sha256_of
 from kernelkit.kaggle import transfers
 from kernelkit.kaggle.client import Outputs
 from kernelkit.kaggle.connection import StoreSession
@@ -23,7 +24,7 @@ from kernelkit.kaggle.retries import Failure, FailureKind
 from kernelkit.kaggle.transfers import Expected
 from kernelkit.push.bundle.manifest import MANIFEST
 from kernelkit.push.ledger import Push
-from kernelkit.push.proof import Manifest, has_hash
+from kernelkit.push.proof import Manifest
 from kernelkit.push.push_context import PushContext
 from kernelkit.runs import kit_folder
 from kernelkit.shown import duration
@@ -157,7 +158,7 @@ class _Downloads:
         if self._record.holds(name, target, expected.size):
             if not expected.sha256 or self._record.verified(name, expected.sha256):
                 return target.stat().st_size
-            if has_hash(target, expected.sha256):  # it was taken unverified, or by an older kit
+            if sha256_of(target) == expected.sha256:  # it was taken unverified, or by an older kit
                 self._record.add(name, target, expected.sha256)
                 return target.stat().st_size
         # Not in the same folder: the run may also have written a file of that name.

@@ -21,7 +21,7 @@ from kernelkit.push.results import FAILURE
 from kernelkit.rehearsal.hidden_data import make_hidden_data
 from kernelkit.rehearsal.stand_in import rerun_of
 from kernelkit.runs import log as logs
-from kernelkit.runs import run_folder
+from kernelkit.runs import proved, run_folder
 from kernelkit.shown import duration
 from kernelkit.terminal.events import NEXT, WARNING, Event, from_here, size_of
 
@@ -153,7 +153,8 @@ def _tell_validation(context: PushContext, push: Push, score: str) -> None:
         text = "the notebook left no validation score to compare it with: see metrics.json"
         context.events(VALIDATION, text)
         return
-    words = f"the notebook's own {name} is {own:.4g}, and the hidden run scored {score}"
+    doubt = f" ({proved.NOT_VERIFIED})" if proved.doubt(folder, run_folder.METRICS) else ""
+    words = f"the notebook's own {name} is {own:.4g}{doubt}, and the hidden run scored {score}"
     ends = run_folder.interval(metrics, name)
     if ends:
         low, high = ends

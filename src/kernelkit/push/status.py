@@ -3,7 +3,7 @@
 import json
 import statistics
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Unpack
 
@@ -15,7 +15,7 @@ from kernelkit.push.push_context import LAST, PushContext
 from kernelkit.push.resume import earlier_push
 from kernelkit.push.standing import tell_standing
 from kernelkit.push.when_free import state_of
-from kernelkit.runs import run_folder
+from kernelkit.runs import proved, run_folder
 from kernelkit.terminal import safe_text
 from kernelkit.terminal.events import STATUS, Event
 
@@ -108,13 +108,28 @@ def list_pushes(runs: Path | None = None, *, as_json: bool = False) -> str:
     return safe_text.plain("\n".join([*lines, *_agreement(pushes)]))
 
 
-def _validation(push: Push) -> float | None:
-    """The score that a push's run reached on its validation data; None if it is not known."""
+@dataclass(frozen=True)
+class Validation:
+    """The score that a push's run reached on its validation data, and whether it is verified."""
+
+    score: float
+    verified: bool
+
+    def __str__(self) -> str:
+        text = f"{self.score:.4f}"
+        return text if self.verified else f"{text} ({proved.NOT_VERIFIED})"
+
+
+def _validation(push: Push) -> Validation | None:
+    """The validation score of a push; None if it is not known."""
     if not push.folder:
         return None
     folder = Path(push.folder)
     measures = run_folder.numbers(run_folder.metrics(folder) or {})
-    return measures.get(shown(folder).score)
+    score = measures.get(shown(folder).score)
+    if score is None:
+        return None
+    return Validation(score, not proved.doubt(folder, run_folder.METRICS))
 
 
 def _public(push: Push) -> float | None:
@@ -127,14 +142,16 @@ def _public(push: Push) -> float | None:
 def _agreement(pushes: Sequence[Push]) -> list[str]:
     """Whether public scores follow the validation scores, once there are enough of both.
 
-    For each competition: Spearman's rank correlation (1904).
+    For each competition: Spearman's rank correlation (1904). Scores that are not verified do not
+    count.
     """
     lines = []
     of_competition: dict[str, list[tuple[float, float]]] = {}
     for push in pushes:
         validation, public = _validation(push), _public(push)
-        if validation is not None and public is not None and not push.rehearsal:
-            of_competition.setdefault(push.competition or "", []).append((validation, public))
+        if validation is None or not validation.verified or public is None or push.rehearsal:
+            continue
+        of_competition.setdefault(push.competition or "", []).append((validation.score, public))
     for competition, compared in of_competition.items():
         if len(compared) < FEWEST_COMPARED:
             continue
@@ -177,7 +194,7 @@ def _row(push: Push, state: str) -> tuple[str, ...]:
         state,
         _minutes(push.minutes_queued),
         _minutes(push.minutes_run),
-        "" if validation is None else f"{validation:.4f}",
+        "" if validation is None else str(validation),
         push.score or "",
         "" if push.rank is None else f"{push.rank:,}/{push.teams:,}",
         push.git,

@@ -17,6 +17,7 @@ from kernelkit.kaggle.transfers import Expected
 from kernelkit.push import proof
 from kernelkit.push.bundle import build
 from kernelkit.push.bundle.manifest import MANIFEST
+from kernelkit.runs import proved
 from kernelkit.runs.log import decode
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 
@@ -55,7 +56,7 @@ def test_each_push_has_a_number_that_all_that_it_leaves_shows(repository, kaggle
     assert proof.printed(decode((kit / "log.json").read_text())) == first.number
     assert json.loads((kit / "manifest.json").read_text())["push"] == first.number
     assert not (folder / MANIFEST).exists()
-    assert proof.is_verified(folder, "submission.csv")
+    assert proved.is_proved(folder, "submission.csv")
     assert "unverified" not in repository.message
 
 
@@ -133,7 +134,7 @@ def test_the_previous_versions_list_is_not_fetched(repository, kaggle, answers):
     assert "metrics   not verified: macro F1" in repository.message
     stale.clear()
     repository.resume("last")
-    assert proof.is_verified(folder, "0.bin")
+    assert proved.is_proved(folder, "0.bin")
 
 
 @pytest.mark.parametrize(
@@ -178,7 +179,7 @@ def test_two_names_of_one_path_are_told_and_the_verified_file_wins(repository, k
     answers("outputs", more)
     folder = repository.push("files=2")
     repository.assert_whole(folder, 2)
-    assert proof.is_verified(folder, "0.bin")
+    assert proved.is_proved(folder, "0.bin")
     assert "2 names in Kaggle's list lead to another file's path: ./0.bin" in repository.message
     assert (folder / "deep" / "only.json").is_file()
 
@@ -199,7 +200,7 @@ def test_a_version_made_elsewhere_is_fetched_and_not_submitted(
 def test_a_failed_cell_leaves_a_manifest_and_a_session_that_was_killed_none(repository, kaggle):
     with pytest.raises(errors.RunFailedError):
         repository.push("files=1", "fail=True")
-    assert proof.is_verified(repository.runs / "rehearsal-blossom-train-v1", "0.bin")
+    assert proved.is_proved(repository.runs / "rehearsal-blossom-train-v1", "0.bin")
     assert "unverified" not in repository.message
     killed = (
         "import os, pathlib, sys\npathlib.Path('a.bin').touch()\nsys.stdout.flush()\nos._exit(1)"
