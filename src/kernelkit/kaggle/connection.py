@@ -7,6 +7,7 @@ restarts with every byte.
 
 import base64
 import contextlib
+import email.utils
 import io
 import sys
 import threading
@@ -119,6 +120,17 @@ class Connection:
         """The URL of the API, without a method: `https://api.kaggle.com/v1` in production."""
         url: str = self._http._get_request_url("service", "method")
         return url.removesuffix("/service/method")
+
+    @property
+    def server_time(self) -> float | None:
+        """When the server gave this thread's last answer, by its own clock, in seconds since 1970;
+        None if it does not say."""
+        response = self._adapter.last.response
+        header = "" if response is None else response.headers.get("Date", "")
+        try:
+            return email.utils.parsedate_to_datetime(header).timestamp()
+        except (ValueError, OverflowError):
+            return None
 
     def ask(self, method: str, call: Callable[[], T]) -> T:
         """The answer of `call`, one call of the SDK; raises a classified `Failure`."""

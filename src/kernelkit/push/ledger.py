@@ -79,6 +79,7 @@ class Push:
     bundle: str = ""  # the bundle's content hash, which is also in its first cell
     submission: int | None = None  # its number in the competition, once submitted
     submissions_before: list[int] | None = None  # those that existed before submitting
+    submitting_since: float | None = None  # by Kaggle's clock, in seconds since 1970
     message: str = ""  # of the submission
     submitted_sha256: str = ""  # of the file that was submitted
     compared: str = ""  # whether Kaggle holds these bytes: "same", "different", "not compared"

@@ -216,7 +216,7 @@ class _Homecoming:
         over = push.score == NOT_SCORED or (push.score and message != push.message)
         if self.delivery.once or not over:  # an earlier attempt may have submitted it
             entry.reference, entry.sent = push.submission, push.message
-            entry.before = push.submissions_before
+            entry.before, entry.since = push.submissions_before, push.submitting_since
         try:
             score = entry.submit()
         except RefusedError as error:
