@@ -212,13 +212,17 @@ def _send_once_free(context: PushContext, entered: Push, plan: Plan, *, wait: bo
     """Send a push once Kaggle has a session and the hours for it; None if it was taken out."""
     clock, patience = context.timing.clock, context.timing.patience
     pause, told, last_answer = patience.slow_poll, "", clock.now()
+    heard = False  # whether Kaggle has answered at all
     while True:
         try:
             return _send_now(context, entered, plan)
         except (CapacityError, KernelBusyError) as error:
-            reason, last_answer = str(error), clock.now()
+            reason = str(error)
+            last_answer = clock.now()
+            heard = True
         except NetworkError as error:
-            lasting = isinstance(error, Failure) and not error.is_transient
+            # What worked before is no wrong setting, but a network that changes.
+            lasting = isinstance(error, Failure) and not error.is_transient and not heard
             if lasting or not wait or clock.now() - last_answer > patience.silence:
                 raise
             reason = str(error)
