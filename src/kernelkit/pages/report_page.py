@@ -60,9 +60,13 @@ def attempt(
         return function(path, *arguments), None
     except KernelkitError as error:
         return None, error
+    except OSError as error:
+        file = error.filename or path
+        reason = error.strerror or error
+        why = f"{file} cannot be used ({reason}): free some space, or look at its mode"
+        return None, StorageError(why)
     except Exception as error:  # nbconvert and jinja raise a dozen kinds
-        kind = StorageError if isinstance(error, OSError) else NotebookError
-        return None, kind(f"{path}: {type(error).__name__}: {error}")
+        return None, NotebookError(f"{path}: {type(error).__name__}: {error}")
 
 
 def render(

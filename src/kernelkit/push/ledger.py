@@ -98,13 +98,17 @@ class Push:
         return f"{self.kernel}/{self.version}" if self.version else self.kernel
 
 
+class LedgerError(StorageError):
+    """The file of the ledger cannot be used."""
+
+
 class Ledger:
     """The pushes of a folder of runs, in the order in which they were entered.
 
     `clear` removes the secrets from a text. With `rehearsal`, `of`, `last` and `unfinished` see
     only rehearsals, without it only pushes to Kaggle.
 
-    Reading changes no file. Every method raises `StorageError` if the file cannot be used.
+    Reading changes no file. Every method raises `LedgerError` if the file cannot be used.
     """
 
     def __init__(
@@ -201,7 +205,7 @@ class Ledger:
             with contextlib.closing(connection) as database:
                 yield database
         except sqlite3.Error as error:
-            raise StorageError(
+            raise LedgerError(
                 f"the ledger {self.path} cannot be used ({error}): free some space, or move the "
                 "file away if it is damaged; pushes are then named OWNER/SLUG/N"
             ) from None

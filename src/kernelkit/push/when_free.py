@@ -194,7 +194,8 @@ def _carry_out(context: PushContext, entered: Push, plan: Plan, *, wait: bool) -
             return None
         if not wait:
             stop_if_active(context, sent.push)
-        return bring_home(context, await_end(context, sent)).folder
+        with context.saving(sent.push):
+            return bring_home(context, await_end(context, sent)).folder
     finally:
         push = context.ledger.entry(entered)
         if push is None or _is_over(push, plan.request):
