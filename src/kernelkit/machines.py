@@ -37,6 +37,7 @@ _FACTS = tomllib.loads(Path(__file__).with_name("kaggle.toml").read_text("utf-8"
 MACHINES = tuple(Machine(**facts) for facts in _FACTS["machines"])
 BY_SHAPE = {machine.shape: machine for machine in MACHINES}
 RETIRED: dict[str, str] = _FACTS["retired"]  # the shapes, and what runs in their place
+NOT_FOR_USERS: dict[str, str] = _FACTS["not_for_users"]  # the shapes, and what to use instead
 LIMITS: dict[Kind, SessionLimits] = {
     kind: SessionLimits(**facts) for kind, facts in _FACTS["limits"].items()
 }
@@ -66,6 +67,10 @@ def unlisted_because(shape: str) -> str:
         return (
             f"machine shape {shape} is retired, and Kaggle would run on {instead.words} instead "
             f"without saying so: use {name}, or tpu for the current TPU"
+        )
+    if shape in NOT_FOR_USERS:
+        return (
+            f"machine shape {shape} is Kaggle's own and not for users: use {NOT_FOR_USERS[shape]}"
         )
     shapes = [*LIMITS, *filter(None, BY_SHAPE)]
     return f"no machine shape is called {shape!r}: {nearest(shape, shapes)}"

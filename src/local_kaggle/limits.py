@@ -12,7 +12,6 @@ SHAPES: Mapping[Kind, tuple[str, ...]] = {
     "tpu": ("TpuV5E8", "TpuV6E8"),
     "gpu": (
         "NvidiaTeslaT4",
-        "NvidiaTeslaT4Highmem",
         "NvidiaTeslaA100",
         "NvidiaL4",
         "NvidiaL4X1",

@@ -17,10 +17,17 @@ from typing import Any, TypeVar
 
 import requests
 from requests.adapters import HTTPAdapter
-from requests.exceptions import HTTPError, InvalidHeader, InvalidJSONError, RequestException
+from requests.exceptions import HTTPError, InvalidHeader, InvalidJSONError
 
 from kernelkit.errors import CredentialsError
-from kernelkit.kaggle.retries import Failure, FailureKind, Retries, of_network, of_response
+from kernelkit.kaggle.retries import (
+    Failure,
+    FailureKind,
+    Retries,
+    moment,
+    of_network,
+    of_response,
+)
 from kernelkit.terminal.exits import EndedBySignal
 
 T = TypeVar("T")
@@ -39,8 +46,9 @@ NO_HEADER = (
     "mark: write only the token into ~/.kaggle/access_token or KAGGLE_API_TOKEN"
 )
 
-# The exceptions of a call; the SDK unpacks an answer without validating it.
-_SORTED = (RequestException, ValueError, TypeError, KeyError, AttributeError)
+# The exceptions of a call: those of requests, of the operating system where it reads certificates,
+# and of the SDK, which unpacks an answer without validating it.
+_SORTED = (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError)
 
 
 @dataclass(frozen=True)
@@ -122,6 +130,13 @@ class Connection:
         url: str = self._http._get_request_url("service", "method")
         return url.removesuffix("/service/method")
 
+    @property
+    def server_time(self) -> float | None:
+        """When the server gave this thread's last answer, by its own clock, in seconds since 1970;
+        None if it does not say."""
+        response = self._adapter.last.response
+        return None if response is None else moment(response.headers.get("Date"))
+
     def ask(self, method: str, call: Callable[[], T]) -> T:
         """The answer of `call`, one call of the SDK; raises a classified `Failure`."""
         self._adapter.last.response = None
@@ -141,7 +156,7 @@ class Connection:
                 headers={"Accept": "text/event-stream, */*", "Content-Type": None},
                 timeout=(self.timeouts.connect, read_timeout),
             )
-        except RequestException as error:
+        except (OSError, UnicodeError) as error:
             raise of_network(method, error) from error
         if response.status_code >= 400:
             with response:
@@ -175,7 +190,7 @@ def _failure(method: str, error: Exception, last: requests.Response | None = Non
         last = error.response
         if last is None:
             return Failure(FailureKind.NETWORK, method, "no answer")
-    elif isinstance(error, RequestException) and not isinstance(error, InvalidJSONError):
+    elif isinstance(error, OSError) and not isinstance(error, InvalidJSONError):
         return of_network(method, error)
     failure = None if last is None else of_response(method, last, last.text)
     if failure is None and isinstance(error, HTTPError):  # an error with a status of 200
@@ -206,6 +221,9 @@ def _authenticated(timeouts: Timeouts) -> Any:
     except SystemExit:  # of the client, which finds no credentials
         raise CredentialsError(NO_CREDENTIALS) from None
     except _SORTED as error:
+        if isinstance(error, OSError) and error.filename:  # of the client's own files
+            words = f"the credentials in {error.filename} cannot be read ({error.strerror})"
+            raise CredentialsError(f"{words}: correct the file's owner or mode") from None
         failure = _failure(CREDENTIALS, error)
         unanswered = isinstance(error, HTTPError) and error.response is None
         if unanswered or failure.kind in (FailureKind.CREDENTIALS, FailureKind.REFUSED):

@@ -18,6 +18,7 @@ from kernelkit.kaggle.timing import KAGGLE, REHEARSAL, Timing
 from kernelkit.project import LOCAL_KAGGLE, LOCKS, Project, find_project
 from kernelkit.rehearsal.stand_in import attached
 from kernelkit.shown import duration
+from kernelkit.terminal import safe_text
 from kernelkit.terminal.events import ERROR, WAITING, Event, Events
 
 RETRYING = Event("retrying", colour="yellow")
@@ -124,7 +125,8 @@ class KaggleContext:
         try:
             yield
         except KernelkitError as error:
-            message = self.events.clear(str(error))
+            # Plain first: behind a character that no terminal shows, a secret could hide.
+            message = self.events.clear(safe_text.plain(str(error)))
             if self.events.as_json:
                 self.events(ERROR, message, exit_code=error.exit_code)
             message = f"[rehearsal] {message}" if self.events.rehearsal else message

@@ -11,6 +11,7 @@ import enum
 import json
 import random
 import re
+import socket
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -30,9 +31,34 @@ from kernelkit.shown import duration
 T = TypeVar("T")
 
 YEAR = 366 * 86400.0  # seconds
-# What OpenSSL says of a certificate, such as "certificate has expired".
-CERTIFICATE = re.compile(r"certificate verify failed: (.+?)\.? \(_ssl")
-PROXY_LOGIN = re.compile(r"407 Proxy|Tunnel connection failed: 407")
+# A host that no name server knows; a resolver that cannot be asked now has another number.
+NO_HOST = {getattr(socket, name, None) for name in ("EAI_NONAME", "EAI_NODATA")} | {11001}
+_RESOLVED = re.compile(r"Failed to resolve \\*['\"]([^'\"\\]+).*?\[Errno (-?\d+)\]")
+# What this machine's settings cause, as requests and OpenSSL say it, and in words.
+_SETTINGS = (
+    (
+        re.compile(r"certificate verify failed: (.+?)\.? \(_ssl"),
+        "the server's certificate is not accepted: {}",
+    ),
+    (
+        re.compile("407 Proxy|Tunnel connection failed: 407"),
+        "the proxy wants a user name and a password",
+    ),
+    (
+        re.compile(r"Tunnel connection failed: (4\d\d [\w -]*)"),
+        "the proxy refuses the connection: {}",
+    ),
+    (re.compile("WRONG_VERSION_NUMBER"), "the server, or the proxy before it, speaks no HTTPS"),
+    (re.compile(r"\[X509: (\w+)"), "the file of certificates cannot be read: {}"),
+    (
+        re.compile("suitable TLS CA certificate bundle, invalid path: ([^'\"]*)"),
+        "there is no file of certificates at {}",
+    ),
+    (re.compile("^InvalidProxyURL"), "the proxy's address is malformed"),
+    (re.compile("for SOCKS support"), "a SOCKS proxy needs a package: pip install pysocks"),
+)
+# An address of Kaggle's that is none.
+_ADDRESS = ("InvalidURL", "InvalidSchema", "MissingSchema", "LocationParseError", "UnicodeError")
 LONG_PAUSE = 30.0  # seconds of silence after which the user is told why
 
 
@@ -70,7 +96,7 @@ class FailureKind(enum.Enum):
     SETUP = (
         "connection",
         NetworkError,
-        "retrying does not help: check this machine's clock, proxy and certificates "
+        "retrying does not help: check this machine's network, clock, proxy and certificates "
         "(HTTPS_PROXY, REQUESTS_CA_BUNDLE)",
     )
     EXPIRED = "expired link", NetworkError, "list the files again to get new links"
@@ -144,27 +170,38 @@ def of_response(method: str, response: requests.Response, body: str = "") -> Fai
         kind = FailureKind.SERVER
     elif kind is FailureKind.REFUSED and is_capacity(message):
         kind = FailureKind.CAPACITY
-    pause = retry_after(response.headers.get("Retry-After"))
+    pause = retry_after(response.headers.get("Retry-After"), response.headers.get("Date"))
     return Failure(kind, method, message or f"HTTP {status}", pause)
 
 
 def of_network(method: str, error: Exception) -> Failure:
     """The failure for an exception of requests, without the URL, which may be signed."""
-    certificate = CERTIFICATE.search(repr(error))
-    if certificate:
-        reason = certificate[1].replace("\\", "")  # of quotes within quotes
-        message = f"the server's certificate is not accepted: {reason}"
-        return Failure(FailureKind.SETUP, method, message, sent=False)
-    if PROXY_LOGIN.search(repr(error)):
-        message = "the proxy requires a user name and password"
-        return Failure(FailureKind.SETUP, method, message, sent=False)
+    said = repr(error)
+    settings = _of_settings(said)
+    if settings:
+        return Failure(FailureKind.SETUP, method, settings, sent=False)
+    if any(said.startswith(name) for name in _ADDRESS):
+        return Failure(FailureKind.MALFORMED, method, "the answer leads to an invalid address")
     causes = ("ConnectTimeout", "NewConnectionError", "NameResolutionError")
-    unsent = any(cause in repr(error) for cause in causes)
+    unsent = any(cause in said for cause in causes)
     if isinstance(error, requests.exceptions.Timeout):
         message = "no answer in time"
     else:
         message = "no connection" if unsent else "the connection broke"
     return Failure(FailureKind.NETWORK, method, message, sent=not unsent)
+
+
+def _of_settings(said: str) -> str:
+    """What is wrong with this machine's settings, if an exception's text says so; else empty."""
+    for pattern, words in _SETTINGS:
+        cause = pattern.search(said)
+        if cause:
+            reasons = [reason.replace("\\", "") for reason in cause.groups()]  # quotes in quotes
+            return words.format(*reasons)
+    unresolved = _RESOLVED.search(said)
+    if unresolved and int(unresolved[2]) in NO_HOST:
+        return f"no host is called {unresolved[1]}, or this machine is offline"
+    return ""
 
 
 def is_capacity(message: str) -> bool:
@@ -186,18 +223,31 @@ def _message_in(body: str) -> str:
     return inner if isinstance(inner, str) else ""
 
 
-def retry_after(header: str | None) -> float | None:
+def retry_after(header: str | None, answered: str | None = None) -> float | None:
     """Seconds in a `Retry-After` header, in either form of RFC 9110; None for anything else.
 
-    A date without a zone is in UTC. More than a year counts as a year.
+    `answered`: when the server answered by its own clock, the `Date` header; without it, this
+    machine's clock counts. A date without a zone is in UTC. More than a year counts as a year.
     """
     header = header or ""
     try:
         if header.isdecimal():
             return min(float(header), YEAR)
-        date = email.utils.parsedate_tz(header)
-        return min(max(0.0, email.utils.mktime_tz(date) - time.time()), YEAR) if date else None
     except (ValueError, OverflowError):
+        return None
+    until = moment(header)
+    if until is None:
+        return None
+    now = moment(answered)
+    return min(max(0.0, until - (time.time() if now is None else now)), YEAR)
+
+
+def moment(header: str | None) -> float | None:
+    """The time in a header such as `Date`, in seconds since 1970; None for anything else."""
+    try:
+        date = email.utils.parsedate_tz(header or "")
+        return float(email.utils.mktime_tz(date)) if date else None
+    except (ValueError, OverflowError, TypeError, IndexError):
         return None
 
 

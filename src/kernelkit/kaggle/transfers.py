@@ -12,6 +12,7 @@ from typing import Any
 import requests
 import urllib3
 
+from kernelkit import files
 from kernelkit.kaggle.client import Kaggle
 from kernelkit.kaggle.connection import StoreSession, within
 from kernelkit.kaggle.retries import Failure, FailureKind, of_network, of_response
@@ -134,7 +135,8 @@ def _write(
             received += len(chunk)
             if received > min([expected.most, *lengths]):
                 raise _malformed("more bytes arrived than the file has")
-            file.write(chunk)
+            with files.named(part):
+                file.write(chunk)
             md5.update(chunk)
             sha256.update(chunk)
     if any(length != received for length in lengths):

@@ -12,7 +12,7 @@ from kernelkit.notebook import document
 from kernelkit.pages import naming, notebook_html, trail
 from kernelkit.pages.many_runs import RunsPage, ShownRun, going_on
 from kernelkit.pages.report_page import attempt
-from kernelkit.runs import active, run_folder, submissions
+from kernelkit.runs import active, proved, run_folder, submissions
 
 
 def runs_under(
@@ -125,6 +125,7 @@ def _read(folder: Path, base: Path) -> ShownRun:
         device=run_folder.device_name(metrics),
         data=run_folder.data_name(metrics),
         log=log,
+        unverified=proved.doubt(folder, run_folder.METRICS),
     )
 
 

@@ -27,7 +27,8 @@ class ShownRun:
     `setting` is its name without the seed, `data` says what its score is measured on, `group` the
     sweep it belongs to, with `sweep` for that sweep's page, `log` the last lines of an active run.
     `public` is the public score of its last submission, and `contradicts` whether that is at odds
-    with its validation.
+    with its validation. `unverified` says why its figures are not proved to be its own, "" if they
+    are.
     """
 
     id: str
@@ -49,6 +50,7 @@ class ShownRun:
     contradicts: bool = False
     curve: Sequence[float] = ()
     log: str = ""
+    unverified: str = ""
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from html import escape
 from pathlib import Path
 
 from kernelkit import files, project
-from kernelkit.runs import run_folder
+from kernelkit.runs import proved, run_folder
 from kernelkit.terminal import safe_text
 
 
@@ -17,6 +17,9 @@ def table(folder: Path, title: str) -> str:
     rows = list(project.shown(folder).texts(metrics).values())
     if device := run_folder.device_name(metrics):
         rows.append(("device", device))
+    unverified = proved.doubt(folder, run_folder.METRICS)
+    if unverified:
+        rows.insert(0, (proved.NOT_VERIFIED, unverified))
     lines = ["| measure | value |", "|---|---|"]
     return head + "\n".join([*lines, *(f"| {_cell(a)} | {_cell(b)} |" for a, b in rows)]) + "\n"
 

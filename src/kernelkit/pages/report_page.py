@@ -15,7 +15,7 @@ from kernelkit.errors import KernelkitError, NotebookError, StorageError
 from kernelkit.notebook import document
 from kernelkit.pages import naming, notebook_html, sections, shell, trail, verdict
 from kernelkit.pages.sections import written
-from kernelkit.runs import history, kit_folder, run_folder, submissions
+from kernelkit.runs import history, kit_folder, proved, run_folder, submissions
 from kernelkit.runs.kit_folder import RESOURCES
 from kernelkit.shown import Shown
 from kernelkit.terminal import safe_text
@@ -60,9 +60,13 @@ def attempt(
         return function(path, *arguments), None
     except KernelkitError as error:
         return None, error
+    except OSError as error:
+        file = error.filename or path
+        reason = error.strerror or error
+        why = f"{file} cannot be used ({reason}): free some space, or look at its mode"
+        return None, StorageError(why)
     except Exception as error:  # nbconvert and jinja raise a dozen kinds
-        kind = StorageError if isinstance(error, OSError) else NotebookError
-        return None, kind(f"{path}: {type(error).__name__}: {error}")
+        return None, NotebookError(f"{path}: {type(error).__name__}: {error}")
 
 
 def render(
@@ -79,6 +83,8 @@ def render(
     or the run's files runs in the page, or is loaded from elsewhere.
     """
     curves = _curves(history.read(folder), shown)
+    if proved.doubt(folder, history.HISTORY):
+        curves = [curve | {"label": _doubtful(curve["label"])} for curve in curves]
     parts = [part for s in shown.sections if (part := sections.filled(s, folder))]
     resources = history.read(kit_folder.path(folder), RESOURCES) or history.read(folder, RESOURCES)
     changed, same = _settings(notebook)
@@ -103,7 +109,7 @@ def render(
         changed=_texts(changed),
         same=_texts(same),
         tables={
-            "Measures": list(shown.texts(metrics).values()),
+            "Measures": _measures(folder, metrics, shown),
             "Machine": _texts(run_folder.part(metrics, "device")),
             "Versions": _texts(run_folder.part(metrics, "versions")),
         },
@@ -130,12 +136,25 @@ def _settings(notebook: nbformat.NotebookNode) -> tuple[dict[str, Any], dict[str
 
 def _cards(metrics: run_folder.Metrics, shown: Shown, folder: Path) -> list[tuple[str, str]]:
     """(label, text) of the first measures, and of the score of the run's submission."""
-    texts = shown.texts(metrics)
-    cards = [texts[name] for name in sorted(texts, key=lambda name: name != shown.score)][:CARDS]
+    order = sorted(shown.texts(metrics), key=lambda name: name != shown.score)
+    first = {name: metrics[name] for name in order[:CARDS]}
+    cards = _measures(folder, first, shown)
     scored = [each for each in submissions.read(folder) if each.score]
     if scored:
         cards.append((f"score in {scored[-1].place}", scored[-1].score))
     return cards
+
+
+def _measures(folder: Path, metrics: run_folder.Metrics, shown: Shown) -> list[tuple[str, str]]:
+    """(label, text) of measures of a run; the label says so where they are not verified."""
+    texts = list(shown.texts(metrics).values())
+    if proved.doubt(folder, run_folder.METRICS):
+        return [(_doubtful(label), text) for label, text in texts]
+    return texts
+
+
+def _doubtful(label: str) -> str:
+    return f"{label} ({proved.NOT_VERIFIED})"
 
 
 def _submissions(folder: Path) -> list[dict[str, str]]:
@@ -172,7 +191,10 @@ def _since_last(folder: Path, place: Path, shown: Shown) -> dict[str, Any]:
     bars.sort(key=lambda row: abs(float(row[2]) - float(row[1])), reverse=True)
     del bars[MOST_CHANGED:]
     link = trail.link(run_folder.report_place(last), place)
-    return {"name": last.name, "link": link, "tables": tables}
+    name = last.name
+    if proved.doubt(last, run_folder.METRICS):
+        name = _doubtful(name)
+    return {"name": name, "link": link, "tables": tables}
 
 
 def _compared(folder: Path, shown: Shown) -> dict[str, dict[str, str]]:

@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from kernelkit.runs import proved
 from kernelkit.shown import Section
 from kernelkit.terminal import safe_text
 
@@ -40,6 +41,9 @@ def filled(section: Section, folder: Path) -> Content | None:
         return None
     anchor = re.sub(r"\W+", "-", section.title.lower()).strip("-")
     texts = {"kind": section.kind, "title": section.title, "caption": section.caption}
+    unverified = proved.doubt(folder, section.file)
+    if unverified:
+        texts["caption"] = f"{proved.NOT_VERIFIED}: {unverified}. {section.caption}".strip()
     conclusion = path.with_suffix(".txt")  # what the run itself says of it
     if conclusion.is_file():
         texts["finding"] = safe_text.plain(conclusion.read_text("utf-8", "replace")[:MOST_LETTERS])

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernelkit.pages import trail
-from kernelkit.runs import history, kit_folder, run_folder
+from kernelkit.runs import history, kit_folder, proved, run_folder
 from kernelkit.shown import Shown
 
 FLATTERED_FROM = 5  # runs, of which the best is flattered by the choice
@@ -23,7 +23,7 @@ FEWEST_EPOCHS = 5  # below so many, a curve's end says nothing
 class Verdict:
     """What a reader should know first.
 
-    score     the score with its interval, and how it compares with chance
+    score     the score with its interval, how it compares with chance, whether it is verified
     compared  how it compares with other runs, each with the address of a report, if there is one
     doubts    what looks wrong, the gravest first
     next_step one line: what to do next
@@ -37,13 +37,17 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Measured:
-    """A run's score, the ends of its interval if it wrote one, and what it was validated on."""
+    """A run's score, the ends of its interval if it wrote one, and what it was validated on.
+
+    `unverified`: why the score is not proved to be this run's, "" if it is.
+    """
 
     folder: Path
     score: float
     interval: tuple[float, float] | None
     data: str
     written: float
+    unverified: str
 
 
 def of_run(folder: Path, place: Path, shown: Shown, failure: str = "") -> Verdict:
@@ -80,6 +84,7 @@ def _measured(folder: Path, metrics: run_folder.Metrics, shown: Shown) -> Measur
         interval=run_folder.interval(metrics, shown.score),
         data=run_folder.data_name(metrics),
         written=run_folder.written(folder),
+        unverified=proved.doubt(folder, run_folder.METRICS),
     )
 
 
@@ -122,6 +127,8 @@ def _score(run: Measured, chance: object, shown: Shown) -> str:
         words += f", 95 % interval {low} to {high}"
     if isinstance(chance, int | float):
         words += f"; guessing reaches {shown.texts({shown.score: chance})[shown.score][1]}"
+    if run.unverified:
+        words += f"; {proved.NOT_VERIFIED}: {run.unverified}"
     return words
 
 
@@ -152,6 +159,8 @@ def _against(
     difference = run.score - other.score
     link = trail.link(run_folder.report_place(other.folder), place)
     name = f"{which}, {other.folder.name}"
+    if other.unverified:
+        name += f" ({proved.NOT_VERIFIED})"
     if difference == 0:
         return f"The same score as {name}.", link
     word = "above" if difference > 0 else "below"
@@ -179,13 +188,10 @@ def _doubts(folder: Path, metrics: run_folder.Metrics, failure: str) -> list[str
     warnings = metrics.get("warnings")
     if isinstance(warnings, list):
         doubts += [str(line) for line in warnings]
-    if _is_pushed(folder) and not kit_folder.path(folder, kit_folder.MANIFEST).is_file():
-        doubts.append("These files are not verified: nothing proves that this push wrote them.")
+    unverified = proved.doubt(folder, run_folder.METRICS)
+    if unverified:
+        doubts.append(f"Its measures are {proved.NOT_VERIFIED}: {unverified}.")
     return doubts
-
-
-def _is_pushed(folder: Path) -> bool:
-    return bool(kit_folder.read_json(folder, kit_folder.MARKER).get("kernel"))
 
 
 def _still_rises(folder: Path, shown: Shown) -> bool:

@@ -126,6 +126,7 @@ class Wait:
         now = self._clock.now()
         self._begun = now
         self._answered = now  # when Kaggle answered last
+        self._heard = False  # whether Kaggle has answered at all
         self._not_before = now  # when it may be asked again
         self._running_since: float | None = None
         self._over_since: float | None = None  # since when Kaggle has reported that it is over
@@ -169,7 +170,9 @@ class Wait:
             # No retries: the next poll is the next attempt, and soon enough.
             status = self._kaggle.status(self._push.name, self._push.version, until=now)
         except Failure as failure:
-            if not failure.is_transient:
+            # What worked before is no wrong setting, but a network that changes.
+            changed = failure.kind is FailureKind.SETUP and self._heard
+            if not failure.is_transient and not changed:
                 raise self._refused(failure) from None
             if self._clock.now() - self._answered > silence:
                 raise NetworkError(
@@ -181,6 +184,7 @@ class Wait:
             return None
         self._answered = self._clock.now()
         self._failed = 0
+        self._heard = True
         return self._judge(status)
 
     def _judge(self, status: Status | None) -> Session | None:

@@ -5,16 +5,19 @@ manifest; without a manifest, once its length and hash match the response. A sig
 expired is replaced from a fresh list.
 """
 
+import errno
 import fnmatch
 import hashlib
 import shutil
 import textwrap
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path, PurePosixPath
 
+from kernelkit import files
 from kernelkit.errors import OutputsError
 from kernelkit.kaggle import transfers
 from kernelkit.kaggle.client import Outputs
@@ -23,7 +26,7 @@ from kernelkit.kaggle.retries import Failure, FailureKind
 from kernelkit.kaggle.transfers import Expected
 from kernelkit.push.bundle.manifest import MANIFEST
 from kernelkit.push.ledger import Push
-from kernelkit.push.proof import Manifest, has_hash
+from kernelkit.push.proof import Manifest
 from kernelkit.push.push_context import PushContext
 from kernelkit.runs import kit_folder
 from kernelkit.shown import duration
@@ -36,6 +39,17 @@ UNVERIFIED = Event("unverified", quiet=True)
 WORKERS = 16
 LONGEST_NAME, LONGEST_PATH = 255, 3000  # bytes; Linux takes 255 and 4096 in all
 LINK_RENEWALS = 5
+# Of a path that this file system does not take, or where another file has a folder's place.
+OF_ITS_NAME = {
+    errno.EEXIST,
+    errno.ENOTDIR,
+    errno.EISDIR,
+    errno.ENOTEMPTY,
+    errno.ENAMETOOLONG,
+    errno.EILSEQ,
+    errno.EINVAL,
+    errno.ELOOP,
+}
 LONGEST_LIST = 500  # characters of the names of files in a message
 
 
@@ -59,12 +73,16 @@ def fetch(
     clock = context.timing.clock
     begun = clock.now()
     expected = {_normal(name): file for name, file in manifest.files.items()} if manifest else {}
+    verified = {name for name, file in expected.items() if file.sha256}
     links, left_out = _by_path(outputs.files)
+    met = _meeting(sorted(links, key=lambda name: name not in verified), _told_apart_in(folder))
+    links = {name: url for name, url in links.items() if name not in met}
+    left_out += met
     if left_out:
         words = f"names in Kaggle's list lead to another file's path: {_listed(left_out)}"
         context.events(UNVERIFIED, f"{len(left_out)} {words}", files=left_out)
     # Kaggle may omit hidden files.
-    shown = [name for name in expected if "/." not in f"/{name}"]
+    shown = [name for name in expected if "/." not in f"/{name}" and name not in met]
     names = [name for name in dict.fromkeys([*links, *shown]) if name != MANIFEST]
     chosen = [name for name in names if _fits(only, name) or not (only or _fits(push.stays, name))]
     if only and not chosen:
@@ -79,7 +97,6 @@ def fetch(
     if len(fetched) < len(names) and not only:
         text = f"kernelkit resume {push.reference} --only '{push.stays[0]}' downloads the others"
         context.events(STAYS, f"files that only sessions use stay on Kaggle: {text}")
-    verified = {name for name, file in expected.items() if file.sha256}
     doubtful = [name for name in fetched if name not in verified]
     if doubtful:
         why = "its manifest does not name or hash" if manifest else "it left no manifest of"
@@ -127,6 +144,24 @@ class _Downloads:
         fetched: dict[str, int] = {}
         trouble: list[str] = []
         self._parts.mkdir(exist_ok=True)
+        try:
+            self._download(expected, fetched, trouble)
+        finally:
+            shutil.rmtree(self._parts, ignore_errors=True)
+        if trouble:
+            raise OutputsError(
+                f"{len(trouble)} of {len(expected)} output files could not be downloaded; those in "
+                f"{self._folder} are complete:\n" + "\n".join(trouble)
+            )
+        return fetched
+
+    def _download(
+        self, expected: Mapping[str, Expected], fetched: dict[str, int], trouble: list[str]
+    ) -> None:
+        """Download into `fetched`; `trouble` gets a line for each file that did not arrive.
+
+        Raises `OSError` if no file can be written.
+        """
         with StoreSession(WORKERS) as session, ThreadPoolExecutor(WORKERS) as pool:
             running = {
                 name: pool.submit(self._fetch, session, name, file)
@@ -141,13 +176,6 @@ class _Downloads:
                     self._interrupted = True
                     pool.shutdown(wait=False, cancel_futures=True)
                     raise
-        shutil.rmtree(self._parts, ignore_errors=True)
-        if trouble:
-            raise OutputsError(
-                f"{len(trouble)} of {len(expected)} output files could not be downloaded; those in "
-                f"{self._folder} are complete:\n" + "\n".join(trouble)
-            )
-        return fetched
 
     def _fetch(self, session: StoreSession, name: str, expected: Expected) -> int:
         """Download a file to its place; returns its bytes. Raises `Failure`."""
@@ -157,16 +185,26 @@ class _Downloads:
         if self._record.holds(name, target, expected.size):
             if not expected.sha256 or self._record.verified(name, expected.sha256):
                 return target.stat().st_size
-            if has_hash(target, expected.sha256):  # it was taken unverified, or by an older kit
+            if (
+                files.sha256_of(target) == expected.sha256
+            ):  # it was taken unverified, or by an older kit
                 self._record.add(name, target, expected.sha256)
                 return target.stat().st_size
         # Not in the same folder: the run may also have written a file of that name.
         unique = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
         part = self._parts / f"{unique}.part"
         receive = partial(self._receive, session, name, part, expected)
-        received = self._kaggle.retries.call(receive, self._until)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        part.replace(target)
+        with files.named(target):
+            received = self._kaggle.retries.call(receive, self._until)
+        try:
+            with files.named(target):
+                target.parent.mkdir(parents=True, exist_ok=True)
+                part.replace(target)
+        except OSError as error:
+            if error.errno not in OF_ITS_NAME:
+                raise
+            why = f"its name cannot be here beside the others ({error.strerror})"
+            raise _refused(why) from None
         self._record.add(name, target, expected.sha256)
         return received
 
@@ -218,6 +256,42 @@ def _by_path(links: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
         else:
             by_path[_normal(name)] = url
     return by_path, left_out
+
+
+def _told_apart_in(folder: Path) -> Callable[[str], str]:
+    """What tells two paths apart in a folder's file system: some ignore case, or Unicode's
+    forms."""
+    probe = kit_folder.path(folder, "Caf\u00e9")
+    files.write_bytes(probe, b"")
+    ignores_case = probe.with_name("cAF\u00e9").exists()
+    ignores_form = probe.with_name("Cafe\u0301").exists()
+    probe.unlink()
+
+    def key(name: str) -> str:
+        if ignores_form or ignores_case:
+            name = unicodedata.normalize("NFC", name)
+        return name.casefold() if ignores_case else name
+
+    return key
+
+
+def _meeting(names: Sequence[str], key: Callable[[str], str]) -> list[str]:
+    """Those of these names whose file would take the place of an earlier one's, or of its folder.
+
+    `key` tells two paths apart.
+    """
+    taken: set[str] = set()
+    folders: set[str] = set()
+    meeting = []
+    for name in names:
+        place = key(name)
+        above = {str(parent) for parent in PurePosixPath(place).parents} - {"."}
+        if place in taken or place in folders or above & taken:
+            meeting.append(name)
+            continue
+        taken.add(place)
+        folders |= above
+    return meeting
 
 
 def _place(folder: Path, name: str) -> Path:

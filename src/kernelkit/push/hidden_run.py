@@ -26,7 +26,7 @@ from kernelkit.rehearsal.gateway_files import find_gateway
 from kernelkit.rehearsal.hidden_data import ids_of, make_hidden_data, names_of, rows_of
 from kernelkit.rehearsal.stand_in import memory_limit, rerun_of
 from kernelkit.runs import log as logs
-from kernelkit.runs import run_folder
+from kernelkit.runs import proved, run_folder
 from kernelkit.runs.log import RunFailure
 from kernelkit.shown import duration
 from kernelkit.terminal.events import NEXT, PROGRESS, WARNING, Event, from_here, size_of
@@ -195,7 +195,8 @@ def _tell_validation(context: PushContext, push: Push, score: str) -> None:
         text = "the notebook left no validation score to compare it with: see metrics.json"
         context.events(VALIDATION, text)
         return
-    words = f"the notebook's own {name} is {own:.4g}, and the hidden run scored {score}"
+    doubt = f" ({proved.NOT_VERIFIED})" if proved.doubt(folder, run_folder.METRICS) else ""
+    words = f"the notebook's own {name} is {own:.4g}{doubt}, and the hidden run scored {score}"
     ends = run_folder.interval(metrics, name)
     if ends is None:
         words += f", {abs(own - float(score)):.2g} apart; the run gave no interval to judge that by"

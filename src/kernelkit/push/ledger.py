@@ -80,6 +80,7 @@ class Push:
     bundle: str = ""  # the bundle's content hash, which is also in its first cell
     submission: int | None = None  # its number in the competition, once submitted
     submissions_before: list[int] | None = None  # those that existed before submitting
+    submitting_since: float | None = None  # by Kaggle's clock, in seconds since 1970
     message: str = ""  # of the submission
     submitted_sha256: str = ""  # of the file that was submitted
     compared: str = ""  # whether Kaggle holds these bytes: "same", "different", "not compared"
@@ -98,13 +99,17 @@ class Push:
         return f"{self.kernel}/{self.version}" if self.version else self.kernel
 
 
+class LedgerError(StorageError):
+    """The file of the ledger cannot be used."""
+
+
 class Ledger:
     """The pushes of a folder of runs, in the order in which they were entered.
 
     `clear` removes the secrets from a text. With `rehearsal`, `of`, `last` and `unfinished` see
     only rehearsals, without it only pushes to Kaggle.
 
-    Reading changes no file. Every method raises `StorageError` if the file cannot be used.
+    Reading changes no file. Every method raises `LedgerError` if the file cannot be used.
     """
 
     def __init__(
@@ -216,7 +221,7 @@ class Ledger:
             with contextlib.closing(connection) as database:
                 yield database
         except sqlite3.Error as error:
-            raise StorageError(
+            raise LedgerError(
                 f"the ledger {self.path} cannot be used ({error}): free some space, or move the "
                 "file away if it is damaged; pushes are then named OWNER/SLUG/N"
             ) from None

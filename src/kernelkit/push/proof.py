@@ -4,7 +4,6 @@ Each push gets a random number when its line in the ledger is written. The numbe
 bundle's first cell, printed in the session's log, and written into the manifest of its outputs.
 """
 
-import json
 import math
 import re
 import tempfile
@@ -13,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernelkit.errors import RefusedError
-from kernelkit.files import sha256_of
 from kernelkit.kaggle import transfers
 from kernelkit.kaggle.client import SOURCES, Kaggle, Outputs, Saved
 from kernelkit.kaggle.connection import StoreSession
@@ -22,7 +20,7 @@ from kernelkit.kaggle.transfers import Expected
 from kernelkit.push.bundle.manifest import MANIFEST
 from kernelkit.push.plan import Plan
 from kernelkit.push.push_context import PushContext
-from kernelkit.runs import kit_folder
+from kernelkit.runs import proved
 from kernelkit.runs.log import Entry, decode
 from kernelkit.terminal.events import WARNING, from_here
 
@@ -90,28 +88,12 @@ def prove(kaggle: Kaggle, outputs: Outputs, number: str, until: float = math.inf
 def read(text: str) -> Manifest:
     """Parse a manifest; raises `Failure` for anything else."""
     try:
-        written = json.loads(text)
-        listed = {
-            str(file["name"]): Expected(int(file["size"]), file["sha256"] and str(file["sha256"]))
-            for file in written["files"]
-        }
-        return Manifest(str(written["push"]), listed, text)
-    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
-        raise Failure(FailureKind.MALFORMED, "download", f"{MANIFEST} is not a manifest") from None
-
-
-def is_verified(folder: Path, name: str) -> bool:
-    """Whether a file of a run folder is proved to be an output of the push's session."""
-    try:
-        text = kit_folder.path(folder, kit_folder.MANIFEST).read_text("utf-8")
-        return has_hash(folder / name, read(text).files.get(name, Expected()).sha256)
-    except (OSError, Failure):
-        return False
-
-
-def has_hash(path: Path, sha256: str | None) -> bool:
-    """Whether a file's content has this SHA-256."""
-    return sha256_of(path) == sha256
+        parsed = proved.parse(text)
+    except ValueError:
+        why = f"{MANIFEST} is not a manifest"
+        raise Failure(FailureKind.MALFORMED, transfers.DOWNLOAD, why) from None
+    listed = {name: Expected(file.size, file.sha256) for name, file in parsed.files.items()}
+    return Manifest(parsed.push, listed, text)
 
 
 def check_saved(context: PushContext, plan: Plan, saved: Saved) -> None:

@@ -1,13 +1,17 @@
 """The context of a command about pushes: Kaggle's, with the ledger and the pushes' folders."""
 
 import contextlib
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from kernelkit.errors import StorageError
 from kernelkit.kaggle.context import KaggleContext
 from kernelkit.kaggle.kernel import Kernel
-from kernelkit.push.ledger import Ledger, Push
+from kernelkit.push.ledger import Ledger, LedgerError, Push
+from kernelkit.terminal import safe_text
+from kernelkit.terminal.exits import UNWRITABLE
 
 LAST = "last"  # a reference to the ledger's last push
 
@@ -41,6 +45,26 @@ class PushContext(KaggleContext):
     def alone_in(self, folder: Path) -> contextlib.AbstractContextManager[None]:
         """Let one command at a time download files into a folder, during a block."""
         return self.alone(f"downloading files into {folder.resolve()}")
+
+    @contextlib.contextmanager
+    def saving(self, push: Push) -> Iterator[None]:
+        """Say, of a file that cannot be written in a block, how to return to the push's session.
+
+        Raises `StorageError` in its place.
+        """
+        try:
+            yield
+        except LedgerError as error:
+            raise StorageError(f"{error}. {self.how_to_resume(push)}") from None
+        except OSError as error:
+            if error.errno not in UNWRITABLE:
+                raise
+            name = safe_text.one_line(str(error.filename or "a file"))
+            goes_on = "" if self.local else f"; {push.reference} stays on Kaggle"
+            raise StorageError(
+                f"cannot write {name} ({error.strerror}): free some space{goes_on}. "
+                f"{self.how_to_resume(push)}"
+            ) from None
 
     def how_to_resume(self, push: Push) -> str:
         """A sentence with the command that returns to a run in progress."""

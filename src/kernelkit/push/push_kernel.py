@@ -214,7 +214,8 @@ def _push(context: PushContext, plan: Plan, delivery: Delivery) -> Path | None:
         if not request.wait:
             context.events(LEFT, f"not waiting. {context.how_to_resume(sent.push)}")
             return None
-        return bring_home(context, await_end(context, sent)).folder
+        with context.saving(sent.push):
+            return bring_home(context, await_end(context, sent)).folder
 
 
 def _check_here(context: PushContext, plan: Plan) -> None:

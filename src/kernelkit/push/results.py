@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kernelkit import files, image, project
+from kernelkit import image, project
 from kernelkit.errors import (
     AcceleratorMismatchError,
     CapacityError,
@@ -18,13 +18,13 @@ from kernelkit.errors import (
     RunFailedError,
     of_traceback,
 )
-from kernelkit.push import proof, submission, submitted
+from kernelkit.push import submission, submitted
 from kernelkit.push.bundle.manifest import MANIFEST
 from kernelkit.push.ended import Ended
 from kernelkit.push.fetch import fetch
 from kernelkit.push.ledger import Push, State
 from kernelkit.push.push_context import PushContext
-from kernelkit.runs import kit_folder, run_folder
+from kernelkit.runs import kit_folder, proved, run_folder
 from kernelkit.runs import log as logs
 from kernelkit.terminal.events import METRICS, NEXT, REPORT, WARNING, Event, address, from_here
 from kernelkit.tpu import figures
@@ -115,10 +115,9 @@ class _Homecoming:
         session = self.ended.session
         text = self.ended.sent.text
         run_folder.keep(self.folder, session.outputs.log, text, self.context.events.clear)
-        place = kit_folder.path(self.folder, kit_folder.MANIFEST)
-        place.unlink(missing_ok=True)
+        kit_folder.path(self.folder, kit_folder.MANIFEST).unlink(missing_ok=True)
         if session.manifest:
-            files.write_text(place, session.manifest.text)
+            proved.keep(self.folder, session.manifest.text, self.context.events.clear)
         try:
             fetch(self.context, self.push, self.folder, session.outputs, session.manifest, only)
         except OutputsError as error:
@@ -174,10 +173,10 @@ class _Homecoming:
         metrics = run_folder.metrics(self.folder)
         if metrics:
             summary = run_folder.summary(metrics, project.shown(self.folder))
-            verified = proof.is_verified(self.folder, run_folder.METRICS)
-            if not verified:
-                summary = f"not verified: {summary}"
-            events(METRICS, summary, metrics=metrics, verified=verified)
+            doubt = proved.doubt(self.folder, run_folder.METRICS)
+            if doubt:
+                summary = f"{proved.NOT_VERIFIED}: {summary}"
+            events(METRICS, summary, metrics=metrics, verified=not doubt)
             if metrics.get("stopped") == run_folder.OUT_OF_TIME:
                 command = "rehearse" if self.context.local else "push"
                 text = f"it ran out of time. Continue in another session: kernelkit {command}"
@@ -222,6 +221,7 @@ class _Homecoming:
             entry.reference = push.submission
             entry.sent = push.message
             entry.before = push.submissions_before
+            entry.since = push.submitting_since
         try:
             submitted.submit_and_keep(entry, self.context, self.folder, push)
         except RefusedError as error:
@@ -262,7 +262,7 @@ def check_verified(folder: Path, name: str, *, in_ledger: bool = True) -> None:
 
     `in_ledger`: whether the ledger has the push; one that was made elsewhere proves nothing.
     """
-    if not (in_ledger and proof.is_verified(folder, name)):
+    if not (in_ledger and proved.is_proved(folder, name)):
         raise OutputsError(
             f"{from_here(folder / name)} is not proved to be an output of that push, so it is not "
             "submitted: check it, and add --unverified to submit it anyway"

@@ -74,10 +74,11 @@ def _resume(context: PushContext, push: Push, delivery: Delivery) -> Results:
     context.events(RESUMED, f"{push.kernel} version {push.version}")
     stored = context.kaggle.existing(push.name, push.version)
     named = [s.partition(" ")[2] for s in stored.sources if s.startswith("competition ")]
-    if named and not push.competition:
-        push = context.note(push, competition=min(named))
-    sent = Sent.earlier(push, stored.text, delivery)
-    return bring_home(context, await_end(context, sent))
+    with context.saving(push):
+        if named and not push.competition:
+            push = context.note(push, competition=min(named))
+        sent = Sent.earlier(push, stored.text, delivery)
+        return bring_home(context, await_end(context, sent))
 
 
 def stop_if_active(context: PushContext, push: Push) -> None:

@@ -117,7 +117,11 @@ def deliver(context: PushContext, plan: Plan, push: Push, *, waits: bool = False
             "It is not known whether the push arrived. The next push of this kernel looks for it "
             f"first; you can also see https://www.kaggle.com/code/{push.kernel}"
         ) from None
-    push = context.ledger.update(push, kernel=saved.ref, version=saved.version, state=State.QUEUED)
+    arrived = replace(push, kernel=saved.ref, version=saved.version, state=State.QUEUED)
+    with context.saving(arrived):
+        push = context.ledger.update(
+            push, kernel=arrived.kernel, version=arrived.version, state=arrived.state
+        )
     facts = {"kernel": push.kernel, "version": saved.version, "url": saved.url}
     context.events(PUSHED, f"{push.kernel} version {saved.version}: {saved.url}", **facts)
     try:

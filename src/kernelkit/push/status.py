@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Unpack
 
@@ -14,7 +14,7 @@ from kernelkit.push.push_context import LAST, PushContext
 from kernelkit.push.resume import earlier_push
 from kernelkit.push.standing import tell_standing
 from kernelkit.push.when_free import state_of
-from kernelkit.runs import run_folder, submissions
+from kernelkit.runs import proved, run_folder, submissions
 from kernelkit.runs.submissions import Pair
 from kernelkit.terminal import safe_text
 from kernelkit.terminal.events import STATUS, Event
@@ -120,22 +120,43 @@ def list_pushes(runs: Path | None = None, *, as_json: bool = False) -> str:
     return safe_text.plain("\n".join(lines))
 
 
-def _validation(push: Push) -> float | None:
-    """The score that a push's run reached on its validation data; None if it is not known."""
+@dataclass(frozen=True)
+class Validation:
+    """The score that a push's run reached on its validation data, and whether it is verified."""
+
+    score: float
+    verified: bool
+
+    def __str__(self) -> str:
+        text = f"{self.score:.4f}"
+        return text if self.verified else f"{text} ({proved.NOT_VERIFIED})"
+
+
+def _validation(push: Push) -> Validation | None:
+    """The validation score of a push; None if it is not known."""
     if not push.folder:
         return None
     folder = Path(push.folder)
     measures = run_folder.numbers(run_folder.metrics(folder) or {})
-    return measures.get(shown(folder).score)
+    score = measures.get(shown(folder).score)
+    if score is None:
+        return None
+    return Validation(score, not proved.doubt(folder, run_folder.METRICS))
 
 
 def _compared(pushes: Sequence[Push]) -> dict[str, list[tuple[Push, Pair]]]:
-    """The pushes of each competition that have both scores, with (validation, public)."""
+    """The pushes of each competition that have both scores, with (validation, public).
+
+    Validation scores that are not verified do not count.
+    """
     found: dict[str, list[tuple[Push, Pair]]] = {}
     for push in pushes:
-        validation, public = _validation(push), submissions.number(push.score)
-        if validation is not None and public is not None and not push.rehearsal:
-            found.setdefault(push.competition or "", []).append((push, (validation, public)))
+        validation = _validation(push)
+        public = submissions.number(push.score)
+        if validation is None or not validation.verified or public is None or push.rehearsal:
+            continue
+        pair = (validation.score, public)
+        found.setdefault(push.competition or "", []).append((push, pair))
     return found
 
 
@@ -208,7 +229,7 @@ def _row(push: Push, state: str, *, marked: bool) -> tuple[str, ...]:
         state,
         _minutes(push.minutes_queued),
         _minutes(push.minutes_run),
-        "" if validation is None else f"{validation:.4f}",
+        "" if validation is None else str(validation),
         score,
         "" if push.rank is None else f"{push.rank:,}/{push.teams:,}",
         push.git,

@@ -1,5 +1,6 @@
 """Submit a result to its competition and wait for the score."""
 
+import datetime
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -26,6 +27,7 @@ TAKEN = (
 HIDDEN = "scored, but the score is not shown"  # until the deadline of some competitions
 LOOK_SECONDS = 5.0  # between searches for a submission whose answer was lost
 SETTLE_SECONDS = 60.0  # an interrupted request arrives within this time, if at all
+CLOCKS_APART = 60.0  # seconds that the clocks of Kaggle's machines may differ
 NOTEBOOKS_ONLY = ("notebook", "kernel", "code competition")  # words in Kaggle's refusal of a file
 
 
@@ -54,9 +56,10 @@ class Submission:
     """A result on its way to a competition: a file, or its kernel's version.
 
     The version is submitted where the competition only accepts notebooks. `kernel` is None for a
-    run that was not pushed. `reference` is that of an earlier attempt, `sent` its message, and
-    `before` are those that existed before it. `note` is called with `submissions_before` and
-    `message` before submitting, with `submission` afterwards, and with `score` at the end.
+    run that was not pushed. `reference` is that of an earlier attempt, `sent` its message, `before`
+    are those that existed before it, and `since` is when it began, by Kaggle's clock. `note` is
+    called with `submissions_before`, `submitting_since` and `message` before submitting, with
+    `submission` afterwards, and with `score` at the end.
     """
 
     context: KaggleContext
@@ -67,6 +70,7 @@ class Submission:
     version: int = 0
     reference: int | None = None
     before: Collection[int] | None = None
+    since: float | None = None
     sent: str = ""
     note: Callable[..., object] = lambda **_: None
     standing: Standing | None = None  # on the board when the score came
@@ -137,7 +141,14 @@ class Submission:
             )
         self.before = sorted(s.ref for s in self._listed())
         self.sent = self.message
-        self.note(submissions_before=self.before, submission=None, message=self.sent, score=None)
+        self.since = kaggle.connection.server_time
+        self.note(
+            submissions_before=self.before,
+            submitting_since=self.since,
+            submission=None,
+            message=self.sent,
+            score=None,
+        )
         calls = kaggle.calls
         try:
             start = partial(calls.start_submission_upload, self.competition)
@@ -246,4 +257,11 @@ class Submission:
         """Whether a submission on Kaggle is consistent with what was sent."""
         message = (submission.description or "").strip()
         of_file = submission.file_name in ("", self.file.name)
-        return of_file and self.sent.strip().startswith(message)
+        return of_file and self.sent.strip().startswith(message) and not self._is_older(submission)
+
+    def _is_older(self, submission: Any) -> bool:
+        """Whether a submission was made before this one began, which a short list may hide."""
+        if self.since is None or submission.date is None:
+            return False
+        made = submission.date.replace(tzinfo=datetime.UTC).timestamp()
+        return bool(made < self.since - CLOCKS_APART)

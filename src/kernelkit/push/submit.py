@@ -12,7 +12,7 @@ from kernelkit.push.ledger import Push
 from kernelkit.push.push_context import PushContext
 from kernelkit.push.results import check_verified
 from kernelkit.push.resume import resume_push
-from kernelkit.runs import claims
+from kernelkit.runs import proved
 from kernelkit.terminal.events import from_here
 
 
@@ -49,7 +49,7 @@ def submit_result(
     context = PushContext.in_project(project if in_own else None, **options)
     file = submission.output_of(path, context.root) if path.is_dir() else path
     place = file.parent.resolve() / file.name
-    run = next(filter(claims.was_pushed, place.parents), None)
+    run = proved.pushed_folder(place.parent)
     if run and not unverified:
         check_verified(run, place.relative_to(run).as_posix())
     competition = competition or _competition(context, run, path)

@@ -197,7 +197,8 @@ def _carry_out(context: PushContext, entered: Push, plan: Plan, *, wait: bool) -
             return None
         if not wait:
             stop_if_active(context, sent.push)
-        return bring_home(context, await_end(context, sent)).folder
+        with context.saving(sent.push):
+            return bring_home(context, await_end(context, sent)).folder
     finally:
         push = context.ledger.entry(entered)
         if push is None or _is_over(push, plan.request):
@@ -217,14 +218,17 @@ def _send_once_free(context: PushContext, entered: Push, plan: Plan, *, wait: bo
     pause = patience.slow_poll
     told = ""
     last_answer = clock.now()
+    heard = False  # whether Kaggle has answered at all
     while True:
         try:
             return _send_now(context, entered, plan)
         except (CapacityError, KernelBusyError) as error:
             reason = str(error)
             last_answer = clock.now()
+            heard = True
         except NetworkError as error:
-            lasting = isinstance(error, Failure) and not error.is_transient
+            # What worked before is no wrong setting, but a network that changes.
+            lasting = isinstance(error, Failure) and not error.is_transient and not heard
             if lasting or not wait or clock.now() - last_answer > patience.silence:
                 raise
             reason = str(error)

@@ -113,7 +113,7 @@ class FetchedFiles:
         fetched = Fetched(stat.st_size, stat.st_mtime_ns, sha256)
         line = {"name": name, **asdict(fetched)}
         self._fetched[name] = fetched
-        with self._lock, self._path.open("a", encoding="utf-8") as record:
+        with self._lock, files.named(self._path), self._path.open("a", encoding="utf-8") as record:
             record.write(json.dumps(line) + "\n")
 
 

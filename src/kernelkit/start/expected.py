@@ -13,18 +13,20 @@ from pathlib import Path
 from typing import Any
 
 from kernelkit.push.ledger import Push, State
-from kernelkit.runs import run_folder
+from kernelkit.runs import proved, run_folder
 from kernelkit.start.assumptions import OTHER, SAME, UNTRIED, Judgement
 
 
 def results(expected: Iterable[Mapping[str, Any]], pushes: Iterable[Push]) -> Iterator[Judgement]:
     """A row for each expected result: the best of the pushed runs with its parameters.
 
-    `pushes`: of the ledger, of which rehearsals do not count. A result that no run has tried is not
-    tried.
+    `pushes`: of the ledger, of which rehearsals do not count, nor do runs whose measures are not
+    verified. A result that no run has tried is not tried.
     """
     complete = [p for p in pushes if p.state == State.COMPLETE and p.folder and not p.rehearsal]
-    measured = [run_folder.metrics(Path(push.folder or "")) or {} for push in complete]
+    folders = [Path(push.folder or "") for push in complete]
+    verified = [path for path in folders if not proved.doubt(path, run_folder.METRICS)]
+    measured = [run_folder.metrics(path) or {} for path in verified]
     for number, row in enumerate(expected, 1):
         values = [run[row["measure"]] for run in measured if _fits(run, row)]
         best = max((v for v in values if isinstance(v, int | float)), default=None)

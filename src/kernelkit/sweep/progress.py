@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from kernelkit.errors import RunFailedError
 from kernelkit.pages.many_runs import RunsPage, ShownRun, going_on
-from kernelkit.runs import active
+from kernelkit.runs import active, proved
 from kernelkit.shown import duration
 from kernelkit.sweep import search, sweep_folder, table
 from kernelkit.sweep.specification import NAME_SCORE, PlannedRun, Specification
@@ -135,11 +135,14 @@ class SweepProgress:
         page = self.write()
         shown = next(shown for shown in page.runs if shown.id == run.id)
         value = shown.metrics.get(page.shown.score)
+        score = "" if value is None else f"{page.shown.score} {value:.4f}"
+        if score and shown.unverified:
+            score += f" ({proved.NOT_VERIFIED}: {shown.unverified})"
         parts = [
             f"{self.ended}/{self.total}",
             record.state,
             "" if record.seconds is None else duration(record.seconds),
-            "" if value is None else f"{page.shown.score} {value:.4f}",
+            score,
             shown.name,
             sweep_folder.reason(record.error),
             f"({duration(remaining)} left)" if remaining else "",
@@ -175,8 +178,10 @@ class SweepProgress:
         lines = [counts]
         measures = ", ".join(sorted({name for run in page.runs for name in run.metrics}))
         if best := table.best(page):
-            setting, score = best
-            lines.append(f"best {page.shown.score} {score:.4f}  {setting}".rstrip())
+            score = f"{best.score:.4f}"
+            if not best.verified:
+                score += f" ({proved.NOT_VERIFIED})"
+            lines.append(f"best {page.shown.score} {score}  {best.setting}".rstrip())
         elif measures:
             name = page.shown.score
             reason = f"no run has the score {name!r}" if name else f"no score: {NAME_SCORE}"

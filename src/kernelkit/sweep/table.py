@@ -7,14 +7,14 @@ import os
 import statistics
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from kernelkit import files, project
 from kernelkit.notebook.parameters import for_json
 from kernelkit.pages import naming, trail
 from kernelkit.pages.many_runs import RunsPage, ShownRun
-from kernelkit.runs import active, history, run_folder
+from kernelkit.runs import active, history, proved, run_folder
 from kernelkit.sweep import sweep_folder
 from kernelkit.sweep.specification import PlannedRun, Specification
 from kernelkit.sweep.sweep_folder import SweepFolder
@@ -66,6 +66,7 @@ def _shown_run(folder: SweepFolder, sweep: Specification, run: PlannedRun) -> Sh
         report=trail.link(run_folder.report_place(place), folder.path),
         curve=history.curve(place, sweep.score)[1],
         log=active.activity(place)[1] if record.state == sweep_folder.RUNNING else "",
+        unverified=proved.doubt(place, run_folder.METRICS) if counts else "",
     )
 
 
@@ -89,31 +90,56 @@ def write_page(page: RunsPage) -> None:
 
 
 def _csv(page: RunsPage) -> str:
-    """One line per run: id, state, the parameters that differ, the metrics, the error."""
+    """One line per run: id, state, the parameters that differ, the metrics, the error.
+
+    And why its metrics are not verified, if those of any run are not.
+    """
     measures = [name for run in page.runs for name in run.metrics]
-    columns = dict.fromkeys(["id", "state", *page.columns, *measures, "wall_seconds", "error"])
+    own = ["wall_seconds", "error"]
+    doubtful = any(run.unverified for run in page.runs)
+    if doubtful:
+        own.append("unverified")
+    columns = dict.fromkeys(["id", "state", *page.columns, *measures, *own])
     text = io.StringIO()
     writer = csv.DictWriter(text, columns, lineterminator="\n")
     writer.writeheader()
     for run in page.runs:
         facts = {"id": run.id, "state": run.state, "wall_seconds": run.seconds}
-        error = {"error": sweep_folder.reason(run.error)}
-        writer.writerow({**run.metrics, **run.parameters, **facts, **error})
+        facts["error"] = sweep_folder.reason(run.error)
+        if doubtful:
+            facts["unverified"] = run.unverified
+        writer.writerow({**run.metrics, **run.parameters, **facts})
     return text.getvalue()
 
 
-def best(page: RunsPage) -> tuple[str, float] | None:
-    """The setting with the best mean score over its seeds, and that mean; None without a score."""
-    scores = defaultdict(list)
+@dataclass(frozen=True)
+class Best:
+    """The setting with the best mean score over its seeds, and that mean.
+
+    `verified`: whether the scores of all its runs are.
+    """
+
+    setting: str
+    score: float
+    verified: bool
+
+
+def best(page: RunsPage) -> Best | None:
+    """The best setting of the finished runs; None without a score."""
+    of_setting: dict[str, list[ShownRun]] = defaultdict(list)
     for run in _scored(page):
         setting = {name: value for name, value in run.parameters.items() if name != naming.SEED}
-        scores[json.dumps(setting)].append(run.metrics[page.shown.score])
+        of_setting[json.dumps(setting)].append(run)
     means = [
-        (naming.setting_text(json.loads(setting)), statistics.fmean(values))
-        for setting, values in scores.items()
+        Best(
+            naming.setting_text(json.loads(setting)),
+            statistics.fmean(run.metrics[page.shown.score] for run in own),
+            not any(run.unverified for run in own),
+        )
+        for setting, own in of_setting.items()
     ]
     choose = min if page.shown.minimize else max
-    return choose(means, key=lambda pair: pair[1]) if means else None
+    return choose(means, key=lambda mean: mean.score) if means else None
 
 
 def keep_best(page: RunsPage, counts: Mapping[str, int]) -> None:

@@ -8,15 +8,22 @@ import re
 from typing import TextIO
 
 _CONTROL = r"\x00-\x1f\x7f-\x9f"
+# Characters without a shape of their own: marks of direction, which reorder the displayed text, and
+# others that make two texts look alike. Those that join letters and emoji are left.
+_MARKS = (
+    r"\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    r"\U000e0000-\U000e007f"
+)
 _SEQUENCE = re.compile(
     # OSC and DCS strings, up to their terminator
     rf"(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^{_CONTROL}]*(?:\x07|\x1b\\|\x9c)"
     r"|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # CSI, including colours
     r"|\x1b[ -/]*[0-~]?"  # every other escape
     r"|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]"
-    r"|[\u202a-\u202e\u2066-\u2069]"  # bidirectional controls, which reorder the displayed text
+    rf"|[{_MARKS}]"
 )
-_UNPRINTABLE = re.compile(rf"[{_CONTROL}\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_SEPARATOR = re.compile(r"[\u2028\u2029]")  # of lines and paragraphs
+_UNPRINTABLE = re.compile(rf"[{_CONTROL}{_MARKS}\u2028\u2029\ud800-\udfff]")
 # Each is anchored to the start of a run or a line: otherwise matching is quadratic in its length.
 _RETURN = re.compile(r"(?<!\r)\r+(?=\n|\Z)")
 _REWRITTEN = re.compile(r"(?m)^[^\n]*\r")
@@ -36,11 +43,13 @@ def plain(text: str, *, colours: bool = False) -> str:
     """The text without control sequences; for a line that was overwritten, its last state.
 
     A progress bar returns to the start of the line and overwrites it; the last state is kept. With
-    `colours`, the sequences that set colours and weight are kept.
+    `colours`, the sequences that set colours and weight are kept. Unicode's own line ends become
+    the usual one.
     """
     text = _SEQUENCE.sub(
         lambda match: match[0] if colours and _COLOUR.fullmatch(match[0]) else "", text
     )
+    text = _SEPARATOR.sub("\n", text)
     return _REWRITTEN.sub("", _RETURN.sub("", text)) if "\r" in text else text
 
 

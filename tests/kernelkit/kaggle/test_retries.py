@@ -2,6 +2,7 @@
 
 import datetime
 import json
+import socket
 
 import pytest
 import requests
@@ -147,6 +148,14 @@ def test_retry_after_is_seconds_within_all_measure_or_nothing(header, seconds):
     assert retries.retry_after(header) == seconds
 
 
+def test_a_date_to_come_back_is_read_by_the_servers_clock_and_not_by_this_machines():
+    dates = {
+        "Date": "Mon, 03 Jan 2000 10:00:00 GMT",
+        "Retry-After": "Mon, 03 Jan 2000 10:00:45 GMT",
+    }
+    assert answer(429, **dates).retry_after == 45.0
+
+
 def test_a_throttle_names_the_time_to_wait():
     assert "asks to wait 24 h 00 min" in str(answer(429, **{"Retry-After": "86400"}))
 
@@ -189,6 +198,30 @@ VERIFY = "[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: {} (_ssl.c
             ),
             "the proxy requires a user name",
         ),
+        (
+            requests.exceptions.ProxyError(OSError("Tunnel connection failed: 403 Forbidden")),
+            "the proxy refuses the connection: 403 Forbidden",
+        ),
+        (
+            requests.exceptions.SSLError("[X509: NO_CERTIFICATE_OR_CRL_FOUND] no certificate"),
+            "the file of certificates cannot be read",
+        ),
+        (
+            OSError("Could not find a suitable TLS CA certificate bundle, invalid path: /x"),
+            "no file of certificates at /x",
+        ),
+        (requests.exceptions.InvalidProxyURL("Please check proxy URL."), "proxy's address"),
+        (requests.exceptions.InvalidSchema("Missing dependencies for SOCKS support."), "pysocks"),
+        (
+            requests.exceptions.ProxyError("[SSL: WRONG_VERSION_NUMBER] wrong version number"),
+            "speaks no HTTPS",
+        ),
+        (
+            requests.exceptions.ConnectionError(
+                f"Failed to resolve 'api.kaggel.com' ([Errno {socket.EAI_NONAME}] not known)"
+            ),
+            "no host is called api.kaggel.com",
+        ),
     ],
 )
 def test_what_this_machines_settings_cause_is_told_at_once(error, told):
@@ -206,6 +239,18 @@ def test_what_this_machines_settings_cause_is_told_at_once(error, told):
 def test_a_handshake_that_breaks_off_is_asked_again():
     error = requests.exceptions.SSLError("[SSL: UNEXPECTED_EOF_WHILE_READING] EOF occurred")
     assert retries.of_network("GetKernel", error).is_transient
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        f"Failed to resolve 'api.kaggle.com' ([Errno {socket.EAI_AGAIN}] Temporary failure)",
+        "Tunnel connection failed: 502 Bad Gateway",
+    ],
+)
+def test_what_may_pass_is_asked_again(said):
+    failure = retries.of_network("GetKernel", requests.exceptions.ConnectionError(said))
+    assert (failure.kind, failure.is_transient) == (FailureKind.NETWORK, True)
 
 
 def test_a_proxys_own_answer_is_no_answer_of_kaggles():

@@ -12,7 +12,7 @@ from html import unescape
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
-from pages import data_of, title_after
+from pages import data_of, seen, title_after
 
 from kernelkit import files, project
 from kernelkit.notebook.parameters import declared, resolve
@@ -103,6 +103,21 @@ def test_nothing_but_the_kits_own_script_may_run(page):
     assert re.findall("'sha256-([^']*)'", policy) == hashes
     assert "default-src 'none'" in policy
     assert "unsafe-inline" not in policy.partition("script-src")[2]
+
+
+def test_figures_that_are_not_verified_are_marked_in_the_table(runs):
+    files.write_text(kit_folder.path(runs / "a", kit_folder.MARKER), '{"kernel": "me/a"}')
+    assert {name: bool(run["unverified"]) for name, run in listed(runs).items()} == {
+        "a": True,
+        "b <odd> & new": False,
+        "c": False,
+    }
+    document = seen(runs / "index.html")
+    assert "The figures of 1 run are not verified: its session left no manifest" in document
+    row = re.search(r"<tr[^>]*>(?:(?!</tr>).)*0\.8000.*?</tr>", document, re.DOTALL)[0]
+    marked = re.findall(r'data-label="([^"]*)"[^>]*>(?:(?!</td>).)*not verified', row, re.DOTALL)
+    assert marked == ["macro F1", "time"]
+    assert "not verified" not in document[document.index("0.9000") :].partition("</tr>")[0]
 
 
 def test_runs_are_called_by_what_differs_and_not_by_a_hash(runs):

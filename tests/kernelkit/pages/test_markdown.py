@@ -2,7 +2,9 @@
 
 import json
 
+from kernelkit import files
 from kernelkit.pages import markdown
+from kernelkit.runs import kit_folder
 
 
 def test_measures_are_rows_and_a_run_without_any_says_so(tmp_path):
@@ -13,6 +15,13 @@ def test_measures_are_rows_and_a_run_without_any_says_so(tmp_path):
     assert shown.startswith("### me/kernel/3\n\n| measure | value |\n|---|---|\n")
     assert "| macro F1 | 0.9123 |\n" in shown
     assert "| time | 12 s |\n| device | EPYC |\n" in shown
+
+
+def test_measures_that_are_not_verified_are_said_to_be_that(tmp_path):
+    (tmp_path / "metrics.json").write_text('{"macro_f1": 0.9}')
+    files.write_text(kit_folder.path(tmp_path, kit_folder.MARKER), '{"kernel": "me/kernel"}')
+    shown = markdown.table(tmp_path, "me/kernel/3")
+    assert "|---|---|\n| not verified | its session left no manifest" in shown
 
 
 def test_no_text_of_a_run_becomes_markup(tmp_path):

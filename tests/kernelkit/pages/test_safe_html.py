@@ -120,6 +120,44 @@ def test_a_report_is_harmless_whatever_its_notebook_and_its_files_hold(html, tmp
     assert "Content-Security-Policy" in page
 
 
+@pytest.mark.parametrize(
+    "style",
+    [
+        "cursor:url(//evil.example/x),auto",
+        "cursor: URL( '//evil.example' ), auto",
+        "c\\75rsor:u\\72l(//evil.example)",
+        "cursor:image-set('//evil.example' 1x)",
+        "cursor:-webkit-image-set(url(//evil.example) 1x)",
+        "cursor:cross-fade(url(//evil.example), red)",
+        "cursor:src('//evil.example')",
+        "cursor:url(//evil.example",
+        "font:12px url(//evil.example)",
+        "background:url(//evil.example)",
+        "background-color:url(//evil.example)",
+        "background-image:image('//evil.example')",
+        "list-style:url(//evil.example)",
+        "content:url(//evil.example)",
+        "border-image:url(//evil.example) 30",
+        "mask:url(//evil.example)",
+        "filter:url(//evil.example#f)",
+        "fill:url(//evil.example#f)",
+        "stroke:url(//evil.example#f)",
+        "shape-outside:url(//evil.example)",
+        "--x:url(//evil.example);cursor:var(--x)",
+        "color:attr(title url)",
+        "@import url(//evil.example)",
+        "width:calc(1px + max(2px, url(//evil.example)))",
+    ],
+)
+def test_no_style_loads_anything(style):
+    cleaned = safe_html.clean(f'<p style="text-align:left;{style};color:rgb(1, 2, 3)">seen</p>')
+    assert "evil" not in cleaned
+    assert "var(" not in cleaned
+    assert "attr(" not in cleaned
+    assert "text-align:left" in cleaned
+    assert "seen" in cleaned
+
+
 def test_tables_and_pictures_stay():
     html = (
         '<table class="dataframe" border="1"><thead><tr style="text-align: right;"><th>F1</th>'

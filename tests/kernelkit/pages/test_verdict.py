@@ -5,8 +5,9 @@ import os
 
 import pytest
 
+from kernelkit import files
 from kernelkit.pages import verdict
-from kernelkit.runs import kit_folder
+from kernelkit.runs import kit_folder, proved
 from kernelkit.shown import Shown
 
 SHOWN = Shown(score="f1", measures={"f1": "F1"})
@@ -114,13 +115,40 @@ def test_a_run_that_failed_says_so_even_without_a_score(tmp_path):
     assert "cell that failed" in found.next_step
 
 
-def test_files_of_a_push_without_a_manifest_are_not_verified(runs):
-    folder = runs("a", 0.9)
-    marker = kit_folder.path(folder, kit_folder.MARKER)
-    marker.write_text(json.dumps({"kernel": "me/train", "version": 3, "rehearsal": False}))
-    assert "not verified" in on(folder).doubts[0]
-    kit_folder.path(folder, kit_folder.MANIFEST).write_text("{}")
-    assert on(folder).doubts == ()
+@pytest.fixture
+def pushed(runs):
+    """Makes the run of a push; with `verified`, its manifest proves its measures."""
+
+    def pushed(*arguments, verified=False, **options):
+        folder = runs(*arguments, **options)
+        marker = kit_folder.path(folder, kit_folder.MARKER)
+        marker.write_text(json.dumps({"kernel": "me/train", "version": 3, "rehearsal": False}))
+        if verified:
+            digest = files.sha256_of(folder / "metrics.json")
+            entry = {"name": "metrics.json", "size": 1, "sha256": digest}
+            proved.keep(folder, json.dumps({"push": "a", "files": [entry]}))
+        return folder
+
+    return pushed
+
+
+def test_a_score_that_is_not_verified_is_said_to_be_that(pushed):
+    found = on(pushed("a", 0.9))
+    assert found.score == "F1 0.9000; not verified: its session left no manifest of its files"
+    assert found.doubts[0].startswith("Its measures are not verified")
+    found = on(pushed("b", 0.9, verified=True))
+    assert found.score == "F1 0.9000"
+    assert found.doubts == ()
+
+
+def test_a_run_to_compare_with_is_marked_where_it_is_not_verified(pushed):
+    pushed("a", 0.8)
+    pushed("b", 0.9, hour=1, verified=True)
+    found = on(pushed("c", 0.85, hour=2, verified=True))
+    assert texts(found) == ["0.0500 below the last run, b."]
+    pushed("d", 0.95, hour=3)
+    found = on(pushed("e", 0.9, hour=4, verified=True))
+    assert texts(found)[0] == "0.0500 below the last run, d (not verified)."
 
 
 @pytest.mark.parametrize(

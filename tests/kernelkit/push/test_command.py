@@ -16,11 +16,12 @@ from kernelkit import errors
 from kernelkit.cli import console
 from kernelkit.kaggle.client import Kaggle
 from kernelkit.kaggle.retries import Failure, FailureKind
-from kernelkit.push import proof, sent
 from kernelkit.push import push_kernel as push_module
+from kernelkit.push import sent
 from kernelkit.push.ledger import Ledger
 from kernelkit.push.push_context import PushContext
 from kernelkit.push.push_kernel import push_kernel
+from kernelkit.runs import proved
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 
 
@@ -491,7 +492,7 @@ def test_a_script_is_pushed_as_one_with_its_modules_and_parameters(script, kaggl
     folder = script.push("files=2")
     assert [(folder / f"{n}.txt").read_text() for n in range(2)] == ["0.75", "0.75"]
     assert not (folder / "2.txt").exists()
-    assert proof.is_verified(folder, "1.txt")
+    assert proved.is_proved(folder, "1.txt")
     pushed = (folder / ".kernelkit" / "pushed.py").read_text()
     future = "from __future__ import (\n    annotations,\n)  # for Later\n"
     assert pushed.startswith(f"'''Count the petals.'''\n{future}")
@@ -502,7 +503,7 @@ def test_a_script_is_pushed_as_one_with_its_modules_and_parameters(script, kaggl
 def test_a_script_that_fails_proves_what_it_left_and_names_its_log(script, kaggle):
     with pytest.raises(errors.RunFailedError):
         script.push("files=2", "fail=True")
-    assert proof.is_verified(script.runs / "rehearsal-blossom-train-v1", "1.txt")
+    assert proved.is_proved(script.runs / "rehearsal-blossom-train-v1", "1.txt")
     (script.root / "train.py").write_text("import sys\nprint('so far')\nsys.exit(3)\n")
     with pytest.raises(errors.RunFailedError, match=r"its log has no exception: .*log\.txt"):
         script.push()

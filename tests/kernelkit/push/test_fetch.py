@@ -1,6 +1,8 @@
 """Files come home whole or not at all."""
 
+import errno
 import json
+import shutil
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -8,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from kernelkit import errors
+from kernelkit.files import sha256_of
 from kernelkit.kaggle import transfers
 from kernelkit.kaggle.client import Outputs
 from kernelkit.push import fetch as fetch_module
 from kernelkit.push import proof
 from kernelkit.push.bundle import build
 from kernelkit.push.ledger import Push
-from kernelkit.push.proof import has_hash
 from kernelkit.push.resume import resume_push
 from kernelkit.runs import kit_folder
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
@@ -97,11 +99,11 @@ def test_a_file_taken_unverified_is_compared_with_the_manifest(repository, serve
 def test_a_verified_file_is_hashed_once(repository, server, fetch, tmp_path, monkeypatch):
     hashed = []
 
-    def counted(path, sha256):
+    def counted(path):
         hashed.append(path.name)
-        return has_hash(path, sha256)
+        return sha256_of(path)
 
-    monkeypatch.setattr("kernelkit.push.fetch.has_hash", counted)
+    monkeypatch.setattr("kernelkit.push.fetch.files.sha256_of", counted)
     fetch()
     fetch()
     assert hashed == []
@@ -155,6 +157,37 @@ def test_an_interrupt_ends_the_downloads_and_no_further_file_begins(fetch, monke
         fetch()
     assert ended.is_set()
     assert len(begun) < FILES
+
+
+def test_a_verified_file_keeps_its_place_against_names_that_would_take_it(
+    repository, fetch, tmp_path, monkeypatch
+):
+    other = fetch.listed.files["metrics.json"]
+    names = ["2.bin/x", "deep", "DEEP/1.BIN", "0.BIN"]
+    before = dict.fromkeys(names, other)
+    fetch(outputs=Outputs(before | fetch.listed.files, fetch.listed.log))
+    repository.assert_whole(tmp_path / "home", FILES)
+    assert (tmp_path / "home" / "0.BIN").is_file()  # another file, on this file system
+    told = fetch.context.events.stream.getvalue()
+    assert "2 names in Kaggle's list lead to another file's path: 2.bin/x, deep" in told
+    monkeypatch.setattr(fetch_module, "_told_apart_in", lambda folder: str.casefold)
+    shutil.rmtree(tmp_path / "home")
+    fetch(outputs=Outputs(before | fetch.listed.files, fetch.listed.log))
+    repository.assert_whole(tmp_path / "home", FILES)
+    assert "4 names in Kaggle's list" in fetch.context.events.stream.getvalue()
+    assert not (tmp_path / "home" / "0.BIN").exists()
+
+
+def test_a_disk_that_is_full_ends_the_downloads_and_names_the_file(fetch, tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")  # as a write says it
+
+    monkeypatch.setattr(transfers, "_write", full)
+    with pytest.raises(OSError, match="No space left") as caught:
+        fetch()
+    home = tmp_path / "home"
+    assert Path(caught.value.filename).is_relative_to(home)
+    assert not kit_folder.path(home, kit_folder.PARTS).exists()
 
 
 def test_a_name_that_is_refused_costs_that_file_alone(repository, fetch, server, tmp_path):

@@ -17,8 +17,8 @@ import pytest
 
 from kernelkit.errors import KernelkitError
 from kernelkit.kaggle import connection
-from kernelkit.push import proof
 from kernelkit.push.ledger import Ledger
+from kernelkit.runs import proved
 from local_kaggle.server import LocalKaggle
 
 ALL = os.environ.get("FUZZ_MUTATIONS") == "all"
@@ -135,7 +135,7 @@ def push_with(repository, timing, root, answers, field, value):
         assert push.version in (None, 1)
     if folder:
         repository.assert_whole(folder, 3)
-        assert "unverified" in message or proof.is_verified(folder, "submission.csv")
+        assert "unverified" in message or proved.is_proved(folder, "submission.csv")
     return ended
 
 

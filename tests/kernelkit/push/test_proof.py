@@ -1,5 +1,6 @@
 """What comes back is shown, fetched and submitted only if it proves to be this push's."""
 
+import errno
 import hashlib
 import http.server
 import json
@@ -17,6 +18,8 @@ from kernelkit.kaggle.transfers import Expected
 from kernelkit.push import proof
 from kernelkit.push.bundle import build
 from kernelkit.push.bundle.manifest import MANIFEST
+from kernelkit.push.ledger import Ledger, LedgerError
+from kernelkit.runs import kit_folder, proved, run_folder
 from kernelkit.runs.log import decode
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 
@@ -55,7 +58,7 @@ def test_each_push_has_a_number_that_all_that_it_leaves_shows(repository, kaggle
     assert proof.printed(decode((kit / "log.json").read_text())) == first.number
     assert json.loads((kit / "manifest.json").read_text())["push"] == first.number
     assert not (folder / MANIFEST).exists()
-    assert proof.is_verified(folder, "submission.csv")
+    assert proved.is_proved(folder, "submission.csv")
     assert "unverified" not in repository.message
 
 
@@ -133,7 +136,7 @@ def test_the_previous_versions_list_is_not_fetched(repository, kaggle, answers):
     assert "metrics   not verified: macro F1" in repository.message
     stale.clear()
     repository.resume("last")
-    assert proof.is_verified(folder, "0.bin")
+    assert proved.is_proved(folder, "0.bin")
 
 
 @pytest.mark.parametrize(
@@ -178,9 +181,44 @@ def test_two_names_of_one_path_are_told_and_the_verified_file_wins(repository, k
     answers("outputs", more)
     folder = repository.push("files=2")
     repository.assert_whole(folder, 2)
-    assert proof.is_verified(folder, "0.bin")
+    assert proved.is_proved(folder, "0.bin")
     assert "2 names in Kaggle's list lead to another file's path: ./0.bin" in repository.message
     assert (folder / "deep" / "only.json").is_file()
+
+
+def test_a_disk_that_is_full_names_the_file_and_how_to_return(repository, kaggle, monkeypatch):
+    keep = run_folder.keep
+
+    def full(folder, *arguments):
+        log = kit_folder.path(folder, kit_folder.LOG)
+        raise OSError(errno.ENOSPC, "No space left on device", str(log))
+
+    monkeypatch.setattr(run_folder, "keep", full)
+    with pytest.raises(errors.StorageError, match=r"log\.json \(No space") as caught:
+        repository.push("files=1")
+    assert "kernelkit resume tester/blossom-train/1" in str(caught.value)
+    monkeypatch.setattr(run_folder, "keep", keep)
+    repository.assert_whole(repository.resume("last"), 1)
+
+
+def test_a_version_whose_line_cannot_be_written_is_named_and_not_sent_twice(
+    repository, kaggle, monkeypatch
+):
+    update = Ledger.update
+
+    def full(self, push, **changes):
+        if changes.get("version"):
+            raise LedgerError("the ledger cannot be used")
+        return update(self, push, **changes)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Ledger, "update", full)
+        with pytest.raises(errors.StorageError, match="resume tester/blossom-train/1"):
+            repository.push("files=1")
+    with pytest.raises(errors.PreflightError):  # it is found, and runs
+        repository.push("files=1")
+    assert kaggle.faults.calls["SaveKernel"] == 1
+    repository.assert_whole(repository.resume("last"), 1)
 
 
 def test_a_version_made_elsewhere_is_fetched_and_not_submitted(
@@ -199,7 +237,7 @@ def test_a_version_made_elsewhere_is_fetched_and_not_submitted(
 def test_a_failed_cell_leaves_a_manifest_and_a_session_that_was_killed_none(repository, kaggle):
     with pytest.raises(errors.RunFailedError):
         repository.push("files=1", "fail=True")
-    assert proof.is_verified(repository.runs / "rehearsal-blossom-train-v1", "0.bin")
+    assert proved.is_proved(repository.runs / "rehearsal-blossom-train-v1", "0.bin")
     assert "unverified" not in repository.message
     killed = (
         "import os, pathlib, sys\npathlib.Path('a.bin').touch()\nsys.stdout.flush()\nos._exit(1)"

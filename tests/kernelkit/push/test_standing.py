@@ -1,15 +1,17 @@
 """Where an account stands on a competition's board, and what the ledger says of it."""
 
 import json
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from kernelkit import project
+from kernelkit import files, project
 from kernelkit.kaggle.retries import Failure, FailureKind
 from kernelkit.push import standing, status
 from kernelkit.push.ledger import Ledger, Push
 from kernelkit.push.standing import find_standing, zones
+from kernelkit.runs import kit_folder
 from local_kaggle.competitions import leaderboard
 
 
@@ -124,6 +126,17 @@ def test_public_scores_that_contradict_the_validation_are_marked(scored):
     lines = status._agreement(scored(*pairs))
     assert lines[0].endswith("-1.00, over 5 pushes")
     assert "contradict the validation" in lines[1]
+
+
+def test_a_validation_score_that_is_not_verified_is_marked_and_not_compared(scored):
+    pushes = scored(*[(n / 10, f"0.{n}") for n in range(1, 6)])
+    marker = kit_folder.path(Path(pushes[2].folder), kit_folder.MARKER)
+    files.write_text(marker, '{"kernel": "me/a"}')
+    assert [str(status._validation(push)) for push in pushes[1:3]] == [
+        "0.2000",
+        "0.3000 (not verified)",
+    ]
+    assert status._agreement(pushes) == []
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """A result is entered once and comes back with its score."""
 
+import datetime
 import hashlib
 import io
 
@@ -157,6 +158,20 @@ def test_an_older_one_that_the_first_list_left_out_is_not_taken(submit, answers_
             answer.submissions[0].ref = 5
 
     answers_to("ListSubmissions", leave_out)
+    with pytest.raises(errors.NetworkError):
+        submit(Fault("CreateSubmission", 1, FaultKind.HTML))
+
+
+def test_an_older_one_that_an_empty_first_list_hid_is_not_taken(submit, answers_to):
+    submit()
+
+    def hide(answer, call):
+        if call == 1:  # before the submission, as from a server that lags behind
+            answer.submissions = []
+        for one in answer.submissions:
+            one.date -= datetime.timedelta(hours=1)
+
+    answers_to("ListSubmissions", hide)
     with pytest.raises(errors.NetworkError):
         submit(Fault("CreateSubmission", 1, FaultKind.HTML))
 

@@ -65,6 +65,15 @@ def wait(monkeypatch, tmp_path):
     return wait
 
 
+SETUP = Failure(FailureKind.SETUP, "GetKernelSessionStatus", "no host is called api.kaggle.com")
+
+
+def test_a_wrong_setting_ends_a_wait_at_once_and_a_network_that_changes_does_not(wait):
+    with pytest.raises(errors.NetworkError, match="no host is called"):
+        wait(SETUP, "complete")
+    assert wait("running", SETUP, SETUP, "complete").complete
+
+
 def test_an_interrupt_says_whether_the_run_goes_on(wait, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt

@@ -1,12 +1,15 @@
 """A result that a project expects of its runs is a row of the doctor's table."""
 
 import json
+from pathlib import Path
 
 import pytest
 
+from kernelkit import files
 from kernelkit.errors import PreflightError
 from kernelkit.project import find_project
 from kernelkit.push.ledger import Push
+from kernelkit.runs import kit_folder
 from kernelkit.start.assumptions import OTHER, SAME, UNTRIED
 from kernelkit.start.expected import results
 
@@ -42,7 +45,10 @@ def test_what_no_run_on_kaggle_has_tried_is_not_tried(pushed):
         pushed(3, accuracy=1.0, name="beeches"),
         pushed(4, loss=0.1),
         pushed(5, accuracy=None),
+        pushed(6, accuracy=1.0),
     ]
+    marker = kit_folder.path(Path(pushes[-1].folder), kit_folder.MARKER)
+    files.write_text(marker, '{"kernel": "me/k"}')  # and no manifest proves its measures
     (row,) = results([ROW], pushes)
     assert (row.seen, row.verdict) == ("", UNTRIED)
 

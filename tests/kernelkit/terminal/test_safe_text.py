@@ -20,20 +20,30 @@ ATTACKS = [
     "\x1b\x1b[\x1b]\x1b",
     "\x00\x07\x08\x0b\x0c\x0e\x7f",
     "abc\u202etxt.exe\u2066",
+    "one\u2028two\u2029three",
+    "\u061c\u200e\u200f\u200b\u2060\u2064\ufeff\ufff9\U000e0041",
 ]
+UNSEEN = "\u061c\u200b\u200e\u200f\u2028\u2029\u202e\u2060\u2064\u2066\ufeff\ufff9\U000e0041"
 
 
 @pytest.mark.parametrize("text", ATTACKS)
 def test_no_sequence_is_left(text):
     for message in (safe_text.plain(text), safe_text.one_line(text)):
-        assert not [c for c in message if c < " " or "\x7f" <= c <= "\x9f" or c in "\u202e\u2066"]
-        assert "owned" not in safe_text.plain(text)
+        shown = message.replace("\n", "")
+        assert not [c for c in shown if c < " " or "\x7f" <= c <= "\x9f" or c in UNSEEN]
+    assert "owned" not in safe_text.plain(text)
 
 
 def test_what_people_read_is_left():
     text = "Blüte 🌸\tone\ntwo 花\n\n[0m 100 % ]0;"
     assert safe_text.plain(text) == text
     assert safe_text.plain("\x1b[1;31mred\x1b[0m line\r\n") == "red line\n"
+
+
+def test_the_line_ends_of_unicode_become_the_usual_one():
+    assert safe_text.plain("one\u2028two\u2029three") == "one\ntwo\nthree"
+    joined = "👩\u200d💻 and \u0645\u06cc\u200c"
+    assert safe_text.plain(joined) == joined
 
 
 def test_of_a_line_that_is_written_over_the_end_is_left():

@@ -27,7 +27,7 @@ function sideBySide() {
   const differing = apart(options);
   const tell = (row) => (data.sweep && [differing(row), view.rows === "runs" ? seedOf(row) : ""].filter(Boolean).join(" ")) || row.name;
   byId("compare-choices").replaceChildren(...rows.map((row, n) => {
-    const select = make("select", { ariaLabel: `run ${n + 1} of the comparison` }, ...options.map((option, k) => make("option", { value: k, selected: option === row, textContent: `${option.score === null ? option.state : fixed(option.score)}  ${tell(option)}` })));
+    const select = make("select", { ariaLabel: `run ${n + 1} of the comparison` }, ...options.map((option, k) => make("option", { value: k, selected: option === row, textContent: `${option.score === null ? option.state : noteDoubt(fixed(option.score), option.runs)}  ${tell(option)}` })));
     select.onchange = () => choose(rows.map((other) => (other === row ? options[select.value] : other)));
     return select;
   }));

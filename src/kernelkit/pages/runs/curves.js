@@ -59,7 +59,7 @@ function seriesOf(own) {
     const lines = members.map(lineOf).filter(Boolean);
     if (!lines.length) return null;
     const scores = finite(members.map(score));
-    const title = [name, scores.length ? `${scoreName} ${fixed(mean(scores))}` : members[0].state, members.length > 1 ? `${members.length} seeds` : ""].filter(Boolean).join("\n");
+    const title = [name, scores.length ? noteDoubt(`${scoreName} ${fixed(mean(scores))}`, members) : members[0].state, members.length > 1 ? `${members.length} seeds` : ""].filter(Boolean).join("\n");
     if (lines.length === 1) return { label, title, ...lines[0] };
     const means = across(lines, gridOf(lines), lines.length);
     return { label, title, xs: means.map(({ x }) => x), ys: means.map(({ all }) => mean(all)), band: means.map(({ x, all }) => [x, all[0], all.at(-1)]) };

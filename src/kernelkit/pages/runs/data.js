@@ -74,6 +74,10 @@ function groupBy(items, key) {
 const ended = (run) => ["done", ""].includes(run.state);
 const score = (run) => (ended(run) && Number.isFinite(run.metrics[data.score]) ? run.metrics[data.score] : null);
 const seconds = (run) => (ended(run) ? run.metrics.seconds ?? run.seconds : null);
+// A figure of runs, with a note where it is not proved to be theirs.
+const NOT_VERIFIED = "not verified";
+const doubtful = (own) => own.find((run) => run.unverified)?.unverified;
+const noteDoubt = (text, own) => (doubtful(own) ? `${text} (${NOT_VERIFIED})` : text);
 const better = (a, b) => (data.minimize ? a - b : b - a);
 
 function rowOf(own) {
@@ -98,7 +102,7 @@ const made = {}; // the rows, by their kind
 const noted = (row, part) => [...new Set(row.runs.flatMap((run) => (data.notes?.[run.id] ?? {})[part] ?? []))];
 function indexed(row) {
   const values = Object.entries(row.parameters).map(([name, value]) => name + "=" + show(value));
-  row.text = [row.name, ...values, row.state, row.device, row.data, ...noted(row, "tags"), ...noted(row, "note")].join(" ").toLowerCase();
+  row.text = [row.name, ...values, row.state, row.device, row.data, doubtful(row.runs) ? NOT_VERIFIED : "", ...noted(row, "tags"), ...noted(row, "note")].join(" ").toLowerCase();
 }
 
 // What follows from the runs; a page that is served is told of new ones.
@@ -182,6 +186,6 @@ function apart(all) {
 const seedOf = (own) => (own.parameters[SEED] === undefined ? "" : `${SEED}=${show(own.parameters[SEED])}`);
 
 function describe(run) {
-  const scored = score(run) === null ? run.state : `${scoreName} ${fixed(score(run))}`;
+  const scored = score(run) === null ? run.state : noteDoubt(`${scoreName} ${fixed(score(run))}`, [run]);
   return [run.name, scored, seconds(run) === null ? "" : duration(seconds(run))].filter(Boolean).join("\n");
 }

@@ -9,10 +9,13 @@ function summary() {
   const best = data.sweep ? ranked.settings[0] : null;
   if (best) {
     const spread = best.deviation === null ? "" : ` ± ${best.deviation.toFixed(4)} over ${best.scores.length} seeds`;
-    texts.push("Best ", make("b", { textContent: `${scoreName} ${fixed(best.score)}${spread}` }));
+    texts.push("Best ", make("b", { textContent: noteDoubt(`${scoreName} ${fixed(best.score)}${spread}`, best.runs) }));
     if (axes.length) texts.push(" with ", make("b", { textContent: best.runs[0].setting }));
   }
   if (data.agreement) texts.push(" " + data.agreement);
+  const doubted = data.runs.filter((run) => run.unverified);
+  const reasons = [...new Set(doubted.map((run) => run.unverified))];
+  if (doubted.length) texts.push(make("b", { className: "doubt", textContent: ` The figures of ${doubted.length.toLocaleString("en")} run${doubted.length === 1 ? " are" : "s are"} ${NOT_VERIFIED}: ${listed(reasons)}.` }));
   byId("better").textContent = data.minimize ? "Down" : "Up";
   byId("summary").replaceChildren(...texts);
   byId("sweeps").replaceChildren(...[...groupBy(data.runs.filter((run) => run.group), (run) => run.sweep)].map(([href, own]) => make("li", {}, href ? make("a", { href, textContent: own[0].group }) : own[0].group, ` ${own.length} run${own.length === 1 ? "" : "s"}`)));
@@ -63,7 +66,7 @@ function bestAndSecond() {
   const names = axes.filter((name) => show(first.parameters[name]) !== show(second.parameters[name]));
   const changes = names.map((name) => `${inWords(name)} ${show(brief(first.parameters[name]))} instead of ${show(brief(second.parameters[name]))}`);
   const apart = Math.abs(first.score - second.score);
-  return `${changes.length ? listed(changes.slice(0, 4)) : "only its seed"}${changes.length > 4 ? ` and ${changes.length - 4} more` : ""}; ${scoreName}: ${fixed(first.score)} vs ${fixed(second.score)}${first.deviation !== null && apart < first.deviation ? ", which is within the spread of its seeds" : ""}.`;
+  return `${changes.length ? listed(changes.slice(0, 4)) : "only its seed"}${changes.length > 4 ? ` and ${changes.length - 4} more` : ""}; ${scoreName}: ${noteDoubt(fixed(first.score), first.runs)} vs ${noteDoubt(fixed(second.score), second.runs)}${first.deviation !== null && apart < first.deviation ? ", which is within the spread of its seeds" : ""}.`;
 }
 
 function classesApart() {

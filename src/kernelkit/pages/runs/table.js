@@ -154,11 +154,15 @@ function cell(row, column) {
   if (column.key === "name") return nameCell(row);
   if (EMPTY.includes(value)) return make("td");
   if (column.key === "public" && row.runs.some((run) => run.contradicts)) return make("td", { className: "number", title: "the public score contradicts the validation score: most other runs are in the opposite order" }, cellText(value, column), make("small", { textContent: "contradicts the validation" }));
-  if (row.tops.has(column.name)) return make("td", { className: "number top", title: `the best ${column.title} of the runs that were validated on the same data` }, cellText(value, column), make("span", { className: "hidden" }, " best"));
+  if (row.tops.has(column.name)) return make("td", { className: "number top", title: `the best ${column.title} of the runs that were validated on the same data` }, cellText(value, column), make("span", { className: "hidden" }, " best"), doubtful(row.runs) ? doubtMark() : null);
   if (column.key === "when") return make("td", { className: "when" }, value ? new Date(value * 1000).toLocaleString("sv").slice(0, 16) : "");
+  const doubt = column.number && doubtful(row.runs);
+  if (doubt) return make("td", { className: "number", title: `${NOT_VERIFIED}: ${doubt}` }, cellText(value, column), doubtMark());
   return make("td", { className: column.number || typeof value === "number" ? "number" : "brief", title: column.number ? "" : show(value) }, cellText(value, column));
 }
 
+// Beside a figure that is not verified; the score's cell says it in words.
+const doubtMark = () => make("span", { className: "doubt" }, " ?", make("span", { className: "hidden" }, ` ${NOT_VERIFIED}`));
 const cellText = (value, column) => (column.number ? measured(column.name, value, column.counts) : typeof value === "number" ? show(value) : brief(value));
 
 // A name on disk need not be UTF-8; then the address is shown as it is.
@@ -191,7 +195,8 @@ function scoreCell(row) {
   spread.firstChild.style.cssText = `left:${ends[0]}%;width:${ends[1] - ends[0]}%`;
   spread.lastChild.style.left = place(row.score) + "%";
   const badge = row.best ? make("span", { className: "badge", title: "the best run that was validated on the same data", textContent: "best" }) : null;
-  return make("td", { className: "number", title: row.scores.map(fixed).join(", ") }, make("span", {}, badge, spread, scored(row)));
+  const doubt = doubtful(row.runs) ? make("small", { className: "doubt", title: doubtful(row.runs), textContent: NOT_VERIFIED }) : null;
+  return make("td", { className: "number", title: row.scores.map(fixed).join(", ") }, make("span", {}, badge, spread, scored(row)), doubt);
 }
 
 function stateCell(row) {

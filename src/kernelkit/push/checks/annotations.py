@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from kernelkit.push.checks.findings import Finding
+from kernelkit.terminal import safe_text
 from kernelkit.terminal.events import from_here
 
 _PLACE = re.compile(
@@ -25,7 +26,12 @@ def annotate(findings: Iterable[Finding], file: Path | None = None) -> None:
         return
     for finding in findings:
         properties = _properties(finding.text, file)
-        text = finding.text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+        text = (
+            safe_text.plain(finding.text)
+            .replace("%", "%25")
+            .replace("\r", "%0D")
+            .replace("\n", "%0A")
+        )
         click.echo(f"::{finding.level}{properties}::{text}", err=True)
 
 
@@ -44,4 +50,4 @@ def _properties(text: str, file: Path | None) -> str:
 
 
 def _escaped(value: str) -> str:
-    return value.replace("%", "%25").replace(",", "%2C").replace(":", "%3A")
+    return safe_text.one_line(value).replace("%", "%25").replace(",", "%2C").replace(":", "%3A")

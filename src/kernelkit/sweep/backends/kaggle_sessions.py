@@ -26,7 +26,7 @@ from kernelkit.push.checks import contents, preflight
 from kernelkit.push.plan import ACCELERATOR
 from kernelkit.push.push_kernel import push
 from kernelkit.push.request import PushRequest
-from kernelkit.runs import claims
+from kernelkit.runs import claims, proved
 from kernelkit.sweep import search
 from kernelkit.sweep.backends import in_session
 from kernelkit.sweep.progress import SweepProgress
@@ -186,7 +186,10 @@ def _bring_home(progress: SweepProgress, runs: Sequence[PlannedRun], output: Pat
     """
     sweep, folder = progress.specification, progress.folder
     ids = None if sweep.search else [run.id for run in runs]
-    moved = folder.take_over(SweepFolder(output), ids, shutil.move)
+    session = SweepFolder(output)
+    for run, _ in session.recorded():  # before they move, so that none is ever without it
+        proved.keep_part(output.parent, f"{output.name}/{run.id}", session.run_folder(run))
+    moved = folder.take_over(session, ids, shutil.move)
     if sweep.search:
         progress.runs[:] = search.points(folder, sweep)
         trials = output / STORAGE

@@ -47,6 +47,7 @@ errors_of, warnings_of = texts_of("error"), texts_of("warning")
         ({"language": "r"}, 'train.ipynb is Python: write "language": "python"'),
         ({"kernel_type": "rmarkdown"}, 'kernelkit pushes a "notebook" or a "script"'),
         ({"machine_shape": "TpuV38"}, "TpuV38 is retired"),
+        ({"machine_shape": "NvidiaTeslaT4Highmem"}, "not for users: use NvidiaTeslaT4"),
         ({"machine_shape": "TpuV5e8"}, "did you mean TpuV5E8"),
         ({"machine_shape": "NvidiaTeslaT4"}, "enable_tpu is true, but machine_shape is"),
         ({"enable_gpu": True}, "both true"),

@@ -4,11 +4,13 @@ import json
 import shutil
 
 import pytest
+from pages import data_of
 
 from kernelkit import files
 from kernelkit.errors import CapacityError, ParameterError, PreflightError, RunFailedError
 from kernelkit.notebook import modules
 from kernelkit.push.bundle import packages
+from kernelkit.runs import proved
 from kernelkit.sweep.backends import kaggle_sessions
 from kernelkit.sweep.sweep_folder import SweepFolder
 
@@ -63,6 +65,32 @@ def test_a_session_that_made_no_run_is_a_failure(sweeps, monkeypatch):
     monkeypatch.setattr(kaggle_sessions, "push", lambda *_, **told: None)
     with pytest.raises(RunFailedError, match="the session did not finish a run"):
         sweeps.rehearse("grid: {a: [1, 2]}")
+
+
+def test_figures_that_no_manifest_proves_are_marked_wherever_they_stand(sweeps, monkeypatch):
+    ids = [run.id for run in sweeps.read("score: macro_f1\ngrid: {a: [1, 2]}").runs]
+
+    def push(request, **_):
+        """A session whose manifest has the hash of the first run's measures alone."""
+        home, listed = request.output, []
+        for number, id in enumerate(ids, 1):
+            files.write_text(home / f"sweep/{id}/metrics.json", f'{{"macro_f1": 0.{number}}}')
+            files.write_text(home / f"sweep/{id}/state.json", '{"state": "done"}')
+            name = f"sweep/{id}/metrics.json"
+            digest = files.sha256_of(home / name) if number == 1 else None
+            listed.append({"name": name, "size": 1, "sha256": digest})
+        proved.keep(home, json.dumps({"push": "a", "files": listed}))
+
+    monkeypatch.setattr(kaggle_sessions, "push", push)
+    sweeps.rehearse("score: macro_f1\ngrid: {a: [1, 2]}")
+
+    lines = [line for line in sweeps.message.splitlines() if "macro_f1 0." in line]
+    why = "(not verified: the manifest of its session does not name or hash it)"
+    assert [why in line for line in lines[:2]] == [False, True]
+    assert "best macro_f1 0.2000 (not verified)  a=2" in sweeps.message
+    assert [row["unverified"] != "" for row in sweeps.rows()] == [False, True]
+    page = (sweeps.runs / "index.html").read_text()
+    assert [run["unverified"] != "" for run in data_of(page)["runs"]] == [False, True]
 
 
 def test_each_session_has_a_new_folder_although_an_earlier_one_was_deleted(sweeps, monkeypatch):

@@ -1,0 +1,139 @@
+"""Whether the files of a run folder are proved to be what their session wrote.
+
+The session of a push lists its files with their SHA-256 in a manifest, and the kit keeps a copy of
+that in the folder. A run on this machine needs no proof. Whatever shows a figure of a run asks this
+module.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kernelkit import files
+from kernelkit.runs import kit_folder
+
+NOT_VERIFIED = "not verified"  # beside a figure
+NO_MANIFEST = "its session left no manifest of its files"
+NOT_NAMED = "the manifest of its session does not name or hash it"
+CHANGED = "it is not as its session wrote it"
+# What can be wrong with a text that should be a manifest, besides its syntax.
+_DAMAGE = (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError)
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A file as a manifest lists it: bytes, and SHA-256 if there was time for it."""
+
+    size: int
+    sha256: str | None
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """A session's record of its push's number, and of each file by its name."""
+
+    push: str
+    files: Mapping[str, Listed]
+
+
+def parse(text: str) -> Manifest:
+    """The manifest in a text; raises `ValueError` for anything else."""
+    try:
+        written = json.loads(text)
+        return Manifest(str(written["push"]), dict(map(_listed, written["files"])))
+    except _DAMAGE:
+        raise ValueError("this is not a manifest") from None
+
+
+def _listed(entry: Mapping[str, Any]) -> tuple[str, Listed]:
+    sha256 = entry["sha256"]
+    return str(entry["name"]), Listed(int(entry["size"]), str(sha256) if sha256 else None)
+
+
+def doubt(folder: Path, name: str) -> str:
+    """Why a file of a run is not verified, in words.
+
+    Empty if its session's manifest proves it, if the run was made on this machine and so needs no
+    proof, and if there is no such file.
+    """
+    file = folder.resolve() / name
+    pushed = pushed_folder(file.parent)
+    if pushed is None or not file.is_file():
+        return ""
+    manifest = _kept(pushed)
+    if manifest is None:
+        return NO_MANIFEST
+    listed = manifest.files.get(file.relative_to(pushed).as_posix())
+    if listed is None or not listed.sha256:
+        return NOT_NAMED
+    return "" if _has_hash(file, listed.sha256) else CHANGED
+
+
+def doubts(folder: Path, names: Iterable[str]) -> dict[str, str]:
+    """{name: why it is not verified} of those of these files that are not."""
+    found = {name: doubt(folder, name) for name in names}
+    return {name: why for name, why in found.items() if why}
+
+
+def is_proved(folder: Path, name: str) -> bool:
+    """Whether the manifest that is kept in a folder proves a file of it."""
+    manifest = _kept(folder)
+    listed = manifest.files.get(name) if manifest else None
+    if listed is None or not listed.sha256:
+        return False
+    return _has_hash(folder / name, listed.sha256)
+
+
+def pushed_folder(folder: Path) -> Path | None:
+    """The folder of the push whose session wrote a folder's files: itself or one above it.
+
+    A run that was taken over from a session has a manifest of its own. None for the files of this
+    machine.
+    """
+    for name in (kit_folder.MARKER, kit_folder.MANIFEST):
+        for place in (folder, *folder.parents):
+            if kit_folder.path(place, name).is_file():
+                return place
+    return None
+
+
+def keep(folder: Path, text: str, clear: Callable[[str], str] = str) -> None:
+    """Keep a session's manifest in the folder of its files.
+
+    `clear` removes the secrets from a text: the session may have seen the account's key.
+    """
+    plain = json.dumps(json.loads(text))  # without escapes, behind which a secret could hide
+    files.write_text(kit_folder.path(folder, kit_folder.MANIFEST), clear(plain) + "\n")
+
+
+def keep_part(pushed: Path, below: str, folder: Path) -> None:
+    """Keep in `folder` what proves the files that it took over from `below` in a push's folder.
+
+    Without a manifest there, or one that names them, nothing does, which `doubt` then says.
+    """
+    manifest = _kept(pushed) or Manifest("", {})
+    start = f"{below}/"
+    part = [
+        {"name": name.removeprefix(start), "size": listed.size, "sha256": listed.sha256}
+        for name, listed in manifest.files.items()
+        if name.startswith(start)
+    ]
+    keep(folder, json.dumps({"push": manifest.push, "files": part}))
+
+
+def _kept(folder: Path) -> Manifest | None:
+    """The manifest that is kept in a folder; None if there is none to read."""
+    try:
+        text = kit_folder.path(folder, kit_folder.MANIFEST).read_text("utf-8")
+        return parse(text)
+    except (OSError, ValueError):
+        return None
+
+
+def _has_hash(file: Path, sha256: str) -> bool:
+    try:
+        return files.sha256_of(file) == sha256
+    except OSError:
+        return False
