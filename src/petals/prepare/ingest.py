@@ -74,11 +74,11 @@ class Summary:
             present = self.images[split]
             absent = [n for i, n in enumerate(self.class_names) if not present[i]]
             if absent and present:
-                shown = ", ".join(absent[:MOST_LEFT_OUT])
+                named = ", ".join(absent[:MOST_LEFT_OUT])
                 more = len(absent) - MOST_LEFT_OUT
                 if more > 0:
-                    shown += f" and {more:,} more"
-                lines.append(f"no photo in {split}, so add some: {shown}")
+                    named += f" and {more:,} more"
+                lines.append(f"no photo in {split}, so add some: {named}")
         if not self.images["val"]:
             lines.append("no val photos: train with validation=fold:1/5, or with validation=none")
         if not self.images["test"]:
