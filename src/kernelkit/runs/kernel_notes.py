@@ -8,7 +8,7 @@ import os
 import sys
 import threading
 from collections import Counter
-from typing import Any
+from typing import Any, TextIO
 
 from jupyter_client.manager import AsyncKernelManager
 
@@ -32,28 +32,46 @@ class ShownOnce:
             return self._seen[way][line] > self._seen[other][line]
 
 
-LINES = ShownOnce()
+OUTPUT, ERRORS = ShownOnce(), ShownOnce()  # what reaches stdout and stderr
 
 
 class KernelWithoutNotes(AsyncKernelManager):
-    """Starts a kernel as Jupyter does; other lines on stderr are passed on one by one."""
+    """Starts a kernel as Jupyter does; its own lines on stdout and stderr are passed on one by one.
+
+    They are those of C++ libraries and child processes, also where the kernel dies before Jupyter
+    tells them.
+    """
+
+    shows_output = True
 
     async def start_kernel(self, **options: Any) -> None:  # type: ignore[override]  # a wrapper
-        """Start as the base class does; the reading thread ends with the kernel and its
+        """Start as the base class does; the reading threads end with the kernel and its
         children."""
-        read, write = os.pipe()
-        threading.Thread(target=_pass_on, args=(read,), daemon=True).start()
+        shown = sys.stdout if self.shows_output else None
+        streams: dict[str, int] = {}
+        for name, stream, lines in (("stdout", shown, OUTPUT), ("stderr", sys.stderr, ERRORS)):
+            read, streams[name] = os.pipe()
+            threading.Thread(target=_pass_on, args=(read, stream, lines), daemon=True).start()
         try:
-            await super().start_kernel(**{"stderr": write, **options})
+            await super().start_kernel(**{**streams, **options})
         finally:
-            os.close(write)
+            for write in streams.values():
+                os.close(write)
 
 
-def _pass_on(descriptor: int) -> None:
-    with os.fdopen(descriptor, encoding="utf-8", errors="replace") as lines:
+class QuietKernel(KernelWithoutNotes):
+    """The same, without what reaches stdout."""
+
+    shows_output = False
+
+
+def _pass_on(descriptor: int, stream: TextIO | None, shown: ShownOnce) -> None:
+    with os.fdopen(descriptor, encoding="utf-8", errors="replace", newline="\n") as lines:
         for line in lines:
             text = safe_text.plain(line.rstrip("\n"))
             if safe_text.note_level(text) or text.startswith("[IPKernelApp]"):
                 continue
-            if LINES.is_new(text, "stream"):
-                LiveLine(sys.stderr).stay(text)
+            if safe_text.is_step(text):  # it comes as a message, too
+                continue
+            if stream and shown.is_new(text, "stream"):
+                LiveLine(stream).stay(text)

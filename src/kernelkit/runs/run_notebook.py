@@ -200,7 +200,7 @@ def _execute(
     from nbclient.exceptions import DeadKernelError
     from papermill.exceptions import PapermillExecutionError
 
-    from kernelkit.runs.kernel_notes import LINES, KernelWithoutNotes
+    from kernelkit.runs.kernel_notes import ERRORS, OUTPUT, KernelWithoutNotes, QuietKernel
 
     # Papermill warns when it takes long to save the notebook.
     logging.getLogger("papermill").setLevel(logging.ERROR)
@@ -212,8 +212,8 @@ def _execute(
         tags = {"tags": [document.INJECTED_TAG]}
         content.cells.insert(place, nbformat.v4.new_code_cell(source, metadata=tags))
     part = folder / active.PART
-    shown = None if quiet else NotebookOutput(sys.stdout)
-    warned = None if quiet else NotebookOutput(sys.stderr, partial(LINES.is_new, way="message"))
+    shown = None if quiet else NotebookOutput(sys.stdout, partial(OUTPUT.is_new, way="message"))
+    warned = None if quiet else NotebookOutput(sys.stderr, partial(ERRORS.is_new, way="message"))
     try:
         papermill.execute_notebook(
             content,
@@ -224,7 +224,7 @@ def _execute(
             stdout_file=shown,
             stderr_file=warned,
             cwd=str(Path.cwd()),
-            kernel_manager_class=KernelWithoutNotes,
+            kernel_manager_class=QuietKernel if quiet else KernelWithoutNotes,
         )
     except PapermillExecutionError as error:
         kind = OF_NOTEBOOKS.get(error.ename, RunFailedError)

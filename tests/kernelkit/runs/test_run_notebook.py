@@ -71,6 +71,20 @@ def test_a_librarys_notes_do_not_reach_the_terminal_and_other_lines_do(notebook,
     assert "out of memory" in shown
 
 
+def test_what_a_child_process_writes_is_shown_once(notebook, capfd):
+    child = "import os; os.write(1, b'from a child\\n'); os.write(2, b'a complaint\\n')"
+    cell = f"# %%\nimport subprocess, sys\nsubprocess.run([sys.executable, '-c', {child!r}])\n"
+    notebook.write_text(NOTEBOOK + cell)
+    run_notebook(notebook, [], name="loud")
+    time.sleep(0.2)  # a thread passes on what the process wrote
+    shown = capfd.readouterr()
+    assert shown.out.count("from a child") == 1
+    assert shown.err.count("a complaint") == 1
+    run_notebook(notebook, [], name="quiet", quiet=True)
+    time.sleep(0.2)
+    assert "from a child" not in capfd.readouterr().out
+
+
 def left_in(folder):
     """The files that a run left, but for the kit's own."""
     return {path.name for path in folder.iterdir()} - {".kernelkit"}

@@ -6,17 +6,25 @@ runs is decided by the run.
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 
+from kernelkit.notebook import magics
 from kernelkit.notebook.modules import parsed
+from kernelkit.push.checks.contents import several
 from kernelkit.push.checks.findings import Finding, warning
 from kernelkit.push.plan import Plan
 
 _XLA = re.compile(r"\btorch_xla\b")
 _DEVICE = {"xla_device", "device", "xla_device_hw", "get_xla_supported_devices", "world_size"}
 _LAUNCHERS = {"launch", "spawn"}
+# What these names usually stand for, where no import says so.
+_USUAL = {"xm": "torch_xla.core.xla_model", "xr": "torch_xla.runtime"}
+_USUAL |= {"xmp": "torch_xla.distributed.xla_multiprocessing"}
 _HARMLESS = {"is_available", "device_count", "manual_seed", "manual_seed_all"}  # before a fork
 _GUIDE = "docs.pytorch.org/xla"
+_TEMPORARY = "/kaggle/temp"
+_HALF = re.compile(r"\.half$")
+_MAKES = re.compile(r"\bmakedirs\(|\.mkdir\(")
 
 
 def pytorch(plan: Plan) -> Iterator[Finding]:
@@ -24,36 +32,65 @@ def pytorch(plan: Plan) -> Iterator[Finding]:
     text = "\n".join(source for _, source in plan.bundle.sources)
     if not re.search(r"\b(?:torch|torch_xla|accelerate)\b", text):
         return
+    names = _imported(plan)
     if _XLA.search(text):
-        yield from _launched(plan)
+        yield from _launched(plan, names)
         yield from _half_precision(plan)
     if plan.kind == "tpu" and _XLA.search(text) and "TPU_PROCESS_ADDRESSES" not in text:
-        yield from _process_addresses(plan)
-    yield from _notebook_launcher(plan)
+        yield from _process_addresses(plan, names)
+    yield from _notebook_launcher(plan, names)
     yield from _temporary_folder(plan)
 
 
-def _calls(source: str) -> Iterator[tuple[ast.Call, str, str]]:
-    """The calls of a source, outside functions first: each with its owner and its name."""
+def _imported(plan: Plan) -> dict[str, str]:
+    """What each imported name stands for: {"xm": "torch_xla.core.xla_model"}."""
+    names = dict(_USUAL)
+    for _, source in plan.bundle.code:
+        for node in ast.walk(parsed(source)):
+            match node:
+                case ast.Import(aliases):
+                    names |= {each.asname: each.name for each in aliases if each.asname}
+                case ast.ImportFrom(str(module), aliases):
+                    names |= {each.asname or each.name: f"{module}.{each.name}" for each in aliases}
+    return names
+
+
+def _dotted(function: ast.expr, names: Mapping[str, str]) -> str:
+    """The dotted name of a called function, whatever it was imported as."""
+    first, dot, rest = ast.unparse(function).partition(".")
+    return f"{names.get(first, first)}{dot}{rest}"
+
+
+def _calls(source: str, names: Mapping[str, str]) -> Iterator[tuple[ast.Call, str]]:
+    """The calls of a source, also in functions, each with its dotted name."""
     for node in ast.walk(parsed(source)):
-        match node:
-            case ast.Call(ast.Attribute(owner, name)):
-                yield node, ast.unparse(owner), name
-            case ast.Call(ast.Name(name)):
-                yield node, "", name
+        if isinstance(node, ast.Call):
+            yield node, _dotted(node.func, names)
 
 
-def _is_launch(owner: str, name: str) -> bool:
-    owners = ("torch_xla", "xmp", "xla_multiprocessing")
-    return name in _LAUNCHERS and owner.rpartition(".")[2] in owners
+def _at_top(source: str, names: Mapping[str, str]) -> Iterator[tuple[ast.Call, str]]:
+    """The calls that run with the cell itself, in order, without those inside functions."""
+    waiting: list[ast.AST] = [parsed(source)]
+    while waiting:
+        node = waiting.pop(0)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
+            continue
+        if isinstance(node, ast.Call):
+            yield node, _dotted(node.func, names)
+        waiting = [*ast.iter_child_nodes(node), *waiting]
 
 
-def _launched(plan: Plan) -> Iterator[Finding]:
+def _of_xla(dotted: str, functions: Collection[str]) -> bool:
+    owner, _, name = dotted.rpartition(".")
+    return name in functions and owner.partition(".")[0] == "torch_xla"
+
+
+def _launched(plan: Plan, names: Mapping[str, str]) -> Iterator[Finding]:
     """A device that is touched before processes are launched, and a launch from a notebook."""
     touched = ""
     for place, source in plan.bundle.code:
-        for node, owner, name in _at_top(source):
-            if _is_launch(owner, name):
+        for node, dotted in _at_top(source, names):
+            if _of_xla(dotted, _LAUNCHERS):
                 if touched:
                     yield warning(
                         f"{place} launches processes after {touched} asked for the device: the "
@@ -66,21 +103,8 @@ def _launched(plan: Plan) -> Iterator[Finding]:
                         'fork find a function of a cell: write start_method="fork" '
                         "(pytorch/xla #7761)"
                     )
-            elif name in _DEVICE and owner in ("torch_xla", "xm", "xr", "torch_xla.core.xla_model"):
-                touched = touched or f"{place} ({owner}.{name}())"
-
-
-def _at_top(source: str) -> Iterator[tuple[ast.Call, str, str]]:
-    """The calls that run with the cell itself, in order, without those inside functions."""
-    waiting: list[ast.AST] = [parsed(source)]
-    while waiting:
-        node = waiting.pop(0)
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
-            continue
-        match node:
-            case ast.Call(ast.Attribute(owner, name)):
-                yield node, ast.unparse(owner), name
-        waiting = [*ast.iter_child_nodes(node), *waiting]
+            elif _of_xla(dotted, _DEVICE):
+                touched = touched or f"{place} ({ast.unparse(node.func)}())"
 
 
 def _by_fork(node: ast.Call) -> bool:
@@ -92,24 +116,31 @@ def _half_precision(plan: Plan) -> Iterator[Finding]:
     """float16 and a gradient scaler, which are CUDA's."""
     if plan.kind != "tpu":
         return
+    scaled, halved = [], []
     for place, source in plan.bundle.sources:
-        names = {name for _, _, name in _calls(source)}
-        if "GradScaler" in names:
-            yield warning(
-                f"{place} uses GradScaler, which is for float16 on CUDA: on a TPU use bfloat16 "
-                f"without one (guide to automatic mixed precision, {_GUIDE})"
-            )
-        elif re.search(r"\btorch\.(?:float16|half)\b", source):
-            yield warning(
-                f"{place} uses torch.float16, which a TPU does not compute in: use torch.bfloat16 "
-                f"(guide to automatic mixed precision, {_GUIDE})"
-            )
+        nodes = [*ast.walk(parsed(source))]
+        attributes = {ast.unparse(each) for each in nodes if isinstance(each, ast.Attribute)}
+        called = {ast.unparse(each.func) for each in nodes if isinstance(each, ast.Call)}
+        if any(name.rpartition(".")[2] == "GradScaler" for name in called):
+            scaled.append(place)
+        elif attributes & {"torch.float16", "torch.half"} or any(map(_HALF.search, called)):
+            halved.append(place)
+    if scaled:
+        yield warning(
+            f"{several(scaled)} uses GradScaler, which is for float16 on CUDA: on a TPU use "
+            f"bfloat16 without one (guide to automatic mixed precision, {_GUIDE})"
+        )
+    if halved:
+        yield warning(
+            f"{several(halved)} uses float16, which a TPU does not compute in: use torch.bfloat16 "
+            f"(guide to automatic mixed precision, {_GUIDE})"
+        )
 
 
-def _process_addresses(plan: Plan) -> Iterator[Finding]:
+def _process_addresses(plan: Plan, names: Mapping[str, str]) -> Iterator[Finding]:
     """A variable of the image that makes a launch wait for other hosts."""
     for place, source in plan.bundle.code:
-        if any(_is_launch(owner, name) for _, owner, name in _calls(source)):
+        if any(_of_xla(dotted, _LAUNCHERS) for _, dotted in _calls(source, names)):
             yield warning(
                 f"{place} launches processes on a TPU: Kaggle's image sets TPU_PROCESS_ADDRESSES "
                 'to "local", with which a launch may fail. Before torch_xla is imported, write '
@@ -118,18 +149,19 @@ def _process_addresses(plan: Plan) -> Iterator[Finding]:
             return
 
 
-def _notebook_launcher(plan: Plan) -> Iterator[Finding]:
+def _notebook_launcher(plan: Plan, names: Mapping[str, str]) -> Iterator[Finding]:
     """accelerate's launcher on two GPUs: CUDA must not be initialised before it."""
     if plan.kind != "gpu" or plan.metadata.is_script:
         return
     touched = ""
     for place, source in plan.bundle.code:
-        for _, owner, name in _at_top(source):
+        for _, dotted in _at_top(source, names):
+            owner, _, name = dotted.rpartition(".")
             of_cuda = owner.startswith("torch.cuda") and name not in _HARMLESS
             if of_cuda or name == "cuda" or (name == "to" and "cuda" in source):
                 touched = touched or place
-        launches = any(name == "notebook_launcher" for _, _, name in _calls(source))
-        if launches and touched:
+        called = {dotted.rpartition(".")[2] for _, dotted in _calls(source, names)}
+        if "notebook_launcher" in called and touched:
             yield warning(
                 f"{place} calls notebook_launcher after {touched} used CUDA: processes cannot be "
                 "forked then. Move every use of CUDA into the launched function "
@@ -140,12 +172,22 @@ def _notebook_launcher(plan: Plan) -> Iterator[Finding]:
 
 def _temporary_folder(plan: Plan) -> Iterator[Finding]:
     """/kaggle/temp, which only interactive sessions of some images have."""
-    for place, source in plan.bundle.sources:
-        texts = (node for node in ast.walk(parsed(source)) if isinstance(node, ast.Constant))
-        names = [node.value for node in texts if isinstance(node.value, str)]
-        used = any(name == "/kaggle/temp" or name.startswith("/kaggle/temp/") for name in names)
-        if used and "makedirs" not in source and "mkdir" not in source:
-            yield warning(
-                f"{place} uses /kaggle/temp, which a session may not have: make it first "
-                '(os.makedirs("/kaggle/temp", exist_ok=True)), or use /tmp'
-            )
+    using = [place for place, source in plan.bundle.sources if _names_temporary(parsed(source))]
+    if using and not any(_makes_temporary(source) for _, source in plan.bundle.sources):
+        yield warning(
+            f"{several(using)} uses {_TEMPORARY}, which a session may not have: make it first "
+            f'(os.makedirs("{_TEMPORARY}", exist_ok=True)), or use /tmp'
+        )
+
+
+def _names_temporary(tree: ast.AST) -> bool:
+    texts = (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant))
+    names = [text for text in texts if isinstance(text, str)]
+    return any(name == _TEMPORARY or name.startswith(f"{_TEMPORARY}/") for name in names)
+
+
+def _makes_temporary(source: str) -> bool:
+    """Whether a source makes folders, and names the temporary one in the same place."""
+    if any("mkdir" in words and _TEMPORARY in " ".join(words) for words in magics.commands(source)):
+        return True
+    return _names_temporary(parsed(source)) and bool(_MAKES.search(source))

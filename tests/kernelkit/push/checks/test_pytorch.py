@@ -28,7 +28,18 @@ def told(repository, *cells, accelerator="tpu"):
         ([HEAD + "torch_xla.launch(f, start_method='fork')"], "TPU_PROCESS_ADDRESSES"),
         ([HEAD + "scaler = torch.cuda.amp.GradScaler()"], "bfloat16 without one"),
         ([HEAD + "model.to(torch.float16)"], "torch.bfloat16"),
+        ([HEAD + "model = model.half()"], "torch.bfloat16"),
         (["import torch\nopen('/kaggle/temp/x', 'w')"], "os.makedirs"),
+        (["import torch\nopen('/kaggle/temp/x')", "open('/kaggle/temp/y')"], "(and cell 2)"),
+        (["from torch_xla import launch as go\n" + POP + "go(f)"], 'start_method="fork"'),
+        (
+            [
+                POP + "from torch_xla.core.xla_model import xla_device\nd = xla_device()",
+                "import torch_xla.distributed.xla_multiprocessing as m\n"
+                "m.spawn(f, start_method='fork')",
+            ],
+            "asked for the device",
+        ),
     ],
 )
 def test_what_fails_on_a_tpu_is_told(repository, cells, words):
@@ -55,6 +66,8 @@ def test_a_launcher_after_cuda_is_told_on_a_gpu(repository):
         ["print('GradScaler')"],
         [HEAD + "device = xm.xla_device()\nmodel.to(device, dtype=torch.bfloat16)"],
         ["import torch, os\nos.makedirs('/kaggle/temp', exist_ok=True)\nopen('/kaggle/temp/x')"],
+        ["import torch\n!mkdir -p /kaggle/temp/a", "open('/kaggle/temp/a/x')"],
+        [HEAD + "# not torch.float16\nx = 1"],
     ],
 )
 def test_what_runs_is_left_alone(repository, cells):
