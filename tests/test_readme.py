@@ -94,7 +94,8 @@ def test_its_pictures_are_there_small_and_drawn_by_a_target():
     terminal = ElementTree.fromstring((ROOT / "docs/terminal.svg").read_text())
     told = " ".join(" ".join(terminal.itertext()).split())
     assert "report.html" in told
-    assert not re.search(r"/home/|/root/|/Users/|/work/|/tmp/", told)
+    made_up = told.replace("/home/you/kernelkit", "")
+    assert not re.search(r"/home/|/root/|/Users/|/work/|/tmp/", made_up)
 
 
 def test_every_parameter_it_uses_exists():
