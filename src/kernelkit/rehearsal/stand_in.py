@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from kernelkit import files
 from kernelkit.errors import NO_LOCAL_KAGGLE, ParameterError
 from kernelkit.terminal import safe_text
-from kernelkit.terminal.events import PROGRESS
+from kernelkit.terminal.events import PROGRESS, WAITING, Event
 from kernelkit.terminal.exits import unwinding
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def attached(
     catalogue: str,
     root: Path | None,
     owner: str,
-    tell: Callable[[str, str], None],
+    tell: Callable[[Event, str], None],
     *,
     memory: float | None = None,
 ) -> Iterator[str]:
@@ -53,7 +53,7 @@ def attached(
             tell(PROGRESS, f"making the rehearsal's inputs, once: {line.strip()}")
 
     def wait() -> None:
-        tell("waiting", "another rehearsal of this repository runs: continuing when it is done")
+        tell(WAITING, "another rehearsal of this repository runs: continuing when it is done")
 
     kaggle = LocalKaggle(local)
     kaggle.limits = replace(kaggle.limits, also_named=owner)

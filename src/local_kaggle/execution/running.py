@@ -106,7 +106,8 @@ def run(plan: SessionPlan, image: Callable[[], Path], stop: threading.Event) -> 
 def _run(
     plan: SessionPlan, python: Path, stop: threading.Event, stack: contextlib.ExitStack
 ) -> Outcome:
-    request, image = plan.request, python.parent.parent
+    request = plan.request
+    image = python.parent.parent
     plan.folder.mkdir(parents=True, exist_ok=True)
     asking = plan.gateway.sandbox(plan.folder, image) if plan.gateway else None
     box = Sandbox(
@@ -198,17 +199,21 @@ def _wait(
             working = max(working, leftovers.size(box.working))
             allowed = plan.limits.memory_bytes[plan.kind]
             if memory > allowed:
-                limit, excess = "memory", _past(memory, "of memory", allowed)
+                limit = "memory"
+                excess = _past(memory, "of memory", allowed)
             if working > plan.limits.working_bytes:
-                limit, excess = "disk", _past(working, "of output", plan.limits.working_bytes)
+                limit = "disk"
+                excess = _past(working, "of output", plan.limits.working_bytes)
             log_bytes = log_path(plan.folder).stat().st_size
             if log_bytes > plan.limits.log_bytes:
-                limit, excess = "disk", _past(log_bytes, "of log", plan.limits.log_bytes)
+                limit = "disk"
+                excess = _past(log_bytes, "of log", plan.limits.log_bytes)
             lacks = _full_disk(box.scratch, plan.folder) or _full_memory(memory, allowed)
             if lacks:
                 return Outcome("ERROR", lacks, memory=memory, working=working)
         if now > deadline:
-            limit, excess = "time", f"it ran {plan.seconds:.0f} seconds, past its limit"
+            limit = "time"
+            excess = f"it ran {plan.seconds:.0f} seconds, past its limit"
         time.sleep(POLL_SECONDS)
     if limit:
         why = f"Your notebook was stopped: {excess}"
