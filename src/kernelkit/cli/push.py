@@ -108,7 +108,7 @@ NOT_IN_REHEARSALS = ("local", "no_wait", "once", "when_free")
 @click.option(
     "--rows",
     type=click.IntRange(1),
-    help="With --hidden: project the time for a real test set of this many rows.",
+    help="With --hidden: project time and memory for a real test set of this many rows.",
 )
 def rehearse(
     notebook: Path | None,

@@ -133,7 +133,8 @@ def _compared(pushes: Sequence[Push]) -> dict[str, list[tuple[Push, Pair]]]:
     """The pushes of each competition that have both scores, with (validation, public)."""
     found: dict[str, list[tuple[Push, Pair]]] = {}
     for push in pushes:
-        validation, public = _validation(push), submissions.number(push.score)
+        validation = _validation(push)
+        public = submissions.number(push.score)
         if validation is not None and public is not None and not push.rehearsal:
             found.setdefault(push.competition or "", []).append((push, (validation, public)))
     return found
