@@ -132,7 +132,7 @@ IN_REHEARSALS = {  # what these options do when nothing is pushed to Kaggle
 @click.option(
     "--rows",
     type=click.IntRange(1),
-    help="With --hidden: project the time for a real test set of this many rows.",
+    help="With --hidden: project time and memory for a real test set of this many rows.",
 )
 def rehearse(
     notebook: Path | None,

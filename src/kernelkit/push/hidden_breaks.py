@@ -244,7 +244,8 @@ def in_submission(file: Path, sets: TestSets) -> list[str]:
 
 
 def _of_ids(ids: Sequence[str], sets: TestSets) -> Iterator[str]:
-    expected, public = set(sets.hidden_ids), set(sets.public_ids)
+    expected = set(sets.hidden_ids)
+    public = set(sets.public_ids)
     there = set(ids)
     if len(ids) > len(there):
         twice, _ = Counter(ids).most_common(1)[0]
@@ -252,7 +253,8 @@ def _of_ids(ids: Sequence[str], sets: TestSets) -> Iterator[str]:
             f"{len(ids) - len(there):,} rows more than ids, such as those of {twice!r}: a merge "
             "multiplied them"
         )
-    lacking, foreign = expected - there, there - expected
+    lacking = expected - there
+    foreign = there - expected
     if not lacking and not foreign:
         return
     if there <= public and there:

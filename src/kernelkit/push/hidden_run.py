@@ -40,7 +40,6 @@ MADE = Event("hidden")
 VALIDATION = Event("validation")
 BREAKS = Event("breaks", quiet=True, colour="yellow")
 CATALOGUE = "catalogue"  # the subfolder of the local Kaggle's folder
-FOLDERS = "competitions", "hidden"  # in the catalogue: the public data, and the hidden
 SMALLEST_GROWTH = 0.05  # of the memory from one run to the next, below which it is no growth
 MESSAGE = "rerun"
 SCORING = "Submission Scoring Error"  # Kaggle's message for a file that it cannot score
@@ -133,8 +132,12 @@ def rehearse_hidden_run(
         context.events(WARNING, NO_INTERNET.format(request.metadata.name))
         request = replace(request, internet=False)
     catalogue = local / CATALOGUE
-    public, hidden_folder = (catalogue / kind / slug for kind in FOLDERS)
-    sets = TestSets(*ids_of(catalogue, slug), public, hidden_folder, *names_of(catalogue, slug))
+    sets = TestSets(
+        *ids_of(catalogue, slug),
+        catalogue / "competitions" / slug,
+        catalogue / "hidden" / slug,
+        *names_of(catalogue, slug),
+    )
     breaks = hidden_breaks.in_notebook(plan.bundle.text, sets)
     for line in breaks:
         context.events(BREAKS, line)
@@ -306,7 +309,8 @@ def _project_memory(
     None if it is not known: a peak is missing, or the second is not larger than the first.
     """
     public, hidden = lengths
-    first, second = truth.first_memory, truth.memory
+    first = truth.first_memory
+    second = truth.memory
     if not first or not second:
         context.events(
             WARNING, f"the memory for {rows:,} rows is not known: a run was not measured"

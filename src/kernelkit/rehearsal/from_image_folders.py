@@ -25,7 +25,8 @@ def make(
 
     Of each class the same share becomes hidden. Raises `ParameterError` for what cannot be guessed.
     """
-    train, test = _top(public, "train"), _top(public, "test")
+    train = _top(public, "train")
+    test = _top(public, "test")
     if train is None or test is None:
         return None
     photos = {path: path.relative_to(train).parts[0] for path in _pictures(train, deep=True)}
@@ -124,7 +125,8 @@ def _choose(photos: dict[Path, str], train: Path, wanted: int) -> list[Path]:
 def _unique(name: str, taken: set[str]) -> str:
     """The name, with a number after its stem where another photo has it."""
     stem, dot, suffix = name.partition(".")
-    number, found = 0, name
+    number = 0
+    found = name
     while found in taken:
         number += 1
         found = f"{stem}{number}{dot}{suffix}"

@@ -60,7 +60,8 @@ def make(
     competition = _read(public)
     if competition is None:
         return None
-    train, test = competition.train, competition.test
+    train = competition.train
+    test = competition.test
     notes = competition.notes
     columns = _columns(settings, competition)
     ids = _ids(train, columns)
@@ -163,7 +164,9 @@ def _train_of(test: Path) -> Path | None:
 
 def _columns(settings: HiddenSettings, competition: _Competition) -> _Columns:
     """Which columns are what. Raises `ParameterError` that asks in a line."""
-    train, test, sample = competition.train, competition.test, competition.sample
+    train = competition.train
+    test = competition.test
+    sample = competition.sample
     submitted = settings.id
     if not submitted and sample:
         submitted = next(iter(sample.columns), "")
@@ -214,7 +217,9 @@ def _like(name: str, columns: Sequence[str]) -> str:
 
 def _targets(settings: HiddenSettings, competition: _Competition, submitted: str) -> list[str]:
     """The columns to predict, as the training table calls them."""
-    train, test, sample = competition.train, competition.test, competition.sample
+    train = competition.train
+    test = competition.test
+    sample = competition.sample
     only = [column for column in train.columns if column not in test.columns]
     if settings.target:
         targets = list(settings.target)
@@ -242,8 +247,10 @@ def _in_train(
     settings: HiddenSettings, competition: _Competition, submitted: str
 ) -> dict[str, str]:
     """{column of the test table: that of the training table, "" to leave it empty}."""
-    train, test = competition.train, competition.test
-    found, absent = {}, []
+    train = competition.train
+    test = competition.test
+    found = {}
+    absent = []
     for column in test.columns:
         if column in settings.columns:
             named = settings.columns[column]
@@ -268,7 +275,8 @@ def _in_train(
 
 def _only_in_train(competition: _Competition, targets: Sequence[str]) -> list[str]:
     """The columns that name each training row, and that are neither tested nor predicted."""
-    train, test = competition.train, competition.test
+    train = competition.train
+    test = competition.test
     found = []
     for column in train.columns:
         if column in targets or _like(column, test.columns):
@@ -284,17 +292,20 @@ def _is_number(row: Row, column: str) -> bool:
 
 def _ids_are_numbers(competition: _Competition, name: str, submitted: str) -> bool:
     """Whether the ids of the public test set are whole numbers, which can be made up."""
-    table, column = competition.test, name
+    table = competition.test
+    column = name
     if not name:
         if competition.sample is None:
             return False
-        table, column = competition.sample, submitted
+        table = competition.sample
+        column = submitted
     return bool(table.rows) and all(_is_number(row, column) for row in table.rows)
 
 
 def _check_sample_ids(competition: _Competition, columns: _Columns) -> None:
     """Raise `ParameterError` unless the sample submission has a row for each id of the test set."""
-    sample, test = competition.sample, competition.test
+    sample = competition.sample
+    test = competition.test
     if sample is None or not columns.test_has_id or not sample.rows or not test.rows:
         return
     asked = {str(row.get(columns.submitted, "")) for row in sample.rows}
@@ -316,7 +327,8 @@ def _guess_group(competition: _Competition, columns: _Columns) -> str:
     Its values repeat in the training table, and those of the test table are all new. Of several
     such columns it is the one with the fewest values, which holds the others together.
     """
-    train, test = competition.train, competition.test
+    train = competition.train
+    test = competition.test
     found: dict[str, int] = {}
     for column, own in columns.of_train.items():
         if column == columns.id or not own or column not in test.columns:

@@ -66,14 +66,17 @@ def make_hidden_data(
     Raises `ParameterError` for what is missing and cannot be guessed, and if the hidden folder is
     somebody's own.
     """
-    public, settings = catalogue / "competitions" / slug, project.hidden
+    public = catalogue / "competitions" / slug
+    settings = project.hidden
     if not public.is_dir():
         raise ParameterError(
             f"{public} has no files of {slug} to make hidden data from: put the competition's "
             "public files there"
         )
-    folder, solutions = catalogue / "hidden" / slug, catalogue / "solutions"
-    manifest, answers = folder / MANIFEST, solutions / f"{slug}.hidden.csv"
+    folder = catalogue / "hidden" / slug
+    solutions = catalogue / "solutions"
+    manifest = folder / MANIFEST
+    answers = solutions / f"{slug}.hidden.csv"
     if folder.is_symlink() or (folder.is_dir() and not manifest.is_file()):
         raise ParameterError(f"{folder} already has hidden data of your own: run without --make")
     recipe = {
@@ -85,9 +88,11 @@ def make_hidden_data(
     }
     earlier = files.read_object(manifest)
     if earlier.get("recipe") == recipe and earlier.get("answers") == _hash(answers):
-        rows, public_rows = int(earlier["rows"]), int(earlier["public_rows"])
+        rows = int(earlier["rows"])
+        public_rows = int(earlier["public_rows"])
         return Made(folder, rows, True, public_rows, earlier["notes"])
-    part, part_answers = folder.parent / f".{slug}.part", solutions / f".{slug}.part.csv"
+    part = folder.parent / f".{slug}.part"
+    part_answers = solutions / f".{slug}.part.csv"
     shutil.rmtree(part, ignore_errors=True)  # of a command that was killed
     part_answers.unlink(missing_ok=True)
     _check_metric(catalogue, slug, settings)  # before anything is read
@@ -135,7 +140,8 @@ def ids_of(catalogue: Path, slug: str) -> tuple[list[str], list[str]]:
     They are those of the sample submission. Without it the answers say the hidden ones, and which
     column of the public test table has the others.
     """
-    public, hidden = (_sample_ids(catalogue / kind / slug) for kind in ("competitions", "hidden"))
+    public = _sample_ids(catalogue / "competitions" / slug)
+    hidden = _sample_ids(catalogue / "hidden" / slug)
     answers = catalogue / "solutions" / f"{slug}.hidden.csv"
     if (public and hidden) or not answers.is_file():
         return public, hidden
@@ -151,7 +157,8 @@ def ids_of(catalogue: Path, slug: str) -> tuple[list[str], list[str]]:
 
 def names_of(catalogue: Path, slug: str) -> tuple[set[str], set[str]]:
     """Texts with a digit, such as P0012, that only the public or only the hidden test table has."""
-    public, hidden = (_names(catalogue / kind / slug) for kind in ("competitions", "hidden"))
+    public = _names(catalogue / "competitions" / slug)
+    hidden = _names(catalogue / "hidden" / slug)
     return public - hidden, hidden - public
 
 

@@ -124,7 +124,8 @@ def rank_correlation(pairs: Sequence[Pair]) -> float | None:
     """
     if len(pairs) < FEWEST_COMPARED:
         return None
-    first, second = _ranks([a for a, _ in pairs]), _ranks([b for _, b in pairs])
+    first = _ranks([validation for validation, _ in pairs])
+    second = _ranks([public for _, public in pairs])
     if len(set(first)) == 1 or len(set(second)) == 1:
         return None
     return statistics.correlation(first, second)

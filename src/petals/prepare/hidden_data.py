@@ -23,7 +23,8 @@ from petals.data.shards import Example, Split
 from petals.errors import DataError
 
 SEED = 0
-MORE, SHARE = 4, 5
+MORE = 4  # times the images of the public test set, by default
+SHARE = 5  # at most one training image in so many, by default
 SAMPLE = "sample_submission.csv"
 LABELS = ("id", "label")
 ID_CHARACTERS = 9  # as the competition's ids have
