@@ -94,7 +94,8 @@ def _worker(
             self.taken = _since(self.begun)
 
     def by_fit(kind: type | None, epochs: int = 1, model: Any = model) -> Seconds:
-        phase, clock = Phase("fine-tune", epochs, count, images), Clock()
+        phase = Phase("fine-tune", epochs, count, images)
+        clock = Clock()
         callbacks: list[Any] = [clock]
         if kind is not None:
             callbacks.append(kind(phase, Training(), np.arange(CLASSES), lambda: answers))
