@@ -65,7 +65,8 @@ output = ""  # the run's folder; empty = here on Kaggle, runs/latest at home
 
 # %%
 try:
-    from petals.settings import resolve
+    from petals.registry import require_presets
+    from petals.settings import all_backbones, resolve
 except ModuleNotFoundError:
     raise ModuleNotFoundError(
         "the package petals is missing from this notebook. Push it with "
@@ -75,6 +76,8 @@ except ModuleNotFoundError:
 settings = resolve(globals())  # refuses a parameter that would be ignored
 head, views, weights = (settings[name] for name in ("head", "views", "weights"))
 image_size = settings["image_size"]
+backbones = all_backbones(settings)  # one, unless more_backbones names others
+require_presets(backbones, weights)  # they are not here? Say so before minutes pass
 
 # %% [markdown]
 # ## Find the device
@@ -203,9 +206,7 @@ from tensorflow import keras  # the one that `detect` chose: Keras 3, or Keras 2
 
 from petals.models.build import Classifier, build_side_by_side, parameter_counts, set_trainable
 from petals.registry import weights_warnings
-from petals.settings import all_backbones
 
-backbones = all_backbones(settings)  # one, unless more_backbones names others
 with device.scope():
     features, (network, *others) = build_side_by_side(
         dict.fromkeys(backbones), image_size, weights=weights, depths=head == "logistic"

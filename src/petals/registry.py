@@ -13,13 +13,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from petals.kaggle import attached, mounts, repository
+from petals.errors import WeightsError
+from petals.kaggle import attached, mounts, on_kaggle, repository
 
 SMALL = "SmallNet"
 HUB = "hub:"  # and a preset of keras_hub: see petals.models.hub
 LOCAL_FOLDERS = ("weights", "data/weights", "~/.keras/models")  # in the repository or at home
 CONFIG = "config.json"  # the file that identifies a preset's folder
 RANDOM = "random_weights.txt"  # in the folder of a preset that a rehearsal made: says so
+FROM_PRESET = ("auto", "imagenet")  # values of the parameter weights for which a preset is read
 COMMON_SIZE = 224  # pixels a side of most networks' training, and of those that name none
 DINOV3_LICENCE = "DINOv3 License (Meta)"
 
@@ -178,9 +180,11 @@ class Preset:
 
     @property
     def how_to_get(self) -> str:
-        """What to do at home where it is not here, as the end of a sentence."""
+        """What to do where it is not here, as the end of a sentence."""
+        if on_kaggle():
+            return f"attach the model {self.source} (model_sources), as a push does"
         return (
-            f"download it with `{self.download_command}`, or put its files into "
+            f"download them with `{self.download_command}`, or put the preset's files into "
             f"{LOCAL_FOLDERS[0]}/{self.name}"
         )
 
@@ -361,12 +365,26 @@ def model_sources(backbone: str) -> list[str]:
     return ["/".join(written)] if is_source else []
 
 
+def require_presets(backbones: Iterable[str], weights: str) -> None:
+    """Raise `WeightsError` if the weights of one of the registry's presets are not here.
+
+    `weights`: the parameter of that name; with "none" or a file no preset is read. Looks at files
+    only, so a run can ask before it spends minutes on its photos.
+    """
+    if weights not in FROM_PRESET:
+        return
+    for name in backbones:
+        preset = Facts(name).preset
+        if preset and preset.folder is None:
+            raise WeightsError(f"the weights of {name} are not here: {preset.how_to_get}")
+
+
 def weights_warnings(backbones: Iterable[str], weights: str) -> list[str]:
     """A sentence for each backbone whose preset here has random weights, made for a rehearsal.
 
-    `weights`: the parameter of that name; with "none" no preset is read.
+    `weights`: the parameter of that name; with "none" or a file no preset is read.
     """
-    presets = [Facts(name).preset for name in backbones]
-    if weights == "none":
+    if weights not in FROM_PRESET:
         return []
+    presets = [Facts(name).preset for name in backbones]
     return list(filter(None, (preset.random_weights for preset in presets if preset)))

@@ -203,7 +203,7 @@ def sources(notebook: str, values: Values) -> dict[str, list[str]]:
     {"model": ["OWNER/MODEL/FRAMEWORK/VARIATION/VERSION"]} for backbones whose pretrained weights
     are models on Kaggle. `notebook` and `values` as for `check`.
     """
-    if notebook != "02_train" or values["weights"] not in ("auto", "imagenet"):
+    if notebook != "02_train" or values["weights"] not in registry.FROM_PRESET:
         return {}
     names = all_backbones(values)
     return {"model": [source for name in names for source in registry.model_sources(name)]}

@@ -14,12 +14,12 @@ from benchmarks.runtimes import jax_devices, measure
 CLASSES = 104
 # name: (backbone, pixels, images a step, steps a round, rounds)
 NETWORKS = {
-    "tiny": ("SmallNet", 32, 8, 100, 21),
-    "small": ("SmallNet", 96, 16, 20, 21),
-    "large": ("MobileNet-0.75", 96, 16, 4, 9),
+    "tiny": ("SmallNet", 32, 8, 60, 15),
+    "small": ("SmallNet", 96, 16, 32, 11),
+    "large": ("MobileNet-0.75", 96, 16, 4, 7),
 }
-WAYS = ("bare", "fit", "epochs", "waiting", "together")
 TOGETHER = 4  # steps in one program
+TINY = 32  # pixels: on a CPU, XLA computes convolutions in a loop on a single core, and slowly
 COMPILING = 3600  # seconds for a network; two idle cores take less than five minutes
 Seconds = tuple[float, float]  # of a clock, and of all processors
 CLOCKS = ("", "cpu_")
@@ -32,7 +32,7 @@ def run() -> dict[str, Any]:
     fit         … by `fit` without a callback at each step
     epochs      … by `fit` with `petals.training.callbacks.Epochs`
     waiting     … with an `Epochs` for which Keras waits for the device after each step
-    together    … with `Epochs` and four steps in one program (`run_together`)
+    together    … with `Epochs` and four steps in one program (`run_together`), of the tiny network
     cpu_…       the same in milliseconds of all processors' time
     to_fit      `epochs` as a multiple of `fit`: the middle round, and the middle half of them
     to_bare     … of `bare`
@@ -40,7 +40,7 @@ def run() -> dict[str, Any]:
 
     All ways take turns on the same batch, and each round begins with another one. A ratio is taken
     within a round, where other work on the machine disturbs both alike; of the milliseconds the
-    middle round counts. What happens once in a call of `fit` is not part of a step.
+    middle round counts. What `fit` does before its first step is not part of a step.
     """
     rows = {}
     with tempfile.TemporaryDirectory() as programs:
@@ -72,9 +72,8 @@ def _worker(
 
     set_seed(0, repeatable=False)
     side, images, count = int(size), int(batch), int(steps)
-    model, joined = (build(backbone, side, CLASSES, weights="none").model for _ in range(2))
+    model = build(backbone, side, CLASSES, weights="none").model
     compile_model(model, np.full(count, 1e-4))
-    compile_model(joined, np.full(count, 1e-4), steps_per_execution=TOGETHER)
     rng = np.random.default_rng(0)
     pixels = rng.integers(0, 256, (images, side, side, 3), np.uint8)
     labels = np.eye(CLASSES, dtype=np.float32)[rng.integers(0, CLASSES, images)]
@@ -87,8 +86,9 @@ def _worker(
     class Clock(keras.callbacks.Callback):
         """The time of an epoch's steps, until the device has finished them."""
 
-        def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
-            self.begun = _now()
+        def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:
+            if batch == 0:
+                self.begun = _now()
 
         def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
             self.taken = _since(self.begun)
@@ -131,14 +131,18 @@ def _worker(
         "fit": lambda: by_fit(None),
         "epochs": lambda: by_fit(Epochs),
         "waiting": lambda: by_fit(Waiting),
-        "together": lambda: by_fit(Epochs, model=joined),
     }
-    for way in ("bare", "together"):  # compiles it
-        ways[way]()
+    if side <= TINY:
+        joined = build(backbone, side, CLASSES, weights="none").model
+        compile_model(joined, np.full(count, 1e-4), steps_per_execution=TOGETHER)
+        ways["together"] = lambda: by_fit(Epochs, model=joined)
+    for way in ways.values():  # compiles what is not compiled yet
+        way()
     taken: list[dict[str, Seconds]] = []
     for number in range(int(rounds)):
-        first = number % len(WAYS)
-        taken.append({way: ways[way]() for way in (*WAYS[first:], *WAYS[:first])})
+        first = number % len(ways)
+        order = [*ways][first:] + [*ways][:first]
+        taken.append({way: ways[way]() for way in order})
     return row | compared(taken, count)
 
 
@@ -146,7 +150,7 @@ def compared(rounds: Sequence[dict[str, Seconds]], steps: int) -> dict[str, Any]
     """Milliseconds of a step by each way, and the ratios of `run`, from the rounds' seconds."""
     row: dict[str, Any] = {}
     for clock, prefix in enumerate(CLOCKS):
-        for way in WAYS:
+        for way in rounds[0]:
             middle = statistics.median(each[way][clock] for each in rounds)
             row[prefix + way] = round(1e3 * middle / steps, 2)
         for other in ("fit", "bare"):

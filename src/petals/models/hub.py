@@ -16,10 +16,9 @@ import numpy as np
 from tensorflow import keras
 
 from petals.errors import SettingError, WeightsError
-from petals.kaggle import on_kaggle
 from petals.models.backbones import RESCALING as RESCALINGS
 from petals.models.backbones import Backbone
-from petals.registry import CONFIG, HUB, Facts, Preset, folder_of
+from petals.registry import CONFIG, HUB, Facts, Preset, folder_of, require_presets
 
 INSTALL = "pip install keras-hub"
 TRUSTED = ("keras_hub.", "keras.")
@@ -104,12 +103,8 @@ class HubBackbone(Backbone):
         if folder:
             _checked((folder / CONFIG).read_text("utf-8"), self.name)
             return str(folder)
-        if self.registered is None:
-            return self.source
-        way = self.registered.how_to_get
-        if on_kaggle():
-            way = f"attach the model {self.registered.source} (model_sources), as a push does"
-        raise WeightsError(f"the weights of {self.name} are not here: {way}")
+        require_presets([self.name], "auto")
+        return self.source
 
     def rescaling(self) -> tuple[Any, Any]:
         """(scale, offset) of pixels 0 to 255 that the weights expect.

@@ -1,9 +1,11 @@
 import json
+import re
 import sys
 from types import SimpleNamespace
 
 import pytest
 
+from petals import registry
 from petals.errors import SettingError, WeightsError
 from petals.models import hub
 from petals.models.build import build, find_backbone
@@ -50,3 +52,20 @@ def test_classes_of_other_packages_are_not_built(module):
     bad["config"]["inside"] = [{"module": module, "class_name": "system"}]
     with pytest.raises(WeightsError, match=f"is made of {module!r}"):
         hub._checked(json.dumps(bad), "hub:vit")
+
+
+def test_a_preset_that_is_not_here_is_told_by_its_files_alone(tmp_path, monkeypatch):
+    monkeypatch.setenv("KAGGLEHUB_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("KERNELKIT_INPUT_ROOT", str(tmp_path / "input"))
+    registry.require_presets(["VGG16", "hub:anything"], "auto")
+    for weights in ("none", "own.weights.h5"):
+        registry.require_presets(["dinov3-small"], weights)
+    source = "keras/dinov3/keras/dinov3_vit_small_lvd1689m/1"
+    for name in ("dinov3-small", f"hub:{source}"):
+        with pytest.raises(WeightsError, match=re.escape(f"model_download('{source}')")) as error:
+            registry.require_presets(["VGG16", name], "auto")
+        assert "weights/dinov3-small" in str(error.value)
+    folder = tmp_path / "cache" / "models" / source
+    folder.mkdir(parents=True)
+    (folder / "config.json").write_text("{}")
+    registry.require_presets(["VGG16", "dinov3-small"], "auto")
