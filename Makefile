@@ -56,10 +56,10 @@ test-on-%: .venv-%/installed
 	.venv-$*/bin/python -m pytest -n 3 -p no:cacheprovider tests/kernelkit tests/local_kaggle
 
 # With the lock's versions, but without its hashes: pip knows none of a checkout.
-.venv-3.%/installed: requirements.lock pyproject.toml
+.venv-3.%/installed: requirements.lock pyproject.toml src/local_kaggle/pyproject.toml
 	@test -x $(@D)/bin/python || $(call python,3.$*) -m venv $(@D)
 	@grep -oE '^[a-z0-9.-]+==[^\]+' requirements.lock > $(@D)/versions.txt
-	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check -c $(@D)/versions.txt -e '.[sweep,scoring]' pytest pytest-timeout pytest-xdist
+	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check -c $(@D)/versions.txt -e '.[sweep,scoring]' -e src/local_kaggle pytest pytest-timeout pytest-xdist
 	@touch $@
 
 # Pages as people meet them: Chromium is the system's (apt-get install chromium).

@@ -14,6 +14,7 @@ from local_kaggle import LocalKaggle, ServerLimits
 from suites import catalogue, expected, stubbed
 
 SECONDS = 1800
+LATE = f"it did not end in {SECONDS} seconds"
 UNIT_PORT = 7777  # that of the SDK's environment TEST
 SHIM = """#!{python}
 import json, subprocess, sys
@@ -129,14 +130,10 @@ def _pytest(
     report, settings = folder / "outcomes.xml", folder / "empty.ini"  # in place of their own
     settings.write_text("[pytest]\n")
     options = ["-q", "--show-capture=no", "-p", "no:cacheprovider", "--rootdir=.", f"-c{settings}"]
-    subprocess.run(
-        [python, "-m", "pytest", *options, f"--junitxml={report}", *paths],
-        cwd=folder,
-        env=environment,
-        timeout=SECONDS,
-        check=False,
-    )
+    command = [python, "-m", "pytest", *options, f"--junitxml={report}", *paths]
     suite: Suite = {}
+    if not _has_ended(command, folder, environment):
+        return {"all": {" ".join(paths): LATE}}
     for case in ET.parse(report).iter("testcase"):  # noqa: S314 - pytest wrote it
         wrong = [child for child in case if child.tag in ("failure", "error", "skipped")]
         outcome = f"{wrong[0].tag}: {wrong[0].get('message', '')}" if wrong else "passed"
@@ -151,20 +148,27 @@ def _script(checkout: Path, environment: Mapping[str, str]) -> Suite:
     """Every call of the command script is an outcome; each calls the client in between."""
     calls, shims = checkout / "calls.jsonl", checkout / "shims"
     shims.mkdir()
+    calls.touch()
     (shims / "kaggle").write_text(SHIM.format(python=sys.executable, calls=str(calls)))
     (shims / "kaggle").chmod(0o755)
     path = f"{shims}:{os.environ['PATH']}"
-    subprocess.run(
-        ["/bin/bash", "tests/test_commands.sh"],
-        cwd=checkout,
-        env={**environment, "PATH": path},
-        timeout=SECONDS,
-        check=False,
-    )
+    command = ["/bin/bash", "tests/test_commands.sh"]
+    has_ended = _has_ended(command, checkout, {**environment, "PATH": path})
     suite: Suite = {}
     short = {"c": "competitions", "k": "kernels", "d": "datasets", "m": "models"}
     for number, line in enumerate(calls.read_text().splitlines()):
         words, code, output = json.loads(line)
         family = suite.setdefault(short.get(words[0], words[0]), {})
         family[f"{number} {' '.join(words)}"] = expected.outcome(words, code, output)
+    if not has_ended:
+        suite["all"] = {"the calls that follow": LATE}
     return suite
+
+
+def _has_ended(command: list[str], folder: Path, environment: Mapping[str, str]) -> bool:
+    """Run a suite; whether it ended in its time, however it ended."""
+    try:
+        subprocess.run(command, cwd=folder, env=environment, timeout=SECONDS, check=False)
+    except subprocess.TimeoutExpired:
+        return False
+    return True
