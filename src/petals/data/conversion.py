@@ -165,9 +165,9 @@ def _write(
     for survey in surveyed:
         wrong = next((label for label in survey.labels if label not in position), None)
         if wrong is not None:
-            labels = {label for own in surveyed for label in own.labels}
+            present = {label for own in surveyed for label in own.labels}
             begins = ""
-            if labels and min(labels) == 1 and max(labels) == len(names):
+            if min(present) == 1 and max(present) == len(names):
                 begins = ". The labels begin with 1 and the list with 0: add a first name to it"
             raise DataError(
                 f"{survey.file.path}: the label {wrong!r} is none of the {len(names)} classes of "
@@ -178,7 +178,8 @@ def _write(
     peaks = [peak for survey in surveyed for peak in survey.peaks]
     white = photo_files.white(peaks)
     lines += [f"{root}: {line}" for line in photo_files.said_of_white(peaks)]
-    total, done = sum(len(survey.ids) for survey in surveyed), 0
+    total = sum(len(survey.ids) for survey in surveyed)
+    done = 0
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for number, survey in enumerate(surveyed):
             if not survey.ids:
