@@ -21,7 +21,7 @@ from kernelkit.errors import ParameterError
 from kernelkit.notebook.parameters import for_json
 from kernelkit.runs import kit_folder, run_folder
 from kernelkit.runs.history import HISTORY
-from kernelkit.terminal.events import LiveLine
+from kernelkit.terminal.events import LiveLine, from_here
 
 RESULTS = (HISTORY, "submission.csv", "submission.parquet", "submission.zip", "submission.tar.gz")
 HOST_FOLDER = "host-{}"
@@ -76,8 +76,16 @@ def chosen_folder(
         if kit_folder.read_json(folder, kit_folder.STATE) not in ({}, {**run, "over": False}):
             # Another run's results, which must not be mistaken for this run's; it may write none.
             # They are kept aside, because this run may fail at once for a mistyped parameter.
-            for result in filter(None, (*RESULTS, project.find_project(notebook).submission)):
-                kit_folder.put_aside(folder, result)
+            results = filter(None, (*RESULTS, project.find_project(notebook).submission))
+            aside = [
+                result for result in dict.fromkeys(results) if kit_folder.put_aside(folder, result)
+            ]
+            if aside:
+                LiveLine(sys.stdout).stay(
+                    f"{from_here(folder)} has the results of an earlier run: {', '.join(aside)} "
+                    f"are now in {from_here(kit_folder.path(folder, kit_folder.EARLIER))}, and "
+                    "this run may write over the others"
+                )
         _write(folder, run, over=False)
         yield folder
         metrics = run_folder.metrics(folder) or {}

@@ -55,15 +55,17 @@ def left_by_run(folder: Path) -> frozenset[str] | None:
     return frozenset(_fetched(record)) if record.is_file() else None
 
 
-def put_aside(folder: Path, name: str) -> None:
-    """Move a file of an earlier run, if there is one, to `.kernelkit/earlier`.
+def put_aside(folder: Path, name: str) -> bool:
+    """Move a file of an earlier run to `.kernelkit/earlier`; returns whether there was one.
 
     It is no result of the run that begins, which may fail at once for a mistyped parameter.
     """
-    if (folder / name).is_file():
-        aside = path(folder, EARLIER, name)
-        files.make_folder(aside.parent)
-        (folder / name).replace(aside)
+    if not (folder / name).is_file():
+        return False
+    aside = path(folder, EARLIER, name)
+    files.make_folder(aside.parent)
+    (folder / name).replace(aside)
+    return True
 
 
 def read_json(folder: Path, name: str) -> dict[str, Any]:

@@ -165,9 +165,9 @@ def _write(
     for survey in surveyed:
         wrong = next((label for label in survey.labels if label not in position), None)
         if wrong is not None:
-            in_all = {label for own in surveyed for label in own.labels}
+            present = {label for own in surveyed for label in own.labels}
             begins = ""
-            if in_all and min(in_all) == 1 and max(in_all) == len(names):
+            if min(present) == 1 and max(present) == len(names):
                 begins = ". The labels begin with 1 and the list with 0: add a first name to it"
             raise DataError(
                 f"{survey.file.path}: the label {wrong!r} is none of the {len(names)} classes of "

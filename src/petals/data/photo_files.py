@@ -144,7 +144,7 @@ def _is_deep_colour(image: Image.Image) -> bool:
     """Whether the file has 16 bits a value for colours, of which Pillow would read the upper 8."""
     if image.mode.startswith((WHOLE, SHARE)):
         return False
-    how_stored = [str(tile[3]) for tile in getattr(image, "tile", [])]  # such as RGB;16B
+    how_stored = [str(tile[3]) for tile in getattr(image, "tile", ())]  # such as RGB;16B
     return any(";16" in raw_mode for raw_mode in how_stored)
 
 

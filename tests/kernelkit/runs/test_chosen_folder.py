@@ -124,7 +124,7 @@ class TestANamedFolder:
             monkeypatch.delenv("JAX_PROCESS_ID")
 
 
-def test_a_named_folder_puts_another_runs_results_aside_but_not_those_it_continues(place):
+def test_a_named_folder_puts_another_runs_results_aside_but_not_those_it_continues(capsys):
     Path("pyproject.toml").write_text('[tool.kernelkit]\nsubmission = "mine.csv"\n')
     names = {"history.csv", "submission.csv", "mine.csv", "notes.txt"}
     mine = Path("runs/mine")
@@ -132,10 +132,13 @@ def test_a_named_folder_puts_another_runs_results_aside_but_not_those_it_continu
     for name in names:
         (mine / name).touch()
     for number, left in ((1, names), (1, names), (2, {"notes.txt"})):
+        assert capsys.readouterr().out == ""
         assert cut_off(number, name="mine") == mine
         assert {path.name for path in mine.iterdir() if path.is_file()} == left
     aside = kit_folder.path(mine, kit_folder.EARLIER)
     assert {path.name for path in aside.iterdir()} == names - {"notes.txt"}
+    said = "runs/mine has the results of an earlier run: history.csv, submission.csv, mine.csv are"
+    assert said in " ".join(capsys.readouterr().out.split())
 
 
 def test_a_run_that_ran_out_of_time_goes_on():

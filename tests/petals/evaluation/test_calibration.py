@@ -128,3 +128,26 @@ def test_a_few_validation_photos_spoil_no_probabilities(surer):
         gains["by the labels alone"].append(loss(others, 1.0) - loss(others, temperature))
     assert np.mean(gains["regularised"]) >= 0
     assert np.mean(gains["by the labels alone"]) < -0.1
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("surer", [2.0, 1.0, 0.5])
+def test_1200_draws_of_13_photos_spoil_no_probabilities_and_200_give_what_labels_alone_give(surer):
+    labels, true = answers(n=200, scale=20.0)
+    rows = calibrated(true, surer)
+    rng = np.random.default_rng(6)
+
+    def loss(photos, temperature):
+        given = calibrated(rows[photos], temperature)[np.arange(len(photos)), labels[photos]]
+        return -np.log(np.clip(given.astype(np.float64), 1e-7, 1)).mean()
+
+    costs = []
+    for _ in range(1200):
+        order = rng.permutation(len(labels))
+        few, others = order[:13], order[13:]
+        temperature = Calibration.of(labels[few], rows[few]).temperature
+        costs.append(loss(others, temperature) - loss(others, 1.0))
+    assert np.mean(costs) <= 0
+    every = np.arange(len(labels))
+    alone = loss(every, fit_temperature(labels, rows))
+    assert loss(every, Calibration.of(labels, rows).temperature) == pytest.approx(alone, abs=0.005)
