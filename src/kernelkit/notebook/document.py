@@ -8,6 +8,7 @@ from __future__ import annotations
 import __future__
 
 import ast
+import functools
 import json
 import re
 import shlex
@@ -204,6 +205,7 @@ def strip(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
     return clean
 
 
+@functools.lru_cache(maxsize=512)
 def syntax_error(place: str, source: str, *, cell: bool = False) -> tuple[str, bool]:
     """Where a source is not Python (empty if it is), and whether only this Python is too old.
 
@@ -264,7 +266,7 @@ def _compile_statements(place: str, source: str) -> None:
     A `from __future__` may then follow other statements, and holds for those after it.
     """
     flags = _FLAGS
-    for statement in syntax.parse(source, place).body:
+    for statement in syntax.kept(source).body:
         match statement:
             case ast.ImportFrom(module="__future__", names=names):
                 features = (getattr(__future__, each.name, None) for each in names)

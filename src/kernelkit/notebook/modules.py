@@ -8,6 +8,7 @@ below a package, where code makes up the name while it runs.
 import ast
 import contextlib
 import fnmatch
+import functools
 import hashlib
 import importlib.util
 import re
@@ -20,12 +21,15 @@ from kernelkit.errors import PreflightError
 from kernelkit.files import files_below
 from kernelkit.notebook import document, magics, syntax
 
+_IMPORTS = (ast.Import, ast.ImportFrom)
+_STARTING = (ast.Call, ast.List, ast.Tuple)  # what may start a command or load a module
 _SKIPPED = {"__pycache__", ".ipynb_checkpoints", ".mypy_cache", ".ruff_cache", ".DS_Store"}
 _SKIPPED |= {".pyc", ".pyo", ".part", ".swp"}
 _MISSING = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"}
 _LOADERS = {"import_module", "__import__", "run_module"}
 _SEARCHES = {"iter_modules", "walk_packages"}  # of pkgutil
 _SHELLS = {"system", "popen", "run", "Popen", "check_call", "check_output", "call", "getoutput"}
+KEPT = 512  # trees and the like of sources that many checks read
 _MAGIC = re.compile(r"^(\s*)[%!?].*$", re.MULTILINE)
 
 
@@ -97,7 +101,7 @@ def imported(source: str, home: str = "") -> Iterator[str]:
 
     Relative imports start from the package `home`.
     """
-    for node in ast.walk(parsed(source)):
+    for node in syntax.nodes(parsed(source), *_IMPORTS, *_STARTING):
         yield from _names(node, home)
         yield from _loaded(node, home)
     for words in magics.commands(source):
@@ -106,7 +110,7 @@ def imported(source: str, home: str = "") -> Iterator[str]:
 
 def stated(source: str) -> Iterator[str]:
     """The dotted names in a source's import statements, also in those that may fail."""
-    for node in ast.walk(parsed(source)):
+    for node in syntax.nodes(parsed(source), *_IMPORTS):
         yield from _names(node, "")
 
 
@@ -117,7 +121,7 @@ def files_started(source: str) -> Iterator[str]:
     """
     for words in magics.commands(source):
         yield from (each.file for each in magics.started(words) if each.file)
-    for node in ast.walk(parsed(source)):
+    for node in syntax.nodes(parsed(source), *_STARTING):
         for words in _commands(node):
             yield from (each.file for each in magics.started(words) if each.file)
         match node:
@@ -135,16 +139,18 @@ def needed(sources: Iterable[tuple[str, str]]) -> dict[str, str]:
     """
     modules: dict[str, str] = {}
     for name, source in sources:
-        for node in _unguarded(parsed(source)):
+        for node in _unguarded(parsed(source), calls=any(map(source.count, _LOADERS))):
             for module in (*_names(node, ""), *_loaded(node, "")):
                 modules.setdefault(module.partition(".")[0], f"{name}, line {node.lineno}")
     return modules
 
 
+@functools.lru_cache(maxsize=KEPT)
 def parsed(source: str) -> ast.Module:
     """The source's syntax tree; for a cell that is not Python, the tree of its import lines.
 
-    The tree of a cell that another program reads (`%%bash`, `%%writefile`) is empty.
+    It is kept for the next who asks, so nobody may change it. The tree of a cell that another
+    program reads (`%%bash`, `%%writefile`) is empty.
     """
     if not magics.is_python(source):
         return ast.Module([], [])
@@ -162,7 +168,7 @@ def parsed(source: str) -> ast.Module:
 def _tree(source: str) -> ast.Module | None:
     with contextlib.suppress(*document.UNREADABLE), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return syntax.parse(source)
+        return syntax.kept(source)
     return None
 
 
@@ -263,8 +269,13 @@ def _started(words: list[str]) -> Iterator[str]:
             yield f"{each.module}.__main__"
 
 
-def _unguarded(node: ast.AST) -> Iterator[ast.Import | ast.ImportFrom | ast.Call]:
-    """The imports below a node that its code cannot continue without."""
+def _unguarded(
+    node: ast.AST, *, calls: bool = True
+) -> Iterator[ast.Import | ast.ImportFrom | ast.Call]:
+    """The imports below a node that its code cannot continue without.
+
+    Without `calls`, expressions are left out, which hold most nodes.
+    """
     guards: list[str] = []
     match node:
         case ast.Import() | ast.ImportFrom() | ast.Call():
@@ -279,5 +290,6 @@ def _unguarded(node: ast.AST) -> Iterator[ast.Import | ast.ImportFrom | ast.Call
     typing = isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
     optional = node.body if typing or words & _MISSING else []  # type: ignore[attr-defined]
     for child in ast.iter_child_nodes(node):
-        if child not in optional:
-            yield from _unguarded(child)
+        is_searched = calls or not isinstance(child, ast.expr | ast.arguments)
+        if is_searched and child not in optional:
+            yield from _unguarded(child, calls=calls)

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from kernelkit.notebook import syntax
+
 _SAME = frozenset(
     ("Path", "PurePath", "PosixPath", "as_posix", "expanduser", "expandvars", "fspath", "str")
 )
@@ -38,6 +40,11 @@ class Additions:
     elsewhere: bool = False
 
 
+def may_add(source: str) -> bool:
+    """Whether a source may add something to `sys.path`, so that it is worth a look."""
+    return any(word in source for word in ("sys.path", ".path", "addsitedir", "chdir"))
+
+
 def additions(tree: ast.AST, here: Path, file: Path | None, top: Path) -> Additions:
     """What the code of `tree` adds to `sys.path`.
 
@@ -45,10 +52,10 @@ def additions(tree: ast.AST, here: Path, file: Path | None, top: Path) -> Additi
     the folder above which nothing is looked for.
     """
     paths = _Paths(here, file, top)
-    for node in ast.walk(tree):
+    for node in syntax.nodes(tree):
         paths.learn(node)
     found = Additions()
-    for node in ast.walk(tree):
+    for node in syntax.nodes(tree, ast.Call, ast.AugAssign, ast.Assign):
         for expression, first in _added(node):
             values = paths.values(expression)
             folders = [Path(os.path.normpath(here / value)) for value in values]

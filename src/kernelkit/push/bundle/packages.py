@@ -149,6 +149,8 @@ class _Search:
         self._compare_written()
 
     def _look_for_folders(self, text: str, file: Path | None) -> None:
+        if not search_path.may_add(text):
+            return
         added = search_path.additions(parsed(text), self.here, file, self.top)
         for folder, first in added.folders:
             if folder in self.roots or not _is_own_folder(folder):

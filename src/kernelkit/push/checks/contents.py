@@ -65,6 +65,7 @@ COLAB = {
     "auth": "nobody can sign in: attach the data as a dataset",
     "output": "there is no Colab page to show it in",
 }
+_COLAB_NAMES = re.compile(r"\b(?:drive|files|auth)\.")
 INSTEAD = {
     "shell": "use %%bash",
     "tensorflow_version": "delete the line",
@@ -366,6 +367,8 @@ def _unknown_magics(plan: Plan) -> Iterator[Finding]:
 def _of_colab(plan: Plan) -> Iterator[Finding]:
     """Calls that only Colab answers, unless a condition guards them."""
     for place, source in plan.bundle.code:
+        if not _COLAB_NAMES.search(source):
+            continue
         for owner in dict.fromkeys(_colab_calls(parsed(source))):
             yield warning(f"{place} calls google.colab's {owner}, and on Kaggle {COLAB[owner]}")
 

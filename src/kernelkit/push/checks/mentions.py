@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from kernelkit.notebook import magics
+from kernelkit.notebook import magics, syntax
 from kernelkit.notebook.modules import parsed
 
 _PATH = re.compile(r"(?:file://)?(/kaggle|\.\.)/input/([\w.-]*\w)(?=/|$)")
@@ -40,11 +40,14 @@ class Mention(NamedTuple):
 def mentions(sources: Iterable[tuple[str, str]]) -> list[Mention]:
     """What these (place, source) pairs name below /kaggle/input, in order."""
     sources = list(sources)
-    trees = [(place, source, parsed(source)) for place, source in sources]
-    tested = _tested_anywhere([tree for _, _, tree in trees])
+    naming = [(place, source) for place, source in sources if "/input" in source]
+    if not naming:
+        return []
+    tested = _tested_anywhere([parsed(source) for _, source in sources])
     found: list[Mention] = []
-    for place, source, tree in trees:
-        reader = _Reader(place, tested, any(map(_is_test, ast.walk(tree))))
+    for place, source in naming:
+        tree = parsed(source)
+        reader = _Reader(place, tested, any(map(_is_test, syntax.nodes(tree, ast.Call))))
         reader.visit(tree)
         found += reader.found
         found += _in_shell(place, source)
@@ -84,9 +87,13 @@ def _tested_anywhere(trees: Sequence[ast.AST]) -> set[str]:
 
     A list that is made of another, or given to a function that tests paths, tests the other's.
     """
-    nodes = [node for tree in trees for node in ast.walk(tree)]
+    kinds = (ast.FunctionDef, ast.For, ast.comprehension, ast.Call, ast.Assign)
+    nodes = [node for tree in trees for node in syntax.nodes(tree, *kinds)]
+    trees = [tree for tree in trees if any(map(_is_test, syntax.nodes(tree, ast.Call)))]
+    if not trees:
+        return set()
     tested = {name for tree in trees for name in _tested(tree)}
-    functions = (node for node in nodes if isinstance(node, ast.FunctionDef))
+    functions = (each for tree in trees for each in syntax.nodes(tree, ast.FunctionDef))
     choosers = {function.name for function in functions if _tests_existence(function)}
     made: list[tuple[set[str], set[str]]] = []
     for node in nodes:
@@ -121,7 +128,7 @@ def _is_collection(node: ast.AST) -> bool:
 
 def _tested(tree: ast.AST) -> Iterator[str]:
     """The names whose paths the code tests, other than to stop if they do not exist."""
-    for node in ast.walk(tree):
+    for node in syntax.nodes(tree, ast.If, ast.IfExp, ast.comprehension, ast.While):
         if isinstance(node, ast.If) and not _only_stops(node) and _tests_existence(node.test):
             yield from _names(node.test)
         elif isinstance(node, ast.IfExp | ast.comprehension | ast.While):

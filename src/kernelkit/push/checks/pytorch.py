@@ -8,7 +8,7 @@ import ast
 import re
 from collections.abc import Collection, Iterator, Mapping
 
-from kernelkit.notebook import magics
+from kernelkit.notebook import magics, syntax
 from kernelkit.notebook.modules import parsed
 from kernelkit.push.checks.contents import several
 from kernelkit.push.checks.findings import Finding, warning
@@ -38,7 +38,8 @@ def pytorch(plan: Plan) -> Iterator[Finding]:
         yield from _half_precision(plan)
     if plan.kind == "tpu" and _XLA.search(text) and "TPU_PROCESS_ADDRESSES" not in text:
         yield from _process_addresses(plan, names)
-    yield from _notebook_launcher(plan, names)
+    if "notebook_launcher" in text:
+        yield from _notebook_launcher(plan, names)
     yield from _temporary_folder(plan)
 
 
@@ -46,7 +47,7 @@ def _imported(plan: Plan) -> dict[str, str]:
     """What each imported name stands for: {"xm": "torch_xla.core.xla_model"}."""
     names = dict(_USUAL)
     for _, source in plan.bundle.code:
-        for node in ast.walk(parsed(source)):
+        for node in syntax.nodes(parsed(source), ast.Import, ast.ImportFrom):
             match node:
                 case ast.Import(aliases):
                     names |= {each.asname: each.name for each in aliases if each.asname}
@@ -63,9 +64,8 @@ def _dotted(function: ast.expr, names: Mapping[str, str]) -> str:
 
 def _calls(source: str, names: Mapping[str, str]) -> Iterator[tuple[ast.Call, str]]:
     """The calls of a source, also in functions, each with its dotted name."""
-    for node in ast.walk(parsed(source)):
-        if isinstance(node, ast.Call):
-            yield node, _dotted(node.func, names)
+    for node in syntax.nodes(parsed(source), ast.Call):
+        yield node, _dotted(node.func, names)
 
 
 def _at_top(source: str, names: Mapping[str, str]) -> Iterator[tuple[ast.Call, str]]:
@@ -118,9 +118,9 @@ def _half_precision(plan: Plan) -> Iterator[Finding]:
         return
     scaled, halved = [], []
     for place, source in plan.bundle.sources:
-        nodes = [*ast.walk(parsed(source))]
-        attributes = {ast.unparse(each) for each in nodes if isinstance(each, ast.Attribute)}
-        called = {ast.unparse(each.func) for each in nodes if isinstance(each, ast.Call)}
+        tree = parsed(source)
+        attributes = {ast.unparse(each) for each in syntax.nodes(tree, ast.Attribute)}
+        called = {ast.unparse(each.func) for each in syntax.nodes(tree, ast.Call)}
         if any(name.rpartition(".")[2] == "GradScaler" for name in called):
             scaled.append(place)
         elif attributes & {"torch.float16", "torch.half"} or any(map(_HALF.search, called)):
@@ -172,7 +172,7 @@ def _notebook_launcher(plan: Plan, names: Mapping[str, str]) -> Iterator[Finding
 
 def _temporary_folder(plan: Plan) -> Iterator[Finding]:
     """/kaggle/temp, which only interactive sessions of some images have."""
-    using = [place for place, source in plan.bundle.sources if _names_temporary(parsed(source))]
+    using = [place for place, source in plan.bundle.sources if _names_temporary(source)]
     if using and not any(_makes_temporary(source) for _, source in plan.bundle.sources):
         yield warning(
             f"{several(using)} uses {_TEMPORARY}, which a session may not have: make it first "
@@ -180,8 +180,10 @@ def _temporary_folder(plan: Plan) -> Iterator[Finding]:
         )
 
 
-def _names_temporary(tree: ast.AST) -> bool:
-    texts = (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant))
+def _names_temporary(source: str) -> bool:
+    if _TEMPORARY not in source:
+        return False
+    texts = (node.value for node in syntax.nodes(parsed(source), ast.Constant))
     names = [text for text in texts if isinstance(text, str)]
     return any(name == _TEMPORARY or name.startswith(f"{_TEMPORARY}/") for name in names)
 
@@ -190,4 +192,4 @@ def _makes_temporary(source: str) -> bool:
     """Whether a source makes folders, and names the temporary one in the same place."""
     if any("mkdir" in words and _TEMPORARY in " ".join(words) for words in magics.commands(source)):
         return True
-    return _names_temporary(parsed(source)) and bool(_MAKES.search(source))
+    return _names_temporary(source) and bool(_MAKES.search(source))
