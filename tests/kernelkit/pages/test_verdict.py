@@ -6,7 +6,7 @@ import os
 import pytest
 
 from kernelkit.pages import verdict
-from kernelkit.runs import kit_folder
+from kernelkit.runs import kit_folder, run_folder
 from kernelkit.shown import Shown
 
 SHOWN = Shown(score="f1", measures={"f1": "F1"})
@@ -137,3 +137,20 @@ def test_a_score_that_was_best_at_the_very_end_may_rise_further(runs, values, ri
     lines = ["epoch,val_f1", *(f"{n},{value}" for n, value in enumerate(values))]
     (folder / "history.csv").write_text("\n".join(lines) + "\n")
     assert ("more epochs" in on(folder).next_step) == rises
+
+
+def test_the_other_runs_are_read_once_and_again_when_they_change(runs, monkeypatch):
+    folders = [runs(name, n / 10, hour=n) for n, name in enumerate("abcd")]
+    read = []
+
+    def counted(folder, whole=run_folder.metrics):
+        read.append(folder)
+        return whole(folder)
+
+    monkeypatch.setattr(run_folder, "metrics", counted)
+    for folder in folders:
+        on(folder)
+    assert len(read) == 4 + 4  # each for its own report, and once beside the others
+
+    (folders[3] / "metrics.json").write_text(json.dumps({"f1": 0.95, "data": {"name": "leaves"}}))
+    assert any("0.9500" in text for text in texts(on(folders[0])))
