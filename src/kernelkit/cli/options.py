@@ -109,7 +109,7 @@ def reworded(option: click.Parameter, words: Mapping[str, str]) -> click.Paramet
     if option.name not in words:
         return option
     new = copy.copy(option)
-    new.help = words[option.name]  # type: ignore[attr-defined]
+    new.help = words[option.name]
     return new
 
 
