@@ -90,8 +90,11 @@ def test_the_best_of_many_is_said_to_be_flattered_by_the_choice(runs):
     for number in range(4):
         runs(f"run-{number}", 0.5 + 0.01 * number, hour=number)
     best = runs("best", 0.9, hour=9)
-    assert "It is the best of 5 runs" in texts(on(best))[-1]
-    assert "probably too high" not in " ".join(texts(on(runs("worse", 0.1, hour=10))))
+    assert (
+        "It is the best of 5 runs, so its score is probably slightly too high"
+        in texts(on(best))[-1]
+    )
+    assert "probably slightly too high" not in " ".join(texts(on(runs("worse", 0.1, hour=10))))
 
 
 def test_what_the_run_warns_of_and_why_it_stopped_are_doubts(runs):
