@@ -224,4 +224,4 @@ def test_a_last_run_trains_on_everything_and_claims_no_score(dataset, tmp_path):
     assert not (run.folder / "val_predictions.npz").exists()
     assert (run.folder / "submission.csv").is_file()
     assert "was trained on its validation photos" in printed(run)
-    assert "none: validation photos" in (run.folder / "model_card.md").read_text()
+    assert "none: trained on the validation photos" in (run.folder / "model_card.md").read_text()

@@ -88,11 +88,16 @@ def report(paths: tuple[Path, ...], index: bool, shows: bool, **output: Any) -> 
     """
     from kernelkit.pages import live
     from kernelkit.pages.report import report
-    from kernelkit.terminal.events import REPORT, Event, Events, address
+    from kernelkit.terminal.events import PROGRESS, REPORT, Event, Events, address
 
     left_out = Event("left out")
     events = Events(**output)
-    pages = report(paths, index, lambda line: events(left_out, line))
+
+    def tell(line: str) -> None:
+        if not output["as_json"]:  # for programs, the pages are enough
+            events(PROGRESS, line)
+
+    pages = report(paths, index, lambda line: events(left_out, line), tell)
     for page in pages:
         events(REPORT, address(page), path=str(page))
     if shows:

@@ -19,6 +19,7 @@ def report(
     paths: Sequence[Path],
     index: bool = False,
     left_out: Callable[[str], object] = lambda line: None,
+    tell: Callable[[str], object] = lambda line: None,
 ) -> list[Path]:
     """Write a report for each path, and with `index` a page over all runs; returns the pages.
 
@@ -30,25 +31,33 @@ def report(
     a report that is newer than itself and links to the pages above.
 
     A folder without a run does not stop the others: `left_out` is called with a line about it, so
-    that a glob over all folders works. Raises `ParameterError` for a path that does not exist and
-    if no path has a run; `NotebookError` for notebooks that cannot be read, once the other reports
-    are written (with `index` such runs are listed with the reason instead).
+    that a glob over all folders works, and `tell` with how far the command is. Raises
+    `ParameterError` for a path that does not exist and if no path has a run; `NotebookError` for
+    notebooks that cannot be read, once the other reports are written (with `index` such runs are
+    listed with the reason instead).
     """
     if missing := [str(path) for path in paths if not path.exists()]:
         raise ParameterError(f"no run at {', '.join(missing)}: run or rehearse a notebook first")
     if index:
-        return [_index(paths)]
+        return [_index(paths, tell)]
     runs = {path: _runs_of(path) for path in paths}
     lines = [f"{path} {NO_RUN}" for path, own in runs.items() if not own]
     if not any(runs.values()):
         raise ParameterError("\n".join(lines))
     for line in lines:
         left_out(line)
-    sources = itertools.chain.from_iterable(runs.values())
-    pages, errors = zip(*(attempt(_one, source) for source in sources), strict=True)
-    if failed := list(filter(None, errors)):
+    sources = list(itertools.chain.from_iterable(runs.values()))
+    pages, failed = [], []
+    for number, source in enumerate(sources, 1):
+        tell(f"report {number:,} of {len(sources):,}")
+        page, error = attempt(_one, source)
+        if error:
+            failed.append(error)
+        else:
+            pages.append(page)
+    if failed:
         raise type(failed[0])("\n".join(map(str, failed)))
-    return list(pages)
+    return pages
 
 
 def _runs_of(path: Path) -> list[Path]:
@@ -67,7 +76,7 @@ def _one(path: Path) -> Path:
     return write_report(executed, run_folder.report_place(path), path)
 
 
-def _index(paths: Sequence[Path]) -> Path:
+def _index(paths: Sequence[Path], tell: Callable[[str], object]) -> Path:
     runs = dict.fromkeys(index_page.runs_under(paths))  # {folder: why it has no report}
     if not runs:
         raise ParameterError(f"no run folder in {', '.join(map(str, paths))}")
@@ -76,13 +85,16 @@ def _index(paths: Sequence[Path]) -> Path:
     page = trail.index_over(first / "run" if above else first)
     if not shell.is_free(page):
         raise ParameterError(f"{page} was not written by the kit and would be replaced: rename it")
+    tell(f"the page over {len(runs):,} runs")
     if not page.is_file():
         index_page.write(runs, page)  # so that the reports link to it
-    for folder in runs:
+    for number, folder in enumerate(runs, 1):
+        tell(f"report {number:,} of {len(runs):,}")
         # A damaged run is listed without a report.
         damaged = run_folder.executed(folder) is None and run_folder.metrics(folder) is None
         if not damaged and not _up_to_date(folder):
             runs[folder] = attempt(_one, folder)[1]
+    tell(f"the page over {len(runs):,} runs")
     return index_page.write(runs, page)
 
 

@@ -5,6 +5,7 @@ guessing would reach (`chance`), `warnings` and why it `stopped`; `history.csv`;
 runs beside it that were validated on the same data.
 """
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -57,7 +58,7 @@ def of_run(folder: Path, place: Path, shown: Shown, failure: str = "") -> Verdic
     """
     metrics = run_folder.metrics(folder) or {}
     doubts = _doubts(folder, metrics, failure)
-    run = _measured(folder, metrics, shown)
+    run = _measured(folder, metrics, shown.score)
     if run is None:
         return Verdict(doubts=tuple(doubts), next_step=_next(doubts, metrics, failure=failure))
     others = [other for other in _beside(folder, shown) if other.data == run.data]
@@ -74,14 +75,14 @@ def of_run(folder: Path, place: Path, shown: Shown, failure: str = "") -> Verdic
     )
 
 
-def _measured(folder: Path, metrics: run_folder.Metrics, shown: Shown) -> Measured | None:
-    score = run_folder.numbers(metrics).get(shown.score)
+def _measured(folder: Path, metrics: run_folder.Metrics, measure: str) -> Measured | None:
+    score = run_folder.numbers(metrics).get(measure)
     if score is None:
         return None
     return Measured(
         folder=folder,
         score=score,
-        interval=run_folder.interval(metrics, shown.score),
+        interval=run_folder.interval(metrics, measure),
         data=run_folder.data_name(metrics),
         written=run_folder.written(folder),
         unverified=proved.doubt(folder, run_folder.METRICS),
@@ -90,18 +91,30 @@ def _measured(folder: Path, metrics: run_folder.Metrics, shown: Shown) -> Measur
 
 def _beside(folder: Path, shown: Shown) -> list[Measured]:
     """The other runs of the same notebook in the folder above, in the order of their ends."""
-    mine = _identity(folder)
+    here = folder.resolve()
+    mine = _identity(here)
+    in_a_sweep = trail.sweep_of(folder) is not None
     found = []
-    for path in folder.resolve().parent.glob(f"*/{run_folder.METRICS}"):
-        other = path.parent
-        if other == folder.resolve():
+    for path in here.parent.glob(f"*/{run_folder.METRICS}"):
+        if path.parent == here:
             continue
-        if trail.sweep_of(folder) is None and _identity(other) != mine:
+        try:
+            written = path.stat().st_mtime_ns
+        except OSError:  # it has just gone
             continue
-        measured = _measured(other, run_folder.metrics(other) or {}, shown)
-        if measured is not None:
+        identity, measured = _known(path.parent, shown.score, written)
+        if measured is not None and (in_a_sweep or identity == mine):
             found.append(measured)
     return sorted(found, key=lambda run: run.written)
+
+
+@functools.lru_cache(maxsize=10_000)
+def _known(folder: Path, measure: str, _written: int) -> tuple[tuple[object, ...], Measured | None]:
+    """What tells a run's notebook, and what it measured; read once while many reports are made.
+
+    `_written`: when its `metrics.json` was written, in nanoseconds.
+    """
+    return _identity(folder), _measured(folder, run_folder.metrics(folder) or {}, measure)
 
 
 def _identity(folder: Path) -> tuple[object, ...]:

@@ -151,7 +151,7 @@ def _last(context: PushContext) -> Push:
     if push.state == State.WAITING:
         raise ParameterError(
             f"the last push, {push.number} of {push.kernel}, still waits for a session: the same "
-            "kernelkit push --when-free goes on with it. Name an earlier push as OWNER/SLUG/N"
+            "kernelkit push --when-free continues it. Name an earlier push as OWNER/SLUG/N"
         )
     if not push.version:
         raise ParameterError(

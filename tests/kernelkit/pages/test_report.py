@@ -173,3 +173,17 @@ def test_an_estimators_hidden_text_is_not_shown_beside_its_diagram(outputs):
     text = outputs(nbformat.v4.new_output("display_data", data=data))
     assert "LogisticRegression()" in text
     assert "rerun this cell" not in text
+
+
+def test_the_reports_of_many_runs_tell_how_far_they_are(tmp_path):
+    for n in range(3):
+        (tmp_path / f"run{n}").mkdir()
+        (tmp_path / f"run{n}/metrics.json").write_text(f'{{"accuracy": 0.{n}}}')
+    told = []
+    report([tmp_path], index=True, tell=told.append)
+    steps = [f"report {n} of 3" for n in (1, 2, 3)]
+    assert told == ["the page over 3 runs", *steps, "the page over 3 runs"]
+
+    told.clear()
+    report([tmp_path / "run0", tmp_path / "run1"], tell=told.append)
+    assert told == ["report 1 of 2", "report 2 of 2"]

@@ -7,7 +7,7 @@ import pytest
 
 from kernelkit import files
 from kernelkit.pages import verdict
-from kernelkit.runs import kit_folder, proved
+from kernelkit.runs import kit_folder, proved, run_folder
 from kernelkit.shown import Shown
 
 SHOWN = Shown(score="f1", measures={"f1": "F1"})
@@ -91,8 +91,11 @@ def test_the_best_of_many_is_said_to_be_flattered_by_the_choice(runs):
     for number in range(4):
         runs(f"run-{number}", 0.5 + 0.01 * number, hour=number)
     best = runs("best", 0.9, hour=9)
-    assert "It is the best of 5 runs" in texts(on(best))[-1]
-    assert "probably too high" not in " ".join(texts(on(runs("worse", 0.1, hour=10))))
+    assert (
+        "It is the best of 5 runs, so its score is probably slightly too high"
+        in texts(on(best))[-1]
+    )
+    assert "probably slightly too high" not in " ".join(texts(on(runs("worse", 0.1, hour=10))))
 
 
 def test_what_the_run_warns_of_and_why_it_stopped_are_doubts(runs):
@@ -165,3 +168,20 @@ def test_a_score_that_was_best_at_the_very_end_may_rise_further(runs, values, ri
     lines = ["epoch,val_f1", *(f"{n},{value}" for n, value in enumerate(values))]
     (folder / "history.csv").write_text("\n".join(lines) + "\n")
     assert ("more epochs" in on(folder).next_step) == rises
+
+
+def test_the_other_runs_are_read_once_and_again_when_they_change(runs, monkeypatch):
+    folders = [runs(name, n / 10, hour=n) for n, name in enumerate("abcd")]
+    read = []
+
+    def counted(folder, whole=run_folder.metrics):
+        read.append(folder)
+        return whole(folder)
+
+    monkeypatch.setattr(run_folder, "metrics", counted)
+    for folder in folders:
+        on(folder)
+    assert len(read) == 4 + 4  # each for its own report, and once beside the others
+
+    (folders[3] / "metrics.json").write_text(json.dumps({"f1": 0.95, "data": {"name": "leaves"}}))
+    assert any("0.9500" in text for text in texts(on(folders[0])))

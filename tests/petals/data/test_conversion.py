@@ -266,7 +266,7 @@ def test_what_cannot_be_read_is_told_in_one_line(write, records, message):
         (b"version https://git-lfs.github.com/spec/v1\noid", "but a Git LFS pointer"),
         (b"PK\3\4" + bytes(50), "but a zip archive"),
         (b"<!DOCTYPE html><html>404</html>", "but a page of HTML"),
-        (b"hello, this is no record of anything", "record 0 is damaged, or it is no TFRecord file"),
+        (b"hello, this is no record of anything", "record 0 is damaged, or not a TFRecord file"),
         (b"", "is empty"),
     ],
 )

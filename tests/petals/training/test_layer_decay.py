@@ -49,7 +49,9 @@ def test_each_block_has_a_share_of_the_rate_of_the_next(make):
 
 def test_a_network_without_blocks_is_refused():
     network = build("SmallNet", 32, 3, weights="none").backbone
-    with pytest.raises(SettingError, match=r"no transformer of keras_hub.* set layer_decay=1\.0"):
+    with pytest.raises(
+        SettingError, match=r"not a transformer of keras_hub.* set layer_decay=1\.0"
+    ):
         rate_shares(network, 0.5)
 
 

@@ -596,7 +596,7 @@ def test_errors_come_first_and_all_at_once(repository):
     repository.describe(title="Else at all", machine_shape="TpuV38", is_private=False)
     found = findings(repository)
     assert [f.level for f in found] == sorted(f.level for f in found)
-    with pytest.raises(errors.PreflightError, match="found 2 to correct"):
+    with pytest.raises(errors.PreflightError, match="found 2 problems"):
         preflight.stop_on_errors(found)
 
 

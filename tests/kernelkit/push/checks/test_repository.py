@@ -31,7 +31,7 @@ def test_all_are_checked_and_a_table_ends_it(root):
     assert done.exit_code == 3
     rows = [line.split() for line in done.stdout.splitlines() if "n.py" in line and "CPU" in line]
     assert [row[-2:] for row in rows] == [["1", "0"], ["0", "0"], ["1", "0"]]
-    assert "2 of 3 kernels have something to correct" in done.stderr
+    assert "2 of 3 kernels have problems" in done.stderr
 
 
 def test_each_line_of_json_is_an_object(root):

@@ -46,7 +46,7 @@ def test_the_same_push_is_entered_once(server, when_free, repository):
 def test_resume_says_how_to_go_on_with_it(server, when_free, repository):
     number = when_free.enter("files=1")
     for reference in ("last", number):
-        with pytest.raises(errors.ParameterError, match="kernelkit push --when-free goes on"):
+        with pytest.raises(errors.ParameterError, match="kernelkit push --when-free continues"):
             repository.resume(reference)
 
 
