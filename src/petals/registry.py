@@ -10,14 +10,17 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from petals.errors import WeightsError
+from petals.errors import SettingError, WeightsError
 from petals.kaggle import attached, mounts, on_kaggle, repository
 
 SMALL = "SmallNet"
 HUB = "hub:"  # and a preset of keras_hub: see petals.models.hub
+PACKAGE = "keras_hub"
+INSTALL = "pip install keras-hub"
 LOCAL_FOLDERS = ("weights", "data/weights", "~/.keras/models")  # in the repository or at home
 CONFIG = "config.json"  # the file that identifies a preset's folder
 RANDOM = "random_weights.txt"  # in the folder of a preset that a rehearsal made: says so
@@ -366,17 +369,28 @@ def model_sources(backbone: str) -> list[str]:
 
 
 def require_presets(backbones: Iterable[str], weights: str) -> None:
-    """Raise `WeightsError` if the weights of one of the registry's presets are not here.
+    """Raise an error if a backbone of keras_hub needs something that is not here.
 
-    `weights`: the parameter of that name; with "none" or a file no preset is read. Looks at files
-    only, so a run can ask before it spends minutes on its photos.
+    `SettingError` without the package keras_hub, `WeightsError` without the weights of one of the
+    registry's presets. `weights`: the parameter of that name; with "none" or a file no preset is
+    read. Nothing is imported and no weights are read, so that a run can ask before it spends
+    minutes on its photos.
     """
-    if weights not in FROM_PRESET:
-        return
     for name in backbones:
-        preset = Facts(name).preset
+        facts = Facts(name)
+        if facts.is_hub and find_spec(PACKAGE) is None:
+            raise SettingError(needs_package(f"there is no module {PACKAGE}"))
+        preset = facts.preset if weights in FROM_PRESET else None
         if preset and preset.folder is None:
             raise WeightsError(f"the weights of {name} are not here: {preset.how_to_get}")
+
+
+def needs_package(reason: str) -> str:
+    """What to do where keras_hub cannot be imported, for this reason."""
+    return (
+        f"this backbone needs the package {PACKAGE} ({reason}): {INSTALL}; Kaggle's images have it "
+        "already"
+    )
 
 
 def weights_warnings(backbones: Iterable[str], weights: str) -> list[str]:

@@ -18,9 +18,17 @@ from tensorflow import keras
 from petals.errors import SettingError, WeightsError
 from petals.models.backbones import RESCALING as RESCALINGS
 from petals.models.backbones import Backbone
-from petals.registry import CONFIG, HUB, Facts, Preset, folder_of, require_presets
+from petals.registry import (
+    CONFIG,
+    HUB,
+    INSTALL,
+    Facts,
+    Preset,
+    folder_of,
+    needs_package,
+    require_presets,
+)
 
-INSTALL = "pip install keras-hub"
 TRUSTED = ("keras_hub.", "keras.")
 RESCALING = "rescaling"  # scale and offset of the pixels, beside a network's configuration
 
@@ -143,10 +151,7 @@ def _package() -> Any:
     try:
         import keras_hub
     except ImportError as error:
-        raise SettingError(
-            f"this backbone needs the package keras_hub ({error}): {INSTALL}; Kaggle's images have "
-            "it already"
-        ) from None
+        raise SettingError(needs_package(str(error))) from None
     return keras_hub
 
 

@@ -121,6 +121,7 @@ class Epochs(keras.callbacks.Callback):
         self._saved = _now()  # when a checkpoint was last saved
         self._saving = 0.0  # the seconds that this took
         self._done = 0  # steps of the epoch that the device has finished
+        self._awaited = 0  # how many of them `fit` waits for, if it does
         self._counting = threading.Condition()
 
     def resume(self, model: keras.Model) -> None:
@@ -176,7 +177,10 @@ class Epochs(keras.callbacks.Callback):
         # What the hosts ask each other waits for the steps that they have begun, in any case.
         ahead = 1 if agreeing else AHEAD
         with self._counting:
-            self._counting.wait_for(lambda: batch - self._done < ahead, SLOWEST_STEP)
+            if batch - self._done >= ahead:
+                # Let the device catch up by half, since each wake of this thread costs as well.
+                self._awaited = batch - ahead // 2
+                self._counting.wait_for(lambda: self._done >= self._awaited, SLOWEST_STEP)
         if several and not agreeing:
             return
         now = _now()
@@ -191,7 +195,8 @@ class Epochs(keras.callbacks.Callback):
             if batch < self._done:
                 return  # a later step was told first, by another thread
             self._done = batch + 1
-            self._counting.notify()
+            if self._done >= self._awaited:
+                self._counting.notify()
             images = self.phase.batch_size
             steps = self.phase.epochs * self.phase.steps
             done = self._epoch * self.phase.steps + self._before + self._done

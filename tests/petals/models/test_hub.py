@@ -69,3 +69,11 @@ def test_a_preset_that_is_not_here_is_told_by_its_files_alone(tmp_path, monkeypa
     folder.mkdir(parents=True)
     (folder / "config.json").write_text("{}")
     registry.require_presets(["VGG16", "dinov3-small"], "auto")
+
+
+def test_a_missing_package_is_told_without_importing_anything(monkeypatch):
+    monkeypatch.setattr(registry, "find_spec", lambda name: None)
+    registry.require_presets(["VGG16"], "auto")
+    for weights in ("auto", "none"):
+        with pytest.raises(SettingError, match=r"no module keras_hub\): pip install keras-hub"):
+            registry.require_presets(["VGG16", "hub:anything"], weights)

@@ -154,27 +154,28 @@ def test_finished_steps_count_in_whatever_order_threads_tell_of_them():
 
 
 def test_the_host_begins_only_so_many_steps_ahead_of_the_device(monkeypatch):
-    monkeypatch.setattr(callbacks, "AHEAD", 3)
-    watch = Epochs(Phase("fine-tune", 1, 9, 4), Training(), LABELS, lambda: RIGHT)
+    monkeypatch.setattr(callbacks, "AHEAD", 4)
+    watch = Epochs(Phase("fine-tune", 1, 11, 4), Training(), LABELS, lambda: RIGHT)
     watch.set_model(Model())
     watch.on_epoch_begin(0)
     begun = []
 
     def host():
-        for batch in range(9):
+        for batch in range(11):
             watch.on_train_batch_begin(batch)
             begun.append(batch)
 
     thread = threading.Thread(target=host, daemon=True)
     thread.start()
-    for finished in range(6):
+    # Once four steps lie before the device, the host waits until it has finished two of them.
+    for finished, may_begin in enumerate([4, 4, 6, 6, 8, 8, 10, 10, 11]):
         deadline = time.monotonic() + 20
-        while len(begun) < finished + 3 and time.monotonic() < deadline:
+        while len(begun) < may_begin and time.monotonic() < deadline:
             time.sleep(0.01)
-        assert len(begun) == finished + 3
+        assert len(begun) == may_begin
         watch.on_train_batch_end(finished, LOGS)
     thread.join(20)
-    assert len(begun) == 9
+    assert len(begun) == 11
 
 
 def test_a_line_within_an_epoch_has_the_time_left(clock, monkeypatch):
