@@ -15,7 +15,7 @@ from kernelkit import machines, project
 from kernelkit.errors import ParameterError, RefusedError
 from kernelkit.kaggle.context import CommandOptions
 from kernelkit.push import hidden_breaks
-from kernelkit.push.hidden_breaks import TestSets
+from kernelkit.push.hidden_breaks import PublicAndHidden
 from kernelkit.push.ledger import Push
 from kernelkit.push.plan import Plan, plan_push
 from kernelkit.push.push_context import PushContext
@@ -23,7 +23,13 @@ from kernelkit.push.push_kernel import push as push_request
 from kernelkit.push.request import PushRequest
 from kernelkit.push.results import FAILURE
 from kernelkit.rehearsal.gateway_files import find_gateway
-from kernelkit.rehearsal.hidden_data import ids_of, make_hidden_data, names_of, rows_of
+from kernelkit.rehearsal.hidden_data import (
+    ids_of,
+    is_in_order,
+    make_hidden_data,
+    names_of,
+    rows_of,
+)
 from kernelkit.rehearsal.stand_in import memory_limit, rerun_of
 from kernelkit.runs import log as logs
 from kernelkit.runs import run_folder
@@ -132,11 +138,12 @@ def rehearse_hidden_run(
         context.events(WARNING, NO_INTERNET.format(request.metadata.name))
         request = replace(request, internet=False)
     catalogue = local / CATALOGUE
-    sets = TestSets(
+    sets = PublicAndHidden(
         *ids_of(catalogue, slug),
         catalogue / "competitions" / slug,
         catalogue / "hidden" / slug,
         *names_of(catalogue, slug),
+        in_order=is_in_order(catalogue, slug),
     )
     breaks = hidden_breaks.in_notebook(plan.bundle.text, sets)
     for line in breaks:
@@ -213,7 +220,7 @@ def _tell_validation(context: PushContext, push: Push, score: str) -> None:
 def _second_run(
     context: PushContext,
     local: Path,
-    sets: TestSets,
+    sets: PublicAndHidden,
     refusal: str,
     rows: int | None,
     breaks: Sequence[str],

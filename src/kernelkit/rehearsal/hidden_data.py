@@ -155,6 +155,26 @@ def ids_of(catalogue: Path, slug: str) -> tuple[list[str], list[str]]:
     return public, hidden
 
 
+def is_in_order(catalogue: Path, slug: str) -> bool:
+    """Whether the public sample submission has the ids of the test table in its order.
+
+    True also where that cannot be compared.
+    """
+    public = catalogue / "competitions" / slug
+    sample = tables.find(public, from_tables.SAMPLES)
+    test = tables.find(public, (from_tables.TEST,))
+    if sample is None or test is None:
+        return True
+    try:
+        name = tables.read(sample).columns[0]
+        rows = tables.read(test).rows
+    except (ParameterError, IndexError):
+        return True
+    there = list(dict.fromkeys(str(row[name]) for row in rows if name in row))
+    asked = _sample_ids(public)
+    return set(asked) != set(there) or asked == there
+
+
 def names_of(catalogue: Path, slug: str) -> tuple[set[str], set[str]]:
     """Texts with a digit, such as P0012, that only the public or only the hidden test table has."""
     public = _names(catalogue / "competitions" / slug)
