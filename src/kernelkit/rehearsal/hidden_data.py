@@ -8,12 +8,13 @@ Tables are divided here (`from_tables`), and images in folders (`from_image_fold
 else, such as TFRecords, the project says how in a command of its own (`from_command`).
 """
 
+import contextlib
 import csv
 import hashlib
 import json
 import re
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from kernelkit.rehearsal import from_command, from_image_folders, from_tables, t
 from kernelkit.rehearsal.hidden_content import SEED, HiddenContent, ask
 from kernelkit.rehearsal.tables import Table
 
+ASIDE = "made"  # in a catalogue: the hidden data that was made, between its runs
 MANIFEST = ".made_by_kernelkit.json"
 NAME = re.compile(r"(?=.*\d)[A-Za-z][\w-]{3,40}")  # of something, such as a person
 VERSION = 2  # of how hidden data is made: another one makes it anew
@@ -116,6 +118,27 @@ def make_hidden_data(
         shutil.rmtree(folder)
     part.rename(folder)
     return Made(folder, len(content.answers), False, content.public_rows, notes)
+
+
+@contextlib.contextmanager
+def made_in_place(catalogue: Path, slug: str) -> Iterator[None]:
+    """A block in which the hidden data that was made is in its place, and kept aside afterwards.
+
+    With a hidden folder in place the local Kaggle takes only notebooks for the competition, which
+    other rehearsals of it would not expect. A folder that somebody else put there stays.
+    """
+    aside = catalogue / ASIDE / slug
+    place = catalogue / "hidden" / slug
+    if aside.is_dir() and not place.exists():
+        place.parent.mkdir(parents=True, exist_ok=True)
+        aside.rename(place)
+    try:
+        yield
+    finally:
+        if not place.is_symlink() and (place / MANIFEST).is_file():
+            shutil.rmtree(aside, ignore_errors=True)
+            aside.parent.mkdir(parents=True, exist_ok=True)
+            place.rename(aside)
 
 
 def rows_of(folder: Path) -> int:
