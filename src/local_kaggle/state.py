@@ -8,8 +8,9 @@ import shutil
 import sys
 import time
 from collections.abc import Mapping
+from concurrent.futures import Future
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 from urllib.parse import quote
 
 from local_kaggle.catalogue import Catalogue
@@ -57,6 +58,8 @@ class ServerState:
         self.tokens = dict(tokens or {})
         self.links: dict[str, tuple[Path, float]] = {}
         """By its token: the file that a link leads to, and when it expires."""
+        self.scorings: dict[int, Future[Any]] = {}
+        """By the number of a submission: what works out its score at present."""
         self._secret = secrets.token_bytes()
 
     def open(self) -> None:

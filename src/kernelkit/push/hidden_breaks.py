@@ -24,6 +24,12 @@ FEWEST_ROWS = 2  # of a public test set, for its number of rows to be looked for
 FILLERS = ("zeros", "ones", "empty", "full", "range", "arange", "reshape", "head", "tail", "repeat")
 COUNTS = ("shape", "size", "n_rows", "height")  # attributes that are a number of rows
 SHOWN = 60  # characters of a line
+SAMPLE = "sample_submission"
+MATCHED = ("map", "merge", "join", "reindex", "loc")  # methods that go by ids
+NOT_IN_ORDER = (
+    "predictions are put into the sample submission row by row, and its rows are in another order "
+    "than the test table's"
+)
 INSTALLED = "site-packages"  # in the paths of packages, whose lines are not the notebook's
 _ARROW = re.compile(r"(?m)^-+>\s*(\d+)\s?(.*)$")
 _FRAME = re.compile(r'File "([^"]+)", line (\d+), in (\S+)(?:\n {4,}([^\n]*))?')
@@ -31,9 +37,10 @@ _MISSING = re.compile(r"No such file or directory: *'([^']+)'|cannot find.*'([^'
 
 
 @dataclass(frozen=True)
-class TestSets:
+class PublicAndHidden:
     """The ids of the public and of the hidden test set, in their order, and both folders.
 
+    `in_order`: whether the sample submission has its rows in the order of the test table.
     `public_names` and `hidden_names` are other texts of the test tables that only one of them has,
     such as the names of persons.
     """
@@ -44,22 +51,27 @@ class TestSets:
     hidden: Path
     public_names: Collection[str] = ()
     hidden_names: Collection[str] = ()
+    in_order: bool = True
 
 
-def in_notebook(notebook: str, sets: TestSets) -> list[str]:
+def in_notebook(notebook: str, sets: PublicAndHidden) -> list[str]:
     """The lines of a notebook's own cells that only fit the public test set, in words.
 
     `notebook`: its JSON, "" for none.
     """
     found = []
     names: dict[str, int] = {}
+    samples: set[str] = set()
     for place, source in _own_cells(notebook):
         try:
             tree = ast.parse(source)
         except (SyntaxError, ValueError):  # magics
             continue
         lines = source.splitlines()
-        for number, what in [*_counts(tree, names, sets), *_ids(tree, sets)]:
+        here = [*_counts(tree, names, sets), *_ids(tree, sets)]
+        if not sets.in_order:
+            here += _by_position(tree, samples)
+        for number, what in here:
             line = lines[number - 1].strip()[:SHOWN]
             found.append(f"{place}, line {number}: {what}: {line}")
     return list(dict.fromkeys(found))
@@ -79,7 +91,9 @@ def _own_cells(notebook: str) -> Iterator[tuple[str, str]]:
         yield f"code cell {number}", "".join(cell.get("source", ()))
 
 
-def _counts(tree: ast.AST, names: dict[str, int], sets: TestSets) -> Iterator[tuple[int, str]]:
+def _counts(
+    tree: ast.AST, names: dict[str, int], sets: PublicAndHidden
+) -> Iterator[tuple[int, str]]:
     """The lines where the number of public rows is asserted, or made a length.
 
     `names`: numbers that earlier cells gave a name, to which those of this one are added.
@@ -148,7 +162,7 @@ def _is_count(node: ast.AST) -> bool:
     return False
 
 
-def _ids(tree: ast.AST, sets: TestSets) -> Iterator[tuple[int, str]]:
+def _ids(tree: ast.AST, sets: PublicAndHidden) -> Iterator[tuple[int, str]]:
     """The lines that name ids of the public test set."""
     public = set(sets.public_ids) - set(sets.hidden_ids)
     texts = {one for one in public if not one.isdecimal()} | set(sets.public_names)
@@ -162,7 +176,26 @@ def _ids(tree: ast.AST, sets: TestSets) -> Iterator[tuple[int, str]]:
                 yield node.lineno, f"{len(same)} ids of the public test set are hard-coded"
 
 
-def in_failure(failure: RunFailure | None, sets: TestSets) -> list[str]:
+def _by_position(tree: ast.AST, samples: set[str]) -> Iterator[tuple[int, str]]:
+    """The lines that put predictions into the sample submission row by row.
+
+    `samples`: names of frames read from it in earlier cells, to which those of this one are added.
+    """
+    for node in ast.walk(tree):
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as call):
+                texts = [one.value for one in ast.walk(call) if isinstance(one, ast.Constant)]
+                if any(isinstance(text, str) and SAMPLE in text for text in texts):
+                    samples.add(name)
+    for node in ast.walk(tree):
+        match node:
+            case ast.Assign(targets=[ast.Subscript(value=ast.Name(id=name))], value=value):
+                called = {getattr(one, "attr", "") for one in ast.walk(value)}
+                if name in samples and not called & {*MATCHED}:
+                    yield node.lineno, NOT_IN_ORDER
+
+
+def in_failure(failure: RunFailure | None, sets: PublicAndHidden) -> list[str]:
     """What a failure of the run on hidden data comes of, where its kind is a known one."""
     if failure is None:
         return []
@@ -208,7 +241,7 @@ def _place(failure: RunFailure) -> tuple[str, str]:
     return f"line {number}{within}", f": {shown}" if shown else ""
 
 
-def _about_file(path: str, sets: TestSets) -> str:
+def _about_file(path: str, sets: PublicAndHidden) -> str:
     """What is known of a file that a run found missing."""
     parts = Path(path).parts
     for begin in range(len(parts)):
@@ -220,7 +253,7 @@ def _about_file(path: str, sets: TestSets) -> str:
     return f"the file {path} is missing, in the second run at least"
 
 
-def in_submission(file: Path, sets: TestSets) -> list[str]:
+def in_submission(file: Path, sets: PublicAndHidden) -> list[str]:
     """What is wrong with the rows of a submission, and what usually does that."""
     if not tables.is_table(file):
         return []
@@ -243,7 +276,7 @@ def in_submission(file: Path, sets: TestSets) -> list[str]:
     return [f"{file.name}: {each}" for each in found]
 
 
-def _of_ids(ids: Sequence[str], sets: TestSets) -> Iterator[str]:
+def _of_ids(ids: Sequence[str], sets: PublicAndHidden) -> Iterator[str]:
     expected = set(sets.hidden_ids)
     public = set(sets.public_ids)
     there = set(ids)

@@ -15,7 +15,7 @@ from kernelkit import machines, project
 from kernelkit.errors import ParameterError, RefusedError
 from kernelkit.kaggle.context import CommandOptions
 from kernelkit.push import hidden_breaks
-from kernelkit.push.hidden_breaks import TestSets
+from kernelkit.push.hidden_breaks import PublicAndHidden
 from kernelkit.push.ledger import Push
 from kernelkit.push.plan import Plan, plan_push
 from kernelkit.push.push_context import PushContext
@@ -23,7 +23,14 @@ from kernelkit.push.push_kernel import push as push_request
 from kernelkit.push.request import PushRequest
 from kernelkit.push.results import FAILURE
 from kernelkit.rehearsal.gateway_files import find_gateway
-from kernelkit.rehearsal.hidden_data import ids_of, make_hidden_data, names_of, rows_of
+from kernelkit.rehearsal.hidden_data import (
+    ids_of,
+    is_in_order,
+    made_in_place,
+    make_hidden_data,
+    names_of,
+    rows_of,
+)
 from kernelkit.rehearsal.stand_in import memory_limit, rerun_of
 from kernelkit.runs import log as logs
 from kernelkit.runs import proved, run_folder
@@ -122,21 +129,36 @@ def rehearse_hidden_run(
     context = PushContext.in_project(request.project, **options)
     local = context.local or context.runs
     slug = sources[0]
-    if make:
-        if hidden is not None:
-            raise ParameterError("--make makes the hidden data: give --hidden without a FOLDER")
-        _make(context, plan, local / CATALOGUE, slug, make_rows)
-    else:
-        _see_to_hidden_data(context, plan, hidden, local / CATALOGUE / "hidden" / slug)
-    if make and plan.metadata.online:
-        context.events(WARNING, NO_INTERNET.format(request.metadata.name))
-        request = replace(request, internet=False)
     catalogue = local / CATALOGUE
-    sets = TestSets(
+    if not make:
+        _see_to_hidden_data(context, plan, hidden, catalogue / "hidden" / slug)
+        return _both_runs(context, local, slug, plan, rows, options)
+    if hidden is not None:
+        raise ParameterError("--make makes the hidden data: give --hidden without a FOLDER")
+    with made_in_place(catalogue, slug):
+        _make(context, plan, catalogue, slug, make_rows)
+        if plan.metadata.online:
+            context.events(WARNING, NO_INTERNET.format(request.metadata.name))
+            plan = plan_push(replace(request, internet=False))
+        return _both_runs(context, local, slug, plan, rows, options)
+
+
+def _both_runs(
+    context: PushContext,
+    local: Path,
+    slug: str,
+    plan: Plan,
+    rows: int | None,
+    options: CommandOptions,
+) -> RerunResult:
+    """Run a plan on the public data and then on the hidden data, which are in their places."""
+    catalogue = local / CATALOGUE
+    sets = PublicAndHidden(
         *ids_of(catalogue, slug),
         catalogue / "competitions" / slug,
         catalogue / "hidden" / slug,
         *names_of(catalogue, slug),
+        in_order=is_in_order(catalogue, slug),
     )
     breaks = hidden_breaks.in_notebook(plan.bundle.text, sets)
     for line in breaks:
@@ -144,7 +166,8 @@ def rehearse_hidden_run(
     refusal = ""
     before = context.ledger.last()
     try:
-        push_request(replace(request, submit=MESSAGE, force=True), **options)
+        request = replace(plan.request, submit=MESSAGE, force=True)
+        push_request(request, **options)
     except RefusedError as error:
         refusal = str(error)
         if context.ledger.last() == before:  # nothing was pushed
@@ -214,7 +237,7 @@ def _tell_validation(context: PushContext, push: Push, score: str) -> None:
 def _second_run(
     context: PushContext,
     local: Path,
-    sets: TestSets,
+    sets: PublicAndHidden,
     refusal: str,
     rows: int | None,
     breaks: Sequence[str],

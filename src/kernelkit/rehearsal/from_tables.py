@@ -6,6 +6,8 @@ while they are divided.
 """
 
 import random
+import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +22,10 @@ from kernelkit.rehearsal.tables import Row, Table
 TRAIN, TEST = "train", "test"
 SAMPLES = ("sample_submission", "sampleSubmission", "SampleSubmission")
 FEWEST_GROUPS = 10  # of a training table, for a column to be taken as the one that groups its rows
+MOST_ALONE = 0.1  # of its rows that may be the only one of their group
+LARGEST_GROUP = 0.2  # of its rows that may be in one group
 FEWEST_NEW = 2  # values of the public test table that show that its groups are new ones
+_DECIMAL = re.compile(r"-?\d*\.\d+([eE][-+]?\d+)?")
 
 
 @dataclass(frozen=True)
@@ -86,8 +91,7 @@ def make(
     hidden_files.link_others(public, folder, made)
     tables.write(folder, train, left)
     tables.write(folder, test, tested)
-    if competition.sample:
-        _write_sample(folder, competition.sample, columns, tested)
+    _write_sample(folder, competition, columns, tested)
     for pair in competition.more:
         _write_pair(folder, pair, columns, tested, left, renamed)
     hidden_files.remove_named(folder, public_ids)
@@ -333,14 +337,27 @@ def _guess_group(competition: _Competition, columns: _Columns) -> str:
     for column, own in columns.of_train.items():
         if column == columns.id or not own or column not in test.columns:
             continue
-        if any(isinstance(row[own], float) for row in train.rows[:1]):
-            continue
-        known = {str(row[own]) for row in train.rows}
+        known = Counter(str(row[own]) for row in train.rows)
         new = {str(row[column]) for row in test.rows}
-        repeats = FEWEST_GROUPS <= len(known) <= len(train.rows) // 2
-        if repeats and len(new) >= FEWEST_NEW and not new & known and "" not in known:
+        if len(new) >= FEWEST_NEW and not new & known.keys() and _are_groups(known):
             found[own] = len(known)
     return min(found, key=lambda own: found[own], default="")
+
+
+def _are_groups(counts: Mapping[str, int]) -> bool:
+    """Whether a column with these values, and as many rows of each, divides a table into groups.
+
+    They are whole numbers or texts; nearly all have several rows, and none has many of the rows.
+    """
+    rows = sum(counts.values())
+    alone = sum(1 for count in counts.values() if count == 1)
+    if "" in counts or any(_DECIMAL.fullmatch(value) for value in counts):
+        return False
+    return (
+        len(counts) >= FEWEST_GROUPS
+        and alone <= MOST_ALONE * rows
+        and max(counts.values()) <= LARGEST_GROUP * rows
+    )
 
 
 def _ids(train: Table, columns: _Columns) -> list[str]:
@@ -467,11 +484,22 @@ def _known_answers(
     return answers
 
 
-def _write_sample(folder: Path, sample: Table, columns: _Columns, tested: Sequence[Row]) -> None:
-    """The sample submission with a row for each hidden id, as its first row is."""
+def _write_sample(
+    folder: Path, competition: _Competition, columns: _Columns, tested: Sequence[Row]
+) -> None:
+    """The sample submission with a row for each hidden id, as its first row is.
+
+    Its order is the test table's, unless the public ones differ in theirs.
+    """
+    sample = competition.sample
+    if sample is None:
+        return
     usual = sample.rows[0] if sample.rows else dict.fromkeys(sample.columns, "0")
     like = usual[columns.submitted]
-    ids = dict.fromkeys(row[columns.id] for row in tested)
+    ids = list(dict.fromkeys(row[columns.id] for row in tested))
+    asked = [str(row[columns.submitted]) for row in sample.rows]
+    if asked != _public_ids(competition, columns):
+        random.Random(SEED).shuffle(ids)
     rows = [{**usual, columns.submitted: _typed(one, like)} for one in ids]
     tables.write(folder, sample, rows)
 

@@ -8,12 +8,13 @@ Tables are divided here (`from_tables`), and images in folders (`from_image_fold
 else, such as TFRecords, the project says how in a command of its own (`from_command`).
 """
 
+import contextlib
 import csv
 import hashlib
 import json
 import re
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from kernelkit.rehearsal import from_command, from_image_folders, from_tables, t
 from kernelkit.rehearsal.hidden_content import SEED, HiddenContent, ask
 from kernelkit.rehearsal.tables import Table
 
+ASIDE = "made"  # in a catalogue: the hidden data that was made, between its runs
 MANIFEST = ".made_by_kernelkit.json"
 NAME = re.compile(r"(?=.*\d)[A-Za-z][\w-]{3,40}")  # of something, such as a person
 VERSION = 2  # of how hidden data is made: another one makes it anew
@@ -118,6 +120,27 @@ def make_hidden_data(
     return Made(folder, len(content.answers), False, content.public_rows, notes)
 
 
+@contextlib.contextmanager
+def made_in_place(catalogue: Path, slug: str) -> Iterator[None]:
+    """A block in which the hidden data that was made is in its place, and kept aside afterwards.
+
+    With a hidden folder in place the local Kaggle takes only notebooks for the competition, which
+    other rehearsals of it would not expect. A folder that somebody else put there stays.
+    """
+    aside = catalogue / ASIDE / slug
+    place = catalogue / "hidden" / slug
+    if aside.is_dir() and not place.exists():
+        place.parent.mkdir(parents=True, exist_ok=True)
+        aside.rename(place)
+    try:
+        yield
+    finally:
+        if not place.is_symlink() and (place / MANIFEST).is_file():
+            shutil.rmtree(aside, ignore_errors=True)
+            aside.parent.mkdir(parents=True, exist_ok=True)
+            place.rename(aside)
+
+
 def rows_of(folder: Path) -> int:
     """The number of rows of a folder's test set, one for each id; 0 if it is not known.
 
@@ -153,6 +176,26 @@ def ids_of(catalogue: Path, slug: str) -> tuple[list[str], list[str]]:
         rows = tables.read(test).rows
         public = list(dict.fromkeys(str(row[name]) for row in rows if name in row))
     return public, hidden
+
+
+def is_in_order(catalogue: Path, slug: str) -> bool:
+    """Whether the public sample submission has the ids of the test table in its order.
+
+    True also where that cannot be compared.
+    """
+    public = catalogue / "competitions" / slug
+    sample = tables.find(public, from_tables.SAMPLES)
+    test = tables.find(public, (from_tables.TEST,))
+    if sample is None or test is None:
+        return True
+    try:
+        name = tables.read(sample).columns[0]
+        rows = tables.read(test).rows
+    except (ParameterError, IndexError):
+        return True
+    there = list(dict.fromkeys(str(row[name]) for row in rows if name in row))
+    asked = _sample_ids(public)
+    return set(asked) != set(there) or asked == there
 
 
 def names_of(catalogue: Path, slug: str) -> tuple[set[str], set[str]]:

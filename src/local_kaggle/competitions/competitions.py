@@ -4,8 +4,10 @@ import csv
 import io
 import shutil
 import sqlite3
+import threading
 import time
 import zipfile
+from concurrent.futures import Future
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -18,6 +20,7 @@ from local_kaggle.competitions import leaderboard
 from local_kaggle.competitions.leaderboard import Standing, Team, deadline_of
 from local_kaggle.competitions.scoring import SubmissionError, lower_is_better, prepare, scores
 from local_kaggle.execution import sessions
+from local_kaggle.execution.sessions import Rerun
 from local_kaggle.files import storage
 from local_kaggle.kernels import kernels, outputs, saving
 from local_kaggle.state import ServerState
@@ -36,6 +39,8 @@ from local_kaggle.wire import (
 answers = Service(types)
 
 DAY = 24 * 3600.0
+SCORING_SECONDS = 50.0  # that a request waits for a score; clients hang up after 60
+Judged = tuple[str, str | None, str | None, str | None]
 FILTERS: Filters = {
     "category": holds("category"),
     "group=entered": lambda entry, _: entry["userHasEntered"],
@@ -185,26 +190,51 @@ def settled(state: ServerState, row: sqlite3.Row) -> sqlite3.Row:
     rerun = sessions.read_rerun(folder)
     if rerun is None and folder.is_dir():  # it runs still
         return row
-    status = "ERROR"
-    failure = None
-    public = private = None
+    with state.store.lock:
+        scoring = state.scorings.get(row["id"])
+        if scoring is None:
+            scoring = _begin_scoring(state, row, rerun)
+            state.scorings[row["id"]] = scoring
+    try:
+        judged = scoring.result(SCORING_SECONDS)
+    except TimeoutError:  # a metric of somebody's may take minutes: the client asks again
+        return row
+    finally:
+        if scoring.done():
+            state.scorings.pop(row["id"], None)
+    change = (
+        "UPDATE submissions SET status = ?, score = ?, private_score = ?, failure = ? WHERE id = ?"
+    )
+    state.store.change(change, *judged, row["id"])
+    return state.store.rows("SELECT * FROM submissions WHERE id = ?", row["id"])[0]
+
+
+def _begin_scoring(state: ServerState, row: sqlite3.Row, rerun: Rerun | None) -> Future[Judged]:
+    """Work out the score of a submission in a thread that does not keep the server from ending."""
+    future: Future[Judged] = Future()
+
+    def work() -> None:
+        try:
+            future.set_result(_judged(state, row, rerun))
+        except BaseException as error:  # whoever asks for the score is told
+            future.set_exception(error)
+
+    threading.Thread(target=work, daemon=True).start()
+    return future
+
+
+def _judged(state: ServerState, row: sqlite3.Row, rerun: Rerun | None) -> Judged:
+    """The status of a submission, its public and private score, and why it has none."""
     try:
         if rerun and rerun.message:
             raise SubmissionError(rerun.message)
         file = Path(rerun.file) if rerun else _copy(state, row["id"], row["name"])
         rules = _rules(state, row["competition"])
         reached = scores(file, rules, hidden=bool(rerun))
-        public = f"{reached.public:.5f}"
-        if reached.private is not None:
-            private = f"{reached.private:.5f}"
-        status = "COMPLETE"
     except SubmissionError as error:
-        failure = str(error)
-    change = (
-        "UPDATE submissions SET status = ?, score = ?, private_score = ?, failure = ? WHERE id = ?"
-    )
-    state.store.change(change, status, public, private, failure, row["id"])
-    return state.store.rows("SELECT * FROM submissions WHERE id = ?", row["id"])[0]
+        return "ERROR", None, None, str(error)
+    private = None if reached.private is None else f"{reached.private:.5f}"
+    return "COMPLETE", f"{reached.public:.5f}", private, None
 
 
 def _of(state: ServerState, competition: str) -> list[sqlite3.Row]:

@@ -7,7 +7,7 @@ import pytest
 
 from kernelkit.errors import ParameterError
 from kernelkit.project import HiddenSettings, Project
-from kernelkit.rehearsal.hidden_data import MANIFEST, make_hidden_data
+from kernelkit.rehearsal.hidden_data import MANIFEST, made_in_place, make_hidden_data
 
 METRIC = HiddenSettings(metric="rmse")
 
@@ -196,3 +196,17 @@ def test_parquet_keeps_its_types(catalogue):
     hidden = parquet.read_table(catalogue / "hidden/yield/test.parquet")
     assert hidden.schema == train.drop_columns(["tons"]).schema
     assert hidden.num_rows == 12
+
+
+def test_made_data_is_in_place_only_during_a_hidden_run(catalogue):
+    place = catalogue / "hidden/yield"
+    with made_in_place(catalogue, "yield"):
+        make(catalogue)
+        assert place.is_dir()
+    assert not place.exists()
+    with made_in_place(catalogue, "yield"):
+        assert make(catalogue).reused
+    place.mkdir()
+    with made_in_place(catalogue, "yield"):
+        assert not list(place.iterdir())
+    assert place.is_dir()

@@ -7,7 +7,7 @@ import pytest
 
 from kernelkit.errors import ParameterError
 from kernelkit.project import HiddenSettings, Project
-from kernelkit.rehearsal.hidden_data import ids_of, make_hidden_data, rows_of
+from kernelkit.rehearsal.hidden_data import ids_of, is_in_order, make_hidden_data, rows_of
 
 GATEWAY = '''\
 """A host's gateway."""
@@ -340,3 +340,25 @@ def test_partitioned_parquet_is_written_as_it_was_read(tmp_path):
     assert len(days) == 3
     assert not days & left
     assert "rows of one 'day' stay together" in "\n".join(made.notes)
+
+
+def test_a_sparse_feature_whose_public_values_are_new_groups_nothing(tmp_path):
+    values = [0] * 40 + list(range(1000, 1060))
+    train = ("id", "bill", "kind"), [(n, value, "a") for n, value in enumerate(values)]
+    test = ("id", "bill"), [(200, 5), (201, 6), (202, 7)]
+    simple(tmp_path, train, test, (("id", "kind"), [(n, "a") for n in (200, 201, 202)]))
+    assert make(tmp_path).rows == 20
+    assert "stay together" not in "\n".join(make(tmp_path).notes)
+
+
+def test_a_sample_submission_in_another_order_than_the_test_table_stays_in_another(tmp_path):
+    train = ("id", "speed", "kind"), [(n, n, "a") for n in range(60)]
+    test = ("id", "speed"), [(100, 1), (101, 2), (102, 3)]
+    simple(tmp_path, train, test, (("id", "kind"), [(102, "a"), (100, "a"), (101, "a")]))
+    make(tmp_path)
+    assert not is_in_order(tmp_path, "swings")
+    folder = tmp_path / "hidden/swings"
+    ids = [row["id"] for row in read(folder / "test.csv")]
+    asked = [row["id"] for row in read(folder / "sample_submission.csv")]
+    assert sorted(ids) == sorted(asked)
+    assert ids != asked

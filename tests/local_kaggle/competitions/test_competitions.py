@@ -1,6 +1,10 @@
+import threading
 from dataclasses import replace
 
 import pytest
+
+from local_kaggle.competitions import competitions
+from local_kaggle.competitions.scoring import Scores
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -47,3 +51,23 @@ def test_a_kernels_output_must_exist_to_be_entered(context):
     version = {"kernelOwner": "tester", "kernelSlug": "no-output", "kernelVersion": 1}
     response = context.post("CreateCodeSubmission", competitionName="flowers", **version)
     assert response.status_code == 400
+
+
+def test_a_metric_that_takes_long_leaves_the_submission_pending(context, monkeypatch):
+    context.put({"solutions/flowers.toml": 'metric = "accuracy"'})
+    context.put({"solutions/flowers.csv": "id,label\na,0\n"})
+    finish = threading.Event()
+
+    def slow(*arguments, **options):
+        finish.wait(30)
+        return Scores(0.5, None)
+
+    many = replace(context.kaggle.limits, submissions_a_day=100)
+    monkeypatch.setattr(context.kaggle, "limits", many)
+    monkeypatch.setattr(competitions, "scores", slow)
+    monkeypatch.setattr(competitions, "SCORING_SECONDS", 0.05)
+    entry = submit(context, "id,label\na,0\n")
+    assert (entry["status"], entry.get("publicScore")) == ("PENDING", None)
+    finish.set()
+    monkeypatch.setattr(competitions, "SCORING_SECONDS", 50)
+    assert context.call("GetSubmission", ref=entry["ref"])["publicScore"] == "0.50000"
