@@ -43,7 +43,8 @@ def keep_score(folder: Path, competition: str, score: str, events: Events) -> No
     where = f"{competition} (rehearsal)" if events.rehearsal else competition
     note = json.dumps({"competition": where, "score": score})
     files.write_text(kit_folder.path(folder, kit_folder.SCORE), note + "\n")
-    notebook, page = run_folder.executed(folder), run_folder.report_place(folder)
+    notebook = run_folder.executed(folder)
+    page = run_folder.report_place(folder)
     if notebook and page.is_file():
         attempt(write_report, notebook, page, folder, events.clear)
 
@@ -94,9 +95,10 @@ def _figures(folder: Path) -> Iterator[nbformat.NotebookNode]:
         picture = base64.b64encode(path.read_bytes()).decode()
         texts = captions.get(name)
         texts = texts if isinstance(texts, dict) else {}  # as the run wrote them
-        alt, caption = (html.escape(str(texts.get(key, ""))) for key in ("text", "caption"))
+        caption = html.escape(str(texts.get("caption", "")))
+        alt = html.escape(str(texts.get("text", ""))) or caption or name
         figure = (
-            f'<figure><img src="data:image/{kind};base64,{picture}" alt="{alt or caption or name}">'
+            f'<figure><img src="data:image/{kind};base64,{picture}" alt="{alt}">'
             f"<figcaption>{caption}</figcaption></figure>"
         )
         data = {f"image/{kind}": picture, "text/plain": name, "text/html": figure}

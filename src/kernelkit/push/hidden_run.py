@@ -30,7 +30,9 @@ PROJECTED = Event("projected")
 MADE = Event("hidden")
 VALIDATION = Event("validation")
 CATALOGUE = "catalogue"  # the subfolder of the local Kaggle's folder
-FOLDERS = "competitions", "hidden"  # in the catalogue: the public data, and the hidden
+# The folders in the catalogue with the public and with the hidden data of competitions.
+PUBLIC = "competitions"
+HIDDEN = "hidden"
 SAMPLE = "sample_submission.csv"  # one row for each row of the test set
 MESSAGE = "rerun"
 SCORING = "Submission Scoring Error"  # Kaggle's message for a file that it cannot score
@@ -175,14 +177,18 @@ def _second_run(
         raise RefusedError(refusal)
     if refusal and not truth.message:
         context.events(WARNING, refusal.removeprefix("[rehearsal] "))
-    public, hidden = (_rows(local / CATALOGUE / kind / slug / SAMPLE) for kind in FOLDERS)
+    public = _rows(local / CATALOGUE / PUBLIC / slug / SAMPLE)
+    hidden = _rows(local / CATALOGUE / HIDDEN / slug / SAMPLE)
     hours = None
     if rows:
         seconds = (truth.first_seconds, truth.seconds)
         hours = _project(context, push, seconds, (public, hidden), rows)
+    message = truth.message
+    if not message and refusal and NO_ANSWERS not in refusal:
+        message = SCORING
     result = RerunResult(
         score="" if refusal else push.score or "",
-        message=truth.message or (SCORING if refusal and NO_ANSWERS not in refusal else ""),
+        message=message,
         seconds=truth.seconds,
         memory=truth.memory,
         working=truth.working,
@@ -261,11 +267,13 @@ def _report(context: PushContext, result: RerunResult, lengths: str) -> None:
     failure = logs.failure(f"[{','.join(lines)}]", notebook)
     if result.message and failure:
         events(FAILURE, str(failure), traceback=failure.traceback)
-    outcome = f"score {result.score}" if result.score else "it finished but was not scored"
+    outcome = result.message
+    if not outcome:
+        outcome = f"score {result.score}" if result.score else "it finished but was not scored"
     why = f" ({result.why})" if result.why else ""
     events(
         RERUN,
-        f"{result.message or outcome}{why}; {duration(result.seconds)}{lengths}, "
+        f"{outcome}{why}; {duration(result.seconds)}{lengths}, "
         f"{size_of(int(result.memory))} of memory, {size_of(int(result.working))} of output",
         **vars(result),
     )

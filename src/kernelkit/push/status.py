@@ -89,17 +89,12 @@ def list_pushes(runs: Path | None = None, *, as_json: bool = False) -> str:
     unfinished = [Ledger(runs, rehearsal=local).unfinished() for local in (False, True)]
     states = {push.pushed: state_of(push, plan) for each in unfinished for push, plan in each}
     if as_json:
-        return "\n".join(
-            json.dumps(
-                {
-                    "event": "listed",
-                    **asdict(push),
-                    "state": states.get(push.pushed, push.state),
-                    "unfinished": push.pushed in states,
-                }
-            )
-            for push in pushes
-        )
+        lines = []
+        for push in pushes:
+            state = states.get(push.pushed, push.state)
+            own = {"state": state, "unfinished": push.pushed in states}
+            lines.append(json.dumps({"event": "listed"} | asdict(push) | own))
+        return "\n".join(lines)
     if not pushes:
         return "no pushes yet"
     rows = [HEADS, *(_row(push, states.get(push.pushed, push.state)) for push in pushes)]

@@ -76,7 +76,9 @@ def make_hidden_data(
     earlier = files.read_object(made)
     if earlier.get("recipe") == json.loads(json.dumps(recipe)):
         return Made(folder, int(earlier["rows"]), reused=True)
-    sample, test, train = (_find_table(public, kind) for kind in ("sample", "test", "train"))
+    sample = _find_table(public, "sample")
+    test = _find_table(public, "test")
+    train = _find_table(public, "train")
     name, targets = _columns(settings, sample, train, test)
     rules = _rules(catalogue, slug, settings, [name, *targets])
     chosen = _choose(train, test, settings.group, count)
