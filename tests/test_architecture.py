@@ -3,6 +3,7 @@
 import ast
 import re
 
+import rooms as rooms_table
 from checkouts import ROOT
 
 PAGE = (ROOT / "docs/explanation/architecture.md").read_text()
@@ -27,6 +28,11 @@ def test_every_room_stands_in_the_table_of_its_package_with_what_its_docstring_s
         for room, what in re.findall(r"\| `([\w/]+)` \| (.*) \|", rows)
     }
     assert shown == rooms()
+
+
+def test_the_ground_floor_is_that_of_the_walls():
+    sentence = re.search(r"ground floor of `kernelkit` stand (.*?), which", PAGE, re.S)
+    assert set(re.findall(r"`(\w+)`", sentence[1])) == set(rooms_table.KERNELKIT_GROUND)
 
 
 def test_every_file_it_names_is_there():

@@ -87,6 +87,15 @@ class RunsPage:
         classes = list(dict.fromkeys(name for own in scores for name in own))
         notes, damage = self._notes()
         sent = ("columns", "defaults", "notebook", "searched", "live", "agreement")
+        runs = []
+        for run, columns, own, name in zip(self.runs, histories, scores, curves, strict=True):
+            shown = {
+                # With nan in empty cells, so that every value keeps its epoch.
+                "curve": [round(value, 5) for value in history.numbers(columns.get(name, ()))],
+                "along": history.along(columns) if name else {},
+                "classes": [own.get(each) for each in classes] if own else [],
+            }
+            runs.append(vars(run) | shown)
         data = {name: getattr(self, name) for name in sent} | {
             "sweep": self.base is not None,
             "axes": self.columns if self.base is not None else [],
@@ -99,18 +108,7 @@ class RunsPage:
             "photos": self._photos(),
             "notes": notes,
             "damage": damage,
-            "runs": [
-                vars(run)
-                | {
-                    # With nan in empty cells, so that every value keeps its epoch.
-                    "curve": [round(v, 5) for v in history.numbers(columns.get(name, ()))],
-                    "along": history.along(columns) if name else {},
-                    "classes": [own.get(name) for name in classes] if own else [],
-                }
-                for run, columns, own, name in zip(
-                    self.runs, histories, scores, curves, strict=True
-                )
-            ],
+            "runs": runs,
         }
         example = f"{self.columns[0]}=… " if self.columns else ""
         body = shell.rendered("runs.html.j2", title=self.title, example=example)

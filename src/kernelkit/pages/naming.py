@@ -45,7 +45,8 @@ def texts(settings: Values, otherwise: str) -> tuple[str, str]:
 
 def setting_text(values: Values) -> str:
     """`augment=strong schedule=constant`, numbers to four digits: a search proposes sixteen."""
-    return " ".join(
-        f"{name}={value:.4g}" if isinstance(value, float) else f"{name}={value}"
-        for name, value in values.items()
-    )
+    texts = []
+    for name, value in values.items():
+        text = f"{value:.4g}" if isinstance(value, float) else str(value)
+        texts.append(f"{name}={text}")
+    return " ".join(texts)

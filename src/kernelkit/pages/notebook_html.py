@@ -97,7 +97,8 @@ def _shown_data(data: dict[str, Any]) -> dict[str, Any]:
     """The forms of an output from which the page takes the best that it can show."""
     from kernelkit.pages import safe_html
 
-    data = {kind: _short(v) if kind == "text/plain" else v for kind, v in data.items()}
+    if "text/plain" in data:
+        data = data | {"text/plain": _short(data["text/plain"])}
     plain = data.get("text/plain", "").strip()
     says_nothing = not plain or _OBJECT.fullmatch(plain) is not None
     if not says_nothing and safe_html.shows_less(str(data.get("text/html", ""))):

@@ -42,7 +42,8 @@ def _report(folder: Path, title: str, clear: Callable[[str], str]) -> Path:
 def keep_submission(folder: Path, submitted: Submitted, events: Events) -> None:
     """Keep a submission of a run beside it, and write its report again, if it has one."""
     submissions.add(folder, submitted)
-    notebook, page = run_folder.executed(folder), run_folder.report_place(folder)
+    notebook = run_folder.executed(folder)
+    page = run_folder.report_place(folder)
     if notebook and page.is_file():
         attempt(write_report, notebook, page, folder, events.clear)
 
@@ -93,9 +94,10 @@ def _figures(folder: Path) -> Iterator[nbformat.NotebookNode]:
         picture = base64.b64encode(path.read_bytes()).decode()
         texts = captions.get(name)
         texts = texts if isinstance(texts, dict) else {}  # as the run wrote them
-        alt, caption = (html.escape(str(texts.get(key, ""))) for key in ("text", "caption"))
+        caption = html.escape(str(texts.get("caption", "")))
+        alt = html.escape(str(texts.get("text", ""))) or caption or name
         figure = (
-            f'<figure><img src="data:image/{kind};base64,{picture}" alt="{alt or caption or name}">'
+            f'<figure><img src="data:image/{kind};base64,{picture}" alt="{alt}">'
             f"<figcaption>{caption}</figcaption></figure>"
         )
         data = {f"image/{kind}": picture, "text/plain": name, "text/html": figure}

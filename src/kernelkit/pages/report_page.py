@@ -85,10 +85,11 @@ def render(
     curves = _curves(history.read(folder), shown)
     if proved.doubt(folder, history.HISTORY):
         curves = [curve | {"label": _doubtful(curve["label"])} for curve in curves]
-    parts = [part for s in shown.sections if (part := sections.filled(s, folder))]
+    parts = list(filter(None, (sections.filled(each, folder) for each in shown.sections)))
     resources = history.read(kit_folder.path(folder), RESOURCES) or history.read(folder, RESOURCES)
     changed, same = _settings(notebook)
-    title, failure = notebook_html.title(notebook), notebook_html.failure(notebook)
+    title = notebook_html.title(notebook)
+    failure = notebook_html.failure(notebook)
     name = naming.run_name(folder)[0] if run_folder.is_run(folder) else title or "Report"
     date = time.strftime("%d %B %Y, %H:%M", time.localtime(ended))
     body = shell.rendered(
@@ -180,13 +181,14 @@ def _submissions(folder: Path) -> list[dict[str, str]]:
 
 def _since_last(folder: Path, place: Path, shown: Shown) -> dict[str, Any]:
     """What changed since the last run of the notebook, as tables of (name, before, now)."""
-    if not (last := _last_run(folder)):
+    last = _last_run(folder)
+    if last is None:
         return {}
-    before, now = (_compared(run, shown) for run in (last, folder))
-    tables = {
-        caption: [(n, old[n], text) for n, text in now[caption].items() if old.get(n, text) != text]
-        for caption, old in before.items()
-    }
+    now = _compared(folder, shown)
+    tables = {}
+    for caption, old in _compared(last, shown).items():
+        changed = {n: text for n, text in now[caption].items() if old.get(n, text) != text}
+        tables[caption] = [(name, old[name], text) for name, text in changed.items()]
     bars = tables["Changed most"]
     bars.sort(key=lambda row: abs(float(row[2]) - float(row[1])), reverse=True)
     del bars[MOST_CHANGED:]
@@ -210,7 +212,8 @@ def _last_run(folder: Path) -> Path | None:
     """The folder beside this one with the same notebook's run before it, outside a sweep."""
 
     def notebook(run: Path) -> list[object]:
-        state, push = (kit_folder.read_json(run, n) for n in (kit_folder.STATE, kit_folder.MARKER))
+        state = kit_folder.read_json(run, kit_folder.STATE)
+        push = kit_folder.read_json(run, kit_folder.MARKER)
         return [state.get("notebook"), push.get("kernel"), push.get("rehearsal")]
 
     this = notebook(folder)
@@ -228,7 +231,8 @@ def _origin(
     """(text, address if any) of the kernel on Kaggle, the commit, the command that repeats a run
     at home, and the logs."""
     origin = []
-    push, run = (kit_folder.read_json(folder, n) for n in (kit_folder.MARKER, kit_folder.STATE))
+    push = kit_folder.read_json(folder, kit_folder.MARKER)
+    run = kit_folder.read_json(folder, kit_folder.STATE)
     if push.get("rehearsal") is False:
         kernel = f"{push['kernel']} version {push['version']} on Kaggle"
         origin.append((kernel, f"https://www.kaggle.com/code/{push['kernel']}"))

@@ -106,15 +106,18 @@ def _bars(path: Path) -> Content:
 def _matrix(path: Path) -> Content:
     (_, *names), *rows = _csv(path)
     counts = [[int(cell) for cell in row[1:]] for row in rows]
-    if [len(names)] * len(names) != [len(row) for row in counts] or len(names) > MOST_CLASSES:
+    square = len(counts) == len(names) and all(len(row) == len(names) for row in counts)
+    if not square or len(names) > MOST_CLASSES:
         raise ValueError(f"{path} is not square")
     total = sum(map(sum, counts))
     right = sum(row[n] for n, row in enumerate(counts))
     finding = f"{right:,} of {total:,} are correct ({100 * right / max(total, 1):.1f} %)."
-    cells = ((count, i, j) for i, row in enumerate(counts) for j, count in enumerate(row) if i != j)
-    times, i, j = max(cells, key=operator.itemgetter(0))
+    mistakes = []
+    for truth, row in enumerate(counts):
+        mistakes += [(times, truth, guess) for guess, times in enumerate(row) if guess != truth]
+    times, truth, guess = max(mistakes, key=operator.itemgetter(0))
     if times:
-        finding += f" Most common mistake: {names[i]} → {names[j]} ({times})."
+        finding += f" Most common mistake: {names[truth]} → {names[guess]} ({times})."
     return {"matrix": {"names": names, "counts": counts}, "finding": finding}
 
 

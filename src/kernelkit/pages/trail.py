@@ -34,7 +34,9 @@ def way_back(folder: Path, place: Path) -> dict[str, str]:
     index = index_over(folder)
     own = index.is_file() and shell.is_free(index)
     back = {ALL_RUNS: address(index, place)} if own else {}
-    return back | ({sweep.name: address(sweep / INDEX, place)} if sweep else {})
+    if sweep:
+        back[sweep.name] = address(sweep / INDEX, place)
+    return back
 
 
 def address(page: Path, folder: Path) -> str:

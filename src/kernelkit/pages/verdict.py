@@ -136,7 +136,7 @@ def _score(run: Measured, chance: object, shown: Shown) -> str:
     label, text = shown.texts({shown.score: run.score})[shown.score]
     words = f"{label} {text}"
     if run.interval:
-        low, high = (shown.texts({shown.score: end})[shown.score][1] for end in run.interval)
+        low, high = [shown.texts({shown.score: end})[shown.score][1] for end in run.interval]
         words += f", 95 % interval {low} to {high}"
     if isinstance(chance, int | float):
         words += f"; guessing reaches {shown.texts({shown.score: chance})[shown.score][1]}"

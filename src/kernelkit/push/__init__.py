@@ -1,8 +1,17 @@
 """A push, from the request to its results.
 
-It is a value that goes down once and comes back once: request → plan → checks → ready → sent →
-ended → results, a module for each stage. Begin with `push_kernel`, which reads like that list.
-`resume`, `submit`, `hidden_run` and `when_free` enter or repeat the stages. `ledger` keeps every
-push and how far it got. `bundle` makes what travels, `checks` looks at it before anything is sent.
-May import `rehearsal`, `kaggle`, `notebook`, `runs`, `pages`, `tpu` and the ground floor.
+It is a value that goes down once and comes back once, through one module for each stage:
+
+    request   what a command or a caller asks for
+    plan      what would be sent, with its `bundle`; it is made without Kaggle
+    checks    what is found in the plan, then what Kaggle says about it
+    ready     what the push needs and Kaggle lacks, such as `wheels`
+    sent      at most one version, in the `ledger` before it is sent
+    ended     how its session ended, with `live_log` and `proof`
+    results   its files (`fetch`), its report and its score (`submission`, `standing`)
+
+Begin with `push_kernel`, which reads like that list. `resume`, `submit`, `hidden_run` and
+`when_free` enter or repeat the stages; `status`, `stop` and `pull` (with `merge`) work on pushes
+that were made. May import `rehearsal`, `kaggle`, `notebook`, `runs`, `pages`, `tpu` and the ground
+floor.
 """

@@ -150,8 +150,9 @@ class Wait:
                 if ended:
                     return ended
                 if self._over_since is None and self._clock.now() > self._deadline():
+                    state = self._state or "queued"
                     raise DeadlineError(
-                        f"{self._version} is still {self._state or 'queued'}, "
+                        f"{self._version} is still {state}, "
                         f"{duration(self._clock.now() - self._begun)} after this wait began. "
                         f"{self._resume}"
                     )

@@ -86,9 +86,9 @@ def fetch(
     names = [name for name in dict.fromkeys([*links, *shown]) if name != MANIFEST]
     chosen = [name for name in names if _fits(only, name) or not (only or _fits(push.stays, name))]
     if only and not chosen:
-        raise OutputsError(
-            f"no output file matches {' or '.join(only)}: the run has {_listed(names) or 'none'}"
-        )
+        wanted = " or ".join(only)
+        there = _listed(names) or "none"
+        raise OutputsError(f"no output file matches {wanted}: the run has {there}")
     downloads = _Downloads(context, push, folder, links)
     fetched = downloads.all({name: expected.get(name, Expected()) for name in chosen})
     size = f"{size_of(sum(fetched.values()))} in {duration(clock.wall(clock.now() - begun))}"

@@ -257,7 +257,8 @@ def _second_run(
         found += hidden_breaks.in_submission(Path(truth.file), sets)
     for line in found:
         context.events(BREAKS, line)
-    hours = memory = None
+    hours = None
+    memory = None
     if rows:
         lengths = (public, hidden)
         if not public or not hidden or public == hidden:
@@ -268,9 +269,12 @@ def _second_run(
                 context.events(PROJECTED, WITH_GATEWAY.format(f"{rows:,}"))
             else:
                 memory = _project_memory(context, push, truth, lengths, rows)
+    message = truth.message
+    if not message and refusal and NO_ANSWERS not in refusal:
+        message = SCORING
     result = RerunResult(
         score="" if refusal else push.score or "",
-        message=truth.message or (SCORING if refusal and NO_ANSWERS not in refusal else ""),
+        message=message,
         seconds=truth.seconds,
         memory=truth.memory,
         working=truth.working,
@@ -368,11 +372,13 @@ def _failure(folder: Path) -> RunFailure | None:
 def _report(context: PushContext, result: RerunResult, lengths: str) -> None:
     """Show what Kaggle would hide: the second run's time, memory and output."""
     events = context.events
-    outcome = f"score {result.score}" if result.score else "it finished but was not scored"
+    outcome = result.message
+    if not outcome:
+        outcome = f"score {result.score}" if result.score else "it finished but was not scored"
     why = f" ({result.why})" if result.why else ""
     events(
         RERUN,
-        f"{result.message or outcome}{why}; {duration(result.seconds)}{lengths}, "
+        f"{outcome}{why}; {duration(result.seconds)}{lengths}, "
         f"{size_of(int(result.memory))} of memory, {size_of(int(result.working))} of output",
         **vars(result),
     )

@@ -108,7 +108,8 @@ def _pushed_before(context: PushContext, kernel: Kernel, newest: int) -> int:
 
 def _changes(plan: Plan, pushed: str, edited: str) -> Iterator[Change]:
     """Each file that was edited on Kaggle."""
-    before, after = carried(pushed), carried(edited)
+    before = carried(pushed)
+    after = carried(edited)
     for name, text in after.items():
         if text != before.get(name):
             path = _place(plan, name)

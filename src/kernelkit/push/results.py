@@ -150,7 +150,8 @@ class _Homecoming:
         self._report()
         if kind is not RunFailedError:
             raise kind(f"{self._version} stopped: {message}")
-        raise RunFailedError(f"{self._version} ended in {session.state}: {session.message or why}")
+        reason = session.message or why
+        raise RunFailedError(f"{self._version} ended in {session.state}: {reason}")
 
     def _missing_here(self, message: str) -> str:
         """What to do about a module that Kaggle's image holds and this machine lacks, if any."""

@@ -133,8 +133,11 @@ def _named(context: PushContext, reference: str) -> Push:
     kernel, _, number = reference.rpartition("/")
     version = int(number.removeprefix("v"))
     rehearsal = context.events.rehearsal
-    push = Push(kernel, "", "", "", version=version, rehearsal=rehearsal)
-    return [push, *(p for p in context.ledger.of() if p.reference == push.reference)][-1]
+    unknown = Push(kernel, "", "", "", version=version, rehearsal=rehearsal)
+    for push in reversed(context.ledger.of()):
+        if push.reference == unknown.reference:
+            return push
+    return unknown
 
 
 def _last(context: PushContext) -> Push:

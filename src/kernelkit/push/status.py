@@ -92,17 +92,14 @@ def list_pushes(runs: Path | None = None, *, as_json: bool = False) -> str:
     unfinished = [Ledger(runs, rehearsal=local).unfinished() for local in (False, True)]
     states = {push.pushed: state_of(push, plan) for each in unfinished for push, plan in each}
     if as_json:
-        listed = [
-            {
-                "event": "listed",
-                **asdict(push),
-                "state": states.get(push.pushed, push.state),
-                "unfinished": push.pushed in states,
-            }
-            for push in pushes
-        ]
-        listed += [{"event": "submitted", **fields} for fields in Ledger(runs).submissions()]
-        return "\n".join(map(json.dumps, listed))
+        lines = []
+        for push in pushes:
+            state = states.get(push.pushed, push.state)
+            own = {"state": state, "unfinished": push.pushed in states}
+            lines.append(json.dumps({"event": "listed"} | asdict(push) | own))
+        for fields in Ledger(runs).submissions():
+            lines.append(json.dumps({"event": "submitted"} | fields))
+        return "\n".join(lines)
     submitted = _submissions(Ledger(runs))
     if not pushes and not submitted:
         return "no pushes yet"

@@ -93,10 +93,11 @@ class Submission:
         self.reference = reference
         self.note(submission=reference)
         score = self._score(reference)
-        self.note(score=score or HIDDEN)
+        shown = score or HIDDEN
+        self.note(score=shown)
         self.context.events(
             SCORE,
-            f"{score or HIDDEN} in {self.competition} (submission {reference})",
+            f"{shown} in {self.competition} (submission {reference})",
             score=score,
             submission=reference,
         )
@@ -229,7 +230,8 @@ class Submission:
         clock = kaggle.retries.clock
         patience = timing.patience
         start = clock.now()
-        end = start + (timing.rerun_seconds if self.kernel else timing.score_seconds)
+        limit = timing.rerun_seconds if self.kernel else timing.score_seconds
+        end = start + limit
         while clock.now() < end:
             # Kaggle may not show it for a moment.
             shown = kaggle.if_there(partial(kaggle.calls.get_submission, reference), end)
@@ -238,7 +240,8 @@ class Submission:
                 state = shown.status.name.lower()
                 problem = shown.error_description
                 if state == "error" or (state == "complete" and problem):
-                    raise RefusedError(f"Kaggle cannot score it: {problem or 'no reason'}")
+                    reason = problem or "no reason"
+                    raise RefusedError(f"Kaggle cannot score it: {reason}")
                 if state == "complete":
                     return shown.public_score or ""
             passed = clock.now() - start

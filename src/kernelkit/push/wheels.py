@@ -26,7 +26,8 @@ from kernelkit.push.push_context import PushContext
 from kernelkit.terminal.events import WARNING, Event
 
 WHEELS = Event("wheels")
-INSTALLS, INSTALLED = Event("installs"), Event("installed")
+INSTALLS = Event("installs")
+INSTALLED = Event("installed")
 REHEARSED = "packages"  # in the local Kaggle's folder: what it adds to its image
 
 
@@ -82,7 +83,9 @@ def attach(context: PushContext, plan: Plan, username: str = "") -> Plan:
     chosen = find(context, plan)
     if chosen is None:
         return plan
-    brought = chosen.modules | (_installed(project) if context.events.rehearsal else set())
+    brought = chosen.modules
+    if context.events.rehearsal:
+        brought = brought | _installed(project)
     tell(context.events, lacking(plan, brought))
     if not chosen.wheels:
         context.events(WHEELS, f"{chosen.words} already has {', '.join(project.wheels)}")

@@ -165,18 +165,16 @@ def _ahead(context: PushContext, own: Push) -> Iterator[tuple[Push, Plan]]:
     """Each unfinished push to the same kind of machine that was entered before, in order."""
     seen: set[str] = set()
     while True:  # a command may enter or stop one at any time
-        before = [
-            (push, plan)
-            for push, plan in context.ledger.unfinished()
-            if push.accelerator == own.accelerator
-            and push.pushed < own.pushed
-            and push.pushed not in seen
-        ]
-        if not before:
+        first = None
+        for push, plan in context.ledger.unfinished():
+            same_kind = push.accelerator == own.accelerator
+            if same_kind and push.pushed < own.pushed and push.pushed not in seen:
+                first = push, _thawed(push, plan)
+                break
+        if first is None:
             return
-        push, plan = before[0]
-        seen.add(push.pushed)
-        yield push, _thawed(push, plan)
+        seen.add(first[0].pushed)
+        yield first
 
 
 def _context_of(context: PushContext, plan: Plan) -> PushContext:

@@ -49,12 +49,14 @@ def chosen_folder(
 
     Without these it is the folder where the same run was interrupted, or a new one. The run is over
     when the block ends without an exception, unless its `metrics.json` says that it ran out of
-    time. Raises `ParameterError` if another command is running in the chosen folder, and for
-    `fresh` with a name or an output.
+    time. Raises `ParameterError` if another command is running in the chosen folder, for
+    `fresh` with a name or an output, and for a name with an output.
     """
     if fresh and (name or output):
         option = "--output" if output else "--name"
         raise ParameterError(f"--fresh chooses a new folder itself: leave out {option}")
+    if name and output:
+        raise ParameterError("--name and --output each name the folder: leave one out")
     runs = project.runs_here()
     if own_folder(runs) != runs:
         # The first of several hosts has the folder and sends the checkpoint to the others.

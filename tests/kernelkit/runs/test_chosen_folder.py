@@ -178,3 +178,8 @@ def test_a_damaged_state_begins_anew(state):
 def test_a_new_folder_and_a_chosen_one_exclude_each_other(option):
     with pytest.raises(ParameterError, match=f"a new folder itself: leave out --{option}"):
         chosen_folder(STUDY, {}, fresh=True, **{option: "here"}).__enter__()
+
+
+def test_a_name_and_an_output_would_be_two_folders():
+    with pytest.raises(ParameterError, match="--name and --output each name the folder"):
+        chosen_folder(STUDY, {}, name="here", output=Path("there")).__enter__()

@@ -56,10 +56,10 @@ def packed(api, reference, folder):
         return sorted(archive.getnames())
 
 
-def test_a_model_is_created_once_read_and_downloaded(api, create, tmp_path):
+def test_a_model_is_read_and_downloaded_as_it_was_created(api, create, tmp_path):
     (tmp_path / "bert-tiny" / "assets").mkdir(parents=True)
     (tmp_path / "bert-tiny" / "assets" / "words.txt").write_text("flower")
-    source = create("bert-tiny")
+    create("bert-tiny")
     model = api.model_get("tester/bert-tiny")
     assert (model.ref, model.title, model.is_private) == ("tester/bert-tiny", "bert-tiny", True)
     assert [variation.slug for variation in model.instances] == ["main"]
@@ -71,6 +71,10 @@ def test_a_model_is_created_once_read_and_downloaded(api, create, tmp_path):
     assert variation.total_uncompressed_bytes == 7
     assert files(api, f"{name}/1") == {"a.txt": 1, "assets/words.txt": 6}
     assert packed(api, f"{name}/1", tmp_path / "whole") == ["a.txt", "assets/words.txt"]
+
+
+def test_a_model_is_created_once(api, create):
+    source = create("bert-twice")
     assert "already used" in api.model_create_new(source).error
     again = api.model_instance_create(source, quiet=True)
     assert (again.error_code, "already exists" in again.error) == (409, True)
@@ -91,25 +95,37 @@ def test_an_update_changes_what_the_metadata_name_and_nothing_else(api, create, 
     assert (variation.license_name, variation.training_data) == ("Apache 2.0", ["meadow/soil"])
 
 
-def test_versions_are_told_apart_and_deleted(api, create, folder):
-    source, name = create("much-room"), "tester/much-room/jax/main"
-    assert "only version" in api.model_instance_version_delete(f"{name}/1", True).error
+def test_versions_are_told_apart(api, create, folder):
+    create("much-room")
+    name = "tester/much-room/jax/main"
     answer = api.model_instance_version_create(name, folder("much-room", a="22"), quiet=True)
     assert answer.ref == f"{name}/2"
     listed = api.model_instance_versions_list(name).version_list.versions
     assert [version.version_number for version in listed] == [2, 1]
     assert [files(api, f"{name}/{n}") for n in (1, 2)] == [{"a.txt": 1}, {"a.txt": 2}]
+
+
+def test_a_version_is_deleted_unless_it_is_the_only_one(api, create, folder):
+    create("less-room")
+    name = "tester/less-room/jax/main"
+    assert "only version" in api.model_instance_version_delete(f"{name}/1", True).error
+    api.model_instance_version_create(name, folder("less-room", a="22"), quiet=True)
     assert not api.model_instance_version_delete(f"{name}/1", True).error
     with pytest.raises(HTTPError, match="version 1 not found"):
         files(api, f"{name}/1")
+
+
+def test_a_deleted_variation_or_model_is_gone(api, create):
+    source = create("no-room")
+    name = "tester/no-room/jax/main"
     assert not api.model_instance_delete(name, True).error
     with pytest.raises(HTTPError, match="Model not found"):
         api.model_instance_get(name)
     assert not api.model_instance_create(source, quiet=True).error
-    assert not api.model_delete("tester/much-room", True).error
+    assert not api.model_delete("tester/no-room", True).error
     for gone in (api.model_get, api.model_instances_list):
         with pytest.raises(HTTPError, match="Model not found"):
-            gone("tester/much-room")
+            gone("tester/no-room")
 
 
 def test_nobody_reads_or_changes_anothers_private_model(create, request):

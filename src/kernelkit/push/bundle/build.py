@@ -48,7 +48,8 @@ class Commit(NamedTuple):
     def __str__(self) -> str:
         if not self.sha:
             return "no commit"
-        return self.sha[:12] + ("+changes" if self.dirty else "")
+        short = self.sha[:12]
+        return f"{short}+changes" if self.dirty else short
 
 
 @dataclass(frozen=True)
@@ -149,7 +150,9 @@ def build(
     paths = [notebook, *folders, *found.places.values()]
     commit = Commit(*commit_of(project.root, paths, carried))
     # The first cell has them as Python writes them; an infinite number is there as a text.
-    told = {n: v if literal(v) == repr(v) else str(v) for n, v in parameters.items()}
+    told = {}
+    for parameter, value in parameters.items():
+        told[parameter] = value if literal(value) == repr(value) else str(value)
     facts = {
         "notebook": name,
         "packages": list(names),
@@ -160,8 +163,9 @@ def build(
         "session_minutes": session_minutes,
     }
     added = _added_cells(facts, files, project, found.beside)
+    write = _script if script else _notebook
     return Bundle(
-        text=(_script if script else _notebook)(added, own.values()),
+        text=write(added, own.values()),
         content=content,
         commit=commit,
         packages=names,
@@ -313,7 +317,9 @@ def number_of(text: str) -> str:
     except (ValueError, KeyError, TypeError, IndexError, AttributeError):
         return ""
     stated = NUMBER.search(first)
-    return (stated and stated[1]) or ""
+    if stated is None:
+        return ""
+    return stated[1] or ""
 
 
 _HEAD = """\

@@ -145,11 +145,13 @@ class Metadata:
         own = [name.upper() for name in self.own_names()] if anyone else []
         for kind, more in (("kernel", own), ("dataset", []), ("model", [])):
             owners = [*PLACEHOLDERS, *more]
-            parts = [source.partition("/") for source in self.sources(kind)]
-            values[f"{kind}_sources"] = [
-                (username if owner.upper() in owners else owner) + slash + name
-                for owner, slash, name in parts
-            ]
+            sources = []
+            for source in self.sources(kind):
+                owner, slash, name = source.partition("/")
+                if owner.upper() in owners:
+                    owner = username
+                sources.append(owner + slash + name)
+            values[f"{kind}_sources"] = sources
         return self.with_values(**values)
 
     def on(self, machine: Machine) -> Metadata:

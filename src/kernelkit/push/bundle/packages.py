@@ -176,7 +176,8 @@ class _Search:
                     return []  # carried whole
                 self.seen.add(top)
                 return self._carry(top, root, package if package.is_file() else file)
-            if binary := next(root.glob(f"{top}.*.so"), None):
+            binary = next(root.glob(f"{top}.*.so"), None)
+            if binary:
                 self.found.stays[top] = _not_text(binary)
                 return []
         if top in sys.stdlib_module_names or top in image.MODULES["cpu"]:
@@ -194,10 +195,10 @@ class _Search:
             return []
         if self._comes_from_source(top):
             self.found.from_sources.append(top)
+            place = path.parent if path.stem == "__init__" else path
             self.found.notes.append(
-                f"{self.project.name(path.parent if path.stem == '__init__' else path)} is not "
-                "bundled, because the code looks for it below /kaggle/input: an attached source "
-                "must provide it"
+                f"{self.project.name(place)} is not bundled, because the code looks for it below "
+                "/kaggle/input: an attached source must provide it"
             )
             return []
         try:

@@ -52,7 +52,9 @@ def install(modules: Iterable[str], versions: Mapping[str, str], folder: Path) -
     Returns the requirements. Raises as `download` does.
     """
     names = list(filter(None, map(image.distribution, modules)))
-    requirements = [f"{name}=={versions[name]}" if name in versions else name for name in names]
+    requirements = []
+    for name in names:
+        requirements.append(f"{name}=={versions[name]}" if name in versions else name)
     _run(["install", f"--target={folder}", "--upgrade"], requirements, "this Python")
     return requirements
 

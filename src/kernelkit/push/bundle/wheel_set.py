@@ -121,11 +121,9 @@ class WheelFile:
         try:
             with zipfile.ZipFile(path) as archive:
                 paths = list(map(Path, archive.namelist()))
-                (place,) = (
-                    path
-                    for path in paths  # a package may carry others, with their own metadata
-                    if len(path.parts) == 2 and path.match("*.dist-info/METADATA")
-                )
+                # A package may carry others, with their own metadata.
+                at_top = [path for path in paths if len(path.parts) == 2]
+                (place,) = (path for path in at_top if path.match("*.dist-info/METADATA"))
                 metadata, _ = parse_email(archive.read(place.as_posix()))
         except (OSError, zipfile.BadZipFile, ValueError):
             raise DataError(f"{path} is not a complete wheel: delete it and push again") from None
@@ -223,20 +221,20 @@ def _collect(pins: Sequence[Requirement], target: WheelTarget, folder: Path) -> 
     waiting = list(pins)
     seen = set[str]()
     while waiting:
-        needed = [
-            (name, requirement)
-            for requirement in waiting
-            if str(requirement) not in seen
-            and ((name := canonicalize_name(requirement.name)) in chosen or name not in in_target)
-            and (name in chosen or not target.holds(requirement, name in pinned))
-        ]
+        needed = []
+        for requirement in waiting:
+            name = canonicalize_name(requirement.name)
+            met = name in in_target or target.holds(requirement, name in pinned)
+            if str(requirement) not in seen and (name in chosen or not met):
+                needed.append((name, requirement))
         seen.update(str(requirement) for _, requirement in needed)
-        if missing := [str(requirement) for name, requirement in needed if name not in chosen]:
+        missing = [str(requirement) for name, requirement in needed if name not in chosen]
+        if missing:
             with tempfile.TemporaryDirectory(dir=folder) as scratch:
                 pip.download(missing, target.flags, target.words, Path(scratch))
                 for path in Path(scratch).glob("*.whl"):
                     wheel = WheelFile.read(path)
-                    public = {name.lower() for name in wheel.modules if not name.startswith("_")}
+                    public = {each.lower() for each in wheel.modules if not each.startswith("_")}
                     if wheel.name not in pinned and public and public <= target.modules:
                         in_target.add(wheel.name)
                     else:

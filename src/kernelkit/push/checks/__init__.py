@@ -2,6 +2,6 @@
 
 Begin with `preflight`, whose checks need no network; those of `on_kaggle` ask Kaggle, and
 `compiled` the TPU's compiler. Nothing is uploaded here. May import `push.request`, `push.plan`,
-`push.ledger`, `push.context`, `push.bundle`, `tpu`, `runs`, `kaggle`, `notebook` and the ground
-floor.
+`push.ledger`, `push.push_context`, `push.bundle`, `tpu`, `runs`, `kaggle`, `notebook`,
+`credentials` and the ground floor.
 """

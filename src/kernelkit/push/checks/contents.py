@@ -115,8 +115,11 @@ def needs(plan: Plan) -> Iterator[Finding]:
     """Check that the metadata enables the internet, files and data that the parameters need."""
     metadata = plan.metadata
     has = {f"{name}={value}" for name, value in plan.values}
-    pairs = plan.project.needs.items()
-    needed = {need: pair for need, own in pairs for pair in own if pair in has}
+    needed = {}
+    for need, settings in plan.project.needs.items():
+        given = [setting for setting in settings if setting in has]
+        if given:
+            needed[need] = given[-1]
     attached = any(map(metadata.sources, ("dataset", "model", "kernel")))
     internet = needed.get("internet")
     download = not attached and needed.get("download")

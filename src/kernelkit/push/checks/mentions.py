@@ -258,7 +258,8 @@ class _Reader(ast.NodeVisitor):
 
     def _candidates(self, node: ast.List | ast.Tuple | ast.Set, parts: list[ast.expr]) -> None:
         texts = [_text(part) for part in parts]
-        if self.tests and sum("/" in text for text in texts) >= _SEVERAL:
+        paths = [text for text in texts if "/" in text]
+        if self.tests and len(paths) >= _SEVERAL:
             self._optionally(*parts)
         else:
             self.generic_visit(node)

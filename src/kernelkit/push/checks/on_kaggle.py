@@ -185,7 +185,8 @@ def versions_of_inputs(context: PushContext, plan: Plan) -> dict[str, int]:
             versions[source] = complete
             continue
         if context.local:
-            place = context.local / f"catalogue/kernels/{context.owner or owner}/{slug}"
+            own = context.owner or owner
+            place = context.local / "catalogue" / "kernels" / own / slug
             if place.is_dir():
                 continue
             files = f", put its files into {from_here(place)},"

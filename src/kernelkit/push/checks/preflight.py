@@ -89,7 +89,8 @@ def identity(plan: Plan) -> Iterator[Finding]:
 def code(plan: Plan) -> Iterator[Finding]:
     """The language and the type of the code file, and who will see it."""
     values = plan.metadata.values
-    language, kind = values.get("language"), values.get("kernel_type")
+    language = values.get("language")
+    kind = values.get("kernel_type")
     if language != "python":
         name = plan.metadata.code_file.name
         yield error(f'language is {language!r}, and {name} is Python: write "language": "python"')

@@ -38,7 +38,7 @@ class Checked:
 
     def count(self, level: str) -> int:
         """How many findings are of this level."""
-        return sum(finding.level == level for finding in self.findings)
+        return len([finding for finding in self.findings if finding.level == level])
 
 
 def kernels_below(start: Path) -> list[Path]:
