@@ -138,8 +138,9 @@ def _cards(metrics: run_folder.Metrics, shown: Shown, folder: Path) -> list[tupl
     order = sorted(shown.texts(metrics), key=lambda name: name != shown.score)
     first = {name: metrics[name] for name in order[:CARDS]}
     cards = _measures(folder, first, shown)
-    if score := kit_folder.read_json(folder, kit_folder.SCORE):
-        cards.append((f"score in {score['competition']}", score["score"]))
+    kept = kit_folder.read_json(folder, kit_folder.SCORE)
+    if "competition" in kept and "score" in kept:
+        cards.append((f"score in {kept['competition']}", str(kept["score"])))
     return cards
 
 
@@ -204,7 +205,7 @@ def _origin(
     """(text, address if any) of the kernel on Kaggle, the commit, the command that repeats a run
     at home, and the logs."""
     origin = []
-    push, run = (kit_folder.read_json(folder, n) for n in (kit_folder.MARKER, kit_folder.STATE))
+    push, own = kit_folder.read_json(folder, kit_folder.MARKER), kit_folder.notebook(folder)
     if push.get("rehearsal") is False:
         kernel = f"{push['kernel']} version {push['version']} on Kaggle"
         origin.append((kernel, f"https://www.kaggle.com/code/{push['kernel']}"))
@@ -213,17 +214,16 @@ def _origin(
         changes = " with changes" if git.get("dirty") else ""
         origin.append((f"commit {str(git['sha'])[:12]}{changes}", ""))
     command = []
-    if run.get("notebook"):
-        notebook = Path(run["notebook"])
-        command = ["kernelkit", "run", project.find_project(notebook).name(notebook)]
+    if own:
+        command = ["kernelkit", "run", project.find_project(own).name(own)]
     elif push.get("kernel"):
         command = ["kernelkit", "rehearse" if push.get("rehearsal") else "push"]
     if command:
         for name, value in changed.items():
             command += ["-p", f"{name}={value}"]
         origin.append((shlex.join(command), ""))
-    session, own = kit_folder.path(folder, kit_folder.LOG_TEXT), folder / "log.txt"
-    for text, log in (("the session's log", session), ("the run's own log", own)):
+    session = kit_folder.path(folder, kit_folder.LOG_TEXT)
+    for text, log in (("the session's log", session), ("the run's own log", folder / "log.txt")):
         if log.is_file():
             origin.append((text, trail.address(log, place)))
     return origin

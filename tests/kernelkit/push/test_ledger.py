@@ -87,6 +87,36 @@ def test_a_damaged_ledger_is_told_in_a_line(book):
         assert "\n" not in str(raised.value)
 
 
+ODD = {
+    "empty": "",
+    "a list": "[]",
+    "null": "null",
+    "deep": "[" * 100_000,
+    "a huge number": "9" * 5000,
+    "a byte order mark": "\ufeff{}",
+    "lacks a field": '{"kernel": "a/b"}',
+    "of other types": '{"kernel": 5, "content": [], "git": {}, "accelerator": 1}',
+}
+FIELDS = '"kernel": "a/b", "content": "", "git": "", "accelerator": "cpu"'
+for value in ("5", '"\\u0000"', '"\\ud800"', "1e999", "true", "[1]", "9" * 400):
+    for name in ("pushed", "folder", "version", "minutes_run"):
+        ODD[f"{name} is {value[:9]}"] = f'{{{FIELDS}, "{name}": {value}}}'
+
+
+@pytest.mark.parametrize("text", ODD.values(), ids=ODD.keys())
+def test_a_line_that_is_none_is_left_out_and_the_others_stay(book, text):
+    odd, good = book.begin(push()), book.begin(push(kernel="me/good"))
+    with book._opened() as database:
+        row = (text, odd.pushed)
+        database.execute("UPDATE pushes SET fields = ? WHERE key = ?", row)
+    assert good in book.pushes()
+    list_pushes(book.path.parent)  # whatever of it may stand there
+    assert book.update(odd, version=3).version == 3
+    (book.path.parent / "pushes.jsonl").write_text(f"{text}\n")
+    book.update(good, version=4)
+    assert [each.version for each in book.pushes() if each.kernel == "me/good"] == [4]
+
+
 def old_line(number, **changes):
     pushed = f"2026-11-01T10:00:{number:02}.000000+00:00"
     fields = asdict(push(pushed=pushed, number=f"{number:016x}"))
