@@ -207,7 +207,7 @@ def _message_in(body: str) -> str:
     try:
         answer = json.loads(body)
         inner = answer.get("error")
-    except (ValueError, AttributeError):
+    except (ValueError, AttributeError, RecursionError):
         return ""
     message = inner.get("message") if isinstance(inner, dict) else answer.get("message")
     return str(message or (inner if isinstance(inner, str) else ""))

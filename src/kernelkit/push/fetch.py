@@ -38,6 +38,7 @@ STAYS = Event("stays")
 UNVERIFIED = Event("unverified", quiet=True)
 WORKERS = 16
 LONGEST_NAME, LONGEST_PATH = 255, 3000  # bytes; Linux takes 255 and 4096 in all
+DEEPEST = 200  # folders; Python makes and walks them one inside the other
 LINK_RENEWALS = 5
 # Of a path that this file system does not take, or where another file has a folder's place.
 OF_ITS_NAME = {
@@ -306,6 +307,8 @@ def _place(folder: Path, name: str) -> Path:
         raise _refused("its name is not Unicode") from None
     if longest > LONGEST_NAME or len(str(pure).encode()) > LONGEST_PATH:
         raise _refused("its name is too long for a file system")
+    if len(pure.parts) > DEEPEST:
+        raise _refused("it lies in too many folders")
     if pure.is_absolute() or ".." in pure.parts or not pure.parts or "\\" in name or "\0" in name:
         raise _refused("its name points outside the folder")
     if pure.parts[0].casefold() == kit_folder.NAME:

@@ -211,13 +211,13 @@ class Examination:
         self.facts["ended.files"] = "listed" if listed else "without sizes"
         text = outputs.log
         self.facts["ended.log"] = "something else" if text else "empty"
-        with contextlib.suppress(ValueError, TypeError, KeyError):
+        with contextlib.suppress(ValueError, TypeError, KeyError, RecursionError):
             text = "".join(str(entry["data"]) for entry in json.loads(text))
             self.facts["ended.log"] = "a JSON array"
         for line in text.splitlines():
             if line.startswith(probe.MARK):
-                seen: dict[str, Any] = json.loads(line.removeprefix(probe.MARK))
-                return seen
+                with contextlib.suppress(ValueError, RecursionError):
+                    return dict(json.loads(line.removeprefix(probe.MARK)))
         raise NetworkError(f"the log of {kernel} version {version} does not have what it printed")
 
     def submit(self, message: str) -> None:
