@@ -31,7 +31,7 @@ from kernelkit.push.push_context import PushContext
 from kernelkit.runs import kit_folder
 from kernelkit.shown import duration
 from kernelkit.terminal import safe_text
-from kernelkit.terminal.events import Event, from_here, size_of
+from kernelkit.terminal.events import Event, fitted, from_here, size_of
 
 FETCHED = Event("fetched", quiet=True)
 STAYS = Event("stays")
@@ -51,6 +51,7 @@ OF_ITS_NAME = {
     errno.EINVAL,
     errno.ELOOP,
 }
+LONGEST_SHOWN = 200  # characters of a name
 LONGEST_LIST = 500  # characters of the names of files in a message
 
 
@@ -172,7 +173,8 @@ class _Downloads:
                 try:
                     fetched[name] = future.result()
                 except Failure as failure:
-                    trouble.append(f"  - {safe_text.one_line(name)}: {failure.message}")
+                    shown = fitted(safe_text.one_line(name), LONGEST_SHOWN)
+                    trouble.append(f"  - {shown}: {failure.message}")
                 except BaseException:  # an interrupt: end the downloads, and begin no other
                     self._interrupted = True
                     pool.shutdown(wait=False, cancel_futures=True)

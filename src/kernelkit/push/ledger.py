@@ -147,7 +147,8 @@ class Ledger:
         `plan`: what it needs to be sent later, frozen as a text; see `unfinished`.
         """
         with self._change() as database:
-            begun = replace(push, pushed=_now(), number=secrets.token_hex(8))
+            ((latest,),) = database.execute("SELECT MAX(pushed) FROM pushes").fetchall()
+            begun = replace(push, pushed=_now_after(latest or ""), number=secrets.token_hex(8))
             self._put(database, begun.pushed, asdict(begun))
             if plan:
                 row = (begun.pushed, self._clear(plan))
@@ -208,9 +209,14 @@ class Ledger:
             with contextlib.closing(connection) as database:
                 yield database
         except sqlite3.Error as error:
+            remedy = (
+                "free some space, or move the file away if it is damaged; pushes are then named "
+                "OWNER/SLUG/N"
+            )
+            if "locked" in str(error):
+                remedy = "another program holds it. Wait until that has ended, and repeat"
             raise LedgerError(
-                f"the ledger {self.path} cannot be used ({error}): free some space, or move the "
-                "file away if it is damaged; pushes are then named OWNER/SLUG/N"
+                f"the ledger {self.path} cannot be used ({error}): {remedy}"
             ) from None
 
     @contextlib.contextmanager
@@ -278,8 +284,12 @@ class Ledger:
             database.execute("INSERT OR IGNORE INTO unreadable VALUES (?)", (self._clear(line),))
 
 
-def _now() -> str:
-    return datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds")
+def _now_after(latest: str) -> str:
+    """The time, or one just after `latest` if a clock that went back says an earlier one."""
+    now = datetime.datetime.now(datetime.UTC)
+    with contextlib.suppress(ValueError, TypeError, OverflowError):  # no time, or without a zone
+        now = max(now, datetime.datetime.fromisoformat(latest) + datetime.timedelta(microseconds=1))
+    return now.isoformat(timespec="microseconds")
 
 
 def _fields(text: str) -> dict[str, Any] | None:

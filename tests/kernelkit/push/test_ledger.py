@@ -3,11 +3,12 @@
 import json
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import pytest
 
 from kernelkit import errors
+from kernelkit.push import ledger
 from kernelkit.push.ledger import Ledger, Push, State
 from kernelkit.push.status import list_pushes
 
@@ -85,6 +86,31 @@ def test_a_damaged_ledger_is_told_in_a_line(book):
         with pytest.raises(errors.StorageError, match="move the file away") as raised:
             use()
         assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("ahead", ["2999-01-01T00:00:00.000000+00:00", "3", "not a time"])
+def test_pushes_stay_in_their_order_when_the_clock_goes_back(book, ahead, monkeypatch):
+    first = book.begin(push(kernel="me/first"))
+    with book._opened() as database:
+        fields = json.dumps(asdict(replace(first, pushed=ahead, version=1)))
+        database.execute(
+            "UPDATE pushes SET key = ?, pushed = ?, fields = ?", (ahead, ahead, fields)
+        )
+    for name in ("me/second", "me/third"):
+        book.update(book.begin(push(kernel=name)), version=1)
+    kernels = [each.kernel for each in book.pushes()]
+    assert sorted(kernels) == ["me/first", "me/second", "me/third"]
+    if ahead.startswith("2999"):
+        assert book.last().kernel == "me/third"
+
+
+def test_a_ledger_that_another_program_holds_is_told(book, monkeypatch):
+    monkeypatch.setattr(ledger, "LOCK_SECONDS", 0.1)
+    book.begin(push())
+    with book._opened() as database:
+        database.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(errors.StorageError, match="another program holds it"):
+            book.begin(push())
 
 
 ODD = {
