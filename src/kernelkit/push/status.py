@@ -148,7 +148,8 @@ def _agreement(pushes: Sequence[Push]) -> list[str]:
     lines = []
     of_competition: dict[str, list[tuple[float, float]]] = {}
     for push in pushes:
-        validation, public = _validation(push), _public(push)
+        validation = _validation(push)
+        public = _public(push)
         if validation is None or not validation.verified or public is None or push.rehearsal:
             continue
         of_competition.setdefault(push.competition or "", []).append((validation.score, public))
