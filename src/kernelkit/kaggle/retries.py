@@ -214,7 +214,7 @@ def _message_in(body: str) -> str:
     try:
         answer = json.loads(body)
         inner = answer.get("error")
-    except (ValueError, AttributeError):
+    except (ValueError, AttributeError, RecursionError):
         return ""
     if isinstance(inner, dict):
         return str(inner.get("message") or "")

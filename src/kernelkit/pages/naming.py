@@ -31,7 +31,7 @@ def run_name(folder: Path) -> tuple[str, str]:
 
 def parameters(folder: Path) -> dict[str, Any]:
     """All parameters of a run except `output`; empty if they are unknown."""
-    values: Values = kit_folder.read_json(folder, kit_folder.STATE).get("parameters", {})
+    values = run_folder.part(kit_folder.read_json(folder, kit_folder.STATE), "parameters")
     # Kaggle hands out no hidden folders.
     values = values or run_folder.part(run_folder.metrics(folder) or {}, "parameters")
     return {name: value for name, value in values.items() if name != OUTPUT}

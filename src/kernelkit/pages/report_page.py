@@ -232,7 +232,7 @@ def _origin(
     at home, and the logs."""
     origin = []
     push = kit_folder.read_json(folder, kit_folder.MARKER)
-    run = kit_folder.read_json(folder, kit_folder.STATE)
+    own = kit_folder.notebook(folder)
     if push.get("rehearsal") is False:
         kernel = f"{push['kernel']} version {push['version']} on Kaggle"
         origin.append((kernel, f"https://www.kaggle.com/code/{push['kernel']}"))
@@ -241,9 +241,8 @@ def _origin(
         changes = " with changes" if git.get("dirty") else ""
         origin.append((f"commit {str(git['sha'])[:12]}{changes}", ""))
     command = []
-    if run.get("notebook"):
-        notebook = Path(run["notebook"])
-        command = ["kernelkit", "run", project.find_project(notebook).name(notebook)]
+    if own:
+        command = ["kernelkit", "run", project.find_project(own).name(own)]
     elif push.get("kernel"):
         command = ["kernelkit", "rehearse" if push.get("rehearsal") else "push"]
     if command:
@@ -251,8 +250,8 @@ def _origin(
             command += ["-p", f"{name}={value}"]
         origin.append((shlex.join(command), ""))
     session = kit_folder.path(folder, kit_folder.LOG_TEXT)
-    own = folder / "log.txt"
-    for text, log in (("the session's log", session), ("the run's own log", own)):
+    own_log = folder / "log.txt"
+    for text, log in (("the session's log", session), ("the run's own log", own_log)):
         if log.is_file():
             origin.append((text, trail.address(log, place)))
     return origin

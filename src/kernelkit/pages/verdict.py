@@ -62,7 +62,7 @@ def of_run(folder: Path, place: Path, shown: Shown, failure: str = "") -> Verdic
     if run is None:
         return Verdict(doubts=tuple(doubts), next_step=_next(doubts, metrics, failure=failure))
     others = [other for other in _beside(folder, shown) if other.data == run.data]
-    chance = run_folder.part(metrics, "chance").get(shown.score)
+    chance = run_folder.numbers(run_folder.part(metrics, "chance")).get(shown.score)
     above_chance = _above_chance(run, chance, shown)
     if not above_chance:
         doubts.insert(0, "The score is no better than guessing. Look at the labels and the data.")

@@ -31,13 +31,14 @@ from kernelkit.push.push_context import PushContext
 from kernelkit.runs import kit_folder
 from kernelkit.shown import duration
 from kernelkit.terminal import safe_text
-from kernelkit.terminal.events import Event, from_here, size_of
+from kernelkit.terminal.events import Event, fitted, from_here, size_of
 
 FETCHED = Event("fetched", quiet=True)
 STAYS = Event("stays")
 UNVERIFIED = Event("unverified", quiet=True)
 WORKERS = 16
 LONGEST_NAME, LONGEST_PATH = 255, 3000  # bytes; Linux takes 255 and 4096 in all
+DEEPEST = 200  # folders; Python makes and walks them one inside the other
 LINK_RENEWALS = 5
 # Of a path that this file system does not take, or where another file has a folder's place.
 OF_ITS_NAME = {
@@ -50,6 +51,7 @@ OF_ITS_NAME = {
     errno.EINVAL,
     errno.ELOOP,
 }
+LONGEST_SHOWN = 200  # characters of a name
 LONGEST_LIST = 500  # characters of the names of files in a message
 
 
@@ -171,7 +173,8 @@ class _Downloads:
                 try:
                     fetched[name] = future.result()
                 except Failure as failure:
-                    trouble.append(f"  - {safe_text.one_line(name)}: {failure.message}")
+                    shown = fitted(safe_text.one_line(name), LONGEST_SHOWN)
+                    trouble.append(f"  - {shown}: {failure.message}")
                 except BaseException:  # an interrupt: end the downloads, and begin no other
                     self._interrupted = True
                     pool.shutdown(wait=False, cancel_futures=True)
@@ -306,6 +309,8 @@ def _place(folder: Path, name: str) -> Path:
         raise _refused("its name is not Unicode") from None
     if longest > LONGEST_NAME or len(str(pure).encode()) > LONGEST_PATH:
         raise _refused("its name is too long for a file system")
+    if len(pure.parts) > DEEPEST:
+        raise _refused("it lies in too many folders")
     if pure.is_absolute() or ".." in pure.parts or not pure.parts or "\\" in name or "\0" in name:
         raise _refused("its name points outside the folder")
     if pure.parts[0].casefold() == kit_folder.NAME:

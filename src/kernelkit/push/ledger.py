@@ -16,10 +16,11 @@ import hashlib
 import json
 import secrets
 import sqlite3
+import types
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_origin, get_type_hints
 
 from kernelkit import files
 from kernelkit.errors import StorageError
@@ -28,6 +29,7 @@ from kernelkit.kaggle.kernel import Kernel
 NAME = "pushes.sqlite"
 OLD_NAME, OLD_KEPT = "pushes.jsonl", "pushes-0.2.0.jsonl"
 TAKEN = ".taken-"  # in the name of an old file whose lines may not all be carried over yet
+LARGEST = 1e15  # of a number in a push: more than any time, version or count
 LOCK_SECONDS = 60.0  # to wait for another command's transaction
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS pushes (
@@ -147,7 +149,8 @@ class Ledger:
         `plan`: what it needs to be sent later, frozen as a text; see `unfinished`.
         """
         with self._change() as database:
-            begun = replace(push, pushed=_now(), number=secrets.token_hex(8))
+            ((latest,),) = database.execute("SELECT MAX(pushed) FROM pushes").fetchall()
+            begun = replace(push, pushed=_now_after(latest or ""), number=secrets.token_hex(8))
             self._put(database, begun.pushed, asdict(begun))
             if plan:
                 row = (begun.pushed, self._clear(plan))
@@ -159,7 +162,7 @@ class Ledger:
         with self._change() as database:
             query = "SELECT fields FROM pushes WHERE key = ?"
             row = database.execute(query, (push.pushed,)).fetchone()
-            fields = json.loads(row[0]) if row else asdict(push)
+            fields = (_fields(row[0]) if row else None) or asdict(push)
             changed = replace(_push(fields) or push, **changes)
             self._put(database, push.pushed, fields | asdict(changed))
         return changed
@@ -202,7 +205,8 @@ class Ledger:
     def _stored(self) -> dict[str, dict[str, Any]]:
         """The fields of each push in the database, by its key."""
         rows = self._rows("SELECT key, fields FROM pushes")
-        return {key: json.loads(fields) for key, fields in rows}
+        read = {key: _fields(text) for key, text in rows}
+        return {key: fields for key, fields in read.items() if fields}
 
     def _rows(self, query: str) -> list[Any]:
         """The rows of a query; none before the first change has made the tables."""
@@ -221,9 +225,14 @@ class Ledger:
             with contextlib.closing(connection) as database:
                 yield database
         except sqlite3.Error as error:
+            remedy = (
+                "free some space, or move the file away if it is damaged; pushes are then named "
+                "OWNER/SLUG/N"
+            )
+            if "locked" in str(error):
+                remedy = "another program holds it. Wait until that has ended, and repeat"
             raise LedgerError(
-                f"the ledger {self.path} cannot be used ({error}): free some space, or move the "
-                "file away if it is damaged; pushes are then named OWNER/SLUG/N"
+                f"the ledger {self.path} cannot be used ({error}): {remedy}"
             ) from None
 
     @contextlib.contextmanager
@@ -285,24 +294,64 @@ class Ledger:
         for key, fields in readable.items():
             query = "SELECT fields FROM pushes WHERE key = ?"
             row = database.execute(query, (key,)).fetchone()
-            known = json.loads(row[0]) if row else None
+            known = _fields(row[0]) if row else None
             self._put(database, key, _newer(known, fields))
         for line in unreadable:
             database.execute("INSERT OR IGNORE INTO unreadable VALUES (?)", (self._clear(line),))
 
 
-def _now() -> str:
-    return datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds")
+def _now_after(latest: str) -> str:
+    """The time, or one just after `latest` if a clock that went back says an earlier one."""
+    now = datetime.datetime.now(datetime.UTC)
+    with contextlib.suppress(ValueError, TypeError, OverflowError):  # no time, or without a zone
+        now = max(now, datetime.datetime.fromisoformat(latest) + datetime.timedelta(microseconds=1))
+    return now.isoformat(timespec="microseconds")
+
+
+def _fields(text: str) -> dict[str, Any] | None:
+    """The fields of a push as the ledger holds them; None for whatever is none."""
+    try:
+        fields = json.loads(text)
+    except (ValueError, TypeError, RecursionError):
+        return None
+    if not isinstance(fields, dict) or _push(fields) is None:
+        return None
+    return fields
 
 
 def _push(fields: dict[str, Any]) -> Push | None:
-    """The push with these fields, or None if it lacks one; what this version does not know is left
-    out."""
+    """The push with these fields; None if it lacks one, or one has not its type.
+
+    What this version does not know is left out.
+    """
     known = {name: fields[name] for name in Push.__dataclass_fields__ if name in fields}
+    if not all(_fits(value, _KINDS[name]) for name, value in known.items()):
+        return None
     try:
         return Push(**known)
     except TypeError:
         return None
+
+
+_KINDS: dict[str, Any] = get_type_hints(Push)
+
+
+def _fits(value: object, kind: Any) -> bool:
+    """Whether a value of a JSON text has a field's type; a text is one that a file can hold."""
+    if isinstance(kind, types.UnionType):
+        return any(_fits(value, each) for each in get_args(kind))
+    if kind in (int, float):
+        numbers = int if kind is int else int | float
+        if not isinstance(value, numbers) or isinstance(value, bool):
+            return False
+        return abs(value) < LARGEST
+    if kind is str:
+        return isinstance(value, str) and "\0" not in value and _is_unicode(value)
+    return isinstance(value, get_origin(kind) or kind)
+
+
+def _is_unicode(text: str) -> bool:
+    return text.encode(errors="replace").decode() == text
 
 
 def _newer(known: dict[str, Any] | None, fields: dict[str, Any]) -> dict[str, Any]:
@@ -324,11 +373,8 @@ def _lines_of(path: Path) -> tuple[dict[str, dict[str, Any]], list[str]]:
     unreadable = []
     text = path.read_text("utf-8", "replace")
     for line in filter(str.strip, text.split("\n")):
-        try:
-            fields = json.loads(line)
-        except (ValueError, RecursionError):
-            fields = None
-        if isinstance(fields, dict) and _push(fields):
+        fields = _fields(line)
+        if fields:
             key = fields.get("pushed") or hashlib.sha256(line.encode()).hexdigest()
             readable[str(key)] = fields
         else:

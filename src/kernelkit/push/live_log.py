@@ -163,7 +163,7 @@ def _events(response: requests.Response) -> Iterator[Entry | None]:
                 return
             try:
                 event = json.loads(payload)
-            except ValueError:
+            except (ValueError, RecursionError):
                 event = None
             yield entry_of(event if isinstance(event, dict) else {"data": payload})
     except (urllib3.exceptions.HTTPError, OSError, AttributeError, ValueError):

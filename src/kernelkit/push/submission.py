@@ -141,8 +141,8 @@ class Submission:
                 f"{self.competition} accepts no more submissions today: submit tomorrow"
             )
         self.before = sorted(s.ref for s in self._listed())
-        self.sent = self.message
         self.since = kaggle.connection.server_time
+        self.sent = self.message
         self.note(
             submissions_before=self.before,
             submitting_since=self.since,

@@ -35,7 +35,7 @@ def activity(folder: Path) -> tuple[float, str]:
         notebook = json.loads((folder / PART).read_text("utf-8"))
         began = datetime.fromisoformat(notebook["metadata"]["papermill"]["start_time"])
         return began.timestamp(), _last_lines(notebook["cells"])
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return 0.0, ""
 
 

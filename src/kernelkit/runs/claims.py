@@ -34,7 +34,7 @@ def source_of(text: str) -> str:
     try:
         cells = [[c["cell_type"], "".join(c["source"])] for c in json.loads(text)["cells"]]
         text = json.dumps(cells)
-    except (ValueError, KeyError, TypeError):  # a script
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):  # a script
         pass
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 

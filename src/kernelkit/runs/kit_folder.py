@@ -73,6 +73,14 @@ def read_json(folder: Path, name: str) -> dict[str, Any]:
     return files.read_object(path(folder, name))
 
 
+def notebook(folder: Path) -> Path | None:
+    """The notebook of a run on this machine; None if that is not known."""
+    name = read_json(folder, STATE).get("notebook")
+    if isinstance(name, str) and name and "\0" not in name:
+        return Path(name)
+    return None
+
+
 @dataclass(frozen=True)
 class Fetched:
     """A file when its download ended: bytes, time in ns, and its SHA-256 if it was compared."""
@@ -124,7 +132,7 @@ def _fetched(record: Path) -> dict[str, Fetched]:
     fetched = {}
     written = record.read_text("utf-8", "replace") if record.is_file() else ""
     for text in written.splitlines():
-        with contextlib.suppress(ValueError, TypeError, KeyError):
+        with contextlib.suppress(ValueError, TypeError, KeyError, RecursionError):
             line = json.loads(text)
             fetched[str(line["name"])] = Fetched(line["size"], line["mtime_ns"], line.get("sha256"))
     return fetched

@@ -128,7 +128,7 @@ def _cell(notebook: str, count: int) -> tuple[str, str]:
         cells = [cell for cell in json.loads(notebook)["cells"] if cell["cell_type"] == "code"]
         own = [not str(cell.get("id")).startswith("bundle-") for cell in cells[:count]]
         return f"code cell {sum(own)}", "".join(cells[count - 1]["source"]).strip()
-    except (ValueError, KeyError, IndexError, TypeError):
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return f"cell In [{count}]", ""
 
 

@@ -66,13 +66,35 @@ class Submitted:
         return f"{self.rank:,}/{self.teams:,}" if self.rank and self.teams else ""
 
 
+_TEXTS = [
+    "competition",
+    "message",
+    "file",
+    "sha256",
+    "when",
+    "run",
+    "push",
+    "git",
+    "score",
+    "problem",
+]
+
+
 def of_fields(values: Mapping[str, Any]) -> Submitted | None:
     """The submission with these fields; None if they are not one's. Unknown ones are left out."""
     known = {name: values[name] for name in Submitted.__dataclass_fields__ if name in values}
     try:
-        return Submitted(**known)
+        submitted = Submitted(**known)
     except TypeError:
         return None
+    texts = [getattr(submitted, name) for name in _TEXTS]
+    numbers = [submitted.reference, submitted.rank or 0, submitted.teams or 0]
+    are_right = (
+        all(isinstance(text, str) for text in texts)
+        and all(isinstance(number, int) for number in numbers)
+        and isinstance(submitted.parameters, Mapping)
+    )
+    return submitted if are_right else None
 
 
 def add(folder: Path, submitted: Submitted) -> None:

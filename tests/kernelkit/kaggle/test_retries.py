@@ -108,6 +108,11 @@ def test_a_status_has_its_kind(status, message, kind):
     assert answer(status, message).kind is kind
 
 
+@pytest.mark.parametrize("body", ["[" * 100_000, '{"error":' * 100_000, "[]", "null", "1e999"])
+def test_an_errors_body_may_be_anything(body):
+    assert answer(500, body=body).message == "HTTP 500"
+
+
 def test_a_success_is_no_failure():
     assert answer(200) is answer(302) is None
 

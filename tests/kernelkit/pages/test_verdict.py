@@ -57,6 +57,10 @@ def test_a_score_that_guessing_could_reach_is_said_to_be_that(runs, f1, interval
     assert "against their labels" in found.next_step
 
 
+def test_a_chance_that_is_no_number_is_not_known(runs):
+    assert on(runs("a", 0.9, chance={"f1": True})).score == "F1 0.9000"
+
+
 def test_a_loss_beats_chance_from_below(runs):
     shown = Shown(score="f1", minimize=True)
     assert on(runs("a", 0.05, chance={"f1": 0.1}), shown).doubts == ()

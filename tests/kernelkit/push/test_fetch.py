@@ -195,12 +195,13 @@ def test_a_name_that_is_refused_costs_that_file_alone(repository, fetch, server,
     fetch.context.events.keep_secret([key])
     refused = {
         "too long for a file system": ["n" * 300 + ".bin", "🌸" * 64, "deep/" * 700 + "x.bin"],
+        "in too many folders": ["a/" * 1400 + "x"],
         "not Unicode": ["half \ud83c.bin"],
         "points outside the folder": ["/etc/x", "a/../../x", "", "a\\b", "a\0b"],
         "contains your credentials": [f"{key}.bin"],
     }
     odd = dict.fromkeys([name for names in refused.values() for name in names], files["0.bin"])
-    with pytest.raises(errors.OutputsError, match=f"10 of {FILES + 12} .*\n") as caught:
+    with pytest.raises(errors.OutputsError, match=f"11 of {FILES + 13} .*\n") as caught:
         fetch(outputs=Outputs({**files, **odd}, fetch.listed.log))
     for words, names in refused.items():
         assert str(caught.value).count(words) == len(names)

@@ -3,11 +3,12 @@
 import json
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import pytest
 
 from kernelkit import errors
+from kernelkit.push import ledger
 from kernelkit.push.ledger import Ledger, Push, State
 from kernelkit.push.status import list_pushes
 
@@ -85,6 +86,61 @@ def test_a_damaged_ledger_is_told_in_a_line(book):
         with pytest.raises(errors.StorageError, match="move the file away") as raised:
             use()
         assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("ahead", ["2999-01-01T00:00:00.000000+00:00", "3", "not a time"])
+def test_pushes_stay_in_their_order_when_the_clock_goes_back(book, ahead, monkeypatch):
+    first = book.begin(push(kernel="me/first"))
+    with book._opened() as database:
+        fields = json.dumps(asdict(replace(first, pushed=ahead, version=1)))
+        database.execute(
+            "UPDATE pushes SET key = ?, pushed = ?, fields = ?", (ahead, ahead, fields)
+        )
+    for name in ("me/second", "me/third"):
+        book.update(book.begin(push(kernel=name)), version=1)
+    kernels = [each.kernel for each in book.pushes()]
+    assert sorted(kernels) == ["me/first", "me/second", "me/third"]
+    if ahead.startswith("2999"):
+        assert book.last().kernel == "me/third"
+
+
+def test_a_ledger_that_another_program_holds_is_told(book, monkeypatch):
+    monkeypatch.setattr(ledger, "LOCK_SECONDS", 0.1)
+    book.begin(push())
+    with book._opened() as database:
+        database.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(errors.StorageError, match="another program holds it"):
+            book.begin(push())
+
+
+ODD = {
+    "empty": "",
+    "a list": "[]",
+    "null": "null",
+    "deep": "[" * 100_000,
+    "a huge number": "9" * 5000,
+    "a byte order mark": "\ufeff{}",
+    "lacks a field": '{"kernel": "a/b"}',
+    "of other types": '{"kernel": 5, "content": [], "git": {}, "accelerator": 1}',
+}
+FIELDS = '"kernel": "a/b", "content": "", "git": "", "accelerator": "cpu"'
+for value in ("5", '"\\u0000"', '"\\ud800"', "1e999", "true", "[1]", "9" * 400):
+    for name in ("pushed", "folder", "version", "minutes_run"):
+        ODD[f"{name} is {value[:9]}"] = f'{{{FIELDS}, "{name}": {value}}}'
+
+
+@pytest.mark.parametrize("text", ODD.values(), ids=ODD.keys())
+def test_a_line_that_is_none_is_left_out_and_the_others_stay(book, text):
+    odd, good = book.begin(push()), book.begin(push(kernel="me/good"))
+    with book._opened() as database:
+        row = (text, odd.pushed)
+        database.execute("UPDATE pushes SET fields = ? WHERE key = ?", row)
+    assert good in book.pushes()
+    list_pushes(book.path.parent)  # whatever of it may stand there
+    assert book.update(odd, version=3).version == 3
+    (book.path.parent / "pushes.jsonl").write_text(f"{text}\n")
+    book.update(good, version=4)
+    assert [each.version for each in book.pushes() if each.kernel == "me/good"] == [4]
 
 
 def old_line(number, **changes):

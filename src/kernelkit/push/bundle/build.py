@@ -24,6 +24,8 @@ from kernelkit.notebook.parameters import assignments, literal
 from kernelkit.project import Project
 from kernelkit.push.bundle import installing, manifest, packages
 
+# What reading a text as a notebook can raise, whatever it is.
+NO_NOTEBOOK = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
 MAX_BYTES = 1_000_000  # Kaggle: "must be less than 1 megabytes" of notebook JSON
 FIRST = "# Pushed by kernelkit."  # the beginning of the first cell
 NUMBER = re.compile(r'^PUSH = "([0-9a-f]{16})?"', re.MULTILINE)  # in the first cell
@@ -301,12 +303,18 @@ def _as_json(notebook: Values) -> str:
 
 
 def stamped(text: str, number: str) -> str:
-    """A bundle, or the source of its first cell, with the push's number in it."""
+    """A bundle, or the source of its first cell, with the push's number in it.
+
+    A notebook that cannot be read, as an edit on Kaggle may leave it, stays as it is.
+    """
     if not text.startswith("{"):  # a script, or the cell
         return NUMBER.sub(f'PUSH = "{number}"', text, count=1)
-    notebook = json.loads(text)
-    first = notebook["cells"][0]
-    first["source"] = stamped(cell_source(first), number)
+    try:
+        notebook = json.loads(text)
+        first = notebook["cells"][0]
+        first["source"] = stamped(cell_source(first), number)
+    except NO_NOTEBOOK:
+        return text
     return _as_json(notebook)
 
 
@@ -314,7 +322,7 @@ def number_of(text: str) -> str:
     """The number in a notebook's first cell; empty if there is none."""
     try:
         first = cell_source(json.loads(text)["cells"][0]) if text.startswith("{") else text
-    except (ValueError, KeyError, TypeError, IndexError, AttributeError):
+    except NO_NOTEBOOK:
         return ""
     stated = NUMBER.search(first)
     if stated is None:
