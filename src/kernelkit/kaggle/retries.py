@@ -42,7 +42,7 @@ _SETTINGS = (
     ),
     (
         re.compile("407 Proxy|Tunnel connection failed: 407"),
-        "the proxy wants a user name and a password",
+        "the proxy requires a user name and password",
     ),
     (
         re.compile(r"Tunnel connection failed: (4\d\d [\w -]*)"),

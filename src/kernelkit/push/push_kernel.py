@@ -80,8 +80,7 @@ def push_kernel(
     """Push a notebook, wait for its run and download its outputs; returns their folder.
 
     notebook     the notebook, or the folder of a kernel-metadata.json; by default its code_file
-    parameters   `name=value` strings, or a mapping of typed values; a folder among the strings is
-                 the notebook's folder, as with the official client's `-p`
+    parameters   `name=value` strings, or a mapping of typed values
     options      those of every command that talks to Kaggle, see `KaggleContext.in_project`
 
     Everything else is described at `PushRequest`. Returns None if nothing was downloaded

@@ -512,10 +512,19 @@ def test_a_script_that_fails_proves_what_it_left_and_names_its_log(script, kaggl
 def test_a_folder_is_checked_without_an_account(repository, monkeypatch):
     monkeypatch.setattr(PushContext, "connect", pytest.fail)
     root = str(repository.root)
-    for here, words in ((root, []), ("/", [root]), ("/", ["-p", root, "-p", "files=1"])):
+    for here, words in ((root, []), ("/", [root]), ("/", [root, "-p", "files=1"])):
         monkeypatch.chdir(here)
         done = CliRunner().invoke(console.main, ["check", *words])
         assert done.exit_code == 0, done.output
         assert "checked   nothing to correct" in done.output
+
+
+def test_a_folder_given_by_p_as_to_the_official_client_is_told_how_to_give_it(repository):
+    done = CliRunner().invoke(console.main, ["check", "-p", str(repository.root)])
+    assert done.exit_code == 2
+    assert f"leave out -p before {repository.root}" in done.output
+
+
+def test_a_text_that_sets_no_parameter_is_refused(repository):
     with pytest.raises(errors.ParameterError, match="nowhere"):
         push_kernel(repository.root, ["nowhere"], dry_run=True, offline=True)

@@ -81,7 +81,7 @@ def test_an_interrupt_says_whether_the_run_goes_on(wait, monkeypatch):
     monkeypatch.setattr(Waits, "sleep", interrupted)
     for local, words in (
         (None, "the run continues on Kaggle. Reconnect"),
-        (Path("kaggle"), "This rehearsal's"),
+        (Path("kaggle"), "The local Kaggle and its run stop with this command"),
     ):
         with pytest.raises(KeyboardInterrupt):
             wait("queued", local=local)
