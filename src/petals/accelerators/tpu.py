@@ -108,6 +108,8 @@ def _answer(ask: Callable[[], Answer], seconds: float) -> Answer:
     try:
         return call_with_timeout(seconds, ask)
     except TimeoutError:
+        if tpu_node():
+            raise NoTPUError(f"no answer from {tpu_node()} within {seconds:.0f} s") from None
         raise NoTPUError(
             f"no answer within {seconds:.0f} s: another process holds it, or the TPU waits for "
             "other hosts of its slice"

@@ -111,6 +111,14 @@ def test_a_tpu_node_is_asked_by_its_name_and_jax_is_not_waited_for(tensorflows_t
     assert "failed to connect" in said
 
 
+def test_a_tpu_node_that_does_not_answer_is_named(tensorflows_tpu, monkeypatch):
+    monkeypatch.setattr(detect, "PATIENCE", 1.4)
+    monkeypatch.setenv("TPU_NAME", "my-tpu")
+    tensorflows_tpu(lambda resolver: time.sleep(20))
+    with pytest.raises(AcceleratorError, match="no answer from my-tpu within 1 s"):
+        detect.detect("tpu")
+
+
 @pytest.mark.parametrize(
     ("addresses", "says"),
     [("local", "local: one process has all chips"), ("a:8476,b:8476", "2 processes, for all of")],
