@@ -182,7 +182,9 @@ record_size = min(large_enough, default=max(sizes))
 splits = source.splits(record_size)
 if "val" not in splits:
     raise DataError(f"{source} has no val photos: use 02_train with validation=fold:1/5")
-train, val, test = splits["train"], splits["val"], splits.get("test")
+train = splits["train"]
+val = splits["val"]
+test = splits.get("test")
 
 # %%
 train.labels_and_ids(len(names))  # finds a wrong label before the training

@@ -299,7 +299,8 @@ from petals.augment.augmentation import augmentation, augmented
 from petals.augment.layer import augmenting, in_step
 from petals.data import pipeline
 
-fine_tunes, on_device = fine_tune != "none" and not stopped, in_step(model)
+fine_tunes = fine_tune != "none" and not stopped
+on_device = in_step(model)
 if fine_tunes:
     change = augmentation(augment, mix)
     changed = augmented(sample.images[:8], change, seed)
@@ -437,7 +438,8 @@ from petals.evaluation.intervals import Intervals
 from petals.evaluation.metrics import Scores, chance
 
 probabilities = predict_split(val)
-scores, intervals = Scores.of(val_labels, probabilities), None
+scores = Scores.of(val_labels, probabilities)
+intervals = None
 validated = validation != "none"
 if validated:
     intervals = Intervals.of(val_labels, probabilities)

@@ -130,7 +130,8 @@ if pair and photos:
 
 # %%
 members = finished[: ensembles.MOST]
-probabilities, labels = np.stack([run.probabilities for run in members]), members[0].labels
+probabilities = np.stack([run.probabilities for run in members])
+labels = members[0].labels
 weights = ensembles.hill_climb(probabilities, labels)
 rows = [
     {"run": run.name, "weight": float(w), "macro F1": run.macro_f1}

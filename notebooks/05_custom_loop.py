@@ -214,7 +214,9 @@ from petals.evaluation.metrics import Scores
 from petals.evaluation.prediction import predict
 
 labels_of_val, _ = val.labels_and_ids()
-rows, photos, state = [], iter(batches.dataset()), None
+rows = []
+photos = iter(batches.dataset())
+state = None
 step = jax_step if on_jax else tensorflow_step
 
 # %%

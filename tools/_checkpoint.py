@@ -132,7 +132,8 @@ def _read_old(file: IO[bytes]) -> Arrays:
         raise BadCheckpointError("it is neither in a format of PyTorch nor safetensors")
     if not _load(file)["little_endian"]:
         raise BadCheckpointError("it is big-endian")
-    tensors, keys = _state(_load(file)), _load(file)
+    tensors = _state(_load(file))
+    keys = _load(file)
     kinds = {storage[0]: storage[1:] for storage, *_ in tensors.values()}
     storages = {}
     for key in keys:
@@ -180,7 +181,8 @@ def _read_safetensors(path: Path) -> Arrays:
         for name, about in header.items():
             if about["dtype"] not in SAFE_DTYPES:
                 raise BadCheckpointError(f"{name} has the unknown type {about['dtype']}")
-            dtype, shape = SAFE_DTYPES[about["dtype"]], about["shape"]
+            dtype = SAFE_DTYPES[about["dtype"]]
+            shape = about["shape"]
             begin, end = about["data_offsets"]
             count = math.prod(shape)
             inside = 0 <= begin <= end <= size - 8 - length

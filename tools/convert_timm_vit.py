@@ -122,7 +122,8 @@ def assign(network: Any, arrays: Arrays) -> None:
     embeddings, heads = network.embeddings, network.num_heads
     _, before = _grid(arrays)
     positions = arrays["pos_embed"][0]
-    others, patches = positions[:before], positions[before:]
+    others = positions[:before]
+    patches = positions[before:]
     first = others[:1] if before else np.zeros_like(patches[:1])
     table = np.concatenate([first, patches])[None]
     embeddings.cls_token.assign(arrays["cls_token"])

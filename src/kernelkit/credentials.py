@@ -29,5 +29,6 @@ def find_secrets(texts: Iterable[tuple[str, str]], secrets: Sequence[str] = ()) 
         for number, line in enumerate(text.split("\n"), start=1):
             kinds = (kind for kind, pattern in _PATTERNS.items() if pattern.search(line))
             own = any(secret in line for secret in secrets)
-            if kind := "your own Kaggle key or token" if own else next(kinds, ""):
+            kind = "your own Kaggle key or token" if own else next(kinds, "")
+            if kind:
                 yield f"{file}:{number} looks like {kind}"

@@ -30,14 +30,20 @@ _CPU = _STDLIB | _OWN | _modules("cpu_and_gpu")
 # The top-level modules that a session can import, by the kind of its machine.
 MODULES: dict[Kind, frozenset[str]] = {"tpu": _TPU, "gpu": _CPU | _modules("gpu"), "cpu": _CPU}
 # Distributions of the images by their modules, and those that no image has.
-_DISTRIBUTIONS = {
-    module: name
-    for table in ("lacking", "tpu", "gpu", "cpu_and_gpu")
-    for name, brought in _IMAGE[table].items()
-    for module in brought
-}
+_DISTRIBUTIONS: dict[str, str] = {}
+for _table in ("lacking", "tpu", "gpu", "cpu_and_gpu"):
+    for _name, _brought in _IMAGE[_table].items():
+        _DISTRIBUTIONS |= dict.fromkeys(_brought, _name)
 # Where several distributions bring a module, the one to install.
 _DISTRIBUTIONS |= {"attr": "attrs", "cv2": "opencv-python-headless", "google": "protobuf"}
+
+
+# The tables with the distributions of an image. Those of the TPU's image are not all known.
+_TABLES: dict[Kind, tuple[str, ...]] = {
+    "tpu": (),
+    "gpu": ("cpu_and_gpu", "gpu"),
+    "cpu": ("cpu_and_gpu",),
+}
 
 
 def holds(module: str, kind: Kind) -> bool | None:
@@ -64,6 +70,5 @@ def distribution(module: str) -> str:
 
 def distributions(kind: Kind) -> frozenset[str]:
     """The distributions of an image, by their normalised names, as far as they are known."""
-    tables = {"tpu": (), "gpu": ("cpu_and_gpu", "gpu"), "cpu": ("cpu_and_gpu",)}[kind]
-    listed = (name for table in tables for name in _IMAGE[table])
+    listed = [name for table in _TABLES[kind] for name in _IMAGE[table]]
     return frozenset((*listed, *filter(None, map(distribution, MODULES[kind]))))

@@ -62,9 +62,10 @@ def unlisted_because(shape: str) -> str:
     """Why a shape is not listed here, and the one to use."""
     if shape in RETIRED:
         instead = BY_SHAPE[RETIRED[shape]]
+        name = instead.shape or "cpu"
         return (
             f"machine shape {shape} is retired, and Kaggle would run on {instead.words} instead "
-            f"without saying so: use {instead.shape or 'cpu'}, or tpu for the current TPU"
+            f"without saying so: use {name}, or tpu for the current TPU"
         )
     shapes = [*LIMITS, *filter(None, BY_SHAPE)]
     return f"no machine shape is called {shape!r}: {nearest(shape, shapes)}"

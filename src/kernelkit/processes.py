@@ -48,7 +48,8 @@ def die_with(parent: int) -> None:
 
 def usage(pid: int) -> tuple[int, float]:
     """Memory in bytes and CPU seconds of a process and its descendants; 0 without a process."""
-    memory, seconds = 0, 0.0
+    memory = 0
+    seconds = 0.0
     for member in _family(pid):
         with suppress(psutil.Error):
             memory += member.memory_info().rss

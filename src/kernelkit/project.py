@@ -118,14 +118,16 @@ class Project:
         """The prefix of its wheel datasets' names, in a form that Kaggle accepts."""
         from slugify import slugify  # not needed by most commands
 
-        return f"{slugify(self.title or self.root.name, max_length=34) or 'project'}-wheels"
+        name = slugify(self.title or self.root.name, max_length=34) or "project"
+        return f"{name}-wheels"
 
     @property
     def runs(self) -> Path:
         """The folder of its runs: in its root, or in its git repository's root without a
         pyproject."""
-        own = (self.root / "pyproject.toml").is_file()
-        return (self.root if own else repository(self.root)) / RUNS
+        if (self.root / "pyproject.toml").is_file():
+            return self.root / RUNS
+        return repository(self.root) / RUNS
 
     @property
     def local_kaggle(self) -> Path:
@@ -224,7 +226,8 @@ def _read(root: Path, file: Path) -> Project:
         content = tomllib.loads(file.read_text("utf-8-sig"))
     except (OSError, ValueError) as error:  # invalid TOML, or invalid UTF-8
         raise PreflightError(f"{file} cannot be read as TOML: {error}") from None
-    kit, facts = content.get("tool", {}).get("kernelkit", {}), content.get("project", {})
+    kit = content.get("tool", {}).get("kernelkit", {})
+    facts = content.get("project", {})
     if "kernelkit" in content or not isinstance(kit, dict):
         raise PreflightError(f"{file}: write the settings below [tool.kernelkit], a table")
     settings = {key: _setting(key, value, file) for key, value in kit.items()}

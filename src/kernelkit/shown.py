@@ -24,7 +24,9 @@ def measure(name: str, value: float) -> str:
     if _SECONDS.search(name):
         return duration(value)
     if "_per_second" in name:
-        return f"{value:,.{0 if value >= 99.5 else 1 if value >= 9.95 else 2}f}"
+        if value >= 99.5:
+            return f"{value:,.0f}"
+        return f"{value:.1f}" if value >= 9.95 else f"{value:.2f}"
     if isinstance(value, int) or abs(value) >= 100:
         return f"{value:,.0f}"
     return f"{value:.4f}" if abs(value) < 10 else f"{value:.2f}"
@@ -134,8 +136,9 @@ class Shown:
         If the project names no measures, these are all plain numbers, in the file's order.
         """
         labels = self.measures or {name: name.replace("_", " ") for name in metrics}
-        return {
-            name: ("time" if name == "seconds" else label, measure(name, value))
-            for name, label in labels.items()
-            if isinstance(value := metrics.get(name), int | float) and not isinstance(value, bool)
-        }
+        texts = {}
+        for name, label in labels.items():
+            value = metrics.get(name)
+            if isinstance(value, int | float) and not isinstance(value, bool):
+                texts[name] = ("time" if name == "seconds" else label, measure(name, value))
+        return texts

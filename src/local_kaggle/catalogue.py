@@ -142,7 +142,8 @@ def fill_catalogue(
     """
     folder = folder.absolute()
     folder.mkdir(parents=True, exist_ok=True)
-    mark, lines = _mark(folder), []
+    mark = _mark(folder)
+    lines = []
     try:
         words = [word.replace("{catalogue}", str(folder)) for word in shlex.split(command)]
         if words[0] in ("python", "python3"):

@@ -47,11 +47,14 @@ class ServerState:
             raise LocalKaggleError(
                 "a rehearsal runs on Linux or macOS: on Windows, start it in WSL", exit_code=3
             )
-        self.root, self.port = Path(root).absolute(), port
+        self.root = Path(root).absolute()
+        self.port = port
         self.catalogue = Path(catalogue or self.root / "catalogue").absolute()
         self.contents = Catalogue(self.catalogue)
-        self.faults, self.limits = faults or FaultSchedule(), limits or ServerLimits()
-        self.accounts, self.tokens = dict(accounts or {DEFAULT_USER: ""}), dict(tokens or {})
+        self.faults = faults or FaultSchedule()
+        self.limits = limits or ServerLimits()
+        self.accounts = dict(accounts or {DEFAULT_USER: ""})
+        self.tokens = dict(tokens or {})
         self.links: dict[str, tuple[Path, float]] = {}
         """By its token: the file that a link leads to, and when it expires."""
         self._secret = secrets.token_bytes()

@@ -68,7 +68,8 @@ class Service:
     """
 
     def __init__(self, types: ModuleType, *, anonymous: bool = False) -> None:
-        self._types, self._anonymous = types, anonymous
+        self._types = types
+        self._anonymous = anonymous
 
     def __call__(self, answer: Answer) -> Answer:
         """A decorator: `get_dataset` answers the method GetDataset."""
@@ -121,7 +122,9 @@ def _check(message: type[Message], values: Any, *, inside: bool = False) -> None
     if not isinstance(values, dict):
         raise TypeError(f"{message.__name__} must be an object")
     for field in message._fields:
-        name, value, kind = field.json_name, values.get(field.json_name), field.field_type
+        name = field.json_name
+        value = values.get(field.json_name)
+        kind = field.field_type
         is_message = hasattr(kind, "_fields")
         is_required = is_message and not field.optional and field.default_value is None
         if value is None and (inside or not is_required):
@@ -175,7 +178,8 @@ def listing(state: ServerState, request: Message, name: str, entries: Sequence[J
     entries = _sorted(request, entries)
     following = str(start + size) if start + size < len(entries) else None
     if entries and shows(FaultKind.REPEATED_PAGE):
-        start, following = max(start - size, 0), token
+        start = max(start - size, 0)
+        following = token
     return {name: entries[start : start + size], "nextPageToken": following}
 
 
@@ -186,7 +190,8 @@ def filtered(request: Message, entries: Iterable[Json], filters: Filters) -> lis
     """
     entries = list(entries)
     for field in request._fields:
-        name, value = field.json_name, getattr(request, field.field_name)
+        name = field.json_name
+        value = getattr(request, field.field_name)
         text = _text(value)
         passes = filters.get(f"{name}={text}") or filters.get(name)
         if name.startswith("search"):

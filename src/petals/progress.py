@@ -25,8 +25,12 @@ class Progress:
         )
         self.in_place = self.stream.isatty() or (stream is None and opened)
         self.every = 0.2 if self.in_place else every
-        self._what, self._done, self._total = "", 0, 0
-        self._begun, self._first, self._written = 0.0, 0, 0.0
+        self._what = ""
+        self._done = 0
+        self._total = 0
+        self._begun = 0.0
+        self._first = 0
+        self._written = 0.0
         self._width = 0  # characters of the line that will be overwritten
 
     def __call__(self, what: str, done: int, total: int) -> None:
@@ -38,8 +42,11 @@ class Progress:
         now = time.monotonic()
         over = self._done >= self._total
         if over or done < self._done or (what, total) != (self._what, self._total):
-            self._what, self._total = what, total
-            self._begun, self._first, self._written = now, done, now
+            self._what = what
+            self._total = total
+            self._begun = now
+            self._first = done
+            self._written = now
         self._done = done
         if done < total and now - self._written < self.every:
             return

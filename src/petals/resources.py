@@ -44,6 +44,7 @@ def _record(path: Path, over: threading.Event) -> None:
         while not over.is_set() and path.is_file():
             memory = int(STATM.read_text("utf-8").split()[1]) * os.sysconf("SC_PAGE_SIZE")
             with path.open("a", encoding="utf-8") as lines:
-                seconds, cpu = time.monotonic() - begun, time.process_time()
+                seconds = time.monotonic() - begun
+                cpu = time.process_time()
                 lines.write(f"{seconds:.1f},{memory},{cpu:.1f},{compilation.device_memory()}\n")
             over.wait(SECONDS)

@@ -73,7 +73,8 @@ class RunFolder:
         if not cluster.here().first:
             self._elsewhere = tempfile.TemporaryDirectory(prefix="petals-")
             self.path = Path(self._elsewhere.name)
-        self.begun, self.seconds_before = time.monotonic(), 0.0
+        self.begun = time.monotonic()
+        self.seconds_before = 0.0
         if training and on_kaggle():
             resources.record(self.path)
         self._words: dict[str, dict[str, str]] = {}
@@ -173,7 +174,8 @@ class RunFolder:
 
         `metrics`: from `write_metrics`.
         """
-        backbone, size = find_backbone(classifier.name), int(metrics["data"]["image_size"])
+        backbone = find_backbone(classifier.name)
+        size = int(metrics["data"]["image_size"])
         build: dict[str, Any] = {"depths": classifier.depths}
         if backbone.preset:  # it may no longer exist when its model is used
             build["hub_config"] = config_of(classifier.backbone, classifier.name)

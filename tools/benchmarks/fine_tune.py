@@ -45,7 +45,8 @@ def run_fold(name: str, train: Any, held: Any, head: Any, **model: Any) -> dict[
     from petals.training.optimization import set_seed
 
     keras.backend.clear_session()
-    device, classes = detect("auto", "float32"), model.pop("classes")
+    device = detect("auto", "float32")
+    classes = model.pop("classes")
     set_seed(0, repeatable=device.on_cpu)
     given = settings(name)
     backbone, size, weights = (model[name] for name in ("backbone", "image_size", "weights"))
@@ -83,11 +84,15 @@ def _trained(
     from petals.training.callbacks import Epochs, Phase, Training
     from petals.training.optimization import compile_model, learning_rates
 
-    model, batch = classifier.model, given["batch_size"] * device.replicas
-    epochs, steps = given["epochs"], max(1, train.count // batch)
-    change, on_device = augmentation(given["augment"], given["mix"]), in_step(model)
+    model = classifier.model
+    batch = given["batch_size"] * device.replicas
+    epochs = given["epochs"]
+    steps = max(1, train.count // batch)
+    change = augmentation(given["augment"], given["mix"])
+    on_device = in_step(model)
     trained = augmenting(model, change) if change and on_device else model
-    rate, replicas = given["learning_rate"], device.replicas
+    rate = given["learning_rate"]
+    replicas = device.replicas
     rates = learning_rates(given["schedule"], epochs, steps, learning_rate=rate, replicas=replicas)
     names = ("weight_decay", "label_smoothing")
     compile_model(trained, rates, **{name: given[name] for name in names})
@@ -100,7 +105,8 @@ def _trained(
         deterministic=device.on_cpu,
     ).dataset()
     training = Training()
-    phase, labels = Phase("fine-tune", epochs, steps, batch), held.labels_and_ids()[0]
+    phase = Phase("fine-tune", epochs, steps, batch)
+    labels = held.labels_and_ids()[0]
     watch = Epochs(phase, training, labels, lambda: predict(model, held, batch), select=False)
     trained.fit(
         batches, epochs=epochs, steps_per_epoch=steps, shuffle=False, verbose=0, callbacks=[watch]

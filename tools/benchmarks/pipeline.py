@@ -9,7 +9,10 @@ from typing import Any
 
 import psutil
 
-BATCH, SECONDS, ROUNDS, EPOCHS = 128, 2.0, 5, 6
+BATCH = 128
+SECONDS = 2.0
+ROUNDS = 5
+EPOCHS = 6
 
 
 def run(photos: Path, sizes: tuple[int, ...] = (192, 512)) -> dict[str, Any]:
@@ -58,7 +61,8 @@ def _ratios(split: Any) -> dict[str, float]:
 def _rate(batches: Iterator[Any]) -> float:
     for _ in range(20):  # until its buffers are full and its parallelism is settled
         next(batches)
-    begun, images = time.perf_counter(), 0
+    begun = time.perf_counter()
+    images = 0
     while time.perf_counter() - begun < SECONDS:
         next(batches)
         images += BATCH
@@ -114,7 +118,8 @@ def _memory_growth(split: Any) -> float:
     from petals.data import pipeline
 
     batches = iter(pipeline.Batches(split, BATCH, 104, cache=False).dataset())
-    steps, resident = split.count // BATCH, []
+    steps = split.count // BATCH
+    resident = []
     for _ in range(EPOCHS):
         for _ in range(steps):
             next(batches)

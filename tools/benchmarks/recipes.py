@@ -12,7 +12,9 @@ from unittest import mock
 
 from benchmarks import fine_tune
 
-BACKBONE, SIZE, FOLDS = "MobileNet-0.75", 192, 5
+BACKBONE = "MobileNet-0.75"
+SIZE = 192
+FOLDS = 5
 # The public way runs the frozen backbone over the photos in each of its epochs.
 PUBLIC_EPOCHS = 12
 # name: (head, features, views). The gradient head as 02_train has it: 30 epochs.
@@ -208,9 +210,11 @@ class _Measured:
             )
 
         held = self.folds[fold]
-        train, val = part(~held), part(held)
+        train = part(~held)
+        val = part(held)
         set_seed(0)
-        begun, training = time.process_time(), Training()
+        begun = time.process_time()
+        training = Training()
         if head == "logistic":
             fit_head(classifier, train, val, training)
         else:

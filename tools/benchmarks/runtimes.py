@@ -13,7 +13,9 @@ from typing import Any
 
 from kernelkit.errors import KernelkitError
 
-BACKBONE, SIZE, CLASSES = "SmallNet", 96, 104
+BACKBONE = "SmallNet"
+SIZE = 96
+CLASSES = 104
 BATCH = 256  # over all replicas: 32 for each of eight, as 02_train has it
 TIMEOUT = 900  # seconds of a measurement; an idle machine takes a tenth of it
 STEPS, EPOCHS = 4, 3  # an epoch's steps, and the epochs of each number of steps a call

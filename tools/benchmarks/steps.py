@@ -70,7 +70,8 @@ def _worker(begun: float, backbone: str, size: str, batch: str, steps: str) -> d
         async_safe = False
 
     def by_fit(kind: type | None, epochs: int = 1, model: Any = model) -> Seconds:
-        phase, callbacks = Phase("fine-tune", epochs, count, images), []
+        phase = Phase("fine-tune", epochs, count, images)
+        callbacks = []
         if kind is not None:
             callbacks = [kind(phase, Training(), np.arange(CLASSES), lambda: answers)]
         before = _now()

@@ -56,7 +56,8 @@ def run() -> dict[str, Any]:
     benchmark goes on where it was, and other compilers' rows stand beside: take a row out there to
     have it compiled again.
     """
-    rows, libtpu = read(), pinned()
+    rows = read()
+    libtpu = pinned()
     for size in SIZES:
         for backbone in BACKBONES:
             name = f"{backbone}-{size}-{libtpu}"
@@ -140,7 +141,8 @@ def compiled(backbone: str, size: int) -> dict[str, Any]:
         "augment": AUGMENT,
     }
     values = check.values_of(project, NOTEBOOK, parameters)
-    machine, events = machine_named(MACHINE), Events()
+    machine = machine_named(MACHINE)
+    events = Events()
     try:
         run = check.TpuRun(project, values, machine, (check.TRAINING,))
         outcome = run.compiled(events)

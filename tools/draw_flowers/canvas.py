@@ -111,7 +111,8 @@ class Canvas:
 
     def __init__(self, size: int, light: complex) -> None:
         """`light`: the direction from which the light comes."""
-        self.size, self.light = size, light
+        self.size = size
+        self.light = light
         self.grid = (np.arange(size, dtype=np.float32) + np.float32(0.5)) / np.float32(size)
         self.pixels = np.zeros((3, size, size), np.float32)
 
@@ -149,7 +150,10 @@ class Frame:
 
     def _patch(self, least_u: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(u, v, part of the pixels) for the pixels that the frame's shape can touch."""
-        size, grid, along, across = self.canvas.size, self.canvas.grid, self.along, self.across
+        size = self.canvas.size
+        grid = self.canvas.grid
+        along = self.along
+        across = self.across
         corners = [self.point(u, v) for u in (least_u, 1.0) for v in (-1.0, 1.0)]
         edges = [corner.real for corner in corners], [corner.imag for corner in corners]
         columns, rows = (
@@ -187,7 +191,8 @@ class Frame:
         "eye", for which the base's colour ends in a sharp edge.
         """
         u, v, pixels = self._patch(0.0)
-        u, side = clip(u), np.abs(v)
+        u = clip(u)
+        side = np.abs(v)
         inside = OUTLINES[outline](u, side) - side
         # A rounded petal is brighter on the side that faces the light, and its rim is darker, so
         # that petals of one colour can be told apart where they overlap.

@@ -9,7 +9,8 @@ from draw_flowers.plants import GOLD, UP, WHITE, Flower, seeds
 
 def draw_open(flower: Flower) -> None:
     """Layers of petals around a centre: most flowers, from four petals to a full rose."""
-    traits, between = flower.traits, flower.rng.between
+    traits = flower.traits
+    between = flower.rng.between
     step = min(0.24, 0.78 / traits.layers)
     for layer in range(traits.layers):
         length = 1.0 - step * layer
@@ -48,7 +49,8 @@ def draw_globe(flower: Flower) -> None:
 
 def draw_orchid(flower: Flower) -> None:
     """Three sepals, two wide wings and a lip."""
-    width, between = flower.traits.width, flower.rng.between
+    width = flower.traits.width
+    between = flower.rng.between
     for angle in (UP, 38.0, 142.0):
         flower.turned(angle, between(0.9, 1.0), width).petal(fade=0.3)
     for angle in (-172.0, -8.0):
@@ -75,7 +77,9 @@ def draw_pansy(flower: Flower) -> None:
 
 def draw_iris(flower: Flower) -> None:
     """Three petals that stand and three that fall, each of these with a beard."""
-    width, tip, between = flower.traits.width, flower.tip, flower.rng.between
+    width = flower.traits.width
+    tip = flower.tip
+    between = flower.rng.between
     for angle in (-128.0, -52.0, UP):
         part = flower.turned(angle, between(0.92, 1.05), width * 0.8)
         part.stroke("oval", tip, blend(tip, flower.base, 0.2))
@@ -88,7 +92,8 @@ def draw_iris(flower: Flower) -> None:
 
 def draw_half(flower: Flower) -> None:
     """Petals that are all thrown up, with a nose or whiskers below."""
-    traits, low = flower.traits, 0.2j
+    traits = flower.traits
+    low = 0.2j
     for k in range(traits.petals):
         lean = 150.0 * (k / (traits.petals - 1) - 0.5) + flower.rng.between(-4.0, 4.0)
         flower.turned(UP + lean, 1.1, traits.width, low).petal()
@@ -118,12 +123,15 @@ def draw_spathe(flower: Flower) -> None:
 
 def draw_spike(flower: Flower) -> None:
     """Florets along a stem, smaller towards its tip."""
-    traits, count, layers = flower.traits, flower.traits.petals, flower.traits.layers
+    traits = flower.traits
+    count = flower.traits.petals
+    layers = flower.traits.layers
     sides, largest = ((-1.0, 1.0, 0.0), 1.5) if count > 10 else ((-0.7, 0.7), 1.9)
     turn = 90.0 if layers < 5 else 288.0
     flower.stem(UP, 2.3, 0.05, 1.3j)
     for k in range(count):
-        rise, side = k / (count - 1), sides[k % len(sides)]
+        rise = k / (count - 1)
+        side = sides[k % len(sides)]
         size = largest * (1.0 - 0.6 * rise) / math.sqrt(count)
         at = complex(0.55 * size * side, 0.85 - 1.75 * rise)
         angle = UP + 48.0 * side + flower.rng.between(-8.0, 8.0)
@@ -137,7 +145,9 @@ def draw_spike(flower: Flower) -> None:
 
 def draw_bell(flower: Flower) -> None:
     """One or several bells that hang side by side."""
-    traits, count, tip = flower.traits, flower.traits.petals, flower.tip
+    traits = flower.traits
+    count = flower.traits.petals
+    tip = flower.tip
     size = 1.5 if count == 1 else 1.0
     flower.stem(UP, 2.2, 0.05, 1.4j)
     for k in range(count):
@@ -161,7 +171,8 @@ def draw_cone(flower: Flower) -> None:
     flower.stem(90.0, 1.0, 0.09, 0.7j)
     flower.shadow(1.1)
     rows = 6 if traits.petals > 20 else 4
-    across, length = traits.petals // rows, 3.2 / rows
+    across = traits.petals // rows
+    length = 3.2 / rows
     for row in range(rows):
         down = row / (rows - 1)
         swell = 1.0 - (1.6 * down - 0.8) * (1.6 * down - 0.8)
@@ -180,14 +191,17 @@ def draw_plume(flower: Flower) -> None:
     for k in range(count):
         rise = k / count
         lean = flower.rng.between(-1.0, 1.0) * (1.0 - 0.7 * rise)
-        length, at = 0.8 - 0.3 * rise, complex(0.46 * lean, 0.85 - 1.4 * rise)
+        length = 0.8 - 0.3 * rise
+        at = complex(0.46 * lean, 0.85 - 1.4 * rise)
         part = flower.turned(UP + 42.0 * lean, length, flower.traits.width * length, at)
         part.petal(fade=0.5 * (k % 2))
 
 
 def draw_cup(flower: Flower) -> None:
     """A tulip: petals that stand upright, some behind and some in front."""
-    traits, between, low = flower.traits, flower.rng.between, 0.75j
+    traits = flower.traits
+    between = flower.rng.between
+    low = 0.75j
     flower.stem(90.0, 1.2, 0.06, low)
     for lean in (-30.0, 30.0, 0.0):
         length = 1.62 * between(0.95, 1.02)

@@ -52,8 +52,11 @@ def flower_jpeg(label: int, index: int, size: int, quality: int) -> bytes:
 
 def _draw_plant(flower: Flower, radius: float, offset: complex) -> None:
     """A plant beside the middle of the canvas: shadow, leaves and flower, tilted a little."""
-    between, middle, form = flower.rng.between, 0.5 + 0.5j + offset, flower.traits.form
-    turn, tilt = between(*TURNS[form]), between(0.0, 180.0)
+    between = flower.rng.between
+    middle = 0.5 + 0.5j + offset
+    form = flower.traits.form
+    turn = between(*TURNS[form])
+    tilt = between(0.0, 180.0)
     tilted = flower.turned(tilt, radius, radius * between(0.72, 1.0), middle)
     below = middle - 0.08 * flower.canvas.light
     flower.turned(0.0, radius * 1.35, at=below).glow(colour(0.02, 0.03, 0.03), 0.55)

@@ -28,7 +28,8 @@ class Flower(Frame):
 
     def petal(self, fade: float = 0.0) -> None:
         """Fill the frame with a petal of the class; `fade` 0..1 mixes in its base colour."""
-        traits, tip = self.traits, blend(self.tip, self.base, fade)
+        traits = self.traits
+        tip = blend(self.tip, self.base, fade)
         self.stroke(traits.outline, self.base, tip, traits.mark, self.accent)
 
     def stem(self, degrees: float, length: float, width: float, at: complex) -> None:
@@ -65,7 +66,8 @@ class Flower(Frame):
 
     def centre(self) -> None:
         """Draw the centre; one that is not known here, such as an orchid's lip, is the form's."""
-        radius, heart = self.traits.radius, self.heart
+        radius = self.traits.radius
+        heart = self.heart
         middle = self.turned(0.0, radius)
         if self.traits.centre in HEADS:
             self.shadow(radius * 1.35, 0.5)

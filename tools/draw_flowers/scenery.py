@@ -25,11 +25,14 @@ _SCENES = {  # the colours above and below
 
 def draw_leaves(flower: Flower) -> None:
     """The leaves that show behind a flower: their shape is part of what tells a class."""
-    kind, between = flower.traits.leaf, flower.rng.between
+    kind = flower.traits.leaf
+    between = flower.rng.between
     dark, bright = 0.6 * flower.green, 1.2 * flower.green
-    first, middle = between(0.0, 360.0), 0j
+    first = between(0.0, 360.0)
+    middle = 0j
     if kind == "sword":  # grows upwards from below the flower, the others in a ring around it
-        first, middle = UP - 48.0, 1.2j
+        first = UP - 48.0
+        middle = 1.2j
     if kind in _LEAVES:
         outline, count, step, sway, length, width, start = _LEAVES[kind]
         for k in range(count):
@@ -47,7 +50,8 @@ def draw_leaves(flower: Flower) -> None:
 
 def _clouds(canvas: Canvas, rng: Rng, cells: int) -> np.ndarray:
     """Smooth noise in 0..1, float32 (size, size): a coarse grid of random numbers, drawn out."""
-    values, last = rng.random((cells, cells)).astype(np.float32), cells - 1
+    values = rng.random((cells, cells)).astype(np.float32)
+    last = cells - 1
     places = canvas.grid * last
     low = np.minimum(np.floor(places), last - 1).astype(np.int64)
     share = places - low.astype(np.float32)
@@ -77,7 +81,8 @@ def _draw_things(whole: Frame, kind: str, rng: Rng) -> None:
         return
     if kind == "meadow":
         for k in range(26):
-            angle, length = UP + between(-22.0, 22.0), between(0.3, 0.7)
+            angle = UP + between(-22.0, 22.0)
+            length = between(0.3, 0.7)
             at = complex(between(0.0, 1.0), 0.5 + 0.7 * k / 26)
             green = colour(between(0.15, 0.5), between(0.4, 0.75), 0.15)
             whole.turned(angle, length, 0.012, at).stroke("lance", 0.5 * green, green)
@@ -109,11 +114,13 @@ def draw_light(canvas: Canvas, rng: Rng) -> None:
     warmth, tint = between(-0.21, 0.21), between(-0.07, 0.07)
     exposure, haze = between(0.85, 1.35), between(0.0, 0.14)
     x = canvas.grid - np.float32(0.5)
-    y, towards = x[:, None], between(0.1, 0.4) * canvas.light
+    y = x[:, None]
+    towards = between(0.1, 0.4) * canvas.light
     glow = 1.0 + x * towards.real + y * towards.imag
     glow = glow - 0.5 * (x * x + y * y)
     if between(0.0, 1.0) < 0.3:
-        side, edge = direction(between(0.0, 360.0)), between(-0.2, 0.2)
+        side = direction(between(0.0, 360.0))
+        edge = between(-0.2, 0.2)
         glow = glow * (1.0 - 0.33 * clip((x * side.real + y * side.imag + edge) * 9.0))
     gains = colour(exposure * (1 + warmth), exposure * (1 + tint), exposure * (1 - warmth))
     canvas.pixels *= (1.0 - haze) * gains * glow

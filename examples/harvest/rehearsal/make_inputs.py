@@ -25,7 +25,8 @@ ROWS = {"train": 400, "test": 120}
 def main(catalogue: Path) -> None:
     """Write the competition's tables, and the answers and the metric beside them."""
     rng = random.Random(7)
-    folder, solutions = catalogue / "competitions" / COMPETITION, catalogue / "solutions"
+    folder = catalogue / "competitions" / COMPETITION
+    solutions = catalogue / "solutions"
     for place in (folder, solutions):
         place.mkdir(parents=True, exist_ok=True)
     train, test = ([draw(rng, f"{table}-{n:03d}") for n in range(ROWS[table])] for table in ROWS)

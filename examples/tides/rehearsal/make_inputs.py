@@ -26,7 +26,8 @@ def main(catalogue: Path) -> None:
     rng = random.Random(11)
     rows = {name: list(draw(rng, days)) for name, days in DAYS.items()}
     places = {"test": catalogue / "competitions", "hidden": catalogue / "hidden"}
-    package, solutions = Path(__file__).parent / "kaggle_evaluation", catalogue / "solutions"
+    package = Path(__file__).parent / "kaggle_evaluation"
+    solutions = catalogue / "solutions"
     for name, place in places.items():
         folder = place / COMPETITION
         left = shutil.ignore_patterns("__pycache__")

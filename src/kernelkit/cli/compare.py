@@ -2,7 +2,6 @@
 
 import io
 import json
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -52,18 +51,19 @@ def sweep(
     """
     from kernelkit.sweep.run_sweep import sweep
     from kernelkit.sweep.sweep_options import SweepOptions
-    from kernelkit.terminal.events import DRY_RUN, Events, address
+    from kernelkit.terminal.events import DRY_RUN, Event, Events, address
 
     stream = io.StringIO() if quiet or as_json else None
-    events = partial(Events, as_json=as_json, quiet=quiet)
+    events = Events(as_json=as_json, quiet=quiet)
     folder = sweep(file, parameters, SweepOptions(**values, stream=stream))
     if stream is None:
         return
     if values["dry_run"]:
-        events()(DRY_RUN, stream.getvalue(), folder=str(folder))
+        events(DRY_RUN, stream.getvalue(), folder=str(folder))
     else:
         table = json.loads((folder / "results.json").read_text("utf-8"))
-        events()("sweep", address(folder / "index.html"), folder=str(folder), **table)
+        ended = Event("sweep", quiet=True)
+        events(ended, address(folder / "index.html"), folder=str(folder), **table)
 
 
 @options.command("report", ("runs/train", "runs/*/ --index"))
@@ -84,12 +84,13 @@ def report(paths: tuple[Path, ...], index: bool, shows: bool, **output: Any) -> 
     """
     from kernelkit.pages import live
     from kernelkit.pages.report import report
-    from kernelkit.terminal.events import Events, address
+    from kernelkit.terminal.events import REPORT, Event, Events, address
 
+    left_out = Event("left out")
     events = Events(**output)
-    pages = report(paths, index, lambda line: events("left out", line))
+    pages = report(paths, index, lambda line: events(left_out, line))
     for page in pages:
-        events("report", address(page), path=str(page))
+        events(REPORT, address(page), path=str(page))
     if shows:
         live.show(pages[-1])
     events.end()

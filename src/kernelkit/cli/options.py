@@ -95,7 +95,10 @@ def command(
         new = click.command(name, cls=click.Command, epilog=epilog, **settings)(
             exits_with_code(function)
         )
-        new.params += [*([LOCAL] if local else []), *([AS_JSON, QUIET] if events else [])]
+        if local:
+            new.params.append(LOCAL)
+        if events:
+            new.params += [AS_JSON, QUIET]
         if group:
             group.add_command(new)
         return new

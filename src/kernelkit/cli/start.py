@@ -30,25 +30,28 @@ def init(
     removed. With --skill, NAME is an existing folder, by default the current one.
     """
     from kernelkit.start.new_repository import init, write_skill
-    from kernelkit.terminal.events import Events
+    from kernelkit.terminal.events import NEXT, Event, Events
 
+    made = Event("init")
     events = Events(**output)
     if skill:
         if competition or source:
             raise ParameterError("--skill writes one file: leave out --competition and --from")
         path = write_skill(folder or Path())
-        events("init", str(path), files=[str(path)])
+        events(made, str(path), files=[str(path)])
         return
     if folder is None:
         raise ParameterError("name the new folder: kernelkit init NAME")
     written = [str(path) for path in init(folder, competition, source)]
-    events("init", "\n".join(written), folder=str(folder), files=written)
-    events("next", f"cd {shlex.quote(str(folder))} && kernelkit rehearse")
+    events(made, "\n".join(written), folder=str(folder), files=written)
+    events(NEXT, f"cd {shlex.quote(str(folder))} && kernelkit rehearse")
 
 
 @options.command("doctor", ("", "--run --tpu"), local=True)
-@click.option("--run", is_flag=True, help="Also save two private kernels and run one on a CPU.")
-@click.option("--tpu", is_flag=True, help="Also run one on a TPU (ten minutes of quota at most).")
+@click.option(
+    "--run", is_flag=True, help="Also push a private notebook that inspects a CPU session."
+)
+@click.option("--tpu", is_flag=True, help="Also push it to a TPU (ten minutes of quota at most).")
 @click.option(
     "--submit",
     metavar="MESSAGE",
@@ -58,8 +61,7 @@ def doctor(**values: Any) -> None:
     """Check your account, and compare Kaggle with what the kit assumes about it.
 
     The result is a table: as assumed, different, or not tested. Without options, the command makes
-    only a few requests; it says beforehand what it costs and which private kernels it leaves
-    behind.
+    only a few requests; it says beforehand what it costs and which private kernel it leaves behind.
     """
     from kernelkit.start.examination import examine
 

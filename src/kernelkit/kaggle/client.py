@@ -5,6 +5,7 @@ Reads are repeated after transient failures. `save` is not: see `kernelkit.push.
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -205,11 +206,8 @@ class Kaggle:
         times = getattr(statistics, f"{kind}_quota", None)
         if times is None:
             return None
-        used, reserved, allowed = (
-            time.total_seconds() / 3600 if time else 0.0
-            for time in (times.time_used, times.time_reserved, times.total_time_allowed)
-        )
-        return Quota(used + reserved, allowed)
+        taken = _hours(times.time_used) + _hours(times.time_reserved)
+        return Quota(taken, _hours(times.total_time_allowed))
 
     def recent(self, kind: str = "") -> list[Kernel]:
         """Those of the ten kernels run last, latest first, with a machine of this kind, or any."""
@@ -231,7 +229,7 @@ class Kaggle:
             answer = self.repeated(partial(call, PAGE_SIZE, token), until)
             yield answer
             files = getattr(answer, items) or []
-            names = {file.name if hasattr(file, "name") else file.file_name for file in files}
+            names = set(map(_file_name, files))
             stale = stale + 1 if names <= listed else 0
             listed |= names
             token = answer.next_page_token or ""
@@ -248,6 +246,16 @@ def _sources(answer: Any, field: str) -> list[str]:
     """The sources that an answer lists by kind, such as "dataset owner/slug"."""
     listed = {kind: getattr(answer, field.format(kind)) or [] for kind in SOURCES}
     return [f"{kind} {source}" for kind, sources in listed.items() for source in sources]
+
+
+def _hours(time: datetime.timedelta | None) -> float:
+    """A time in hours; 0 if Kaggle does not give it."""
+    return time.total_seconds() / 3600 if time else 0.0
+
+
+def _file_name(file: Any) -> str:
+    """The name of a listed file, whose field differs between Kaggle's lists."""
+    return str(file.name if hasattr(file, "name") else file.file_name)
 
 
 def _accelerator(kernel: Any) -> str:

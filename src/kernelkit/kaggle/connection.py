@@ -94,7 +94,9 @@ class Connection:
     """An authenticated client: `services` is the SDK's own, `username` the account's."""
 
     def __init__(self, services: Any, username: str, timeouts: Timeouts) -> None:
-        self.services, self.username, self.timeouts = services, username, timeouts
+        self.services = services
+        self.username = username
+        self.timeouts = timeouts
         self._http = services.http_client()
         self._http._init_session()  # as entering it as a context manager does
         self._adapter = _TimedAdapter(timeouts)
@@ -155,7 +157,9 @@ def _check_types(message: Any) -> None:
         kind = type(field.default_value)
         if kind in (list, dict) and not isinstance(value, kind):
             raise TypeError(f"{field.json_name} is a {type(value).__name__}")
-        for each in value if kind is list else [] if kind is dict else [value]:
+        if kind is dict:
+            continue
+        for each in value if kind is list else [value]:
             whole = isinstance(each, bool) and field.field_type is not bool
             if whole or not isinstance(each, (field.field_type, type(None))):
                 raise TypeError(f"{field.json_name} is a {type(each).__name__}")

@@ -74,13 +74,14 @@ class KaggleContext:
         """
         project = at if isinstance(at, Project) else find_project(at or Path.cwd())
         rehearsal = local or os.environ.get("KAGGLE_API_ENVIRONMENT") == "LOCALHOST"
+        pace = REHEARSAL if rehearsal else KAGGLE
         server = None
         if local:
             server = runs / LOCAL_KAGGLE if runs else project.local_kaggle
         return cls(
             runs or project.runs,
             Events(stream, as_json=as_json, quiet=quiet, rehearsal=rehearsal),
-            timing or (REHEARSAL if rehearsal else KAGGLE),
+            timing or pace,
             server,
             root=project.root,
         )
@@ -92,7 +93,8 @@ class KaggleContext:
         Raises `CredentialsError` or `NetworkError` when Kaggle cannot be reached, and
         `KernelkitError` if a rehearsal would contact another server.
         """
-        retries, url = replace(self.timing.retries, tell=self._tell_pause), ""
+        retries = replace(self.timing.retries, tell=self._tell_pause)
+        url = ""
         with contextlib.ExitStack() as stack:
             if self.local:
                 server = attached(self.local, self.catalogue, self.root, self.owner, self.events)
@@ -117,7 +119,8 @@ class KaggleContext:
             if self.events.as_json:
                 self.events(ERROR, message, exit_code=error.exit_code)
             message = f"[rehearsal] {message}" if self.events.rehearsal else message
-            error.args, error.announced = (message,), self.events.as_json
+            error.args = (message,)
+            error.announced = self.events.as_json
             raise error from None
         finally:
             self.events.end()

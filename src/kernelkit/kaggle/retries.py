@@ -76,7 +76,9 @@ class FailureKind(enum.Enum):
     EXPIRED = "expired link", NetworkError, "list the files again for new links"
 
     def __init__(self, label: str, error: type[KernelkitError], step: str) -> None:
-        self.label, self.error, self.step = label, error, step
+        self.label = label
+        self.error = error
+        self.step = step
 
 
 class Failure(KernelkitError):  # noqa: N818 - a failure of one call, whatever its error
@@ -99,9 +101,13 @@ class Failure(KernelkitError):  # noqa: N818 - a failure of one call, whatever i
         sent: bool = True,
     ) -> None:
         step = f"Kaggle asks to wait {duration(retry_after)}" if retry_after else kind.step
-        super().__init__(f"{method}: {message}" + (f" ({step})" if step else ""))
-        self.kind, self.method, self.message = kind, method, message
-        self.retry_after, self.sent = retry_after, sent
+        advice = f" ({step})" if step else ""
+        super().__init__(f"{method}: {message}{advice}")
+        self.kind = kind
+        self.method = method
+        self.message = message
+        self.retry_after = retry_after
+        self.sent = sent
 
     @property
     def is_transient(self) -> bool:
@@ -129,7 +135,8 @@ _OF_STATUS = {
 
 def of_response(method: str, response: requests.Response, body: str = "") -> Failure | None:
     """The failure that a response means; None for a status below 400."""
-    status, message = response.status_code, _message_in(body)
+    status = response.status_code
+    message = _message_in(body)
     if status < 400:
         return None
     kind = _OF_STATUS.get(status, FailureKind.REFUSED)
@@ -172,8 +179,11 @@ def _message_in(body: str) -> str:
         inner = answer.get("error")
     except (ValueError, AttributeError):
         return ""
-    message = inner.get("message") if isinstance(inner, dict) else answer.get("message")
-    return str(message or (inner if isinstance(inner, str) else ""))
+    if isinstance(inner, dict):
+        return str(inner.get("message") or "")
+    if answer.get("message"):
+        return str(answer["message"])
+    return inner if isinstance(inner, str) else ""
 
 
 def retry_after(header: str | None) -> float | None:

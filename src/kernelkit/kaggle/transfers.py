@@ -68,7 +68,8 @@ def chunks(response: requests.Response, window: float, late: Callable[[], bool])
     Raises `requests.ReadTimeout` once `late()` is true, or when fewer than `SLOWEST` bytes per
     second arrived for `window` seconds; `requests.ConnectionError` when the connection breaks.
     """
-    begun, received = time.monotonic(), 0
+    begun = time.monotonic()
+    received = 0
     try:
         while chunk := response.raw.read1(CHUNK, decode_content=True):
             yield chunk
@@ -77,7 +78,8 @@ def chunks(response: requests.Response, window: float, late: Callable[[], bool])
             if late() or (passed > window and received < SLOWEST * passed):
                 raise requests.exceptions.ReadTimeout("the body arrives too slowly")
             if passed > window:
-                begun, received = time.monotonic(), 0
+                begun = time.monotonic()
+                received = 0
     except urllib3.exceptions.ReadTimeoutError as error:
         raise requests.exceptions.ReadTimeout(error) from error
     except urllib3.exceptions.HTTPError as error:
@@ -121,7 +123,8 @@ def _check_complete(response: requests.Response) -> None:
 def _write(
     response: requests.Response, body: Iterator[bytes], part: Path, expected: Expected
 ) -> int:
-    md5, sha256 = hashlib.md5(usedforsecurity=False), hashlib.sha256()
+    md5 = hashlib.md5(usedforsecurity=False)
+    sha256 = hashlib.sha256()
     received = 0
     stated = response.headers.get("Content-Length", "")
     lengths = [int(stated)] if stated.isdecimal() else []

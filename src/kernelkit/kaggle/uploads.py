@@ -134,16 +134,18 @@ def upload(
 
 
 def _refuse_leaks(folder: Path, files: Iterable[Path], secrets: Sequence[str] = ()) -> None:
-    texts = (
-        (
-            path.relative_to(folder).as_posix(),
-            path.read_text("utf-8", "replace") if path.stat().st_size <= LARGEST_TEXT else "",
-        )
-        for path in files
-    )
-    if leaks := list(find_secrets(texts, secrets)):
+    texts = ((path.relative_to(folder).as_posix(), _text(path)) for path in files)
+    leaks = list(find_secrets(texts, secrets))
+    if leaks:
         listed = "\n".join(f"  - {leak}" for leak in leaks)
         raise PreflightError(f"refusing to upload credentials:\n{listed}")
+
+
+def _text(path: Path) -> str:
+    """A file's text; empty if the file is too large to be searched for credentials."""
+    if path.stat().st_size > LARGEST_TEXT:
+        return ""
+    return path.read_text("utf-8", "replace")
 
 
 def _settings(folder: Path) -> dict[str, Any]:

@@ -154,12 +154,15 @@ def parsed(source: str) -> ast.Module:
     """
     if not magics.is_python(source):
         return ast.Module([], [])
-    if tree := _tree(source) or _tree(_MAGIC.sub(r"\1pass", source)):
+    tree = _tree(source) or _tree(_MAGIC.sub(r"\1pass", source))
+    if tree:
         return tree
-    lines = [line.strip() for line in source.splitlines()]
-    imports = [line if re.match(r"(?:import|from)\s", line) else "" for line in lines]
-    # Each line alone, because prose may begin with "from", too.
-    return syntax.parse("\n".join(line if _tree(line) else "" for line in imports))
+    lines = []  # as many as the source has, so that their numbers are right
+    for line in map(str.strip, source.splitlines()):
+        # Each line alone, because prose may begin with "from", too.
+        is_import = re.match(r"(?:import|from)\s", line) and _tree(line)
+        lines.append(line if is_import else "")
+    return syntax.parse("\n".join(lines))
 
 
 def _tree(source: str) -> ast.Module | None:
@@ -174,7 +177,8 @@ def _names(node: ast.AST, home: str) -> Iterator[str]:
         yield from (alias.name for alias in node.names)
     elif isinstance(node, ast.ImportFrom) and (home or not node.level):
         with contextlib.suppress(ImportError):  # more dots than folders
-            base = importlib.util.resolve_name("." * node.level + (node.module or ""), home)
+            dots = "." * node.level
+            base = importlib.util.resolve_name(dots + (node.module or ""), home)
             yield from (f"{base}.{alias.name}" for alias in node.names)
 
 
@@ -277,7 +281,9 @@ def _unguarded(
         case ast.Import() | ast.ImportFrom() | ast.Call():
             yield node
         case ast.Try(handlers=handlers):
-            guards = [ast.unparse(each.type) if each.type else "Exception" for each in handlers]
+            # A bare `except:` catches every exception.
+            types = [each.type or ast.Name("Exception") for each in handlers]
+            guards = list(map(ast.unparse, types))
         case ast.With(items=items):
             guards = [text for text in map(ast.unparse, items) if "suppress" in text]
     words = set(re.findall(r"\w+", " ".join(guards)))

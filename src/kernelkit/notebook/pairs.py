@@ -128,8 +128,10 @@ def _content(cell: Any) -> tuple[str, str, bool] | None:
 
 
 def _advice(notebook: Path, half: Half, number: int) -> str:
-    text, own = shlex.quote(str(half.path)), shlex.quote(str(notebook))
-    to_notebook, to_text = "--to ipynb --update", f"--to {half.format}"
+    text = shlex.quote(str(half.path))
+    own = shlex.quote(str(notebook))
+    to_notebook = "--to ipynb --update"
+    to_text = f"--to {half.format}"
     if half.path.parent != notebook.parent or half.path.stem != notebook.stem:
         to_notebook += f" --output {own}"
         to_text += f" --output {text}"
@@ -241,6 +243,8 @@ def _own_format(path: Path) -> str:
 
     if path.suffix == ".py":
         text = path.read_text("utf-8-sig", "replace")
-        named = divine_format(text)
-        return named if named.startswith("py") else "py:percent" if "# %%" in text else "py:light"
+        named = str(divine_format(text))
+        if named.startswith("py"):
+            return named
+        return "py:percent" if "# %%" in text else "py:light"
     return path.suffix[1:]

@@ -106,7 +106,8 @@ class _Paths:
     """The paths that expressions of one source may have, by what it assigns to names."""
 
     def __init__(self, here: Path, file: Path | None, top: Path) -> None:
-        self.here, self.top = here, top
+        self.here = here
+        self.top = top
         self.names: dict[str, list[str]] = {}
         if file:
             self.names["__file__"] = [str(file)]
@@ -170,7 +171,8 @@ class _Paths:
                 yield from self._called(node)
 
     def _called(self, node: ast.Call) -> Iterator[str]:
-        name, owner = "", None
+        name = ""
+        owner = None
         if isinstance(node.func, ast.Attribute):
             name, owner = node.func.attr, node.func.value
         elif isinstance(node.func, ast.Name):

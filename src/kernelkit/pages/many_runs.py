@@ -164,7 +164,8 @@ def _predictions(folder: Path) -> tuple[list[tuple[str, int]], list[int]]:
         import numpy as np  # there where a run left such a file
 
         with np.load(folder / "val_predictions.npz") as arrays:
-            ids, labels = arrays["ids"].astype(str).tolist(), arrays["labels"].tolist()
+            ids = arrays["ids"].astype(str).tolist()
+            labels = arrays["labels"].tolist()
             guesses = arrays["probabilities"].argmax(axis=1).tolist()
             return list(zip(ids, labels, strict=True)), guesses
     except Exception:  # a damaged file can have any shape

@@ -89,7 +89,8 @@ def _figures(folder: Path) -> Iterator[nbformat.NotebookNode]:
     for path in dict.fromkeys([*(folder / name for name in captions), *own]):
         if path not in own:
             continue
-        kind, name = PICTURES[path.suffix.lower()], path.relative_to(folder).as_posix()
+        kind = PICTURES[path.suffix.lower()]
+        name = path.relative_to(folder).as_posix()
         picture = base64.b64encode(path.read_bytes()).decode()
         texts = captions.get(name)
         texts = texts if isinstance(texts, dict) else {}  # as the run wrote them

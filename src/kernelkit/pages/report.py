@@ -91,5 +91,6 @@ def _up_to_date(folder: Path) -> bool:
     page = run_folder.report_place(folder)
     if not page.is_file() or page.stat().st_mtime < run_folder.written(folder):
         return False
-    text, above = page.read_text("utf-8", "replace"), trail.way_back(folder, page.parent)
+    text = page.read_text("utf-8", "replace")
+    above = trail.way_back(folder, page.parent)
     return all(f'href="{address}"' in text for address in above.values())

@@ -168,7 +168,8 @@ def _last_run(folder: Path) -> Path | None:
         state, push = (kit_folder.read_json(run, n) for n in (kit_folder.STATE, kit_folder.MARKER))
         return [state.get("notebook"), push.get("kernel"), push.get("rehearsal")]
 
-    this, ended = notebook(folder), run_folder.written(folder)
+    this = notebook(folder)
+    ended = run_folder.written(folder)
     if not any(this) or trail.sweep_of(folder):
         return None
     runs = [path.parent for path in folder.resolve().parent.glob(f"*/{run_folder.METRICS}")]
@@ -200,7 +201,8 @@ def _origin(
         for name, value in changed.items():
             command += ["-p", f"{name}={value}"]
         origin.append((shlex.join(command), ""))
-    session, own = kit_folder.path(folder, kit_folder.LOG_TEXT), folder / "log.txt"
+    session = kit_folder.path(folder, kit_folder.LOG_TEXT)
+    own = folder / "log.txt"
     for text, log in (("the session's log", session), ("the run's own log", own)):
         if log.is_file():
             origin.append((text, trail.address(log, place)))

@@ -82,7 +82,8 @@ def _bars(path: Path) -> Content:
     columns, *rows = _csv(path)
     rows.sort(key=lambda row: float(row[1]))
     values = [float(row[1]) for row in rows]
-    mean, longest = statistics.fmean(values), max(1.0, values[-1])
+    mean = statistics.fmean(values)
+    longest = max(1.0, values[-1])
     if not math.isfinite(mean):
         raise ValueError(f"{path} has a score that is not a number")
     bars = [
@@ -103,7 +104,8 @@ def _matrix(path: Path) -> Content:
     counts = [[int(cell) for cell in row[1:]] for row in rows]
     if [len(names)] * len(names) != [len(row) for row in counts] or len(names) > MOST_CLASSES:
         raise ValueError(f"{path} is not square")
-    total, right = sum(map(sum, counts)), sum(row[n] for n, row in enumerate(counts))
+    total = sum(map(sum, counts))
+    right = sum(row[n] for n, row in enumerate(counts))
     finding = f"{right:,} of {total:,} are correct ({100 * right / max(total, 1):.1f} %)."
     cells = ((count, i, j) for i, row in enumerate(counts) for j, count in enumerate(row) if i != j)
     times, i, j = max(cells, key=operator.itemgetter(0))

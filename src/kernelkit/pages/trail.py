@@ -30,7 +30,8 @@ def index_over(folder: Path) -> Path:
 def way_back(folder: Path, place: Path) -> dict[str, str]:
     """{name: address} of the pages above a run's or a sweep's folder, for a page in `place`; first
     that of all runs, if the kit has written one."""
-    sweep, index = sweep_of(folder), index_over(folder)
+    sweep = sweep_of(folder)
+    index = index_over(folder)
     own = index.is_file() and shell.is_free(index)
     back = {ALL_RUNS: address(index, place)} if own else {}
     return back | ({sweep.name: address(sweep / INDEX, place)} if sweep else {})

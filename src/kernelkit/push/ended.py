@@ -94,7 +94,8 @@ def await_end(context: PushContext, sent: Sent) -> Ended:
 
 def _claim_folder(context: PushContext, sent: Sent) -> tuple[Sent, Path]:
     """Claim the chosen folder, or the push's own, for its files."""
-    push, chosen = sent.push, sent.delivery.output
+    push = sent.push
+    chosen = sent.delivery.output
     claim = Claim(push.kernel, push.version or 0, claims.source_of(sent.text), push.rehearsal)
     wanted = chosen or context.folder(push)
     with context.alone_in(wanted):
@@ -162,7 +163,8 @@ class Wait:
 
     def _ask(self) -> Session | None:
         """The end of the session, if Kaggle's answer is that; a failed poll says nothing."""
-        now, silence = self._clock.now(), self._patience.silence
+        now = self._clock.now()
+        silence = self._patience.silence
         try:
             # No retries: the next poll is the next attempt, and soon enough.
             status = self._kaggle.status(self._push.name, self._push.version, until=now)
@@ -177,7 +179,8 @@ class Wait:
             self._failed += 1
             self._hold_off(failure)
             return None
-        self._answered, self._failed = self._clock.now(), 0
+        self._answered = self._clock.now()
+        self._failed = 0
         return self._judge(status)
 
     def _judge(self, status: Status | None) -> Session | None:
@@ -194,7 +197,8 @@ class Wait:
         self._missing = 0
         if status.state in ENDED:
             return self._end(status)
-        self._unsettled, self._over_since = 0, None
+        self._unsettled = 0
+        self._over_since = None
         if status.state == "running" and self._running_since is None:
             self._running_since = self._clock.now()
             self._log.start()
@@ -210,7 +214,8 @@ class Wait:
         A status, a list and a log can each be out of date. The log appears only when the session is
         over; a session that was killed never gets one.
         """
-        now, push = self._clock.now(), self._push
+        now = self._clock.now()
+        push = self._push
         self._over_since = now if self._over_since is None else self._over_since
         until = min(self._deadline(), now + self._patience.silence)
         over = f"{self._version} ended in {status.state}, and"
@@ -260,7 +265,8 @@ class Wait:
     ) -> Session:
         outputs = outputs or Outputs({}, "")
         self._log.finish(outputs.log)
-        minutes, state = self._minutes(), status.state
+        minutes = self._minutes()
+        state = status.state
         self._emit(STATE, state, state=state, message=status.message, **minutes)
         # A wait that began late missed the start, but the log's times count from there.
         logged = max((entry.seconds for entry in decode(outputs.log)), default=0.0)
@@ -285,7 +291,8 @@ class Wait:
         return self._begun + self._patience.queue
 
     def _pause(self) -> float:
-        now, patience = self._clock.now(), self._patience
+        now = self._clock.now()
+        patience = self._patience
         quick = now - (self._running_since or self._begun) < patience.quick_for
         pause = patience.poll if quick else patience.slow_poll
         if self._failed:

@@ -95,14 +95,16 @@ def rehearse_hidden_run(
             f"{request.metadata} names {len(sources)} competitions: a hidden run takes one"
         )
     context = PushContext.in_project(request.project, **options)
-    local, slug = context.local or context.runs, sources[0]
+    local = context.local or context.runs
+    slug = sources[0]
     if make:
         if hidden is not None:
             raise ParameterError("--make makes the hidden data: give --hidden without a FOLDER")
         _make(context, plan, local / CATALOGUE, slug, make_rows)
     else:
         _see_to_hidden_data(context, plan, hidden, local / CATALOGUE / "hidden" / slug)
-    refusal, before = "", context.ledger.last()
+    refusal = ""
+    before = context.ledger.last()
     try:
         push_request(replace(request, submit=MESSAGE, force=True), **options)
     except RefusedError as error:
@@ -251,7 +253,8 @@ def _project(
 
 def _report(context: PushContext, result: RerunResult, lengths: str) -> None:
     """Show what Kaggle would hide: the failing cell, and the rerun's time, memory and output."""
-    events, folder = context.events, Path(result.folder)
+    events = context.events
+    folder = Path(result.folder)
     lines = (folder / "log.jsonl").read_text("utf-8", "replace").splitlines()
     source = folder / "src" / "source.ipynb"  # which a script lacks
     notebook = source.read_text("utf-8", "replace") if source.is_file() else ""

@@ -110,7 +110,8 @@ class Ledger:
         self, runs: Path, clear: Callable[[str], str] = str, *, rehearsal: bool = False
     ) -> None:
         self.path = runs / NAME
-        self._clear, self._rehearsal = clear, rehearsal
+        self._clear = clear
+        self._rehearsal = rehearsal
 
     def pushes(self) -> list[Push]:
         """All pushes, oldest first."""

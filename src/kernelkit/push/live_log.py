@@ -49,7 +49,8 @@ class WithoutReport:
             return
         for text in entry.text.splitlines(keepends=True):
             if text.startswith(REPORT):
-                self._reports, self._held = True, []
+                self._reports = True
+                self._held = []
             if self._reports:
                 continue
             if text.startswith(TRACEBACK):
@@ -60,7 +61,8 @@ class WithoutReport:
 
     def flush(self) -> None:
         """Pass on the entries held back, since no report followed."""
-        held, self._held = self._held, []
+        held = self._held
+        self._held = []
         for entry in held:
             self._show(entry)
 
@@ -101,7 +103,8 @@ class LiveLog:
     def _follow(self) -> None:
         pause = 2.0
         while not self._stop.is_set():
-            before, least = self._shown, 0.0
+            before = self._shown
+            least = 0.0
             try:
                 if self._read():
                     return
@@ -120,7 +123,9 @@ class LiveLog:
             kind = (response.headers.get("Content-Type") or "").lower()
             if "event-stream" not in kind:
                 return False  # queued, or finished: then the log comes with the outputs
-            place, held, proven = 0, list[Entry](), not self._number
+            place = 0
+            held = list[Entry]()
+            proven = not self._number
             for entry in _events(response):
                 if self._stop.is_set() or entry is None:
                     return True

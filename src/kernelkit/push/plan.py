@@ -89,7 +89,9 @@ class Plan:
 
         A pinned image is never sent for a TPU: Kaggle would start the CPU image instead.
         """
-        values, machine, minutes = self.metadata.values, self.metadata.machine, self.timeout_minutes
+        values = self.metadata.values
+        machine = self.metadata.machine
+        minutes = self.timeout_minutes
         request = {
             "slug": values.get("id"),
             "new_title": self.metadata.title or None,
@@ -165,7 +167,8 @@ def plan_push(request: PushRequest) -> Plan:
     values = parameters.resolve(declared, request.parameters)
     defaults = {name: parameter.default for name, parameter in declared.items()}
     if ACCELERATOR in declared:  # so that the run itself checks its machine
-        requested, kind = values.get(ACCELERATOR, "auto"), kernel.machine.kind
+        requested = values.get(ACCELERATOR, "auto")
+        kind = kernel.machine.kind
         if requested not in ("auto", kind):
             raise ParameterError(
                 f"-p {ACCELERATOR}={requested} and a {kind.upper()} machine contradict each other: "
@@ -234,7 +237,8 @@ def _kernel(request: PushRequest) -> Metadata:
                     f"{metadata.own_file(notebook).name} beside it, with "
                     f'"code_file": "{notebook.name}", or with --metadata FILE'
                 )
-            kernel, own = kernel.with_values(code_file=str(notebook)), notebook
+            kernel = kernel.with_values(code_file=str(notebook))
+            own = notebook
     if not own.is_file():
         near = [path for end in ("ipynb", "py") for path in own.parent.glob(f"*.{end}")]
         there = next((path.name for path in near if path.stem.lower() == own.stem.lower()), "")

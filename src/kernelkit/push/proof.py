@@ -76,8 +76,10 @@ def prove(kaggle: Kaggle, outputs: Outputs, number: str, until: float = math.inf
 
     def receive() -> Manifest:
         with StoreSession() as session, tempfile.TemporaryDirectory() as folder:
-            part, most = Path(folder) / MANIFEST, Expected(most=LARGEST_MANIFEST)
-            url, now = outputs.files[MANIFEST], kaggle.retries.clock.now
+            part = Path(folder) / MANIFEST
+            most = Expected(most=LARGEST_MANIFEST)
+            url = outputs.files[MANIFEST]
+            now = kaggle.retries.clock.now
             transfers.receive(kaggle, session, url, part, most, lambda: now() > until)
             return read(part.read_text("utf-8", "replace"))
 
@@ -116,8 +118,11 @@ def check_saved(context: PushContext, plan: Plan, saved: Saved) -> None:
     """Compare what Kaggle stored with what was sent. Raises `RefusedError` if the run is not the
     requested one; what Kaggle omits or merely spells differently is a warning.
     """
-    reference, stored, machine = f"{saved.ref}/{saved.version}", saved.stored, plan.metadata.machine
-    refused, similar = set(saved.refused_sources), set[str]()
+    reference = f"{saved.ref}/{saved.version}"
+    stored = saved.stored
+    machine = plan.metadata.machine
+    refused = set(saved.refused_sources)
+    similar = set[str]()
     if stored:
         sent = {f"{kind} {source}" for kind in SOURCES for source in plan.metadata.sources(kind)}
         names = {source.lower() for source in stored.sources}
@@ -164,7 +169,8 @@ def _is_below(source: str, other: str) -> bool:
 
 def _doubts(plan: Plan, saved: Saved, similar: Collection[str]) -> Iterator[str]:
     """What Kaggle's answer leaves open; `similar` are sources that it spells differently."""
-    metadata, stored = plan.metadata, saved.stored
+    metadata = plan.metadata
+    stored = saved.stored
     if saved.recovered:
         yield "Kaggle's answer was lost or named another version, but the push arrived"
     if saved.ref.lower() != str(plan.kernel).lower():

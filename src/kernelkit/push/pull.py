@@ -141,7 +141,8 @@ def _place(plan: Plan, name: str) -> Path:
     for a hidden one, because git runs programs that lie in .git."""
     if known := plan.bundle.places.get(name):
         return known
-    project, package = plan.project, name.partition("/")[0]
+    project = plan.project
+    package = name.partition("/")[0]
     origin = (project.beside or plan.metadata.code_file).parent
     below = project.package_folder(package).parent if package in project.packages else origin
     place = (below / name).resolve()

@@ -113,15 +113,24 @@ def push_kernel(
     return push(request, **options)
 
 
-def push(request: PushRequest, **options: Unpack[CommandOptions]) -> Path | None:
+def push(
+    request: PushRequest,
+    *,
+    on_kaggle: str = "kernelkit push",
+    **options: Unpack[CommandOptions],
+) -> Path | None:
     """Do what a request asks for; returns the folder of the results, or None if there are none.
 
-    `options`: see `KaggleContext.in_project`. Raises what `push_kernel` raises.
+    on_kaggle  the command to suggest after a rehearsal, which does the same on Kaggle
+    options    see `KaggleContext.in_project`
+
+    Raises what `push_kernel` raises.
     """
     context = PushContext.in_project(request.project, **options)
     if not request.chain:
         with context.ending():
-            return _push(context, plan_push(request), Delivery.of(request))
+            delivery = replace(Delivery.of(request), on_kaggle=on_kaggle)
+            return _push(context, plan_push(request), delivery)
     with context.ending():
         plans = [*map(plan_push, _needed(context, request)), plan_push(request)]
         for plan in plans:  # before the first one runs, perhaps for hours

@@ -26,11 +26,9 @@ from kernelkit.push.ledger import Push, State
 from kernelkit.push.push_context import PushContext
 from kernelkit.runs import kit_folder, run_folder
 from kernelkit.runs import log as logs
-from kernelkit.terminal.events import NEXT, WARNING, Event, address, from_here
+from kernelkit.terminal.events import METRICS, NEXT, REPORT, WARNING, Event, address, from_here
 from kernelkit.tpu import figures
 
-METRICS = Event("metrics", quiet=True, boxed=True)
-REPORT = Event("report", quiet=True, boxed=True)
 FAILURE = Event("failure", quiet=True, colour="red")
 STOPPED = Event("stopped", quiet=True, colour="yellow")
 MISSING_MODULE = re.compile(r"No module named '(\w+)")
@@ -71,8 +69,11 @@ class _Homecoming:
     """The way of one push's files into their folder."""
 
     def __init__(self, context: PushContext, ended: Ended) -> None:
-        self.context, self.ended = context, ended
-        self.push, self.folder, self.delivery = ended.sent.push, ended.folder, ended.sent.delivery
+        self.context = context
+        self.ended = ended
+        self.push = ended.sent.push
+        self.folder = ended.folder
+        self.delivery = ended.sent.delivery
 
     def note(self, **changes: object) -> None:
         """Change the push, and its line in the ledger if there is one."""
@@ -111,7 +112,8 @@ class _Homecoming:
 
         `only`: glob patterns of the files to download. Raises `OutputsError`.
         """
-        session, text = self.ended.session, self.ended.sent.text
+        session = self.ended.session
+        text = self.ended.sent.text
         run_folder.keep(self.folder, session.outputs.log, text, self.context.events.clear)
         place = kit_folder.path(self.folder, kit_folder.MANIFEST)
         place.unlink(missing_ok=True)
@@ -167,7 +169,8 @@ class _Homecoming:
 
     def _judge(self) -> None:
         """Show the measures, write the report, and compare the machine with the requested one."""
-        events, kind = self.context.events, self.push.accelerator
+        events = self.context.events
+        kind = self.push.accelerator
         metrics = run_folder.metrics(self.folder)
         if metrics:
             summary = run_folder.summary(metrics, project.shown(self.folder))
@@ -216,7 +219,8 @@ class _Homecoming:
         )
         over = push.score == NOT_SCORED or (push.score and message != push.message)
         if self.delivery.once or not over:  # an earlier attempt may have submitted it
-            entry.reference, entry.sent = push.submission, push.message
+            entry.reference = push.submission
+            entry.sent = push.message
             entry.before = push.submissions_before
         try:
             score = entry.submit()
@@ -231,7 +235,8 @@ class _Homecoming:
 
     def _suggest(self, on_kaggle: str) -> None:
         """Tell the commands to type after a complete run."""
-        push, commands = self.push, []
+        push = self.push
+        commands = []
         if push.rehearsal:
             commands = [f"{on_kaggle}  # on Kaggle, with ~/.kaggle/access_token"]
         elif push.competition:

@@ -130,7 +130,8 @@ def _numbered(context: PushContext, number: str) -> Push:
 def _named(context: PushContext, reference: str) -> Push:
     """The push from the ledger, or what is known of one that was pushed elsewhere."""
     kernel, _, number = reference.rpartition("/")
-    version, rehearsal = int(number.removeprefix("v")), context.events.rehearsal
+    version = int(number.removeprefix("v"))
+    rehearsal = context.events.rehearsal
     push = Push(kernel, "", "", "", version=version, rehearsal=rehearsal)
     return [push, *(p for p in context.ledger.of() if p.reference == push.reference)][-1]
 

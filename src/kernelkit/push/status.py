@@ -132,7 +132,8 @@ def _agreement(pushes: Sequence[Push]) -> list[str]:
     lines = []
     of_competition: dict[str, list[tuple[float, float]]] = {}
     for push in pushes:
-        validation, public = _validation(push), _public(push)
+        validation = _validation(push)
+        public = _public(push)
         if validation is not None and public is not None and not push.rehearsal:
             of_competition.setdefault(push.competition or "", []).append((validation, public))
     for competition, compared in of_competition.items():

@@ -53,11 +53,10 @@ def output_of(folder: Path, root: Path | None) -> Path:
 class Submission:
     """A result on its way to a competition: a file, or its kernel's version.
 
-    The version is submitted where the competition only accepts notebooks; with `notebook_only`, no
-    file is tried first. `kernel` is None for a run that was not pushed. `reference` is that of an
-    earlier attempt, `sent` its message, and `before` are those that existed before it. `note` is
-    called with `submissions_before` and `message` before submitting, with `submission` afterwards,
-    and with `score` at the end.
+    The version is submitted where the competition only accepts notebooks. `kernel` is None for a
+    run that was not pushed. `reference` is that of an earlier attempt, `sent` its message, and
+    `before` are those that existed before it. `note` is called with `submissions_before` and
+    `message` before submitting, with `submission` afterwards, and with `score` at the end.
     """
 
     context: KaggleContext
@@ -69,7 +68,6 @@ class Submission:
     reference: int | None = None
     before: Collection[int] | None = None
     sent: str = ""
-    notebook_only: bool = False
     note: Callable[..., object] = lambda **_: None
     _sha256: str = ""  # of the file, once it was submitted as a file
 
@@ -128,31 +126,32 @@ class Submission:
 
     def _enter(self) -> int:
         """Submit the file, or the kernel's version if Kaggle refuses a file; returns the number."""
-        kaggle, kernel = self.context.kaggle, self.kernel
+        kaggle = self.context.kaggle
+        kernel = self.kernel
         limits = kaggle.repeated(partial(kaggle.calls.get_submission_limits, self.competition))
         if limits.num_total and not limits.num_allowed_now:
             raise CapacityError(
                 f"{self.competition} accepts no more submissions today: submit tomorrow"
             )
-        self.before, self.sent = sorted(s.ref for s in self._listed()), self.message
+        self.before = sorted(s.ref for s in self._listed())
+        self.sent = self.message
         self.note(submissions_before=self.before, submission=None, message=self.sent, score=None)
         calls = kaggle.calls
-        if kernel is None or not self.notebook_only:
-            try:
-                start = partial(calls.start_submission_upload, self.competition)
-                digest = files.sha256_of(self.file)
-                token = transfers.upload(kaggle, self.file, start)
-                made = self._create(
-                    partial(calls.create_submission, self.competition, token, self.message)
-                )
-                self._sha256 = digest
-                self.note(submitted_sha256=digest)
-                return made
-            except Failure as failure:
-                refused = failure.kind is FailureKind.REFUSED
-                only_notebooks = any(word in failure.message.lower() for word in NOTEBOOKS_ONLY)
-                if kernel is None or not (refused and only_notebooks):
-                    raise
+        try:
+            start = partial(calls.start_submission_upload, self.competition)
+            digest = files.sha256_of(self.file)
+            token = transfers.upload(kaggle, self.file, start)
+            made = self._create(
+                partial(calls.create_submission, self.competition, token, self.message)
+            )
+            self._sha256 = digest
+            self.note(submitted_sha256=digest)
+            return made
+        except Failure as failure:
+            refused = failure.kind is FailureKind.REFUSED
+            only_notebooks = any(word in failure.message.lower() for word in NOTEBOOKS_ONLY)
+            if kernel is None or not (refused and only_notebooks):
+                raise
         return self._create(
             partial(
                 calls.create_code_submission,
@@ -214,7 +213,8 @@ class Submission:
     def _score(self, reference: int) -> str:
         """The public score as Kaggle formats it, once it is there; empty if it shows none."""
         kaggle, timing = self.context.kaggle, self.context.timing
-        clock, patience = kaggle.retries.clock, timing.patience
+        clock = kaggle.retries.clock
+        patience = timing.patience
         start = clock.now()
         end = start + (timing.rerun_seconds if self.kernel else timing.score_seconds)
         while clock.now() < end:

@@ -109,7 +109,8 @@ def upload_missing(context: PushContext, plan: Plan) -> None:
     reference = _dataset_of(chosen, plan.project, context.kaggle.username)
     paths = [wheel.path for wheel in chosen.wheels]
     with context.alone(f"uploads {reference}"):
-        version, dataset = 0, Dataset(reference)
+        version = 0
+        dataset = Dataset(reference)
         if dataset.state(context.kaggle) in (NONE, *UNUSABLE):
             version = upload(context, dataset, paths, f"wheels for {chosen.words}")
         await_ready(context, dataset, version, paths if version else ())

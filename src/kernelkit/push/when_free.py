@@ -110,7 +110,8 @@ def _enter(context: PushContext, plan: Plan) -> Push:
     With `force`, only one whose command is gone is taken up. Raises `ParameterError` if a new one
     is to put its files into a folder that is not empty.
     """
-    ledger, force = context.ledger, plan.request.force
+    ledger = context.ledger
+    force = plan.request.force
     with context.alone("enters a push that waits"):
         for push, _ in ledger.unfinished():
             if push.content == plan.content and not (force and _is_attended(context, push)):
@@ -211,12 +212,15 @@ def _is_over(push: Push, request: PushRequest) -> bool:
 def _send_once_free(context: PushContext, entered: Push, plan: Plan, *, wait: bool) -> Sent | None:
     """Send a push once Kaggle has a session and the hours for it; None if it was taken out."""
     clock, patience = context.timing.clock, context.timing.patience
-    pause, told, last_answer = patience.slow_poll, "", clock.now()
+    pause = patience.slow_poll
+    told = ""
+    last_answer = clock.now()
     while True:
         try:
             return _send_now(context, entered, plan)
         except (CapacityError, KernelBusyError) as error:
-            reason, last_answer = str(error), clock.now()
+            reason = str(error)
+            last_answer = clock.now()
         except NetworkError as error:
             lasting = isinstance(error, Failure) and not error.is_transient
             if lasting or not wait or clock.now() - last_answer > patience.silence:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from kernelkit import files
 from kernelkit.errors import NO_LOCAL_KAGGLE, ParameterError
 from kernelkit.terminal import safe_text
-from kernelkit.terminal.events import PROGRESS
+from kernelkit.terminal.events import PROGRESS, WAITING, Event
 from kernelkit.terminal.exits import unwinding
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ FILLED = ".filled"  # in the catalogue: the commands that have run, one per line
 
 @contextlib.contextmanager
 def attached(
-    local: Path, catalogue: str, root: Path | None, owner: str, tell: Callable[[str, str], None]
+    local: Path, catalogue: str, root: Path | None, owner: str, tell: Callable[[Event, str], None]
 ) -> Iterator[str]:
     """A block in which Kaggle's clients reach a local Kaggle with its state in `local`; its URL.
 
@@ -47,7 +47,7 @@ def attached(
             tell(PROGRESS, f"making the rehearsal's inputs, once: {line.strip()}")
 
     def wait() -> None:
-        tell("waiting", "another rehearsal of this repository runs: continuing when it is done")
+        tell(WAITING, "another rehearsal of this repository runs: continuing when it is done")
 
     kaggle = LocalKaggle(local)
     kaggle.limits = replace(kaggle.limits, also_named=owner)

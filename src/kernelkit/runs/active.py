@@ -40,11 +40,7 @@ def activity(folder: Path) -> tuple[float, str]:
 
 
 def _last_lines(cells: list[dict[str, Any]]) -> str:
-    texts = [
-        "".join(output["text"])
-        for cell in cells
-        for output in cell.get("outputs", ())
-        if output["output_type"] == "stream"
-    ]
+    outputs = [output for cell in cells for output in cell.get("outputs", ())]
+    texts = ["".join(one["text"]) for one in outputs if one["output_type"] == "stream"]
     lines = filter(str.strip, safe_text.plain("".join(texts)[-100_000:]).splitlines())
     return "\n".join([line for line in lines if not safe_text.note_level(line)][-LINES:])

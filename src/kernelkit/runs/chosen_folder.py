@@ -64,7 +64,8 @@ def chosen_folder(
     run = {"notebook": str(Path(notebook).resolve()), "parameters": values}
     with ExitStack() as locks:
         if output or name:
-            folder, run = output or runs / name, run | CHOSEN
+            folder = output or runs / name
+            run = run | CHOSEN
             if not _hold(folder, locks):
                 raise ParameterError(f"another command runs in {folder}: wait, or choose another")
         else:
@@ -110,7 +111,8 @@ def _unfinished(runs: Path, run: Run, locks: ExitStack) -> Path | None:
 def _new(first: Path, locks: ExitStack) -> Path:
     """A new folder, created and locked: `first`, or the next free name after it."""
     files.make_folder(first.parent)
-    folder, number = first, 1
+    folder = first
+    number = 1
     while True:
         with suppress(FileExistsError):
             folder.mkdir()

@@ -20,7 +20,9 @@ def read(folder: Path, name: str = HISTORY) -> Columns:
             rows = list(csv.DictReader(lines))
     except (OSError, UnicodeDecodeError, csv.Error):
         return {}
-    names = [name for name in (rows[0] if rows else ()) if name]
+    if not rows:
+        return {}
+    names = filter(None, rows[0])
     return {name: [row.get(name) or "" for row in rows] for name in names}
 
 

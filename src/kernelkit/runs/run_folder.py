@@ -137,15 +137,18 @@ def device_name(values: Metrics) -> str:
     name = str(device.get("name") or device.get("kind") or "")
     replicas = device.get("replicas")
     name += f" × {replicas}" if isinstance(replicas, int) and replicas > 1 else ""
-    return name + (" (rehearsal)" if device.get("rehearsal") else "")
+    return f"{name} (rehearsal)" if device.get("rehearsal") else name
 
 
 def summary(values: Metrics, shown: Shown) -> str:
     """The first measures in one line, with the device."""
-    texts = list(shown.texts(values).items())[:IN_A_LINE]
+    parts = []
+    for name, (label, text) in list(shown.texts(values).items())[:IN_A_LINE]:
+        parts.append(text if name == "seconds" else f"{label} {text}")
     device = device_name(values)
-    parts = [text if name == "seconds" else f"{label} {text}" for name, (label, text) in texts]
-    return ", ".join([*parts, f"on {device}"] if device else parts)
+    if device:
+        parts.append(f"on {device}")
+    return ", ".join(parts)
 
 
 def names_device(values: Metrics) -> bool:

@@ -21,10 +21,18 @@ from kernelkit.errors import OF_NOTEBOOKS, RunFailedError, StorageError
 from kernelkit.notebook import document, parameters
 from kernelkit.runs import active, kit_folder, run_folder
 from kernelkit.runs.chosen_folder import chosen_folder, own_folder
-from kernelkit.runs.kit_folder import REPORT
 from kernelkit.shown import duration
 from kernelkit.terminal import safe_text
-from kernelkit.terminal.events import Events, LiveLine, NotebookOutput, address, from_here
+from kernelkit.terminal.events import (
+    METRICS,
+    NEXT,
+    REPORT,
+    Events,
+    LiveLine,
+    NotebookOutput,
+    address,
+    from_here,
+)
 from kernelkit.terminal.exits import EndedBySignal
 
 EXECUTED = run_folder.EXECUTED[0]
@@ -61,16 +69,18 @@ class ExecutedRun:
     def tell(self, events: Events) -> None:
         """Show the first measures in one line (or else the duration), the report, and the next
         command."""
-        page, shown = self.folder, from_here(self.folder)
+        page = self.folder
+        shown = from_here(self.folder)
         if self.report.is_file():
-            page, shown = self.report, address(self.report)
+            page = self.report
+            shown = address(self.report)
         runs = shlex.quote(from_here(self.folder.parent))
         index = f"kernelkit report {runs} --index  # all runs"
         measures = run_folder.summary(self.metrics, project.shown(self.folder))
         summary = measures or duration(self.seconds)
-        events("metrics", summary, metrics=dict(self.metrics), seconds=round(self.seconds, 2))
-        events("report", shown, path=str(page), folder=str(self.folder))
-        events("next", index, commands=[index])
+        events(METRICS, summary, metrics=dict(self.metrics), seconds=round(self.seconds, 2))
+        events(REPORT, shown, path=str(page), folder=str(self.folder))
+        events(NEXT, index, commands=[index])
         events.end()
 
 
@@ -146,9 +156,9 @@ def check(notebook: Path, overrides: parameters.Overrides) -> CheckedNotebook:
 
 def _begin(folder: Path) -> None:
     files.make_folder(folder)
-    for name in (REPORT, kit_folder.SCORE):
+    for name in (kit_folder.REPORT, kit_folder.SCORE):
         kit_folder.path(folder, name).unlink(missing_ok=True)
-    for name in (EXECUTED, REPORT, run_folder.METRICS):
+    for name in (EXECUTED, kit_folder.REPORT, run_folder.METRICS):
         # An earlier run's file must not be mistaken for this run's result.
         kit_folder.put_aside(folder, name)
         for part in folder.glob(f".{name}.*part*"):  # of a process that was killed
@@ -172,7 +182,8 @@ def _recorded(folder: Path) -> Iterator[None]:
 
 
 def _record(folder: Path, over: threading.Event) -> None:
-    path, begun = kit_folder.path(folder, kit_folder.RESOURCES), time.monotonic()
+    path = kit_folder.path(folder, kit_folder.RESOURCES)
+    begun = time.monotonic()
     with suppress(OSError):  # a full disk must not end the run
         path.parent.mkdir(exist_ok=True)
         with path.open("w", buffering=1, encoding="utf-8") as lines:
@@ -197,7 +208,8 @@ def _execute(
         content = nbformat.v4.upgrade(content)
         place = [*map(document.takes_parameters, content.cells)].index(True) + 1
         # Papermill would make text of a dict's keys.
-        source, tags = parameters.assignments(values), {"tags": [document.INJECTED_TAG]}
+        source = parameters.assignments(values)
+        tags = {"tags": [document.INJECTED_TAG]}
         content.cells.insert(place, nbformat.v4.new_code_cell(source, metadata=tags))
     part = folder / active.PART
     shown = None if quiet else NotebookOutput(sys.stdout, partial(OUTPUT.is_new, way="message"))
@@ -272,13 +284,11 @@ def _last_errors(executed: Path, source: str) -> list[str]:
         notebook = nbformat.read(executed, as_version=4)
     except Exception:  # nbformat raises a dozen kinds
         return []
-    texts = [
-        output.text
-        for cell in notebook.cells
-        if cell.cell_type == "code" and cell.source == source
-        for output in cell.outputs
-        if output.output_type == "stream" and output.name == "stderr"
-    ]
+    texts = []
+    for cell in notebook.cells:
+        if cell.cell_type == "code" and cell.source == source:
+            streams = [output for output in cell.outputs if output.output_type == "stream"]
+            texts += [stream.text for stream in streams if stream.name == "stderr"]
     lines = safe_text.plain("".join(texts)).rstrip().splitlines()
     return [line for line in lines if not safe_text.note_level(line)][-ERROR_LINES:]
 

@@ -13,18 +13,7 @@ PYTHONS = OR.join(f"{major}.{minor}" for major, minor in machines.PYTHONS)
 ASSUMPTIONS = {
     "quota.tpu": ("TPU hours a week", "20"),
     "quota.gpu": ("GPU hours a week", "30"),
-    "missing": ("a missing kernel of your own account", "refused or not found"),
     "competition.entered": ("the project's competition is entered", "yes"),
-    "save.slug": ("the slug of a kernel saved with another title", "the title's"),
-    "save.version": ("the version of a second save", "one more"),
-    "save.text": ("the stored text", "as saved"),
-    "save.internet": ("the internet switch (off: verify your phone)", "kept"),
-    "save.sources": ("the project's inputs", "all taken"),
-    "running.log": ("the listed log while a session runs", "empty"),
-    "running.files": ("the listed files while a session runs", "none"),
-    "ended.state": ("the state of a session that ended", "complete"),
-    "ended.log": ("the listed log of a session that ended", "a JSON array"),
-    "ended.files": ("files with their sizes", "listed"),
     "cpu.folder": ("the working folder", "/kaggle/working"),
     "cpu.run_type": ("KAGGLE_KERNEL_RUN_TYPE", "Batch"),
     "cpu.python": ("Python of the CPU image", PYTHONS),
@@ -61,7 +50,11 @@ def judged(facts: Mapping[str, str], *, rehearsal: bool = False) -> list[Judgeme
     for key, (about, assumed) in ASSUMPTIONS.items():
         seen = "" if rehearsal and key.startswith(HARDWARE) else facts.get(key, "")
         confirmed = seen == assumed or seen in assumed.split(OR)
-        verdict = UNTRIED if not seen else SAME if confirmed else OTHER
+        verdict = OTHER
+        if not seen:
+            verdict = UNTRIED
+        elif confirmed:
+            verdict = SAME
         rows.append(Judgement(key, about, assumed, seen, verdict))
     return rows
 

@@ -1,44 +1,53 @@
-"""The doctor: check the account, send a few requests, run a small notebook, write the table.
+"""The doctor: check the account, push a small notebook, and write the table.
 
 Kaggle cannot be tested without an account, so the kit's assumptions about it are untested. Each
-probe tests one thing; a probe that fails gets its own line and does not stop the others.
+probe tests one thing; a probe that fails gets its own line and does not stop the others. A session
+is inspected by an ordinary push of the notebook `probe.py`. Whatever a push itself finds out, or
+raises (what was stored, refused inputs, the internet switch, the log, the files), is no row of the
+table.
 """
 
 import contextlib
 import datetime
-import inspect
 import json
+import shutil
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any, Unpack
-
-import nbformat.v4
+from typing import Unpack
 
 from kernelkit import files, machines
-from kernelkit.errors import KernelkitError, NetworkError, PreflightError, RefusedError
-from kernelkit.kaggle.client import Kaggle, accept_rules
+from kernelkit.errors import (
+    CapacityError,
+    KernelkitError,
+    NetworkError,
+    OutputsError,
+    PreflightError,
+    RefusedError,
+)
+from kernelkit.kaggle.client import PLACEHOLDERS, Kaggle, accept_rules
 from kernelkit.kaggle.context import CommandOptions, KaggleContext
-from kernelkit.kaggle.kernel import Kernel
-from kernelkit.notebook.document import KERNELSPEC
-from kernelkit.project import DOCTOR, find_project
+from kernelkit.project import DOCTOR, Project, find_project
 from kernelkit.push.bundle import metadata
-from kernelkit.push.ledger import Ledger
+from kernelkit.push.ledger import Ledger, Push
+from kernelkit.push.plan import plan_push
+from kernelkit.push.push_kernel import push
+from kernelkit.push.request import PushRequest
 from kernelkit.push.status import QUOTA
-from kernelkit.push.submission import Submission
-from kernelkit.runs.claims import source_of
-from kernelkit.start import probe
+from kernelkit.push.submission import HIDDEN, output_of
+from kernelkit.push.submit import submit_result
+from kernelkit.runs import kit_folder
 from kernelkit.start.assumptions import OTHER, UNTRIED, Judgement, judged, markdown
 from kernelkit.start.expected import results
-from kernelkit.terminal.events import NEXT, PROGRESS, WARNING, Event, from_here
+from kernelkit.terminal.events import NEXT, WARNING, Event, from_here
 
 ACCOUNT = Event("account")
 SPENDS = Event("spends")
-RUNS = Event("runs")
 OTHER_SEEN = Event("other")
 TABLE = Event("table")
-KERNELS = {"cpu": "kernelkit-doctor", "tpu": "kernelkit-doctor-tpu"}
-SAVED = "kernelkit-doctor-names"  # saved and not run
+PROBE = Path(__file__).with_name("probe.py")
+FACTS = "facts.json"  # which the probe leaves
+KERNEL = "kernelkit-doctor"
 MINUTES = {"cpu": 5, "tpu": 10}
 PLACES = {"dataset": "datasets", "competition": "competitions", "kernel": "notebooks"}
 
@@ -52,33 +61,36 @@ def examine(
 ) -> list[Judgement]:
     """Compare Kaggle with what the kit assumes about it; returns the table.
 
-    run     save two private kernels and run a CPU notebook of two minutes, which costs no quota
-    tpu     run it on a TPU, for at most ten minutes of the week's hours
+    run     push a private notebook that inspects a CPU session, which costs no quota
+    tpu     push it to a TPU, for at most ten minutes of the week's hours
     submit  a message: do what `run` does, and submit the sample submission that its notebook leaves
             to the project's code competition
 
     The table is written to runs/doctor/doctor.md, and the observed facts to
-    runs/doctor/doctor.json, which later checks read. Both keep what an earlier examination observed
-    and this one did not try. Raises `CredentialsError` without a valid token, `NetworkError` if
-    Kaggle does not answer.
+    runs/doctor/doctor.json. Both keep what an earlier examination observed and this one did not
+    try. The pushes are in the ledger, and later checks read their manifests as those of any other.
+    Raises `CredentialsError` without a valid token, `NetworkError` if Kaggle does not answer.
     """
     context = KaggleContext.in_project(**options)
     run = run or submit is not None
-    with context.ending(), context.connect() as kaggle:
-        context.events(ACCOUNT, f"the credentials are {kaggle.username}'s")
-        hours = f"at most {MINUTES['tpu']} minutes of TPU quota" if tpu else "no quota"
-        kernels = " and ".join([SAVED, KERNELS["cpu"]] * run + [KERNELS["tpu"]] * tpu)
-        entry = "" if submit is None else "one submission of today, "
-        context.events(SPENDS, f"{entry}{hours}; leaves {kernels or 'nothing'} behind, private")
-        examination = Examination(context, kaggle)
-        probes: list[Callable[[], None]] = [examination.account]
-        if run:
-            probes += [examination.save, partial(examination.session, "cpu")]
-        if tpu:
-            probes.append(partial(examination.session, "tpu"))
-        if submit is not None:
-            probes.append(partial(examination.submit, submit))
+    examination = Examination(context, options)
+    probes: list[Callable[[], None]] = []
+    if run:
+        probes.append(partial(examination.session, "cpu"))
+    if tpu:
+        probes.append(partial(examination.session, "tpu"))
+    if submit is not None:
+        probes.append(partial(examination.submit, submit))
+    entry = "" if submit is None else "one submission of today, "
+    hours = f"at most {MINUTES['tpu']} minutes of TPU quota" if tpu else "no quota"
+    kernel = KERNEL if probes else "nothing"
+    context.catalogue = examination.catalogue
+    with context.ending():
         try:
+            with context.connect() as kaggle:
+                context.events(ACCOUNT, f"the credentials are {kaggle.username}'s")
+                context.events(SPENDS, f"{entry}{hours}; leaves {kernel} behind, private")
+                examination.attempt(partial(examination.account, kaggle))
             for probe in probes:
                 examination.attempt(probe)
         finally:  # also after Ctrl-C
@@ -89,14 +101,20 @@ def examine(
 class Examination:
     """What the probes, which are its methods, found out: `facts`, by the keys of `ASSUMPTIONS`."""
 
-    def __init__(self, context: KaggleContext, kaggle: Kaggle) -> None:
-        self.context, self.kaggle = context, kaggle
+    def __init__(self, context: KaggleContext, options: CommandOptions) -> None:
+        self.context = context
+        self.options = options
         self.facts: dict[str, str] = {}
-        self.samples: list[tuple[Path, Kernel, int]] = []  # sample submissions among the outputs
+        self.project = find_project(context.root or Path.cwd())
         self.sources: dict[str, list[str]] = {}  # the project's inputs by kind, without models
-        with contextlib.suppress(KernelkitError):  # there is no project
-            project = metadata.load(metadata.locate(context.root or Path.cwd()))
-            self.sources = {kind: project.sources(kind) for kind in PLACES}
+        self.catalogue = ""  # the command that makes them for a rehearsal
+        self.pushed: Push | None = None  # the last push of the probe to a CPU
+        with contextlib.suppress(KernelkitError):  # there is no notebook to push, or a damaged one
+            file = metadata.locate(self.project.root)
+            own = metadata.load(file)
+            self.sources = {kind: own.sources(kind) for kind in PLACES}
+            if context.local and self.project.catalogue:
+                self.catalogue = plan_push(PushRequest.of(metadata=file)).catalogue
 
     def attempt(self, probe: Callable[[], None]) -> None:
         """Run a probe; a failure gets its own line, unless Kaggle answers nothing at all."""
@@ -107,135 +125,93 @@ class Examination:
                 raise
             self.context.events(WARNING, f"a probe did not finish: {error}")
 
-    def account(self) -> None:
-        """Quota, entry in the project's competition, the answer about a missing kernel."""
-        kaggle, facts = self.kaggle, self.facts
+    def account(self, kaggle: Kaggle) -> None:
+        """Quota, and entry in the project's competition."""
         for kind in ("tpu", "gpu"):
-            if quota := kaggle.quota(kind):
-                facts[f"quota.{kind}"] = f"{quota.allowed:g}"
+            quota = kaggle.quota(kind)
+            if quota:
+                self.facts[f"quota.{kind}"] = f"{quota.allowed:g}"
                 self.context.events(QUOTA, quota.remaining(kind))
-        missing = kaggle.stored(Kernel(kaggle.username, "kernelkit-doctor-is-not-there"))
-        facts["missing"] = "refused or not found" if missing is None else "shown"
         for slug in self.sources.get("competition", ()):
             about = kaggle.repeated(partial(kaggle.calls.get_competition, slug))
-            facts["competition.entered"] = "yes" if about.user_has_entered else "no"
+            self.facts["competition.entered"] = "yes" if about.user_has_entered else "no"
             if not about.user_has_entered:
                 self.context.events(NEXT, accept_rules(slug))
 
-    def save(self) -> None:
-        """Save a kernel twice without running it, first under another slug than its title's, and
-        read back what Kaggle stored."""
-        from kagglesdk.kernels.types.kernels_enums import KernelExecutionType
-
-        kernel = Kernel(self.kaggle.username, SAVED)
-        fields = self._fields(SAVED, "pass") | {"enable_internet": True}
-        fields["kernel_execution_type"] = KernelExecutionType.QUICK_SAVE
-        other = {} if self.kaggle.stored(kernel) else {"slug": f"{kernel.owner}/kernelkit-slug"}
-        first = self.kaggle.save(fields | other)
-        refused = ", ".join(first.refused_sources)
-        self.facts["save.sources"] = f"refused: {refused}" if refused else "all taken"
-        kernel = Kernel(*first.ref.split("/")[-2:])
-        self.facts["save.slug"] = "the title's" if kernel.slug == SAVED else str(kernel)
-        version = self.kaggle.save(fields | {"slug": str(kernel)}).version
-        more = version - first.version
-        self.facts["save.version"] = "one more" if more == 1 else f"{more} more"
-        if stored := self.kaggle.stored(kernel, version):
-            same = source_of(stored.text) == source_of(fields["text"])
-            self.facts["save.text"] = "as saved" if same else "changed"
-            self.facts["save.internet"] = "kept" if stored.internet else "switched off"
-            if not stored.internet:
-                self.context.events(NEXT, "verify your phone: https://www.kaggle.com/settings")
-
     def session(self, kind: machines.Kind) -> None:
-        """Run a notebook that inspects one kind of machine, and check the lists before and after
-        its end."""
-        name, timing = KERNELS[kind], self.context.timing
-        kernel = Kernel(self.kaggle.username, name)
-        if (now := self.kaggle.status(kernel, None)) and now.alive:
-            raise PreflightError(f"{kernel} is still {now.state}: wait for it")
-        stays = max(1.0, timing.clock.wall(2.5 * timing.patience.poll))  # to be observed running
-        code = f"{inspect.getsource(probe.look)}\n\nlook({probe.MARK!r}, {stays})"
-        fields = self._fields(name, code) | {
-            "enable_internet": False,
-            "session_timeout_seconds": 60 * MINUTES[kind],
-        }
-        if kind == "tpu":
-            fields |= {"enable_tpu": True, "machine_shape": machines.TODAY[kind]}
-        version = self.kaggle.save(fields).version
-        self.context.events(RUNS, f"{kernel} version {version}, private")
-        self._wait(kernel, version)
-        seen = self._printed(kernel, version)
-        packages, inputs = seen.pop("packages"), seen.pop("inputs")
+        """Push the probe to one kind of machine, and note what it saw there."""
+        asked = datetime.datetime.now(datetime.UTC).isoformat()
+        request = PushRequest.of(
+            parameters={"asked": asked, "submission": self.project.submission},
+            metadata=self._probe(),
+            project=self._project(),
+            accelerator=kind,
+            timeout=MINUTES[kind],
+        )
+        folder = push(request, on_kaggle="kernelkit doctor --run", **self.options)
+        if folder is None:
+            return
+        seen = files.read_object(folder / FACTS)
+        packages = seen.pop("packages", {})
+        inputs = seen.pop("inputs", [])
         seen |= {name: packages[name] for name in ("jax", "libtpu") if name in packages}
+        python = str(kit_folder.read_json(folder, kit_folder.MANIFEST).get("python") or "")
+        if python:
+            seen["python"] = ".".join(python.split(".")[:2])
         self.facts |= {f"{kind}.{key}": str(value) for key, value in seen.items()}
         self.facts[f"packages.{kind}"] = json.dumps(packages)
         if kind == "cpu":
             self._note_mounts(set(inputs))
-
-    def _fields(self, name: str, code: str) -> dict[str, Any]:
-        """What to save as a private notebook with this code and the project's inputs."""
-        cells = [nbformat.v4.new_code_cell(code, id="look")]
-        notebook = nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": dict(KERNELSPEC)})
-        return {
-            "slug": f"{self.kaggle.username}/{name}",
-            "new_title": name.replace("-", " "),
-            "text": json.dumps(notebook),
-            "language": "python",
-            "kernel_type": "notebook",
-            "is_private": True,
-            **{f"{source}_data_sources": names for source, names in self.sources.items()},
-        }
-
-    def _wait(self, kernel: Kernel, version: int) -> None:
-        """Wait for the end; unlike for a push, lists and log are also read while it runs."""
-        timing, facts = self.context.timing, self.facts
-        end = timing.clock.now() + timing.patience.queue
-        while (status := self.kaggle.status(kernel, version)) is None or status.alive:
-            if timing.clock.now() > end:
-                raise NetworkError(f"{kernel} is still in the queue: run the doctor again later")
-            state = status.state if status else "unknown"
-            self.context.events(PROGRESS, f"{kernel}: {state}")
-            if state == "running" and "running.log" not in facts:  # it may end in a moment
-                outputs = self.kaggle.outputs(kernel, version)
-                facts["running.log"] = "not empty" if outputs.log.strip("[] \n") else "empty"
-                facts["running.files"] = "some" if outputs.files else "none"
-            timing.clock.sleep(timing.patience.poll)
-        facts["ended.state"] = status.state
-
-    def _printed(self, kernel: Kernel, version: int) -> dict[str, Any]:
-        """The facts that the session printed, from the log that Kaggle lists."""
-        outputs, sizes = self.kaggle.outputs(kernel, version), self.kaggle.sizes(kernel, version)
-        names = [name for name in outputs.files if name.startswith("submission.")]
-        self.samples += [(Path(name), kernel, version) for name in names]
-        listed = set(outputs.files) <= set(sizes)
-        self.facts["ended.files"] = "listed" if listed else "without sizes"
-        text = outputs.log
-        self.facts["ended.log"] = "something else" if text else "empty"
-        with contextlib.suppress(ValueError, TypeError, KeyError):
-            text = "".join(str(entry["data"]) for entry in json.loads(text))
-            self.facts["ended.log"] = "a JSON array"
-        for line in text.splitlines():
-            if line.startswith(probe.MARK):
-                seen: dict[str, Any] = json.loads(line.removeprefix(probe.MARK))
-                return seen
-        raise NetworkError(f"the log of {kernel} version {version} does not have what it printed")
+            self.pushed = self._ledger.last()
 
     def submit(self, message: str) -> None:
         """Submit the sample submission that the CPU session left, and wait for its result."""
-        competitions = self.sources.get("competition")
-        if not (competitions and self.samples):
-            raise PreflightError("competition_sources has no competition with a sample submission")
+        if self.pushed is None:
+            raise PreflightError("there is no CPU session whose result could be submitted")
+        try:
+            output_of(Path(self.pushed.folder or ""), self.project.root)
+        except OutputsError:
+            raise PreflightError(
+                "competition_sources has no competition with a sample submission"
+            ) from None
         clock = self.context.timing.clock
         begun = clock.now()
-        entry = Submission(
-            self.context, competitions[0], message, *self.samples[0], notebook_only=True
-        )
         try:
-            result = "a score" if entry.submit() else "no score"
+            submit_result(self.pushed.reference, message, **self.options)
+            pushes = self._ledger.of(self.pushed.kernel)
+            scores = [push.score for push in pushes if push.version == self.pushed.version]
+            result = "no score" if HIDDEN in scores else "a score"
+        except CapacityError:  # which says nothing about a submission
+            raise
         except RefusedError as error:
             result = str(error)
         hours = str(1 + int((clock.now() - begun) / 3600))
         self.facts |= {"submission.result": result, "submission.hours": hours}
+
+    @property
+    def _ledger(self) -> Ledger:
+        return Ledger(self.context.runs, rehearsal=self.context.events.rehearsal)
+
+    def _project(self) -> Project:
+        """The project, without what its own notebooks need: packages, wheels, rules."""
+        project = self.project
+        return Project(project.root, reserve=project.reserve, catalogue=self.catalogue)
+
+    def _probe(self) -> Path:
+        """The metadata of the probe, written beside it into the doctor's folder."""
+        folder = files.make_folder(self.context.runs / DOCTOR.parent)
+        shutil.copyfile(PROBE, folder / PROBE.name)
+        values = {
+            "id": f"{PLACEHOLDERS[0]}/{KERNEL}",
+            "title": KERNEL.replace("-", " "),
+            "code_file": PROBE.name,
+            "language": "python",
+            "kernel_type": "notebook",
+            "is_private": True,
+            "enable_internet": False,
+        }
+        values |= {f"{kind}_sources": names for kind, names in self.sources.items()}
+        return files.write_text(folder / metadata.FILE_NAME, json.dumps(values, indent=2))
 
     def _note_mounts(self, inputs: set[str]) -> None:
         """Where the inputs, if the project has any, were found below /kaggle/input."""
@@ -250,7 +226,8 @@ class Examination:
 
 def _write(context: KaggleContext, facts: dict[str, str]) -> list[Judgement]:
     """Write what was observed beside what earlier examinations observed; returns the table."""
-    path, rehearsal = context.runs / DOCTOR, context.events.rehearsal
+    path = context.runs / DOCTOR
+    rehearsal = context.events.rehearsal
     if rehearsal:  # the checks of a push do not read a rehearsal's facts
         path = path.with_name("rehearsal.json")
     all_facts = files.read_object(path).get("facts", {}) | facts

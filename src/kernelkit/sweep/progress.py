@@ -33,8 +33,11 @@ class SweepProgress:
     def __init__(
         self, specification: Specification, folder: SweepFolder, options: SweepOptions
     ) -> None:
-        self.specification, self.folder, self.options = specification, folder, options
-        self._line, self._lock = LiveLine(options.stream or sys.stdout), threading.Lock()
+        self.specification = specification
+        self.folder = folder
+        self.options = options
+        self._line = LiveLine(options.stream or sys.stdout)
+        self._lock = threading.Lock()
         self.runs = list(specification.runs)
         self.remaining = folder.remaining(self.runs, options.retry_failed)
         for run in self.remaining:
@@ -183,28 +186,28 @@ class SweepProgress:
                 "no run left a metrics.json in its folder, which the parameter output names"
             )
         self.show("\n".join([*lines, address(self.folder.path / "index.html")]))
-        if failed := [run for run in page.runs if run.state in sweep_folder.ENDED_BADLY]:
-            listed = "".join(
-                f"\n  {run.id} {run.state}  {run.name}\n    "
-                f"{sweep_folder.reason(run.error) or 'without a message'}"
-                for run in failed[:LISTED]
-            )
-            raise RunFailedError(
-                f"{len(failed)} of {len(page.runs)} runs failed; --retry-failed runs them again:"
-                + listed
-            )
+        failed = [run for run in page.runs if run.state in sweep_folder.ENDED_BADLY]
+        if failed:
+            count = f"{len(failed)} of {len(page.runs)}"
+            lines = [f"{count} runs failed; --retry-failed runs them again:"]
+            for run in failed[:LISTED]:
+                reason = sweep_folder.reason(run.error) or "without a message"
+                lines += [f"  {run.id} {run.state}  {run.name}", f"    {reason}"]
+            raise RunFailedError("\n".join(lines))
 
     def preview(self) -> str:
         """What would run: the runs with their states, and the time expected for the rest."""
         if self.specification.search:
-            axes, count = ", ".join(self.specification.varying), search.trials(self.specification)
+            axes = ", ".join(self.specification.varying)
+            count = search.trials(self.specification)
             return f"a search over {axes}: {count} runs, chosen as it goes"
         runs = self._page().runs
         lines = [f"{run.id}  {run.state:8}  {run.name}" for run in runs]
-        done = sum(run.state == sweep_folder.DONE for run in runs)
+        done = len([run for run in runs if run.state == sweep_folder.DONE])
         lines.append(f"{len(runs)} runs, {done} done, {len(self.remaining)} to run")
         workers = 1 if self.options.kaggle else self.specification.workers
-        if seconds := self._expected(runs, workers):
+        seconds = self._expected(runs, workers)
+        if seconds:
             lines[-1] += f": about {duration(seconds)} with {workers} at a time"
         return "\n".join(lines)
 

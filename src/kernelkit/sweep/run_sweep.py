@@ -98,7 +98,8 @@ def _check_rules(specification: Specification) -> None:
     here = project.find_project(specification.notebook)
     runs = [run.values for run in specification.runs]
     answers = rules.problems(here, specification.notebook, runs)
-    if lines := list(dict.fromkeys(line for answer in answers for line in answer)):
+    lines = dict.fromkeys(line for answer in answers for line in answer)
+    if lines:
         listed = "\n".join(f"  - {line}" for line in lines)
         raise ParameterError(f"the notebook refuses these parameters of the sweep:\n{listed}")
 
@@ -121,8 +122,9 @@ def _folder_name(specification: Specification, options: SweepOptions) -> str:
     """The default folder's name; a rehearsal has a different one, as its runs must not count."""
     if not options.kaggle:
         return specification.name
-    rehearses = options.local or os.environ.get("KAGGLE_API_ENVIRONMENT") == "LOCALHOST"
-    return f"{'rehearsal' if rehearses else 'kaggle'}-{specification.name}"
+    if options.local or os.environ.get("KAGGLE_API_ENVIRONMENT") == "LOCALHOST":
+        return f"rehearsal-{specification.name}"
+    return f"kaggle-{specification.name}"
 
 
 def _run(progress: SweepProgress) -> None:

@@ -61,7 +61,9 @@ class Search:
     ) -> None:
         self.optuna = optuna = _optuna()
         self._states = optuna.trial.TrialState
-        self.sweep, self.folder, self.runs = sweep, folder, runs
+        self.sweep = sweep
+        self.folder = folder
+        self.runs = runs
         self.space = {n: self._distribution(n, axis) for n, axis in sweep.search["space"].items()}
         self.study = self._study()
         self._flight: dict[str, Any] = {}  # trials by the ids of their runs
@@ -133,7 +135,9 @@ class Search:
         return point
 
     def _study(self) -> Any:
-        sweep, optuna, settings = self.sweep, self.optuna, self.sweep.search
+        sweep = self.sweep
+        optuna = self.optuna
+        settings = self.sweep.search
         self.folder.path.mkdir(parents=True, exist_ok=True)
         study = optuna.create_study(
             storage=_address(self.folder.path / STORAGE),
@@ -151,7 +155,8 @@ class Search:
 
     def _pruner(self) -> Any:
         """Stops nothing, runs below the median, or those that Hyperband gives up."""
-        chosen, pruners = self.sweep.search.get("prune"), self.optuna.pruners
+        chosen = self.sweep.search.get("prune")
+        pruners = self.optuna.pruners
         if not chosen:
             return pruners.NopPruner()
         if chosen == HYPERBAND:
@@ -184,10 +189,11 @@ class Search:
                 self.study.enqueue_trial(trial.params)
 
     def _add(self, run: PlannedRun) -> bool:
-        """Whether the point is new."""
-        if is_new := run not in self.runs:
-            self.runs.append(run)
-        return is_new
+        """Note a point among the runs; returns whether it is new."""
+        if run in self.runs:
+            return False
+        self.runs.append(run)
+        return True
 
     def _tell(self, trial: Any, run: PlannedRun, record: Record) -> None:
         metrics = run_folder.metrics(self.folder.run_folder(run)) or {}
@@ -256,18 +262,25 @@ def size(sweep: Specification) -> float:
 def _length(sweep: Specification, name: str, axis: Any) -> float:
     if isinstance(axis, list):
         return len(axis)
-    step = axis.get("step") or (1 if sweep.declared[name].type is int else 0)
-    return math.floor((axis["high"] - axis["low"]) / step + 1e-9) + 1 if step else math.inf
+    step = axis.get("step")
+    if not step and sweep.declared[name].type is int:
+        step = 1
+    if not step:
+        return math.inf
+    steps: int = math.floor((axis["high"] - axis["low"]) / step + 1e-9)
+    return steps + 1
 
 
 def points(folder: SweepFolder, sweep: Specification) -> list[PlannedRun]:
     """The runs in a folder that are points of this search, sorted by id."""
-    space, runs = sweep.search["space"], []
+    space = sweep.search["space"]
+    runs = []
     for recorded, record in folder.recorded():
         if set(record.parameters) == {*sweep.base, *space}:
             run = sweep.run(record.parameters)
             inside = all(_holds(axis, run.values[name]) for name, axis in space.items())
-            runs += [run] if inside and run.id == recorded.id else []
+            if inside and run.id == recorded.id:
+                runs.append(run)
     return runs
 
 
@@ -275,7 +288,8 @@ def _holds(axis: Any, value: Any) -> bool:
     """Whether a value is on an axis, which may have changed since the value was proposed."""
     if isinstance(axis, list):
         return value in axis
-    low, step = axis["low"], axis.get("step")
+    low = axis["low"]
+    step = axis.get("step")
     beside = math.remainder(value - low, step) if step else 0
     return bool(low <= value <= axis["high"] and abs(beside) < 1e-9)
 
@@ -283,12 +297,15 @@ def _holds(axis: Any, value: Any) -> bool:
 def samples(sweep: Specification) -> list[PlannedRun]:
     """Points that the search may propose, with every choice and both ends of every range."""
     space = sweep.search["space"]
-    ends = {n: v if isinstance(v, list) else [v["low"], v["high"]] for n, v in space.items()}
-    count = max(map(len, ends.values()))
-    return [
-        sweep.run({name: values[number % len(values)] for name, values in ends.items()})
-        for number in range(count)
-    ]
+    choices = {
+        name: axis if isinstance(axis, list) else [axis["low"], axis["high"]]
+        for name, axis in space.items()
+    }
+    runs = []
+    for number in range(max(map(len, choices.values()))):
+        point = {name: values[number % len(values)] for name, values in choices.items()}
+        runs.append(sweep.run(point))
+    return runs
 
 
 def check(sweep: Specification) -> None:

@@ -154,12 +154,14 @@ def read(
         check_keys(content, KEYS, "a sweep")
         block = content.pop("kaggle", None) or {}
         check_keys(block, KEYS, "kaggle")
-        if idle := [key for key in OF_THE_DESK if block.get(key) is not None]:
+        idle = [key for key in OF_THE_DESK if block.get(key) is not None]
+        if idle:
             raise ParameterError(
                 f"kaggle: {idle[0]} has no effect in a session, which makes one run at a time: "
                 "leave it out"
             )
-        content = _with_kaggle_block(content, block) if kaggle else content
+        if kaggle:
+            content = _with_kaggle_block(content, block)
         return _checked(path, content, pairs, many)
     except ParameterError as error:
         raise ParameterError(f"{path.name}: {error}") from None
@@ -171,9 +173,11 @@ def _with_kaggle_block(content: Values, block: Values) -> Values:
     The names in `base` and `grid` are replaced individually (null removes a name), every other key
     as a whole. A name in the block's base is no axis, unless the block's grid has it.
     """
-    base, search = block.get("base") or {}, content.get("search")
+    base = block.get("base") or {}
+    own_base = content.get("base") or {}
+    search = content.get("search")
     grid = _without(content.get("grid"), base) | (block.get("grid") or {})
-    merged = {"base": {**(content.get("base") or {}), **base}, "grid": grid}
+    merged = {"base": {**own_base, **base}, "grid": grid}
     for key, values in merged.items():
         merged[key] = {name: value for name, value in values.items() if value is not None}
     if search:
@@ -187,24 +191,27 @@ def _checked(path: Path, content: Values, pairs: Iterable[str], many: bool) -> S
     if not any(content.get(key) for key in ("grid", "runs", "search", "seeds")):
         raise ParameterError("nothing to run: give grid, runs, seeds or search")
     notebook = (path.parent / content["notebook"]).resolve()
-    source, home = document.read(notebook), project.find_project(notebook)
+    source = document.read(notebook)
+    home = project.find_project(notebook)
     if not document.parameters_cells(source):
         raise NotebookError(document.NO_PARAMETERS)
     declared = parameters.of_notebook(source, home)
     if content.get("workers") == 0:
         raise ParameterError("workers: 0 would make no run: write a number from 1 on, or none")
-    shown, score = project.shown(notebook), content.get("score")
+    shown = project.shown(notebook)
+    score = content.get("score")
     minimize = content.get("minimize")
     if minimize is None:
         minimize = shown.minimize and score in (None, shown.score)
     limits: Values = {key: content.get(key) or 0 for key in LIMITS}
     fixed = parameters.resolve(declared, pairs)
+    base = content.get("base") or {}
     keep_best = content.get("keep_best")
     sweep = Specification(
         path.stem,
         notebook,
         declared,
-        parameters.resolve(declared, {**(content.get("base") or {}), **fixed}),
+        parameters.resolve(declared, {**base, **fixed}),
         fingerprint(source, home),
         **limits,
         score=score or shown.score,
@@ -230,7 +237,8 @@ def _without(axes: Values | None, fixed: Values) -> Values:
 
 def _runs(sweep: Specification, content: Values, fixed: Values, many: bool) -> list[PlannedRun]:
     """The runs of the grid and those listed, once for each seed; equal runs are one."""
-    grid, seeds = _without(content.get("grid"), fixed), content.get("seeds")
+    grid = _without(content.get("grid"), fixed)
+    seeds = content.get("seeds")
     for name, values in grid.items():
         if not isinstance(values, list) or not values:
             raise ParameterError(f"grid: {name} needs a list of values, like [{values}]")
@@ -246,13 +254,16 @@ def _runs(sweep: Specification, content: Values, fixed: Values, many: bool) -> l
     count = math.prod(map(len, grid.values())) * len(seeded)
     if count > MANY and not many:
         raise ParameterError(f"{count:,} runs: reduce them, or add --yes")
-    rows = itertools.product(*grid.values()) if content.get("grid") else ()
-    points = [
-        *(dict(zip(grid, row, strict=True)) for row in rows),
-        *(content.get("runs") or ()),
-    ] or [{}]
+    points: list[Values] = []
+    if content.get("grid"):
+        rows = itertools.product(*grid.values())
+        points = [dict(zip(grid, row, strict=True)) for row in rows]
+    points += content.get("runs") or ()
     rules = [parameters.resolve(sweep.declared, rule) for rule in content.get("exclude") or ()]
-    every = [sweep.run({**p, **seed, **fixed}) for p, seed in itertools.product(points, seeded)]
+    every = [
+        sweep.run({**point, **seed, **fixed})
+        for point, seed in itertools.product(points or [{}], seeded)
+    ]
     runs = {run.id: run for run in every}
     for rule in rules:
         excluded = [run.id for run in every if rule.items() <= run.values.items()]

@@ -30,7 +30,7 @@ def gather(
     rows = [_shown_run(folder, sweep, run) for run in runs]
     first = runs[0] if runs else PlannedRun("", {}, {})
     values = for_json(first.values)
-    shared = {name: v for name, v in values.items() if name not in sweep.varying}
+    shared = {name: value for name, value in values.items() if name not in sweep.varying}
     shown = project.shown(folder.path)
     labels = shown.measures or {name: name for row in rows for name in row.metrics}
     return RunsPage(
@@ -38,8 +38,8 @@ def gather(
         rows,
         replace(shown, score=sweep.score, measures=labels, minimize=sweep.minimize),
         columns=sweep.varying,
-        base={name: v for name, v in shared.items() if name in first.overrides},
-        defaults={name: v for name, v in shared.items() if name not in first.overrides},
+        base={name: shared[name] for name in shared if name in first.overrides},
+        defaults={name: shared[name] for name in shared if name not in first.overrides},
         folder=folder.path,
         notebook=os.path.relpath(sweep.notebook),
         live=live or {},
@@ -129,4 +129,5 @@ def keep_best(page: RunsPage, counts: Mapping[str, int]) -> None:
 
 def _scored(page: RunsPage) -> list[ShownRun]:
     """The finished runs with a score."""
-    return [r for r in page.runs if r.state == sweep_folder.DONE and page.shown.score in r.metrics]
+    done = [run for run in page.runs if run.state == sweep_folder.DONE]
+    return [run for run in done if page.shown.score in run.metrics]

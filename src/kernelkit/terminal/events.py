@@ -45,7 +45,9 @@ class Event(str):
         cls, name: str, *, quiet: bool = False, boxed: bool = False, colour: str = ""
     ) -> Self:
         event = super().__new__(cls, name)
-        event.quiet, event.boxed, event.colour = quiet, boxed, colour
+        event.quiet = quiet
+        event.boxed = boxed
+        event.colour = colour
         return event
 
 
@@ -58,35 +60,8 @@ NEXT = Event("next")  # what to type next
 WAITING = Event("waiting")
 STATUS = Event("status", quiet=True)
 DRY_RUN = Event("dry run", quiet=True)
-
-# How the events are shown that are emitted as plain texts.
-# Those that `--quiet` shows, since they need attention or are results.
-RESULTS = frozenset(
-    {
-        "warning",
-        "failure",
-        "stopped",
-        "metrics",
-        "report",
-        "sweep",
-        "program",
-        "refused",
-        "largest",
-    }
-)
-# A terminal shows these in a box, when the command moves on or ends, with the `next` commands.
-IN_THE_BOX = ("metrics", "report")
-# The colours of events' names in a terminal; all others are dim.
-COLOURS = dict.fromkeys(("warning", "stopped", "set aside"), "yellow")
-COLOURS |= dict.fromkeys(("error", "failure"), "red")
-
-
-def _declared(name: str) -> Event:
-    """The event of this name, with how it is shown."""
-    if isinstance(name, Event):
-        return name
-    boxed = name in IN_THE_BOX
-    return Event(name, quiet=name in RESULTS, boxed=boxed, colour=COLOURS.get(name, ""))
+METRICS = Event("metrics", quiet=True, boxed=True)
+REPORT = Event("report", quiet=True, boxed=True)
 
 
 class LiveLine:
@@ -185,7 +160,7 @@ class EventOptions(TypedDict, total=False):
 
 
 class Events:
-    """Writes events to a stream; call it with the event's name, its sentence and its data."""
+    """Writes events to a stream; call it with the event, its sentence and its data."""
 
     def __init__(
         self,
@@ -196,7 +171,9 @@ class Events:
         rehearsal: bool = False,
     ) -> None:
         self.stream = stream or sys.stdout
-        self.as_json, self.quiet, self.rehearsal = as_json, quiet, rehearsal
+        self.as_json = as_json
+        self.quiet = quiet
+        self.rehearsal = rehearsal
         self._secrets: list[str] = []
         self.keep_secret(secrets_of_environment())
         self._line = LiveLine(self.stream)
@@ -205,15 +182,14 @@ class Events:
         self._coloured = self.stream.isatty() and not plain
         self._box: list[str] = []  # the events that belong in it
 
-    def __call__(self, event: str, text: str = "", **facts: Any) -> None:
+    def __call__(self, event: Event, text: str = "", **facts: Any) -> None:
         """Write one event. The live line shows `progress` and the steps in a `log`."""
-        declared = _declared(event)
-        if self.quiet and not declared.quiet:
+        if self.quiet and not event.quiet:
             return
         if self.as_json:
             self._write_json(event, text, facts)
         else:
-            self._show(declared, safe_text.plain(text).rstrip("\n"))
+            self._show(event, safe_text.plain(text).rstrip("\n"))
 
     def end(self) -> None:
         """Write the box and erase the live line, so that other output appears below the events."""
@@ -292,9 +268,9 @@ class Events:
 def secrets_of_environment() -> list[str]:
     """The credentials in this process's environment, which must never be printed."""
     names = ("KAGGLE_KEY", "KAGGLE_API_TOKEN", "KAGGLE_API_V1_TOKEN")
-    values = [value for name in names if (value := os.environ.get(name))]
+    values = [os.environ.get(name, "") for name in names]
     # The client also accepts a path instead of a token; Path.exists raises for a very long token.
-    return [value for value in values if not os.path.exists(value)]  # noqa: PTH110
+    return [value for value in values if value and not os.path.exists(value)]  # noqa: PTH110
 
 
 def size_of(bytes_: int) -> str:

@@ -67,7 +67,9 @@ class LazyGroup(click.Group):
         removed: Mapping[str, str] | None = None,
         **settings: Any,
     ) -> None:
-        self.package, self.groups, self.removed = package, groups, removed or {}
+        self.package = package
+        self.groups = groups
+        self.removed = removed or {}
         self.modules = {name: at for group in groups.values() for name, at in group.items()}
         # click suggests the nearest of these names.
         super().__init__(name, dict.fromkeys(self.modules, click.Command(None)), **settings)
@@ -97,9 +99,10 @@ class LazyGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands in their groups, with their full first sentences."""
         for title, names in self.groups.items():
-            commands = [c for name in names if (c := self.get_command(ctx, name))]
+            commands = filter(None, (self.get_command(ctx, name) for name in names))
+            rows = [(str(each.name), each.get_short_help_str(200)) for each in commands]
             with formatter.section(title):
-                formatter.write_dl([(str(c.name), c.get_short_help_str(200)) for c in commands])
+                formatter.write_dl(rows)
 
 
 def exits_with_code(command: Callable[P, object]) -> Callable[P, None]:
@@ -149,7 +152,8 @@ class EndedBySignal(SystemExit):
 
     def __init__(self, number: int) -> None:
         super().__init__(128 + number)
-        self.number, self.name = number, signal.Signals(number).name
+        self.number = number
+        self.name = signal.Signals(number).name
 
 
 def _interrupt(thread: int, number: int) -> None:
@@ -190,7 +194,8 @@ def unwinding() -> Iterator[None]:
             return
         threading.Timer(AGAIN_SECONDS, _interrupt, (threading.get_ident(), number)).start()
 
-    hook, sys.unraisablehook = sys.unraisablehook, again
+    hook = sys.unraisablehook
+    sys.unraisablehook = again
     for number in handled:
         signal.signal(number, end)
     try:

@@ -14,12 +14,17 @@ from kernelkit.notebook import parameters as declarations
 from kernelkit.notebook.document import read_json
 from kernelkit.notebook.parameters import for_json
 from kernelkit.project import Project, find_project
-from kernelkit.terminal.events import EventOptions, Events
+from kernelkit.terminal.events import PROGRESS, WARNING, Event, EventOptions, Events
 from kernelkit.tpu import environment
 from kernelkit.tpu.chips import TpuMachine, machine_named
 from kernelkit.tpu.compiling import compile_programs
 from kernelkit.tpu.figures import PARTS, CompiledProgram
 
+CHECKED = Event("checked")
+PROGRAM = Event("program", quiet=True)
+REFUSED = Event("refused", quiet=True)
+TRIED = Event("tried")
+LARGEST = Event("largest", quiet=True)
 TRAINING = "training step"  # the program whose batch is searched
 CHIPS = ("topology", "bounds", "accelerator_type")  # what the project's command is told of them
 FOLDER = ".tpu"  # of the last check of each run, in the folder of runs
@@ -114,7 +119,7 @@ class TpuRun:
             )
         last = self.last_check()
         if last and last.current and last.libtpu == libtpu:
-            events("checked", f"on {last.date}, and nothing changed since")
+            events(CHECKED, f"on {last.date}, and nothing changed since")
             return last
         python = environment.python_of(self.project, events)
         other = environment.libtpu_folder(python, libtpu, events) if libtpu else None
@@ -173,9 +178,11 @@ def tell(check: TpuCheck, events: Events) -> None:
     Raises `DoesNotFitError`, which names the programs that the compiler refused.
     """
     for program in check.programs:
-        event, computed = "refused", {}
+        event = REFUSED
+        computed = {}
         if program.fits:
-            event, bound = "program", program.bound
+            event = PROGRAM
+            bound = program.bound
             computed = {
                 "bound_seconds": bound,
                 "binds": program.binds,
@@ -184,7 +191,7 @@ def tell(check: TpuCheck, events: Events) -> None:
         events(event, "\n".join(program.lines()), **program.facts, **computed)
     for program in check.programs:
         for text in program.warnings():
-            events("warning", text)
+            events(WARNING, text)
     if check.refused:
         names = ", ".join(program.name for program in check.refused)
         raise DoesNotFitError(
@@ -204,16 +211,17 @@ def _search(run: TpuRun, events: Events, libtpu: str) -> TpuCheck:
     rates: dict[int, float] = {}
 
     def memory(batch: int) -> tuple[int, int] | None:
-        events("progress", f"trying {name}={batch}")
+        events(PROGRESS, f"trying {name}={batch}")
         values = {**run.values, name: batch}
         check = TpuRun(run.project, values, run.machine, (TRAINING,)).compiled(events, libtpu)
         if not check.programs:
             raise PreflightError("--largest-batch: this run has no training step")
-        program, results[batch] = check.programs[0], check
+        program = check.programs[0]
+        results[batch] = check
         rate = program.rate(program.estimate)
         speed = f"; {rate:,.0f} images/s as estimated" if rate else ""
         facts = {"batch": batch, "fits": program.fits, "estimated_images_per_second": rate}
-        events("tried", f"{name}={batch}: {program.verdict}{speed}", **facts)
+        events(TRIED, f"{name}={batch}: {program.verdict}{speed}", **facts)
         if not program.fits:
             return None
         rates[batch] = rate
@@ -224,14 +232,16 @@ def _search(run: TpuRun, events: Events, libtpu: str) -> TpuCheck:
     if not good:
         raise DoesNotFitError(f"not even {name}={bad} fits a {run.machine.name}")
     tell(results[good], events)
-    text = f"{name}={good} fits" + (f"; {name}={bad} does not fit" if bad in results else "")
+    text = f"{name}={good} fits"
+    if bad in results:
+        text += f"; {name}={bad} does not fit"
     fastest = max(rates, key=lambda batch: (rates[batch], batch))
     if rates[fastest] > NOTABLE * rates[good]:
         text += (
             f". By the compiler's estimate {name}={fastest} is faster: {rates[fastest]:,.0f} "
             f"images/s for {rates[good]:,.0f}"
         )
-    events("largest", text, batch=good, fastest=fastest)
+    events(LARGEST, text, batch=good, fastest=fastest)
     return results[good]
 
 
@@ -245,16 +255,20 @@ def largest(
     `room` bytes. What a batch takes grows evenly, so the edge is estimated by the line through the
     two largest batches that fit.
     """
-    good, bad, tries = 0, MOST + STEP, 0
+    good = 0
+    bad = MOST + STEP
+    tries = 0
     batch = min(max(-(-begin // STEP), 1) * STEP, MOST)
     peaks: dict[int, int] = {}
     while bad - good > STEP:
         tries += 1
         guess = 0.0
-        if (used := memory(batch)) is None:
+        used = memory(batch)
+        if used is None:
             bad = batch
         else:
-            good, peaks[batch] = batch, used[0]
+            good = batch
+            peaks[batch] = used[0]
             peaks.setdefault(0, used[1])
         if good and tries < GUESSES:
             low, high = sorted(peaks)[-2:]

@@ -23,7 +23,9 @@ from typing import IO, Any, cast
 from kernelkit import processes
 from kernelkit.errors import OF_NOTEBOOKS, RunFailedError
 from kernelkit.project import PATH, Project
+from kernelkit.terminal.events import PROGRESS, Event
 
+COMPILER = Event("compiler")
 EVERY = 5.0  # seconds between two signs of life
 LAST_LINES = 8  # of a command that failed
 KILLED = (
@@ -58,15 +60,17 @@ def compile_programs(
             elif kind == "environment":
                 versions = dict(event.get("versions", {})).items()
                 names = ", ".join(f"{name} {version}" for name, version in versions)
-                tell("compiler", f"{names}, for {event.get('devices')} × {event.get('name')}")
+                tell(COMPILER, f"{names}, for {event.get('devices')} × {event.get('name')}")
             elif kind == "error":
                 error = OF_NOTEBOOKS.get(str(event.get("kind")), RunFailedError)
                 raise error(str(event.get("text")))
-        if code := process.wait():
+        code = process.wait()
+        if code:
             errors.seek(0)
             last = errors.read().decode("utf-8", "replace").strip().splitlines()[-LAST_LINES:]
             reason = f"{project.tpu.command} ended with exit code {code}"
-            reason = KILLED if code == -signal.SIGKILL else reason
+            if code == -signal.SIGKILL:
+                reason = KILLED
             raise RunFailedError(
                 "\n    ".join([f"the programs could not be built: {reason}", *last])
             )
@@ -101,10 +105,11 @@ def _started(
 
 def _events(pipe: IO[bytes], tell: Tell) -> Iterator[dict[str, Any]]:
     """The command's events as they come; meanwhile a sign of life every few seconds."""
-    doing, begun = "building the model", time.monotonic()
+    doing = "building the model"
+    begun = time.monotonic()
     while True:
         if not select.select([pipe], [], [], EVERY)[0]:
-            tell("progress", f"{doing}: {time.monotonic() - begun:.0f} s")
+            tell(PROGRESS, f"{doing}: {time.monotonic() - begun:.0f} s")
             continue
         line = pipe.readline()
         if not line:
@@ -115,6 +120,7 @@ def _events(pipe: IO[bytes], tell: Tell) -> Iterator[dict[str, Any]]:
             continue  # a library's own words
         if isinstance(event, dict):
             if event.get("event") == "compiling":
-                doing, begun = f"compiling the {event.get('program')}", time.monotonic()
-                tell("progress", doing)
+                doing = f"compiling the {event.get('program')}"
+                begun = time.monotonic()
+                tell(PROGRESS, doing)
             yield event

@@ -17,14 +17,16 @@ from pathlib import Path
 from kernelkit import files
 from kernelkit.errors import NoCompilerError, ParameterError, PreflightError
 from kernelkit.project import LOCKS, Project
+from kernelkit.terminal.events import WAITING, Event
 
+ENVIRONMENT = Event("environment")
 FOLDER = ".venv-tpu"
 MADE = "installed"  # in the folder, with the hash of the requirements it was made of
 VERSION = re.compile(r"\d+(\.\w+)*")
 KAGGLES_PYTHON = "python3.12"
 MINUTES = 60
 
-Tell = Callable[[str, str], None]
+Tell = Callable[[Event, str], None]
 
 
 def python_of(project: Project, tell: Tell) -> Path:
@@ -45,14 +47,15 @@ def python_of(project: Project, tell: Tell) -> Path:
             f"{project.root / 'pyproject.toml'}"
         )
     folder = project.root / FOLDER
-    python, marker = folder / "bin" / "python", folder / MADE
+    python = folder / "bin" / "python"
+    marker = folder / MADE
     digest = hashlib.sha256(requirements.read_bytes()).hexdigest()
     busy = "another command is making the environment of the TPU's compiler: waiting for it"
     lock = project.runs / LOCKS / "venv-tpu.lock"
-    with files.locked(lock, lambda: tell("waiting", busy)):
+    with files.locked(lock, lambda: tell(WAITING, busy)):
         if not marker.is_file() or marker.read_text("utf-8").strip() != digest:
             what = f"making {FOLDER} from {requirements.name} (once, a few minutes)"
-            tell("environment", f"{what}: {project.tpu.note}")
+            tell(ENVIRONMENT, f"{what}: {project.tpu.note}")
             _run([_interpreter(), "-m", "venv", "--clear", str(folder)])
             _pip(python, "--require-hashes", "--no-deps", "-r", str(requirements))
             files.write_text(marker, digest + "\n")
@@ -68,7 +71,7 @@ def libtpu_folder(python: Path, version: str, tell: Tell) -> Path:
         raise ParameterError(f"--libtpu takes a version such as 0.0.17, not {version!r}")
     folder = python.parents[1] / f"libtpu-{version}"
     if not folder.is_dir():
-        tell("environment", f"installing libtpu {version}, once")
+        tell(ENVIRONMENT, f"installing libtpu {version}, once")
         with tempfile.TemporaryDirectory(dir=folder.parent) as place:
             _pip(python, "--no-deps", "--target", f"{place}/packages", f"libtpu=={version}")
             with suppress(OSError):  # another command was faster

@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from kernelkit.shown import duration
+from kernelkit.terminal.events import WARNING, Event
 from kernelkit.tpu.chips import TpuMachine
 
+TPU = Event("tpu")  # what the TPU's compiler said
 GIB = 2**30
 LARGE = 1_000_000  # bytes; smaller exchanges between devices cost nothing to speak of
 PARTS = {
@@ -78,7 +80,8 @@ class CompiledProgram:
         """Whether it fits, a line for people."""
         facts = self.facts
         if self.fits:
-            peak, room = _size(facts["peak_bytes"]), self.machine.hbm / GIB
+            peak = _size(facts["peak_bytes"])
+            room = self.machine.hbm / GIB
             return (
                 f"{self.name}, {facts['images']:,} images: fits, {peak} of {room:.0f} GiB a chip "
                 "at peak"
@@ -133,7 +136,7 @@ class CompiledProgram:
             yield f"{self.name}: {len(layers)} convolutions in float32, such as {layers[0]}"
 
 
-def beside(estimate: Mapping[str, Any], metrics: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def beside(estimate: Mapping[str, Any], metrics: Mapping[str, Any]) -> Iterator[tuple[Event, str]]:
     """(event, text) for what a run's `metrics` say beside the compiler's estimate of its step.
 
     `estimate` as in `checks.tpu.estimate`. Nothing for a run that recorded no `step_seconds`, or
@@ -154,11 +157,11 @@ def beside(estimate: Mapping[str, Any], metrics: Mapping[str, Any]) -> Iterator[
     if seconds := device.get("compile_seconds"):
         text += f"; traced in {duration(device.get('trace_seconds', 0))}, compiled in "
         text += duration(seconds)
-    yield "tpu", text
+    yield TPU, text
     session = compiler(metrics.get("versions"))
     if session not in (compiler({}), compiler(here)):
         yield (
-            "warning",
+            WARNING,
             f"the session compiled with {session}, and the estimate is by {compiler(here)}: "
             f"kernelkit check --tpu NOTEBOOK --libtpu {session.split()[-1]} estimates with that",
         )

@@ -185,7 +185,8 @@ def settled(state: ServerState, row: sqlite3.Row) -> sqlite3.Row:
     rerun = sessions.read_rerun(folder)
     if rerun is None and folder.is_dir():  # it runs still
         return row
-    status, failure = "ERROR", None
+    status = "ERROR"
+    failure = None
     public = private = None
     try:
         if rerun and rerun.message:
@@ -218,7 +219,8 @@ def _today(rows: list[sqlite3.Row]) -> int:
 
 
 def _enter(state: ServerState, request: Message, name: str, path: Path) -> Json:
-    competition, most = request.competition_name, state.limits.submissions_a_day
+    competition = request.competition_name
+    most = state.limits.submissions_a_day
     with state.store.lock:
         if _today(_of(state, competition)) >= most:
             raise HTTPException(400, f"Your team has used its daily submission allowance ({most})")

@@ -119,7 +119,8 @@ def ranked(
     teams = _made_up(file, private=private)
     for user, own in by_user.items():
         own.sort(key=lambda row: order(row["score"], row["created"]))
-        best, score = own[0], own[0]["score"]
+        best = own[0]
+        score = own[0]["score"]
         if private and own[0]["private_score"]:
             selected = [row for row in own[:SELECTED] if row["private_score"]]
             best = min(selected, key=lambda row: order(row["private_score"], row["created"]))

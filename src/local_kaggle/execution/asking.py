@@ -56,7 +56,9 @@ def _watch_calls() -> None:
     def init(self: Any, channel_address: str = "localhost", *args: Any, **options: Any) -> None:
         if channel_address.startswith(SERVERS):
             print(f"rehearsal: {channel_address} is the one notebook here", flush=True)
-            channel_address, args, options = SERVER, (), {}
+            channel_address = SERVER
+            args = ()
+            options = {}
             if hasattr(relay, "GRPC_PORTS"):
                 options["port"] = relay.GRPC_PORTS[0]
         plain_init(self, channel_address, *args, **options)
@@ -75,7 +77,8 @@ def _watch_calls() -> None:
             Path(CALL).write_text(json.dumps(call))
             raise
 
-    client.__init__, client.send = init, send
+    client.__init__ = init
+    client.send = send
 
 
 if __name__ == "__main__":

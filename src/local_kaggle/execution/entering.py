@@ -30,8 +30,13 @@ DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 
 # Of <linux/mount.h>. The flags of a mounted file system have the same values in statvfs, save one.
 READ_ONLY, NO_SUID, NO_DEVICES, NO_EXEC = 1, 2, 4, 8
-REMOUNT, BIND, RECURSIVE, PRIVATE = 32, 4096, 16384, 1 << 18
-NO_ATIME, NO_DIR_ATIME, RELATIVE_ATIME = 1024, 2048, 1 << 21
+REMOUNT = 32
+BIND = 4096
+RECURSIVE = 16384
+PRIVATE = 1 << 18
+NO_ATIME = 1024
+NO_DIR_ATIME = 2048
+RELATIVE_ATIME = 1 << 21
 STATVFS_RELATIVE_ATIME = 4096
 KEPT = READ_ONLY | NO_SUID | NO_DEVICES | NO_EXEC | NO_ATIME | NO_DIR_ATIME
 DETACH = 2

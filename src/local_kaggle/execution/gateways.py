@@ -58,7 +58,8 @@ class Gateway:
 
     def sandbox(self, session: Path, image: Path) -> Sandbox:
         """The gateway's own, inside the folder of a session."""
-        folder, data = session / FOLDER, self.hidden
+        folder = session / FOLDER
+        data = self.hidden
         (folder / "shared").mkdir(parents=True, exist_ok=True)
         (folder / "hosts").write_text(HOSTS)
         if not (data / EVALUATION).is_dir():
@@ -142,7 +143,9 @@ def verdict(folder: Path) -> tuple[str, str]:
 
 def _late(call: dict[str, Any]) -> str:
     try:
-        name, waited, limit = call["name"], float(call["seconds"]), call["limit"]
+        name = call["name"]
+        waited = float(call["seconds"])
+        limit = call["limit"]
         within = "" if limit is None else f", and the host allows {float(limit):.0f}"
         return f"{name}() had no answer after {waited:.0f} seconds{within}"
     except (KeyError, TypeError, ValueError):

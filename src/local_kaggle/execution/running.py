@@ -104,7 +104,8 @@ def run(plan: SessionPlan, image: Callable[[], Path], stop: threading.Event) -> 
 def _run(
     plan: SessionPlan, python: Path, stop: threading.Event, stack: contextlib.ExitStack
 ) -> Outcome:
-    request, image = plan.request, python.parent.parent
+    request = plan.request
+    image = python.parent.parent
     plan.folder.mkdir(parents=True, exist_ok=True)
     asking = plan.gateway.sandbox(plan.folder, image) if plan.gateway else None
     box = Sandbox(
@@ -196,17 +197,21 @@ def _wait(
             memory = max(memory, processes.memory(process.pid))
             working = max(working, leftovers.size(box.working))
             if memory > plan.limits.memory_bytes[plan.kind]:
-                limit, excess = "memory", f"{memory / 1e9:.1f} GB of memory"
+                limit = "memory"
+                excess = f"{memory / 1e9:.1f} GB of memory"
             if working > plan.limits.working_bytes:
-                limit, excess = "disk", f"{working / 1e9:.1f} GB of output"
+                limit = "disk"
+                excess = f"{working / 1e9:.1f} GB of output"
             if log_path(plan.folder).stat().st_size > plan.limits.log_bytes:
-                limit, excess = "disk", f"a log of {plan.limits.log_bytes / 1e9:.1f} GB"
+                limit = "disk"
+                excess = f"a log of {plan.limits.log_bytes / 1e9:.1f} GB"
             allowed = plan.limits.memory_bytes[plan.kind]
             lacks = _full_disk(box.scratch, plan.folder) or _full_memory(memory, allowed)
             if lacks:
                 return Outcome("ERROR", lacks, memory=memory, working=working)
         if now > deadline:
-            limit, excess = "time", f"it ran {plan.seconds:.0f} seconds"
+            limit = "time"
+            excess = f"it ran {plan.seconds:.0f} seconds"
         time.sleep(POLL_SECONDS)
     if limit:
         why = f"Your notebook was stopped: {excess}, past its limit"

@@ -51,12 +51,17 @@ class Sandbox:
         internet: bool = False,
         gateway: Path | None = None,
     ) -> None:
-        self.folder, self.image, self.sources = folder, image, sources
-        self.runs_on, self.internet, self.gateway = runs_on, internet, gateway
+        self.folder = folder
+        self.image = image
+        self.sources = sources
+        self.runs_on = runs_on
+        self.internet = internet
+        self.gateway = gateway
         self.builder = walls.builder()
         self.scratch = Path(tempfile.mkdtemp(prefix="kaggle-"))  # a short path, for sockets
         self.home = self.scratch / "home"
-        self.input, self.working = folder / "input", folder / "working"
+        self.input = folder / "input"
+        self.working = folder / "working"
         self.source = folder / "src"  # of what runs, and of the notebook as it was executed
         self.places = {
             "/kaggle/input": self.input,

@@ -36,12 +36,15 @@ class Sessions:
     """Runs versions and reruns, each in a thread and a process of its own. Thread-safe."""
 
     def __init__(self, root: Path, store: Store, limits: ServerLimits) -> None:
-        self._root, self._store, self._limits = root, store, limits
+        self._root = root
+        self._store = store
+        self._limits = limits
         self.closing = False
         self._python: Path | None = None
         # By version; a rerun has the number of its submission below zero.
         self._running: dict[int, tuple[threading.Event, threading.Thread]] = {}
-        self._building, self._starting = threading.Lock(), threading.Lock()
+        self._building = threading.Lock()
+        self._starting = threading.Lock()
         for name in (SESSIONS, RERUNS):  # what runs may leave is not for other users' eyes
             (root / name).mkdir(exist_ok=True)
             (root / name).chmod(0o700)
@@ -126,13 +129,15 @@ class Sessions:
         began = time.monotonic()
         outcome = run(plan, self.image, stop)
         working = plan.folder / (gateways.FOLDER if plan.gateway else "") / "working"
-        message, why = "", outcome.why
+        message = ""
+        why = outcome.why
         if outcome.state != "COMPLETE":
             message = PAST.get(outcome.limit, KAGGLE_ERROR if why else EXCEPTION)
         elif plan.gateway:
             message, why = gateways.verdict(working.parent)
         if not message and not (working / file).is_file():
-            message, why = NO_FILE, f"the run left no {file}"
+            message = NO_FILE
+            why = f"the run left no {file}"
         truth = asdict(outcome) | {
             "why": why,
             "message": message,

@@ -80,7 +80,8 @@ def builder() -> str:
         for name in ("bubblewrap", "unshare"):
             root = Path(folder, name, "root")
             root.parent.mkdir()
-            trial, mounts = ["/bin/sh", "-c", "echo > trial"], {WORKING: ("bind", working)}
+            trial = ["/bin/sh", "-c", "echo > trial"]
+            mounts = {WORKING: ("bind", working)}
             with contextlib.suppress(OSError, subprocess.SubprocessError):
                 command = enclosed(trial, mounts, root, name, internet=False)
                 subprocess.run(command, check=True, capture_output=True, timeout=TRIAL_SECONDS)

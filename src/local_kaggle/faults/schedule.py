@@ -131,7 +131,8 @@ class FaultSchedule:
         for _ in range(draw.randint(1, 6)):
             method = draw.choice(list(methods))
             kind = draw.choice(POSSIBLE[method])
-            first, lasts = draw.randint(1, 4), draw.choice([1] * 7 + [5])
+            first = draw.randint(1, 4)
+            lasts = draw.choice([1] * 7 + [5])
             pause = round(draw.uniform(0.1, 1.0), 3)
             faults += [Fault(method, first + n, kind, pause) for n in range(lasts)]
         return cls(faults)

@@ -22,7 +22,8 @@ from local_kaggle.wire import (
     tree_listing,
 )
 
-answers, public = Service(types), Service(types, anonymous=True)
+answers = Service(types)
+public = Service(types, anonymous=True)
 
 FIELDS = ("title", "subtitle", "description", "licenseName", "isPrivate")  # what a page takes
 

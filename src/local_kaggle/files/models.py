@@ -10,7 +10,8 @@ from local_kaggle.files.storage import Files, one_or_all
 from local_kaggle.state import ServerState
 from local_kaggle.wire import Json, Message, Service, file_listing, filtered, holds, listing, masked
 
-answers, public = Service(types), Service(types, anonymous=True)
+answers = Service(types)
+public = Service(types, anonymous=True)
 
 FIELDS = (
     *("title", "subtitle", "isPrivate", "description", "publishTime", "provenanceSources"),
@@ -64,7 +65,8 @@ def update(state: ServerState, request: Message) -> Json:
 @answers
 def create_model_instance(state: ServerState, request: Message) -> Json:
     """Add a variation, with its first version, to a model."""
-    body, model = request.body, changes.own(state, name_of(request))
+    body = request.body
+    model = changes.own(state, name_of(request))
     name = f"{model.name}/{FRAMEWORKS.get(body.framework, '')}/{body.instance_slug}"
     return changes.create(state, name, masked(body, FIELDS), body)
 

@@ -78,7 +78,8 @@ async def upload(state: ServerState, request: Request) -> Response:
     row = state.store.row("SELECT size FROM blobs WHERE token = ?", token)
     if row is None:
         raise HTTPException(404, "No such upload")
-    size, path = row["size"], _path(state, token)
+    size = row["size"]
+    path = _path(state, token)
     content_range = request.headers.get("content-range", "bytes 0-0/0")
     arrived = path.stat().st_size if path.is_file() else size
     breaks = shows(FaultKind.TRUNCATED)

@@ -16,7 +16,8 @@ from local_kaggle.limits import HOUR, RETIRED, SHAPES, Kind
 from local_kaggle.state import ServerState
 from local_kaggle.wire import Filters, Json, Message, Service, filtered, holds, listing, moment
 
-answers, public = Service(types), Service(types, anonymous=True)
+answers = Service(types)
+public = Service(types, anonymous=True)
 
 Row = dict[str, Any]  # of the store, or what stands for one in the catalogue
 
@@ -116,9 +117,11 @@ def named(state: ServerState, request: Message) -> Row:
 def get_kernel_session_status(state: ServerState, request: Message) -> Json:
     """How a version's session is doing."""
     version = named(state, request)
-    name, failure = version["status"] or "NEW_SCRIPT", version["failure"]
+    name = version["status"] or "NEW_SCRIPT"
+    failure = version["failure"]
     if name in EARLIER and shows(FaultKind.STALE_STATUS):
-        name, failure = EARLIER[name], None
+        name = EARLIER[name]
+        failure = None
     return {"status": name, "failureMessage": failure}
 
 
@@ -158,7 +161,8 @@ def visible(state: ServerState) -> list[Row]:
 @answers
 def list_kernels(state: ServerState, request: Message) -> Json:
     """The caller's kernels, or all that the caller may see; the last run comes first."""
-    outputs, listed = {}, []
+    outputs = {}
+    listed = []
     for kernel in visible(state):
         with suppress(HTTPException):  # it has no version
             newest = versions_of(state, kernel)[0]

@@ -88,7 +88,8 @@ async def _events(state: ServerState, version: int, scope: Scope) -> AsyncIterat
     """The log as server-sent events, until its session ends or a fault cuts the connection."""
     path = log_path(state.sessions.folder(version))
     drops = shows(FaultKind.DROPPED_STREAM)
-    sent, silent = 0, 0.0
+    sent = 0
+    silent = 0.0
     while True:
         # Looked at before the log is read: what was written until then is then complete.
         ended = state.closing or not state.sessions.is_alive(version)

@@ -154,7 +154,8 @@ def _lack_of_capacity(state: ServerState, kind: Kind) -> str | None:
 def _plan(
     state: ServerState, version: int, request: Message, sources: list[MountedSource]
 ) -> SessionPlan:
-    machine, folder = place(request), state.sessions.folder(version)
+    machine = place(request)
+    folder = state.sessions.folder(version)
     return SessionPlan(folder, request, sources, machine.kind, machine.runs_on, state.limits)
 
 
@@ -186,7 +187,8 @@ def _source(state: ServerState, field: str, name: str) -> MountedSource | None:
         folder = state.contents.find(kind, name)
         return MountedSource(kind, name, folder) if folder else None
     parts[1:2] = map(str.lower, parts[1:2])  # a model's framework, such as TensorFlow2
-    slug, number = "/".join(parts[: depth - 1]), "/".join(parts[depth - 1 :])
+    slug = "/".join(parts[: depth - 1])
+    number = "/".join(parts[depth - 1 :])
     if not number.isdecimal() and (number or kind == "models"):
         return None
     own = [user for user in (state.user, state.limits.also_named) if user]

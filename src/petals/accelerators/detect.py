@@ -134,7 +134,8 @@ def detect(request: str = "auto", dtype: str = "auto", backend: str = "auto") ->
         raise SettingError(
             f"dtype {dtype!r}: choose auto, float32, mixed_bfloat16 or mixed_float16"
         ) from None
-    device.dtype, device.attempts = dtype, attempts
+    device.dtype = dtype
+    device.attempts = attempts
     return device
 
 
@@ -160,7 +161,8 @@ def _of_all_hosts(spec: cluster.ClusterSpec, attempts: dict[str, str]) -> Accele
     device = _on_jax(jax.devices(), rehearsal or jax.default_backend(), bool(rehearsal))
     attempts["Hosts"] = f"{here.count} through JAX, this is {here.index}"
     attempts[f"{device.kind.upper()} of all hosts"] = f"{device.replicas} devices"
-    device.host, device.hosts = here.index, here.count
+    device.host = here.index
+    device.hosts = here.count
     return device
 
 
@@ -203,7 +205,8 @@ def _tpu(request: str, backend: str, attempts: dict[str, str]) -> Accelerator | 
     except tpu.NoTPUError as error:
         attempts["TPU through TensorFlow"] = str(error)
         return None
-    count, version = strategy.num_replicas_in_sync, keras_backend.choose(keras_backend.LEGACY)
+    count = strategy.num_replicas_in_sync
+    version = keras_backend.choose(keras_backend.LEGACY)
     attempts["TPU through TensorFlow"] = f"{count} replicas"
     return Accelerator("tpu", "TPU", count, keras=version, strategy=strategy)
 
@@ -287,7 +290,8 @@ def _rehearsed(rehearsal: str, count: int, backend: str, attempts: dict[str, str
     version = keras_backend.choose(keras_backend.LEGACY if legacy else keras_backend.TENSORFLOW)
     import tensorflow as tf
 
-    (cpu,), devices = tf.config.list_physical_devices("CPU"), [f"CPU:{i}" for i in range(count)]
+    (cpu,) = tf.config.list_physical_devices("CPU")
+    devices = [f"CPU:{i}" for i in range(count)]
     try:
         tf.config.set_logical_device_configuration(
             cpu, [tf.config.LogicalDeviceConfiguration()] * count

@@ -44,7 +44,8 @@ def through_jax(seconds: float, platform: str = "tpu") -> list[Any]:
 
         return jax.devices(platform)  # with a platform named, JAX reports why its TPU is missing
 
-    deadline, reported = time.monotonic() + seconds, False
+    deadline = time.monotonic() + seconds
+    reported = False
     while True:
         try:
             # A second at least, even if the sleep has used up the time.

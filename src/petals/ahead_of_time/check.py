@@ -171,9 +171,11 @@ def figures(program: Program, lowered: Any) -> dict[str, Any]:
     }
     begun, busy = time.monotonic(), time.process_time()
     try:
-        compiled, refused = lowered.compile(), ""
+        compiled = lowered.compile()
+        refused = ""
     except Exception as error:  # jaxlib raises XlaRuntimeError for all that XLA refuses
-        compiled, refused = None, str(error)
+        compiled = None
+        refused = str(error)
     facts |= {
         "seconds": round(time.monotonic() - begun, 1),
         "cpu_seconds": round(time.process_time() - busy, 1),  # other work hardly changes these

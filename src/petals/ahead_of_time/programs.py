@@ -106,13 +106,17 @@ def _data(settings: Values) -> tuple[int, int]:
 
     The images of further sources do not count: on Kaggle, these are not on this machine.
     """
-    name, size, limit = settings["data"].split(",")[0], settings["image_size"], settings["limit"]
+    name = settings["data"].split(",")[0]
+    size = settings["image_size"]
+    limit = settings["limit"]
     if name in ("auto", "embedded"):
-        classes, (train, val) = len(CLASSES), COMPETITION_IMAGES
+        classes = len(CLASSES)
+        train, val = COMPETITION_IMAGES
     elif Path(name.partition("?")[0]).expanduser().is_dir() or "://" in name:
         source = find_source(name, size)
         splits = source.splits(size)
-        classes, train = len(source.class_names), splits["train"].count
+        classes = len(source.class_names)
+        train = splits["train"].count
         val = splits["val"].count if "val" in splits else 0
     else:
         raise SettingError(
@@ -134,7 +138,8 @@ def _training(
     replicas: int,
 ) -> Program:
     """The step that Keras's `fit` compiles, of the model that the notebook compiles."""
-    size, batch = settings["image_size"], settings["batch_size"] * replicas
+    size = settings["image_size"]
+    batch = settings["batch_size"] * replicas
     steps = max(1, train_images // batch)
     set_trainable(
         classifier, settings["fine_tune"], freeze_batch_norm=settings["weights"] != "none"

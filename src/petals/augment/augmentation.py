@@ -84,7 +84,8 @@ class Augmentation:
 
     def _stages(self, dense: bool, dtype: str) -> list[Stage]:
         """The functions of (uint8 images, rows of draws) that are applied one after another."""
-        strength, stages = LEVELS[self.level], list[Stage]()
+        strength = LEVELS[self.level]
+        stages = list[Stage]()
         if strength.scales:
             move = partial(_moved, strength=strength, dense=dense, dtype=dtype)
             stages += [partial(move, axis=ROWS), partial(move, axis=COLUMNS)]
@@ -129,7 +130,8 @@ def _moved(
     images: Any, changes: Any, *, axis: int, strength: Strength, dense: bool, dtype: str
 ) -> Any:
     """One half of flipping, cropping, zooming, shifting, rotating and shearing."""
-    draws, name = by_name(changes), "x" if axis == ROWS else "y"
+    draws = by_name(changes)
+    name = "x" if axis == ROWS else "y"
     bound = strength.shifted(images.shape[1])["xy".index(name)]
     how = (draws[f"{what}_{name}"] for what in ("slope", "scale", "centre"))
     return Pass(axis, bound, dense, dtype).move(images, *how)
@@ -137,7 +139,8 @@ def _moved(
 
 def _recoloured(images: Any, changes: Any, *, strength: Strength, dtype: str) -> Any:
     """Change the saturation, contrast and brightness of each image, and blank a rectangle."""
-    ops, draws = of(images), by_name(changes)
+    ops = of(images)
+    draws = by_name(changes)
     saturation, contrast, brightness = (
         ops.cast(_wide(draws[name]), dtype) for name in ("saturation", "contrast", "brightness")
     )
@@ -156,7 +159,8 @@ def _recoloured(images: Any, changes: Any, *, strength: Strength, dtype: str) ->
 
 def _mixed(images: Any, changes: Any, *, mix: str, dtype: str) -> Any:
     """Blend each image with its partner, or paste a rectangle of the partner."""
-    ops, draws = of(images), by_name(changes)
+    ops = of(images)
+    draws = by_name(changes)
     other = _partner(ops, images)
     if mix == "cutmix":
         rows, columns = _rectangle(images, draws, "paste")

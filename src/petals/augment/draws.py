@@ -59,7 +59,8 @@ class Strength:
         """Bounds in pixels: rows and columns of a picture of this size are shifted by less."""
         if not self.turns:
             return 0, 0
-        turn, shear = math.radians(self.rotation), math.tan(math.radians(self.shear))
+        turn = math.radians(self.rotation)
+        shear = math.tan(math.radians(self.shear))
         cos, sin = math.cos(turn), math.sin(turn)
         lowest = math.sqrt(self.crop * math.exp(-self.shapes))  # of crops, as a share of the size
         rows = (shear * cos + sin) * (1 + self.zoom) / lowest
@@ -128,7 +129,8 @@ def _geometry(draw: Draw, strength: Strength, size: int, flip: tf.Tensor) -> Dra
     # A pixel (u, v) of the result comes from (a u + b v, c u + d v). The pass along columns, which
     # comes second, takes row c u + d v = d (v + c/d u) of the first one's; the rest is the first's.
     cos, sin = tf.cos(angle), tf.sin(angle)
-    c, d = sin * zoom_x, (shear * sin + cos) * zoom_y
+    c = sin * zoom_x
+    d = (shear * sin + cos) * zoom_y
     # A crop of a random share of the area and a random shape, as in Szegedy et al., 2014
     area = draw.uniform(strength.crop, 1)
     shape = tf.exp(draw.uniform(-strength.shapes, strength.shapes))
@@ -138,7 +140,8 @@ def _geometry(draw: Draw, strength: Strength, size: int, flip: tf.Tensor) -> Dra
         * (draw.uniform(-strength.shift, strength.shift) + draw.uniform(-0.5, 0.5) * (1 - side))
         for side in (height, width)
     )
-    slope_x, scale_x = (shear * cos - sin) / zoom_x / height, zoom_x * zoom_y / d * width
+    slope_x = (shear * cos - sin) / zoom_x / height
+    scale_x = zoom_x * zoom_y / d * width
     return {
         "slope_x": slope_x,
         "scale_x": flip * scale_x,

@@ -50,7 +50,9 @@ class Augment(keras.layers.Layer):
     def __init__(self, augmentation: Augmentation, dense: bool, pixels: str, compiled: bool):
         # Under a policy of 16 bits Keras would round the positions of pixels to whole dozens.
         super().__init__(name="augment", dtype="float32", autocast=False, trainable=False)
-        self.augmentation, self.dense, self.pixels = augmentation, dense, pixels
+        self.augmentation = augmentation
+        self.dense = dense
+        self.pixels = pixels
         self._compiled = augmentation.compiled() if compiled else None
 
     def compute_output_spec(self, inputs: dict[str, Any]) -> Any:

@@ -99,14 +99,16 @@ class Pass:
         `slope`, `scale`, `centre`: float32 (n,); u and v count from the middle. Beyond the edge
         lies the picture's reflection. The result is uint8.
         """
-        ops, shift = of(images), None
+        ops = of(images)
+        shift = None
         if self.bound:  # one product, nothing added before it is rounded: alike on every runtime
             shift = ops.round(slope[:, None] * (_from_middle(images.shape[self.axis]) * PARTS))
             shift = ops.clip(shift, -PARTS * self.bound, PARTS * self.bound - 1)
         return (self._dense if self.dense else self._gathered)(images, shift, scale, centre)
 
     def _gathered(self, images: Any, shift: Any, scale: Any, centre: Any) -> Any:
-        ops, size = of(images), images.shape[self.axis]
+        ops = of(images)
+        size = images.shape[self.axis]
         across, along = (None, slice(None)) if self.axis == ROWS else (slice(None), None)
         targets = _from_middle(size)[None, across, along]
         if self.bound:
@@ -122,7 +124,8 @@ class Pass:
 
     def _pixels(self, images: Any, index: Any) -> Any:
         """The pixels at int32 (n, height or 1, width or 1) positions along the axis."""
-        ops, size = of(images), images.shape[self.axis]
+        ops = of(images)
+        size = images.shape[self.axis]
         lines = np.arange(size, dtype=np.int32)
         if self.axis == COLUMNS:
             index = index * size + lines[None, None, :]
@@ -133,7 +136,9 @@ class Pass:
         return ops.reshape(pixels, (-1, size, size, 3))
 
     def _dense(self, images: Any, shift: Any, scale: Any, centre: Any) -> Any:
-        ops, size, bound = of(images), images.shape[self.axis], self.bound
+        ops = of(images)
+        size = images.shape[self.axis]
+        bound = self.bound
         steps = _steps(2 * bound)
         wide, parts = (size + _reach(steps), PARTS) if bound else (size, 1)
         beyond = np.arange(wide, dtype=np.float32) - np.float32((size - 1) / 2 + bound)

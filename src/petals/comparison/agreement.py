@@ -34,7 +34,8 @@ class Agreement:
     @cached_property
     def positions(self) -> Mapping[str, np.ndarray]:
         """Positions (int64) in the validation set, by which of the two runs was right."""
-        first, second = self.first.right, self.second.right
+        first = self.first.right
+        second = self.second.right
         parts = {
             BOTH: first & second,
             FIRST: first & ~second,

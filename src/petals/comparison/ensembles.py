@@ -27,7 +27,8 @@ def macro_f1(labels: np.ndarray, probabilities: np.ndarray) -> float:
     `labels`: int64 (n,); `probabilities`: float (n, classes). Only classes that occur in labels or
     predictions count.
     """
-    guesses, classes = probabilities.argmax(axis=1), probabilities.shape[1]
+    guesses = probabilities.argmax(axis=1)
+    classes = probabilities.shape[1]
     hits = np.bincount(labels[labels == guesses], minlength=classes)
     totals = np.bincount(labels, minlength=classes) + np.bincount(guesses, minlength=classes)
     return float((2 * hits[totals > 0] / totals[totals > 0]).mean())
@@ -43,8 +44,10 @@ def hill_climb(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """
     models, n, classes = probabilities.shape
     rows = np.arange(n)
-    counts, total = np.zeros(models), np.zeros((n, classes))
-    best, best_score = counts, (-1.0, -np.inf)
+    counts = np.zeros(models)
+    total = np.zeros((n, classes))
+    best = counts
+    best_score = (-1.0, -np.inf)
     for size in range(1, ROUNDS + 1):
         scores = []
         for model in probabilities:
@@ -55,7 +58,8 @@ def hill_climb(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
         total += probabilities[chosen]
         counts = counts + np.eye(models)[chosen]
         if scores[chosen] > best_score:
-            best, best_score = counts, scores[chosen]
+            best = counts
+            best_score = scores[chosen]
     return best / best.sum()
 
 

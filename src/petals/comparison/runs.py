@@ -170,7 +170,8 @@ def _arrays(path: Path, *names: str) -> tuple[np.ndarray, ...]:
     """The ids of an .npz file in ascending order, and its arrays of these names, in that order."""
     # A file that numpy opens itself stays open if it turns out to be damaged.
     with path.open("rb") as file, np.load(file) as stored:
-        ids, *arrays = stored["ids"].astype(str), *(stored[name] for name in names)
+        ids = stored["ids"].astype(str)
+        arrays = [stored[name] for name in names]
     if {len(array) for array in arrays} != {len(ids)}:
         raise ValueError(f"{path.name} contains arrays of different lengths")
     order = np.argsort(ids)

@@ -169,7 +169,8 @@ def _write(
             )
     lines = _lines(root, surveyed, size, names, numbered)
     _number_ids(root, surveyed, lines)
-    total, done = sum(len(survey.ids) for survey in surveyed), 0
+    total = sum(len(survey.ids) for survey in surveyed)
+    done = 0
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for number, survey in enumerate(surveyed):
             if not survey.ids:

@@ -72,7 +72,9 @@ def find_dataset(
     calls, also for damaged files, for labels outside the classes, for test ids that occur twice,
     for a sample submission of another test split, and for photos that are no task.
     """
-    size, limit, cache = settings["image_size"], settings["limit"], cache_folder()
+    size = settings["image_size"]
+    limit = settings["limit"]
+    cache = cache_folder()
     # The first is validated and submitted; the others only add training images.
     source, *others = [find_source(name.strip(), size) for name in settings["data"].split(",")]
     places = {_place(each) for each in (source, *others)}

@@ -115,8 +115,10 @@ def find_pairs(prints: Fingerprints) -> tuple[list[Pair], np.ndarray]:
     The pairs join all images that look alike, with no more pairs than that takes: k copies of an
     image make k - 1 pairs. int64 (n,): the position of the first image of each one's group.
     """
-    pairs, group = [], np.arange(len(prints))
-    splits, labels = prints.splits.tolist(), prints.labels.tolist()
+    pairs = []
+    group = np.arange(len(prints))
+    splits = prints.splits.tolist()
+    labels = prints.labels.tolist()
     for first, alike in enumerate(_alike(prints.thumbnails, prints.thumbnails)):
         for second in alike.tolist():
             if group[first] != group[second]:  # always a later image: earlier ones are joined

@@ -44,7 +44,8 @@ def rate(split: Split, batch_size: int, num_classes: int, seconds: float) -> flo
 
     It is measured for about `seconds`, after three batches to warm up.
     """
-    size, done = min(batch_size, split.count), 0
+    size = min(batch_size, split.count)
+    done = 0
     batches = iter(pipeline.Batches(split, size, num_classes, cache=False).dataset())
     for _ in range(3):
         next(batches)

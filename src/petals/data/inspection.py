@@ -70,7 +70,8 @@ def inspect_split(
     name, labels that are missing or out of range, images that do not decode or have another size,
     and repeated ids.
     """
-    health, ids = Health(name, split.size), Counter[str]()
+    health = Health(name, split.size)
+    ids = Counter[str]()
     classes = 0 if name == "test" else num_classes
     with ThreadPoolExecutor(cpu_count()) as pool:
         for path in split.paths:

@@ -68,7 +68,9 @@ def _below(root: str) -> list[str]:
 
 def _record_file(root: str, path: str) -> RecordFile:
     *folders, name = path[len(root) + 1 :].split("/")
-    split, size, source = "", 0, []
+    split = ""
+    size = 0
+    source = []
     for folder in folders:
         if match := SIZE_FOLDER.match(folder):
             size = int(match[1])

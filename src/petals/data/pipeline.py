@@ -62,7 +62,8 @@ class Batches:
         themselves are changed. To go on with an interrupted training, the batches before `start`
         are left out; where their order could not be repeated, the images are shuffled anew.
         """
-        split, seed = self.split, self.seed + self.host + (0 if self.deterministic else start)
+        split = self.split
+        seed = self.seed + self.host + (0 if self.deterministic else start)
         past = start * self.batch_size if self.deterministic else 0  # images
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
         fits = split.count * split.size**2 * 3 < CACHE_SHARE * memory
@@ -92,7 +93,8 @@ class Batches:
         """The batch of a step with its drawn changes, or with the changes applied."""
         if self.augment is None:
             return images, labels
-        size, begin = images.shape[1], self.host * self.batch_size
+        size = images.shape[1]
+        begin = self.host * self.batch_size
         key = tf.stack([tf.constant(self.seed, tf.int64), step])
         drawn = self.augment.draw(key, self.batch_size * self.hosts, size)
         changes = drawn[begin : begin + self.batch_size]

@@ -68,7 +68,8 @@ def deserialize(record: bytes) -> Example:
     except Exception as error:  # protobuf's DecodeError differs between its implementations
         raise DataError(f"not a tf.train.Example ({error})") from None
     feature = example.features.feature
-    images, ids = feature["image"].bytes_list.value, feature["id"].bytes_list.value
+    images = feature["image"].bytes_list.value
+    ids = feature["id"].bytes_list.value
     labels = feature["class"].int64_list.value
     if len(images) != 1 or len(ids) != 1 or len(labels) > 1:
         raise DataError(
@@ -169,7 +170,8 @@ def is_shard(path: str) -> bool:
 
 def write_shards(folder: Path, size: int, total: int, examples: Iterable[Example]) -> None:
     """Write `total` examples to files of about equal length, of at most `SHARD` images each."""
-    rest, files = iter(examples), -(-total // SHARD)
+    rest = iter(examples)
+    files = -(-total // SHARD)
     for number in range(files):
         count = total * (number + 1) // files - total * number // files
         write_shard(folder / shard_name(number, size, count), islice(rest, count))
@@ -327,9 +329,11 @@ class Split:
 
         Each part of a cross-validation has its own folder, and so has each additional source.
         """
-        pieces, end = [], 0
+        pieces = []
+        end = 0
         for _, paths in groupby(self.paths, lambda path: path.rpartition("/")[0]):
-            begin, end = end, end + sum(map(shard_count, paths))
+            begin = end
+            end = end + sum(map(shard_count, paths))
             pieces.append(self._between(max(begin, self.skip), min(end, self.skip + self.count)))
         return pieces
 

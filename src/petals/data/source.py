@@ -196,7 +196,8 @@ def embedded(size: int) -> Source:
 
 
 def _explicit(data: str) -> Source:
-    is_bucket, folder = "://" in data, Path(data).expanduser()
+    is_bucket = "://" in data
+    folder = Path(data).expanduser()
     if layout.SIZE_FOLDER.match(folder.name):
         folder = folder.parent
     if is_bucket or folder.is_dir():

@@ -43,7 +43,8 @@ def chance(labels: np.ndarray, classes: int) -> dict[str, float]:
     random for each, whose scores are those of the expected counts.
     """
     counts = np.bincount(labels, minlength=classes)
-    number, most = len(labels), counts.max()
+    number = len(labels)
+    most = counts.max()
     of_constant = 2 * most / (number + most) / np.count_nonzero(counts)
     of_random = (2 * counts / (classes * counts + number)).sum() / classes
     return {

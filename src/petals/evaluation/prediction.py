@@ -25,7 +25,8 @@ def predict(
     all predictions. Raises `DataError` that names a damaged file.
     """
     here = cluster.here()
-    split, model = split.part(here.index, here.count), cluster.local_copy(model)
+    split = split.part(here.index, here.count)
+    model = cluster.local_copy(model)
     batch_size = split.batch_size(max(1, batch_size // here.count))
     batch_size += -batch_size % keras_backend.replicas(model)
     total: Any = 0.0

@@ -57,7 +57,8 @@ class Backbone:
 
     def weights_files(self, size: int) -> list[str]:
         """The file names that fit an image size, best first."""
-        name, variant = self.name.lower(), self.name.removeprefix(self.family.prefix).lower()
+        name = self.name.lower()
+        variant = self.name.removeprefix(self.family.prefix).lower()
         width = _MOBILENET_WIDTHS.get(variant, "1_0")
         sizes = [size, 224] if size in self.family.sizes else [224]
         pattern = self.family.weights_file

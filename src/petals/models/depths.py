@@ -43,7 +43,9 @@ def _bottlenecks(network: keras.Model) -> list[tuple[int, Any]]:
     steps = getattr(network, "operations", network.layers)  # including sums that are not layers
     layers = [step for step in steps if not isinstance(step, keras.layers.InputLayer)]
     uses = Counter(id(tensor) for layer in layers for tensor in _list(layer.input))
-    places, open_uses, convolutions = [], sum(uses[id(t)] for t in network.inputs), 0
+    places = []
+    open_uses = sum(uses[id(t)] for t in network.inputs)
+    convolutions = 0
     for layer in layers:
         outputs = _list(layer.output)
         open_uses += sum(uses[id(t)] for t in outputs) - len(_list(layer.input))
@@ -107,7 +109,8 @@ def _blocks(network: keras.Model) -> tuple[list[Any], Any]:
         return [stages[f"stage{number + 1}"] for number in range(count)], network.output
     for layer in network.layers:
         if hasattr(layer, "encoder_layers"):  # ViT: one layer holds all blocks and the layer norm
-            tokens, blocks = layer.dropout(layer.input), []
+            tokens = layer.dropout(layer.input)
+            blocks = []
             for block in layer.encoder_layers:
                 tokens = block(tokens)
                 blocks.append(tokens)

@@ -225,7 +225,8 @@ def at_size(network: keras.Model, size: int, name: str) -> keras.Model:
 def _resized(positions: Any, shape: tuple[int, ...], antialias: bool) -> Any:
     """Positions float (…, tokens, width) for another grid of patches; other tokens keep theirs."""
     width = shape[-1]
-    grid, new_grid = isqrt(positions.shape[-2]), isqrt(shape[-2])
+    grid = isqrt(positions.shape[-2])
+    new_grid = isqrt(shape[-2])
     others = positions.shape[-2] - grid**2
     table = keras.ops.reshape(keras.ops.cast(positions, "float32"), (-1, width))
     squares = keras.ops.reshape(table[others:], (1, grid, grid, width))

@@ -52,7 +52,8 @@ class _Packing:
         self._padded: dict[int, tuple[Any, Any]] = {}  # by id: what was padded, and how
 
     def __call__(self, layer: keras.layers.Layer, inputs: Any, *rest: Any, **options: Any) -> Any:
-        kind, tensors = type(layer).__name__, inputs if isinstance(inputs, list) else [inputs]
+        kind = type(layer).__name__
+        tensors = inputs if isinstance(inputs, list) else [inputs]
         source, padding = self._padded.get(id(inputs), (inputs, None))
         side = max(map(self._side, [*tensors, source]))
         if kind in ("Conv2D", "DepthwiseConv2D"):
@@ -137,7 +138,9 @@ class OnBlocks(keras.layers.Layer):
 
     def __init__(self, layer: keras.layers.Layer, side: int, before: int = 0, **options: Any):
         super().__init__(**{"name": f"{layer.name}_on_blocks", **options})
-        self.layer, self.side, self.before = layer, side, before
+        self.layer = layer
+        self.side = side
+        self.before = before
 
     def build(self, input_shape: tuple[int, ...]) -> None:
         """Build the layer within, which a copy of the network has to."""
@@ -151,7 +154,8 @@ class OnBlocks(keras.layers.Layer):
         return self._convolved(inputs)
 
     def _normalized(self, inputs: Any, training: bool | None) -> Any:
-        layer, channels = self.layer, inputs.shape[-1] // self.side**2
+        layer = self.layer
+        channels = inputs.shape[-1] // self.side**2
         if training and layer.trainable:  # its statistics are those of all pixels
             pixels = keras.ops.reshape(inputs, (-1, 1, 1, channels))
             return keras.ops.reshape(layer(pixels, training=True), keras.ops.shape(inputs))
@@ -163,13 +167,16 @@ class OnBlocks(keras.layers.Layer):
         return keras.ops.cast(outputs, self.compute_dtype)
 
     def _convolved(self, inputs: Any) -> Any:
-        layer, kernel, side = self.layer, self.layer.kernel, self.side // self.layer.strides[0]
+        layer = self.layer
+        kernel = self.layer.kernel
+        side = self.side // self.layer.strides[0]
         if "Depthwise" in type(layer).__name__:  # one of all channels, most of whose kernel is zero
             kernel = kernel * keras.ops.eye(kernel.shape[2], dtype=kernel.dtype)
         first, taps = self._taps(kernel.shape[0], side)
         ones = keras.ops.cast(taps, kernel.dtype)
         kernel = keras.ops.einsum("bria,csjd,adxy->bcrsxijy", ones, ones, kernel)
-        count, width = len(taps), side**2 * kernel.shape[-1]
+        count = len(taps)
+        width = side**2 * kernel.shape[-1]
         kernel = keras.ops.reshape(kernel, (count, count, inputs.shape[-1], width))
         beside = (-first, count - 1 + first)
         padded = keras.ops.pad(inputs, ((0, 0), beside, beside, (0, 0)))

@@ -52,7 +52,8 @@ def _drawable(text: str) -> str:
 
 
 def _replaced(letter: str) -> str:
-    category, name = unicodedata.category(letter), unicodedata.name(letter, "")
+    category = unicodedata.category(letter)
+    name = unicodedata.name(letter, "")
     if category.startswith("S") and name:
         return f"[{name.lower()}]"
     if category in ("Mn", "Cf"):  # it only changes how its neighbours look

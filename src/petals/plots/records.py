@@ -40,7 +40,8 @@ def confused(
     split: Split, labels: np.ndarray, probabilities: np.ndarray, names: Sequence[str]
 ) -> list[dict[str, Any]]:
     """The pairs of classes that are confused most, with the likeliest photo of each for a model."""
-    guesses, rows = probabilities.argmax(axis=1), []
+    guesses = probabilities.argmax(axis=1)
+    rows = []
     for truth, guess, times in most_confused(labels, probabilities, PAIRS):
         mistaken = np.flatnonzero((labels == truth) & (guesses == guess))
         own = np.flatnonzero(labels == guess)
@@ -69,7 +70,8 @@ def mistakes(
     guesses = probabilities.argmax(axis=1)
     chosen = instructive(labels, probabilities, 2 * MISTAKES)
     chosen = chosen[guesses[chosen] != labels[chosen]].tolist()
-    photos, ids = _thumbnails(split, chosen), split.labels_and_ids()[1]
+    photos = _thumbnails(split, chosen)
+    ids = split.labels_and_ids()[1]
     return [
         {
             "photo": photos[at],

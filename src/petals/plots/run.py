@@ -280,7 +280,8 @@ def predictions(
     captions, colours = [], []
     for label, row in zip(labels, probabilities, strict=True):
         guess = row.argmax()
-        right, answer = guess == label, f"{names[guess]} {100 * row[guess]:.0f} %"
+        right = guess == label
+        answer = f"{names[guess]} {100 * row[guess]:.0f} %"
         captions.append(f"right: {answer}" if right else f"true {names[label]}\nguessed {answer}")
         colours.append(GOOD if right else BAD)
     caption = "Photos with the prediction, its probability, and the true class of each mistake."
@@ -297,7 +298,8 @@ def twins(
     images, captions, colours = [], [], []
     for pair in pairs[:MOST_TWINS]:
         for i in (pair.first, pair.second):
-            split, label = str(prints.splits[i]), prints.labels[i]
+            split = str(prints.splits[i])
+            label = prints.labels[i]
             images.append(splits[split].sample([int(prints.positions[i])]).images[0])
             captions.append(f"{split}\n{names[label] if label >= 0 else 'no label'}")
             colours.append(BAD if pair.disagree else INK)

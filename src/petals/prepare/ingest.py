@@ -56,7 +56,8 @@ class Summary:
         megabytes = [path.stat().st_size / 1e6 for path in self.output.glob(SHARD_FILES)]
         photos_of = sum(self.images.values(), Counter[int]())
         ranked = sorted((photos_of[i], name) for i, name in enumerate(self.class_names))
-        (fewest, rare), (most, common) = ranked[0], ranked[-1]
+        fewest, rare = ranked[0]
+        most, common = ranked[-1]
         lines = [
             *self.notes,
             f"{self.output}: {len(self.class_names)} classes, {counts}",
@@ -223,7 +224,9 @@ class _Ingest:
 
         An interruption thus leaves the dataset as it was, and the next call finds the new shards.
         """
-        summary, plan, output = self.summary, self._plan(photos_read), self.summary.output
+        summary = self.summary
+        plan = self._plan(photos_read)
+        output = self.summary.output
         white = photo_files.white(photo.peak for photo in photos_read)
         for value in white.values():
             summary.notes.append(
@@ -232,12 +235,16 @@ class _Ingest:
         before = {}  # [key, why photos are left out] of each shard
         with suppress(OSError, ValueError):
             before = json.loads((output / MANIFEST).read_text("utf-8"))
-        manifest, current = {}, dict[Path, Path]()  # where each file of the dataset is now
-        total, done = sum(len(shard.photos) for shard in plan), 0
+        manifest = {}
+        current = dict[Path, Path]()  # where each file of the dataset is now
+        total = sum(len(shard.photos) for shard in plan)
+        done = 0
         for shard in plan:
-            name, key = f"{shard.split}-{shard.number}", shard.key(self.settings, white)
+            name = f"{shard.split}-{shard.number}"
+            key = shard.key(self.settings, white)
             last_key, left_out = before.get(name, ("", {}))
-            place, paths = output, self._paths(shard, left_out)
+            place = output
+            paths = self._paths(shard, left_out)
             if last_key != key or not all((output / path).is_file() for path in paths):
                 place = output / STAGED / key
                 left_out = self._write_shard(shard, place, white, done, total)
@@ -289,7 +296,9 @@ class _Ingest:
         finished = place / FINISHED
         if finished.is_file():
             return json.loads(finished.read_text("utf-8"))
-        good, left_out, in_test = [], {}, shard.split == "test"
+        good = []
+        left_out = {}
+        in_test = shard.split == "test"
         jobs = [
             self.pool.submit(encode, photo.path, self.settings.sizes, white)
             for photo in shard.photos

@@ -104,16 +104,22 @@ class Epochs(keras.callbacks.Callback):
         select: bool = True,
     ) -> None:
         super().__init__()
-        self.phase, self.training, self.labels, self.predict = phase, training, labels, predict
+        self.phase = phase
+        self.training = training
+        self.labels = labels
+        self.predict = predict
         self.select = select
-        self.best_f1, self.best_epoch, self.stopped = -1.0, 0, ""
+        self.best_f1 = -1.0
+        self.best_epoch = 0
+        self.stopped = ""
         self.begin = 0  # the first step of the phase in this process
         # Means over the steps that an earlier process took of the epoch.
         self._partial: Mapping[str, float] = {}
         self._best: list[np.ndarray] = []
         self._progress = Progress(LOG_EVERY)
         self._deadline = cluster.broadcast_scalar(training.deadline)
-        self._saved, self._saving = _now(), 0.0  # when, and how many seconds it took
+        self._saved = _now()  # when a checkpoint was last saved
+        self._saving = 0.0  # the seconds that this took
         self._done = 0  # steps of the epoch that the device has finished
         self._counting = threading.Condition()
 
@@ -125,8 +131,10 @@ class Epochs(keras.callbacks.Callback):
         saved = self.training.checkpoints
         if saved and saved.newest.phase == self.phase.name:
             self._best = checkpoints.restore(model, saved.newest.arrays)
-            self.begin, self.best_f1 = saved.newest.step, saved.newest.best_f1
-            self.best_epoch, self._partial = saved.newest.best_epoch, saved.newest.partial
+            self.begin = saved.newest.step
+            self.best_f1 = saved.newest.best_f1
+            self.best_epoch = saved.newest.best_epoch
+            self._partial = saved.newest.partial
         elif self.select:
             probabilities = self.predict()
             if not np.isfinite(probabilities).all():
@@ -145,7 +153,8 @@ class Epochs(keras.callbacks.Callback):
 
         A resumed run first completes the interrupted epoch.
         """
-        step, steps = self.begin, self.phase.steps
+        step = self.begin
+        steps = self.phase.steps
         if step % steps:
             end = step // steps + 1
             yield step, end, steps - step % steps
@@ -154,7 +163,9 @@ class Epochs(keras.callbacks.Callback):
             yield step, self.phase.epochs, steps
 
     def on_epoch_begin(self, epoch: int, logs: Logs | None = None) -> None:
-        self._epoch, self._epoch_begun, self._done = epoch, _now(), 0
+        self._epoch = epoch
+        self._epoch_begun = _now()
+        self._done = 0
         self._compiling = compilation.seconds()
         self._before = max(self.begin - epoch * self.phase.steps, 0)  # by an earlier process
 
@@ -170,7 +181,8 @@ class Epochs(keras.callbacks.Callback):
             return
         now = _now()
         if now > self._deadline:  # Keras takes this one step, and stops after it
-            self.stopped, self.model.stop_training = OUT_OF_TIME, True
+            self.stopped = OUT_OF_TIME
+            self.model.stop_training = True
         elif batch and now - self._saved > SAVE_EVERY:
             self._save(self._before + batch, self._means(self._metrics(), batch))
 
@@ -180,7 +192,8 @@ class Epochs(keras.callbacks.Callback):
                 return  # a later step was told first, by another thread
             self._done = batch + 1
             self._counting.notify()
-            images, steps = self.phase.batch_size, self.phase.epochs * self.phase.steps
+            images = self.phase.batch_size
+            steps = self.phase.epochs * self.phase.steps
             done = self._epoch * self.phase.steps + self._before + self._done
             if done < steps:
                 what = f"{self.phase.name}: {self.phase.reads}"
@@ -188,7 +201,8 @@ class Epochs(keras.callbacks.Callback):
 
     def on_epoch_end(self, epoch: int, logs: Logs) -> None:
         trained = _now() - self._epoch_begun
-        means, step = self._means(logs, self._done), self._before + self._done
+        means = self._means(logs, self._done)
+        step = self._before + self._done
         complete = step >= self.phase.steps
         if not complete:
             self._save(step, means)
@@ -213,13 +227,15 @@ class Epochs(keras.callbacks.Callback):
             self._diverge(epoch)
             return
         if self.select and scores.macro_f1 >= self.best_f1:
-            self.best_f1, self.best_epoch = scores.macro_f1, epoch + 1
+            self.best_f1 = scores.macro_f1
+            self.best_epoch = epoch + 1
             self._best = self.model.get_weights()
         self._partial = {}
         if not complete:
             return
         if epoch + 1 < self.phase.epochs and _now() > self._deadline:
-            self.stopped, self.model.stop_training = OUT_OF_TIME, True
+            self.stopped = OUT_OF_TIME
+            self.model.stop_training = True
         last = epoch + 1 == self.phase.epochs or self.model.stop_training
         if last or _now() - self._saved > self._saving / SAVING_SHARE:
             self._save(self.phase.steps, {})
@@ -252,10 +268,12 @@ class Epochs(keras.callbacks.Callback):
                 f"{self.phase.name}: {DIVERGED} in epoch {epoch + 1}: set a lower "
                 "learning_rate, or dtype=float32"
             )
-        self.stopped, self.model.stop_training = DIVERGED, True
+        self.stopped = DIVERGED
+        self.model.stop_training = True
 
     def _print(self, row: Row, speed: float) -> None:
-        done, epochs = row["epoch"], self.phase.epochs
+        done = row["epoch"]
+        epochs = self.phase.epochs
         if epochs > 20 and done % 5 and done != epochs and row["seconds"] < 1:
             return  # if there are many short epochs, every fifth gets a line
         left = self._progress.time_left(done * self.phase.steps * self.phase.batch_size)

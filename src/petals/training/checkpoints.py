@@ -69,7 +69,8 @@ class Checkpoints:
         text = json.dumps(self.settings, sort_keys=True)
         self.digest = hashlib.blake2b(text.encode(), digest_size=6).hexdigest()
         self.folder = Path(run) / FOLDER / self.digest
-        self._begun, self.newest = time.monotonic(), Checkpoint()
+        self._begun = time.monotonic()
+        self.newest = Checkpoint()
         for part in self.folder.glob(".*.part.npz"):  # left by a process that was killed
             part.unlink(missing_ok=True)
         problem = b""

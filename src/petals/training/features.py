@@ -64,7 +64,9 @@ class FeatureExtractor:
         device: Accelerator,
         progress: ShowProgress = lambda step, done, total: None,
     ) -> None:
-        self.model, self.backbone, self.progress = model, backbone, progress
+        self.model = model
+        self.backbone = backbone
+        self.progress = progress
         self.frozen = device.backend == "tensorflow" and device.strategy is None
         self.batch_size = batch_size(device)
         self._programs: dict[int, Forward] = {}  # by batch size
@@ -79,10 +81,13 @@ class FeatureExtractor:
         stored per folder, so that the folds of a cross-validation share them.
         """
         here = cluster.here()
-        own, model = split.part(here.index, here.count), cluster.local_copy(self.model)
+        own = split.part(here.index, here.count)
+        model = cluster.local_copy(self.model)
         self._weights = self._weights or _digest(model)
         labels, ids = split.labels_and_ids()  # fails on every host if a file is damaged
-        rows, done, stored = [], 0, True
+        rows = []
+        done = 0
+        stored = True
         for folder in own.by_folder():
 
             def count(images: int, earlier: int = done) -> None:
@@ -90,7 +95,8 @@ class FeatureExtractor:
 
             values, was_stored = self._load_or_compute(model, folder, views, count)
             rows.append(values)
-            stored, done = stored and was_stored, done + views * len(values)
+            stored = stored and was_stored
+            done = done + views * len(values)
         return Features(cluster.gather(np.concatenate(rows)), labels, ids, stored)
 
     def _load_or_compute(
@@ -132,7 +138,8 @@ class FeatureExtractor:
         size = folder.batch_size(self.batch_size) if self.frozen else self.batch_size
         if size not in self._programs:  # the splits of a run share it
             self._programs[size] = frozen(model, size) if self.frozen else predicting(model)
-        forward, columns = self._programs[size], []
+        forward = self._programs[size]
+        columns = []
         for view in range(views):
             dataset = pipeline.images(folder, size, mirrored=view == 1)
 
@@ -182,7 +189,8 @@ def frozen(model: keras.Model, batch_size: int) -> Forward:
     def forward(
         dataset: tf.data.Dataset, count: Callable = lambda batches: None
     ) -> Iterator[np.ndarray]:
-        batches, done = iter(dataset), 0
+        batches = iter(dataset)
+        done = 0
         with ThreadPoolExecutor(2) as pool:
             while group := list(itertools.islice(batches, 8)):
                 yield from pool.map(lambda batch: call(batch)[0].numpy(), group)

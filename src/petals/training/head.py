@@ -47,7 +47,8 @@ def train_first_phase(
     val_features = extract(val, settings["views"])
     if train_features.stored and val_features.stored:
         print("  the features were stored by an earlier run")
-    step, stopped = 1, ""
+    step = 1
+    stopped = ""
     if settings["head"] == "logistic":
         fit_head(classifier, train_features, val_features, training, settings["seed"])
         if settings["fine_tune"] != "none" and settings["label_smoothing"]:
@@ -62,7 +63,8 @@ def train_first_phase(
             training,
             keep_best=settings["validation"] != "none",  # else these photos are trained on
         )
-        step, stopped = epochs.phase.steps * epochs.phase.epochs, epochs.stopped
+        step = epochs.phase.steps * epochs.phase.epochs
+        stopped = epochs.stopped
     if checkpoints and not stopped:
         checkpoints.save(PHASE, step, classifier.head.get_weights(), history=training.history)
     return stopped

@@ -20,7 +20,10 @@ from petals.training.layer_decay import LayerWiseAdamW, rate_shares
 
 # The tutorial's values: ramp from 1e-5 to 5e-5 per replica in 5 epochs, then x 0.8 per epoch
 # towards 1e-5 (Kaggle, "Create your first submission", 2020).
-RAMP_FROM, RAMP_TO, RAMP_EPOCHS, DECAY = 1e-5, 5e-5, 5, 0.8
+RAMP_FROM = 1e-5
+RAMP_TO = 5e-5
+RAMP_EPOCHS = 5
+DECAY = 0.8
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,9 @@ from petals.accelerators import keras_backend
 # times the processor seconds on a busy machine.
 LARGE = 1e9
 ITERATIONS = 300
-LINE_SEARCH, PRECISION = 50, 64 * np.finfo(float).eps  # as scikit-learn has them
+# As scikit-learn has them.
+LINE_SEARCH = 50
+PRECISION = 64 * np.finfo(float).eps
 ABSENT = -30.0  # the logit of a class without training photos
 DEVICE_BYTES = 4 << 30  # of features, at most; a larger problem is solved on the host
 Solution = tuple[np.ndarray, np.ndarray, int]
@@ -68,12 +70,15 @@ class _OnHost:
     ) -> None:
         self.rows = values.reshape(-1, values.shape[-1])
         self.labels = np.repeat(labels, values.shape[1])
-        self.views, self.classes, self.present = values.shape[1], classes, np.unique(labels)
+        self.views = values.shape[1]
+        self.classes = classes
+        self.present = np.unique(labels)
         self.solver = LogisticRegression(max_iter=ITERATIONS, tol=tolerance, warm_start=True)
 
     def start_from(self, other: _OnHost) -> None:
         if np.array_equal(self.present, other.present) and hasattr(other.solver, "coef_"):
-            self.solver.coef_, self.solver.intercept_ = other.solver.coef_, other.solver.intercept_
+            self.solver.coef_ = other.solver.coef_
+            self.solver.intercept_ = other.solver.intercept_
 
     def fit(self, strength: float) -> Solution:
         kernel = np.zeros((self.rows.shape[1], self.classes))
@@ -90,7 +95,8 @@ class _OnHost:
         if len(self.present) == 2:  # of two classes scikit-learn gives the difference
             weights = np.concatenate([-weights, weights]) / 2
             intercepts = np.concatenate([-intercepts, intercepts]) / 2
-        kernel[:, self.present], bias[self.present] = weights.T, intercepts
+        kernel[:, self.present] = weights.T
+        bias[self.present] = intercepts
         return kernel, bias, int(np.max(self.solver.n_iter_))
 
 
@@ -111,7 +117,8 @@ class _OnDevice:
         tolerance: float,
     ) -> None:
         self.views, width = values.shape[1:]
-        self.objective, self.tolerance = objective, tolerance
+        self.objective = objective
+        self.tolerance = tolerance
         self.images = np.count_nonzero(kept)
         weights = np.repeat(kept / (max(self.images, 1) * self.views), self.views)
         self.weights = weights.astype(np.float32)
@@ -145,7 +152,8 @@ class _OnDevice:
         }
         found = minimize(evaluate, self.start.ravel(), jac=True, method="L-BFGS-B", options=options)
         self.start = found.x.reshape(shape)
-        kernel, bias = self.start[:-1].copy(), self.start[-1].copy()
+        kernel = self.start[:-1].copy()
+        bias = self.start[-1].copy()
         bias[self.mask < 0] = ABSENT
         return kernel, bias, int(found.nit)
 
@@ -166,7 +174,8 @@ def _on_jax(rows: np.ndarray, labels: np.ndarray) -> Objective:
     import jax.numpy as jnp
 
     def loss(point: Any, weights: Any, mask: Any, penalty: Any, rows: Any, labels: Any) -> Any:
-        kernel, bias = point[:-1], point[-1]
+        kernel = point[:-1]
+        bias = point[-1]
         logits = jnp.matmul(rows, kernel, precision=jax.lax.Precision.HIGHEST) + bias + mask
         logs = jax.nn.log_softmax(logits)
         chosen = jnp.take_along_axis(logs, labels[:, None], axis=1)[:, 0]
@@ -189,7 +198,8 @@ def _on_tensorflow(rows: np.ndarray, labels: np.ndarray) -> Objective:
     def compiled(point: Any, weights: Any, mask: Any, penalty: Any) -> tuple[Any, Any]:
         with tf.GradientTape() as tape:
             tape.watch(point)
-            kernel, bias = point[:-1], point[-1]
+            kernel = point[:-1]
+            bias = point[-1]
             logs = tf.nn.log_softmax(tf.matmul(rows, kernel) + bias + mask)
             chosen = tf.gather(logs, labels, axis=1, batch_dims=1)
             fit = -tf.reduce_sum(tf.where(weights > 0, weights * chosen, 0.0))

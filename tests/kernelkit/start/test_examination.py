@@ -1,15 +1,14 @@
 """The doctor against the local Kaggle, and against one that differs from what is assumed."""
 
 import io
-import json
-from dataclasses import replace
+import sys
 
 import pytest
 
-from kernelkit import files
-from kernelkit.kaggle.client import Kaggle, Stored
+from kernelkit import errors, files
 from kernelkit.push import wheels
 from kernelkit.push.checks import contents
+from kernelkit.push.ledger import Ledger
 from kernelkit.start import examination
 from kernelkit.start.assumptions import (
     ASSUMPTIONS,
@@ -51,7 +50,7 @@ def test_the_local_kaggle_is_held_to_the_same_contract(doctor, repository):
     rows = doctor(run=True)
     untried = {key for key, (verdict, _) in rows.items() if verdict == UNTRIED}
     assert untried == {key for key in ASSUMPTIONS if key.startswith((*HARDWARE, "submission."))}
-    assert "no quota; leaves kernelkit-doctor-names and kernelkit-doctor behind" in doctor.told
+    assert "no quota; leaves kernelkit-doctor behind, private" in doctor.told
     table = repository.runs / "doctor" / "rehearsal.md"
     assert "| the working folder | /kaggle/working | /kaggle/working | as assumed |" in (
         table.read_text()
@@ -78,42 +77,28 @@ def test_a_sample_submission_is_submitted_on_request(doctor, repository):
 
 
 def test_after_ctrl_c_the_table_holds_what_was_seen_by_then(doctor, repository, monkeypatch):
-    def interrupted(*_):
+    def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(examination.Examination, "session", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        doctor(run=True)
+    with monkeypatch.context() as patched:
+        patched.setattr(examination, "push", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            doctor(run=True)
     table = repository.runs / "doctor" / "rehearsal.md"
     assert "| TPU hours a week | 20 | 20 | as assumed |" in table.read_text()
-    assert doctor()["save.text"] == (SAME, "as saved"), "a smaller examination erases nothing"
+
+
+def test_a_smaller_examination_erases_nothing(doctor, repository):
+    doctor(run=True)
+    assert doctor()["cpu.run_type"] == (SAME, "Batch")
     assert "leaves nothing behind" in doctor.told
-    assert "| the stored text | as saved | as saved |" in table.read_text()
+    table = repository.runs / "doctor" / "rehearsal.md"
+    assert "| KAGGLE_KERNEL_RUN_TYPE | Batch | Batch |" in table.read_text()
 
 
-def test_what_an_account_lacks_and_a_save_changes_is_named(doctor, monkeypatch):
-    saved = Kaggle.save
-
-    def stored(kaggle, kernel, version=None):
-        return version and Stored(version, '{"cells": []}')
-
-    def save(kaggle, fields):
-        answer = saved(kaggle, fields | {"slug": "tester/kernelkit-doctor-names"})
-        return replace(answer, ref="/code/tester/kernelkit-slug", version=2 * answer.version)
-
-    monkeypatch.setattr(Kaggle, "stored", stored)
-    monkeypatch.setattr(Kaggle, "save", save)
-    monkeypatch.setattr(examination.Examination, "session", lambda *_: None)
+def test_another_quota_is_named(doctor):
     limits = ServerLimits(weekly_seconds={"tpu": 9 * 3600, "gpu": 1.8e4})
-    assert others(doctor(limits, run=True)) == {
-        "quota.tpu": "9",
-        "quota.gpu": "5",
-        "save.slug": "tester/kernelkit-slug",
-        "save.version": "2 more",
-        "save.text": "changed",
-        "save.internet": "switched off",
-    }
-    assert "verify your phone: https://www.kaggle.com/settings" in doctor.told
+    assert others(doctor(limits)) == {"quota.tpu": "9", "quota.gpu": "5"}
 
 
 @pytest.mark.long
@@ -124,12 +109,21 @@ def test_inputs_that_are_mounted_elsewhere_are_named(doctor, monkeypatch):
     assert others(doctor(run=True)) == {"inputs.now": "garden"}
 
 
-def test_a_probe_that_fails_stops_no_other(doctor):
-    full = ServerLimits(sessions={"tpu": 1, "gpu": 2, "cpu": 0})
-    rows = doctor(full, run=True)
-    assert rows["save.slug"][0] == SAME
+def test_a_probe_that_fails_stops_no_other(doctor, repository, monkeypatch):
+    push = examination.push
+
+    def refused(request, **options):
+        if request.accelerator == "cpu":
+            raise errors.RefusedError("no session today")
+        return push(request, **options)
+
+    monkeypatch.setattr(examination, "push", refused)
+    rows = doctor(run=True, tpu=True)
+    assert rows["quota.tpu"] == (SAME, "20")
     assert rows["cpu.folder"] == (UNTRIED, "")
-    assert "a probe did not finish: SaveKernel: Maximum batch CPU session" in doctor.told
+    assert "a probe did not finish: no session today" in doctor.told
+    (pushed,) = Ledger(repository.runs).pushes()
+    assert pushed.accelerator == "tpu"
 
 
 @pytest.mark.parametrize("key", ASSUMPTIONS)
@@ -141,10 +135,22 @@ def test_each_assumption_is_judged_by_its_own_fact(key):
     assert "something \\| else | other |" in markdown(rows)
 
 
-def test_the_checks_know_an_image_by_what_it_saw(repository, doctor):
-    assert wheels.python_seen(repository.runs, "tpu") is None
-    assert contents.held(repository.runs, "tpu") is None
-    facts = {"facts": {"tpu.python": "3.13", "tpu.modules": "soils jax"}}
-    files.write_text(repository.runs / "doctor" / "doctor.json", json.dumps(facts))
-    assert wheels.python_seen(repository.runs, "tpu") == (3, 13)
-    assert contents.held(repository.runs, "tpu") == ["soils", "jax"]
+def test_its_push_is_in_the_ledger_like_any_other(doctor, repository):
+    doctor(run=True)
+    doctor(run=True)
+    first, second = Ledger(repository.runs).pushes()
+    assert (first.kernel, first.state) == ("tester/kernelkit-doctor", "complete")
+    assert (first.version, second.version) == (1, 2), "an examination is never identical"
+
+
+def test_the_checks_know_an_image_by_the_manifest_of_its_push(doctor, repository, monkeypatch):
+    assert wheels.python_seen(repository.runs, "cpu") is None
+    assert contents.held(repository.runs, "cpu") is None
+    doctor(run=True)
+    own = Ledger.of
+    monkeypatch.setattr(
+        Ledger, "of", lambda ledger, *_: own(Ledger(ledger.path.parent, rehearsal=True))
+    )
+    assert wheels.python_seen(repository.runs, "cpu") == sys.version_info[:2]
+    assert "json" not in contents.held(repository.runs, "cpu")
+    assert "pytest" in contents.held(repository.runs, "cpu")

@@ -10,7 +10,10 @@ import pytest
 
 from kernelkit.terminal.events import (
     LOG,
+    METRICS,
+    NEXT,
     PROGRESS,
+    REPORT,
     WARNING,
     Event,
     Events,
@@ -18,6 +21,8 @@ from kernelkit.terminal.events import (
     fitted,
 )
 
+STATE = Event("state")
+FAILURE = Event("failure", quiet=True)
 SCORE = Event("score", quiet=True, boxed=True)
 
 
@@ -53,12 +58,12 @@ def test_a_ci_log_gets_lines_and_moving_ones_a_minute_apart(monkeypatch):
     events = Events(stream)
     for second in range(130):
         now = float(second)
-        events("progress", f"running for {second} s")
-        events("log", STEPS[min(second // 6, 18)])
-    events("log", STEPS[19])
-    events("log", NOTE)
-    events("log", "the end")
-    events("state", "complete", state="complete")
+        events(PROGRESS, f"running for {second} s")
+        events(LOG, STEPS[min(second // 6, 18)])
+    events(LOG, STEPS[19])
+    events(LOG, NOTE)
+    events(LOG, "the end")
+    events(STATE, "complete", state="complete")
     assert stream.getvalue().splitlines() == [
         f"          running for 60 s: {STEPS[9].strip()}",
         f"          running for 120 s: {STEPS[18].strip()}",
@@ -69,8 +74,8 @@ def test_a_ci_log_gets_lines_and_moving_ones_a_minute_apart(monkeypatch):
 
 
 def test_a_terminal_shows_the_time_and_the_step_in_the_line_that_moves():
-    times = [("progress", f"running for {second} s") for second in (1, 2)]
-    text = written(times[0], ("log", STEPS[0]), times[1], stream=Terminal())
+    times = [(PROGRESS, f"running for {second} s") for second in (1, 2)]
+    text = written(times[0], (LOG, STEPS[0]), times[1], stream=Terminal())
     *_, first, second, rest = text.split("\r\x1b[K")
     assert (first, rest) == (f"          running for 1 s: {STEPS[0].strip()}"[: len(first)], "")
     assert second.startswith("          running for 2 s: tune 1/20")
@@ -78,8 +83,8 @@ def test_a_terminal_shows_the_time_and_the_step_in_the_line_that_moves():
 
 
 def test_json_is_one_object_a_line_with_steps_and_notes_too():
-    logged = [("log", line) for line in (*STEPS, NOTE)]
-    text = written(("state", "run\nning"), *logged, as_json=True, rehearsal=True)
+    logged = [(LOG, line) for line in (*STEPS, NOTE)]
+    text = written((STATE, "run\nning"), *logged, as_json=True, rehearsal=True)
     first, *others = map(json.loads, text.splitlines())
     assert first == {"event": "state", "rehearsal": True, "text": "run\nning"}
     assert [event["text"] for event in others] == [*STEPS, NOTE]
@@ -91,7 +96,7 @@ def test_secrets_are_replaced_wherever_they_stand(monkeypatch, as_json):
     monkeypatch.setenv("KAGGLE_API_TOKEN", "sentinel-0123")
     events = Events(stream, as_json=as_json)
     events.keep_secret(["another-secret", "short"])
-    events("log", "the key is sentinel-0123, short", deep={"list": ["another-secret"]})
+    events(LOG, "the key is sentinel-0123, short", deep={"list": ["another-secret"]})
     assert "sentinel" not in stream.getvalue()
     assert "another-secret" not in stream.getvalue()
     assert "short" in stream.getvalue()
@@ -101,7 +106,7 @@ ESCAPES = "\x1b]0;title\x07\x1b[2J\x9b5n\x1bcwords\x1b[31m in red\nand more\u202
 
 
 @pytest.mark.parametrize("as_json", [True, False])
-@pytest.mark.parametrize("event", ["log", "failure", "progress"])
+@pytest.mark.parametrize("event", [LOG, FAILURE, PROGRESS])
 def test_no_control_sequence_reaches_the_terminal(as_json, event):
     stream = Terminal()
     Events(stream, as_json=as_json)(event, ESCAPES, files={ESCAPES: 1})
@@ -114,7 +119,7 @@ def test_no_control_sequence_reaches_the_terminal(as_json, event):
 
 
 def test_a_secret_that_is_coloured_in_two_halves_is_found():
-    text = written(("log", "sentinel\x1b[0m-0123"), secrets=["sentinel-0123"])
+    text = written((LOG, "sentinel\x1b[0m-0123"), secrets=["sentinel-0123"])
     assert "sentinel" not in text
 
 
@@ -123,14 +128,14 @@ def test_a_secret_that_is_coloured_in_two_halves_is_found():
 def test_what_a_stream_cannot_write_is_escaped(encoding, as_json):
     stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
     events = Events(stream, as_json=as_json)
-    events("log", "Blüte 🌸 and half a one: \ud83c", facts="🌸 \ud83c")
-    events("progress", "花 \ud83c")
+    events(LOG, "Blüte 🌸 and half a one: \ud83c", facts="🌸 \ud83c")
+    events(PROGRESS, "花 \ud83c")
     assert b"and half a one: \\ud83c" in stream.buffer.getvalue()
 
 
 @pytest.mark.parametrize("as_json", [True, False])
 def test_a_quiet_report_tells_what_came_of_it_and_what_is_wrong(as_json):
-    events = [(e, f"of {e}") for e in ("bundle", "state", LOG, PROGRESS, WARNING, SCORE)]
+    events = [(e, f"of {e}") for e in (Event("bundle"), STATE, LOG, PROGRESS, WARNING, SCORE)]
     first, second = written(*events, as_json=as_json, quiet=True).splitlines()
     assert "of warning" in first
     assert "of score" in second
@@ -138,11 +143,11 @@ def test_a_quiet_report_tells_what_came_of_it_and_what_is_wrong(as_json):
 
 def test_a_terminal_boxes_the_result_with_the_next_commands_and_says_that_it_is_a_rehearsal():
     told = [
-        ("state", "complete"),
-        ("metrics", "macro F1 0.9"),
-        ("report", f"runs/a-secret-of-mine/{'x' * 100}.html"),
-        ("next", "kernelkit push\nkernelkit report runs --index"),
-        ("warning", "out of\n\ntime"),
+        (STATE, "complete"),
+        (METRICS, "macro F1 0.9"),
+        (REPORT, f"runs/a-secret-of-mine/{'x' * 100}.html"),
+        (NEXT, "kernelkit push\nkernelkit report runs --index"),
+        (WARNING, "out of\n\ntime"),
         (SCORE, "0.9"),
     ]
     options = {"rehearsal": True, "secrets": ["a-secret-of-mine"]}
@@ -162,7 +167,7 @@ def test_a_terminal_boxes_the_result_with_the_next_commands_and_says_that_it_is_
 
 
 def test_only_a_terminal_gets_colours(monkeypatch):
-    warning = ("warning", "out of time")
+    warning = (WARNING, "out of time")
     assert written(warning, stream=Terminal()) == "warning   out of time\n"
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setenv("TERM", "xterm")
@@ -171,12 +176,12 @@ def test_only_a_terminal_gets_colours(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "write", ["Events()('checked', text)", "NotebookOutput(sys.stdout).write(text)"]
+    "write", ["Events()(WARNING, text)", "NotebookOutput(sys.stdout).write(text)"]
 )
 def test_a_command_goes_on_when_nobody_reads_it_any_more(tmp_path, write):
     code = (
         "import pathlib, sys, time\n"
-        "from kernelkit.terminal.events import Events, NotebookOutput\n"
+        "from kernelkit.terminal.events import WARNING, Events, NotebookOutput\n"
         "text = 'x' * 100_000 + '\\n'\n"
         "for number in range(3):\n"
         f"    {write}\n"

@@ -38,7 +38,8 @@ def own_cells(text: str) -> list[OwnCell]:
     """The notebook's own cells, without the one that holds a push's parameters."""
     own = []
     for cell in _cells(text):
-        source, labels = cell_source(cell), tags(cell)
+        source = cell_source(cell)
+        labels = tags(cell)
         if not {FOLDED_TAG, INJECTED_TAG} & {*labels} and not source.startswith(FIRST):
             own.append(OwnCell(str(cell["cell_type"]), source, tuple(labels)))
     return own

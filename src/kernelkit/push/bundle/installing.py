@@ -62,9 +62,11 @@ def _pip(arguments: list[str], folders: list[Path], requirements: list[str]) -> 
         done = subprocess.run(
             command, capture_output=True, text=True, timeout=SECONDS, env=environment
         )
-        failed, lines = bool(done.returncode), done.stderr.strip().splitlines()
+        failed = bool(done.returncode)
+        lines = done.stderr.strip().splitlines()
     except (OSError, subprocess.TimeoutExpired) as error:
-        failed, lines = True, [type(error).__name__]
+        failed = True
+        lines = [type(error).__name__]
     if failed:
         reason = lines[-1].removeprefix("ERROR: ") if lines else "pip gave no reason"
         where = " from the attached wheels" if folders else ": no dataset of wheels is attached"

@@ -111,8 +111,11 @@ class _Search:
         *,
         attached: bool,
     ) -> None:
-        self.notebook, self.project, self.cells = notebook, owner, cells
-        self.found, self.attached = found, attached
+        self.notebook = notebook
+        self.project = owner
+        self.cells = cells
+        self.found = found
+        self.attached = attached
         self.here = notebook.resolve().parent
         self.top = project.repository(self.here)
         own = owner.root.resolve()
@@ -166,7 +169,8 @@ class _Search:
             return []
         self.seen.add(name)
         for root in self.roots:
-            package, file = root / top / "__init__.py", root / f"{top}.py"
+            package = root / top / "__init__.py"
+            file = root / f"{top}.py"
             if package.is_file() or file.is_file():
                 if top in self.seen and name != top:
                     return []  # carried whole
@@ -211,7 +215,8 @@ class _Search:
     def _portion(self, name: str, root: Path) -> list[tuple[str, Path | None]]:
         """Carry what a dotted name reaches in a folder without `__init__.py`."""
         parts = name.split(".")
-        folder, files = root / parts[0], list[Path]()
+        folder = root / parts[0]
+        files = list[Path]()
         if not root.is_relative_to(self.top):
             if any(folder.rglob("*.py")):
                 self.found.stays[parts[0]] = OUTSIDE.format(folder)

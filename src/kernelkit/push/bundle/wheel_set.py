@@ -129,7 +129,8 @@ class WheelFile:
                 metadata, _ = parse_email(archive.read(place.as_posix()))
         except (OSError, zipfile.BadZipFile, ValueError):
             raise DataError(f"{path} is not a complete wheel: delete it and push again") from None
-        name, version = canonicalize_name(metadata.get("name", "")), metadata.get("version", "")
+        name = canonicalize_name(metadata.get("name", ""))
+        version = metadata.get("version", "")
         return cls(path, name, version, tuple(metadata.get("requires_dist", ())), _modules(paths))
 
     def needs(self, extras: Iterable[str], environment: Mapping[str, str]) -> list[Requirement]:
@@ -140,7 +141,8 @@ class WheelFile:
                 requirement = Requirement(line)
             except InvalidRequirement:  # from an old wheel; pip ignores it, too
                 continue
-            marker, values = requirement.marker, [*extras, ""]
+            marker = requirement.marker
+            values = [*extras, ""]
             if marker is None or any(
                 marker.evaluate({**environment, "extra": extra}) for extra in values
             ):
@@ -218,7 +220,8 @@ def _collect(pins: Sequence[Requirement], target: WheelTarget, folder: Path) -> 
     pinned = {canonicalize_name(pin.name) for pin in pins}
     chosen: dict[str, WheelFile] = {}
     in_target: set[str] = set()  # packages whose modules the target already has
-    waiting, seen = list(pins), set[str]()
+    waiting = list(pins)
+    seen = set[str]()
     while waiting:
         needed = [
             (name, requirement)

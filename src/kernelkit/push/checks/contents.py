@@ -9,14 +9,14 @@ from typing import Any
 
 from packaging.utils import canonicalize_name
 
-from kernelkit import files, image
+from kernelkit import image
 from kernelkit.credentials import find_secrets
 from kernelkit.errors import NotebookError
 from kernelkit.kaggle.client import SOURCES
 from kernelkit.machines import Kind
 from kernelkit.notebook import document, magics, pairs, rules, search_path
 from kernelkit.notebook.modules import files_started, parsed
-from kernelkit.project import DOCTOR, repository
+from kernelkit.project import repository
 from kernelkit.push.bundle.build import MAX_BYTES
 from kernelkit.push.checks.findings import Finding, error, warning
 from kernelkit.push.checks.mentions import Mention, mentions
@@ -118,7 +118,8 @@ def needs(plan: Plan) -> Iterator[Finding]:
     pairs = plan.project.needs.items()
     needed = {need: pair for need, own in pairs for pair in own if pair in has}
     attached = any(map(metadata.sources, ("dataset", "model", "kernel")))
-    internet, download = needed.get("internet"), not attached and needed.get("download")
+    internet = needed.get("internet")
+    download = not attached and needed.get("download")
     if metadata.online and (internet or download):
         yield warning("Kaggle ignores enable_internet for accounts without a verified phone")
     elif internet:
@@ -275,7 +276,8 @@ def mounts(plan: Plan) -> Iterator[Finding]:
 
 def _unattached(plan: Plan, where: Sequence[Mention]) -> str:
     """What to say of a folder below /kaggle/input that no source has."""
-    name, place = where[0].name, _where(plan, where)
+    name = where[0].name
+    place = _where(plan, where)
     sources = [source for kind in SOURCES for source in plan.metadata.sources(kind)]
     if all(mention.relative for mention in where) and len(sources) == 1:
         kind = next(kind for kind in SOURCES if plan.metadata.sources(kind))
@@ -474,7 +476,8 @@ def _may_bring(module: str, plan: Plan) -> bool:
 
 def _own_place(module: str, plan: Plan) -> Path | None:
     """Where the repository has the module, though it is not bundled."""
-    root, here = plan.project.root, plan.metadata.code_file.parent
+    root = plan.project.root
+    here = plan.metadata.code_file.parent
     top = repository(root.resolve())
     for folder in dict.fromkeys((root / "src", root, here, top / "src", top)):
         for name in (f"{module}/__init__.py", f"{module}.py"):
@@ -525,9 +528,6 @@ def reported(runs: Path, kind: Kind) -> Iterator[dict[str, Any]]:
         if push.accelerator == kind:
             folder = Path(push.folder or runs / f"{push.kernel.rpartition('/')[2]}-v{push.version}")
             yield kit_folder.read_json(folder, kit_folder.MANIFEST)
-    facts = files.read_object(runs / DOCTOR).get("facts") or {}
-    modules = str(facts.get(f"{kind}.modules") or "").split()
-    yield {"python": facts.get(f"{kind}.python"), "modules": modules}
 
 
 def in_lines(plan: Plan, text: str) -> str:
@@ -538,7 +538,8 @@ def in_lines(plan: Plan, text: str) -> str:
     if not plan.metadata.is_script or "[cell " not in text:
         return text
     whole = plan.metadata.code_file.read_text("utf-8-sig", "replace")
-    offsets, position = {}, 0
+    offsets = {}
+    position = 0
     for place, source in plan.bundle.code:
         start = max(whole.find(source, position), 0)
         offsets[place] = whole[:start].count("\n")

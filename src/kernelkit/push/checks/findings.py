@@ -6,9 +6,9 @@ from typing import Any, Literal
 
 from kernelkit.errors import KernelkitError, PreflightError
 from kernelkit.terminal.events import ERROR, WARNING, Event, Events
+from kernelkit.tpu.figures import TPU
 
 MACHINE = Event("machine")  # what a push gets
-TPU = Event("tpu")  # what the TPU's compiler said
 ATTACHED = Event("attached")  # what a push attaches by itself
 EVENTS = {"attached": ATTACHED, "error": ERROR, "warning": WARNING, "machine": MACHINE, "tpu": TPU}
 

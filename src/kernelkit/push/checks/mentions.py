@@ -162,7 +162,9 @@ class _Reader(ast.NodeVisitor):
     """Collects the paths of one source; `tests` says whether it tests that paths exist."""
 
     def __init__(self, place: str, tested: set[str], tests: bool) -> None:
-        self.place, self.tested, self.tests = place, tested, tests
+        self.place = place
+        self.tested = tested
+        self.tests = tests
         self.found: list[Mention] = []
         self.optional = 0  # how many nodes around this one make it optional
         self.searched = False
@@ -179,7 +181,8 @@ class _Reader(ast.NodeVisitor):
         # Of an f-string's part, the name may go on in braces.
         if match and "\n" not in path and (whole or match.end(2) < len(path)):
             line = getattr(node, "lineno", 1)
-            needed, relative = not self.optional, match[1] == ".."
+            needed = not self.optional
+            relative = match[1] == ".."
             mention = Mention(match[2], self.place, line, relative, needed, self.searched)
             self.found.append(mention)
 
@@ -276,7 +279,8 @@ class _Reader(ast.NodeVisitor):
         """A function that searches may end with a path as its last resort."""
         called = {_called(each) for each in ast.walk(node)}
         if called & (_SEARCHES | _TESTS):
-            before, self.searched = self.searched, bool(called & _SEARCHES)
+            before = self.searched
+            self.searched = bool(called & _SEARCHES)
             self._optionally(*node.body)
             self.searched = before
             self._each([node.args, *node.decorator_list])
@@ -289,7 +293,8 @@ class _Reader(ast.NodeVisitor):
         if name in _SHELLS:
             for text in filter(None, map(_text, node.args)):
                 for match in _IN_TEXT.finditer(text):
-                    relative, needed = match[1] == "..", not self.optional
+                    relative = match[1] == ".."
+                    needed = not self.optional
                     mention = Mention(match[2], self.place, node.lineno, relative, needed)
                     self.found.append(mention)
             return

@@ -31,7 +31,9 @@ def ask_kaggle(context: PushContext, plan: Plan) -> Iterator[Finding]:
 
     Raises `CredentialsError` and `NetworkError` when Kaggle cannot be asked.
     """
-    kaggle, kernel, request = context.kaggle, plan.kernel, plan.request
+    kaggle = context.kaggle
+    kernel = plan.kernel
+    request = plan.request
     if kernel.owner.lower() != kaggle.username.lower():
         yield error(
             f"the id names {kernel.owner}'s kernel, but the credentials are {kaggle.username}'s: "
@@ -50,7 +52,8 @@ def ask_kaggle(context: PushContext, plan: Plan) -> Iterator[Finding]:
 
 def active(context: PushContext, plan: Plan) -> Iterator[Finding]:
     """A kernel that still runs."""
-    kaggle, kernel = context.kaggle, plan.kernel
+    kaggle = context.kaggle
+    kernel = plan.kernel
     last = context.ledger.last(str(kernel))
     status = alive(kaggle, kernel)
     if status is None and last:

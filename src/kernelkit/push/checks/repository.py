@@ -114,7 +114,8 @@ def check_kernels(
 def _check(file: Path, wishes: Mapping[str, Any]) -> Checked:
     try:
         kernel = metadata.load(file)
-        code_file, machine = kernel.code_file.name, kernel.machine.words
+        code_file = kernel.code_file.name
+        machine = kernel.machine.words
     except KernelkitError as refusal:
         return Checked(file, "", "", (error(str(refusal)),))
     try:

@@ -45,7 +45,9 @@ def run_on_dask(progress: SweepProgress, address: str) -> None:
         client = Client(address, timeout=CONNECT_SECONDS)
     except (OSError, ValueError) as error:
         raise NetworkError(f"no Dask scheduler at {address}: {error}") from None
-    sweep, report, lost = progress.specification, progress.options.report, 0
+    sweep = progress.specification
+    report = progress.options.report
+    lost = 0
     text = nbformat.writes(document.strip(document.read(sweep.notebook)))
     single = replace(sweep, workers=1, runs=())
     with client:

@@ -61,7 +61,8 @@ def run_in_session(carried: Mapping[str, Any], minutes: float, accelerator: str)
     states = [folder.record(run).state for run in runs]
     total = search.trials(sweep) if sweep.search else len(runs)
     print(f"{states.count(sweep_folder.DONE)} of {total} runs done", flush=True)
-    if sum(state in sweep_folder.ENDED for state in states) >= total:
+    ended = [state for state in states if state in sweep_folder.ENDED]
+    if len(ended) >= total:
         shutil.rmtree(folder.path / KEPT, ignore_errors=True)  # no later session needs them
 
 
@@ -73,7 +74,8 @@ def _tell(sweep: Specification, folder: SweepFolder, run: PlannedRun, record: Re
     print(f"{record.state:8} {run.id}  {values}  {reason}".rstrip(), flush=True)
     if record.state not in (sweep_folder.DONE, sweep_folder.STOPPED):
         return
-    if metrics := run_folder.metrics(folder.run_folder(run)):
+    metrics = run_folder.metrics(folder.run_folder(run))
+    if metrics:
         device = {"device": metrics["device"]} if "device" in metrics else {}
         files.write_text(Path.cwd() / run_folder.METRICS, json.dumps(device) + "\n")
     # A session's output is limited to 20 GB: only the best runs keep their models.
@@ -83,7 +85,8 @@ def _tell(sweep: Specification, folder: SweepFolder, run: PlannedRun, record: Re
 
 def _take_over(sweep: Specification, folder: SweepFolder, runs: Sequence[PlannedRun]) -> None:
     """Copy from attached outputs of earlier sessions their runs, trials and shared files."""
-    copied, inputs = 0, Path(os.environ.get(INPUT_ROOT, "/kaggle/input"))
+    copied = 0
+    inputs = Path(os.environ.get(INPUT_ROOT, "/kaggle/input"))
     ids = None if sweep.search else [run.id for run in runs]
     for place in sorted(inputs.rglob(FOLDER)):
         copied += len(folder.take_over(SweepFolder(place), ids))

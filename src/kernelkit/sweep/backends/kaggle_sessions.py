@@ -137,11 +137,18 @@ def _session(
     `several`: whether the sweep has sessions on other machines, too. Raises `RunFailedError` for a
     session that ended without making a run.
     """
-    sweep, options, kind = progress.specification, progress.options, base.machine.kind
-    place = progress.folder.path / ("rehearsal" if options.local else "kaggle")
-    place = place / kind if several else place
-    suffix = f" on {kind.upper()}" if several else ""
-    title = f"Sweep {sweep.name.replace('_', ' ')}"[: TITLE_LENGTH - len(suffix)].strip() + suffix
+    sweep = progress.specification
+    options = progress.options
+    kind = base.machine.kind
+    place = progress.folder.path / "kaggle"
+    if options.local:
+        place = progress.folder.path / "rehearsal"
+    title = f"Sweep {sweep.name.replace('_', ' ')}"
+    if several:
+        place = place / kind
+        suffix = f" on {kind.upper()}"
+        title = title[: TITLE_LENGTH - len(suffix)].strip() + suffix
+    title = title[:TITLE_LENGTH].strip()
     content = carried(progress, runs)
     sessions = list(place.glob("session-*"))
     names = (place / f"session-{number}" for number in itertools.count(1))
@@ -182,7 +189,8 @@ def _bring_home(progress: SweepProgress, runs: Sequence[PlannedRun], output: Pat
     moved = folder.take_over(SweepFolder(output), ids, shutil.move)
     if sweep.search:
         progress.runs[:] = search.points(folder, sweep)
-        if (trials := output / STORAGE).is_file():
+        trials = output / STORAGE
+        if trials.is_file():
             search.take_over(folder, sweep, trials)
     for id in moved:
         shutil.rmtree(output / id)
@@ -276,9 +284,10 @@ def _write(content: Mapping[str, Any], base: Metadata, title: str, place: Path) 
         nbformat.v4.new_code_cell(RUN, id="run"),
     ]
     slug = slugify(title)
+    owner = base.owner or PLACEHOLDERS[0]
     values = {
         **base.values,
-        "id": f"{base.owner or PLACEHOLDERS[0]}/{slug}",
+        "id": f"{owner}/{slug}",
         "title": title,
         "code_file": f"{slug}.ipynb",
     }

@@ -65,15 +65,20 @@ class Engine:
         accelerator: str = "",
         stop_at: float = 0.0,
     ) -> None:
-        self.sweep, self.folder, self.tell, self.report = sweep, folder, tell, report
-        self.accelerator, self.stop_at = accelerator, stop_at
+        self.sweep = sweep
+        self.folder = folder
+        self.tell = tell
+        self.report = report
+        self.accelerator = accelerator
+        self.stop_at = stop_at
         log = files.make_folder(folder.path) / ".imports.log"
         self.launcher = launchers.launcher(sweep.warm, log)
         self.workers = sweep.workers
         self._flights: dict[str, Flight] = {}
         self._again: list[PlannedRun] = []  # runs to repeat, before any other starts
         self._attempts: Counter[str] = Counter()  # by the ids of the runs
-        self._longest, self._peak = 0.0, 0
+        self._longest = 0.0
+        self._peak = 0
         self._closing = False  # the session's time is up for one run, so that no other starts
 
     def work(self, runs: Iterable[PlannedRun]) -> None:
@@ -85,9 +90,10 @@ class Engine:
         source = iter(runs)
         try:
             while True:
-                while self._has_room() and (
-                    run := self._again.pop() if self._again else next(source, None)
-                ):
+                while self._has_room():
+                    run = self._again.pop() if self._again else next(source, None)
+                    if run is None:
+                        break
                     self._start(run)
                 if not self._flights:
                     return
@@ -167,7 +173,9 @@ class Engine:
             return
         sizes = {id: processes.usage(flight.child.pid)[0] for id, flight in self._flights.items()}
         flight = self._flights[max(sizes, key=sizes.__getitem__)]
-        size, limit, machine = max(sizes.values()), self.sweep.memory, machine_bytes()
+        size = max(sizes.values())
+        limit = self.sweep.memory
+        machine = machine_bytes()
         available = psutil.virtual_memory().available
         self._peak = max(self._peak, size)
         if limit and size > 1e9 * limit:
@@ -192,7 +200,8 @@ class Engine:
 
     def _stop_all(self) -> None:
         """End the active runs, which will be repeated."""
-        flights, self._flights = list(self._flights.values()), {}
+        flights = list(self._flights.values())
+        self._flights = {}
         for flight in flights:
             flight.kill()
             self._note(flight.run, sweep_folder.PENDING)

@@ -92,5 +92,6 @@ class Forked(LocalProvisioner):
         with os.fdopen(pipe, "w", encoding="utf-8") as writer:
             writer.write(json.dumps(request) + "\n")
         self.process = Process(pid)
-        self.pid, self.pgid = pid, None
+        self.pid = pid
+        self.pgid = None
         return self.connection_info

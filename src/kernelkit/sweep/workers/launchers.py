@@ -52,7 +52,8 @@ class ForkServer:
     """Starts runs through a fork server, and replaces the server if it dies."""
 
     def __init__(self, warm: Sequence[str], log: Path) -> None:
-        self.warm, self.log = tuple(warm), log  # libraries print during their import
+        self.warm = tuple(warm)
+        self.log = log  # libraries print during their import
         self._server: subprocess.Popen[bytes] | None = None
         self._told: set[str] = set()
 
@@ -94,7 +95,8 @@ class ForkedRun:
     """A run that the fork server forked; the process -1 is that of a run that never began."""
 
     def __init__(self, pid: int, server: subprocess.Popen[bytes]) -> None:
-        self.pid, self.server = pid, server
+        self.pid = pid
+        self.server = server
         self._process = None
         with contextlib.suppress(psutil.Error, ValueError):
             self._process = psutil.Process(pid)

@@ -65,7 +65,8 @@ def execute(request: Mapping[str, Any]) -> None:
     except KernelkitError as error:
         message = str(error)
     except OSError as error:
-        message = f"cannot write ({error.strerror}): {error.filename or folder}"
+        place = error.filename or folder
+        message = f"cannot write ({error.strerror}): {place}"
     except Exception:
         message = traceback.format_exc(limit=-3)
     else:

@@ -76,14 +76,19 @@ def _start(count: int, command: Sequence[str], folder: Path) -> None:
             errors = subprocess.STDOUT if log else None
             hosts.append(subprocess.Popen(command, env=environment, stdout=log, stderr=errors))
             stack.callback(processes.end, hosts[-1])
-        while None in (codes := [host.poll() for host in hosts]) and not any(codes):
+        while True:
+            codes = [host.poll() for host in hosts]
+            if None not in codes or any(codes):
+                break
             time.sleep(POLL_SECONDS)
     for index, code in enumerate(codes):
         if code:
-            log_place = f"; its output is in {folder / HOST_FOLDER.format(index) / LOG}"
+            stopped = f"host {index} ended with exit code {code}, so the others were stopped"
+            if index:
+                log_file = folder / HOST_FOLDER.format(index) / LOG
+                stopped += f"; its output is in {log_file}"
             raise of_exit_code(code)(
-                f"host {index} ended with exit code {code}, so the others were stopped"
-                f"{log_place if index else ''}. The same command continues from the last checkpoint"
+                f"{stopped}. The same command continues from the last checkpoint"
             )
 
 

@@ -38,7 +38,8 @@ class GatewayError(Exception):
 
     def __init__(self, name: str, details: str = "") -> None:
         super().__init__(f"{name}: {details}")
-        self.name, self.details = name, details
+        self.name = name
+        self.details = details
 
 
 class Gateway:
