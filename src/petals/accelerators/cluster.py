@@ -153,7 +153,8 @@ def _initialize(spec: ClusterSpec) -> Hosts:
     import jax
 
     jax.config.update("jax_cpu_collectives_implementation", "gloo")
-    jax.config.update("jax_enable_preemption_service", False)  # or SIGTERM would be ignored
+    if hasattr(jax.config, "jax_enable_preemption_service"):  # JAX 0.7.2 has no such option
+        jax.config.update("jax_enable_preemption_service", False)  # or SIGTERM would be ignored
     try:
         jax.distributed.initialize(
             spec.address or None,
