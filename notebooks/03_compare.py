@@ -79,7 +79,7 @@ from petals.tables import Table
 # %%
 folder = RunFolder(output, "compare")
 finished, skipped = comparison.read(runs)
-count = f"{len(finished)} run{'s' * (len(finished) > 1)}"
+count = "1 run" if len(finished) == 1 else f"{len(finished)} runs"
 print(f"{count} on {len(finished[0].ids):,} validation photos")
 for line in skipped:
     print(f"left out: {line}")
@@ -168,7 +168,9 @@ else:
 # run otherwise.
 
 # %%
-choice = submit if submit != ensembles.AUTO else halves.choice if halves else ensembles.SINGLE
+choice = submit
+if submit == ensembles.AUTO:
+    choice = halves.choice if halves else ensembles.SINGLE
 try:
     used = ensembles.submit(members, choice, weights, folder.path / "submission.csv")
     outcome = f"{choice}: submission from {used}"

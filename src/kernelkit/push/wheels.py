@@ -65,10 +65,8 @@ def find(context: PushContext, plan: Plan) -> WheelSet | None:
 
 def python_seen(runs: Path, kind: machines.Kind) -> tuple[int, int] | None:
     """The Python version of the last session on this kind of machine that reported it."""
-    for session in reported(runs, kind):
-        if parts := re.match(r"(\d+)\.(\d+)", str(session.get("python"))):
-            return int(parts[1]), int(parts[2])
-    return None
+    pythons = (session.python for session in reported(runs, kind))
+    return next(filter(None, pythons), None)
 
 
 def attach(context: PushContext, plan: Plan, username: str = "") -> Plan:

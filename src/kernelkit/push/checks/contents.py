@@ -4,8 +4,8 @@ import ast
 import re
 import sys
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from packaging.utils import canonicalize_name
 
@@ -519,18 +519,30 @@ def secrets(plan: Plan, own: Sequence[str] = ()) -> list[Finding]:
     return findings
 
 
+@dataclass(frozen=True)
+class ReportedImage:
+    """What a session reported of its image: Python's version if it did, and its modules."""
+
+    python: tuple[int, int] | None
+    modules: Sequence[str]
+
+
 def held(runs: Path, kind: Kind) -> Collection[str] | None:
     """The modules of the image, as the latest session reported them; None if none did."""
-    lists = (session.get("modules") for session in reported(runs, kind))
-    return next((modules for modules in lists if modules and isinstance(modules, list)), None)
+    lists = (session.modules for session in reported(runs, kind))
+    return next(filter(None, lists), None)
 
 
-def reported(runs: Path, kind: Kind) -> Iterator[dict[str, Any]]:
-    """What each session on such a machine reported, latest first: its `python` and `modules`."""
+def reported(runs: Path, kind: Kind) -> Iterator[ReportedImage]:
+    """What each session on such a machine reported in its manifest, latest first."""
     for push in reversed(Ledger(runs).of()):
         if push.accelerator == kind:
             folder = Path(push.folder or runs / f"{push.kernel.rpartition('/')[2]}-v{push.version}")
-            yield kit_folder.read_json(folder, kit_folder.MANIFEST)
+            manifest = kit_folder.read_json(folder, kit_folder.MANIFEST)
+            version = re.match(r"(\d+)\.(\d+)", str(manifest.get("python")))
+            python = (int(version[1]), int(version[2])) if version else None
+            modules = manifest.get("modules")
+            yield ReportedImage(python, modules if isinstance(modules, list) else [])
 
 
 def in_lines(plan: Plan, text: str) -> str:
