@@ -94,8 +94,8 @@ def test_mistakes_are_captioned_with_the_truth():
     sure = np.eye(104)[[3, 4]]
     figure = run.predictions(IMAGES[:2], np.array([3, 5]), sure, CLASSES)
     titles = [axes.get_title() for axes in figure.axes[:2]]
-    assert titles[0].split() == f"right: {CLASSES[3]} 100 %".split()
-    assert titles[1].split() == f"true {CLASSES[5]} guessed {CLASSES[4]} 100 %".split()
+    assert titles[0].split() == f"correct: {CLASSES[3]} 100 %".split()
+    assert titles[1].split() == f"true {CLASSES[5]} predicted {CLASSES[4]} 100 %".split()
 
 
 def test_twins_are_side_by_side_and_red_where_their_labels_differ(splits):
