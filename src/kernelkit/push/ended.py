@@ -17,12 +17,13 @@ from kernelkit.push import proof
 from kernelkit.push.bundle.manifest import MANIFEST
 from kernelkit.push.ledger import Push, State
 from kernelkit.push.live_log import LiveLog
-from kernelkit.push.proof import Manifest, Proof
+from kernelkit.push.proof import Proof
 from kernelkit.push.push_context import PushContext
 from kernelkit.push.sent import Sent
 from kernelkit.runs import claims
 from kernelkit.runs.claims import Claim
 from kernelkit.runs.log import Entry, decode
+from kernelkit.runs.proved import Manifest
 from kernelkit.shown import duration
 from kernelkit.terminal import safe_text
 from kernelkit.terminal.events import LOG, PROGRESS, Event, from_here

@@ -26,9 +26,9 @@ from kernelkit.kaggle.retries import Failure, FailureKind
 from kernelkit.kaggle.transfers import Expected
 from kernelkit.push.bundle.manifest import MANIFEST
 from kernelkit.push.ledger import Push
-from kernelkit.push.proof import Manifest
 from kernelkit.push.push_context import PushContext
 from kernelkit.runs import kit_folder
+from kernelkit.runs.proved import Manifest
 from kernelkit.shown import duration
 from kernelkit.terminal import safe_text
 from kernelkit.terminal.events import Event, fitted, from_here, size_of
@@ -74,7 +74,8 @@ def fetch(
     """
     clock = context.timing.clock
     begun = clock.now()
-    expected = {_normal(name): file for name, file in manifest.files.items()} if manifest else {}
+    listed = manifest.files if manifest else {}
+    expected = {_normal(name): Expected(file.size, file.sha256) for name, file in listed.items()}
     verified = {name for name, file in expected.items() if file.sha256}
     links, left_out = _by_path(outputs.files)
     met = _meeting(sorted(links, key=lambda name: name not in verified), _told_apart_in(folder))

@@ -7,7 +7,7 @@ bundle's first cell, printed in the session's log, and written into the manifest
 import math
 import re
 import tempfile
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from kernelkit.push.plan import Plan
 from kernelkit.push.push_context import PushContext
 from kernelkit.runs import proved
 from kernelkit.runs.log import Entry, decode
+from kernelkit.runs.proved import Manifest
 from kernelkit.terminal.events import WARNING, from_here
 
 PRINTED = re.compile(r"^push: ([0-9a-f]{16})\s*$", re.MULTILINE)
@@ -38,15 +39,6 @@ def printed(entries: Iterable[Entry]) -> str:
             break
     number = PRINTED.search(head)
     return number[1] if number else ""
-
-
-@dataclass(frozen=True)
-class Manifest:
-    """A session's record of its push, and of the size and hash of each file, as it wrote it."""
-
-    push: str
-    files: Mapping[str, Expected]
-    text: str
 
 
 @dataclass(frozen=True)
@@ -88,12 +80,10 @@ def prove(kaggle: Kaggle, outputs: Outputs, number: str, until: float = math.inf
 def read(text: str) -> Manifest:
     """Parse a manifest; raises `Failure` for anything else."""
     try:
-        parsed = proved.parse(text)
+        return proved.parse(text)
     except ValueError:
         why = f"{MANIFEST} is not a manifest"
         raise Failure(FailureKind.MALFORMED, transfers.DOWNLOAD, why) from None
-    listed = {name: Expected(file.size, file.sha256) for name, file in parsed.files.items()}
-    return Manifest(parsed.push, listed, text)
 
 
 def check_saved(context: PushContext, plan: Plan, saved: Saved) -> None:

@@ -32,17 +32,18 @@ class Listed:
 
 @dataclass(frozen=True)
 class Manifest:
-    """A session's record of its push's number, and of each file by its name."""
+    """A session's record of its push's number, and of each file by its name, as it wrote it."""
 
     push: str
     files: Mapping[str, Listed]
+    text: str = ""
 
 
 def parse(text: str) -> Manifest:
     """The manifest in a text; raises `ValueError` for anything else."""
     try:
         written = json.loads(text)
-        return Manifest(str(written["push"]), dict(map(_listed, written["files"])))
+        return Manifest(str(written["push"]), dict(map(_listed, written["files"])), text)
     except _DAMAGE:
         raise ValueError("this is not a manifest") from None
 

@@ -5,16 +5,17 @@ import json
 import pytest
 
 from kernelkit.sweep import table
+from kernelkit.sweep.table import Best
 
 
 @pytest.mark.parametrize(
-    ("text", "best"),
-    [("seeds: 4", ("", 0.5)), ("grid: {does: [score, slow]}\nseeds: 2", ("does=slow", 0.6))],
+    ("text", "setting", "score"),
+    [("seeds: 4", "", 0.5), ("grid: {does: [score, slow]}\nseeds: 2", "does=slow", 0.6)],
 )
-def test_the_best_score_is_a_mean_over_seeds(sweeps, text, best):
+def test_the_best_score_is_a_mean_over_seeds(sweeps, text, setting, score):
     scores = iter((0.7, 0.1, 0.5, 0.7))
     page = sweeps.finish(text, lambda run: next(scores))
-    assert table.best(page) == (best[0], pytest.approx(best[1]))
+    assert table.best(page) == Best(setting, pytest.approx(score), verified=True)
 
 
 @pytest.mark.parametrize("file", ["model", "model/weights"])

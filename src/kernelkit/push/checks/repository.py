@@ -87,7 +87,7 @@ def check_kernels(
     """Check the kernels in these metadata files without a network, and end with a table.
 
     `wishes`: fields of `PushRequest` for each of them. Raises `PreflightError` if there is
-    something to correct in any, after all were checked.
+    problems in any, after all were checked.
     """
     checked = []
     context = KaggleContext.in_project(find_project(kernels[0]), **options)

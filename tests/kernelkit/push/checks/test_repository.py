@@ -67,7 +67,7 @@ def test_a_root_with_metadata_says_how_many_kernels_lie_below(root):
     assert "3 more kernels lie here or below: `kernelkit check --all`" in done.stdout
     done = CliRunner().invoke(check, ["--all"])
     assert done.exit_code == 3
-    assert "2 of 4 kernels have something to correct: kernels/empty, kernels/wrong" in done.stderr
+    assert "2 of 4 kernels have problems: kernels/empty, kernels/wrong" in done.stderr
     (root / "n.py").unlink()
     done = CliRunner().invoke(check, [])
     assert "3 more kernels" in done.stdout
