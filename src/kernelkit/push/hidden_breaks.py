@@ -231,7 +231,8 @@ def _place(failure: RunFailure) -> tuple[str, str]:
     arrows = _ARROW.findall(failure.traceback)
     if arrows:
         number, line = arrows[0]
-        return f"{cell or 'the script'}, line {number}", f": {line.strip()[:SHOWN]}"
+        where = cell or "the script"
+        return f"{where}, line {number}", f": {line.strip()[:SHOWN]}"
     frames = [frame for frame in _FRAME.findall(failure.traceback) if INSTALLED not in frame[0]]
     if not frames:
         return cell or "the run", ""

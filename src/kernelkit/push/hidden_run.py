@@ -175,12 +175,6 @@ def _both_runs(
     return _second_run(context, local, sets, refusal, rows, breaks)
 
 
-def _fill_catalogue(context: PushContext, plan: Plan) -> None:
-    """Let the catalogue's command write its inputs, which connecting does."""
-    with replace(context, catalogue=plan.catalogue).connect():
-        pass
-
-
 def _see_to_hidden_data(context: PushContext, plan: Plan, hidden: Path | None, place: Path) -> None:
     """Let the catalogue's command write its inputs, and link the given folder as the hidden data.
 
@@ -189,7 +183,8 @@ def _see_to_hidden_data(context: PushContext, plan: Plan, hidden: Path | None, p
     if hidden is not None:
         _check_link(hidden, place)  # before the catalogue is filled, which may take long
     if hidden is not None or not place.is_dir():
-        _fill_catalogue(context, plan)  # later its command could write through a link
+        # Later its command could write through a link.
+        context.fill_catalogue(plan.catalogue, plan.account)
     if hidden is not None:
         _link(hidden, place)
     elif not place.is_dir():
@@ -198,7 +193,7 @@ def _see_to_hidden_data(context: PushContext, plan: Plan, hidden: Path | None, p
 
 def _make(context: PushContext, plan: Plan, catalogue: Path, slug: str, count: int | None) -> None:
     """Make the hidden data of a competition from its public files in the catalogue."""
-    _fill_catalogue(context, plan)
+    context.fill_catalogue(plan.catalogue, plan.account)
 
     def tell(line: str) -> None:
         context.events(PROGRESS, f"making the hidden data: {line.strip()}")

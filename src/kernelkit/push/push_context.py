@@ -38,6 +38,11 @@ class PushContext(KaggleContext):
         prefix = "rehearsal-" if push.rehearsal else ""
         return self.runs / f"{prefix}{push.name.slug}-v{push.version}"
 
+    def fill_catalogue(self, command: str, account: str) -> None:
+        """Let a project's command write the inputs that a rehearsal attaches, if it has not yet."""
+        with replace(self, catalogue=command, owner=account).connect():
+            return  # connecting fills the catalogue
+
     def alone_with(self, kernel: Kernel) -> contextlib.AbstractContextManager[None]:
         """Let one command at a time check and push this kernel, during a block."""
         return self.alone(f"pushing {kernel}")

@@ -163,8 +163,7 @@ def _needed(context: PushContext, request: PushRequest) -> list[PushRequest]:
     catalogue = context.local / "catalogue"
     if request.project.catalogue and not request.dry_run:
         plan = plan_push(request)
-        with replace(context, catalogue=plan.catalogue, owner=plan.account).connect():
-            pass  # its command may make the outputs
+        context.fill_catalogue(plan.catalogue, plan.account)  # its command may make the outputs
 
     def is_there(source: str) -> bool:
         slug = source.split("/")[1] if "/" in source else source

@@ -127,7 +127,8 @@ def _read(public: Path) -> _Competition | None:
         )
     notes: list[str] = []
     if gateway:
-        notes.append(f"{gateway.name} serves {', '.join(served) or 'no file that it names'}")
+        what = ", ".join(served) or "no file that it names"
+        notes.append(f"{gateway.name} serves {what}")
     more = []
     for other in sorted(public.iterdir()):
         if other == path or not _is_test(other):
@@ -184,9 +185,10 @@ def _columns(settings: HiddenSettings, competition: _Competition) -> _Columns:
         candidates = _only_in_train(competition, targets)
         if candidates or not _ids_are_numbers(competition, name, submitted):
             hint = f" (one of {', '.join(map(repr, candidates))}?)" if candidates else ""
+            column = name or submitted
             raise ask(
                 f'{train.name} has no column {submitted!r}{hint}, and "" stands for no ids',
-                f'columns = {{"{name or submitted}" = "COLUMN"}}',
+                f'columns = {{"{column}" = "COLUMN"}}',
             )
     if settings.group and settings.group not in train.columns:
         raise ask(f"{train.name} has no column {settings.group!r}", 'group = "COLUMN"')

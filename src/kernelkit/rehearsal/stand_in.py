@@ -68,7 +68,7 @@ def attached(
         filling = _filling(catalogue, local, root or Path())
         if catalogue and filling not in earlier:
             for link in filter(Path.is_symlink, server.catalogue.glob("hidden/*")):
-                link.unlink()  # of `rerun --hidden`: the user's own folder
+                link.unlink()  # of `rehearse --hidden`: the user's own folder
             fill_catalogue(server.catalogue, catalogue, root, tell_step)
             files.write_text(filled, "\n".join([*earlier, filling]) + "\n")
         with server.attach():  # from here on, the environment is the rehearsal's, including HOME

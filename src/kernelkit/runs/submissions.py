@@ -47,8 +47,9 @@ class Submitted:
     @property
     def key(self) -> str:
         """What no other submission has."""
-        prefix = "rehearsal " if self.rehearsal else ""
-        return f"{prefix}{self.competition} {self.reference} {self.when if self.rehearsal else ''}"
+        if self.rehearsal:  # a local Kaggle begins with number 1 again once it was removed
+            return f"rehearsal {self.competition} {self.reference} {self.when}"
+        return f"{self.competition} {self.reference}"
 
     @property
     def place(self) -> str:
