@@ -142,17 +142,6 @@ def has_tag(cell: Node, tag: str) -> bool:
     return tag in tags(cell)
 
 
-def parameters_cell(notebook: Node) -> Any:
-    """The first code cell tagged `parameters`, which is the one that papermill uses.
-
-    Raises `NotebookError` if there is none.
-    """
-    for cell in notebook["cells"]:
-        if takes_parameters(cell):
-            return cell
-    raise NotebookError(NO_PARAMETERS)
-
-
 def parameters_cells(notebook: Node) -> dict[int, str]:
     """The texts of all code cells tagged `parameters`, by the numbers of the cells.
 

@@ -278,6 +278,7 @@ def records(tmp_path):
     return tmp_path
 
 
+SAMPLE = "pathlib.Path(hidden, 'sample_submission.csv').write_text('{}'); print("
 RUN = "python hide.py {public} {hidden} {answers} {rows}"
 
 
@@ -302,6 +303,8 @@ def test_what_no_table_holds_is_made_by_a_command_of_the_project(records):
         (("x1,0\\nx2,1\\n", ""), "need a row for each id"),
         (("pathlib.Path(answers)", "pathlib.Path(hidden, 'a')"), "it wrote no {answers}"),
         (("print(", "sys.exit('no photos'); print("), "no photos"),
+        (("print(", SAMPLE.format("id,label\\nx1,0\\n")), "not those of its sample submission"),
+        (("print(", SAMPLE.format("")), "not those of its sample submission"),
     ],
 )
 def test_a_command_that_leaves_something_else_is_refused(records, change, said):
