@@ -77,7 +77,8 @@ def read(path: Path) -> nbformat.NotebookNode:
 def read_json(notebook: Path) -> dict[str, Any]:
     """A notebook's JSON, from an `.ipynb`, or through jupytext from a `.py`.
 
-    An `.ipynb` is parsed as plain JSON, because importing nbformat takes most of a second.
+    An `.ipynb` is parsed as plain JSON, because importing nbformat takes most of a second. Raises
+    `NotebookError` if it cannot be read.
     """
     if notebook.suffix != ".ipynb" or not notebook.is_file():
         return dict(read(notebook))
@@ -114,6 +115,7 @@ def read_script(path: Path) -> dict[str, Any]:
     """A script as a notebook's JSON: its block of parameters, and the code before and after it.
 
     The block begins at the line `# %% tags=["parameters"]` and ends at the next `# %%`.
+    Raises `NotebookError` if the file cannot be read.
     """
     try:
         text = path.read_text("utf-8-sig")

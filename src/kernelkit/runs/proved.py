@@ -6,7 +6,7 @@ module.
 """
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -64,12 +64,6 @@ def doubt(folder: Path, name: str) -> str:
     if pushed is None or not file.is_file():
         return ""
     return _unproved(pushed, file.relative_to(pushed).as_posix())
-
-
-def doubts(folder: Path, names: Iterable[str]) -> dict[str, str]:
-    """{name: why it is not verified} of those of these files that are not."""
-    found = {name: doubt(folder, name) for name in names}
-    return {name: why for name, why in found.items() if why}
 
 
 def is_proved(folder: Path, name: str) -> bool:
