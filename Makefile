@@ -14,12 +14,19 @@ FIRST_RUN = -p backbone=SmallNet -p weights=none -p head=none -p fine_tune=all \
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /\1\t/' | expand -t 14
 
+# pip says several lines about each package: this makes one line of them, which counts.
+define COUNTED
+/^Collecting/ { printf "\r  %d packages", ++n; fflush() }
+/^Installing/ { printf ", which are being installed\n"; fflush() }
+endef
+export COUNTED
+
 .venv/installed: requirements.lock pyproject.toml src/local_kaggle/pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo 'Python 3.11 or later is needed: make PYTHON=/path/to/python3.12 ...'; exit 2; }
 	@echo 'making .venv from requirements.lock (a few minutes the first time) ...'
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	@$(BIN)/python -m pip install --disable-pip-version-check --require-hashes --no-deps -r requirements.lock
+	@bash -o pipefail -c '$(BIN)/python -m pip install --disable-pip-version-check --require-hashes --no-deps -r requirements.lock | awk "$$COUNTED"'
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e . -e src/local_kaggle
 	@touch $@
 
