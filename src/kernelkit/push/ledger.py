@@ -52,7 +52,7 @@ class State(enum.StrEnum):
     UNFETCHED = "not fetched"  # the run is complete, but not all outputs are downloaded
     COMPLETE = "complete"
     FAILED = "failed"
-    STOPPED = "stopped"  # its kernel was deleted while it ran, or it was taken out of the wait
+    STOPPED = "stopped"  # its kernel was deleted while it ran, or it was cancelled while it waited
     LOST = "lost"  # it is unknown whether it arrived, or where its session is
 
 

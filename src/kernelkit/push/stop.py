@@ -1,4 +1,4 @@
-"""End a push: take one that waits out, or delete the kernel of one that runs.
+"""End a push: cancel one that waits, or delete the kernel of one that runs.
 
 Kaggle's API can stop a queued or running push only by deleting the kernel.
 """
@@ -24,13 +24,13 @@ def stop_push(
 
     reference  `owner/slug/N`, the number of a push that waits, or "last" for the last push
 
-    A push that waits for a session is taken out without asking Kaggle or `confirm`. Nothing is
+    A push that waits for a session is cancelled without asking Kaggle or `confirm`. Nothing is
     deleted if the session is over. Raises `ParameterError` if the kernel is another user's, and
     `RefusedError` or `NetworkError` if Kaggle did not delete it.
     """
     context = PushContext.in_project(**options)
     waiting = _waiting(context, reference)
-    if waiting and _take_out(context, waiting):
+    if waiting and _cancel(context, waiting):
         return
     with earlier_push(context, reference) as push:
         kaggle = context.kaggle
@@ -71,8 +71,8 @@ def _waiting(context: PushContext, reference: str) -> Push | None:
     return None
 
 
-def _take_out(context: PushContext, waiting: Push) -> bool:
-    """Take a push out of the wait; returns whether it still waited."""
+def _cancel(context: PushContext, waiting: Push) -> bool:
+    """Cancel a push; returns whether it still waited."""
     with context.alone_with(waiting.name):  # a command may be sending it at this moment
         push = context.ledger.entry(waiting)
         if push is None or push.state != State.WAITING:

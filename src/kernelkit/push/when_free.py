@@ -68,7 +68,7 @@ LASTING = (
 def push_when_free(context: PushContext, plan: Plan) -> Path | None:
     """Enter a push, wait for its turn and for a session, send it, and bring its results home.
 
-    Returns the folder; None if the push was taken out by `kernelkit stop`. What waited before it
+    Returns the folder; None if `kernelkit stop` cancelled the push. What waited before it
     and whose command is gone is carried out first; an error of that is told and does not stop this
     push.
 
@@ -211,7 +211,7 @@ def _is_over(push: Push, request: PushRequest) -> bool:
 
 
 def _send_once_free(context: PushContext, entered: Push, plan: Plan, *, wait: bool) -> Sent | None:
-    """Send a push once Kaggle has a session and the hours for it; None if it was taken out."""
+    """Send a push once Kaggle has a session and the hours for it; None if it was cancelled."""
     clock, patience = context.timing.clock, context.timing.patience
     pause = patience.slow_poll
     told = ""
@@ -251,7 +251,7 @@ def _send_now(context: PushContext, entered: Push, plan: Plan) -> Sent | None:
         look_after_cut_off(context, plan.kernel)
         push = context.ledger.entry(entered)
         if push is None or push.state == State.STOPPED:
-            context.events(WAITS, f"no longer: push {entered.number} was taken out")
+            context.events(WAITS, f"no longer: push {entered.number} was cancelled")
             return None
         if push.version:
             return Sent.earlier(push, plan.bundle.text, Delivery.of(plan.request))

@@ -114,7 +114,7 @@ def test_a_command_whose_push_is_stopped_ends(server, when_free, store, reposito
             time.sleep(0.05)
         stop_push(confirm=pytest.fail)  # the last push
         assert waiting.result(timeout=20) is None
-    assert "was taken out" in when_free.events("waits")[-1]["text"]
+    assert "was cancelled" in when_free.events("waits")[-1]["text"]
     assert len(store.sessions()) == 1
 
 
