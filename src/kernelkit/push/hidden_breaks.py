@@ -26,6 +26,9 @@ FEWEST_ROWS = 2  # of a public test set, for its number of rows to be looked for
 FEWEST_IN_MODULES = 20
 SMALLEST_ID = 1000  # of numbers in a list in a module, for them to be taken for ids
 FILLERS = ("zeros", "ones", "empty", "full", "range", "arange", "reshape", "head", "tail", "repeat")
+RANGES = ("range", "arange")
+ENDS = 2  # arguments of a range before its step, which is no number of rows
+ROUND = 10
 COUNTS = ("shape", "size", "n_rows", "height")  # attributes that are a number of rows
 SHOWN = 60  # characters of a line
 SAMPLE = "sample_submission"
@@ -77,13 +80,13 @@ def in_code(
     samples: set[str] = set()
     for place, source, tree in _parsed(code):
         names |= _named_numbers(tree)  # which later cells know too
-        here = [*_counts(tree, names, sets, FEWEST_ROWS), *_ids(tree, sets)]
+        here = [*_counts(tree, names, sets), *_ids(tree, sets)]
         if not sets.in_order:
             here += _by_position(tree, samples)
         found += _shown(here, place, source)
     for place, source, tree in in_modules:
         own = constants | _named_numbers(tree)
-        here = [*_counts(tree, own, sets, FEWEST_IN_MODULES), *_ids(tree, sets, SMALLEST_ID)]
+        here = [*_counts(tree, own, sets, in_module=True), *_ids(tree, sets, SMALLEST_ID)]
         if not sets.in_order:
             here += _by_position(tree, set())
         found += _shown(here, place, source)
@@ -135,13 +138,15 @@ def cells_of(notebook: str) -> Iterator[tuple[str, str]]:
 
 
 def _counts(
-    tree: ast.AST, names: Mapping[str, int], sets: PublicAndHidden, fewest: int
+    tree: ast.AST, names: Mapping[str, int], sets: PublicAndHidden, *, in_module: bool = False
 ) -> Iterator[tuple[int, str]]:
     """The lines where the number of public rows is asserted, or made a length.
 
-    `names`: the numbers with a name; `fewest`: the smallest number of rows that is looked for.
+    `names`: the numbers with a name. In a module a small number is not looked for, and neither is
+    a round one that cuts something, which is mostly a message.
     """
     rows = len(sets.public_ids)
+    fewest = FEWEST_IN_MODULES if in_module else FEWEST_ROWS
     if rows < fewest or rows == len(sets.hidden_ids):
         return
 
@@ -170,6 +175,8 @@ def _counts(
                 name = getattr(called, "attr", "") or getattr(called, "id", "")
                 by_name = [one.value for one in node.keywords if one.arg in ("nrows", "n", "shape")]
                 given = [*(node.args if name in FILLERS else ()), *by_name]
+                if name in RANGES:
+                    given = given[:ENDS]
                 if any(map(is_rows, given)):
                     yield node.lineno, fixed
             case ast.BinOp(op=ast.Mult(), left=left, right=right):
@@ -177,7 +184,8 @@ def _counts(
                 if lists and (is_rows(left) or is_rows(right)):
                     yield node.lineno, fixed
             case ast.Slice(upper=upper):
-                if upper is not None and is_rows(upper):
+                cuts_text = in_module and rows % ROUND == 0
+                if upper is not None and is_rows(upper) and not cuts_text:
                     yield upper.lineno, fixed
 
 

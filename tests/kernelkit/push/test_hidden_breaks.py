@@ -76,6 +76,16 @@ def test_small_numbers_of_a_module_are_no_ids_and_no_row_counts(text):
     assert found_in_modules(("m.py", text), public_ids=PUBLIC) == []
 
 
+def test_a_cut_message_and_a_step_of_a_range_are_no_row_counts():
+    ids = MANY[:200]
+    texts = ("first = str(error)[:200]", "for begin in range(0, len(photos), 200): pass")
+    assert (
+        found_in_modules(*((f"{n}.py", text) for n, text in enumerate(texts)), public_ids=ids) == []
+    )
+    assert len(found_in_modules(("m.py", "for n in range(0, 200, 2): pass"), public_ids=ids)) == 1
+    assert len(found_in_modules(("m.py", "first = test[:312]"))) == 1
+
+
 def test_numbers_of_a_module_that_are_ids_are_found():
     ids = [str(n) for n in range(5000, 5300)]
     (only,) = found_in_modules(("m.py", "x = [5001, 5002, 5003]"), public_ids=ids)
