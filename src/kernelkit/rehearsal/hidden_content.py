@@ -14,6 +14,11 @@ MORE = 4  # by default the hidden set has so many times the rows of the public o
 FEWEST = 200  # rows that the hidden set has by default, if there are enough
 MINUTES = 15.0  # that a hidden run should take by default, where the public one's time is known
 APART = 2  # times by which both sets should differ in length, to project time from one to the other
+MAKE_IT_YOURSELF = (
+    "make the hidden data with a command of the project, hidden = {command = "
+    '"python -m package.module {public} {hidden} {answers} {rows}"} below [tool.kernelkit] in '
+    "pyproject.toml, or write it into a folder and name that with --hidden FOLDER"
+)
 
 
 @dataclass(frozen=True)
