@@ -128,7 +128,12 @@ IN_REHEARSALS = {  # what these options do when nothing is pushed to Kaggle
     is_flag=True,
     help="With --hidden: make the hidden data from the competition's training data, once.",
 )
-@click.option("--make-rows", type=click.IntRange(1), help="With --make: the number of hidden rows.")
+@click.option(
+    "--make-rows",
+    type=click.IntRange(1),
+    help="With --make: the number of hidden rows; by default what 15 minutes allow, if a rehearsal "
+    "has shown that.",
+)
 @click.option(
     "--rows",
     type=click.IntRange(1),

@@ -15,10 +15,11 @@ from kernelkit import machines, project
 from kernelkit.errors import ParameterError, RefusedError
 from kernelkit.kaggle.context import CommandOptions
 from kernelkit.push import hidden_breaks
-from kernelkit.push.ledger import Push
+from kernelkit.push.ledger import Push, State
 from kernelkit.push.plan import Plan, plan_push
 from kernelkit.push.push_context import PushContext
 from kernelkit.push.push_kernel import push as push_request
+from kernelkit.push.ready import draft
 from kernelkit.push.request import PushRequest
 from kernelkit.push.results import FAILURE
 from kernelkit.rehearsal.gateway_files import find_gateway
@@ -99,7 +100,8 @@ def rehearse_hidden_run(
     hidden      the folder that replaces the competition's in the second run; by default
                 `hidden/SLUG` of the catalogue, which the project's catalogue command may write
     make        make the hidden data from the competition's own training data, once
-    make_rows   the number of rows that are made
+    make_rows   the number of rows that are made; by default what a quarter of an hour allows, by
+                the time of the kernel's last rehearsal
     rows        the size of the real hidden test set, to project the time and memory that it would
                 take
 
@@ -146,7 +148,7 @@ def _both_runs(
 ) -> RerunResult:
     """Run a plan on the public data and then on the hidden data, which are in their places."""
     sets = read_both(local / CATALOGUE, slug)
-    breaks = hidden_breaks.in_notebook(plan.bundle.text, sets)
+    breaks = hidden_breaks.in_code(_own_code(plan), plan.bundle.modules, sets)
     for line in breaks:
         context.events(BREAKS, line)
     refusal = ""
@@ -159,6 +161,14 @@ def _both_runs(
         if context.ledger.last() == before:  # nothing was pushed
             raise
     return _second_run(context, local, sets, refusal, rows, breaks)
+
+
+def _own_code(plan: Plan) -> list[tuple[str, str]]:
+    """The place and text of each code cell of a plan's notebook, or of its script."""
+    if plan.metadata.is_script:
+        script = plan.metadata.code_file
+        return [(script.name, script.read_text("utf-8-sig"))]
+    return list(hidden_breaks.cells_of(plan.bundle.text))
 
 
 def _provide_hidden_data(
@@ -186,10 +196,28 @@ def _make(context: PushContext, plan: Plan, catalogue: Path, slug: str, count: i
     def tell(line: str) -> None:
         context.events(PROGRESS, f"making the hidden data: {line.strip()}")
 
-    made = make_hidden_data(catalogue, slug, plan.project, count, tell)
+    minutes = _minutes_before(context, plan)
+    made = make_hidden_data(catalogue, slug, plan.project, count, tell, minutes)
     words = "used again" if made.reused else "made now"
     text = f"{made.rows:,} hidden rows, {words}: {from_here(made.folder)}"
     context.events(MADE, "\n".join([text, *made.notes]), rows=made.rows, notes=list(made.notes))
+
+
+def _minutes_before(context: PushContext, plan: Plan) -> float | None:
+    """How long the kernel's last rehearsal ran on the public data; None if there was none.
+
+    Only one with the same parameters on the same kind of machine says how long the next one takes.
+    """
+    next_one = draft(plan, rehearsal=True)
+    for push in reversed(context.ledger.of()):
+        alike = (
+            push.name.slug == next_one.name.slug
+            and push.parameters == next_one.parameters
+            and push.accelerator == next_one.accelerator
+        )
+        if alike and push.state == State.COMPLETE and push.minutes_run:
+            return push.minutes_run
+    return None
 
 
 def _tell_validation(context: PushContext, push: Push, score: str) -> None:
@@ -300,13 +328,28 @@ def _check_link(folder: Path, place: Path) -> None:
 
 def _project_time(
     context: PushContext, push: Push, truth: Rerun, lengths: tuple[int, int], rows: int
-) -> float:
-    """Show and return the hours for this many rows, on the line through the two runs."""
+) -> float | None:
+    """Show and return the hours for this many rows, on the line through the two runs.
+
+    None if more rows took no longer, as when the machine was busier during the first run.
+    """
     public, hidden = lengths
-    each = max(0.0, (truth.seconds - truth.first_seconds) / (hidden - public))
-    hours = (truth.seconds + each * (rows - hidden)) / 3600
+    first = truth.first_seconds
+    second = truth.seconds
+    measured = f"{duration(first)} on {public:,} rows and {duration(second)} on {hidden:,}"
+    if (second - first) * (hidden - public) <= 0:
+        context.events(
+            PROJECTED,
+            f"time did not grow with the rows ({measured}), so that it cannot be projected to "
+            f"{rows:,}: rehearse on an idle machine, or with more rows (--make-rows)",
+        )
+        return None
+    hours = (second + (second - first) / (hidden - public) * (rows - hidden)) / 3600
     limit = machines.LIMITS[machines.named(push.accelerator or "cpu").kind].hours_per_session
-    words = f"{duration(3600 * hours)} for {rows:,} rows, of the {limit:.0f} h allowed"
+    words = (
+        f"{duration(3600 * hours)} for {rows:,} rows, of the {limit:.0f} h allowed: measured are "
+        f"{measured}"
+    )
     context.events(WARNING if hours > limit else PROJECTED, words)
     return hours
 

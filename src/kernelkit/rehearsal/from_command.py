@@ -4,8 +4,9 @@ hidden = { command = "python -m blossom.hidden {public} {hidden} {answers} {rows
 [tool.kernelkit]. `{public}` becomes the folder of the competition's public files, `{hidden}` an
 empty folder to fill as Kaggle's would be, `{answers}` the CSV file to write, with the id and what
 is to be predicted, one row each, and `{rows}` the number of rows that are wanted, 0 for as many as
-the command thinks right. It runs in the project's root with the project's packages importable; what
-it prints is shown as its progress.
+the command thinks right. `{in_time}` becomes what the time allows, if none are asked for, see
+`hidden_content.rows_in_time`; 0 if that is not known. The command runs in the project's root with
+the project's packages importable; what it prints is shown as its progress.
 """
 
 import csv
@@ -19,9 +20,9 @@ from pathlib import Path
 from kernelkit.errors import ParameterError
 from kernelkit.project import PATH, Project
 from kernelkit.rehearsal import tables
-from kernelkit.rehearsal.hidden_content import HiddenContent
+from kernelkit.rehearsal.hidden_content import HiddenContent, RowsWanted
 
-PLACES = ("public", "hidden", "answers", "rows")
+PLACES = ("public", "hidden", "answers", "rows", "in_time")
 LAST_LINES = 5  # of a command that failed
 
 
@@ -30,7 +31,7 @@ def make(
     folder: Path,
     answers: Path,
     project: Project,
-    count: int | None,
+    wanted: RowsWanted,
     tell: Callable[[str], None] = lambda line: None,
 ) -> HiddenContent:
     """Run the project's command and check what it left.
@@ -40,7 +41,8 @@ def make(
     """
     folder.mkdir(parents=True)
     answers.parent.mkdir(parents=True, exist_ok=True)
-    values = (public.absolute(), folder.absolute(), answers.absolute(), count or 0)
+    counts = (wanted.count or 0, wanted.in_time or 0)
+    values = (public.absolute(), folder.absolute(), answers.absolute(), *counts)
     words = shlex.split(project.hidden.command)
     for name, value in zip(PLACES, values, strict=True):
         words = [word.replace(f"{{{name}}}", str(value)) for word in words]

@@ -4,6 +4,7 @@ The class of an image is the name of its folder, and the answers say that name.
 """
 
 import random
+from collections.abc import Sequence
 from pathlib import Path
 
 from kernelkit.errors import ParameterError
@@ -13,18 +14,25 @@ from kernelkit.rehearsal.hidden_content import (
     MAKE_IT_YOURSELF,
     SEED,
     HiddenContent,
+    RowsWanted,
+    Unknown,
     ask,
+    most_rows,
     too_few,
-    wanted_rows,
 )
 
 
 def make(
-    public: Path, folder: Path, settings: HiddenSettings, count: int | None
+    public: Path,
+    folder: Path,
+    settings: HiddenSettings,
+    wanted: RowsWanted,
+    unknown: Sequence[Unknown] = (),
 ) -> HiddenContent | None:
     """Write the hidden folder of a competition with images in folders; None if it has none.
 
-    Of each class the same share becomes hidden. Raises `ParameterError` for what cannot be guessed.
+    Of each class the same share becomes hidden. Raises one `ParameterError` for everything that
+    cannot be guessed; `unknown` is what is not known already.
     """
     train = _top(public, "train")
     test = _top(public, "test")
@@ -38,11 +46,12 @@ def make(
     name, *targets = sample.columns
     if settings.target:
         targets = list(settings.target)
+    missing = list(unknown)
     if len(targets) != 1:
-        raise ask(
-            f"{sample.name} has {len(targets)} columns to predict, and a folder is one class",
-            'target = ["COLUMN"]',
-        )
+        what = f"{sample.name} has {len(targets)} columns to predict, and a folder is one class"
+        missing.append(Unknown(what, {"target": ["COLUMN"]}))
+    if missing:
+        raise ask(missing, settings)
     target = targets[0]
     public_photos = _pictures(test)
     by_file = _is_by_file(public_photos, {str(row[name]) for row in sample.rows})
@@ -57,7 +66,7 @@ def make(
             f"{sample.name} has numbers for classes, and the folders of {train.name}/ are names, "
             f"such as {min(classes)!r}: {MAKE_IT_YOURSELF}"
         )
-    chosen = _choose(photos, train, wanted_rows(count, len(public_photos), len(photos)))
+    chosen = _choose(photos, train, wanted.of(len(public_photos), len(photos)))
     names = [path.name if by_file else path.stem for path in chosen]
     known = {path.name if by_file else path.stem for path in [*photos, *public_photos]}
     renamed, _ = new_ids.renamed([{"id": one} for one in names], "id", known)
@@ -78,7 +87,7 @@ def make(
     usual = sample.rows[0] if sample.rows else dict.fromkeys(sample.columns, "")
     tables.write(folder, sample, [{**usual, name: answer[name]} for answer in answers])
     notes = [f"the answers are the names of the folders in {train.name}/"]
-    return HiddenContent([name, target], answers, len(public_photos), notes)
+    return HiddenContent([name, target], answers, len(public_photos), notes, most_rows(len(photos)))
 
 
 def _top(public: Path, word: str) -> Path | None:

@@ -20,9 +20,11 @@ from kernelkit.rehearsal.hidden_content import (
     MAKE_IT_YOURSELF,
     SEED,
     HiddenContent,
+    RowsWanted,
+    Unknown,
     ask,
+    most_rows,
     too_few,
-    wanted_rows,
 )
 from kernelkit.rehearsal.tables import SAMPLES, TEST, TRAIN, Row, Table
 
@@ -61,11 +63,16 @@ class _Columns:
 
 
 def make(
-    public: Path, folder: Path, settings: HiddenSettings, count: int | None
+    public: Path,
+    folder: Path,
+    settings: HiddenSettings,
+    wanted: RowsWanted,
+    unknown: Sequence[Unknown] = (),
 ) -> HiddenContent | None:
     """Write the hidden folder of a competition with tables; None if it has no test table.
 
-    Raises `ParameterError` for what cannot be guessed.
+    Raises one `ParameterError` for everything that cannot be guessed; `unknown` is what is not
+    known already.
     """
     competition = _read(public)
     if competition is None:
@@ -73,10 +80,15 @@ def make(
     train = competition.train
     test = competition.test
     notes = competition.notes
-    columns = _columns(settings, competition)
+    missing = list(unknown)
+    columns = _columns(settings, competition, missing)
+    if columns is None:
+        raise ask(missing, settings)
     ids = _ids(train, columns)
-    known = _known_answers(train, ids, columns)
-    chosen = _choose(competition, columns, ids, count)
+    known = _known_answers(train, ids, columns, missing)
+    if missing:
+        raise ask(missing, settings)
+    chosen = _choose(competition, columns, ids, wanted)
     public_ids = _public_ids(competition, columns)
     renamed, kept = _rename(chosen, ids, columns, competition, public_ids)
     if kept:
@@ -104,7 +116,11 @@ def make(
     if moved:
         notes.append(f"{moved:,} files that are named by an id came along")
     return HiddenContent(
-        [columns.submitted, *columns.targets], answers, len(set(public_ids)), notes
+        [columns.submitted, *columns.targets],
+        answers,
+        len(set(public_ids)),
+        notes,
+        most_rows(len(set(ids))),
     )
 
 
@@ -170,31 +186,37 @@ def _train_of(test: Path) -> Path | None:
     return None
 
 
-def _columns(settings: HiddenSettings, competition: _Competition) -> _Columns:
-    """Which columns are what. Raises `ParameterError` that asks in a line."""
+def _columns(
+    settings: HiddenSettings, competition: _Competition, missing: list[Unknown]
+) -> _Columns | None:
+    """Which columns are what; None if that is not known, which is added to `missing`."""
+    before = len(missing)
     train = competition.train
     test = competition.test
     sample = competition.sample
     submitted = settings.id
     if not submitted and sample:
         submitted = next(iter(sample.columns), "")
-    of_train = _in_train(settings, competition, submitted)
-    targets = _targets(settings, competition, submitted)
+    of_train = _in_train(settings, competition, submitted, missing)
+    targets = _targets(settings, competition, submitted, missing)
     name = _like(submitted, test.columns)
-    if not name and sample and [row for row in sample.rows if not _is_number(row, submitted)]:
-        raise ask(f"{test.name} has no column {submitted!r}", 'id = "COLUMN"')
+    sampled = sample.rows if sample else []
+    nameless = not name and not all(_is_number(row, submitted) for row in sampled)
+    if nameless:
+        missing.append(Unknown(f"{test.name} has no column {submitted!r}", {"id": "COLUMN"}))
     id_in_train = of_train.get(name, "") or _like(submitted, train.columns)
-    if not id_in_train and name not in settings.columns:
+    if submitted and not nameless and not id_in_train and name not in settings.columns:
         candidates = _only_in_train(competition, targets)
         if candidates or not _ids_are_numbers(competition, name, submitted):
             hint = f" (one of {', '.join(map(repr, candidates))}?)" if candidates else ""
             column = name or submitted
-            raise ask(
-                f'{train.name} has no column {submitted!r}{hint}, and "" stands for no ids',
-                f'columns = {{"{column}" = "COLUMN"}}',
-            )
+            what = f'{train.name} has no column {submitted!r}{hint}, and "" stands for no ids'
+            missing.append(Unknown(what, {"columns": {column: "COLUMN"}}))
     if settings.group and settings.group not in train.columns:
-        raise ask(f"{train.name} has no column {settings.group!r}", 'group = "COLUMN"')
+        what = f"{train.name} has no column {settings.group!r}"
+        missing.append(Unknown(what, {"group": "COLUMN"}))
+    if len(missing) > before:
+        return None
     columns = _Columns(
         id=name or submitted,
         submitted=submitted,
@@ -224,8 +246,13 @@ def _like(name: str, columns: Sequence[str]) -> str:
     return found[0] if len(found) == 1 else ""
 
 
-def _targets(settings: HiddenSettings, competition: _Competition, submitted: str) -> list[str]:
-    """The columns to predict, as the training table calls them."""
+def _targets(
+    settings: HiddenSettings, competition: _Competition, submitted: str, missing: list[Unknown]
+) -> list[str]:
+    """The columns to predict, as the training table calls them.
+
+    What is not known of them is added to `missing`.
+    """
     train = competition.train
     test = competition.test
     sample = competition.sample
@@ -237,25 +264,30 @@ def _targets(settings: HiddenSettings, competition: _Competition, submitted: str
     else:
         if len(only) != 1 or not submitted:
             listed = ", ".join(map(repr, only)) or "no column of its own"
-            raise ask(
+            what = (
                 f"there is no sample submission, and {train.name} has {listed} that {test.name} "
-                "lacks",
-                'id = "COLUMN", target = ["COLUMN"]',
+                "lacks"
             )
+            asked: dict[str, Any] = {} if submitted else {"id": "COLUMN"}
+            missing.append(Unknown(what, {**asked, "target": ["COLUMN"]}))
+            return []
         targets = only
     lacking = [column for column in targets if column not in train.columns]
     if lacking or not targets:
         shown = ", ".join(map(repr, lacking)) or "a column to predict"
         candidates = [column for column in only if column != submitted][:8]
         hint = f" (it has {', '.join(map(repr, candidates))})" if candidates else ""
-        raise ask(f"{train.name} lacks {shown}{hint}", 'target = ["COLUMN"]')
+        missing.append(Unknown(f"{train.name} lacks {shown}{hint}", {"target": ["COLUMN"]}))
     return targets
 
 
 def _in_train(
-    settings: HiddenSettings, competition: _Competition, submitted: str
+    settings: HiddenSettings, competition: _Competition, submitted: str, missing: list[Unknown]
 ) -> dict[str, str]:
-    """{column of the test table: that of the training table, "" to leave it empty}."""
+    """{column of the test table: that of the training table, "" to leave it empty}.
+
+    Columns of which that is not known are added to `missing`.
+    """
     train = competition.train
     test = competition.test
     found = {}
@@ -264,7 +296,8 @@ def _in_train(
         if column in settings.columns:
             named = settings.columns[column]
             if named and named not in train.columns:
-                raise ask(f"{train.name} has no column {named!r}", f'columns = {{{column} = ""}}')
+                what = f"{train.name} has no column {named!r}, which columns names"
+                missing.append(Unknown(what, {"columns": {column: "COLUMN"}}))
             found[column] = named
             continue
         own = _like(column, train.columns)
@@ -273,12 +306,11 @@ def _in_train(
         elif column != _like(submitted, test.columns):
             absent.append(column)
     if absent:
-        pairs = ", ".join(f'"{column}" = "COLUMN"' for column in absent[:8])
-        raise ask(
-            f"{test.name} has {', '.join(absent[:8])}, which {train.name} lacks (a column of it "
-            'stands for each, or "" for nothing)',
-            f"columns = {{{pairs}}}",
+        what = (
+            f"{test.name} has {', '.join(absent)}, which {train.name} lacks (a column of it "
+            'stands for each, or "" for nothing)'
         )
+        missing.append(Unknown(what, {"columns": dict.fromkeys(absent, "COLUMN")}))
     return found
 
 
@@ -381,7 +413,7 @@ def _public_ids(competition: _Competition, columns: _Columns) -> list[str]:
 
 
 def _choose(
-    competition: _Competition, columns: _Columns, ids: Sequence[str], count: int | None
+    competition: _Competition, columns: _Columns, ids: Sequence[str], rows: RowsWanted
 ) -> list[int]:
     """The places of the training rows that become hidden: whole groups, shuffled.
 
@@ -394,7 +426,7 @@ def _choose(
         key = str(row[columns.group]) if columns.group else ids[place]
         together.setdefault(key, []).append(place)
     training = len(set(ids))
-    wanted = wanted_rows(count, len(_public_ids(competition, columns)), training)
+    wanted = rows.of(len(_public_ids(competition, columns)), training)
     order = list(together)
     rng.shuffle(order)
     chosen: list[int] = []
@@ -470,21 +502,20 @@ def _with_new_id(value: Any, old: str, new: str) -> Any:
 
 
 def _known_answers(
-    train: Table, ids: Sequence[str], columns: _Columns
+    train: Table, ids: Sequence[str], columns: _Columns, missing: list[Unknown]
 ) -> dict[str, dict[str, Any]]:
     """{id: {column: what is to be predicted}} of the training rows; an id may have several.
 
-    Raises `ParameterError` if these do not have the same answers.
+    If these do not have the same answers, the id is not known, which is added to `missing`.
     """
     answers: dict[str, dict[str, Any]] = {}
     for one, row in zip(ids, train.rows, strict=True):
         answer = {target: row[target] for target in columns.targets}
         if answers.setdefault(one, answer) != answer:
             own = columns.of_train[columns.id]
-            raise ask(
-                f"{train.name} names several rows by one {own!r}, with different answers",
-                'id = "COLUMN"',
-            )
+            what = f"{train.name} names several rows by one {own!r}, with different answers"
+            missing.append(Unknown(what, {"id": "COLUMN"}))
+            break
     return answers
 
 

@@ -1,15 +1,19 @@
 """What is made for a hidden folder, whichever way it is made."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from kernelkit.errors import ParameterError
+from kernelkit.project import HiddenSettings
 
 SEED = 0
 SHARE = 5  # by default one training row in so many becomes hidden, at most
 MORE = 4  # by default the hidden set has so many times the rows of the public one
 FEWEST = 200  # rows that the hidden set has by default, if there are enough
+MINUTES = 15.0  # that a hidden run should take by default, where the public one's time is known
+APART = 2  # times by which both sets should differ in length, to project time from one to the other
 MAKE_IT_YOURSELF = (
     "make the hidden data with a command of the project, hidden = {command = "
     '"python -m package.module {public} {hidden} {answers} {rows}"} below [tool.kernelkit] in '
@@ -25,25 +29,101 @@ class HiddenContent:
     answers      one row for each id
     public_rows  the number of ids in the public test set
     notes        what was guessed or left as it is, each a line
+    most         the number of ids that may become hidden by default; 0 if that is not known
     """
 
     columns: Sequence[str]
     answers: Sequence[dict[str, Any]]
     public_rows: int
     notes: Sequence[str] = ()
+    most: int = 0
 
 
-def wanted_rows(count: int | None, public: int, training: int) -> int:
-    """The number of ids to hide: `count`, or what the public set and the training data suggest."""
-    return count or min(max(MORE * public, FEWEST), training // SHARE)
+@dataclass(frozen=True)
+class RowsWanted:
+    """How many ids to hide.
+
+    count    what was asked for; None for a default
+    in_time  the default that `rows_in_time` gives; None if the time of a public run is not known
+    """
+
+    count: int | None = None
+    in_time: int | None = None
+
+    def of(self, public: int, training: int) -> int:
+        """The number of ids, for a public set and training data with so many."""
+        if self.count:
+            return self.count
+        return min(self.in_time or max(MORE * public, FEWEST), most_rows(training))
 
 
-def ask(what: str, line: str) -> ParameterError:
-    """An error that asks for a setting in one line."""
+def most_rows(training: int) -> int:
+    """The number of ids that may become hidden by default, of so many in the training data."""
+    return training // SHARE
+
+
+def rows_in_time(public: int, minutes: float) -> int:
+    """The number of hidden rows by default, if a run on `public` rows took so many minutes.
+
+    A hidden run of so many takes `MINUTES`, as if all time went into the rows: a run that spends
+    most of it on training ends sooner. It is never fewer than `FEWEST`, and where it would be near
+    the public number it is twice that, since time is projected on a line through both.
+    """
+    rows = max(FEWEST, round(public * MINUTES / minutes))
+    if public / APART < rows < public * APART:
+        return public * APART
+    return rows
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """Something that cannot be guessed: what it is in words, and the settings that would say it."""
+
+    what: str
+    settings: Mapping[str, Any]
+
+
+def ask(unknown: Sequence[Unknown], settings: HiddenSettings) -> ParameterError:
+    """The error that asks for everything that is not known, with the line to paste.
+
+    The line holds the settings that are there already too, so that it can take their place.
+    """
+    line = f"hidden = {_inline(_completed(unknown, settings))}"
+    if len(unknown) == 1:
+        return ParameterError(
+            f"{unknown[0].what}: say which it is, with {line} below [tool.kernelkit] in "
+            "pyproject.toml"
+        )
+    listed = "\n".join(f"  {each.what}" for each in unknown)
     return ParameterError(
-        f"{what}: say which it is, with hidden = {{{line}}} below [tool.kernelkit] in "
-        "pyproject.toml"
+        f"{len(unknown)} things cannot be guessed to make the hidden data:\n{listed}\n"
+        f"Say which they are, with this line below [tool.kernelkit] in pyproject.toml:\n{line}"
     )
+
+
+def _completed(unknown: Sequence[Unknown], settings: HiddenSettings) -> dict[str, Any]:
+    """The settings to paste: those that are asked for, then those that are there already."""
+    wanted: dict[str, Any] = {}
+    columns = dict(settings.columns)
+    for each in unknown:
+        columns |= each.settings.get("columns", {})
+        wanted |= each.settings
+    there = {name: value for name, value in asdict(settings).items() if value}
+    completed = wanted | {name: there[name] for name in there if name not in wanted}
+    if columns:
+        completed["columns"] = columns
+    return completed
+
+
+def _inline(value: Any) -> str:
+    """A text, a list or a table of them as TOML writes it in one line."""
+    if not isinstance(value, Mapping):
+        return json.dumps(value, ensure_ascii=False)
+    pairs = []
+    for name, each in value.items():
+        key = name if name.isidentifier() and name.isascii() else json.dumps(name)
+        pairs.append(f"{key} = {_inline(each)}")
+    return "{" + ", ".join(pairs) + "}"
 
 
 def too_few(name: str, training: int, wanted: int) -> ParameterError:

@@ -20,8 +20,19 @@ from kernelkit import files
 from kernelkit.errors import ParameterError
 from kernelkit.project import HiddenSettings, Project
 from kernelkit.rehearsal import from_command, from_image_folders, from_tables, tables
-from kernelkit.rehearsal.hidden_content import MAKE_IT_YOURSELF, SEED, HiddenContent, ask
+from kernelkit.rehearsal.hidden_content import (
+    APART,
+    MAKE_IT_YOURSELF,
+    MINUTES,
+    SEED,
+    HiddenContent,
+    RowsWanted,
+    Unknown,
+    ask,
+    rows_in_time,
+)
 from kernelkit.rehearsal.tables import Table
+from kernelkit.shown import duration
 
 ASIDE = "made"  # in a catalogue: the hidden data that was made, between its runs
 MANIFEST = ".made_by_kernelkit.json"  # in a hidden folder that was made
@@ -48,13 +59,15 @@ def make_hidden_data(
     project: Project,
     count: int | None = None,
     tell: Callable[[str], None] = lambda line: None,
+    minutes: float | None = None,
 ) -> Made:
     """Make the hidden test set of a competition whose public files are in a catalogue.
 
     Writes `catalogue/hidden/SLUG` from `catalogue/competitions/SLUG`, and the answers
     `catalogue/solutions/SLUG.hidden.csv`, with a manifest; what was made before from the same files
-    and settings is used again. `count`: the number of hidden rows; `tell` gets the lines of a
-    command of the project.
+    and settings is used again. `count`: the number of hidden rows; by default as many as the time
+    allows, where a run on the public data is known to have taken so many `minutes`. `tell` gets the
+    lines of a command of the project.
 
     Raises `ParameterError` for what is missing and cannot be guessed, and if the hidden folder is
     somebody's own.
@@ -79,25 +92,36 @@ def make_hidden_data(
         "seed": SEED,
         "files": _stamp(public),
     }
+    in_time = None
+    if minutes and not count and tables.rows_of_test(public):
+        in_time = rows_in_time(tables.rows_of_test(public), minutes)
     earlier = files.read_object(manifest)
     if earlier.get("recipe") == recipe and earlier.get("answers") == _hash(answers):
         rows = int(earlier["rows"])
         public_rows = int(earlier["public_rows"])
-        return Made(folder, rows, True, public_rows, earlier["notes"])
+        notes = list(earlier["notes"])
+        if in_time and not earlier.get("in_time"):
+            notes += _other_length(rows, min(in_time, earlier.get("most") or rows), minutes)
+        return Made(folder, rows, True, public_rows, notes)
     part = folder.parent / f".{slug}.part"
     part_answers = solutions / f".{slug}.part.csv"
     shutil.rmtree(part, ignore_errors=True)  # of a command that was killed
     part_answers.unlink(missing_ok=True)
-    _check_metric(catalogue, slug, settings)  # before anything is read
-    content = _made(public, part, part_answers, project, count, tell)
+    wanted = RowsWanted(count, in_time)
+    unknown = _unknown_metric(catalogue, slug, settings)
+    content = _made(public, part, part_answers, project, wanted, unknown, tell)
     rules = _rules(project, content.columns)
     with_answers = Table(part_answers.name, content.columns, [])
     tables.write(solutions, with_answers, list(content.answers))
     notes = [f"made from the training data of {slug}", *content.notes]
+    if not count:
+        notes.append(_why_so_many(tables.rows_of_test(public), minutes))
     about = {
         "recipe": recipe,
         "rows": len(content.answers),
         "public_rows": content.public_rows,
+        "in_time": in_time,
+        "most": content.most,
         "answers": _hash(part_answers),
         "notes": notes,
     }
@@ -137,21 +161,48 @@ def _made(
     part: Path,
     answers: Path,
     project: Project,
-    count: int | None,
+    wanted: RowsWanted,
+    unknown: Sequence[Unknown],
     tell: Callable[[str], None],
 ) -> HiddenContent:
     """The content of the hidden folder `part`, made in the way that fits the public files."""
     settings = project.hidden
     if settings.command:
-        return from_command.make(public, part, answers, project, count, tell)
-    content = from_tables.make(public, part, settings, count)
-    content = content or from_image_folders.make(public, part, settings, count)
+        if unknown:
+            raise ask(unknown, settings)
+        return from_command.make(public, part, answers, project, wanted, tell)
+    content = from_tables.make(public, part, settings, wanted, unknown)
+    content = content or from_image_folders.make(public, part, settings, wanted, unknown)
     if content is None:
+        also = "".join(f". Besides, {each.what}" for each in unknown)
         raise ParameterError(
             f"{public} has no test.csv and no folders of images, so it is not known what its test "
-            f"set is: {MAKE_IT_YOURSELF}"
+            f"set is: {MAKE_IT_YOURSELF}{also}"
         )
     return content
+
+
+def _why_so_many(public: int, minutes: float | None) -> str:
+    """What the number of hidden rows was chosen by, in words."""
+    if not minutes or not public:
+        return (
+            "the number of rows is the usual one, since no rehearsal of this kernel with these "
+            "parameters says how long it takes; --make-rows gives another"
+        )
+    return (
+        f"as many rows as {MINUTES:.0f} minutes allow, or as there are: the kernel's last "
+        f"rehearsal took {duration(60 * minutes)} on {public:,} rows"
+    )
+
+
+def _other_length(rows: int, allowed: int, minutes: float | None) -> list[str]:
+    """A line if the time allows far more or fewer rows than there are; none otherwise."""
+    if not minutes or rows / APART < allowed < rows * APART:
+        return []
+    return [
+        f"the last run on the public data took {duration(60 * minutes)}, so that {MINUTES:.0f} "
+        f"minutes allow {allowed:,} rows: --make-rows {allowed}"
+    ]
 
 
 def _stamp(public: Path) -> str:
@@ -170,11 +221,12 @@ def _hash(path: Path) -> str:
     return files.sha256_of(path) if path.is_file() else ""
 
 
-def _check_metric(catalogue: Path, slug: str, settings: HiddenSettings) -> None:
-    """Raise `ParameterError` if it is not known how the answers are scored."""
+def _unknown_metric(catalogue: Path, slug: str, settings: HiddenSettings) -> list[Unknown]:
+    """How the answers are scored, if that is not known."""
     if settings.metric or (catalogue / "solutions" / f"{slug}.toml").is_file():
-        return
-    raise ask(f"it is not known how {slug} is scored", 'metric = "rmse"')
+        return []
+    what = f"it is not known how {slug} is scored (rmse is an example: f1_macro, roc_auc, …)"
+    return [Unknown(what, {"metric": "rmse"})]
 
 
 def _rules(project: Project, columns: Sequence[str]) -> str:

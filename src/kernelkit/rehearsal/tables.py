@@ -77,6 +77,26 @@ def sample_ids(folder: Path) -> list[str]:
     return ids(read(path))
 
 
+def rows_of_test(folder: Path) -> int:
+    """The number of rows of a folder's test set; 0 if it is not known.
+
+    The sample submission has one for each id. Without it the rows of the test table are counted.
+    """
+    counted = find(folder, SAMPLES) or find(folder, (TEST,))
+    return _length(counted) if counted else 0
+
+
+def _length(path: Path) -> int:
+    """The rows of a table, without its header; 0 if it cannot be read."""
+    if path.suffix == ".csv":
+        with path.open(newline="", encoding="utf-8", errors="replace") as file:
+            return max(0, sum(1 for _ in csv.reader(file)) - 1)
+    try:
+        return len(read(path).rows)
+    except ParameterError:
+        return 0
+
+
 def ids(table: Table) -> list[str]:
     """The first column as texts, which has the ids in a sample submission and in answers."""
     name = next(iter(table.columns), "")

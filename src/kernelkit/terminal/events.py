@@ -274,10 +274,15 @@ def secrets_of_environment() -> list[str]:
 
 
 def size_of(bytes_: int) -> str:
-    """A size formatted for people: `812 bytes`, `34 kB`, `1.5 MB`."""
-    if bytes_ < 1000:
+    """A size formatted for people: `812 bytes`, `34 kB`, `1.5 MB`, `30.0 GB`, `1.2 TB`."""
+    if abs(bytes_) < 1000:
         return f"{bytes_} bytes"
-    return f"{bytes_ / 1e3:.0f} kB" if bytes_ < 1_000_000 else f"{bytes_ / 1e6:.1f} MB"
+    if round(abs(bytes_) / 1e3) < 1000:
+        return f"{bytes_ / 1e3:.0f} kB"
+    for unit, size in (("MB", 1e6), ("GB", 1e9)):
+        if round(abs(bytes_) / size, 1) < 1000:
+            return f"{bytes_ / size:.1f} {unit}"
+    return f"{bytes_ / 1e12:.1f} TB"
 
 
 def from_here(path: Path) -> str:

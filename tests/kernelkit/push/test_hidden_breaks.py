@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kernelkit.push.hidden_breaks import in_failure, in_notebook, in_submission
+from kernelkit.push.hidden_breaks import cells_of, in_code, in_failure, in_submission
 from kernelkit.rehearsal.public_and_hidden import PublicAndHidden
 from kernelkit.runs.log import RunFailure
 
@@ -20,7 +20,75 @@ def sets(**changes):
 def found(*sources, **changes):
     cells = [{"cell_type": "code", "id": "bundle-1", "source": "a03 = 7"}]
     cells += [{"cell_type": "code", "id": str(n), "source": s} for n, s in enumerate(sources)]
-    return in_notebook(json.dumps({"cells": cells}), sets(**changes))
+    return in_code(cells_of(json.dumps({"cells": cells})), (), sets(**changes))
+
+
+ROWS = 312
+MANY = [f"c{n:03d}" for n in range(ROWS)]
+
+
+def found_in_modules(*modules, public_ids=MANY, code=(), **changes):
+    values = {"public": Path("public"), "hidden": Path("hidden"), **changes}
+    return in_code(code, modules, PublicAndHidden(public_ids, HIDDEN, **values))
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("assert len(test) == 312", "312 rows are asserted, and the hidden set has 30"),
+        ("out = np.zeros((312, 104))", "312 rows are hard-coded"),
+        ("first = test[test.id == 'c003']", "'c003' of the public test set is hard-coded"),
+    ],
+)
+def test_what_breaks_is_found_in_a_bundled_module_with_file_and_line(line, said):
+    text = f"# Of c003 and 312 rows.\n\n\ndef predict(test):\n    {line}\n"
+    (only,) = found_in_modules(("plant/clean.py", "x = 1"), ("plant/predict.py", text))
+    assert only.startswith(f"plant/predict.py, line 5: {said}")
+    assert only.endswith(f": {line}")
+
+
+def test_a_constant_of_a_module_is_found_where_others_use_it():
+    settings = ("plant/settings.py", "ROWS: int = 312\nwidth = 312")
+    users = [
+        ("plant/of_name.py", "from plant.settings import ROWS\nout = np.zeros(ROWS)"),
+        ("plant/of_module.py", "out = np.zeros(settings.ROWS)"),
+        ("plant/other.py", "out = np.zeros(width)"),  # a name of its own
+    ]
+    code = [("code cell 1", "out = np.zeros(ROWS)")]
+    places = [line.partition(":")[0] for line in found_in_modules(settings, *users, code=code)]
+    assert places == [
+        "code cell 1, line 1",
+        "plant/of_name.py, line 2",
+        "plant/of_module.py, line 1",
+    ]
+
+
+@pytest.mark.parametrize(
+    "text", ["axes = (0, 1, 2)", "sizes = [64, 128, 256]", "for n in range(7): pass"]
+)
+def test_small_numbers_of_a_module_are_no_ids_and_no_row_counts(text):
+    assert found_in_modules(("m.py", text), public_ids=[str(n) for n in range(ROWS)]) == []
+    assert found_in_modules(("m.py", text), public_ids=PUBLIC) == []
+
+
+def test_a_cut_message_and_a_step_of_a_range_are_no_row_counts():
+    ids = MANY[:200]
+    texts = ("first = str(error)[:200]", "for begin in range(0, len(photos), 200): pass")
+    assert (
+        found_in_modules(*((f"{n}.py", text) for n, text in enumerate(texts)), public_ids=ids) == []
+    )
+    assert len(found_in_modules(("m.py", "for n in range(0, 200, 2): pass"), public_ids=ids)) == 1
+    assert len(found_in_modules(("m.py", "first = test[:312]"))) == 1
+
+
+def test_numbers_of_a_module_that_are_ids_are_found():
+    ids = [str(n) for n in range(5000, 5300)]
+    (only,) = found_in_modules(("m.py", "x = [5001, 5002, 5003]"), public_ids=ids)
+    assert only.startswith("m.py, line 1: 3 ids of the public test set are hard-coded")
+
+
+def test_a_module_that_is_no_python_is_left_out():
+    assert found_in_modules(("m.py", "print 312"), ("n.py", "a\0b")) == []
 
 
 @pytest.mark.parametrize(

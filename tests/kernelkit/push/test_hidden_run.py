@@ -1,5 +1,8 @@
 """The second run of a code competition finds what the first one cannot."""
 
+import math
+import shutil
+
 import pytest
 
 from kernelkit import errors
@@ -70,7 +73,6 @@ if len(test) > 20:
 """
 
 
-TIMES = "import time; time.sleep(len(test) / 80)"
 MEMORY = "import time; held = b'x' * (len(test) * 2_000_000)\nif len(test) > 20: time.sleep(20)"
 MOVED = "import os\nif len(test) > 20: os.makedirs('out'); os.chdir('out')"
 PAPERMILL = """\
@@ -87,7 +89,6 @@ SHORT = "test = test[:-1] if len(test) > 20 else test"
         (KINDS, {}, "Notebook Threw Exception", "KeyError: 'tulip'"),
         (PAPERMILL, {}, "Notebook Threw Exception", "code cell 2 failed:"),
         (DOWNLOAD, {}, "Notebook Threw Exception", "URLError"),
-        (TIMES, {"session_seconds": {"cpu": 4}}, "Notebook Timeout", "ran 4 seconds, past its"),
         (MEMORY, {"memory_bytes": {"cpu": 3e8}}, "Notebook Out of Memory", "of memory, past its"),
         (MOVED, {}, "Submission File Not Found", "left no submission.csv"),
         (SHORT, {}, "Submission Scoring Error", "Kaggle cannot score it"),
@@ -97,6 +98,15 @@ def test_what_only_the_hidden_data_shows(repository, run_again, code, limits, sh
     with pytest.raises(errors.RefusedError, match=f"Kaggle would only show: .*{shown}"):
         run_again(code, limits)
     assert truth in repository.message
+
+
+def test_a_run_that_only_the_hidden_data_makes_too_long(repository, run_again):
+    idle = run_again("pass").seconds  # on this machine under its load, which may be heavy
+    limit = max(4, math.ceil(10 * idle))
+    code = f"import time; time.sleep(len(test) * {limit} / 200)"
+    with pytest.raises(errors.RefusedError, match=r"Kaggle would only show: .*Notebook Timeout"):
+        run_again(code, {"session_seconds": {"cpu": limit}})
+    assert f"ran {limit} seconds, past its" in repository.message
 
 
 def test_a_small_machine_can_rehearse_the_limit_of_memory(repository, code_competition):
@@ -116,6 +126,13 @@ def test_the_hours_for_more_rows_are_projected(repository, run_again):
     code = "import time; time.sleep(2 + len(test) / 50)"  # 2 s for any number
     assert 1.0 < run_again(code, rows=400_000).hours < 3.0
     assert "for 400,000 rows, of the 12 h allowed" in repository.message
+
+
+def test_time_that_does_not_grow_is_not_projected(repository, run_again):
+    code = "import time; time.sleep(4 if len(test) == 20 else 0)"  # as on a machine with other load
+    assert run_again(code, rows=400_000).hours is None
+    assert "time did not grow with the rows" in repository.message
+    assert "cannot be projected to 400,000" in repository.message
 
 
 def test_hidden_answers_that_are_not_there_cost_the_score(repository, run_again, code_competition):
@@ -139,7 +156,7 @@ def test_the_memory_for_more_rows_is_projected_with_what_was_measured(repository
     code = "import time; held = b'x' * (len(test) * 500_000); time.sleep(2.5)"
     result = run_again(code, rows=4_000)
     assert 1e9 < result.memory_projected < 3e9
-    assert "of memory for 4,000 rows, of 30000.0 MB, if it grows in a straight line" in (
+    assert "of memory for 4,000 rows, of 30.0 GB, if it grows in a straight line" in (
         repository.message
     )
 
@@ -182,6 +199,50 @@ def test_what_breaks_is_said_with_its_place(repository, run_again, code_competit
         run_again(code)
     lines = [line for line in repository.message.splitlines() if "breaks" in line]
     assert any(BREAKS[code] in line for line in lines), lines
+
+
+def test_what_breaks_in_a_bundled_module_is_said_with_file_and_line(
+    repository, run_again, code_competition
+):
+    module = "def check(test):\n    assert len(test) == 20\n"
+    (repository.package / "first.py").write_text(module)
+    with pytest.raises(errors.RefusedError):
+        run_again(f"from {repository.package.name}.first import check\ncheck(test)")
+    lines = [line for line in repository.message.splitlines() if "breaks" in line]
+    where = f"{repository.package.name}/first.py, line 2: 20 rows are asserted"
+    assert any(where in line for line in lines), lines
+
+
+def test_a_script_is_searched_too(repository, code_competition):
+    (repository.root / "predict.py").write_text(f"{PREDICT}assert len(test) == 20\n{SUBMIT}")
+    repository.describe(kernel_type="script", code_file="predict.py")
+    request = PushRequest.of(metadata=repository.metadata)
+    with pytest.raises(errors.RefusedError, match="Notebook Threw Exception"):
+        repository.run(rehearse_hidden_run, request)
+    assert "predict.py, line 4: 20 rows are asserted" in repository.message
+
+
+def write_training(catalogue):
+    rows = "".join(f"{n},rose,{n % 2}\n" for n in range(1_000, 3_000))
+    train = catalogue / "competitions/garden/train.csv"
+    train.write_text(f"id,kind,label\n{rows}")
+    shutil.rmtree(catalogue / "hidden")
+
+
+def test_the_next_hidden_set_has_as_many_rows_as_the_last_rehearsals_time_allows(
+    repository, run_again, code_competition
+):
+    write_training(code_competition)
+    run_again("pass", make=True)
+    assert "200 hidden rows, made now" in repository.message
+    assert "the number of rows is the usual one" in repository.message
+    shutil.rmtree(code_competition / "made")
+    run_again("pass", make=True)
+    assert "minutes allow, or as there are: the kernel's last rehearsal took" in repository.message
+    shutil.rmtree(code_competition / "made")
+    run_again("pass", make=True, make_rows=30)
+    assert "30 hidden rows, made now" in repository.message
+    assert "minutes allow" not in repository.message
 
 
 def test_what_is_missing_or_refused_is_told_with_what_to_do(

@@ -2,6 +2,8 @@
 
 import csv
 import json
+import shutil
+import tomllib
 
 import pytest
 
@@ -40,8 +42,9 @@ def catalogue(tmp_path):
     return tmp_path
 
 
-def make(catalogue, settings=METRIC, count=None):
-    return make_hidden_data(catalogue, "yield", Project(catalogue, hidden=settings), count)
+def make(catalogue, settings=METRIC, count=None, minutes=None):
+    project = Project(catalogue, hidden=settings)
+    return make_hidden_data(catalogue, "yield", project, count, minutes=minutes)
 
 
 def test_hidden_rows_have_new_ids_the_tests_columns_and_answers_apart(catalogue):
@@ -133,11 +136,11 @@ def test_hidden_data_of_ones_own_stays(catalogue):
         (lambda p: (p / "sample_submission.csv").unlink(), r"has no sample_submission\.csv"),
         (
             lambda p: write(p / "train.csv", ("id", "rain", "plot"), [(1, 2, 3)] * 2),
-            r'lacks \'tons\': say which it is, with hidden = \{target = \["COLUMN"\]\}',
+            r'lacks \'tons\': say which it is, with hidden = \{target = \["COLUMN"\], metric',
         ),
         (
             lambda p: write(p / "train.csv", ("key", "rain", "plot", "tons"), [(1, 2, 3, 4)]),
-            r"no column 'id' \(one of 'key'\?\).*with hidden = \{columns = \{\"id\" = \"COLUMN",
+            r"no column 'id' \(one of 'key'\?\).*with hidden = \{columns = \{id = \"COLUMN",
         ),
         (
             lambda p: write(
@@ -147,7 +150,7 @@ def test_hidden_data_of_ones_own_stays(catalogue):
         ),
         (
             lambda p: write(p / "test.csv", ("id", "wind"), [(200, 1)]),
-            r'has wind, which train.csv lacks.*hidden = \{columns = \{"wind" = "COLUMN"',
+            r'has wind, which train.csv lacks.*hidden = \{columns = \{wind = "COLUMN"\}, metric',
         ),
     ],
 )
@@ -157,6 +160,97 @@ def test_what_cannot_be_guessed_is_asked_for_in_a_line(catalogue, change, said):
         make(catalogue)
     assert "\n" not in str(caught.value)
     assert not (catalogue / "hidden/yield").exists()
+
+
+def test_everything_that_cannot_be_guessed_is_asked_for_at_once_with_a_line_to_paste(catalogue):
+    public = catalogue / "competitions/yield"
+    write(public / "train.csv", ("id", "plot", "price"), [(n, n % 10, n) for n in range(100)])
+    write(public / "test.csv", ("id", "plot", "wind"), [(n, 1, 0.5) for n in (200, 201)])
+    settings = HiddenSettings(group="block", columns={"plot": "plot"})
+    with pytest.raises(ParameterError) as caught:
+        make(catalogue, settings)
+    text = str(caught.value)
+    assert text.startswith("4 things cannot be guessed")
+    for said in (
+        "it is not known how yield is scored",
+        "test.csv has wind, which train.csv lacks",
+        "train.csv lacks 'tons' (it has 'price')",
+        "train.csv has no column 'block'",
+    ):
+        assert f"\n  {said}" in text
+    section = tomllib.loads(f"[tool.kernelkit]\n{text.splitlines()[-1]}")["tool"]["kernelkit"]
+    assert section["hidden"] == {
+        "metric": "rmse",
+        "target": ["COLUMN"],
+        "group": "COLUMN",
+        "columns": {"plot": "plot", "wind": "COLUMN"},
+    }
+
+
+def test_settings_that_are_there_stay_in_the_line_to_paste(catalogue):
+    train = catalogue / "competitions/yield/train.csv"
+    write(train, ("id", "rain", "plot", "t°"), [(n, n, n, n) for n in range(9)])
+    settings = HiddenSettings(metric="rmse", columns={"rain": "rain in mm"}, target=["t°"])
+    with pytest.raises(ParameterError) as caught:
+        make(catalogue, settings)
+    line = str(caught.value).partition("with ")[2].partition(" below ")[0]
+    assert tomllib.loads(line)["hidden"] == {
+        "metric": "rmse",
+        "columns": {"rain": "COLUMN"},
+        "target": ["t°"],
+    }
+
+
+def write_many(catalogue, training, tested):
+    public = catalogue / "competitions/yield"
+    ids = range(20_000, 20_000 + tested)
+    write(public / "train.csv", ("id", "rain", "tons"), [(n, n / 2, n) for n in range(training)])
+    write(public / "test.csv", ("id", "rain"), [(n, 0.5) for n in ids])
+    write(public / "sample_submission.csv", ("id", "tons"), [(n, 7) for n in ids])
+
+
+@pytest.mark.parametrize(
+    ("minutes", "rows"),
+    [
+        (None, 400),  # four times the public set
+        (0.25, 2000),  # a quick run: a fifth of the training data
+        (1.0, 1500),
+        (15.0, 200),  # a set as long as the public one could not project time: twice as many
+        (600.0, 200),  # the fewest
+    ],
+)
+def test_the_number_of_rows_is_what_the_time_allows_where_it_is_known(catalogue, minutes, rows):
+    write_many(catalogue, 10_000, 100)
+    assert make(catalogue, minutes=minutes).rows == rows
+
+
+def test_what_the_number_of_rows_comes_of_is_said_in_a_line(catalogue):
+    (line,) = [note for note in make(catalogue).notes if "rows" in note]
+    assert line.startswith("the number of rows is the usual one")
+    shutil.rmtree(catalogue / "hidden")
+    (line,) = [note for note in make(catalogue, minutes=2.0).notes if "rows" in note]
+    assert line.startswith("as many rows as 15 minutes allow, or as there are")
+    assert line.endswith("took 2 min 0 s on 3 rows")
+    assert not [note for note in make(catalogue, count=5).notes if "rows" in note]
+
+
+def test_rows_that_the_time_chose_are_used_again_after_a_run_of_another_time(catalogue):
+    write_many(catalogue, 10_000, 100)
+    first = make(catalogue, minutes=2.0)
+    again = make(catalogue, minutes=0.5)
+    assert again.reused
+    assert again.rows == first.rows == 750
+    assert again.notes == first.notes
+
+
+def test_rows_made_before_the_time_was_known_stay_and_it_is_said_how_many_it_allows(catalogue):
+    write_many(catalogue, 5_000, 50)
+    assert make(catalogue).rows == 200
+    again = make(catalogue, minutes=1.0)
+    assert (again.reused, again.rows) == (True, 200)
+    assert again.notes[-1].endswith("so that 15 minutes allow 750 rows: --make-rows 750")
+    assert "--make-rows 1000" in make(catalogue, minutes=0.1).notes[-1]  # a fifth, and no more
+    assert "--make-rows 2" not in make(catalogue, minutes=3.0).notes[-1]  # 250 are not worth it
 
 
 def test_an_unknown_metric_is_asked_for(catalogue):

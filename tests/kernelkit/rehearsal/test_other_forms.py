@@ -106,7 +106,7 @@ def test_without_a_sample_submission_id_and_target_are_asked_for_in_one_line(swi
         make(swings)
     text = str(caught.value)
     assert "train.csv has 'phase', 'kind' that test.csv lacks" in text
-    assert 'hidden = {id = "COLUMN", target = ["COLUMN"]}' in text
+    assert 'hidden = {id = "COLUMN", target = ["COLUMN"], metric = "accuracy"}' in text
     assert "\n" not in text
 
 
@@ -148,7 +148,7 @@ def test_columns_that_only_the_test_table_has_are_named_or_left_empty(tmp_path):
     train = ("id", "speed", "kind"), [(n, n, "a") for n in range(40)]
     test = ("id", "velocity", "note"), [(100, 1, "x"), (101, 2, "y")]
     simple(tmp_path, train, test, (("id", "kind"), [(100, "a"), (101, "a")]))
-    with pytest.raises(ParameterError, match='"velocity" = "COLUMN", "note" = "COLUMN"'):
+    with pytest.raises(ParameterError, match='velocity = "COLUMN", note = "COLUMN"'):
         make(tmp_path)
     make(tmp_path, columns={"velocity": "speed", "note": ""})
     hidden = read(tmp_path / "hidden/swings/test.csv")
@@ -253,6 +253,15 @@ def test_photos_in_folders_of_classes_become_test_photos(photos):
     assert len(list((folder / "train").rglob("*.jpg"))) == 48
 
 
+def test_of_photos_too_everything_is_asked_for_at_once(photos):
+    public = photos / "competitions/swings"
+    write(public / "sample_submission.csv", ("id", "cat", "dog"), [(n, 0, 1) for n in (1, 2)])
+    with pytest.raises(ParameterError) as caught:
+        make(photos, metric="")
+    assert str(caught.value).startswith("2 things cannot be guessed")
+    assert str(caught.value).endswith('hidden = {metric = "rmse", target = ["COLUMN"]}')
+
+
 def test_numbers_for_classes_that_have_names_are_said(photos):
     public = photos / "competitions/swings"
     write(public / "sample_submission.csv", ("id", "label"), [(n, 0) for n in (1, 2, 3)])
@@ -295,6 +304,34 @@ def test_what_no_table_holds_is_made_by_a_command_of_the_project(records):
     assert manifest["recipe"]["settings"]["command"] == RUN
 
 
+def test_a_command_can_know_how_many_rows_the_time_allows(records):
+    text = COMMAND.replace("rows = sys", "rows, in_time = sys").replace(
+        'ing", rows', 'ing", in_time'
+    )
+    (records / "hide.py").write_text(text)
+    settings = HiddenSettings(metric="accuracy", command=f"{RUN} {{in_time}}")
+    told = []
+
+    def make_by_command(count, minutes):
+        project = Project(records, hidden=settings)
+        make_hidden_data(records, "swings", project, count, told.append, minutes)
+        (records / "solutions/swings.hidden.csv").unlink()  # so that it is made again
+
+    make_by_command(None, 0.05)
+    make_by_command(None, None)
+    make_by_command(2, 0.05)
+    assert told == ["recording 300", "recording 0", "recording 0"]
+
+
+def test_a_metric_is_asked_for_before_the_command_runs(records):
+    project = Project(records, hidden=HiddenSettings(command=RUN))
+    told = []
+    with pytest.raises(ParameterError, match="not known how swings is scored") as caught:
+        make_hidden_data(records, "swings", project, 2, told.append)
+    assert 'command = "python hide.py {public} {hidden} {answers} {rows}"' in str(caught.value)
+    assert not told
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -319,6 +356,8 @@ def test_a_command_that_leaves_something_else_is_refused(records, change, said):
 def test_without_a_test_set_it_is_asked_how_one_is_made(records):
     with pytest.raises(ParameterError, match=r"hidden = \{command = "):
         make(records)
+    with pytest.raises(ParameterError, match=r"Besides, it is not known how swings is scored"):
+        make(records, metric="")
 
 
 def test_partitioned_parquet_is_written_as_it_was_read(tmp_path):

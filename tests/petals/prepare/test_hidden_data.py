@@ -35,9 +35,9 @@ def public(tmp_path):
     return root
 
 
-def made(public, rows=0):
+def made(public, rows=0, in_time=0):
     folder, answers = public.with_name("hidden"), public.with_name("answers.csv")
-    number = hidden_data.make(public, folder, answers, rows)
+    number = hidden_data.make(public, folder, answers, rows, in_time)
     with answers.open(newline="") as file:
         solved = {row["id"]: int(row["label"]) for row in csv.DictReader(file)}
     assert len(solved) == number
@@ -58,6 +58,14 @@ def test_hidden_images_have_new_ids_no_labels_and_their_answers_apart(public):
         assert not {one.id for one in tested} & known
         for one in tested:
             assert one.image.startswith(JPEG + f" of {solved[one.id]}-".encode())
+
+
+@pytest.mark.parametrize(("rows", "in_time", "hidden"), [(0, 10, 10), (0, 90, 20), (30, 10, 30)])
+def test_the_time_chooses_the_number_of_images_where_none_is_asked_for(
+    public, rows, in_time, hidden
+):
+    _, solved = made(public, rows, in_time)
+    assert len(solved) == hidden
 
 
 def test_every_class_gives_the_same_share(public):
