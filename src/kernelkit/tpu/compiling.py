@@ -32,6 +32,10 @@ KILLED = (
     "the system killed the compiler, most likely because memory ran out. Use a machine with more "
     "memory, or another compiler (--libtpu)"
 )
+ENDED = (
+    "the compiler was ended by {}, which says nothing about whether the program fits. If it "
+    "crashes again, try another compiler (--libtpu) or smaller sizes"
+)
 
 Tell = Callable[..., None]
 
@@ -71,6 +75,8 @@ def compile_programs(
             reason = f"{project.tpu.command} ended with exit code {code}"
             if code == -signal.SIGKILL:
                 reason = KILLED
+            elif code < 0:
+                reason = ENDED.format(signal.Signals(-code).name)
             raise RunFailedError(
                 "\n    ".join([f"the programs could not be built: {reason}", *last])
             )

@@ -24,6 +24,8 @@ if batch == 14:
     sys.exit("no such luck")
 if batch == 15:
     os.kill(os.getpid(), signal.SIGKILL)
+if batch == 17:
+    os.kill(os.getpid(), signal.SIGSEGV)
 tell(event="environment", devices=8, name="TPU", versions={"jax": "1", "libtpu": "2"})
 tell(event="compiling", program="training step")
 facts = {"program": "training step", "images": 8 * batch, "seconds": 1.5, "steps": 10}

@@ -72,6 +72,7 @@ def test_a_faster_batch_than_the_largest_is_named(garden):
         ("batch_size=13", errors.ParameterError, "13 brings bad luck"),
         ("batch_size=14", errors.RunFailedError, r"exit code 1\n    no such luck"),
         ("batch_size=15", errors.RunFailedError, "killed the compiler, most likely because memory"),
+        ("batch_size=17", errors.RunFailedError, "the compiler was ended by SIGSEGV"),
     ],
 )
 def test_what_stops_the_compiler_is_told(garden, parameter, error, message):
