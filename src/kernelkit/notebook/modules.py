@@ -114,11 +114,16 @@ def stated(source: str) -> Iterator[str]:
         yield from _names(node, "")
 
 
-def files_started(source: str) -> Iterator[str]:
+@functools.lru_cache(maxsize=KEPT)
+def files_started(source: str) -> tuple[str, ...]:
     """The files that a source names in shell lines, in `%run` and in commands that it starts.
 
     Any word of such a line may be one: the caller looks which of them exist.
     """
+    return tuple(_files_started(source))
+
+
+def _files_started(source: str) -> Iterator[str]:
     for words in magics.commands(source):
         yield from (each.file for each in magics.started(words) if each.file)
     for node in syntax.nodes(parsed(source), *_STARTING):
@@ -139,10 +144,22 @@ def needed(sources: Iterable[tuple[str, str]]) -> dict[str, str]:
     """
     modules: dict[str, str] = {}
     for name, source in sources:
-        for node in _unguarded(parsed(source), calls=any(map(source.count, _LOADERS))):
-            for module in (*_names(node, ""), *_loaded(node, "")):
-                modules.setdefault(module.partition(".")[0], f"{name}, line {node.lineno}")
+        for module, line in _needed_by(source):
+            modules.setdefault(module, f"{name}, line {line}")
     return modules
+
+
+@functools.lru_cache(maxsize=KEPT)
+def _needed_by(source: str) -> list[tuple[str, int]]:
+    """The top-level modules that a source needs, each with the line that names it."""
+    loads = any(loader in source for loader in _LOADERS)
+    if not loads and "import" not in source:
+        return []
+    needed = []
+    for node in _unguarded(parsed(source), calls=loads):
+        for module in (*_names(node, ""), *_loaded(node, "")):
+            needed.append((module.partition(".")[0], node.lineno))
+    return needed
 
 
 @functools.lru_cache(maxsize=KEPT)
@@ -287,9 +304,18 @@ def _unguarded(
         case ast.With(items=items):
             guards = [text for text in map(ast.unparse, items) if "suppress" in text]
     words = set(re.findall(r"\w+", " ".join(guards)))
-    typing = isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+    typing = isinstance(node, ast.If) and _is_for_types(node.test)
     optional = node.body if typing or words & _MISSING else []  # type: ignore[attr-defined]
     for child in ast.iter_child_nodes(node):
         is_searched = calls or not isinstance(child, ast.expr | ast.arguments)
         if is_searched and child not in optional:
             yield from _unguarded(child, calls=calls)
+
+
+def _is_for_types(test: ast.expr) -> bool:
+    """Whether a condition asks for `TYPE_CHECKING`."""
+    for node in ast.walk(test):
+        match node:
+            case ast.Name("TYPE_CHECKING") | ast.Attribute(_, "TYPE_CHECKING"):
+                return True
+    return False

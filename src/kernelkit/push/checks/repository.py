@@ -4,6 +4,7 @@
 """
 
 import contextlib
+import gc
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -92,6 +93,8 @@ def check_kernels(
     checked = []
     context = KaggleContext.in_project(find_project(kernels[0]), **options)
     for file in kernels:
+        # Without this, every collection would search the kept syntax trees of all kernels before.
+        gc.freeze()
         context.events(KERNEL, from_here(file))
         own = _check(file, wishes)
         checked.append(own)
