@@ -17,8 +17,8 @@ from kernelkit.project import RUNS, find_project
 from kernelkit.push.bundle import metadata
 from kernelkit.push.checks import preflight
 from kernelkit.push.checks.annotations import annotate
-from kernelkit.push.checks.findings import EVENTS, Finding, error
-from kernelkit.push.plan import plan_push
+from kernelkit.push.checks.findings import EVENTS, Finding, error, warning
+from kernelkit.push.plan import NotPythonError, plan_push
 from kernelkit.push.request import PushRequest
 from kernelkit.terminal.events import Event, from_here
 
@@ -123,6 +123,8 @@ def _check(file: Path, wishes: Mapping[str, Any]) -> Checked:
     try:
         request = PushRequest.of(None, (), metadata=file, dry_run=True, offline=True, **wishes)
         findings = preflight.run_checks(plan_push(request))
+    except NotPythonError as other:  # a repository may well have some of R
+        findings = [warning(f"not checked: {other}")]
     except KernelkitError as refusal:
         findings = [error(str(refusal))]
     return Checked(file, code_file, machine, tuple(findings))
