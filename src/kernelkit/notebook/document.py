@@ -239,8 +239,8 @@ def _compile_error(place: str, source: str, cell: bool) -> str:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # an invalid escape is no error
-            if cell:  # as IPython does: each statement by itself
-                _compile_statements(place, source)
+            if cell:
+                _compile_cell(place, source)
             else:
                 compile(source, place, "exec", _FLAGS, dont_inherit=True)
     except SyntaxError as error:
@@ -251,13 +251,25 @@ def _compile_error(place: str, source: str, cell: bool) -> str:
     return ""
 
 
-def _compile_statements(place: str, source: str) -> None:
-    """Compile a cell's statements one after another; raises as `compile` does.
+def _compile_cell(place: str, source: str) -> None:
+    """Compile a cell as IPython does, each statement by itself; raises as `compile` does.
+
+    What compiles as a whole also does so by statements, and takes less time.
+    """
+    tree = syntax.kept(source)
+    try:
+        compile(tree, place, "exec", _FLAGS, dont_inherit=True)
+    except UNREADABLE:
+        _compile_statements(place, tree)
+
+
+def _compile_statements(place: str, tree: ast.Module) -> None:
+    """Compile statements one after another; raises as `compile` does.
 
     A `from __future__` may then follow other statements, and holds for those after it.
     """
     flags = _FLAGS
-    for statement in syntax.kept(source).body:
+    for statement in tree.body:
         match statement:
             case ast.ImportFrom(module="__future__", names=names):
                 features = (getattr(__future__, each.name, None) for each in names)

@@ -22,7 +22,7 @@ from kernelkit.files import files_below
 from kernelkit.notebook import document, magics, syntax
 
 _IMPORTS = (ast.Import, ast.ImportFrom)
-_STARTING = (ast.Call, ast.List, ast.Tuple)  # what may start a command or load a module
+_STARTING = (ast.Call, ast.List, ast.Tuple)  # what may start a command
 _SKIPPED = {"__pycache__", ".ipynb_checkpoints", ".mypy_cache", ".ruff_cache", ".DS_Store"}
 _SKIPPED |= {".pyc", ".pyo", ".part", ".swp"}
 _MISSING = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"}
@@ -101,10 +101,12 @@ def imported(source: str, home: str = "") -> Iterator[str]:
 
     Relative imports start from the package `home`.
     """
-    for node in syntax.nodes(parsed(source), *_IMPORTS, *_STARTING):
+    tree = parsed(source)
+    for node in syntax.nodes(tree, *_IMPORTS):
         yield from _names(node, home)
+    for node in syntax.nodes(tree, ast.Call):
         yield from _loaded(node, home)
-    for words in magics.commands(source):
+    for words in _commands(source):
         yield from _started(words)
 
 
@@ -114,16 +116,19 @@ def stated(source: str) -> Iterator[str]:
         yield from _names(node, "")
 
 
-def files_started(source: str) -> Iterator[str]:
+@functools.lru_cache(maxsize=KEPT)
+def files_started(source: str) -> tuple[str, ...]:
     """The files that a source names in shell lines, in `%run` and in commands that it starts.
 
     Any word of such a line may be one: the caller looks which of them exist.
     """
-    for words in magics.commands(source):
+    return tuple(_files_started(source))
+
+
+def _files_started(source: str) -> Iterator[str]:
+    for words in _commands(source):
         yield from (each.file for each in magics.started(words) if each.file)
-    for node in syntax.nodes(parsed(source), *_STARTING):
-        for words in _commands(node):
-            yield from (each.file for each in magics.started(words) if each.file)
+    for node in syntax.nodes(parsed(source), ast.Call):
         match node:
             case ast.Call(ast.Attribute(_, "run_path") | ast.Name("run_path"), [argument, *_]):
                 yield from _literal(argument)
@@ -139,10 +144,24 @@ def needed(sources: Iterable[tuple[str, str]]) -> dict[str, str]:
     """
     modules: dict[str, str] = {}
     for name, source in sources:
-        for node in _unguarded(parsed(source), calls=any(map(source.count, _LOADERS))):
-            for module in (*_names(node, ""), *_loaded(node, "")):
-                modules.setdefault(module.partition(".")[0], f"{name}, line {node.lineno}")
+        for module, line in _needed_by(source):
+            modules.setdefault(module, f"{name}, line {line}")
     return modules
+
+
+@functools.lru_cache(maxsize=KEPT)
+def _needed_by(source: str) -> list[tuple[str, int]]:
+    """The top-level modules that a source needs, each with the line that names it."""
+    loads = any(loader in source for loader in _LOADERS)
+    if not loads and "import" not in source:
+        return []
+    needed = []
+    for node in _unguarded(parsed(source), calls=loads):
+        names = [*_names(node, ""), *_loaded(node, "")]
+        for words in _commands_by(node):
+            names += _started(words)
+        needed += [(name.partition(".")[0], node.lineno) for name in names]
+    return needed
 
 
 @functools.lru_cache(maxsize=KEPT)
@@ -183,7 +202,7 @@ def _names(node: ast.AST, home: str) -> Iterator[str]:
 
 
 def _loaded(node: ast.AST, home: str) -> Iterator[str]:
-    """The modules that a call loads by their names, and those of a command that it starts."""
+    """The modules that a call loads by their names."""
     match node:
         case ast.Call(ast.Name(name) | ast.Attribute(_, name), [argument, *more]) if (
             name in _LOADERS
@@ -195,8 +214,6 @@ def _loaded(node: ast.AST, home: str) -> Iterator[str]:
             yield from _absolute(_named_module(argument), package, home)
         case ast.Call(ast.Name(name) | ast.Attribute(_, name)) if name in _SEARCHES and home:
             yield f"{home}.**"
-    for words in _commands(node):
-        yield from _started(words)
 
 
 def _named_module(argument: ast.expr) -> str:
@@ -237,7 +254,16 @@ def _absolute(name: str, package: ast.expr | None, home: str) -> Iterator[str]:
             yield importlib.util.resolve_name(name, base) if dots else name
 
 
-def _commands(node: ast.AST) -> Iterator[list[str]]:
+@functools.lru_cache(maxsize=KEPT)
+def _commands(source: str) -> list[list[str]]:
+    """The words of each command in a source: of shell lines, `%run` and child processes."""
+    commands = magics.commands(source)
+    for node in syntax.nodes(parsed(source), *_STARTING):
+        commands += _commands_by(node)
+    return commands
+
+
+def _commands_by(node: ast.AST) -> Iterator[list[str]]:
     """The words of commands that a node starts: a list with an interpreter, a text for a shell."""
     match node:
         case ast.List(elements) | ast.Tuple(elements) if elements:
@@ -287,9 +313,18 @@ def _unguarded(
         case ast.With(items=items):
             guards = [text for text in map(ast.unparse, items) if "suppress" in text]
     words = set(re.findall(r"\w+", " ".join(guards)))
-    typing = isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+    typing = isinstance(node, ast.If) and _is_for_types(node.test)
     optional = node.body if typing or words & _MISSING else []  # type: ignore[attr-defined]
     for child in ast.iter_child_nodes(node):
         is_searched = calls or not isinstance(child, ast.expr | ast.arguments)
         if is_searched and child not in optional:
             yield from _unguarded(child, calls=calls)
+
+
+def _is_for_types(test: ast.expr) -> bool:
+    """Whether a condition asks for `TYPE_CHECKING`."""
+    for node in ast.walk(test):
+        match node:
+            case ast.Name("TYPE_CHECKING") | ast.Attribute(_, "TYPE_CHECKING"):
+                return True
+    return False

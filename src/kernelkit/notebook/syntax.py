@@ -2,9 +2,11 @@
 
 import ast
 import functools
+from collections.abc import Iterable
 from typing import Any, Literal, overload
 
 _ATTEMPTS = 5
+_NO_NODES = frozenset(("ctx", "id", "attr", "kind", "type_comment"))  # fields
 
 
 @overload
@@ -33,24 +35,42 @@ def kept(source: str) -> ast.Module:
 
 
 def nodes(tree: ast.AST, *kinds: type[ast.AST]) -> list[Any]:
-    """The nodes of a tree as `ast.walk` gives them, or only those of these kinds.
+    """The nodes of a tree as `ast.walk` gives them, or only those of these very kinds.
 
     They are kept with the tree, since the checks of a push go through each a dozen times.
     """
-    kept: dict[tuple[type[ast.AST], ...], list[ast.AST]] = tree.__dict__.setdefault("_kept", {})
-    if () not in kept:
-        kept[()] = _walked(tree)
-    if kinds not in kept:
-        kept[kinds] = [node for node in kept[()] if isinstance(node, kinds)]
-    return kept[kinds]
+    walked: _Walked | None = tree.__dict__.get("_walked")
+    if walked is None:
+        walked = tree.__dict__["_walked"] = _Walked(tree)
+    return walked.of(kinds) if kinds else walked.nodes
 
 
-def _walked(tree: ast.AST) -> list[ast.AST]:
-    """What `ast.walk` gives, without its generators, which take most of its time."""
+class _Walked:
+    """The nodes of a tree in the order of `ast.walk`, and the positions of each kind's."""
+
+    def __init__(self, tree: ast.AST) -> None:
+        self.nodes = _walk(tree)
+        self.positions: dict[type[ast.AST], list[int]] = {}
+        for position, node in enumerate(self.nodes):
+            self.positions.setdefault(type(node), []).append(position)
+
+    def of(self, kinds: Iterable[type[ast.AST]]) -> list[ast.AST]:
+        """The nodes of these kinds."""
+        positions: list[int] = []
+        for kind in kinds:
+            positions += self.positions.get(kind, ())
+        return [self.nodes[position] for position in sorted(positions)]
+
+
+def _walk(tree: ast.AST) -> list[ast.AST]:
+    """What `ast.walk` gives, without its generators, which take most of its time.
+
+    Contexts are left out: whether a name is read or assigned.
+    """
     found = [tree]
     for node in found:  # it grows
         for field in node._fields:
-            value = getattr(node, field, None)
+            value = None if field in _NO_NODES else getattr(node, field, None)
             if isinstance(value, ast.AST):
                 found.append(value)
             elif isinstance(value, list):

@@ -30,6 +30,10 @@ PARTS = {"dataset": 2, "competition": 1, "kernel": 2, "model": 4}
 ACCELERATOR = "accelerator"  # the parameter that tells a notebook which machine to expect
 
 
+class NotPythonError(NotebookError):
+    """The kernel is R, which is no mistake, but nothing that the kit checks or pushes."""
+
+
 @dataclass(frozen=True)
 class Plan:
     """One push: its kernel's settings with the machine filled in, its bundle, its parameters.
@@ -253,7 +257,7 @@ def _kernel(request: PushRequest) -> Metadata:
         hint = there and f", but there is {there}"
         raise NotebookError(f"no notebook at {own}{hint}: correct code_file in {file}")
     if _is_r(own):
-        raise NotebookError(
+        raise NotPythonError(
             f"{own.name} is R, and kernelkit pushes only Python: use `kaggle kernels push`"
         )
     if kernel.is_script and own.suffix != ".py":

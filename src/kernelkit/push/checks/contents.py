@@ -1,6 +1,7 @@
 """The checks of a push's contents: parameters, code, size, modules and credentials."""
 
 import ast
+import functools
 import re
 import sys
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -15,7 +16,7 @@ from kernelkit.errors import NotebookError
 from kernelkit.kaggle.client import SOURCES
 from kernelkit.machines import Kind
 from kernelkit.notebook import document, magics, pairs, rules, search_path
-from kernelkit.notebook.modules import files_started, parsed
+from kernelkit.notebook.modules import KEPT, files_started, parsed
 from kernelkit.project import repository
 from kernelkit.push.bundle.build import MAX_BYTES
 from kernelkit.push.checks.findings import Finding, error, warning
@@ -65,6 +66,11 @@ COLAB = {
     "auth": "nobody can sign in: attach the data as a dataset",
     "output": "there is no Colab page to show it in",
 }
+DEFINES_MAGICS = re.compile(
+    r"\bregister_\w*magic|\bload_ipython_extension\b|\bmagics_class\b"
+    r"|^\s*%?(?:re)?load_ext\b|\brun_line_magic\([\"']load_ext",
+    re.MULTILINE,
+)
 _COLAB_NAMES = re.compile(r"\b(?:drive|files|auth)\.")
 INSTEAD = {
     "shell": "use %%bash",
@@ -339,18 +345,17 @@ def bundle(plan: Plan) -> Iterator[Finding]:
 
 def _unknown_magics(plan: Plan) -> Iterator[Finding]:
     """Magics that IPython does not have, unless something may define them."""
-    text = "\n".join(source for _, source in plan.bundle.sources)
-    defines = re.search(r"\bregister_\w*magic|\bload_ipython_extension\b|\bmagics_class\b", text)
-    loads = re.search(r"(?m)^\s*%?(?:re)?load_ext\b|\brun_line_magic\([\"']load_ext", text)
     places: dict[str, list[str]] = {}
     for place, source in plan.bundle.code:
-        if "%" not in source or not document.syntax_error(place, source)[0]:
-            continue  # in plain Python, it is an operator
-        for name, of_cell in magics.called(source):
-            if name not in magics.BUILT_IN:
-                called = f"%%{name}" if of_cell else f"%{name}"
-                places.setdefault(called, []).append(place)
-    if defines or loads:
+        if "%" not in source:
+            continue
+        unknown = [each for each in magics.called(source) if each[0] not in magics.BUILT_IN]
+        if not unknown or not document.syntax_error(place, source)[0]:
+            continue  # in plain Python, % is an operator
+        for name, of_cell in unknown:
+            called = f"%%{name}" if of_cell else f"%{name}"
+            places.setdefault(called, []).append(place)
+    if not places or any(DEFINES_MAGICS.search(source) for _, source in plan.bundle.sources):
         return
     for name, where in places.items():
         remedy = INSTEAD.get(name.lstrip("%"), "load the extension that has it (%load_ext)")
@@ -404,13 +409,18 @@ def _brings_modules(plan: Plan) -> bool:
     file = code_file if plan.metadata.is_script else None
     top = repository(plan.project.root)
     for _, text in plan.bundle.sources:
-        if BRINGS.search(text) or "PYTHONPATH" in text:
+        if _brings(text):
             return True
         if "sys.path" in text or "addsitedir" in text:
             added = search_path.additions(parsed(text), code_file.parent, file, top)
             if added.elsewhere:
                 return True
     return False
+
+
+@functools.lru_cache(maxsize=KEPT)
+def _brings(text: str) -> bool:
+    return "PYTHONPATH" in text or bool(BRINGS.search(text))
 
 
 def modules(plan: Plan) -> Iterator[Finding]:

@@ -47,7 +47,7 @@ def mentions(sources: Iterable[tuple[str, str]]) -> list[Mention]:
     found: list[Mention] = []
     for place, source in naming:
         tree = parsed(source)
-        reader = _Reader(place, tested, any(map(_is_test, syntax.nodes(tree, ast.Call))))
+        reader = _Reader(place, tested, _tests_existence(tree))
         reader.visit(tree)
         found += reader.found
         found += _in_shell(place, source)
@@ -68,10 +68,11 @@ def _in_shell(place: str, source: str) -> Iterator[Mention]:
 
 def _called(node: ast.AST) -> str:
     """The name of the function that a node calls, without what it belongs to."""
-    match node:
-        case ast.Call(ast.Name(name)) | ast.Call(ast.Attribute(_, name)):
-            return name
-    return ""
+    if not isinstance(node, ast.Call):
+        return ""
+    if isinstance(node.func, ast.Name):
+        return node.func.id
+    return node.func.attr if isinstance(node.func, ast.Attribute) else ""
 
 
 def _is_test(node: ast.AST) -> bool:
@@ -79,7 +80,7 @@ def _is_test(node: ast.AST) -> bool:
 
 
 def _tests_existence(node: ast.AST) -> bool:
-    return any(map(_is_test, ast.walk(node)))
+    return any(map(_is_test, syntax.nodes(node, ast.Call)))
 
 
 def _tested_anywhere(trees: Sequence[ast.AST]) -> set[str]:
@@ -87,23 +88,26 @@ def _tested_anywhere(trees: Sequence[ast.AST]) -> set[str]:
 
     A list that is made of another, or given to a function that tests paths, tests the other's.
     """
-    kinds = (ast.FunctionDef, ast.For, ast.comprehension, ast.Call, ast.Assign)
-    nodes = [node for tree in trees for node in syntax.nodes(tree, *kinds)]
-    trees = [tree for tree in trees if any(map(_is_test, syntax.nodes(tree, ast.Call)))]
-    if not trees:
+    testing = [tree for tree in trees if _tests_existence(tree)]
+    if not testing:
         return set()
-    tested = {name for tree in trees for name in _tested(tree)}
-    functions = (each for tree in trees for each in syntax.nodes(tree, ast.FunctionDef))
-    choosers = {function.name for function in functions if _tests_existence(function)}
+    tested: set[str] = set()
+    choosers: set[str] = set()
+    for tree in testing:
+        tested.update(_tested(tree))
+        functions = syntax.nodes(tree, ast.FunctionDef)
+        choosers.update(function.name for function in functions if _tests_existence(function))
+        for loop in syntax.nodes(tree, ast.For, ast.comprehension):
+            if _tests_elements(loop):
+                tested.update(_names(loop.iter))
     made: list[tuple[set[str], set[str]]] = []
-    for node in nodes:
-        if isinstance(node, ast.For | ast.comprehension) and _tests_elements(node):
-            tested.update(_names(node.iter))
-        elif isinstance(node, ast.Call) and _called(node) in choosers:
-            tested.update(name for argument in node.args for name in _names(argument))
-        elif isinstance(node, ast.Assign) and _is_collection(node.value):
-            targets = {name for target in node.targets for name in _names(target)}
-            made.append((targets, {*_names(node.value)}))
+    for tree in trees:
+        for node in syntax.nodes(tree, ast.Call, ast.Assign):
+            if _called(node) in choosers:
+                tested.update(name for argument in node.args for name in _names(argument))
+            elif isinstance(node, ast.Assign) and _is_collection(node.value):
+                targets = {name for target in node.targets for name in _names(target)}
+                made.append((targets, {*_names(node.value)}))
     while more := [names for targets, names in made if targets & tested and not names <= tested]:
         tested.update(*more)
     return tested
@@ -111,6 +115,8 @@ def _tested_anywhere(trees: Sequence[ast.AST]) -> set[str]:
 
 def _tests_elements(loop: ast.For | ast.comprehension) -> bool:
     """Whether a loop tests the paths that it goes through, also below another name."""
+    if not _tests_existence(loop):
+        return False
     elements = {*_names(loop.target)}
     body = loop.body if isinstance(loop, ast.For) else loop.ifs
     for node in (node for part in body for node in ast.walk(part)):
@@ -278,7 +284,7 @@ class _Reader(ast.NodeVisitor):
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
         """A function that searches may end with a path as its last resort."""
-        called = {_called(each) for each in ast.walk(node)}
+        called = {_called(each) for each in syntax.nodes(node, ast.Call)}
         if called & (_SEARCHES | _TESTS):
             before = self.searched
             self.searched = bool(called & _SEARCHES)

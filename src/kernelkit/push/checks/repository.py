@@ -4,6 +4,7 @@
 """
 
 import contextlib
+import gc
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,8 +17,8 @@ from kernelkit.project import find_project
 from kernelkit.push.bundle import metadata
 from kernelkit.push.checks import preflight
 from kernelkit.push.checks.annotations import annotate
-from kernelkit.push.checks.findings import EVENTS, Finding, error
-from kernelkit.push.plan import plan_push
+from kernelkit.push.checks.findings import EVENTS, Finding, error, warning
+from kernelkit.push.plan import NotPythonError, plan_push
 from kernelkit.push.request import PushRequest
 from kernelkit.terminal.events import Event, from_here
 
@@ -81,6 +82,8 @@ def check_kernels(
     checked = []
     context = KaggleContext.in_project(find_project(kernels[0]), **options)
     for file in kernels:
+        # Without this, every collection would search the kept syntax trees of all kernels before.
+        gc.freeze()
         context.events(KERNEL, from_here(file))
         own = _check(file, wishes)
         checked.append(own)
@@ -109,6 +112,8 @@ def _check(file: Path, wishes: Mapping[str, Any]) -> Checked:
     try:
         request = PushRequest.of(None, (), metadata=file, dry_run=True, offline=True, **wishes)
         findings = preflight.run_checks(plan_push(request))
+    except NotPythonError as other:  # a repository may well have some of R
+        findings = [warning(f"not checked: {other}")]
     except KernelkitError as refusal:
         findings = [error(str(refusal))]
     return Checked(file, code_file, machine, tuple(findings))

@@ -34,6 +34,20 @@ def test_all_are_checked_and_a_table_ends_it(root):
     assert "2 of 3 kernels have problems" in done.stderr
 
 
+def test_a_kernel_of_r_is_not_checked_and_is_no_problem(root):
+    values = {"id": "me/my-plots", "title": "My plots", "code_file": "plots.Rmd"}
+    values |= {"language": "r", "kernel_type": "notebook"}
+    folder = root / "r" / "plots"
+    folder.mkdir(parents=True)
+    (folder / "kernel-metadata.json").write_text(json.dumps(values))
+    (folder / "plots.Rmd").write_text("x <- 1\n")
+    done = CliRunner().invoke(check, ["r"])
+    assert done.exit_code == 0, done.output
+    assert "not checked: plots.Rmd is R" in done.stdout
+    (row,) = [line.split() for line in done.stdout.splitlines() if "CPU" in line]
+    assert row[-2:] == ["0", "1"]
+
+
 def test_each_line_of_json_is_an_object(root):
     done = CliRunner().invoke(check, ["--json", "kernels"])
     events = [json.loads(line) for line in done.stdout.splitlines()]
