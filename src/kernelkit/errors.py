@@ -14,7 +14,7 @@
 | 9 | outputs incomplete |
 | 10 | the run got a different accelerator from the one requested |
 | 11 | data or weights missing or damaged |
-| 12 | a file could not be written |
+| 12 | a file could not be written, or not be read for want of permission |
 | 13 | still running or queued, from a command that does not wait |
 | 14 | a program does not fit the TPU's memory, or the TPU's compiler rejects it |
 | 15 | the TPU's compiler is not available on this machine |

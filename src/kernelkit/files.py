@@ -52,16 +52,34 @@ def read_object(path: Path) -> dict[str, Any]:
 
 
 def json_object(path: Path, missing: str) -> dict[str, Any]:
-    """The JSON object in a file; raises `PreflightError`, with the text `missing` if there is no
-    file."""
+    """The JSON object in a file, in which no object has a key twice.
+
+    Raises `PreflightError`, with the text `missing` if there is no file.
+    """
     try:
-        values = json.loads(path.read_text("utf-8-sig"))
+        text = path.read_text("utf-8-sig")
+        values = json.loads(text, object_pairs_hook=_with_each_key_once)
     except FileNotFoundError:
         raise PreflightError(missing) from None
-    except (OSError, ValueError, RecursionError) as error:
+    except RecursionError:
+        raise PreflightError(f"{path} cannot be read as JSON: it is nested too deeply") from None
+    except (OSError, ValueError) as error:
         raise PreflightError(f"{path} cannot be read as JSON: {error}") from None
     if not isinstance(values, dict):
         raise PreflightError(f"{path} must contain one JSON object")
+    return values
+
+
+def _with_each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The object with these keys; raises `ValueError` if one of them comes again.
+
+    Python would take the last, and a reader may mean the first.
+    """
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        keys = [key for key, _ in pairs]
+        again = next(key for key in keys if keys.count(key) > 1)
+        raise ValueError(f"the key {again!r} is there twice: remove one")
     return values
 
 

@@ -5,6 +5,7 @@ the next server with the same root continues from there.
 """
 
 import json
+import math
 import shlex
 import signal
 import sys
@@ -79,6 +80,8 @@ def command(
     **output: bool,
 ) -> None:
     limits = ServerLimits()
+    if memory is not None and not math.isfinite(memory):
+        raise click.BadParameter(f"{memory} is no number of GB", param_hint="--memory")
     if memory is not None:
         limits = replace(limits, memory_bytes=dict.fromkeys(limits.memory_bytes, memory * 1e9))
     schedule = None if faults is None else FaultSchedule.seeded(faults)

@@ -35,6 +35,7 @@ class Method:
     anonymous: bool
 
 
+DIGITS = 18  # of the largest whole number that a request may write as text
 # The values of a filter that let every entry pass.
 ANY = ("", "all", "unspecified", "everyone", "everything", "general")
 ORDERS = {
@@ -166,6 +167,16 @@ def moment(seconds: float) -> str:
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S.%f}"[:-3] + "Z"
 
 
+def whole_number(text: str) -> int | None:
+    """The number that a request's decimal digits mean; None for any other text.
+
+    More than `DIGITS` digits are no offset, size or version, and thousands are none for `int`.
+    """
+    if not text.isdecimal() or len(text) > DIGITS:
+        return None
+    return int(text)
+
+
 def listing(state: ServerState, request: Message, name: str, entries: Sequence[Json]) -> Json:
     """The requested page of `entries`, in the field `name`, with the token of the next page.
 
@@ -175,9 +186,9 @@ def listing(state: ServerState, request: Message, name: str, entries: Sequence[J
     size = min(size, state.limits.max_page_size) if size > 0 else state.limits.max_page_size
     number = max(getattr(request, "page", None) or 1, 1)  # the client asks for page -1
     token = getattr(request, "page_token", None) or str((number - 1) * size)
-    if not token.isdecimal():
-        raise HTTPException(400, f"Invalid page token: {token}")
-    start = int(token)
+    start = whole_number(token)
+    if start is None:
+        raise HTTPException(400, f"Invalid page token: {token[:100]}")
     entries = _sorted(request, entries)
     following = str(start + size) if start + size < len(entries) else None
     if entries and shows(FaultKind.REPEATED_PAGE):

@@ -45,11 +45,13 @@ def test_it_serves_says_how_to_get_there_and_ends_when_told(serve):
         ("--fill", "false", "the catalogue could not be filled"),
         ("--token", "KGAT_x=bob", "add --account bob"),
         ("--port", "99999", "port must be 0-65535"),
+        ("--memory", "1e999", "inf is no number of GB"),
+        ("--memory", "nan", "nan is no number of GB"),
     ],
 )
 def test_what_it_cannot_begin_with_ends_it(tmp_path, option, value, words):
     done = run(*COMMAND, "--root", str(tmp_path), option, value)
-    assert done.returncode == 1
+    assert done.returncode == (2 if option == "--memory" else 1)
     assert words in done.stderr
     assert "Traceback" not in done.stderr
 

@@ -52,3 +52,14 @@ def test_no_value_of_a_field_makes_it_fail(context, session, name):
             url = f"{context.kaggle.url}/api/v1/{name}"
             answer = session.post(url, data=body, allow_redirects=False, timeout=20)
             assert answer.status_code < 500, (field.json_name, value)
+
+
+@pytest.mark.parametrize("token", ["abcd", "-1", "1.5", "9" * 30, "9" * 5000])
+@pytest.mark.parametrize("method", ["ListDatasetFiles", "ListKernels", "ListTreeDatasetFiles"])
+def test_a_token_that_is_no_offset_is_refused_in_a_line(context, session, method, token):
+    (context.kaggle.catalogue / "datasets/tester/a-garden/soil.csv").touch()
+    body = NAMES | {"pageToken": token}
+    answer = session.post(context.url(method), json=body, timeout=20)
+    assert answer.status_code == 400
+    assert len(answer.json()["message"]) < 200
+    assert "Invalid page token" in answer.json()["message"]

@@ -244,6 +244,8 @@ def _compile_error(place: str, source: str, cell: bool) -> str:
             else:
                 compile(source, place, "exec", _FLAGS, dont_inherit=True)
     except SyntaxError as error:
+        if error.lineno is None:  # of a source with null characters
+            return f"{place}: {error.msg}"
         line = (error.text or "").strip().partition("\n")[0]
         return f"{place}, line {error.lineno}: {error.msg}: {line[:80]}"
     except UNREADABLE as error:

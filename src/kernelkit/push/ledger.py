@@ -14,6 +14,7 @@ import datetime
 import enum
 import hashlib
 import json
+import os
 import secrets
 import sqlite3
 import types
@@ -190,12 +191,16 @@ class Ledger:
             database.execute("INSERT OR REPLACE INTO submissions VALUES (?, ?)", row)
 
     def submissions(self) -> list[dict[str, Any]]:
-        """The fields of each submission, in the order in which they were entered."""
+        """The fields of each submission, in the order in which they were entered.
+
+        A row that holds no JSON object is left out.
+        """
         made = self._rows("SELECT name FROM sqlite_master WHERE name = 'submissions'")
         if not made:  # by an earlier version
             return []
         rows = self._rows("SELECT fields FROM submissions ORDER BY rowid")
-        return [json.loads(fields) for (fields,) in rows]
+        entered = [_json_object(text) for (text,) in rows]
+        return [fields for fields in entered if fields is not None]
 
     def _put(self, database: sqlite3.Connection, key: str, fields: dict[str, Any]) -> None:
         text = self._clear(json.dumps(fields))
@@ -210,7 +215,7 @@ class Ledger:
 
     def _rows(self, query: str) -> list[Any]:
         """The rows of a query; none before the first change has made the tables."""
-        if not self.path.is_file():
+        if not os.path.lexists(self.path):
             return []
         with self._opened() as database:
             made = database.execute("SELECT 1 FROM sqlite_master WHERE name = 'pushes'").fetchone()
@@ -219,21 +224,34 @@ class Ledger:
     @contextlib.contextmanager
     def _opened(self) -> Iterator[sqlite3.Connection]:
         """The database, which exists, for a block; it is closed afterwards."""
+        if not self.path.is_file():  # a named pipe would not even end
+            raise LedgerError(
+                f"the ledger {self.path} is a folder, a broken link or a device: move it away"
+            )
         try:
             uri = f"{self.path.absolute().as_uri()}?mode=rw"
             connection = sqlite3.connect(uri, timeout=LOCK_SECONDS, uri=True, isolation_level=None)
             with contextlib.closing(connection) as database:
+                self._check_owner(database)
                 yield database
         except sqlite3.Error as error:
             remedy = (
                 "free some space, or move the file away if it is damaged; pushes are then named "
                 "OWNER/SLUG/N"
             )
+            if "readonly" in str(error) or "unable to open" in str(error):
+                remedy = "allow this account to read and write it and its folder"
             if "locked" in str(error):
                 remedy = "another program holds it. Wait until that has ended, and repeat"
             raise LedgerError(
                 f"the ledger {self.path} cannot be used ({error}): {remedy}"
             ) from None
+
+    def _check_owner(self, database: sqlite3.Connection) -> None:
+        """Raise `LedgerError` for another program's database, which nothing may be written into."""
+        names = {name for (name,) in database.execute("SELECT name FROM sqlite_master")}
+        if names and "pushes" not in names:
+            raise LedgerError(f"the ledger {self.path} is another program's database: move it away")
 
     @contextlib.contextmanager
     def _change(self) -> Iterator[sqlite3.Connection]:
@@ -310,13 +328,19 @@ def _now_after(latest: str) -> str:
 
 def _fields(text: str) -> dict[str, Any] | None:
     """The fields of a push as the ledger holds them; None for whatever is none."""
-    try:
-        fields = json.loads(text)
-    except (ValueError, TypeError, RecursionError):
-        return None
-    if not isinstance(fields, dict) or _push(fields) is None:
+    fields = _json_object(text)
+    if fields is None or _push(fields) is None:
         return None
     return fields
+
+
+def _json_object(text: str) -> dict[str, Any] | None:
+    """The object in a row's text; None for whatever is none."""
+    try:
+        values = json.loads(text)
+    except (ValueError, TypeError, RecursionError):
+        return None
+    return values if isinstance(values, dict) else None
 
 
 def _push(fields: dict[str, Any]) -> Push | None:

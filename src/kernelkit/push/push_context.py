@@ -10,8 +10,7 @@ from kernelkit.errors import StorageError
 from kernelkit.kaggle.context import KaggleContext
 from kernelkit.kaggle.kernel import Kernel
 from kernelkit.push.ledger import Ledger, LedgerError, Push
-from kernelkit.terminal import safe_text
-from kernelkit.terminal.exits import UNWRITABLE
+from kernelkit.terminal.exits import UNWRITABLE, unusable
 
 LAST = "last"  # a reference to the ledger's last push
 
@@ -64,12 +63,8 @@ class PushContext(KaggleContext):
         except OSError as error:
             if error.errno not in UNWRITABLE:
                 raise
-            name = safe_text.one_line(str(error.filename or "a file"))
             goes_on = "" if self.local else f"; {push.reference} stays on Kaggle"
-            raise StorageError(
-                f"cannot write {name} ({error.strerror}): free some space{goes_on}. "
-                f"{self.how_to_resume(push)}"
-            ) from None
+            raise StorageError(f"{unusable(error)}{goes_on}. {self.how_to_resume(push)}") from None
 
     def how_to_resume(self, push: Push) -> str:
         """A sentence with the command that returns to a run in progress."""

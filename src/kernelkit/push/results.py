@@ -103,7 +103,9 @@ class _Homecoming:
     def submit_or_suggest(self) -> None:
         """Submit the result if that is wanted; otherwise tell the commands to type next."""
         if self.delivery.submit is not None:
-            self._submit(self.delivery.submit)
+            with self.context.alone(f"submitting {self.push.reference}"):
+                self.note()  # another command may have submitted it meanwhile
+                self._submit(self.delivery.submit)
         elif self.delivery.on_kaggle:
             self._suggest(self.delivery.on_kaggle)
 

@@ -17,7 +17,7 @@ from kernelkit.push.sent import Delivery, Sent, look_after_cut_off
 from kernelkit.terminal.events import Event
 
 RESUMED = Event("resumed")
-REFERENCE = re.compile(r"[^/\s]+/[^/\s]+/v?\d+")
+REFERENCE = re.compile(r"[^/\s]+/[^/\s]+/v?\d{1,18}")
 NUMBER = re.compile(r"[0-9a-f]{16}")  # of a push, which `status --all` shows while it waits
 
 

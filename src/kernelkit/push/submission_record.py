@@ -68,4 +68,5 @@ def _keep(
         rehearsal=context.events.rehearsal,
     )
     context.ledger.add_submission(submitted.key, asdict(submitted))
-    push_report.keep_submission(folder, submitted, context.events)
+    with context.alone_in(folder):  # another command may keep one of the same run
+        push_report.keep_submission(folder, submitted, context.events)

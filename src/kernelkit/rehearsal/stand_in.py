@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import math
 import os
 import shlex
 from collections.abc import Callable, Iterator
@@ -57,6 +58,8 @@ def attached(
     def wait() -> None:
         tell(WAITING, "another rehearsal is running in this repository: waiting for it to finish")
 
+    if memory is not None and not math.isfinite(memory):
+        raise ParameterError(f"--memory {memory}: give a number of GB")
     kaggle = LocalKaggle(local)
     kaggle.limits = replace(kaggle.limits, also_named=owner)
     if memory is not None:

@@ -28,10 +28,8 @@ HELP = {"help_option_names": ["-h", "--help"]}  # of a command's `context_settin
 INTERRUPTED = 130
 AGAIN_SECONDS = 0.02
 CANNOT_WRITE = 12
-UNWRITABLE = {
-    errno.ENOSPC,
-    errno.EDQUOT,
-    errno.EFBIG,
+NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+UNWRITABLE = NO_SPACE | {
     errno.EROFS,
     errno.EACCES,
     errno.EPERM,
@@ -129,9 +127,7 @@ def exits_with_code(command: Callable[P, object]) -> Callable[P, None]:
         except OSError as error:
             if error.errno not in UNWRITABLE:
                 raise
-            name = safe_text.one_line(str(error.filename or "a file")[:200])
-            remedy = "free some space, or choose another folder"
-            click.echo(f"error: cannot write {name} ({error.strerror}): {remedy}", err=True)
+            click.echo(f"error: {unusable(error)}, or choose another folder", err=True)
             sys.exit(CANNOT_WRITE)
         except Exception as error:
             code = getattr(error, "exit_code", None)
@@ -145,6 +141,17 @@ def exits_with_code(command: Callable[P, object]) -> Callable[P, None]:
             sys.exit(code)
 
     return wrapper
+
+
+def unusable(error: OSError) -> str:
+    """What a system error of `UNWRITABLE` means, with the file and what to do, in one line.
+
+    Except for a full disk it is not known whether the file was to be read or written.
+    """
+    name = safe_text.one_line(str(error.filename or "a file")[:200])
+    if error.errno in NO_SPACE:
+        return f"cannot write {name} ({error.strerror}): free some space"
+    return f"cannot use {name} ({error.strerror}): correct its path or permissions"
 
 
 class EndedBySignal(SystemExit):

@@ -31,7 +31,7 @@ from local_kaggle.fault_responses import (
 )
 from local_kaggle.faults.schedule import FaultKind
 from local_kaggle.state import ServerState
-from local_kaggle.wire import Json, Message, Service
+from local_kaggle.wire import Json, Message, Service, whole_number
 
 answers = Service(types)
 
@@ -89,9 +89,9 @@ async def upload(state: ServerState, request: Request) -> Response:
             continue
     else:
         match = re.fullmatch(r"bytes (\d+)-\d+/\d+", content_range)
-        if match is None or int(match[1]) > arrived:
-            raise HTTPException(400, f"Invalid Content-Range: {content_range}")
-        start = int(match[1])
+        start = whole_number(match[1]) if match else None
+        if start is None or start > arrived:
+            raise HTTPException(400, f"Invalid Content-Range: {content_range[:100]}")
         await _receive(request, path, start, size // 2 if breaks else size + 1)
         arrived = path.stat().st_size
         if arrived > size:

@@ -20,7 +20,7 @@ from local_kaggle.files import pages
 from local_kaggle.kernels.kernels import Row, find, place, saved, seconds_of_week, versions_of
 from local_kaggle.limits import Kind
 from local_kaggle.state import ServerState
-from local_kaggle.wire import Json, Message, Service
+from local_kaggle.wire import Json, Message, Service, whole_number
 
 answers = Service(types)
 
@@ -200,12 +200,13 @@ def _source(state: ServerState, field: str, name: str) -> MountedSource | None:
     parts[1:2] = map(str.lower, parts[1:2])  # a model's framework, such as TensorFlow2
     slug = "/".join(parts[: depth - 1])
     number = "/".join(parts[depth - 1 :])
-    if not number.isdecimal() and (number or kind == "models"):
+    version = whole_number(number)
+    if version is None and (number or kind == "models"):
         return None
     own = [user for user in (state.user, state.limits.also_named) if user]
     owners = own if owner.lower() in map(str.lower, own) else [owner]
     for each in owners:
-        if folder := _folder(state, kind, f"{each}/{slug}", int(number or 0)):
+        if folder := _folder(state, kind, f"{each}/{slug}", version or 0):
             place = f"{owners[-1]}/{slug}/{number}" if kind == "models" else f"{owners[-1]}/{slug}"
             return MountedSource(kind, place, folder)
     return None

@@ -1,6 +1,7 @@
 """The two halves of a pair are compared, and an edit is told with the commands that join them."""
 
 import json
+import re
 import shlex
 import subprocess
 import sys
@@ -128,6 +129,8 @@ def test_statements_of_a_cell_are_compiled_one_by_one():
     assert document.syntax_error("n.ipynb[cell 1]", late, cell=True) == ("", False)
     assert document.syntax_error("n.py", late)[0]
     assert document.syntax_error("n.ipynb[cell 1]", "x = 1\nreturn x", cell=True)[0]
+    message, _ = document.syntax_error("n.ipynb[cell 1]", "x = 'a\0b'", cell=True)
+    assert re.fullmatch(r"n\.ipynb\[cell 1\]: source code .*null bytes", message)
 
 
 def test_an_older_format_is_refused_with_the_command_that_converts_it(tmp_path):

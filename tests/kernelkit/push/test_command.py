@@ -348,7 +348,7 @@ def test_a_continued_push_finds_what_the_last_version_left(repository, kaggle):
     assert "kernel_data_sources = ['tester/blossom-train']" in repository.message
 
 
-@pytest.mark.parametrize("reference", ["blossom", "a/b/c"])
+@pytest.mark.parametrize("reference", ["blossom", "a/b/c", f"a/b/{'9' * 30}", f"a/b/{'9' * 5000}"])
 def test_resume_wants_a_whole_reference(repository, reference):
     with pytest.raises(errors.ParameterError, match="OWNER/SLUG/N"):
         repository.resume(reference)

@@ -1,6 +1,8 @@
 """The ledger keeps every push, whoever writes at the same time and whatever an old file holds."""
 
+import contextlib
 import json
+import os
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
@@ -86,6 +88,48 @@ def test_a_damaged_ledger_is_told_in_a_line(book):
         with pytest.raises(errors.StorageError, match="move the file away") as raised:
             use()
         assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("kind", ["folder", "broken link", "pipe"])
+def test_a_ledger_that_is_no_file_is_not_an_empty_one(book, kind):
+    book.path.parent.mkdir()
+    if kind == "folder":
+        book.path.mkdir()
+    elif kind == "pipe":
+        os.mkfifo(book.path)
+    else:
+        book.path.symlink_to("nowhere")
+    for use in (book.pushes, book.submissions, lambda: book.begin(push())):
+        with pytest.raises(errors.StorageError, match="move it away"):
+            use()
+
+
+def test_nothing_is_written_into_another_programs_database(book):
+    book.path.parent.mkdir()
+    with contextlib.closing(sqlite3.connect(book.path)) as database:
+        database.execute("CREATE TABLE bookmarks (address TEXT)")
+    before = book.path.read_bytes()
+    for use in (book.pushes, lambda: book.begin(push())):
+        with pytest.raises(errors.StorageError, match="another program's database"):
+            use()
+    assert book.path.read_bytes() == before
+
+
+def test_a_file_that_a_killed_command_left_empty_is_an_empty_ledger(book):
+    book.path.parent.mkdir()
+    book.path.touch()
+    assert book.pushes() == book.submissions() == []
+    sent = book.begin(push())
+    assert book.pushes() == [sent]
+
+
+@pytest.mark.parametrize("row", ["no JSON", "[1]", b"\xff", "[" * 100_000, '{"message": 3}'])
+@pytest.mark.parametrize("as_json", [False, True])
+def test_a_submission_that_is_none_is_left_out_and_the_others_stay(book, row, as_json):
+    book.add_submission("good", {"competition": "garden", "score": "0.91"})
+    with book._opened() as database:
+        database.execute("INSERT INTO submissions VALUES ('bad', ?)", (row,))
+    assert "0.91" in list_pushes(book.path.parent, as_json=as_json)
 
 
 @pytest.mark.parametrize("ahead", ["2999-01-01T00:00:00.000000+00:00", "3", "not a time"])

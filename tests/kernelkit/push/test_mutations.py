@@ -10,6 +10,7 @@ typed error; nothing else is raised, and no wrong version stands in the ledger.
 import contextlib
 import json
 import os
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,6 +24,8 @@ from local_kaggle.server import LocalKaggle
 
 ALL = os.environ.get("FUZZ_MUTATIONS") == "all"
 JOURNAL = os.environ.get("FUZZ_JOURNAL")
+LONGEST = 60.0  # seconds of the wall for one push
+ALL_SECONDS = 7200  # for a value in every field, which are some hundred pushes in one test
 ODD = {
     "null": None,
     "empty": "",
@@ -142,7 +145,8 @@ def push_with(repository, timing, root, answers, field, value):
 def cases():
     """Each field with one value in `make test`, and with three more in `make test-long`."""
     if ALL:
-        return [(name, None) for name in ODD]
+        patient = pytest.mark.timeout(ALL_SECONDS)
+        return [pytest.param(name, None, marks=patient) for name in ODD]
     names = list(ODD)
     sample = [
         (names[(n + k) % len(names)], field) for k in range(4) for n, field in enumerate(FIELDS)
@@ -159,7 +163,9 @@ def test_an_odd_value_is_never_a_wrong_result(
     impatient = replace(timing, patience=patience)
     fields = [field] if field else fields_of_a_push(repository, tmp_path / "good", answers)
     for number, each in enumerate(fields):
+        began = time.monotonic()
         ended = push_with(repository, impatient, tmp_path / str(number), answers, each, ODD[name])
+        assert time.monotonic() - began < LONGEST, each
         if JOURNAL:
             with Path(JOURNAL).open("a") as journal:
                 journal.write(f"{ended}\t{each} = {name}\n")

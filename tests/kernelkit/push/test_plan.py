@@ -21,9 +21,20 @@ def test_a_file_that_is_no_notebook_is_told_apart(repository, name):
         plan_push(PushRequest.of(repository.root / name))
 
 
-@pytest.mark.parametrize("text", ["[" * 5000, "\ud800"])
-def test_metadata_that_is_no_json_object_is_refused_in_a_line(tmp_path, text):
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[" * 5000, "nested too deeply"),
+        ("\ud800", "cannot be read as JSON"),
+        ('{"id_no": ' + "9" * 5000 + "}", "cannot be read as JSON"),
+        ('{"id": "a/b", "title": "b", "id": "a/c"}', "the key 'id' is there twice"),
+        ('{"keywords": [{"a": 1, "a": 1}]}', "the key 'a' is there twice"),
+        ("[]", "must contain one JSON object"),
+    ],
+)
+def test_metadata_that_is_no_json_object_is_refused_in_a_line(tmp_path, text, words):
     file = tmp_path / "kernel-metadata.json"
     file.write_bytes(text.encode("utf-8", "surrogatepass"))
-    with pytest.raises(errors.PreflightError, match=r"kernel-metadata\.json"):
+    with pytest.raises(errors.PreflightError, match=rf"kernel-metadata\.json.*{words}") as raised:
         metadata.load(file)
+    assert "\n" not in str(raised.value)

@@ -1,5 +1,8 @@
 """What is done with a push that was made: some of its files, its state, its submission."""
 
+import io
+import time
+from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from pathlib import Path
 from unittest.mock import Mock
@@ -92,6 +95,27 @@ def test_a_push_is_looked_at_and_entered_once_by_its_reference(server, repositor
         repository.run(submit_result, "tester/blossom-train/1", "later")
     repository.resume(submit="with another message")
     assert "1.00000 in garden (submission 1)" in repository.message
+
+
+def test_two_commands_at_once_submit_a_push_once_and_both_tell_its_score(
+    server, repository, monkeypatch, timing
+):
+    repository.describe(competition_sources=["garden"])
+    repository.push("files=0")
+    enter = Submission._enter
+
+    def slowly(submission):
+        time.sleep(0.5)  # in which the other command could look for a submission, too
+        return enter(submission)
+
+    monkeypatch.setattr(Submission, "_enter", slowly)
+    told = [io.StringIO(), io.StringIO()]
+    with ThreadPoolExecutor() as pool:
+        options = [{"submit": "m", "stream": stream, "timing": timing} for stream in told]
+        list(pool.map(lambda each: resume_push(**each), options))
+    for stream in told:
+        assert "1.00000 in garden (submission 1)" in stream.getvalue()
+    assert [each["reference"] for each in Ledger(repository.runs).submissions()] == [1]
 
 
 def test_the_table_of_pushes_shows_what_a_row_holds(tmp_path):

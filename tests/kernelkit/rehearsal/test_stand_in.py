@@ -3,7 +3,19 @@
 import os
 import threading
 
+import pytest
+
+from kernelkit import errors
 from kernelkit.rehearsal.stand_in import attached
+
+
+@pytest.mark.parametrize("memory", [float("inf"), float("nan")])
+def test_a_memory_that_is_no_number_of_gb_is_refused(tmp_path, memory):
+    with (
+        pytest.raises(errors.ParameterError, match=r"--memory .*: give a number of GB"),
+        attached(tmp_path, "", None, "", print, memory=memory),
+    ):
+        pass
 
 
 def test_the_command_names_what_the_runs_ask_for(repository):

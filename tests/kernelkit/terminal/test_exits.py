@@ -1,5 +1,6 @@
 """Every tool ends in one message and its exit code."""
 
+import errno
 import os
 import subprocess
 import sys
@@ -34,6 +35,21 @@ def test_no_control_sequence_reaches_the_terminal(capsys, error, code):
     assert message.startswith("error: ")
     assert message.count("\n") == 1
     assert not [c for c in message.rstrip("\n") if c < " " or "\x7f" <= c <= "\x9f"]
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [
+        (errno.ENOSPC, "cannot write data.py (No space left on device): free some space"),
+        (errno.EACCES, "cannot use data.py (Permission denied): correct its path or permissions"),
+        (errno.EISDIR, "cannot use data.py (Is a directory): correct its path or permissions"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_named_with_what_helps(capsys, number, words):
+    with pytest.raises(SystemExit) as ended:
+        ending_in(OSError(number, os.strerror(number), "data.py"))()
+    assert ended.value.code == 12
+    assert words in capsys.readouterr().err
 
 
 def test_a_tool_speaks_to_an_ascii_terminal():

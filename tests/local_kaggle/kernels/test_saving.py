@@ -63,8 +63,8 @@ def test_sources_are_refused_in_the_answer_while_the_run_goes_on(context):
     refused = {
         "Competition": ["c/flowers", "weeds"],
         "Dataset": ["datasets/a/b", "a/b"],
-        "Kernel": ["a/b"],
-        "Model": ["a/b/c/d/1"],
+        "Kernel": ["a/b", f"a/b/{'9' * 5000}"],
+        "Model": ["a/b/c/d/1", f"a/b/c/d/{'9' * 30}"],
     }
     sources = {f"{kind.lower()}DataSources": names for kind, names in refused.items()}
     sources["competitionDataSources"] = ["flowers", *refused["Competition"]]

@@ -57,10 +57,10 @@ PLACES = {"dataset": "datasets/", "kernel": "code/", "competition": "c/", "model
 PAGES = ["data", "overview", "code", "discussion", "leaderboard", "rules", "settings", "versions"]
 PAGES += ["comments", "input", "log", "notebook", "output", "suggestions"]
 SHAPES = {
-    "dataset": (r"[\w-]+/[\w-]+(?:/\d+)?", "owner/slug"),
-    "kernel": (r"[\w-]+/[\w-]+(?:/\d+)?", "owner/slug"),
+    "dataset": (r"[\w-]+/[\w-]+(?:/\d{1,18})?", "owner/slug"),
+    "kernel": (r"[\w-]+/[\w-]+(?:/\d{1,18})?", "owner/slug"),
     "competition": (r"[\w-]+", "the bare slug"),
-    "model": (r"[\w.-]+(?:/[\w.-]+){3}/\d+", "owner/model/framework/variation/version"),
+    "model": (r"[\w.-]+(?:/[\w.-]+){3}/\d{1,18}", "owner/model/framework/variation/version"),
 }
 
 

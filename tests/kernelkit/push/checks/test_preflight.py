@@ -41,6 +41,7 @@ errors_of, warnings_of = texts_of("error"), texts_of("warning")
         ({"enable_internet": "no"}, "enable_internet must be a JSON bool"),
         ({"id": None}, "id '' is not OWNER/SLUG"),
         ({"id": "me/me/blossom-train"}, "is not OWNER/SLUG"),
+        ({"kernel_sources": [f"a/b/{'9' * 5000}"]}, "is not owner/slug"),
         ({"dataset_sources": ["me/Me/data"]}, "is not owner/slug: write 'Me/data'"),
         ({"id": "INSERT_USERNAME/abc", "title": "abc d"}, "shorter than Kaggle's five"),
         ({"title": "Blossom training"}, "gives 'blossom-training', not 'blossom-train'"),
