@@ -77,7 +77,7 @@ settings = resolve(globals())  # refuses a parameter that would be ignored
 head, views, weights = (settings[name] for name in ("head", "views", "weights"))
 image_size = settings["image_size"]
 backbones = all_backbones(settings)  # one, unless more_backbones names others
-require_presets(backbones, weights)  # they are not here? Say so before minutes pass
+require_presets(backbones, weights)  # fails here, and not after the photos were read
 
 # %% [markdown]
 # ## Find the device

@@ -12,7 +12,7 @@ from checkouts import ROOT
 from kernelkit import errors, machines
 from kernelkit.cli import console
 from kernelkit.notebook import document
-from kernelkit.notebook.parameters import declared
+from kernelkit.notebook.parameters import declared, of_notebook
 from kernelkit.project import Project, TpuSettings, find_project
 from kernelkit.push.checks.preflight import CHECKS, FINAL
 from kernelkit.shown import Shown
@@ -99,7 +99,7 @@ def test_its_pictures_are_there_small_and_drawn_by_a_target():
 
 
 def test_every_parameter_it_uses_exists():
-    known = {name for book in NOTEBOOKS for name in declared(document.parameters_cell(book).source)}
+    known = {name for book in NOTEBOOKS for name in of_notebook(book)}
     used = set(re.findall(r"(?:-p |`)([a-z]\w*)=", TEXT + MAKEFILE))
     assert len(used) > 9
     assert used - known == {"backbon", "name", "training"}

@@ -25,7 +25,6 @@ from kernelkit.terminal.exits import exits_with_code
 
 LARGEST = 6_000_000_000  # bytes; DINOv2-giant has 4.5 GB
 HEAD_WIDTH = 64  # numbers of each attention head in all of these networks, unless told otherwise
-EPSILON = 1e-6  # of timm's layer norms
 # Tensors that are not part of the features: the classifier, and the token of masked training
 LEFT_OUT = re.compile(r"(head|head_dist|fc)\..*|mask_token")
 OTHERS_NAMES = {"register_tokens": "reg_token"}  # as Meta's own checkpoints of DINOv2 have it

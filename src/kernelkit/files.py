@@ -35,6 +35,14 @@ def make_folder(path: Path) -> Path:
     return path
 
 
+def is_file(path: Path) -> bool:
+    """Whether there is a file; False also for a text that no file can be named by."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # too long, or with a null character
+        return False
+
+
 def read_object(path: Path) -> dict[str, Any]:
     """The object in a JSON file; {} where there is none to read."""
     try:

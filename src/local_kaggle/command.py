@@ -63,7 +63,7 @@ FOLDER = click.Path(path_type=Path, file_okay=False)
     "--memory",
     type=click.FloatRange(min=0.1),
     metavar="GB",
-    help="Memory of a session instead of Kaggle's limit: less than this machine has.",
+    help="Limit a session to less memory than this machine has, instead of Kaggle's limit.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of lines.")
 @click.option("--quiet", is_flag=True, help="Print nothing.")

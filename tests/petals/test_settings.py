@@ -16,7 +16,7 @@ from petals.errors import SettingError
 
 TRAIN = ROOT / "notebooks" / "02_train.py"
 SWEEPS = sorted((ROOT / "notebooks" / "sweeps").glob("*.yaml"))
-KNOWN = parameters.declared(document.parameters_cell(document.read(TRAIN)).source)
+KNOWN = parameters.of_notebook(document.read(TRAIN))
 DEFAULTS = {name: parameter.default for name, parameter in KNOWN.items()}
 TUNED = {"fine_tune": "all"}
 FROM_NOTHING = {"fine_tune": "all", "head": "none"}
@@ -177,7 +177,8 @@ def test_the_notebook_checks_before_it_looks_for_an_accelerator():
 
 
 def test_the_cell_has_four_headings():
-    lines = document.parameters_cell(document.read(TRAIN)).source.splitlines()
+    (cell,) = document.parameters_cells(document.read(TRAIN)).values()
+    lines = cell.splitlines()
     headings = [line for line in lines if line.startswith("#")]
     assert headings == ["# Data", "# Model", "# Training", "# Machine and session"]
 

@@ -57,8 +57,8 @@ def _calls(node, name):
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
 def test_every_parameter_is_explained_and_its_default_allowed(path):
-    cell = document.parameters_cell(document.read(path)).source
-    for parameter in parameters.declared(cell, project.find_project(path)).values():
+    declared = parameters.of_notebook(document.read(path), project.find_project(path))
+    for parameter in declared.values():
         assert parameter.comment
         parameter.check(parameter.default)
 

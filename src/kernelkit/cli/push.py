@@ -38,7 +38,7 @@ from kernelkit.cli import completion, options
 @click.option("--force", is_flag=True, help="Push even if nothing changed or a run is active.")
 @options.check_tpu
 def push(notebook: Path | None, no_wait: bool, **values: Any) -> None:
-    """Check, push, wait, fetch and report, in one command.
+    """Run a notebook on Kaggle: check, push, wait, download and report.
 
     NOTEBOOK defaults to code_file in kernel-metadata.json, and may be the folder of that file. You
     may kill the command at any time: `resume` returns to the run, and the same --when-free
@@ -113,7 +113,7 @@ IN_REHEARSALS = {  # what these options do when nothing is pushed to Kaggle
     "--memory",
     type=click.FloatRange(min=0.1),
     metavar="GB",
-    help="Memory of the session, in place of Kaggle's: less than this machine has.",
+    help="Limit the session to less memory than this machine has, instead of Kaggle's limit.",
 )
 @click.option(
     "--hidden",

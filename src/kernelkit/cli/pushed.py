@@ -27,7 +27,7 @@ pushed = click.argument(
 @click.option("--summary", type=options.FILE, help="Append the metrics to this Markdown file.")
 @options.unverified
 def resume(push: str, no_wait: bool, **values: Any) -> None:
-    """Reconnect to a push: wait for its run, download the results and report.
+    """Reconnect to a push: wait, download the results and report.
 
     The default is the last push. Files that are here already are not downloaded again.
     """
@@ -73,10 +73,10 @@ def submit(result: str, message: str, **values: Any) -> None:
 @click.option("--all", "listing", is_flag=True, help="List all pushes and what waits, instead.")
 @click.option("--quota", is_flag=True, help="Show the week's hours only; this needs no push.")
 def status(push: str, listing: bool, quota: bool, **values: Any) -> None:
-    """Show the state of a push, the last one by default, and the TPU and GPU hours left this week.
+    """Show the state of the last push, and the week's TPU and GPU hours.
 
-    With --all it lists every push with its machine, minutes and score, without asking Kaggle. One
-    that waits is listed with its number, which `stop` takes.
+    OWNER/SLUG/N names another push. With --all it lists every push with its machine, minutes and
+    score, without asking Kaggle. One that waits is listed with its number, which `stop` takes.
     """
     from kernelkit.push.status import list_pushes, tell_quota, tell_status
 
@@ -94,9 +94,9 @@ def status(push: str, listing: bool, quota: bool, **values: Any) -> None:
 def stop(push: str, *, yes: bool, **values: Any) -> None:
     """Stop a push that is waiting or running, the last one by default.
 
-    A push that waits for a session (`status --all` shows its number) is only taken out. Kaggle's
-    API cannot stop a session: it can only delete the kernel, with all its versions and
-    outputs. The command shows what would be lost and asks first.
+    A push that still waits for a session (`status --all` shows its number) is cancelled, and
+    nothing is lost. Kaggle's API cannot stop a session: it can only delete the kernel, with all its
+    versions and outputs. The command shows what would be lost and asks first.
     """
     from kernelkit.errors import ParameterError
     from kernelkit.push.stop import stop_push

@@ -25,11 +25,12 @@ def run(
     quiet: bool,
     **values: Any,
 ) -> None:
-    """Run a notebook with parameters into a run folder, and report on it.
+    """Run a notebook on this machine with parameters, and report on it.
 
     Without --name or --output the folder is new and named after the notebook and the time. But
     if a run of the same notebook with the same parameters was interrupted, the command continues it
-    in its folder; --fresh starts a new run instead. The folder of a finished run is never reused.
+    in its folder; --fresh starts a new run instead. A finished run's folder is reused only where
+    --name or --output names it.
     """
     from kernelkit.pages import live
     from kernelkit.pages.report_page import report_run

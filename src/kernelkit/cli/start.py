@@ -24,7 +24,7 @@ from kernelkit.errors import ParameterError
 def init(
     folder: Path | None, competition: str | None, source: str | None, skill: bool, **output: Any
 ) -> None:
-    """Create a repository that can rehearse and push, in a new folder NAME.
+    """Create a repository for Kaggle notebooks, in a new folder NAME.
 
     The notebook of --from is not run. Settings that would move a TPU run to another image are
     removed. With --skill, NAME is an existing folder, by default the current one.
@@ -58,7 +58,7 @@ def init(
     help="Do what --run does, and submit the sample submission to the code competition.",
 )
 def doctor(**values: Any) -> None:
-    """Check your account, and compare Kaggle with what the kit assumes about it.
+    """Check your account, and what the kit assumes about Kaggle.
 
     The result is a table: as assumed, different, or not tested. Without options, the command makes
     only a few requests; it says beforehand what it costs and which private kernel it leaves behind.

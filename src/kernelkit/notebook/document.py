@@ -77,7 +77,8 @@ def read(path: Path) -> nbformat.NotebookNode:
 def read_json(notebook: Path) -> dict[str, Any]:
     """A notebook's JSON, from an `.ipynb`, or through jupytext from a `.py`.
 
-    An `.ipynb` is parsed as plain JSON, because importing nbformat takes most of a second.
+    An `.ipynb` is parsed as plain JSON, because importing nbformat takes most of a second. Raises
+    `NotebookError` if it cannot be read.
     """
     if notebook.suffix != ".ipynb" or not notebook.is_file():
         return dict(read(notebook))
@@ -114,6 +115,7 @@ def read_script(path: Path) -> dict[str, Any]:
     """A script as a notebook's JSON: its block of parameters, and the code before and after it.
 
     The block begins at the line `# %% tags=["parameters"]` and ends at the next `# %%`.
+    Raises `NotebookError` if the file cannot be read.
     """
     try:
         text = path.read_text("utf-8-sig")
@@ -140,17 +142,6 @@ def tags(cell: Node) -> list[str]:
 def has_tag(cell: Node, tag: str) -> bool:
     """Whether the cell has the tag."""
     return tag in tags(cell)
-
-
-def parameters_cell(notebook: Node) -> Any:
-    """The first code cell tagged `parameters`, which is the one that papermill uses.
-
-    Raises `NotebookError` if there is none.
-    """
-    for cell in notebook["cells"]:
-        if takes_parameters(cell):
-            return cell
-    raise NotebookError(NO_PARAMETERS)
 
 
 def parameters_cells(notebook: Node) -> dict[int, str]:

@@ -121,6 +121,4 @@ def _asked(project: Project, key: str, function: str, calls: Sequence[Any]) -> l
         why = error.stderr.strip()[-LAST_WORDS:].rpartition("\n")[2]
     except (OSError, ValueError) as error:
         why = str(error)
-    raise NotebookError(
-        f"{key} = {function!r} in [tool.kernelkit] could not check the parameters: {why}"
-    )
+    raise NotebookError(f"{key} = {function!r} in [tool.kernelkit] cannot be called: {why}")

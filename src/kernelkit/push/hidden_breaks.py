@@ -11,12 +11,12 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from kernelkit.errors import ParameterError
 from kernelkit.rehearsal import tables
+from kernelkit.rehearsal.public_and_hidden import PublicAndHidden
 from kernelkit.runs.log import RunFailure
 
 FEWEST_IDS = 3  # numbers in a list, for them to be taken for ids
@@ -34,24 +34,6 @@ INSTALLED = "site-packages"  # in the paths of packages, whose lines are not the
 _ARROW = re.compile(r"(?m)^-+>\s*(\d+)\s?(.*)$")
 _FRAME = re.compile(r'File "([^"]+)", line (\d+), in (\S+)(?:\n {4,}([^\n]*))?')
 _MISSING = re.compile(r"No such file or directory: *'([^']+)'|cannot find.*'([^']+)'")
-
-
-@dataclass(frozen=True)
-class PublicAndHidden:
-    """The ids of the public and of the hidden test set, in their order, and both folders.
-
-    `in_order`: whether the sample submission has its rows in the order of the test table.
-    `public_names` and `hidden_names` are other texts of the test tables that only one of them has,
-    such as the names of persons.
-    """
-
-    public_ids: Sequence[str]
-    hidden_ids: Sequence[str]
-    public: Path
-    hidden: Path
-    public_names: Collection[str] = ()
-    hidden_names: Collection[str] = ()
-    in_order: bool = True
 
 
 def in_notebook(notebook: str, sets: PublicAndHidden) -> list[str]:

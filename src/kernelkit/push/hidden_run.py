@@ -15,7 +15,6 @@ from kernelkit import machines, project
 from kernelkit.errors import ParameterError, RefusedError
 from kernelkit.kaggle.context import CommandOptions
 from kernelkit.push import hidden_breaks
-from kernelkit.push.hidden_breaks import PublicAndHidden
 from kernelkit.push.ledger import Push
 from kernelkit.push.plan import Plan, plan_push
 from kernelkit.push.push_context import PushContext
@@ -23,14 +22,8 @@ from kernelkit.push.push_kernel import push as push_request
 from kernelkit.push.request import PushRequest
 from kernelkit.push.results import FAILURE
 from kernelkit.rehearsal.gateway_files import find_gateway
-from kernelkit.rehearsal.hidden_data import (
-    ids_of,
-    is_in_order,
-    made_in_place,
-    make_hidden_data,
-    names_of,
-    rows_of,
-)
+from kernelkit.rehearsal.hidden_data import made_in_place, make_hidden_data
+from kernelkit.rehearsal.public_and_hidden import PublicAndHidden, read_both
 from kernelkit.rehearsal.stand_in import memory_limit, rerun_of
 from kernelkit.runs import log as logs
 from kernelkit.runs import proved, run_folder
@@ -131,7 +124,7 @@ def rehearse_hidden_run(
     slug = sources[0]
     catalogue = local / CATALOGUE
     if not make:
-        _see_to_hidden_data(context, plan, hidden, catalogue / "hidden" / slug)
+        _provide_hidden_data(context, plan, hidden, catalogue / "hidden" / slug)
         return _both_runs(context, local, slug, plan, rows, options)
     if hidden is not None:
         raise ParameterError("--make makes the hidden data: give --hidden without a FOLDER")
@@ -152,14 +145,7 @@ def _both_runs(
     options: CommandOptions,
 ) -> RerunResult:
     """Run a plan on the public data and then on the hidden data, which are in their places."""
-    catalogue = local / CATALOGUE
-    sets = PublicAndHidden(
-        *ids_of(catalogue, slug),
-        catalogue / "competitions" / slug,
-        catalogue / "hidden" / slug,
-        *names_of(catalogue, slug),
-        in_order=is_in_order(catalogue, slug),
-    )
+    sets = read_both(local / CATALOGUE, slug)
     breaks = hidden_breaks.in_notebook(plan.bundle.text, sets)
     for line in breaks:
         context.events(BREAKS, line)
@@ -175,7 +161,9 @@ def _both_runs(
     return _second_run(context, local, sets, refusal, rows, breaks)
 
 
-def _see_to_hidden_data(context: PushContext, plan: Plan, hidden: Path | None, place: Path) -> None:
+def _provide_hidden_data(
+    context: PushContext, plan: Plan, hidden: Path | None, place: Path
+) -> None:
     """Let the catalogue's command write its inputs, and link the given folder as the hidden data.
 
     Raises `ParameterError` if there is no hidden data then.
@@ -244,8 +232,8 @@ def _second_run(
         raise RefusedError(refusal)
     if refusal and not truth.message:
         context.events(WARNING, refusal.removeprefix("[rehearsal] "))
-    public = len(sets.public_ids) or rows_of(sets.public)
-    hidden = len(sets.hidden_ids) or rows_of(sets.hidden)
+    public = sets.public_rows
+    hidden = sets.hidden_rows
     failure = _failure(Path(truth.folder)) if truth.message else None
     found = hidden_breaks.in_failure(failure, sets)
     if not truth.message:
@@ -377,5 +365,5 @@ def _report(context: PushContext, result: RerunResult, lengths: str) -> None:
         f"{size_of(int(result.memory))} of memory, {size_of(int(result.working))} of output",
         **vars(result),
     )
-    events(NEXT, f"the rerun's log and outputs: {result.folder}")
+    events(NEXT, f"the second run's log and outputs: {result.folder}")
     events.end()

@@ -18,7 +18,7 @@ from kernelkit.errors import (
     RunFailedError,
     of_traceback,
 )
-from kernelkit.push import submission, submitted
+from kernelkit.push import submission, submission_record
 from kernelkit.push.bundle.manifest import MANIFEST
 from kernelkit.push.ended import Ended
 from kernelkit.push.fetch import fetch
@@ -224,7 +224,7 @@ class _Homecoming:
             entry.before = push.submissions_before
             entry.since = push.submitting_since
         try:
-            submitted.submit_and_keep(entry, self.context, self.folder, push)
+            submission_record.submit_and_keep(entry, self.context, self.folder, push)
         except RefusedError as error:
             if not isinstance(error, CapacityError):  # there are new submissions tomorrow
                 self.note(score=push.score or NOT_SCORED)

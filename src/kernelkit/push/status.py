@@ -8,7 +8,7 @@ from typing import Unpack
 
 from kernelkit.errors import NOT_VISIBLE, ParameterError
 from kernelkit.kaggle.context import CommandOptions, KaggleContext
-from kernelkit.project import find_project, shown
+from kernelkit.project import COUNTED, find_project, shown
 from kernelkit.push.ledger import Ledger, Push, State
 from kernelkit.push.push_context import LAST, PushContext
 from kernelkit.push.resume import earlier_push
@@ -20,7 +20,6 @@ from kernelkit.terminal import safe_text
 from kernelkit.terminal.events import STATUS, Event
 
 QUOTA = Event("quota", quiet=True)
-COUNTED = ("tpu", "gpu")  # the machines with a weekly quota
 HEADS = (
     *("pushed", "push", "on", "state", "queued", "run"),
     *("validation", "score", "rank", "git", "parameters"),

@@ -6,7 +6,7 @@ from typing import Unpack
 from kernelkit.errors import ParameterError, PreflightError
 from kernelkit.kaggle.context import CommandOptions
 from kernelkit.project import find_project
-from kernelkit.push import submission, submitted
+from kernelkit.push import submission, submission_record
 from kernelkit.push.bundle import metadata
 from kernelkit.push.ledger import Push
 from kernelkit.push.push_context import PushContext
@@ -55,7 +55,7 @@ def submit_result(
     competition = competition or _competition(context, run, path)
     with context.ending(), context.connect():
         entry = submission.Submission(context, competition, message, file)
-        submitted.submit_and_keep(entry, context, file.parent, _push_of(context, run))
+        submission_record.submit_and_keep(entry, context, file.parent, _push_of(context, run))
 
 
 def _push_of(context: PushContext, run: Path | None) -> Push | None:

@@ -19,7 +19,6 @@ from pathlib import Path
 from kernelkit.errors import ParameterError
 from kernelkit.project import PATH, Project
 from kernelkit.rehearsal import tables
-from kernelkit.rehearsal.from_tables import SAMPLES
 from kernelkit.rehearsal.hidden_content import HiddenContent
 
 PLACES = ("public", "hidden", "answers", "rows")
@@ -57,13 +56,13 @@ def make(
     ids = [row[columns[0]] for row in rows]
     if len(set(ids)) < len(ids):
         raise _wrong("its {answers} have an id twice")
-    public_ids = _sample_ids(public)
+    public_ids = set(tables.sample_ids(public))
     if public_ids & set(ids):
         raise _wrong(
             f"its {{answers}} have {min(public_ids & set(ids))!r}, an id of the public set"
         )
-    hidden_ids = _sample_ids(folder)
-    if hidden_ids and hidden_ids != set(ids):
+    has_sample = tables.find(folder, tables.SAMPLES) is not None
+    if has_sample and set(tables.sample_ids(folder)) != set(ids):
         raise _wrong("the ids of its {answers} are not those of its sample submission")
     return HiddenContent(columns, rows, len(public_ids))
 
@@ -102,12 +101,3 @@ def _wrong(what: str) -> ParameterError:
         "the hidden data could not be made with hidden = {command = …} of [tool.kernelkit] in "
         f"pyproject.toml: {what}"
     )
-
-
-def _sample_ids(folder: Path) -> set[str]:
-    """The ids of a folder's sample submission; none without one."""
-    path = tables.find(folder, SAMPLES)
-    if path is None:
-        return set()
-    sample = tables.read(path)
-    return {str(row[sample.columns[0]]) for row in sample.rows}

@@ -9,12 +9,13 @@ from pathlib import Path
 from kernelkit.errors import ParameterError
 from kernelkit.project import HiddenSettings
 from kernelkit.rehearsal import hidden_files, new_ids, tables
-from kernelkit.rehearsal.from_tables import SAMPLES
-from kernelkit.rehearsal.hidden_content import SEED, HiddenContent, ask, too_few, wanted_rows
-
-COMMAND = (
-    'make the hidden folder with hidden = {command = "python -m package.module {public} {hidden} '
-    '{answers} {rows}"} below [tool.kernelkit] in pyproject.toml, or give --hidden FOLDER'
+from kernelkit.rehearsal.hidden_content import (
+    MAKE_IT_YOURSELF,
+    SEED,
+    HiddenContent,
+    ask,
+    too_few,
+    wanted_rows,
 )
 
 
@@ -30,7 +31,7 @@ def make(
     if train is None or test is None:
         return None
     photos = {path: path.relative_to(train).parts[0] for path in _pictures(train, deep=True)}
-    sample_path = tables.find(public, SAMPLES)
+    sample_path = tables.find(public, tables.SAMPLES)
     if not photos or sample_path is None:
         return None
     sample = tables.read(sample_path)
@@ -47,14 +48,14 @@ def make(
     by_file = _is_by_file(public_photos, {str(row[name]) for row in sample.rows})
     if by_file is None:
         raise ParameterError(
-            f"the ids of {sample.name} are no names of files in {test.name}/: {COMMAND}"
+            f"the ids of {sample.name} are no names of files in {test.name}/: {MAKE_IT_YOURSELF}"
         )
     labels = {str(row[target]) for row in sample.rows}
     classes = set(photos.values())
     if all(_is_number(label) for label in labels) and not all(map(_is_number, classes)):
         raise ParameterError(
             f"{sample.name} has numbers for classes, and the folders of {train.name}/ are names, "
-            f"such as {min(classes)!r}: {COMMAND}"
+            f"such as {min(classes)!r}: {MAKE_IT_YOURSELF}"
         )
     chosen = _choose(photos, train, wanted_rows(count, len(public_photos), len(photos)))
     names = [path.name if by_file else path.stem for path in chosen]

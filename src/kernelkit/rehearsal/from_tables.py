@@ -16,11 +16,16 @@ from typing import Any
 from kernelkit.errors import ParameterError
 from kernelkit.project import HiddenSettings
 from kernelkit.rehearsal import gateway_files, hidden_files, new_ids, tables
-from kernelkit.rehearsal.hidden_content import SEED, HiddenContent, ask, too_few, wanted_rows
-from kernelkit.rehearsal.tables import Row, Table
+from kernelkit.rehearsal.hidden_content import (
+    MAKE_IT_YOURSELF,
+    SEED,
+    HiddenContent,
+    ask,
+    too_few,
+    wanted_rows,
+)
+from kernelkit.rehearsal.tables import SAMPLES, TEST, TRAIN, Row, Table
 
-TRAIN, TEST = "train", "test"
-SAMPLES = ("sample_submission", "sampleSubmission", "SampleSubmission")
 FEWEST_GROUPS = 10  # of a training table, for a column to be taken as the one that groups its rows
 MOST_ALONE = 0.1  # of its rows that may be the only one of their group
 LARGEST_GROUP = 0.2  # of its rows that may be in one group
@@ -139,9 +144,7 @@ def _read(public: Path) -> _Competition | None:
         elif other.name in served:
             raise ParameterError(
                 f"the gateway serves {other.name}, and there is no {_train_name(other)} to make "
-                "it from: make the hidden folder with a command of the project, hidden = {command "
-                '= "python -m package.module {public} {hidden} {answers} {rows}"}, or give '
-                "--hidden FOLDER"
+                f"it from: {MAKE_IT_YOURSELF}"
             )
         else:
             notes.append(f"{other.name} stays as it is: there is no {_train_name(other)}")
@@ -321,9 +324,8 @@ def _check_sample_ids(competition: _Competition, columns: _Columns) -> None:
     raise ParameterError(
         f"{sample.name} has ids such as {min(asked)!r}, and {test.name} has {min(there)!r} in "
         f"{columns.id!r}, so that it is not known how one is made of the other: name another "
-        'column with hidden = {id = "COLUMN"} below [tool.kernelkit] in pyproject.toml, or make '
-        'the hidden folder with hidden = {command = "python -m package.module {public} {hidden} '
-        '{answers} {rows}"}'
+        'column with hidden = {id = "COLUMN"} below [tool.kernelkit] in pyproject.toml, or '
+        f"{MAKE_IT_YOURSELF}"
     )
 
 
@@ -520,8 +522,7 @@ def _write_pair(
     if not shared:
         raise ParameterError(
             f"{test.name} has no column of the test table, so it is not known which of its rows "
-            "belong to a hidden one: make the hidden folder with a command of the project, hidden "
-            '= {command = "python -m package.module {public} {hidden} {answers} {rows}"}'
+            f"belong to a hidden one: {MAKE_IT_YOURSELF}"
         )
     key = columns.id if columns.id in shared else shared[0]
     own = columns.of_train[key]

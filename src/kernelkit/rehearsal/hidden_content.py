@@ -10,6 +10,11 @@ SEED = 0
 SHARE = 5  # by default one training row in so many becomes hidden, at most
 MORE = 4  # by default the hidden set has so many times the rows of the public one
 FEWEST = 200  # rows that the hidden set has by default, if there are enough
+MAKE_IT_YOURSELF = (
+    "make the hidden data with a command of the project, hidden = {command = "
+    '"python -m package.module {public} {hidden} {answers} {rows}"} below [tool.kernelkit] in '
+    "pyproject.toml, or write it into a folder and name that with --hidden FOLDER"
+)
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,8 @@ else, such as TFRecords, the project says how in a command of its own (`from_com
 """
 
 import contextlib
-import csv
 import hashlib
 import json
-import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -22,19 +20,12 @@ from kernelkit import files
 from kernelkit.errors import ParameterError
 from kernelkit.project import HiddenSettings, Project
 from kernelkit.rehearsal import from_command, from_image_folders, from_tables, tables
-from kernelkit.rehearsal.hidden_content import SEED, HiddenContent, ask
+from kernelkit.rehearsal.hidden_content import MAKE_IT_YOURSELF, SEED, HiddenContent, ask
 from kernelkit.rehearsal.tables import Table
 
 ASIDE = "made"  # in a catalogue: the hidden data that was made, between its runs
-MANIFEST = ".made_by_kernelkit.json"
-NAME = re.compile(r"(?=.*\d)[A-Za-z][\w-]{3,40}")  # of something, such as a person
+MANIFEST = ".made_by_kernelkit.json"  # in a hidden folder that was made
 VERSION = 2  # of how hidden data is made: another one makes it anew
-NOTHING_TO_MAKE_IT_FROM = (
-    "{} has no test.csv and no folders of images, so it is not known what its test set is: write "
-    "the hidden data yourself and name its folder with --hidden FOLDER, or say how it is made, "
-    'with hidden = {{command = "python -m package.module {{public}} {{hidden}} {{answers}} '
-    '{{rows}}"}} below [tool.kernelkit] in pyproject.toml'
-)
 
 
 @dataclass(frozen=True)
@@ -141,107 +132,6 @@ def made_in_place(catalogue: Path, slug: str) -> Iterator[None]:
             place.rename(aside)
 
 
-def rows_of(folder: Path) -> int:
-    """The number of rows of a folder's test set, one for each id; 0 if it is not known.
-
-    The sample submission has one for each. Without it the manifest of made data says it, else the
-    rows of the test table are counted.
-    """
-    sample = tables.find(folder, from_tables.SAMPLES)
-    if sample is not None:
-        return _length(sample)
-    made = files.read_object(folder / MANIFEST).get("rows")
-    if isinstance(made, int):
-        return made
-    test = tables.find(folder, (from_tables.TEST,))
-    return _length(test) if test else 0
-
-
-def ids_of(catalogue: Path, slug: str) -> tuple[list[str], list[str]]:
-    """The ids of a competition's public and of its hidden test set; none where they are not known.
-
-    They are those of the sample submission. Without it the answers say the hidden ones, and which
-    column of the public test table has the others.
-    """
-    public = _sample_ids(catalogue / "competitions" / slug)
-    hidden = _sample_ids(catalogue / "hidden" / slug)
-    answers = catalogue / "solutions" / f"{slug}.hidden.csv"
-    if (public and hidden) or not answers.is_file():
-        return public, hidden
-    solved = tables.read(answers)
-    name = next(iter(solved.columns), "")
-    hidden = hidden or [str(row[name]) for row in solved.rows]
-    test = tables.find(catalogue / "competitions" / slug, (from_tables.TEST,))
-    if not public and test:
-        rows = tables.read(test).rows
-        public = list(dict.fromkeys(str(row[name]) for row in rows if name in row))
-    return public, hidden
-
-
-def is_in_order(catalogue: Path, slug: str) -> bool:
-    """Whether the public sample submission has the ids of the test table in its order.
-
-    True also where that cannot be compared.
-    """
-    public = catalogue / "competitions" / slug
-    sample = tables.find(public, from_tables.SAMPLES)
-    test = tables.find(public, (from_tables.TEST,))
-    if sample is None or test is None:
-        return True
-    try:
-        name = tables.read(sample).columns[0]
-        rows = tables.read(test).rows
-    except (ParameterError, IndexError):
-        return True
-    there = list(dict.fromkeys(str(row[name]) for row in rows if name in row))
-    asked = _sample_ids(public)
-    return set(asked) != set(there) or asked == there
-
-
-def names_of(catalogue: Path, slug: str) -> tuple[set[str], set[str]]:
-    """Texts with a digit, such as P0012, that only the public or only the hidden test table has."""
-    public = _names(catalogue / "competitions" / slug)
-    hidden = _names(catalogue / "hidden" / slug)
-    return public - hidden, hidden - public
-
-
-def _names(folder: Path) -> set[str]:
-    """The texts with letters and a digit in a folder's test table."""
-    path = tables.find(folder, (from_tables.TEST,))
-    if path is None:
-        return set()
-    try:
-        rows = tables.read(path).rows
-    except ParameterError:
-        return set()
-    texts = {value for row in rows for value in row.values() if isinstance(value, str)}
-    return {text for text in texts if NAME.fullmatch(text)}
-
-
-def _sample_ids(folder: Path) -> list[str]:
-    """The ids of a folder's sample submission, in its order; none without one."""
-    path = tables.find(folder, from_tables.SAMPLES)
-    if path is None:
-        return []
-    try:
-        sample = tables.read(path)
-    except ParameterError:
-        return []
-    name = next(iter(sample.columns), "")
-    return [str(row[name]) for row in sample.rows]
-
-
-def _length(path: Path) -> int:
-    """The rows of a table, without its header; 0 if it cannot be read."""
-    if path.suffix == ".csv":
-        with path.open(newline="", encoding="utf-8", errors="replace") as file:
-            return max(0, sum(1 for _ in csv.reader(file)) - 1)
-    try:
-        return len(tables.read(path).rows)
-    except ParameterError:
-        return 0
-
-
 def _made(
     public: Path,
     part: Path,
@@ -257,7 +147,10 @@ def _made(
     content = from_tables.make(public, part, settings, count)
     content = content or from_image_folders.make(public, part, settings, count)
     if content is None:
-        raise ParameterError(NOTHING_TO_MAKE_IT_FROM.format(public))
+        raise ParameterError(
+            f"{public} has no test.csv and no folders of images, so it is not known what its test "
+            f"set is: {MAKE_IT_YOURSELF}"
+        )
     return content
 
 
@@ -285,7 +178,10 @@ def _check_metric(catalogue: Path, slug: str, settings: HiddenSettings) -> None:
 
 
 def _rules(project: Project, columns: Sequence[str]) -> str:
-    """What `solutions/SLUG.toml` should hold; "" if it is there and nothing else was said."""
+    """The text of `solutions/SLUG.toml`, which says how answers are scored.
+
+    "" if the project's settings name no metric: then the file is there already.
+    """
     metric = project.hidden.metric
     if not metric:
         return ""

@@ -14,7 +14,8 @@ from contextlib import suppress
 from pathlib import PurePosixPath
 from typing import Any
 
-SEED = 0
+from kernelkit.rehearsal.hidden_content import SEED
+
 SHORTEST = 8  # characters of a new id that is made of digits and letters
 _PART = re.compile(r"[^_\-:/|. ]+")  # of an id that is made of parts
 

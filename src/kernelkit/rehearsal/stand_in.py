@@ -41,6 +41,7 @@ def attached(
     only when the scripts that it names change; `tell` gets its steps as events. It inherits this
     process's environment, so that it finds caches under HOME. A session finds the account's own
     inputs under the name `owner`, and may use `memory` GB, by default what Kaggle's machine has.
+    Raises `ParameterError` if the package `local_kaggle` is not installed.
     """
     try:
         from local_kaggle import LocalKaggle, fill_catalogue

@@ -14,6 +14,8 @@ from kernelkit import files
 from kernelkit.errors import ParameterError
 
 ENDINGS = (".csv", ".parquet")
+TRAIN, TEST = "train", "test"
+SAMPLES = ("sample_submission", "sampleSubmission", "SampleSubmission")
 NO_PYARROW = "{} is a Parquet file: pip install pyarrow"
 
 Row = dict[str, Any]
@@ -62,6 +64,23 @@ def read(path: Path) -> Table:
             return Table(path.name, list(reader.fieldnames or []), rows)
     except (csv.Error, UnicodeDecodeError) as error:
         raise ParameterError(f"{path} cannot be read as a CSV file in UTF-8: {error}") from None
+
+
+def sample_ids(folder: Path) -> list[str]:
+    """The ids of a folder's sample submission, in its order; none without one.
+
+    Raises `ParameterError` if it cannot be read.
+    """
+    path = find(folder, SAMPLES)
+    if path is None:
+        return []
+    return ids(read(path))
+
+
+def ids(table: Table) -> list[str]:
+    """The first column as texts, which has the ids in a sample submission and in answers."""
+    name = next(iter(table.columns), "")
+    return [str(row[name]) for row in table.rows]
 
 
 def _texts(row: dict[Any, Any]) -> Row:

@@ -6,7 +6,7 @@ module.
 """
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -63,28 +63,23 @@ def doubt(folder: Path, name: str) -> str:
     pushed = pushed_folder(file.parent)
     if pushed is None or not file.is_file():
         return ""
-    manifest = _kept(pushed)
-    if manifest is None:
-        return NO_MANIFEST
-    listed = manifest.files.get(file.relative_to(pushed).as_posix())
-    if listed is None or not listed.sha256:
-        return NOT_NAMED
-    return "" if _has_hash(file, listed.sha256) else CHANGED
-
-
-def doubts(folder: Path, names: Iterable[str]) -> dict[str, str]:
-    """{name: why it is not verified} of those of these files that are not."""
-    found = {name: doubt(folder, name) for name in names}
-    return {name: why for name, why in found.items() if why}
+    return _unproved(pushed, file.relative_to(pushed).as_posix())
 
 
 def is_proved(folder: Path, name: str) -> bool:
     """Whether the manifest that is kept in a folder proves a file of it."""
+    return not _unproved(folder, name)
+
+
+def _unproved(folder: Path, name: str) -> str:
+    """Why the manifest that is kept in a folder does not prove a file of it; "" if it does."""
     manifest = _kept(folder)
-    listed = manifest.files.get(name) if manifest else None
+    if manifest is None:
+        return NO_MANIFEST
+    listed = manifest.files.get(name)
     if listed is None or not listed.sha256:
-        return False
-    return _has_hash(folder / name, listed.sha256)
+        return NOT_NAMED
+    return "" if _has_hash(folder / name, listed.sha256) else CHANGED
 
 
 def pushed_folder(folder: Path) -> Path | None:

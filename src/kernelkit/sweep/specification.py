@@ -197,7 +197,7 @@ def _checked(path: Path, content: Values, pairs: Iterable[str], many: bool) -> S
         raise NotebookError(document.NO_PARAMETERS)
     declared = parameters.of_notebook(source, home)
     if content.get("workers") == 0:
-        raise ParameterError("workers: 0 would do no run: write 1 or more, or leave it out")
+        raise ParameterError("workers: 0 would run nothing: write 1 or more, or leave it out")
     shown = project.shown(notebook)
     score = content.get("score")
     minimize = content.get("minimize")

@@ -32,7 +32,8 @@ Tell = Callable[[Event, str], None]
 def python_of(project: Project, tell: Tell) -> Path:
     """The Python of the project's `.venv-tpu`, which is made where it is missing or outdated.
 
-    Raises `NoCompilerError` where that fails, or where libtpu does not exist.
+    Raises `NoCompilerError` where that fails, or where libtpu does not exist, and `PreflightError`
+    without the list of requirements that [tool.kernelkit.tpu] names.
     """
     system, processor = platform.system(), platform.machine()
     if system != "Linux" or processor not in ("x86_64", "AMD64"):

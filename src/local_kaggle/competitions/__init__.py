@@ -1,4 +1,5 @@
 """Competitions: their files, submissions with their scores, and leaderboards.
 
-Begin with `competitions`. May import `errors`, `files`, `kernels`, `execution`, `state` and `wire`.
+Begin with `competitions`. May import `files`, `kernels`, `execution`, `wire`, `state`, `catalogue`
+and `errors`.
 """

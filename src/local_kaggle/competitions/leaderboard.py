@@ -81,7 +81,10 @@ def medal_of(rank: int, teams: int) -> Medal:
 
 
 def deadline_of(contents: Catalogue, competition: str) -> float:
-    """When a competition ends, in seconds since the epoch; infinite if its page does not say."""
+    """When a competition ends, in seconds since the epoch; infinite if its page does not say.
+
+    Raises LocalKaggleError for a deadline that is not a date.
+    """
     text = contents.page("competitions", competition).get("deadline")
     if text is None:
         return math.inf

@@ -1,4 +1,5 @@
 """Notebooks and scripts: saving them, their versions and sessions, outputs, logs and quota.
 
-Begin with `kernels`. May import `faults`, `fault_responses`, `files`, `execution` and `wire`.
+Begin with `kernels`. May import `files`, `execution`, `faults`, `fault_responses`, `wire`,
+`serving`, `state`, `catalogue` and `limits`.
 """

@@ -108,6 +108,7 @@ class Draw:
         self._keys = (key + tf.constant([0, k], key.dtype) * 1_000_003 for k in itertools.count(1))
 
     def uniform(self, low: float, high: float) -> tf.Tensor:
+        """float32 (count,), evenly between `low` and `high`."""
         return tf.random.stateless_uniform([self.count], next(self._keys), low, high, alg="philox")
 
     def beta(self, alpha: float) -> tf.Tensor:

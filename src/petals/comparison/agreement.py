@@ -14,7 +14,7 @@ from petals.data.shards import Split
 from petals.data.source import find_source
 from petals.errors import DataError
 
-BOTH, FIRST, SECOND, NEITHER = "both right", "only 1 correct", "only 2 correct", "neither right"
+BOTH, FIRST, SECOND, NEITHER = "both correct", "only 1 correct", "only 2 correct", "neither correct"
 
 
 @dataclass(frozen=True)

@@ -160,7 +160,7 @@ def shard_name(number: int, size: int, count: int) -> str:
 
 
 def shard_count(path: str) -> int:
-    """The number of images that a shard's name declares."""
+    """The number of images that a shard's name declares; raises `DataError` for another name."""
     if not (match := _SHARD.search(str(path))):
         raise DataError(f"{path} is not named NN-SxS-COUNT.tfrec, so its images can't be counted")
     return int(match["count"])

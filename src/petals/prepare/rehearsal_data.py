@@ -4,11 +4,12 @@ python -m petals.prepare.rehearsal_data FOLDER [--sizes SIZE ...] [--backbones N
 
 Of a backbone whose weights are a model on Kaggle, the catalogue gets the preset that is here, or
 else one with random weights: a rehearsal shows that a session finds and builds it, and no score.
-The session warns of random weights, and says where the real ones belong.
+The session warns of random weights, and says how to rehearse with the real ones.
 """
 
 import argparse
 import os
+import shlex
 import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -84,7 +85,7 @@ def add_models(folder: Path, backbones: Iterable[str]) -> list[Path]:
         if here:
             shutil.copytree(here, part, copy_function=_linked)
         else:
-            _make_preset(preset, target, part)
+            _make_preset(preset, folder, part)
         shutil.rmtree(target, ignore_errors=True)
         part.rename(target)
         made.append(target)
@@ -98,17 +99,22 @@ def _linked(source: str, target: str) -> None:
         shutil.copy2(source, target)
 
 
-def _make_preset(preset: Preset, target: Path, part: Path) -> None:
-    """A preset with random weights; it scales pixels as networks do that ImageNet taught."""
+def _make_preset(preset: Preset, catalogue: Path, part: Path) -> None:
+    """A preset with random weights; it scales pixels as networks do that ImageNet taught.
+
+    A rehearsal does not fill its catalogue again when a preset arrives, so the warning's command
+    does that too.
+    """
     from petals.models import hub
 
     network = hub.find(preset.name).build(preset.native)
     network.save_to_preset(str(part))
     hub.save_scaling(part, preset.native)
+    place = shlex.quote(str(catalogue.absolute()))
+    fill_again = f"python -m petals.prepare.rehearsal_data {place} --backbones {preset.name}"
     warning = (
         f"{preset.name} has random weights, made for a rehearsal, so its scores say nothing. To "
-        f"rehearse with the real ones, download them with `{preset.download_command}`, and replace "
-        f"the folder {target} with them."
+        f"rehearse with the real ones, run `{preset.download_command} && {fill_again}` once."
     )
     storage.write_text(part / RANDOM, warning + "\n")
 

@@ -84,7 +84,7 @@ def test_what_an_editor_of_windows_saves_is_read(notebook):
     for half in (notebook, notebook.with_suffix(".py")):
         half.write_bytes(b"\xef\xbb\xbf" + half.read_bytes())
         for read in (document.read, document.read_json):
-            assert document.cell_source(document.parameters_cell(read(half))) == "rate = 0.1"
+            assert list(document.parameters_cells(read(half)).values()) == ["rate = 0.1"]
     assert "\ufeff" not in document.read_script(half)["cells"][0]["source"]
 
 

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from kernelkit.push.hidden_breaks import PublicAndHidden, in_failure, in_notebook, in_submission
+from kernelkit.push.hidden_breaks import in_failure, in_notebook, in_submission
+from kernelkit.rehearsal.public_and_hidden import PublicAndHidden
 from kernelkit.runs.log import RunFailure
 
 PUBLIC, HIDDEN = [f"a{n:02d}" for n in range(7)], [f"b{n:02d}" for n in range(30)]

@@ -7,7 +7,8 @@ import pytest
 
 from kernelkit.errors import ParameterError
 from kernelkit.project import HiddenSettings, Project
-from kernelkit.rehearsal.hidden_data import ids_of, is_in_order, make_hidden_data, rows_of
+from kernelkit.rehearsal.hidden_data import make_hidden_data
+from kernelkit.rehearsal.public_and_hidden import read_both
 
 GATEWAY = '''\
 """A host's gateway."""
@@ -94,10 +95,10 @@ def test_the_rows_of_a_sequence_keep_their_order(swings):
 
 def test_ids_and_rows_count_once_a_sequence(swings):
     made = make(swings, **NAMED)
-    public, hidden = ids_of(swings, "swings")
-    assert public == ["SEQ_0900", "SEQ_0901"]
+    sets = read_both(swings, "swings")
+    assert sets.public_ids == ["SEQ_0900", "SEQ_0901"]
     assert made.public_rows == 2
-    assert len(hidden) == made.rows == rows_of(swings / "hidden/swings")
+    assert len(sets.hidden_ids) == made.rows == sets.hidden_rows
 
 
 def test_without_a_sample_submission_id_and_target_are_asked_for_in_one_line(swings):
@@ -277,6 +278,7 @@ def records(tmp_path):
     return tmp_path
 
 
+SAMPLE = "pathlib.Path(hidden, 'sample_submission.csv').write_text('{}'); print("
 RUN = "python hide.py {public} {hidden} {answers} {rows}"
 
 
@@ -301,6 +303,8 @@ def test_what_no_table_holds_is_made_by_a_command_of_the_project(records):
         (("x1,0\\nx2,1\\n", ""), "need a row for each id"),
         (("pathlib.Path(answers)", "pathlib.Path(hidden, 'a')"), "it wrote no {answers}"),
         (("print(", "sys.exit('no photos'); print("), "no photos"),
+        (("print(", SAMPLE.format("id,label\\nx1,0\\n")), "not those of its sample submission"),
+        (("print(", SAMPLE.format("")), "not those of its sample submission"),
     ],
 )
 def test_a_command_that_leaves_something_else_is_refused(records, change, said):
@@ -356,7 +360,7 @@ def test_a_sample_submission_in_another_order_than_the_test_table_stays_in_anoth
     test = ("id", "speed"), [(100, 1), (101, 2), (102, 3)]
     simple(tmp_path, train, test, (("id", "kind"), [(102, "a"), (100, "a"), (101, "a")]))
     make(tmp_path)
-    assert not is_in_order(tmp_path, "swings")
+    assert not read_both(tmp_path, "swings").in_order
     folder = tmp_path / "hidden/swings"
     ids = [row["id"] for row in read(folder / "test.csv")]
     asked = [row["id"] for row in read(folder / "sample_submission.csv")]

@@ -95,7 +95,7 @@ def test_more_than_a_thousand_runs_have_to_be_confirmed(sweeps):
     [
         ("minimize: 1", "minimize has the wrong type: 1; it takes true or false"),
         ("workers: true", "workers has the wrong type"),
-        ("grid: {a: [1]}\nworkers: 0", "workers: 0 would do no run"),
+        ("grid: {a: [1]}\nworkers: 0", "workers: 0 would run nothing"),
         ("kaggle: {workers: 0}", "kaggle: workers has no effect in a session"),
         ("grid: {a: [1]}\nwarm: [os; rm]", "'os; rm' is not a module name"),
         ("grid: {a: [1]}\nwarm: [3]", "3 is not a module name"),

@@ -4,7 +4,9 @@
 
 Trains TIMES models one after the other, with `Epochs` and augmentation in the step, and writes the
 programs that JAX compiled, by name, as JSON into OUT, and whether `fit` itself told of finished
-steps, for which it has to wait. KEEP names a folder for compiled programs.
+steps, for which it has to wait. The environment's KEEP names a folder for compiled programs, and
+its HEAD is a number of epochs for which only the softmax head is trained, on the features of both
+splits.
 """
 
 import json
@@ -41,12 +43,12 @@ class Listener(logging.Handler):
 def main(dataset, out, times=1):
     device = detect()
     import jax
-    from tuning import begin, fine_tune
+    from tuning import begin, fine_tune, train_head
 
     from petals.accelerators import compilation
     from petals.augment.augmentation import augmentation
     from petals.models.build import set_trainable
-    from petals.training import callbacks
+    from petals.training import callbacks, head
 
     if folder := os.environ.get("KEEP"):
         compilation.keep(folder)
@@ -60,10 +62,14 @@ def main(dataset, out, times=1):
         told(self, batch, logs)
 
     callbacks.Epochs.on_train_batch_end = tell
+    head.HEAD_BATCH = 16  # several steps an epoch, which are one program
     splits, classifier = begin(dataset, device)
     history = []
     for _ in range(int(times)):
         model = classifier()
+        if epochs := int(os.environ.get("HEAD", 0)):
+            _, history = train_head(model, splits, device, epochs)
+            continue
         set_trainable(model, "all", freeze_batch_norm=False)
         options = {"batch_size": 16, "change": augmentation("flip"), "on_device": True}
         history = fine_tune(model, splits, 2, **options).training.history

@@ -39,6 +39,16 @@ def test_two_epochs_with_validation_compile_each_program_once(train, devices):
     assert not result["waits"]  # `fit` goes on while threads wait for the device
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("devices", [1, 8])
+def test_the_head_and_the_features_of_both_splits_are_compiled_once(train, devices):
+    result = train(devices, HEAD="3")
+    assert len(result["history"]) == 3
+    assert result["compiled"]["steps"] == 1  # so many at a time
+    assert result["compiled"]["predict_step"] == 1
+    assert not result["waits"]
+
+
 def test_the_first_epoch_says_how_much_was_compiling_and_the_next_run_finds_it(train, tmp_path):
     first = train(1, KEEP=str(tmp_path / "kept"))
     again = train(1, KEEP=str(tmp_path / "kept"))

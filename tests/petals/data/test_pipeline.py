@@ -1,9 +1,12 @@
+import io
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
 import pytest
 import tensorflow as tf
+from PIL import Image
+from records import jpeg, write_dataset
 
 from petals.augment.augmentation import augmentation
 from petals.data import pipeline, shards
@@ -40,6 +43,32 @@ def test_batches_larger_than_one_decoding_are_whole(splits, monkeypatch):
     monkeypatch.setattr(pipeline, "DECODE_AT_ONCE", 8)
     images, labels = take(splits[0], 1, 24)[0]
     assert images.shape[0] == labels.shape[0] == 24
+
+
+@pytest.fixture(scope="module")
+def only_192(tmp_path_factory):
+    """A dataset whose records have 192 pixels and no other size."""
+    root = tmp_path_factory.mktemp("only_192")
+    write_dataset(root, 192, {"train": (5, 3), "val": (6,)})
+    return str(root)
+
+
+@pytest.mark.parametrize("size", [96, 192, 224, 518])
+def test_records_of_one_size_give_batches_of_any_other(only_192, size):
+    train, val = (Split.find(only_192, size, name) for name in ("train", "val"))
+    assert {Path(path).parents[1].name for path in train.paths} == {"tfrecords-jpeg-192x192"}
+    (images, labels), *_ = take(train, 1, 4)
+    assert (images.dtype, images.shape) == (np.uint8, (4, size, size, 3))
+    assert (labels.dtype, labels.shape) == (np.float32, (4, 3))
+
+    (validated,) = pipeline.images(val, 8).as_numpy_iterator()  # two rows more than photos
+    assert (validated.dtype, validated.shape) == (np.uint8, (8, size, size, 3))
+    for number, pixels in enumerate(validated[: val.count], start=train.count):
+        photo = Image.open(io.BytesIO(jpeg(number, 192)))
+        resized = np.asarray(photo.resize((size, size), Image.Resampling.BILINEAR), int)
+        assert np.abs(pixels - resized).mean() < 2
+    sample = val.sample(val.count)
+    assert (sample.images == validated[: val.count]).all()
 
 
 @pytest.mark.parametrize("batch", [8, 21, 64])

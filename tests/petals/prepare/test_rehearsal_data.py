@@ -1,5 +1,7 @@
 """What a rehearsal finds as the competition: drawn flowers in the sizes that are asked for."""
 
+import re
+import shlex
 import tomllib
 
 import pytest
@@ -55,20 +57,23 @@ def test_it_says_how_the_competition_is_scored(tmp_path):
     assert rules.read_text() == 'metric = "accuracy"'
 
 
-def test_a_preset_with_random_weights_says_so_until_the_real_one_is_here(tmp_path, monkeypatch):
+def test_a_preset_with_random_weights_says_what_puts_the_real_one_there(
+    small, tmp_path, monkeypatch
+):
     pytest.importorskip("keras_hub")
-    small = {"num_layers": 1, "hidden_dim": 8, "num_heads": 1, "intermediate_dim": 8}
-    for name, value in small.items():
+    sizes = {"num_layers": 1, "hidden_dim": 8, "num_heads": 1, "intermediate_dim": 8}
+    for name, value in sizes.items():
         monkeypatch.setitem(registry.PRESETS["dinov2-small"].architecture, name, value)
     monkeypatch.setenv("KAGGLEHUB_CACHE", str(tmp_path / "cache"))
-    catalogue = tmp_path / "catalogue"
+    catalogue = tmp_path / "a rehearsal's" / "catalogue"
     (made,) = rehearsal_data.add_models(catalogue, ["dinov2-small", "VGG16"])
     assert rehearsal_data.add_models(catalogue, ["dinov2-small"]) == []
 
     monkeypatch.setenv("KERNELKIT_INPUT_ROOT", str(catalogue))  # as a session finds it
     (warning,) = registry.weights_warnings(["VGG16", "dinov2-small"], "auto")
     assert warning.startswith("dinov2-small has random weights, made for a rehearsal")
-    assert str(made) in warning
+    download, fill_again = re.search("`(.*)`", warning)[1].split(" && ")
+    assert download == registry.PRESETS["dinov2-small"].download_command
     assert registry.weights_warnings(["dinov2-small"], "none") == []
     assert registry.Facts("dinov2-small").preset.folder == made
 
@@ -76,7 +81,9 @@ def test_a_preset_with_random_weights_says_so_until_the_real_one_is_here(tmp_pat
     real = tmp_path / "cache/models/keras/dinov2/keras/dinov2_small/1"
     real.mkdir(parents=True)
     (real / "config.json").write_text("{}")
-    assert rehearsal_data.add_models(catalogue, ["dinov2-small"]) == [made]
+    python, in_module, module, *arguments = shlex.split(fill_again)
+    assert (python, in_module, module) == ("python", "-m", rehearsal_data.__name__)
+    rehearsal_data.main(arguments)
     assert [path.name for path in made.iterdir()] == ["config.json"]
     monkeypatch.setenv("KERNELKIT_INPUT_ROOT", str(catalogue))
     assert registry.weights_warnings(["dinov2-small"], "auto") == []

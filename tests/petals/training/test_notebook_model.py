@@ -13,11 +13,10 @@ from petals.training.optimization import compile_model, set_seed
 
 NOTEBOOK = ROOT / "notebooks" / "02_train.py"
 GIVEN = {
-    "backbone": "SmallNet",
+    "backbones": ["SmallNet"],
     "image_size": 32,
     "weights": "none",
     "dropout": 0.3,
-    "settings": {"backbone": "SmallNet", "more_backbones": ""},
     "weight_decay": 0.01,
     "layer_decay": 1.0,
     "label_smoothing": 0.2,

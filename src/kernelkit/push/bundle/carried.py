@@ -46,7 +46,10 @@ def own_cells(text: str) -> list[OwnCell]:
 
 
 def own_script(text: str) -> str:
-    """What stands after the part of a script that the push carried."""
+    """What stands after the part of a script that the push carried.
+
+    Raises `NotebookError` for a version that the kit did not push.
+    """
     _, mark, own = text.partition(f"{SCRIPT_BEGINS}\n")
     if not mark:
         raise NotebookError("that version was not pushed by kernelkit, or its mark was removed")

@@ -27,7 +27,7 @@ from kernelkit.kaggle.client import PLACEHOLDERS
 from kernelkit.machines import Machine
 
 FILE_NAME = "kernel-metadata.json"
-NOT_SEARCHED = (project.RUNS, "node_modules")  # for other kernels of the repository
+NOT_SEARCHED = (project.RUNS, "node_modules", "site-packages")  # for kernels
 
 # The keys that Kaggle's client reads, with their types; it silently ignores any other.
 KEYS: dict[str, type] = {
@@ -250,13 +250,24 @@ def needed_kernels(
 def _in_repository(path: Path) -> list[Metadata]:
     """All kernels below the root of the repository that contains this metadata file."""
     kernels = []
-    for folder, folders, names in os.walk(project.repository(path.resolve().parent)):
-        folders[:] = [f for f in folders if not f.startswith(".") and f not in NOT_SEARCHED]
+    for file in files_below(project.repository(path.resolve().parent)):
+        with contextlib.suppress(PreflightError):  # reported when that kernel is pushed
+            kernels.append(load(file))
+    return kernels
+
+
+def files_below(start: Path) -> list[Path]:
+    """The metadata files in a folder and below it, sorted by folders.
+
+    Hidden folders and the folder of runs are not searched.
+    """
+    found = []
+    for folder, folders, names in os.walk(start):
+        folders[:] = sorted(f for f in folders if not f.startswith(".") and f not in NOT_SEARCHED)
         for name in sorted(names):
             if f".{name}".endswith(f".{FILE_NAME}"):
-                with contextlib.suppress(PreflightError):  # reported when that kernel is pushed
-                    kernels.append(load(Path(folder, name)))
-    return kernels
+                found.append(Path(folder, name))
+    return found
 
 
 def _matches(kernels: list[Metadata], source: str) -> list[Metadata]:

@@ -19,6 +19,7 @@ from typing import Any
 
 from kernelkit import image, project
 from kernelkit.errors import KernelkitError, PreflightError
+from kernelkit.files import is_file
 from kernelkit.notebook import document, magics, search_path
 from kernelkit.notebook.modules import (
     File,
@@ -246,7 +247,9 @@ class _Search:
         relative = PurePosixPath(path)
         place = self.here / relative
         known = str(relative) in self.found.beside
-        if not path.endswith(STARTED) or known or relative.is_absolute() or not _is_file(place):
+        if not path.endswith(STARTED) or known or relative.is_absolute():
+            return []
+        if not is_file(place):
             return []
         if place.resolve() == self.notebook.resolve():
             return []
@@ -297,7 +300,7 @@ class _Search:
         """Note where what cells write differs from a file here of the same name."""
         for name, (text, place, begun) in self.written.items():
             path = self.here / name
-            if not name.endswith(STARTED) or not _is_file(path):
+            if not name.endswith(STARTED) or not is_file(path):
                 continue  # another file of that name here may be what a run left
             here = path.read_text("utf-8", "replace")
             if not begun:
@@ -339,13 +342,6 @@ def _written(cells: Mapping[str, str]) -> dict[str, tuple[str, str, bool]]:
 def _is_own_folder(folder: Path) -> bool:
     """Whether a folder is one of the user's own, and not of an environment of Python."""
     return not {"site-packages", "dist-packages"}.intersection(folder.parts)
-
-
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except (OSError, ValueError):  # a name that is too long, or not one
-        return False
 
 
 def _not_text(path: Path) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from packaging.utils import canonicalize_name
 
-from kernelkit import image
+from kernelkit import files, image
 from kernelkit.credentials import find_secrets
 from kernelkit.errors import NotebookError
 from kernelkit.kaggle.client import SOURCES
@@ -212,7 +212,7 @@ def _local_reads(plan: Plan) -> Iterator[Finding]:
                     places.setdefault(name, []).append(place)
     for place, source in plan.bundle.code:
         for name in dict.fromkeys(files_started(source)):
-            own = not Path(name).is_absolute() and _is_file(folder / name)
+            own = not Path(name).is_absolute() and files.is_file(folder / name)
             if own and folder / name != plan.metadata.code_file:
                 places.setdefault(name, []).append(place)
     known = {*plan.bundle.places, *plan.bundle.stays, *_written(plan)}
@@ -241,13 +241,6 @@ def several(places: Iterable[str]) -> str:
     if bracket:
         others = [each.removeprefix(f"{file}[").removesuffix("]") for each in others]
     return f"{first} (and {', '.join(others)})"
-
-
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except (OSError, ValueError):
-        return False
 
 
 def _is_here(path: str) -> bool:

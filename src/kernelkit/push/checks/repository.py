@@ -13,7 +13,7 @@ from typing import Any, Unpack
 
 from kernelkit.errors import KernelkitError, PreflightError
 from kernelkit.kaggle.context import CommandOptions, KaggleContext
-from kernelkit.project import RUNS, find_project
+from kernelkit.project import find_project
 from kernelkit.push.bundle import metadata
 from kernelkit.push.checks import preflight
 from kernelkit.push.checks.annotations import annotate
@@ -25,7 +25,6 @@ from kernelkit.terminal.events import Event, from_here
 KERNEL = Event("kernel")
 OTHERS = Event("others")  # those below a kernel's folder
 KERNELS = Event("kernels", quiet=True)  # the table of all
-NOT_SEARCHED = (RUNS, "node_modules", "site-packages")
 
 
 @dataclass(frozen=True)
@@ -52,22 +51,12 @@ def kernels_below(start: Path) -> list[Path]:
     with contextlib.suppress(PreflightError):
         metadata.locate(start)
         return []
-    return _below(start)
-
-
-def _below(start: Path) -> list[Path]:
-    found = []
-    for folder, folders, names in os.walk(start):
-        folders[:] = sorted(f for f in folders if not f.startswith(".") and f not in NOT_SEARCHED)
-        for name in sorted(names):
-            if f".{name}".endswith(f".{metadata.FILE_NAME}"):
-                found.append(Path(folder, name))
-    return found
+    return metadata.files_below(start)
 
 
 def kernels_at(folder: Path) -> list[Path]:
     """The metadata files of a folder and of those below it; empty if it is none."""
-    return _below(folder) if folder.is_dir() else []
+    return metadata.files_below(folder) if folder.is_dir() else []
 
 
 def tell_others(folder: Path, **options: Unpack[CommandOptions]) -> None:

@@ -41,7 +41,8 @@ def run_on_hosts(
 
     `options`: `quiet`, as for `run_notebook`, and whether to write a `report`. Host 0's output is
     shown; the output of the others is in `host-N/log.txt` of the run's folder. When a host fails,
-    ends the others and raises what `run_notebook` raises.
+    ends the others and raises what `run_notebook` raises. Raises `ParameterError` for fewer than
+    two hosts, and on a machine that is already one of several.
     """
     if count < 2:
         raise ParameterError(f"--hosts {count}: give two or more, or leave it out to run on one")
