@@ -463,7 +463,8 @@ if intervals:
 # Of the answers that a model gives with a probability of 80 %, 80 % should be right. Networks are
 # often overconfident ([Guo et al., 2017](https://arxiv.org/abs/1706.04599)). Dividing the *logits*,
 # the outputs before the softmax, by a *temperature* corrects this without changing any answer.
-# `04_predict` does that. The temperature rests on the mistakes: with fewer than five, it stays 1.
+# `04_predict` does that. The temperature rests on the mistakes: with fewer than five, it
+# is below 1 only if five mistakes would leave it there, and never above.
 
 # %%
 from petals.evaluation.calibration import Calibration

@@ -4,8 +4,8 @@ Guo et al., "On Calibration of Modern Neural Networks", 2017: one number, fitted
 set, divides the logits. The ranking of the classes, and so macro F1, does not change.
 
 The mistakes decide how large it must be: without one, ever smaller temperatures look ever better.
-So a temperature is fitted to `ENOUGH` mistakes or more, and drawn towards 1, where it stays if
-they are fewer.
+So a temperature is drawn towards 1 and fitted to `ENOUGH` mistakes or more. If there are fewer, the
+others are imagined, and the temperature is below 1 only if they leave it there; otherwise it is 1.
 """
 
 from __future__ import annotations
@@ -75,16 +75,24 @@ def fit_temperature(
     probabilities: np.ndarray,
     label_smoothing: float = 0.0,
     spread: float = math.inf,
+    imagined: int = 0,
 ) -> float:
     """The temperature with the least cross-entropy on labelled images, within `RANGE`.
 
     Above 1, the probabilities were overconfident; below 1, underconfident. `label_smoothing`: the
     share of each label that is first spread over all classes. `spread`: the standard deviation of
     a normal distribution around 0 from which the temperature's logarithm is taken to come, so that
-    the result is the likeliest temperature; without end, the labels alone decide.
+    the result is the likeliest temperature; without end, the labels alone decide. `imagined`: as
+    many images more, with the mean logits of the others, whose class is the second most likely.
     """
     logits = _logits(probabilities)
-    chosen = logits[np.arange(len(labels)), labels].mean()
+    count = len(labels)
+    chosen = logits[np.arange(count), labels].mean()
+    if imagined:
+        place = -min(2, logits.shape[1])  # of a single class there is no second one
+        second = np.partition(logits, place, axis=1)[:, place].mean()
+        chosen = (count * chosen + imagined * second) / (count + imagined)
+        count += imagined
     aim = (1 - label_smoothing) * chosen + label_smoothing * logits.mean()
     # The slope of the loss over the logarithm of 1 / temperature: the mean logit that the scaled
     # probabilities expect, less the labels' own, and the slope of the prior.
@@ -93,7 +101,7 @@ def fit_temperature(
         middle = (low + high) / 2
         scale = math.exp(middle)
         expected = (softmax(scale * logits) * logits).sum(axis=1).mean()
-        slope = scale * (expected - aim) + middle / (spread**2 * len(labels))
+        slope = scale * (expected - aim) + middle / (spread**2 * count)
         if slope > 0:
             high = middle
         else:
@@ -128,12 +136,13 @@ class Calibration:
         """Fit it on the validation set: float (n, classes) probabilities, int (n,) labels."""
         before = Reliability.of(labels, probabilities)
         mistakes = int((probabilities.argmax(axis=1) != labels).sum())
-        if mistakes < ENOUGH:
+        lacking = max(0, ENOUGH - mistakes)
+        temperature = fit_temperature(labels, probabilities, spread=SPREAD, imagined=lacking)
+        if lacking and (temperature > 1 or math.isclose(temperature, 1)):
             note = (
                 f"The temperature is 1: {mistakes} mistakes among {len(labels):,} validation "
                 f"photos say too little about how sure the model should be (it takes {ENOUGH})."
             )
             return cls(1.0, before, before, note)
-        temperature = fit_temperature(labels, probabilities, spread=SPREAD)
         after = Reliability.of(labels, calibrated(probabilities, temperature))
         return cls(temperature, before, after)

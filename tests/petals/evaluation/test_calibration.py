@@ -70,19 +70,45 @@ def test_a_reliability_comes_back_from_json():
     assert again.error == pytest.approx(curve.error, abs=1e-5)
 
 
-def wrong_at_first(mistakes, n=60):
-    """Answers of 90 % among ten classes, of which so many are wrong."""
+def wrong_at_first(mistakes, n=60, sure=0.9):
+    """Answers of 90 % or so among ten classes, of which so many are wrong."""
     labels = np.arange(n) % 10
     guesses = np.where(np.arange(n) < mistakes, (labels + 1) % 10, labels)
-    return labels, np.full((n, 10), 0.1 / 9) + (0.9 - 0.1 / 9) * np.eye(10)[guesses]
+    rest = (1 - sure) / 9
+    return labels, np.full((n, 10), rest) + (sure - rest) * np.eye(10)[guesses]
 
 
 @pytest.mark.parametrize("mistakes", [0, ENOUGH - 1])
 def test_a_temperature_that_rests_on_few_mistakes_is_1_and_says_so(mistakes):
-    found = Calibration.of(*wrong_at_first(mistakes))
+    found = Calibration.of(*wrong_at_first(mistakes, sure=0.95))
     assert found.temperature == 1.0
     assert f"The temperature is 1: {mistakes} mistakes among 60" in found.note
     assert found.after is found.before
+
+
+@pytest.mark.parametrize("mistakes", [0, ENOUGH - 1])
+def test_many_right_answers_that_were_unsure_have_a_temperature_below_1(mistakes):
+    labels, rows = wrong_at_first(mistakes, n=600, sure=0.8)
+    found = Calibration.of(labels, rows)
+    assert found.note == ""
+    assert fit_temperature(labels, rows) < found.temperature < 0.8
+    mean_loss = [
+        -np.log(given[np.arange(600), labels].astype(np.float64)).mean()
+        for given in (rows, calibrated(rows, found.temperature))
+    ]
+    assert mean_loss[1] < mean_loss[0] / 2
+
+
+def test_a_single_class_has_the_temperature_1():
+    assert Calibration.of(np.zeros(8, int), np.ones((8, 1))).temperature == 1.0
+
+
+def test_imagined_mistakes_are_photos_of_the_second_class():
+    """The same as adding them, where all photos have the same probabilities."""
+    rows = np.tile([0.7, 0.2, 0.1], (10, 1))
+    labels = np.zeros(10, int)
+    with_them = fit_temperature(np.repeat([0, 1], [10, 3]), np.tile(rows[0], (13, 1)), spread=0.7)
+    assert fit_temperature(labels, rows, spread=0.7, imagined=3) == pytest.approx(with_them)
 
 
 def test_a_temperature_is_drawn_towards_1_and_less_so_by_more_photos():
