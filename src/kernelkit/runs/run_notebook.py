@@ -129,6 +129,7 @@ def run_in(
     begun = time.monotonic()
     # C++ libraries bypass Jupyter and write straight to the terminal.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")  # a warning of older ipykernels
     try:
         with project.importable(checked.path), _recorded(folder):
             _execute(checked.content, folder, values, quiet)
