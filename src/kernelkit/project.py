@@ -44,7 +44,7 @@ from pathlib import Path
 from typing import Any
 
 from kernelkit.errors import PreflightError, nearest
-from kernelkit.shown import Shown
+from kernelkit.shown import IN_WORDS, Shown
 
 RUNS = "runs"  # the folder of runs, in a project's root
 LOCAL_KAGGLE = "local_kaggle"  # in it, the state of the rehearsals' local Kaggle
@@ -262,7 +262,7 @@ def _setting(key: str, value: Any, file: Path) -> Any:
 
 def _check_type(what: str, value: object, kind: type) -> None:
     if type(value) is not kind:
-        raise ValueError(f"{what} is not {_IN_WORDS[kind]}")
+        raise ValueError(f"{what} is not {IN_WORDS[kind]}")
 
 
 def _text(pattern: str, value: object) -> str:
@@ -364,7 +364,6 @@ def _hidden(value: Any) -> HiddenSettings:
 _OF_HIDDEN = ("id", "target", "group", "columns", "metric", "command")
 COUNTED = ("tpu", "gpu")  # the machines whose hours Kaggle counts
 NEEDS = ("internet", "download", "competition", "desk")
-_IN_WORDS = {str: "a text", bool: "true or false", list: "a list", dict: "a table"}
 # What each key takes, as an error says it, and what reads it; that raises `ValueError` with what is
 # wrong.
 _KEYS: Mapping[str, tuple[str, Callable[[Any], Any]]] = {

@@ -46,12 +46,13 @@ def duration(seconds: float) -> str:
 
 _TYPES = {"score": str, "minimize": bool, "measures": dict, "parameters": list, "sections": list}
 _OF_SECTION = ("title", "file", "kind", "caption")
-_IN_WORDS = {str: "a text", bool: "true or false", list: "a list", dict: "a table"}
+# What a setting of `pyproject.toml` takes, as an error says it.
+IN_WORDS = {str: "a text", bool: "true or false", list: "a list", dict: "a table"}
 
 
 def _check_type(name: str, value: object, kind: type) -> None:
     if not isinstance(value, kind):
-        raise ValueError(f"{name} has to be {_IN_WORDS[kind]}")
+        raise ValueError(f"{name} has to be {IN_WORDS[kind]}")
 
 
 def _check_keys(name: str, settings: Mapping[str, Any], keys: Collection[str]) -> None:

@@ -247,7 +247,8 @@ def _unidentified(file: Path | BinaryIO) -> str:
         return f"{kind}, which cannot be read here: save it as a JPEG"
     if kind in _NO_PHOTOS:
         return f"no photo but {kind}"
-    return f"not a whole image ({kind or 'of no known format'})"
+    what = kind or "of no known format"
+    return f"not a whole image ({what})"
 
 
 def jpeg(picture: Image.Image) -> bytes:

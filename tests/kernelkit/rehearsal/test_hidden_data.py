@@ -1,30 +1,17 @@
 """A hidden test set is made from training data: new ids, the test's columns, answers apart."""
 
-import csv
 import json
 import shutil
 import tomllib
 
 import pytest
+from csv_files import read, write
 
 from kernelkit.errors import ParameterError
 from kernelkit.project import HiddenSettings, Project
 from kernelkit.rehearsal.hidden_data import MANIFEST, made_in_place, make_hidden_data
 
 METRIC = HiddenSettings(metric="rmse")
-
-
-def write(path, header, rows):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(header)
-        writer.writerows(rows)
-
-
-def read(path):
-    with path.open(newline="") as file:
-        return list(csv.DictReader(file))
 
 
 @pytest.fixture

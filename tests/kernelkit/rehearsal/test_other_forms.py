@@ -1,9 +1,9 @@
 """Hidden data of other forms: several tables, a gateway, images in folders, a command."""
 
-import csv
 import json
 
 import pytest
+from csv_files import read, write
 
 from kernelkit.errors import ParameterError
 from kernelkit.project import HiddenSettings, Project
@@ -18,19 +18,6 @@ class SwingGateway:
             self.test_path = "/kaggle/input/swings/test.csv"
             self.people_path = "/kaggle/input/swings/test_people.csv"
 '''
-
-
-def write(path, header, rows):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(header)
-        writer.writerows(rows)
-
-
-def read(path):
-    with path.open(newline="") as file:
-        return list(csv.DictReader(file))
 
 
 def make(catalogue, count=None, **settings):
