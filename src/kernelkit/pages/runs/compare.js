@@ -71,7 +71,7 @@ const signed = (value) => (value < 0 ? "−" : "+") + Math.abs(value).toFixed(Ma
 function noise([a, b]) {
   if (a.score === null || b.score === null) return "";
   const single = [a, b].map((row, n) => (row.scores.length < 2 ? column(n) : "")).filter(Boolean);
-  if (single.length) return `${listed(single)} ${single.length === 1 ? "has" : "have"} one seed each, so this difference could be noise.`;
+  if (single.length) return `${listed(single)} ${single.length === 1 ? "has" : "have"} one seed each: how much of this difference is seed-to-seed noise is not known.`;
   const error = Math.sqrt(a.deviation ** 2 / a.scores.length + b.deviation ** 2 / b.scores.length);
   const times = Math.abs(a.score - b.score) / error;
   return `A and B differ by ${Math.abs(a.score - b.score).toFixed(4)}, ${times.toFixed(1)} standard errors of their seeds: ${times < 2 ? "this difference could be noise" : "more than noise explains"}.`;
