@@ -54,7 +54,7 @@ LEFT_OUT = Event("left out")
 @click.option("--dask", metavar="ADDRESS", help="Run on the workers of this Dask scheduler.")
 @click.option("--kaggle", is_flag=True, help="Run in one Kaggle session and download everything.")
 @click.option("--local", is_flag=True, help="With --kaggle: rehearse it on this machine.")
-@click.option("--metadata", type=options.FILE, help="With --kaggle: use this kernel-metadata.json.")
+@click.option("--metadata", type=options.FILE, help="Use this kernel-metadata.json, with --kaggle.")
 @click.option(
     "--accelerator",
     metavar="KIND",

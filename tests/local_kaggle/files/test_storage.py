@@ -31,12 +31,12 @@ def url(context):
 
 
 def get(url, **headers):
-    return requests.get(url, headers=headers, timeout=5)
+    return requests.get(url, headers=headers, timeout=60)
 
 
 def put(url, data=b"", at=""):
     headers = {"Content-Range": f"bytes {at}"} if at else {}
-    return requests.put(url, data=data, headers=headers, timeout=5)
+    return requests.put(url, data=data, headers=headers, timeout=60)
 
 
 def start_upload(context, size):
