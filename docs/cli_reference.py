@@ -63,7 +63,9 @@ def markdown(commands: Mapping[str, click.Command], same: Mapping[str, str]) -> 
     sections = [
         section for words, command in commands.items() for section in _sections(words, command)
     ]
-    return "\n".join([HEAD, *([table] if same else []), *sections])
+    if same:
+        sections.insert(0, table)
+    return "\n".join([HEAD, *sections])
 
 
 def _sections(words: str, command: click.Command) -> Iterator[str]:
@@ -85,19 +87,11 @@ def _section(words: str, command: click.Command, context: click.Context) -> str:
         if isinstance(parameter, click.Option) and (record := parameter.get_help_record(context))
     ]
     table = "\n".join(f"| `{_cell(option)}` | {_cell(what)} |" for option, what in rows)
-    return "\n".join(
-        [
-            f"## {words}",
-            "",
-            f"`{usage}`",
-            "",
-            *([text, ""] if text else []),
-            "| option | meaning |",
-            "|---|---|",
-            table,
-            "",
-        ]
-    )
+    lines = [f"## {words}", "", f"`{usage}`", ""]
+    if text:
+        lines += [text, ""]
+    lines += ["| option | meaning |", "|---|---|", table, ""]
+    return "\n".join(lines)
 
 
 def _cell(text: str) -> str:

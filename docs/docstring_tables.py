@@ -25,13 +25,19 @@ def listed(text: str) -> str:
     lines: list[str] = []
     in_table = False
     for line in text.splitlines():
-        row, more = ROW.fullmatch(line), CONTINUED.fullmatch(line)
+        row = ROW.fullmatch(line)
+        more = CONTINUED.fullmatch(line)
         if row:
+            if not in_table:
+                lines.append("")
             names = ", ".join(f"`{name}`" for name in row[1].split(", "))
-            lines += [*([""] if not in_table else []), f"- {names}: {row[2]}"]
+            lines.append(f"- {names}: {row[2]}")
+            in_table = True
         elif in_table and more:
             lines.append(f"    {more[1]}")
         else:
-            lines += ["", line] if in_table and line else [line]
-        in_table = bool(row) or (in_table and bool(more))
+            if in_table and line:
+                lines.append("")
+            lines.append(line)
+            in_table = False
     return "\n".join(lines)

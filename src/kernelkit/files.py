@@ -177,12 +177,12 @@ def is_unused(folder: Path, besides: Collection[str] = ()) -> bool:
 
     The temporary file of a process that was killed in `write_bytes` does not count.
     """
-    return all(
-        path.name in besides
-        or (path.name.startswith(".") and path.suffix == PART)
-        or (path.is_dir() and not path.is_symlink())
-        for path in folder.rglob("*")
-    )
+    for path in folder.rglob("*"):
+        is_folder = path.is_dir() and not path.is_symlink()
+        is_part = path.name.startswith(".") and path.suffix == PART
+        if not is_folder and not is_part and path.name not in besides:
+            return False
+    return True
 
 
 @contextlib.contextmanager

@@ -58,10 +58,11 @@ def usage(pid: int) -> tuple[int, float]:
 
 
 def _family(pid: int) -> list[psutil.Process]:
-    with suppress(psutil.Error, ValueError):  # -1 stands for a process that never started
+    try:
         parent = psutil.Process(pid)
         return [*parent.children(recursive=True), parent]
-    return []
+    except (psutil.Error, ValueError):  # -1 stands for a process that never started
+        return []
 
 
 if __name__ == "__main__":

@@ -1,5 +1,16 @@
 """Errors that a user can fix: each message says what is wrong and what to do next."""
 
+from collections.abc import Sequence
+
+MOST_NAMED = 8  # names in a message
+
+
+def listed(names: Sequence[str]) -> str:
+    """The first of these names as part of a sentence, and how many more there are."""
+    text = ", ".join(names[:MOST_NAMED])
+    more = len(names) - MOST_NAMED
+    return f"{text} and {more:,} more" if more > 0 else text
+
 
 class PetalsError(Exception):
     """Base class of all errors that `petals` raises on purpose.

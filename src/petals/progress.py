@@ -71,13 +71,17 @@ class Progress:
     def time_left(self, done: int) -> str:
         """`  1:05 left` at the pace of the step so far; "" while that is unknown."""
         rate = self._rate(done)
-        seconds = int((self._total - done) / rate) if rate else 0
-        return f"  {seconds // 60}:{seconds % 60:02d} left" if rate else ""
+        if not rate:
+            return ""
+        seconds = int((self._total - done) / rate)
+        return f"  {seconds // 60}:{seconds % 60:02d} left"
 
     def _rate(self, done: int) -> float:
         """Units a second since the step's first call, 0 while that is unknown."""
         elapsed = time.monotonic() - self._begun
-        return (done - self._first) / elapsed if self._total and elapsed else 0.0
+        if not self._total or not elapsed:
+            return 0.0
+        return (done - self._first) / elapsed
 
     def _write(self, text: str) -> None:
         self.stream.write(text)

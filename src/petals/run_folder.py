@@ -37,27 +37,46 @@ from petals.versions import git_state, versions
 
 History = Sequence[Mapping[str, Any]]  # the rows of history.csv
 HISTORY = (
-    *("phase", "epoch", "loss", "accuracy", "val_loss", "val_accuracy", "val_macro_f1"),
-    *("learning_rate", "seconds", "images_per_second"),
+    "phase",
+    "epoch",
+    "loss",
+    "accuracy",
+    "val_loss",
+    "val_accuracy",
+    "val_macro_f1",
+    "learning_rate",
+    "seconds",
+    "images_per_second",
 )
 # What an earlier run of 02_train left would be read as this one's, if this one ends early or leaves
 # it out.
 RESULTS = (
-    *(
-        "history.csv",
-        "metrics.json",
-        "figures.json",
-        "gallery.json",
-        "confused.json",
-        "mistakes.json",
-    ),
-    *("val_predictions.npz", "test_predictions.npz", "submission.csv"),
-    *("class_scores.csv", "confusion.csv", "calibration.csv", "calibration.txt"),
-    *("gallery.jpg", "augmentation.jpg", "predictions.jpg", "classes.png", "curves.png"),
-    *("head_schedule.png", "schedule.png", "reliability.png", "class_scores.png", "confusion.png"),
-    *("model_card.md", FILE),
+    "history.csv",
+    "metrics.json",
+    "figures.json",
+    "gallery.json",
+    "confused.json",
+    "mistakes.json",
+    "val_predictions.npz",
+    "test_predictions.npz",
+    "submission.csv",
+    "class_scores.csv",
+    "confusion.csv",
+    "calibration.csv",
+    "calibration.txt",
+    "gallery.jpg",
+    "augmentation.jpg",
+    "predictions.jpg",
+    "classes.png",
+    "curves.png",
+    "head_schedule.png",
+    "schedule.png",
+    "reliability.png",
+    "class_scores.png",
+    "confusion.png",
+    "model_card.md",
+    FILE,
 )
-
 
 METRICS = "metrics.json"
 # The file by which the folder of a notebook that trains nothing is known, by the folder's name.

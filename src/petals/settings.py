@@ -18,11 +18,33 @@ Values = Mapping[str, Any]
 
 # The parameters in the order of the notebook's cell: data, model, training, machine and session
 PARAMETERS = (
-    *("data", "image_size", "validation", "limit"),
-    *("backbone", "fine_tune", "weights", "head", "views", "dropout", "more_backbones"),
-    *("epochs", "batch_size", "learning_rate", "augment", "seed"),
-    *("mix", "schedule", "label_smoothing", "weight_decay", "layer_decay"),
-    *("accelerator", "backend", "dtype", "time_limit", "resume", "output"),
+    "data",
+    "image_size",
+    "validation",
+    "limit",
+    "backbone",
+    "fine_tune",
+    "weights",
+    "head",
+    "views",
+    "dropout",
+    "more_backbones",
+    "epochs",
+    "batch_size",
+    "learning_rate",
+    "augment",
+    "seed",
+    "mix",
+    "schedule",
+    "label_smoothing",
+    "weight_decay",
+    "layer_decay",
+    "accelerator",
+    "backend",
+    "dtype",
+    "time_limit",
+    "resume",
+    "output",
 )
 # As the comments in the cell list them; capitals stand for any text. Nothing else checks a value
 # that was typed into the cell.

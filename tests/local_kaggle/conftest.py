@@ -35,7 +35,7 @@ class Desk:
 
     def post(self, method, /, **fields):
         """One API call as `tester`, by the short name of its method."""
-        return requests.post(self.url(method), json=fields, auth=self.auth(), timeout=20)
+        return requests.post(self.url(method), json=fields, auth=self.auth(), timeout=60)
 
     def put(self, texts):
         """Write files of the catalogue, by their paths there."""
@@ -52,7 +52,7 @@ class Desk:
     def upload(self, data, method="StartBlobUpload", **fields):
         """The token of a blob that has arrived."""
         start = self.call(method, contentLength=len(data), **fields)
-        assert requests.put(start["createUrl"], data=data, timeout=5).status_code == 200
+        assert requests.put(start["createUrl"], data=data, timeout=60).status_code == 200
         return start["token"]
 
     def call(self, method, /, **fields):

@@ -19,9 +19,9 @@ def test_what_is_public_needs_no_account(api, context):
 
 def test_kagglehubs_question_who_asks_is_answered(context):
     url = f"{context.kaggle.url}/api/v1/api.v1.DiagnosticsService/Hello"
-    hello = requests.post(url, json={}, auth=context.auth(), timeout=5)
+    hello = requests.post(url, json={}, auth=context.auth(), timeout=60)
     assert hello.json() == {"userName": "tester"}
-    assert requests.post(url, json={}, timeout=5).json()["code"] == 401
+    assert requests.post(url, json={}, timeout=60).json()["code"] == 401
 
 
 def test_rules_that_nobody_accepted_close_a_competition(api, script, tmp_path):

@@ -23,7 +23,7 @@ def serve(tmp_path):
 
     yield start
     tools[0].send_signal(signal.SIGTERM)
-    tools[0].communicate(timeout=20)
+    tools[0].communicate(timeout=60)
     assert tools[0].returncode == 0
     assert not (tmp_path / "root" / "environment.sh").exists()
 
@@ -65,16 +65,16 @@ def test_accounts_have_keys_of_their_own_and_tokens(serve):
     assert event["set"]["KAGGLE_USERNAME"] == "ann"
     url = f"{event['url']}/api/v1/kernels.KernelsApiService/ListKernels"
     for name, key in keys.items():
-        assert requests.post(url, json={}, auth=(name, key), timeout=20).status_code == 200
+        assert requests.post(url, json={}, auth=(name, key), timeout=60).status_code == 200
     headers = {"Authorization": "Bearer KGAT_of-bob"}
-    assert requests.post(url, json={}, headers=headers, timeout=20).status_code == 200
+    assert requests.post(url, json={}, headers=headers, timeout=60).status_code == 200
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs a full device")
 def test_where_its_lines_cannot_be_written_it_leaves_no_key_behind(tmp_path):
     with Path("/dev/full").open("w") as full:
         command = [*COMMAND, "--root", str(tmp_path)]
-        done = subprocess.run(command, stdout=full, stderr=-1, timeout=30)
+        done = subprocess.run(command, stdout=full, stderr=-1, timeout=60)
     assert done.returncode == 12
     assert not (tmp_path / "environment.sh").exists()
 
@@ -86,7 +86,7 @@ def test_a_small_machine_rehearses_a_smaller_memory(serve):
 
     def call(method, **fields):
         url = f"{address}/api/v1/kernels.KernelsApiService/{method}"
-        return requests.post(url, json=fields, auth=account, timeout=20).json()
+        return requests.post(url, json=fields, auth=account, timeout=60).json()
 
     text = "x = b'x' * 400_000_000\nimport time; time.sleep(60)"
     kinds = {"language": "python", "kernelType": "script", "newTitle": "eats-much"}

@@ -22,11 +22,11 @@ def disturb(context, method, kind, seconds=0.2):
     context.kaggle.faults = FaultSchedule([Fault(method, 1, kind, seconds)])
 
 
-def download(context, kind, timeout=5):
+def download(context, kind):
     """The start of a download that shows a fault, after what led to its link."""
     url = context.output("left-files")["files"][0]["url"]
-    disturb(context, "Download", kind, seconds=5)
-    return requests.get(url, stream=True, timeout=timeout)
+    disturb(context, "Download", kind)
+    return requests.get(url, stream=True, timeout=60)
 
 
 @pytest.mark.parametrize(
@@ -49,13 +49,18 @@ def test_wrong_answers(context, kind, status, retry_after, is_json):
     assert context.status("left-files") == "COMPLETE"
 
 
-@pytest.mark.parametrize("kind", [FaultKind.RESET, FaultKind.HANG])
-def test_no_answer(context, kind):
-    disturb(context, "GetKernelSessionStatus", kind, seconds=0.3)
+def test_a_connection_that_is_reset_at_once(context):
+    disturb(context, "GetKernelSessionStatus", FaultKind.RESET, seconds=3600)
+    with pytest.raises(requests.ConnectionError):
+        context.post("GetKernelSessionStatus", **STATUS)
+
+
+def test_a_connection_that_hangs_before_it_is_closed(context):
+    disturb(context, "GetKernelSessionStatus", FaultKind.HANG, seconds=0.3)
     start = time.monotonic()
     with pytest.raises(requests.ConnectionError):
         context.post("GetKernelSessionStatus", **STATUS)
-    assert (time.monotonic() - start > 0.3) == (kind is FaultKind.HANG)
+    assert time.monotonic() - start > 0.3
 
 
 def test_a_status_of_a_while_ago(context):
@@ -73,11 +78,11 @@ def test_a_fault_that_a_call_cannot_show_has_not_occurred(context):
 
 @pytest.mark.parametrize("kind", [FaultKind.TRUNCATED, FaultKind.STALLED])
 def test_a_download_that_ends_half_way(context, kind):
-    with download(context, kind, timeout=0.5) as response:
+    with download(context, kind) as response:
         assert int(response.headers["Content-Length"]) == len(BYTES)
         with pytest.raises(CUT):
             _ = response.content
-    assert requests.get(response.url, timeout=5).content == BYTES
+    assert requests.get(response.url, timeout=60).content == BYTES
 
 
 def test_a_wrong_length_that_only_the_file_list_gives_away(context):
@@ -95,7 +100,7 @@ def test_a_log_stream_that_is_cut_and_tells_everything_again(context):
     url = f"{context.kaggle.url}/api/v1/kernels/logs/stream/tester/long-log?versionLabel=v1"
 
     def lines():
-        with requests.get(url, auth=context.auth(), stream=True, timeout=5) as response:
+        with requests.get(url, auth=context.auth(), stream=True, timeout=60) as response:
             assert response.headers["Content-Type"].startswith("text/event-stream")
             yield from filter(None, response.iter_lines(chunk_size=1))
 

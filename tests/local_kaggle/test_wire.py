@@ -29,7 +29,7 @@ def session(context):
 
 @pytest.mark.parametrize("body", ["[]", "[1]", '"text"', "1", "true", "{"])
 def test_a_body_that_is_no_object_is_refused_in_a_line(context, session, body):
-    answer = session.post(context.url("GetKernel"), data=body, timeout=20)
+    answer = session.post(context.url("GetKernel"), data=body, timeout=60)
     assert answer.status_code == 400
     assert "Malformed request" in answer.json()["message"]
     assert "\n" not in answer.json()["message"]
@@ -50,7 +50,7 @@ def test_no_value_of_a_field_makes_it_fail(context, session, name):
             is_list = field.default_value == []
             assert isinstance(value, list) == is_list or type(value) is field.field_type
             url = f"{context.kaggle.url}/api/v1/{name}"
-            answer = session.post(url, data=body, allow_redirects=False, timeout=20)
+            answer = session.post(url, data=body, allow_redirects=False, timeout=60)
             assert answer.status_code < 500, (field.json_name, value)
 
 
@@ -59,7 +59,7 @@ def test_no_value_of_a_field_makes_it_fail(context, session, name):
 def test_a_token_that_is_no_offset_is_refused_in_a_line(context, session, method, token):
     (context.kaggle.catalogue / "datasets/tester/a-garden/soil.csv").touch()
     body = NAMES | {"pageToken": token}
-    answer = session.post(context.url(method), json=body, timeout=20)
+    answer = session.post(context.url(method), json=body, timeout=60)
     assert answer.status_code == 400
     assert len(answer.json()["message"]) < 200
     assert "Invalid page token" in answer.json()["message"]

@@ -7,7 +7,11 @@ from typing import Any
 
 import click
 
-from kernelkit.cli import options
+from kernelkit.cli import completion, options
+from kernelkit.terminal.events import DRY_RUN, PROGRESS, REPORT, Event, Events, address
+
+SWEEP = Event("sweep", quiet=True)
+LEFT_OUT = Event("left out")
 
 
 @options.command("sweep", ("sweeps/rates.yaml", "sweeps/rates.yaml --workers 2 -p epochs=3"))
@@ -15,7 +19,12 @@ from kernelkit.cli import options
 @click.option(
     "-p", "parameters", metavar="NAME=VALUE", multiple=True, help="Replace a base value or an axis."
 )
-@click.option("--workers", type=int, metavar="N", help="The number of runs at a time.")
+@click.option(
+    "--workers",
+    type=int,
+    metavar="N",
+    help="The number of runs at a time (default: the file's, or else one for every two cores).",
+)
 @click.option(
     "--output",
     type=options.FILE,
@@ -37,14 +46,27 @@ from kernelkit.cli import options
     "--open", is_flag=True, help="Open the page in a browser; it updates while the sweep runs."
 )
 @click.option(
-    "--time-limit", type=float, metavar="MINUTES", help="Stop a run after this many minutes."
+    "--time-limit",
+    type=float,
+    metavar="MINUTES",
+    help="Stop a run after this many minutes (default: the file's).",
 )
 @click.option("--dask", metavar="ADDRESS", help="Run on the workers of this Dask scheduler.")
 @click.option("--kaggle", is_flag=True, help="Run in one Kaggle session and download everything.")
 @click.option("--local", is_flag=True, help="With --kaggle: rehearse it on this machine.")
-@options.metadata
-@options.accelerator
-@options.timeout
+@click.option("--metadata", type=options.FILE, help="Use this kernel-metadata.json, with --kaggle.")
+@click.option(
+    "--accelerator",
+    metavar="KIND",
+    shell_complete=completion.offered,
+    help="With --kaggle: the machine, as for a push.",
+)
+@click.option(
+    "--timeout",
+    type=float,
+    metavar="MINUTES",
+    help="With --kaggle: stop the session after this many minutes.",
+)
 def sweep(
     file: Path, parameters: tuple[str, ...], as_json: bool, quiet: bool, **values: Any
 ) -> None:
@@ -55,7 +77,6 @@ def sweep(
     """
     from kernelkit.sweep.run_sweep import sweep
     from kernelkit.sweep.sweep_options import SweepOptions
-    from kernelkit.terminal.events import DRY_RUN, Event, Events, address
 
     stream = io.StringIO() if quiet or as_json else None
     events = Events(as_json=as_json, quiet=quiet)
@@ -66,8 +87,7 @@ def sweep(
         events(DRY_RUN, stream.getvalue(), folder=str(folder))
     else:
         table = json.loads((folder / "results.json").read_text("utf-8"))
-        ended = Event("sweep", quiet=True)
-        events(ended, address(folder / "index.html"), folder=str(folder), **table)
+        events(SWEEP, address(folder / "index.html"), folder=str(folder), **table)
 
 
 @options.command("report", ("runs/train", "runs/*/ --index"))
@@ -88,16 +108,14 @@ def report(paths: tuple[Path, ...], index: bool, shows: bool, **output: Any) -> 
     """
     from kernelkit.pages import live
     from kernelkit.pages.report import report
-    from kernelkit.terminal.events import PROGRESS, REPORT, Event, Events, address
 
-    left_out = Event("left out")
     events = Events(**output)
 
     def tell(line: str) -> None:
         if not output["as_json"]:  # for programs, the pages are enough
             events(PROGRESS, line)
 
-    pages = report(paths, index, lambda line: events(left_out, line), tell)
+    pages = report(paths, index, lambda line: events(LEFT_OUT, line), tell)
     for page in pages:
         events(REPORT, address(page), path=str(page))
     if shows:

@@ -77,13 +77,12 @@ def command(
     examples: tuple[str, str],
     *,
     local: str = "",
-    events: bool = True,
     group: click.Group | None = None,
     **settings: Any,
 ) -> Callable[[Callable[..., object]], click.Command]:
     """Turn a function into a command, which ends with the exit code of its error.
 
-    The common options of commands with `events` come last. `local`: what `--local` does in this
+    The common options come last. `local`: what `--local` does in this
     command, if it has that option; `examples`: arguments after its name; `group`: the group that
     it belongs to; `settings`: those of `click.command`.
     """
@@ -95,8 +94,7 @@ def command(
         )
         if local:
             new.params.append(click.Option(["--local"], is_flag=True, help=local))
-        if events:
-            new.params += [AS_JSON, QUIET]
+        new.params += [AS_JSON, QUIET]
         if group:
             group.add_command(new)
         return new

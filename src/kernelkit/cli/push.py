@@ -85,7 +85,7 @@ def check(notebook: Path | None, **values: Any) -> None:
     check_push(notebook, **values)
 
 
-NOT_IN_REHEARSALS = ("local", "no_wait", "once", "when_free")
+NOT_IN_REHEARSALS = ("local", "no_wait", "once", "when_free", "as_json", "quiet")
 IN_REHEARSALS = {  # what these options do when nothing is pushed to Kaggle
     "force": "Rehearse even if nothing changed or a run is active.",
     "ignore": "Rehearse even if this check fails; may be repeated.",
@@ -97,7 +97,6 @@ IN_REHEARSALS = {  # what these options do when nothing is pushed to Kaggle
 @options.command(
     "rehearse",
     ("notebooks/train.ipynb", "submit.ipynb --hidden hidden/leaves --rows 20000"),
-    events=False,  # the options of a push include those of its events
     params=[
         options.reworded(option, IN_REHEARSALS)
         for option in push.params
@@ -164,8 +163,6 @@ def rehearse(
     request = PushRequest.of(notebook, parameters, **values)
     if hidden is not None:
         folder = Path(hidden) if hidden else None
-        if make_rows and not make:
-            raise ParameterError("--make-rows is for hidden data that is made: add --make")
         rehearse_hidden_run(
             request,
             hidden=folder,

@@ -18,7 +18,13 @@ pushed = click.argument(
     local="Return to a push to the local stand-in for Kaggle.",
 )
 @pushed
-@options.output
+@click.option(
+    "--output",
+    type=options.FILE,
+    metavar="DIR",
+    help="Put the results here (default: the folder that they were put into before, or a new one "
+    "in runs/).",
+)
 @click.option(
     "--only", metavar="GLOB", multiple=True, help="Download matching files only; may be repeated."
 )
@@ -41,7 +47,7 @@ def resume(push: str, no_wait: bool, **values: Any) -> None:
     ("-m 'twelve epochs'", "runs/train-v3"),
     local="Submit to the local stand-in for Kaggle.",
 )
-@click.argument("result", metavar="[OWNER/SLUG/N | FOLDER]", default="last")
+@click.argument("result", metavar="[OWNER/SLUG/N | FOLDER | FILE]", default="last")
 @click.option(
     "-m",
     "--message",
@@ -52,14 +58,15 @@ def resume(push: str, no_wait: bool, **values: Any) -> None:
 @click.option(
     "--competition",
     metavar="SLUG",
-    help="The competition of a FOLDER (default: its push's, or the one in its project's metadata).",
+    help="The competition of a FOLDER or FILE (default: its push's, or the one in its project's "
+    "metadata).",
 )
 @options.unverified
 def submit(result: str, message: str, **values: Any) -> None:
     """Submit a run's result and wait for its score.
 
-    The run is a push, the last one by default, or the FOLDER of any run. The command submits its
-    submission.csv, .parquet, .zip or .tar.gz.
+    The run is a push, the last one by default, or the FOLDER of any run: the command submits its
+    submission.csv, .parquet, .zip or .tar.gz. A FILE is submitted as it is.
     """
     from kernelkit.push.submit import submit_result
 

@@ -183,7 +183,9 @@ class Kaggle:
         """The status of a version's session (version None: the latest); None if it has none."""
         call = partial(self.calls.get_kernel_session_status, kernel, version)
         answer = self.if_there(call, until)
-        return answer and Status(answer.status.name.lower(), answer.failure_message or "")
+        if answer is None:
+            return None
+        return Status(answer.status.name.lower(), answer.failure_message or "")
 
     def outputs(self, kernel: Kernel, version: int | None, until: float | None = None) -> Outputs:
         """All files and the log of a version's session, paged to the end."""
@@ -262,4 +264,6 @@ def _accelerator(kernel: Any) -> str:
     shape = (kernel.machine_shape or "").lower()
     if kernel.enable_tpu or "tpu" in shape:
         return "tpu"
-    return "gpu" if kernel.enable_gpu or "nvidia" in shape else "cpu"
+    if kernel.enable_gpu or "nvidia" in shape:
+        return "gpu"
+    return "cpu"

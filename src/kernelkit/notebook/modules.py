@@ -185,20 +185,24 @@ def parsed(source: str) -> ast.Module:
 
 
 def _tree(source: str) -> ast.Module | None:
-    with contextlib.suppress(*document.UNREADABLE), warnings.catch_warnings():
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return syntax.kept(source)
-    return None
+        try:
+            return syntax.kept(source)
+        except document.UNREADABLE:
+            return None
 
 
 def _names(node: ast.AST, home: str) -> Iterator[str]:
     if isinstance(node, ast.Import):
         yield from (alias.name for alias in node.names)
     elif isinstance(node, ast.ImportFrom) and (home or not node.level):
-        with contextlib.suppress(ImportError):  # more dots than folders
-            dots = "." * node.level
+        dots = "." * node.level
+        try:
             base = importlib.util.resolve_name(dots + (node.module or ""), home)
-            yield from (f"{base}.{alias.name}" for alias in node.names)
+        except ImportError:  # more dots than folders
+            return
+        yield from (f"{base}.{alias.name}" for alias in node.names)
 
 
 def _loaded(node: ast.AST, home: str) -> Iterator[str]:

@@ -91,10 +91,14 @@ def sources(
 
 def _is_by_kind(answer: Any) -> bool:
     """Whether an answer is lists of texts by kinds of sources."""
-    return isinstance(answer, dict) and all(
-        kind in KINDS and isinstance(names, list) and all(isinstance(name, str) for name in names)
-        for kind, names in answer.items()
-    )
+    if not isinstance(answer, dict):
+        return False
+    for kind, names in answer.items():
+        if kind not in KINDS or not isinstance(names, list):
+            return False
+        if not all(isinstance(name, str) for name in names):
+            return False
+    return True
 
 
 def _asked(project: Project, key: str, function: str, calls: Sequence[Any]) -> list[Any]:

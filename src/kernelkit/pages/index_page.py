@@ -13,6 +13,7 @@ from kernelkit.pages import naming, notebook_html, trail
 from kernelkit.pages.many_runs import RunsPage, ShownRun, going_on
 from kernelkit.pages.report_page import attempt
 from kernelkit.runs import active, proved, run_folder, submissions
+from kernelkit.runs.score_agreement import ScoreAgreement
 
 
 def runs_under(
@@ -83,16 +84,12 @@ def _with_public_scores(
     sentences = []
     for competition, own in places.items():
         pairs = [(rows[place].metrics[name], rows[place].public or 0.0) for place in own]
-        for place, contradicts in zip(own, submissions.contradicting(pairs), strict=True):
+        agreement = ScoreAgreement.of(pairs)
+        for place, contradicts in zip(own, agreement.contradicting, strict=True):
             rows[place] = replace(rows[place], contradicts=contradicts)
-        correlation = submissions.rank_correlation(pairs)
-        if correlation is None:
-            continue
-        words = f"{competition}: rank correlation of validation and public score {correlation:.2f}"
-        words += f" over {len(pairs)} runs"
-        if correlation <= 0:
-            words += ", so that public scores contradict the validation: look at how it is split"
-        sentences.append(f"{words}.")
+        words = agreement.in_words(competition, f"{len(own)} runs")
+        if words:
+            sentences.append(f"{words}.")
     return rows, " ".join(sentences)
 
 

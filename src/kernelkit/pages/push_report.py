@@ -50,12 +50,15 @@ def keep_submission(folder: Path, submitted: Submitted, events: Events) -> None:
 
 def assemble(folder: Path, title: str) -> Path:
     """Write a notebook of the run's figures, its log and the cells that ran; returns its path."""
-    names = (kit_folder.LOG_TEXT, kit_folder.LOG, kit_folder.PUSHED, kit_folder.PUSHED_SCRIPT)
-    text, log, notebook, script = (_text(kit_folder.path(folder, name)) for name in names)
+    text = _text(kit_folder.path(folder, kit_folder.LOG_TEXT))
+    log = _text(kit_folder.path(folder, kit_folder.LOG))
+    notebook = _text(kit_folder.path(folder, kit_folder.PUSHED))
+    script = _text(kit_folder.path(folder, kit_folder.PUSHED_SCRIPT))
     parts = {"Figures": list(_figures(folder))}
     if text:
         parts["Log"] = [_showing(new_output("stream", text=text))]
-    if failure := logs.failure(log, notebook):
+    failure = logs.failure(log, notebook)
+    if failure:
         name, _, message = (of_traceback(failure.traceback)[1] or failure.cell).partition(": ")
         error = {"ename": name, "evalue": message, "traceback": str(failure).splitlines()}
         parts["What failed"] = [_showing(new_output("error", **error))]
@@ -66,7 +69,8 @@ def assemble(folder: Path, title: str) -> Path:
         parts["What ran"] = [new_code_cell(script.rpartition(SCRIPT_BEGINS)[2].strip("\n"))]
     cells = [new_markdown_cell(f"# {title}")]
     for heading, own in parts.items():
-        cells += [new_markdown_cell(f"## {heading}"), *own] if own else []
+        if own:
+            cells += [new_markdown_cell(f"## {heading}"), *own]
     for number, cell in enumerate(cells):
         cell["id"] = f"run-{number:03d}"
     metadata = {"kernelspec": KERNELSPEC, "language_info": {"name": "python"}, "title": title}

@@ -139,15 +139,21 @@ def _records(path: Path) -> list[dict[str, Any]]:
     """The rows of a CSV, or the objects in a JSON file's list; raises `ValueError` for none."""
     if path.suffix.lower() == ".csv":
         names, *rows = _csv(path)
-        cells = [list(zip(names, row, strict=False)) for row in rows]
-        # 0012 is an identifier, and so is 1200 below it.
-        texts = {name for row in cells for name, cell in row if re.match(r"-?0\d", cell)}
-        records = [{n: c if n in texts else _number(c) for n, c in row} for row in cells]
+        records: list[dict[str, Any]] = [dict(zip(names, row, strict=False)) for row in rows]
+        identifiers = {name for record in records for name in record if _holds_zeros(record[name])}
+        for record in records:
+            for name in record.keys() - identifiers:
+                record[name] = _number(record[name])
     else:
         records = [dict(record) for record in files.parse_json(path.read_text("utf-8"))]
     if not records:
         raise ValueError(f"{path} has no rows")
     return records
+
+
+def _holds_zeros(cell: str) -> bool:
+    """Whether a cell begins with a zero, as 0012: it is an identifier, and so is 1200 below it."""
+    return bool(re.match(r"-?0\d", cell))
 
 
 def _number(text: str) -> int | float | str:
@@ -178,4 +184,6 @@ def written(value: object) -> str:
         return ""
     if isinstance(value, float):
         return f"{value:.4g}" if abs(value) < 1000 else f"{value:,.0f}"
-    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}"
+    return str(value)

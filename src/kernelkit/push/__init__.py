@@ -12,7 +12,7 @@ It is a value that goes down once and comes back once, through one module for ea
               `submission_record` keeps
 
 Begin with `push_kernel`, which reads like that list. `resume`, `submit`, `hidden_run` (with
-`hidden_breaks`) and `when_free` enter or repeat the stages;
-`status`, `stop` and `pull` (with `merge`) work on pushes that were made. May import `rehearsal`,
-`kaggle`, `notebook`, `runs`, `pages`, `tpu` and the ground floor.
+`hidden_breaks` and `projection`) and `when_free` enter or repeat the stages; `status`, `stop` and
+`pull` (with `merge`) work on pushes that were made. May import `rehearsal`, `kaggle`, `notebook`,
+`runs`, `pages`, `tpu` and the ground floor.
 """

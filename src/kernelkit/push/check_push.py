@@ -1,6 +1,6 @@
 """Check a push without an account, and on request with the TPU's own compiler."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from kernelkit.errors import ParameterError, PreflightError
@@ -51,24 +51,22 @@ def check_push(
     Raises `PreflightError` for errors that the checks find, `DoesNotFitError` if a program does not
     fit, `NoCompilerError` without a compiler, `ParameterError` for a value that is of no use here.
     """
-    of_compiler = {"machine": machine, "libtpu": libtpu, "largest-batch": largest_batch}
-    for name, given in of_compiler.items():
-        if given and not tpu:
-            raise ParameterError(f"--{name} is for the TPU's compiler: add --tpu, or leave it out")
+    _refuse_without_tpu(tpu, {"machine": machine, "libtpu": libtpu, "largest-batch": largest_batch})
     here = notebook or Path.cwd()
-    if every and (tpu or parameters or metadata or not kernels_at(here)):
+    of_one = bool(tpu or parameters or metadata)  # what is meant for one kernel
+    if every and (of_one or not kernels_at(here)):
         raise ParameterError(
             "--all checks the kernels of a folder: give a folder that has some, and drop -p, "
             "--metadata and --tpu"
         )
-    if not tpu and not parameters and not metadata:
+    kernels: Sequence[Path] = ()
+    if not of_one:
         kernels = kernels_at(here) if every else kernels_below(here)
-        if kernels:
-            wishes = {"accelerator": accelerator, "timeout": timeout, "ignore": ignore}
-            check_kernels(kernels, wishes, as_json=as_json, quiet=quiet)
-            return
-    is_notebook = notebook is not None and notebook.is_file()
-    compiled = notebook
+    if kernels:
+        wishes = {"accelerator": accelerator, "timeout": timeout, "ignore": ignore}
+        check_kernels(kernels, wishes, as_json=as_json, quiet=quiet)
+        return
+    compiled = notebook if notebook and notebook.is_file() else None
     try:
         request = PushRequest.of(
             notebook,
@@ -81,18 +79,17 @@ def check_push(
             offline=True,
         )
     except PreflightError:
-        if not (tpu and is_notebook):
+        if not (tpu and compiled):
             raise
+        # A notebook without metadata can be compiled, although it cannot be pushed.
     else:
         try:
             push(request, as_json=as_json, quiet=quiet)
         finally:
-            if not (tpu or parameters or metadata or is_notebook):
+            if not of_one and not compiled:
                 tell_others(here, as_json=as_json, quiet=quiet)
-        parameters = request.parameters
-        if not is_notebook:
-            compiled = kernel_metadata.load(request.metadata).code_file
-    if tpu and compiled is not None:
+        compiled = compiled or kernel_metadata.load(request.metadata).code_file
+    if tpu and compiled:
         check_tpu(
             compiled,
             parameters,
@@ -102,3 +99,10 @@ def check_push(
             as_json=as_json,
             quiet=quiet,
         )
+
+
+def _refuse_without_tpu(tpu: bool, of_compiler: Mapping[str, object]) -> None:
+    """Raise `ParameterError` for an option of the compiler that is given without `tpu`."""
+    for name, given in of_compiler.items():
+        if given and not tpu:
+            raise ParameterError(f"--{name} is for the TPU's compiler: add --tpu, or leave it out")

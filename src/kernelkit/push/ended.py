@@ -116,10 +116,10 @@ class Wait:
         self._kaggle = context.kaggle
         self._push = push
         self._version = f"{push.kernel} version {push.version}"
-        self._emit = context.events
+        self._events = context.events
         self._patience = context.timing.patience
-        self._resume = context.how_to_resume(push)
-        self._fetch = f"Download them with: {context.resuming(push)}"
+        self._how_to_resume = context.how_to_resume(push)
+        self._how_to_fetch = f"Download them with: {context.resuming(push)}"
         self._goes_on = "" if context.local else "the run continues on Kaggle. "
         self._clock = context.kaggle.retries.clock
         cap = machines.LIMITS[machines.named(push.accelerator or "cpu").kind].hours_per_session * 60
@@ -155,11 +155,11 @@ class Wait:
                     raise DeadlineError(
                         f"{self._version} is still {state}, "
                         f"{duration(self._clock.now() - self._begun)} after this wait began. "
-                        f"{self._resume}"
+                        f"{self._how_to_resume}"
                     )
                 self._clock.sleep(self._pause())
         except KeyboardInterrupt:
-            self._emit(INTERRUPTED, f"{self._goes_on}{self._resume}")
+            self._events(INTERRUPTED, f"{self._goes_on}{self._how_to_resume}")
             raise
         finally:
             self._log.finish()
@@ -179,7 +179,7 @@ class Wait:
             if self._clock.now() - self._answered > silence:
                 raise NetworkError(
                     f"Kaggle has not answered for {duration(silence)}; the run continues "
-                    f"there. {self._resume}"
+                    f"there. {self._how_to_resume}"
                 ) from None
             self._failed += 1
             self._hold_off(failure)
@@ -198,7 +198,7 @@ class Wait:
             raise RefusedError(
                 f"Kaggle shows no session of {self._version} to {self._kaggle.username}: either it "
                 "was deleted, or access is refused for now and the run continues there. "
-                f"{self._resume}"
+                f"{self._how_to_resume}"
             )
         self._missing = 0
         if status.state in ENDED:
@@ -210,8 +210,8 @@ class Wait:
             self._log.start()
         if status.state != self._state:
             self._state = status.state
-            self._emit(STATE, status.state, state=status.state, **self._minutes())
-        self._emit(PROGRESS, self._progress(), state=status.state, **self._minutes())
+            self._events(STATE, status.state, state=status.state, **self._minutes())
+        self._events(PROGRESS, self._progress(), state=status.state, **self._minutes())
         return None
 
     def _end(self, status: Status) -> Session | None:
@@ -222,7 +222,8 @@ class Wait:
         """
         now = self._clock.now()
         push = self._push
-        self._over_since = now if self._over_since is None else self._over_since
+        if self._over_since is None:
+            self._over_since = now
         until = min(self._deadline(), now + self._patience.silence)
         over = f"{self._version} ended in {status.state}, and"
         problem: KernelkitError | None = None
@@ -236,7 +237,7 @@ class Wait:
             doubt = f"{MANIFEST}: {failure.message}"
             if failure.method != transfers.DOWNLOAD:
                 problem = NetworkError(
-                    f"{over} its outputs cannot be listed: {failure}. {self._fetch}"
+                    f"{over} its outputs cannot be listed: {failure}. {self._how_to_fetch}"
                 )
         else:
             self._unsettled += 1
@@ -245,8 +246,8 @@ class Wait:
                 settled = outputs.log or self._unsettled >= self._patience.confirmations
                 return self._over(status, outputs, proved.manifest) if settled else None
         problem = problem or OutputsError(
-            f"{over} its outputs are not verified: {doubt}. Nothing was fetched. {self._fetch}, "
-            "or with --unverified to download what Kaggle lists"
+            f"{over} its outputs are not verified: {doubt}. Nothing was fetched. "
+            f"{self._how_to_fetch}, or with --unverified to download what Kaggle lists"
         )
         waited = self._clock.now() - self._over_since
         return self._over(status, problem=problem) if waited >= self._patience.unproved else None
@@ -273,7 +274,7 @@ class Wait:
         self._log.finish(outputs.log)
         minutes = self._minutes()
         state = status.state
-        self._emit(STATE, state, state=state, message=status.message, **minutes)
+        self._events(STATE, state, state=state, message=status.message, **minutes)
         # A wait that began late missed the start, but the log's times count from there.
         logged = max((entry.seconds for entry in decode(outputs.log)), default=0.0)
         minutes["minutes_run"] = max(minutes["minutes_run"], round(logged / 60, 2))
@@ -286,10 +287,10 @@ class Wait:
         end = min(self._answered + self._patience.silence, self._deadline())
         self._not_before = min(self._clock.now() + (failure.retry_after or 0.0), end)
         text = f"{failure.method} ({failure.kind.label}): retrying in {duration(self._pause())}"
-        self._emit(RETRYING, text)
+        self._events(RETRYING, text)
 
     def _refused(self, failure: Failure) -> Failure:
-        return failure.advising(f"{self._version} continues on Kaggle. {self._resume}")
+        return failure.advising(f"{self._version} continues on Kaggle. {self._how_to_resume}")
 
     def _deadline(self) -> float:
         if self._running_since is not None:
@@ -326,4 +327,4 @@ class Wait:
         """Show one piece of the log; for a progress bar that rewrites its line, the last state."""
         text = "" if entry.chatter else safe_text.plain(entry.text).rstrip("\n")
         if text.strip():
-            self._emit(LOG, text, stream=entry.stream, time=entry.seconds)
+            self._events(LOG, text, stream=entry.stream, time=entry.seconds)

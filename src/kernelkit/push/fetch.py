@@ -87,7 +87,10 @@ def fetch(
     # Kaggle may omit hidden files.
     shown = [name for name in expected if "/." not in f"/{name}" and name not in met]
     names = [name for name in dict.fromkeys([*links, *shown]) if name != MANIFEST]
-    chosen = [name for name in names if _fits(only, name) or not (only or _fits(push.stays, name))]
+    if only:
+        chosen = [name for name in names if _fits(only, name)]
+    else:
+        chosen = [name for name in names if not _fits(push.stays, name)]
     if only and not chosen:
         wanted = " or ".join(only)
         there = _listed(names) or "none"
@@ -186,14 +189,8 @@ class _Downloads:
         if self._clear(name) != name:
             raise _refused("its name contains your credentials")
         target = _place(self._folder, name)
-        if self._record.holds(name, target, expected.size):
-            if not expected.sha256 or self._record.verified(name, expected.sha256):
-                return target.stat().st_size
-            if (
-                files.sha256_of(target) == expected.sha256
-            ):  # it was taken unverified, or by an older kit
-                self._record.add(name, target, expected.sha256)
-                return target.stat().st_size
+        if self._is_here(name, target, expected):
+            return target.stat().st_size
         # Not in the same folder: the run may also have written a file of that name.
         unique = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
         part = self._parts / f"{unique}.part"
@@ -211,6 +208,18 @@ class _Downloads:
             raise _refused(why) from None
         self._record.add(name, target, expected.sha256)
         return received
+
+    def _is_here(self, name: str, target: Path, expected: Expected) -> bool:
+        """Whether an earlier download of the same session has put the expected file here."""
+        if not self._record.holds(name, target, expected.size):
+            return False
+        if not expected.sha256 or self._record.verified(name, expected.sha256):
+            return True
+        # It was taken unverified, or by an older version of the kit.
+        if files.sha256_of(target) != expected.sha256:
+            return False
+        self._record.add(name, target, expected.sha256)
+        return True
 
     def _receive(self, session: StoreSession, name: str, part: Path, expected: Expected) -> int:
         """Download a file once, through its link; a list of fresh links serves all threads."""

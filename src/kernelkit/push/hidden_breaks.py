@@ -155,10 +155,11 @@ def _counts(
             case ast.Call():
                 called = node.func
                 name = getattr(called, "attr", "") or getattr(called, "id", "")
-                by_name = [one.value for one in node.keywords if one.arg in ("nrows", "n", "shape")]
-                given = [*(node.args if name in FILLERS else ()), *by_name]
+                given = [one.value for one in node.keywords if one.arg in ("nrows", "n", "shape")]
                 if name in RANGES:
-                    given = given[:ENDS]
+                    given += node.args[:ENDS]
+                elif name in FILLERS:
+                    given += node.args
                 if any(map(is_rows, given)):
                     yield node.lineno, fixed
             case ast.BinOp(op=ast.Mult(), left=left, right=right):

@@ -9,53 +9,40 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import Unpack
 
-from kernelkit import machines, project
+from kernelkit import project
 from kernelkit.errors import ParameterError, RefusedError
 from kernelkit.kaggle.context import CommandOptions
 from kernelkit.push import hidden_breaks
 from kernelkit.push.ledger import Push, State
 from kernelkit.push.plan import Plan, plan_push
+from kernelkit.push.projection import Projection, project_to
 from kernelkit.push.push_context import PushContext
 from kernelkit.push.push_kernel import push as push_request
 from kernelkit.push.ready import draft
 from kernelkit.push.request import PushRequest
 from kernelkit.push.results import FAILURE
-from kernelkit.rehearsal.gateway_files import find_gateway
 from kernelkit.rehearsal.hidden_data import made_in_place, make_hidden_data
 from kernelkit.rehearsal.public_and_hidden import PublicAndHidden, read_both
-from kernelkit.rehearsal.stand_in import memory_limit, rerun_of
+from kernelkit.rehearsal.stand_in import rerun_of
 from kernelkit.runs import log as logs
 from kernelkit.runs import proved, run_folder
 from kernelkit.runs.log import RunFailure
 from kernelkit.shown import duration
 from kernelkit.terminal.events import NEXT, PROGRESS, WARNING, Event, from_here, size_of
 
-if TYPE_CHECKING:
-    from kernelkit.rehearsal.stand_in import Rerun
-
 RERUN = Event("rerun", quiet=True)
-PROJECTED = Event("projected")
 MADE = Event("hidden")
 VALIDATION = Event("validation")
 BREAKS = Event("breaks", quiet=True, colour="yellow")
 CATALOGUE = "catalogue"  # the subfolder of the local Kaggle's folder
-SMALLEST_GROWTH = 0.05  # of the memory from one run to the next, below which it is no growth
 MESSAGE = "rerun"
 SCORING = "Submission Scoring Error"  # Kaggle's message for a file that it cannot score
 NO_ANSWERS = "rehearsal: "  # begins what only the local Kaggle says: it has no answers
 NO_INTERNET = (
     "{} has enable_internet true, and a hidden run has no internet: both runs go without it. A "
     "code competition takes a notebook only with enable_internet false"
-)
-UNPROJECTED = (
-    "the time and memory for {} rows cannot be projected: both folders need a "
-    "sample_submission.csv, of different lengths"
-)
-WITH_GATEWAY = (
-    "the memory for {} rows is not known: in the second run it is that of the notebook and of the "
-    "gateway's own process together, so that it cannot be compared with the first run's"
 )
 NO_HIDDEN = (
     "there is no hidden data, so nothing was run: name it with --hidden FOLDER, or have the "
@@ -110,6 +97,8 @@ def rehearse_hidden_run(
     competition or hidden data, and for a request of something else; `RefusedError` if Kaggle would
     give no score, and what a push raises for the first run.
     """
+    if make_rows and not make:
+        raise ParameterError("--make-rows is for hidden data that is made: add --make")
     for name in ("submit", "chain", "dry_run", "when_free"):
         if getattr(request, name):
             option = name.replace("_", "-")
@@ -260,26 +249,15 @@ def _second_run(
         raise RefusedError(refusal)
     if refusal and not truth.message:
         context.events(WARNING, refusal.removeprefix("[rehearsal] "))
-    public = sets.public_rows
-    hidden = sets.hidden_rows
     failure = _failure(Path(truth.folder)) if truth.message else None
     found = hidden_breaks.in_failure(failure, sets)
     if not truth.message:
         found += hidden_breaks.in_submission(Path(truth.file), sets)
     for line in found:
         context.events(BREAKS, line)
-    hours = None
-    memory = None
+    projection = Projection()
     if rows:
-        lengths = (public, hidden)
-        if not public or not hidden or public == hidden:
-            context.events(WARNING, UNPROJECTED.format(f"{rows:,}"))
-        else:
-            hours = _project_time(context, push, truth, lengths, rows)
-            if find_gateway(sets.public) or find_gateway(sets.hidden):
-                context.events(PROJECTED, WITH_GATEWAY.format(f"{rows:,}"))
-            else:
-                memory = _project_memory(context, push, truth, lengths, rows)
+        projection = project_to(context, push, truth, sets, rows)
     message = truth.message
     if not message and refusal and NO_ANSWERS not in refusal:
         message = SCORING
@@ -291,16 +269,15 @@ def _second_run(
         working=truth.working,
         why=truth.why,
         folder=truth.folder,
-        hours=hours,
-        memory_projected=memory,
+        hours=projection.hours,
+        memory_projected=projection.memory,
         breaks=[*breaks, *found],
     )
-    lengths_shown = f" on {hidden:,} rows (public: {public:,})" if public and hidden else ""
     if result.score:
         _tell_validation(context, push, result.score)
     if result.message and failure:
         context.events(FAILURE, str(failure), traceback=failure.traceback)
-    _report(context, result, lengths_shown)
+    _report(context, result, sets)
     if result.message:
         raise RefusedError(f"Kaggle would only show: {result.message}")
     return result
@@ -326,67 +303,6 @@ def _check_link(folder: Path, place: Path) -> None:
         raise ParameterError(f"{place} already has hidden data: remove it to use --hidden")
 
 
-def _project_time(
-    context: PushContext, push: Push, truth: Rerun, lengths: tuple[int, int], rows: int
-) -> float | None:
-    """Show and return the hours for this many rows, on the line through the two runs.
-
-    None if more rows took no longer, as when the machine was busier during the first run.
-    """
-    public, hidden = lengths
-    first = truth.first_seconds
-    second = truth.seconds
-    measured = f"{duration(first)} on {public:,} rows and {duration(second)} on {hidden:,}"
-    if (second - first) * (hidden - public) <= 0:
-        context.events(
-            PROJECTED,
-            f"time did not grow with the rows ({measured}), so that it cannot be projected to "
-            f"{rows:,}: rehearse on an idle machine, or with more rows (--make-rows)",
-        )
-        return None
-    hours = (second + (second - first) / (hidden - public) * (rows - hidden)) / 3600
-    limit = machines.LIMITS[machines.named(push.accelerator or "cpu").kind].hours_per_session
-    words = (
-        f"{duration(3600 * hours)} for {rows:,} rows, of the {limit:.0f} h allowed: measured are "
-        f"{measured}"
-    )
-    context.events(WARNING if hours > limit else PROJECTED, words)
-    return hours
-
-
-def _project_memory(
-    context: PushContext, push: Push, truth: Rerun, lengths: tuple[int, int], rows: int
-) -> float | None:
-    """Show and return the bytes for this many rows, on the line through the peaks of the two runs.
-
-    None if it is not known: a peak is missing, or the second is not larger than the first.
-    """
-    public, hidden = lengths
-    first = truth.first_memory
-    second = truth.memory
-    if not first or not second:
-        context.events(
-            WARNING, f"the memory for {rows:,} rows is not known: a run was not measured"
-        )
-        return None
-    measured = f"{size_of(int(first))} on {public:,} rows and {size_of(int(second))} on {hidden:,}"
-    if (second - first) * (hidden - public) <= 0 or abs(second - first) < SMALLEST_GROWTH * first:
-        context.events(
-            PROJECTED,
-            f"memory did not grow with the rows ({measured}), so that it cannot be projected to "
-            f"{rows:,}: rehearse with more rows (--make-rows) to see whether it does",
-        )
-        return None
-    memory = second + (second - first) / (hidden - public) * (rows - hidden)
-    limit = memory_limit(machines.named(push.accelerator or "cpu").kind)
-    words = (
-        f"{size_of(int(memory))} of memory for {rows:,} rows, of {size_of(int(limit))}, if it "
-        f"grows in a straight line: measured are {measured}"
-    )
-    context.events(WARNING if memory > limit else PROJECTED, words)
-    return memory
-
-
 def _failure(folder: Path) -> RunFailure | None:
     """The failing cell of a second run, from its log; None if nothing failed."""
     lines = (folder / "log.jsonl").read_text("utf-8", "replace").splitlines()
@@ -395,9 +311,12 @@ def _failure(folder: Path) -> RunFailure | None:
     return logs.failure(f"[{','.join(lines)}]", notebook)
 
 
-def _report(context: PushContext, result: RerunResult, lengths: str) -> None:
+def _report(context: PushContext, result: RerunResult, sets: PublicAndHidden) -> None:
     """Show what Kaggle would hide: the second run's time, memory and output."""
     events = context.events
+    lengths = ""
+    if sets.public_rows and sets.hidden_rows:
+        lengths = f" on {sets.hidden_rows:,} rows (public: {sets.public_rows:,})"
     outcome = result.message
     if not outcome:
         outcome = f"score {result.score}" if result.score else "it finished but was not scored"

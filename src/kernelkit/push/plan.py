@@ -218,54 +218,65 @@ def _unversioned(kind: str, source: str) -> str:
 
 
 def _kernel(request: PushRequest) -> Metadata:
-    """The settings in the request's metadata file, with its notebook as code_file.
-
-    Pushing another notebook under a kernel's name would hide the history of the first, so that
-    requires a metadata file that names it.
-    """
-    notebook, file = request.notebook, request.metadata
-    kernel = metadata.load(file)
-    own = kernel.code_file.resolve()
+    """The settings in the request's metadata file, with its notebook as code_file."""
+    kernel = metadata.load(request.metadata)
+    notebook = request.notebook
     if notebook and not Path(notebook).is_dir():
-        notebook = Path(notebook).resolve()
-        halves = own.is_file() and notebook.with_suffix("") == own.with_suffix("")
-        if notebook != own and not halves:
-            if not notebook.is_file():
-                raise NotebookError(f"no notebook at {notebook}")
-            if notebook.suffix.lower() not in (".py", ".ipynb", ".r", ".rmd"):
-                raise NotebookError(
-                    f"{notebook} is not a notebook: give a .py (py:percent) or an .ipynb"
-                )
-            if not request.metadata_named:
-                raise PreflightError(
-                    f"{notebook.name} is not the code_file of {file}, and would become a version "
-                    f"of {kernel.slug}: give it metadata of its own in "
-                    f"{metadata.own_file(notebook).name} beside it, with "
-                    f'"code_file": "{notebook.name}", or with --metadata FILE'
-                )
-            kernel = kernel.with_values(code_file=str(notebook))
-            own = notebook
-    if not own.is_file():
-        near = [path for end in ("ipynb", "py") for path in own.parent.glob(f"*.{end}")]
-        there = next((path.name for path in near if path.stem.lower() == own.stem.lower()), "")
-        if own.suffix == ".ipynb" and there.endswith(".py"):
-            command = f"jupytext --to ipynb {shlex.quote(str(own.parent / there))}"
-            raise NotebookError(
-                f"no notebook at {own}, but there is {there}: make the notebook of it ({command}), "
-                f"or name {there} as code_file in {file}"
-            )
-        hint = there and f", but there is {there}"
-        raise NotebookError(f"no notebook at {own}{hint}: correct code_file in {file}")
-    if _is_r(own):
+        kernel = _with_notebook(kernel, Path(notebook).resolve(), named=request.metadata_named)
+    code_file = kernel.code_file.resolve()
+    if not code_file.is_file():
+        raise _no_code_file(code_file, request.metadata)
+    if _is_r(code_file):
         raise NotPythonError(
-            f"{own.name} is R, and kernelkit pushes only Python: use `kaggle kernels push`"
+            f"{code_file.name} is R, and kernelkit pushes only Python: use `kaggle kernels push`"
         )
-    if kernel.is_script and own.suffix != ".py":
+    if kernel.is_script and code_file.suffix != ".py":
         raise NotebookError(
-            f"kernel_type is script, but {own.name} is not a script: name a .py as code_file, or "
-            "set kernel_type to notebook"
+            f"kernel_type is script, but {code_file.name} is not a script: name a .py as "
+            "code_file, or set kernel_type to notebook"
         )
     return kernel
+
+
+def _with_notebook(kernel: Metadata, notebook: Path, *, named: bool) -> Metadata:
+    """The kernel with this notebook as its code_file; either half of a pair stands for both.
+
+    Pushing another notebook under a kernel's name would hide the history of the first, so that
+    requires metadata that the caller `named`.
+    """
+    own = kernel.code_file.resolve()
+    are_halves = own.is_file() and notebook.with_suffix("") == own.with_suffix("")
+    if notebook == own or are_halves:
+        return kernel
+    if not notebook.is_file():
+        raise NotebookError(f"no notebook at {notebook}")
+    if notebook.suffix.lower() not in (".py", ".ipynb", ".r", ".rmd"):
+        raise NotebookError(f"{notebook} is not a notebook: give a .py (py:percent) or an .ipynb")
+    if not named:
+        raise PreflightError(
+            f"{notebook.name} is not the code_file of {kernel.path}, and would become a version of "
+            f"{kernel.slug}: give it metadata of its own in {metadata.own_file(notebook).name} "
+            f'beside it, with "code_file": "{notebook.name}", or with --metadata FILE'
+        )
+    return kernel.with_values(code_file=str(notebook))
+
+
+def _no_code_file(code_file: Path, file: Path) -> NotebookError:
+    """The error for a code_file that is not there, with what is there under a similar name."""
+    near = [path for end in ("ipynb", "py") for path in code_file.parent.glob(f"*.{end}")]
+    similar = [path.name for path in near if path.stem.lower() == code_file.stem.lower()]
+    if not similar:
+        return NotebookError(f"no notebook at {code_file}: correct code_file in {file}")
+    there = similar[0]
+    if code_file.suffix == ".ipynb" and there.endswith(".py"):
+        command = f"jupytext --to ipynb {shlex.quote(str(code_file.parent / there))}"
+        return NotebookError(
+            f"no notebook at {code_file}, but there is {there}: make the notebook of it "
+            f"({command}), or name {there} as code_file in {file}"
+        )
+    return NotebookError(
+        f"no notebook at {code_file}, but there is {there}: correct code_file in {file}"
+    )
 
 
 def _is_r(file: Path) -> bool:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from kernelkit.errors import RefusedError
 from kernelkit.kaggle import transfers
-from kernelkit.kaggle.client import SOURCES, Kaggle, Outputs, Saved
+from kernelkit.kaggle.client import SOURCES, Kaggle, Outputs, Saved, Stored
 from kernelkit.kaggle.connection import StoreSession
 from kernelkit.kaggle.retries import Failure, FailureKind
 from kernelkit.kaggle.transfers import Expected
@@ -96,12 +96,8 @@ def check_saved(context: PushContext, plan: Plan, saved: Saved) -> None:
     refused = set(saved.refused_sources)
     similar = set[str]()
     if stored:
-        sent = {f"{kind} {source}" for kind in SOURCES for source in plan.metadata.sources(kind)}
-        names = {source.lower() for source in stored.sources}
-        missing = {source for source in sent if source.lower() not in names}
-        # Kaggle may append a version, or remove the one that was sent.
-        similar = {s for s in missing for name in names if _is_below(s.lower(), name)}
-        refused |= missing - similar if names else set()
+        missing, similar = _missing_and_similar(plan, stored)
+        refused |= missing
     for text in _doubts(plan, saved, similar):
         context.events(WARNING, text)
     if stored and stored.machine_shape and stored.accelerator != machine.kind:
@@ -117,6 +113,26 @@ def check_saved(context: PushContext, plan: Plan, saved: Saved) -> None:
         refused -= unread
     if refused:
         raise RefusedError(_advice(context, sorted(refused), reference))
+
+
+def _missing_and_similar(plan: Plan, stored: Stored) -> tuple[set[str], set[str]]:
+    """The sources of a plan that Kaggle did not store, and those that it spells differently.
+
+    It may append a version, or remove the one that was sent. An empty list says nothing.
+    """
+    missing = set[str]()
+    similar = set[str]()
+    names = {source.lower() for source in stored.sources}
+    for kind in SOURCES:
+        for source in plan.metadata.sources(kind):
+            sent = f"{kind} {source}"
+            if not names or sent.lower() in names:
+                continue
+            if any(_is_below(sent.lower(), name) for name in names):
+                similar.add(sent)
+            else:
+                missing.add(sent)
+    return missing, similar
 
 
 def _is_unread(plan: Plan, source: str) -> bool:

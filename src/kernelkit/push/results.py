@@ -18,12 +18,13 @@ from kernelkit.errors import (
     RunFailedError,
     of_traceback,
 )
-from kernelkit.push import submission, submission_record
 from kernelkit.push.bundle.manifest import MANIFEST
 from kernelkit.push.ended import Ended
 from kernelkit.push.fetch import fetch
 from kernelkit.push.ledger import Push, State
 from kernelkit.push.push_context import PushContext
+from kernelkit.push.submission import Submission, output_of
+from kernelkit.push.submission_record import submit_and_keep
 from kernelkit.runs import kit_folder, proved, run_folder
 from kernelkit.runs import log as logs
 from kernelkit.terminal.events import METRICS, NEXT, REPORT, WARNING, Event, address, from_here
@@ -207,10 +208,10 @@ class _Homecoming:
         push = self.push
         if not push.competition:
             raise ParameterError(f"{push.reference} has no competition among its sources")
-        file = submission.output_of(self.folder, self.context.root)
+        file = output_of(self.folder, self.context.root)
         if not self.delivery.unverified:
             check_verified(self.folder, file.name, in_ledger=bool(push.number))
-        entry = submission.Submission(
+        submission = Submission(
             self.context,
             push.competition,
             message,
@@ -219,14 +220,15 @@ class _Homecoming:
             push.version or 0,
             note=self.note,
         )
-        over = push.score == NOT_SCORED or (push.score and message != push.message)
+        another = bool(push.score) and message != push.message
+        over = another or push.score == NOT_SCORED
         if self.delivery.once or not over:  # an earlier attempt may have submitted it
-            entry.reference = push.submission
-            entry.sent = push.message
-            entry.before = push.submissions_before
-            entry.since = push.submitting_since
+            submission.reference = push.submission
+            submission.sent = push.message
+            submission.before = push.submissions_before
+            submission.since = push.submitting_since
         try:
-            submission_record.submit_and_keep(entry, self.context, self.folder, push)
+            submit_and_keep(submission, self.folder, push)
         except RefusedError as error:
             if not isinstance(error, CapacityError):  # there are new submissions tomorrow
                 self.note(score=push.score or NOT_SCORED)

@@ -55,7 +55,7 @@ def resume_push(
         with context.ending(), earlier_push(context, reference) as push:
             title = push.reference
             if not wait:
-                stop_if_active(context, push)
+                refuse_active(context, push)
             results = _resume(context, push, delivery)
     except KernelkitError as error:
         if summary:
@@ -81,7 +81,7 @@ def _resume(context: PushContext, push: Push, delivery: Delivery) -> Results:
         return bring_home(context, await_end(context, sent))
 
 
-def stop_if_active(context: PushContext, push: Push) -> None:
+def refuse_active(context: PushContext, push: Push) -> None:
     """Raise `StillRunningError` while the session of a push is active."""
     status = context.kaggle.status(push.name, push.version)
     if status and status.state not in ENDED:  # "new_script": it was saved without a run

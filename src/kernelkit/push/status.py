@@ -1,7 +1,7 @@
 """The state of a push, this week's quota, and the list of all pushes."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Unpack
@@ -15,19 +15,37 @@ from kernelkit.push.resume import earlier_push
 from kernelkit.push.standing import tell_standing
 from kernelkit.push.when_free import state_of
 from kernelkit.runs import proved, run_folder, submissions
-from kernelkit.runs.submissions import Pair
+from kernelkit.runs.score_agreement import Pair, ScoreAgreement
 from kernelkit.terminal import safe_text
 from kernelkit.terminal.events import STATUS, Event
 
 QUOTA = Event("quota", quiet=True)
 HEADS = (
-    *("pushed", "push", "on", "state", "queued", "run"),
-    *("validation", "score", "rank", "git", "parameters"),
+    "pushed",
+    "push",
+    "on",
+    "state",
+    "queued",
+    "run",
+    "validation",
+    "score",
+    "rank",
+    "git",
+    "parameters",
 )
 SUBMITTED_HEADS = (
-    *("submitted", "competition", "number", "run", "file", "SHA-256", "git"),
-    *("score", "rank then", "message"),
+    "submitted",
+    "competition",
+    "number",
+    "run",
+    "file",
+    "SHA-256",
+    "git",
+    "score",
+    "rank then",
+    "message",
 )
+CONTRADICTS = "* the public score contradicts the validation, as most other pushes order them"
 
 
 def tell_status(reference: str = LAST, **options: Unpack[CommandOptions]) -> str:
@@ -87,33 +105,51 @@ def list_pushes(runs: Path | None = None, *, as_json: bool = False) -> str:
     the current project's folder.
     """
     runs = runs or find_project(Path.cwd()).runs
-    pushes = Ledger(runs).pushes()
-    unfinished = [Ledger(runs, rehearsal=local).unfinished() for local in (False, True)]
-    states = {push.pushed: state_of(push, plan) for each in unfinished for push, plan in each}
+    ledger = Ledger(runs)
+    unfinished: dict[str, str] = {}  # the state to show of each, by when it was pushed
+    for rehearsal in (False, True):
+        for push, plan in Ledger(runs, rehearsal=rehearsal).unfinished():
+            unfinished[push.pushed] = state_of(push, plan)
     if as_json:
-        lines = []
-        for push in pushes:
-            state = states.get(push.pushed, push.state)
-            own = {"state": state, "unfinished": push.pushed in states}
-            lines.append(json.dumps({"event": "listed"} | asdict(push) | own))
-        for fields in Ledger(runs).submissions():
-            lines.append(json.dumps({"event": "submitted"} | fields))
-        return "\n".join(lines)
-    submitted = _submissions(Ledger(runs))
-    if not pushes and not submitted:
+        return "\n".join(_json_lines(ledger, unfinished))
+    lines = [*_table_of_pushes(ledger.pushes(), unfinished), *_table_of_submissions(ledger)]
+    if not lines:
         return "no pushes yet"
-    marked = _contradicting(pushes)
-    rows = []
-    for push in pushes:
-        row = _row(push, states.get(push.pushed, push.state), marked=push.pushed in marked)
-        rows.append(row)
-    lines = _table(HEADS, rows) if rows else []
-    lines += [*_agreement(pushes), *submitted]
-    if marked:
-        lines.append(
-            "* the public score contradicts the validation, as most other pushes order them"
-        )
     return safe_text.plain("\n".join(lines))
+
+
+def _json_lines(ledger: Ledger, unfinished: Mapping[str, str]) -> Iterator[str]:
+    for push in ledger.pushes():
+        state = unfinished.get(push.pushed, push.state)
+        own = {"state": state, "unfinished": push.pushed in unfinished}
+        yield json.dumps({"event": "listed"} | asdict(push) | own)
+    for fields in ledger.submissions():
+        yield json.dumps({"event": "submitted"} | fields)
+
+
+def _table_of_pushes(pushes: Sequence[Push], unfinished: Mapping[str, str]) -> list[str]:
+    """All pushes, oldest first, and whether public scores follow the validation; nothing without
+    one."""
+    if not pushes:
+        return []
+    validations = [_validation(push) for push in pushes]
+    contradicting: set[int] = set()  # places in the list of pushes
+    sentences = []
+    for competition, pairs in _compared(pushes, validations).items():
+        agreement = ScoreAgreement.of(list(pairs.values()))
+        for place, contradicts in zip(pairs, agreement.contradicting, strict=True):
+            if contradicts:
+                contradicting.add(place)
+        words = agreement.in_words(competition, f"{len(pairs)} pushes")
+        if words:
+            sentences.append(words)
+    if contradicting:
+        sentences.append(CONTRADICTS)
+    rows = []
+    for place, push in enumerate(pushes):
+        state = unfinished.get(push.pushed, push.state)
+        rows.append(_row(push, state, validations[place], marked=place in contradicting))
+    return [*_table(HEADS, rows), *sentences]
 
 
 @dataclass(frozen=True)
@@ -140,48 +176,27 @@ def _validation(push: Push) -> Validation | None:
     return Validation(score, not proved.doubt(folder, run_folder.METRICS))
 
 
-def _compared(pushes: Sequence[Push]) -> dict[str, list[tuple[Push, Pair]]]:
-    """The pushes of each competition that have both scores, with (validation, public).
+def _compared(
+    pushes: Sequence[Push], validations: Sequence[Validation | None]
+) -> dict[str, dict[int, Pair]]:
+    """{competition: {place in the list: (validation, public)}} of the pushes with both scores.
 
-    Validation scores that are not verified do not count.
+    Rehearsals and validation scores that are not verified do not count.
     """
-    found: dict[str, list[tuple[Push, Pair]]] = {}
-    for push in pushes:
-        validation = _validation(push)
+    compared: dict[str, dict[int, Pair]] = {}
+    for place, (push, validation) in enumerate(zip(pushes, validations, strict=True)):
         public = submissions.number(push.score)
-        if validation is None or not validation.verified or public is None or push.rehearsal:
+        if push.rehearsal or public is None:
+            continue
+        if validation is None or not validation.verified:
             continue
         pair = (validation.score, public)
-        found.setdefault(push.competition or "", []).append((push, pair))
-    return found
+        compared.setdefault(push.competition or "", {})[place] = pair
+    return compared
 
 
-def _contradicting(pushes: Sequence[Push]) -> set[str]:
-    """When the pushes were made whose public score contradicts their validation."""
-    found = set()
-    for compared in _compared(pushes).values():
-        marks = submissions.contradicting([pair for _, pair in compared])
-        found |= {push.pushed for (push, _), mark in zip(compared, marks, strict=True) if mark}
-    return found
-
-
-def _agreement(pushes: Sequence[Push]) -> list[str]:
-    """Whether public scores follow the validation scores, once there are enough of both."""
-    lines = []
-    for competition, compared in _compared(pushes).items():
-        pairs = [pair for _, pair in compared]
-        correlation = submissions.rank_correlation(pairs)
-        if correlation is None:
-            continue
-        words = f"{competition}: rank correlation of validation and public score {correlation:.2f}"
-        lines.append(f"{words}, over {len(pairs)} pushes")
-        if correlation <= 0:
-            lines.append("  public scores contradict the validation: look at how it is split")
-    return lines
-
-
-def _submissions(ledger: Ledger) -> list[str]:
-    """The table of all submissions, oldest first; nothing without one."""
+def _table_of_submissions(ledger: Ledger) -> list[str]:
+    """All submissions, oldest first, below an empty line; nothing without one."""
     found = [submissions.of_fields(fields) for fields in ledger.submissions()]
     rows = [_submission_row(each) for each in found if each]
     return ["", *_table(SUBMITTED_HEADS, rows)] if rows else []
@@ -208,13 +223,12 @@ def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in [heads, *rows]]
 
 
-def _row(push: Push, state: str, *, marked: bool) -> tuple[str, ...]:
+def _row(push: Push, state: str, validation: Validation | None, *, marked: bool) -> tuple[str, ...]:
     name = push.reference
     if push.state == State.WAITING:
         name += f" {push.number}"
     if push.rehearsal:
         name += " (rehearsal)"
-    validation = _validation(push)
     score = push.score or ""
     if marked:
         score += " *"

@@ -10,10 +10,10 @@ from typing import Any
 from kernelkit import files
 from kernelkit.errors import CapacityError, NetworkError, OutputsError, RefusedError
 from kernelkit.kaggle import transfers
-from kernelkit.kaggle.context import KaggleContext
 from kernelkit.kaggle.kernel import Kernel
 from kernelkit.kaggle.retries import Failure, FailureKind
 from kernelkit.project import find_project
+from kernelkit.push.push_context import PushContext
 from kernelkit.push.standing import Standing, tell_standing
 from kernelkit.shown import duration
 from kernelkit.terminal.events import PROGRESS, Event
@@ -62,7 +62,7 @@ class Submission:
     `submission` afterwards, and with `score` at the end.
     """
 
-    context: KaggleContext
+    context: PushContext
     competition: str
     message: str
     file: Path

@@ -11,33 +11,29 @@ from pathlib import Path
 from kernelkit import files
 from kernelkit.errors import RefusedError
 from kernelkit.push.ledger import Push
-from kernelkit.push.push_context import PushContext
 from kernelkit.push.submission import Submission
 from kernelkit.runs import run_folder
 from kernelkit.runs.submissions import Submitted
 
 
-def submit_and_keep(
-    entry: Submission, context: PushContext, folder: Path, push: Push | None
-) -> str:
+def submit_and_keep(submission: Submission, folder: Path, push: Push | None) -> str:
     """Submit a result, and keep what came of it in the ledger and in the folder of its run.
 
     Returns the score, "" if Kaggle shows none. What Kaggle has but cannot score is kept too. Raises
     what `Submission.submit` raises.
     """
     try:
-        score = entry.submit()
+        score = submission.submit()
     except RefusedError as error:
-        if entry.reference is not None:
-            _keep(entry, context, folder, push, problem=str(error))
+        if submission.reference is not None:
+            _keep(submission, folder, push, problem=str(error))
         raise
-    _keep(entry, context, folder, push, score=score)
+    _keep(submission, folder, push, score=score)
     return score
 
 
 def _keep(
-    entry: Submission,
-    context: PushContext,
+    submission: Submission,
     folder: Path,
     push: Push | None,
     *,
@@ -46,16 +42,17 @@ def _keep(
 ) -> None:
     from kernelkit.pages import push_report  # not needed by most commands
 
+    context = submission.context
     values = run_folder.metrics(folder) or {}
     parameters = run_folder.part(values, "parameters")
     git = str(run_folder.part(values, "git").get("sha", ""))[:12]
-    standing = entry.standing
+    standing = submission.standing
     submitted = Submitted(
-        competition=entry.competition,
-        reference=entry.reference or 0,
-        message=entry.sent or entry.message,
-        file=entry.file.name,
-        sha256=files.sha256_of(entry.file),
+        competition=submission.competition,
+        reference=submission.reference or 0,
+        message=submission.sent or submission.message,
+        file=submission.file.name,
+        sha256=files.sha256_of(submission.file),
         when=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         run=str(folder),
         push=push.reference if push else "",

@@ -6,12 +6,13 @@ from typing import Unpack
 from kernelkit.errors import ParameterError, PreflightError
 from kernelkit.kaggle.context import CommandOptions
 from kernelkit.project import find_project
-from kernelkit.push import submission, submission_record
 from kernelkit.push.bundle import metadata
 from kernelkit.push.ledger import Push
 from kernelkit.push.push_context import PushContext
 from kernelkit.push.results import check_verified
 from kernelkit.push.resume import resume_push
+from kernelkit.push.submission import ENDINGS, Submission, output_of
+from kernelkit.push.submission_record import submit_and_keep
 from kernelkit.runs import proved
 from kernelkit.terminal.events import from_here
 
@@ -41,21 +42,21 @@ def submit_result(
             )
         resume_push(result, submit=message, unverified=unverified, **options)
         return
-    if path.is_file() and not path.name.endswith(submission.ENDINGS):
-        endings = ", ".join(submission.ENDINGS)
+    if path.is_file() and not path.name.endswith(ENDINGS):
+        endings = ", ".join(ENDINGS)
         raise ParameterError(f"{path}: a competition accepts a file that ends in {endings}")
     project = find_project(path)
     in_own = (project.root / "pyproject.toml").is_file()
     context = PushContext.in_project(project if in_own else None, **options)
-    file = submission.output_of(path, context.root) if path.is_dir() else path
+    file = output_of(path, context.root) if path.is_dir() else path
     place = file.parent.resolve() / file.name
     run = proved.pushed_folder(place.parent)
     if run and not unverified:
         check_verified(run, place.relative_to(run).as_posix())
     competition = competition or _competition(context, run, path)
     with context.ending(), context.connect():
-        entry = submission.Submission(context, competition, message, file)
-        submission_record.submit_and_keep(entry, context, file.parent, _push_of(context, run))
+        submission = Submission(context, competition, message, file)
+        submit_and_keep(submission, file.parent, _push_of(context, run))
 
 
 def _push_of(context: PushContext, run: Path | None) -> Push | None:

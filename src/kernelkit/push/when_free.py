@@ -45,7 +45,7 @@ from kernelkit.push.push_context import PushContext
 from kernelkit.push.ready import draft, make_ready, with_inputs
 from kernelkit.push.request import PushRequest
 from kernelkit.push.results import FAILURE, bring_home
-from kernelkit.push.resume import stop_if_active
+from kernelkit.push.resume import refuse_active
 from kernelkit.push.sent import Delivery, Sent, deliver, look_after_cut_off, take_up
 from kernelkit.runs import claims
 from kernelkit.terminal.events import WAITING, Event
@@ -194,7 +194,7 @@ def _carry_out(context: PushContext, entered: Push, plan: Plan, *, wait: bool) -
         if sent is None:
             return None
         if not wait:
-            stop_if_active(context, sent.push)
+            refuse_active(context, sent.push)
         with context.saving(sent.push):
             return bring_home(context, await_end(context, sent)).folder
     finally:

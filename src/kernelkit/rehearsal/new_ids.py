@@ -10,13 +10,13 @@ import datetime
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from pathlib import PurePosixPath
 from typing import Any
 
 from kernelkit.rehearsal.hidden_content import SEED
 
 SHORTEST = 8  # characters of a new id that is made of digits and letters
+DATE_FORMS = ("%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d.%m.%Y")  # besides ISO 8601
 _PART = re.compile(r"[^_\-:/|. ]+")  # of an id that is made of parts
 
 
@@ -42,14 +42,23 @@ def _is_date(text: str) -> bool:
     """Whether a text is a date, or a date and a time."""
     if not text or text.isdecimal():
         return False
-    with suppress(ValueError):
+    return _is_iso_date(text) or any(_has_form(text, form) for form in DATE_FORMS)
+
+
+def _is_iso_date(text: str) -> bool:
+    try:
         datetime.datetime.fromisoformat(text)
-        return True
-    for form in ("%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d.%m.%Y"):
-        with suppress(ValueError):
-            datetime.datetime.strptime(text, form)
-            return True
-    return False
+    except ValueError:
+        return False
+    return True
+
+
+def _has_form(text: str, form: str) -> bool:
+    try:
+        datetime.datetime.strptime(text, form)
+    except ValueError:
+        return False
+    return True
 
 
 def _numbered(ids: Sequence[str], known: set[str], before: str, after: str) -> dict[str, str]:

@@ -12,7 +12,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -126,10 +126,14 @@ def _new(first: Path, locks: ExitStack) -> Path:
     folder = first
     number = 1
     while True:
-        with suppress(FileExistsError):
+        try:
             folder.mkdir()
-            if _hold(folder, locks):
-                return folder
+        except FileExistsError:
+            is_ours = False
+        else:
+            is_ours = _hold(folder, locks)
+        if is_ours:
+            return folder
         number += 1
         folder = first.with_name(f"{first.name}-{number}")
 

@@ -94,10 +94,17 @@ def text(entries: Iterable[Entry]) -> str:
 def failure(log: str, notebook: str = "") -> RunFailure | None:
     """The failing cell and its traceback, from a finished session's log.
 
-    `notebook` is the JSON of the notebook that ran, for the text of the cell.
+    `notebook` is the JSON of the notebook that ran, for the text of the cell. Python and papermill
+    write it to stderr. Lines of stdout may have been read in between or afterwards, so they are
+    searched only if nothing is found without them.
     """
-    written = text(decode(log))
-    if report := re.search(r"(?ms)PapermillExecutionError:\s*$\n-{60,}\s*$\n(.*)", written):
+    of_stderr = text(entry for entry in decode(log) if entry.stream == "stderr")
+    return _failure_in(of_stderr, notebook) or _failure_in(text(decode(log)), notebook)
+
+
+def _failure_in(written: str, notebook: str) -> RunFailure | None:
+    report = re.search(r"(?ms)PapermillExecutionError:\s*$\n-{60,}\s*$\n(.*)", written)
+    if report:
         return _of_papermill(report[1], notebook)
     if "DeadKernelError" in written:
         killed = (

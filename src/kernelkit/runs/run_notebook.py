@@ -247,12 +247,12 @@ def _execute(
 def _why_it_died(folder: Path) -> str:
     """What may have ended a notebook's process, by the memory that was recorded."""
     peak = 0
-    with suppress(OSError, ValueError, IndexError):
+    with suppress(OSError, ValueError, IndexError):  # nothing was recorded
         lines = kit_folder.path(folder, kit_folder.RESOURCES).read_text("utf-8").splitlines()
         peak = max(int(float(line.split(",")[1])) for line in lines[1:])
-    whole = (
-        os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 0
-    )
+    whole = 0
+    if hasattr(os, "sysconf"):
+        whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     others = "it ended itself (os._exit, a crash), or another host of the same run died"
     if peak and whole and peak < MUCH_MEMORY * whole:
         return f"{others}. The run held {peak / 1e6:.0f} MB of this machine's {whole / 1e9:.0f} GB"

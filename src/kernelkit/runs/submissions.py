@@ -1,22 +1,13 @@
-"""What was submitted of a run, which stays in its folder, and whether public scores follow it.
-
-The rank correlation is Spearman's (1904): of the ranks of the validation scores and of the public
-ones, equal values sharing their mean rank.
-"""
+"""What was submitted of a run, and what it reached; the record stays in the run's folder."""
 
 import json
-import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from kernelkit import files
 from kernelkit.runs import kit_folder
-
-FEWEST_COMPARED = 5  # runs, from which on validation and public scores are compared
-
-Pair = tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -138,40 +129,3 @@ def number(text: str | None) -> float | None:
         return float(text or "")
     except ValueError:
         return None
-
-
-def rank_correlation(pairs: Sequence[Pair]) -> float | None:
-    """Spearman's rank correlation of (validation, public) scores.
-
-    None for fewer than `FEWEST_COMPARED`, and if all values of one side are equal.
-    """
-    if len(pairs) < FEWEST_COMPARED:
-        return None
-    first = _ranks([validation for validation, _ in pairs])
-    second = _ranks([public for _, public in pairs])
-    if len(set(first)) == 1 or len(set(second)) == 1:
-        return None
-    return statistics.correlation(first, second)
-
-
-def _ranks(values: Sequence[float]) -> list[float]:
-    """The rank of each value from 1, equal ones sharing their mean rank."""
-    ordered = sorted(values)
-    return [ordered.index(value) + (ordered.count(value) + 1) / 2 for value in values]
-
-
-def contradicting(pairs: Sequence[Pair]) -> list[bool]:
-    """Whether each run's public score contradicts its validation score.
-
-    It does where of the other runs more have the opposite order by public scores than the same one.
-    Never with fewer than `FEWEST_COMPARED` runs.
-    """
-    if len(pairs) < FEWEST_COMPARED:
-        return [False] * len(pairs)
-    found = []
-    for validation, public in pairs:
-        orders = [(validation - other) * (public - its) for other, its in pairs]
-        opposite = sum(order < 0 for order in orders)
-        same = sum(order > 0 for order in orders)
-        found.append(opposite > same)
-    return found

@@ -23,13 +23,16 @@ def results(expected: Iterable[Mapping[str, Any]], pushes: Iterable[Push]) -> It
     `pushes`: of the ledger, of which rehearsals do not count, nor do runs whose measures are not
     verified. A result that no run has tried is not tried.
     """
-    complete = [p for p in pushes if p.state == State.COMPLETE and p.folder and not p.rehearsal]
-    folders = [Path(push.folder or "") for push in complete]
-    verified = [path for path in folders if not proved.doubt(path, run_folder.METRICS)]
-    measured = [run_folder.metrics(path) or {} for path in verified]
+    measured = []
+    for push in pushes:
+        if push.rehearsal or push.state != State.COMPLETE or not push.folder:
+            continue
+        folder = Path(push.folder)
+        if not proved.doubt(folder, run_folder.METRICS):
+            measured.append(run_folder.metrics(folder) or {})
     for number, row in enumerate(expected, 1):
         values = [run[row["measure"]] for run in measured if _fits(run, row)]
-        best = max((v for v in values if isinstance(v, int | float)), default=None)
+        best = max((value for value in values if isinstance(value, int | float)), default=None)
         assumed = f"{row['measure']} of at least {row['least']}"
         if best is None:
             yield Judgement(f"expected.{number}", row["about"], assumed, "", UNTRIED)

@@ -327,14 +327,19 @@ def check(sweep: Specification) -> None:
                 f"search: {name} needs a list of choices, or {{low: …, high: …}} with log or step"
             )
         values = (axis["low"], axis["high"]) if is_range else axis
-        if len({sweep.run({name: value}).id for value in values}) < len(values) and not is_range:
+        ids = {sweep.run({name: value}).id for value in values}  # which checks the values, too
+        if not is_range and len(ids) < len(values):
             raise ParameterError(f"search: {name} lists a value twice: {axis}")
         if is_range:
             number = int if sweep.declared[name].type is int else (int, float)
             keys: Types = {"low": number, "high": number, "log": bool, "step": number}
             specification.check_keys(axis, keys, f"search: {name}")
-            low, high, log, step = map(axis.get, keys)
-            if low >= high or (log and (low <= 0 or step)) or (step is not None and step <= 0):
+            low = axis["low"]
+            step = axis.get("step")
+            is_wrong = low >= axis["high"] or (step is not None and step <= 0)
+            if axis.get("log"):
+                is_wrong = is_wrong or low <= 0 or bool(step)
+            if is_wrong:
                 raise ParameterError(
                     f"search: {name} cannot range over {axis}: low must be less than high, and "
                     "step more than 0; log needs a low above 0 and no step"

@@ -34,6 +34,7 @@ from kernelkit.errors import NotebookError, ParameterError, nearest
 from kernelkit.notebook import document, modules, parameters
 from kernelkit.notebook.parameters import Parameter
 from kernelkit.project import Project
+from kernelkit.shown import IN_WORDS
 from kernelkit.sweep import sweep_file
 
 Values = dict[str, Any]
@@ -56,14 +57,7 @@ KEYS: Types = {
     "kaggle": dict,
     "keep_best": dict,
 }
-_IN_WORDS = {
-    str: "a text",
-    bool: "true or false",
-    int: "a whole number",
-    float: "any number",
-    list: "a list",
-    dict: "names with values",
-}
+_IN_WORDS = IN_WORDS | {int: "a whole number", float: "any number", dict: "names with values"}
 LIMITS = ("workers", "time_limit", "memory")
 OF_THE_DESK = ("kaggle", "workers", "warm")  # no effect in a session: it makes one run at a time
 NAME_SCORE = (
@@ -120,9 +114,14 @@ class Specification:
     @cached_property
     def varying(self) -> list[str]:
         """The parameters that distinguish its runs, in the search's or the notebook's order."""
-        of_runs = {n: {repr(run.values.get(n)) for run in self.runs} for n in self.declared}
-        varying = (name for name, values in of_runs.items() if len(values) > 1)
-        return list(self.search.get("space", varying))
+        if "space" in self.search:
+            return list(self.search["space"])
+        varying = []
+        for name in self.declared:
+            values = {repr(run.values.get(name)) for run in self.runs}
+            if len(values) > 1:
+                varying.append(name)
+        return varying
 
     def run(self, overrides: Mapping[str, Any]) -> PlannedRun:
         """A run with these values on top of the base; raises `ParameterError` for invalid ones.
@@ -293,20 +292,26 @@ def check_keys(content: Mapping[str, Any], keys: Types, where: str) -> None:
             raise ParameterError(f"{where} has no key {key!r}: {nearest(key, keys)}")
         wanted = keys[key]
         kinds = wanted if isinstance(wanted, tuple) else (wanted,)
-        is_number = isinstance(value, bool) and bool not in kinds  # Python's True is also an int
-        if value is not None and (is_number or not isinstance(value, kinds)):
+        if value is None:
+            continue
+        is_bool = isinstance(value, bool) and bool not in kinds  # Python's True is also an int
+        if is_bool or not isinstance(value, kinds):
             takes = " or ".join(_IN_WORDS[kind] for kind in kinds)
             raise ParameterError(f"{where}: {key} has the wrong type: {value!r}; it takes {takes}")
 
 
 def checked_keep_best(keep_best: object) -> dict[str, int]:
     """A valid {file name: number of runs}; raises `ParameterError` for anything else."""
-    if isinstance(keep_best, dict) and all(
-        name and Path(str(name)).name == name and type(most) is int and most > 0
-        for name, most in keep_best.items()
-    ):
+    if isinstance(keep_best, dict) and all(map(_is_kept, keep_best.items())):
         return keep_best
     raise ParameterError(f"keep_best takes {{FILE: RUNS}}, like {{model.h5: 3}}, not {keep_best!r}")
+
+
+def _is_kept(entry: tuple[object, object]) -> bool:
+    """Whether an entry of `keep_best` is a file's name without a folder, and a number of runs."""
+    name, most = entry
+    is_name = isinstance(name, str) and name != "" and Path(name).name == name
+    return is_name and type(most) is int and most > 0
 
 
 def fingerprint(source: nbformat.NotebookNode, home: Project) -> str:

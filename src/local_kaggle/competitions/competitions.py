@@ -48,8 +48,13 @@ FILTERS: Filters = {
     "group=selected": lambda *_: False,  # nobody selects submissions here
 }
 HEADER = (
-    *("Rank", "TeamId", "TeamName", "LastSubmissionDate"),
-    *("Score", "SubmissionCount", "TeamMemberUserNames"),
+    "Rank",
+    "TeamId",
+    "TeamName",
+    "LastSubmissionDate",
+    "Score",
+    "SubmissionCount",
+    "TeamMemberUserNames",
 )
 
 

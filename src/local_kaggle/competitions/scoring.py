@@ -100,13 +100,14 @@ def read_rules(file: Path) -> ScoringRules:
 
 def lower_is_better(file: Path) -> bool:
     """Whether the lowest value of a competition's metric is the best one."""
-    with suppress(SubmissionError):  # the rules went after they had served
+    try:
         rules = read_rules(file)
-        if rules.minimize is not None:
-            return rules.minimize
-        metric = rules.metric
-        return METRICS.get(metric, (metric, {}))[0].endswith(LOWER_ENDINGS)
-    return False
+    except SubmissionError:  # the rules went after they had served
+        return False
+    if rules.minimize is not None:
+        return rules.minimize
+    scorer, _ = METRICS.get(rules.metric, (rules.metric, {}))
+    return scorer.endswith(LOWER_ENDINGS)
 
 
 @dataclass(frozen=True)

@@ -163,10 +163,20 @@ def command(python: Path, kernel_type: str, box: Sandbox) -> list[str]:
         run = f"import runpy; runpy.run_path({source + '/script.py'!r}, run_name='__main__')"
         return [str(python), "-c", run]
     return [
-        *(str(python), "-m", "papermill"),
-        *(f"{source}/source.ipynb", f"{source}/executed.ipynb"),
-        *("--no-progress-bar", "--autosave-cell-every", "0", "--log-level", "WARNING"),
-        *("--stdout-file", "/dev/stdout", "--stderr-file", "/dev/stderr"),
+        str(python),
+        "-m",
+        "papermill",
+        f"{source}/source.ipynb",
+        f"{source}/executed.ipynb",
+        "--no-progress-bar",
+        "--autosave-cell-every",
+        "0",
+        "--log-level",
+        "WARNING",
+        "--stdout-file",
+        "/dev/stdout",
+        "--stderr-file",
+        "/dev/stderr",
     ]
 
 

@@ -14,8 +14,18 @@ answers = Service(types)
 public = Service(types, anonymous=True)
 
 FIELDS = (
-    *("title", "subtitle", "isPrivate", "description", "publishTime", "provenanceSources"),
-    *("overview", "usage", "fineTunable", "trainingData", "licenseName", "modelInstanceType"),
+    "title",
+    "subtitle",
+    "isPrivate",
+    "description",
+    "publishTime",
+    "provenanceSources",
+    "overview",
+    "usage",
+    "fineTunable",
+    "trainingData",
+    "licenseName",
+    "modelInstanceType",
     "externalBaseModelUrl",
 )
 """What the page of a model or of a variation takes."""

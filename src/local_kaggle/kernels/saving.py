@@ -4,7 +4,6 @@ import json
 import math
 import re
 import time
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -214,12 +213,15 @@ def _source(state: ServerState, field: str, name: str) -> MountedSource | None:
 
 def _folder(state: ServerState, kind: SourceKind, reference: str, number: int) -> Path | None:
     """The files of a version, or of the newest for number 0; None where there are none yet."""
-    with suppress(HTTPException):
+    try:
         if kind != "notebooks":
             return pages.version_of(state, f"{kind}/{reference}", number).folder
-        for version in versions_of(state, find(state, *reference.split("/"))):
-            if version["status"] == "COMPLETE" and number in (0, version["number"]):
-                return Path(version["outputs"])
+        versions = versions_of(state, find(state, *reference.split("/")))
+    except HTTPException:
+        return None
+    for version in versions:
+        if version["status"] == "COMPLETE" and number in (0, version["number"]):
+            return Path(version["outputs"])
     return None
 
 

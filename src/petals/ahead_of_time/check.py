@@ -200,12 +200,19 @@ def refusal(message: str) -> dict[str, Any]:
     """Why a program was refused: the compiler's first lines, and the memory it names in bytes."""
     lines = [line.strip() for line in message.strip().splitlines() if line.strip()]
     facts: dict[str, Any] = {"message": "\n".join(lines[:2])[:600]}
-    if match := next(filter(None, (re.search(pattern, message) for pattern in TOO_LARGE)), None):
-        facts["needed_bytes"], facts["available_bytes"] = (
-            round(float(number) * 1024 ** (1 + "KMGT".find(unit or "-")))
-            for number, unit in re.findall(_SIZE, match[0])
-        )
+    for pattern in TOO_LARGE:
+        match = re.search(pattern, message)
+        if match:
+            needed, available = (_in_bytes(*size) for size in re.findall(_SIZE, match[0]))
+            facts["needed_bytes"] = needed
+            facts["available_bytes"] = available
+            break
     return facts | {"reason": "memory" if OUT_OF_MEMORY in message else "compiler"}
+
+
+def _in_bytes(number: str, unit: str) -> int:
+    """A size such as 1.5 G, in bytes."""
+    return round(float(number) * 1024 ** (1 + "KMGT".find(unit or "-")))
 
 
 def _bytes(arrays: Sequence[Any]) -> int:

@@ -12,8 +12,15 @@ ALPHA = 0.2  # of mixup's Beta distribution, as for ImageNet
 # rectangles are (top, left, bottom, right) in pixels.
 COLUMNS = (
     "flip",
-    *("slope_x", "scale_x", "centre_x", "slope_y", "scale_y", "centre_y"),
-    *("saturation", "contrast", "brightness"),
+    "slope_x",
+    "scale_x",
+    "centre_x",
+    "slope_y",
+    "scale_y",
+    "centre_y",
+    "saturation",
+    "contrast",
+    "brightness",
     *(f"erase_{edge}" for edge in range(4)),
     "share",
     *(f"paste_{edge}" for edge in range(4)),

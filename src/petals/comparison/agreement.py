@@ -69,9 +69,11 @@ class Agreement:
         captions = []
         for i in chosen:
             truth = names[self.first.labels[i]]
-            guesses = (names[run.probabilities[i].argmax()] for run in (self.first, self.second))
-            lines = ("✓" if guess == truth else guess for guess in guesses)
-            captions.append("{}\n1: {}\n2: {}".format(truth, *lines))
+            lines = [truth]
+            for number, run in enumerate((self.first, self.second), 1):
+                guess = names[run.probabilities[i].argmax()]
+                lines.append(f"{number}: {'✓' if guess == truth else guess}")
+            captions.append("\n".join(lines))
         place = {id_: at for at, id_ in enumerate(photos.labels_and_ids()[1].tolist())}
         return photos.sample([place[id_] for id_ in self.first.ids[chosen]]).images, captions
 

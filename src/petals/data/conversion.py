@@ -343,7 +343,9 @@ def _texts(surveyed: Sequence[_Survey]) -> dict[int, str]:
     texts = dict(pairs)
     labels = {label for survey in surveyed for label in survey.labels}
     one_each = len(pairs) == len(texts) == len(set(texts.values())) == len(labels)
-    return texts if one_each and all(texts.values()) else {}
+    if not one_each or not all(texts.values()):
+        return {}
+    return texts
 
 
 def _lines(

@@ -20,9 +20,31 @@ SPLIT_WORDS = {
 }
 # What stands beside such a word and says nothing of what the photos show: train_images, seg_test.
 _PLAIN_WORDS = {
-    *("image", "images", "img", "imgs", "photo", "photos", "picture", "pictures"),
-    *("jpg", "jpeg", "png", "files", "folder", "set", "sets", "data", "dataset"),
-    *("resized", "small", "seg", "stage", "tfrec", "tfrecord", "tfrecords", "records"),
+    "image",
+    "images",
+    "img",
+    "imgs",
+    "photo",
+    "photos",
+    "picture",
+    "pictures",
+    "jpg",
+    "jpeg",
+    "png",
+    "files",
+    "folder",
+    "set",
+    "sets",
+    "data",
+    "dataset",
+    "resized",
+    "small",
+    "seg",
+    "stage",
+    "tfrec",
+    "tfrecord",
+    "tfrecords",
+    "records",
 }
 # Of folders whose files belong to other photos.
 _COMPANIONS = {"mask", "masks", "annotation", "annotations", "label", "labels", "segmentations"}

@@ -24,8 +24,18 @@ warnings.filterwarnings("ignore", category=Image.DecompressionBombWarning)
 JPEG_QUALITY = 92
 # HEIC too, which nothing here decodes: such a photo is named then, and not passed over.
 SUFFIXES = (
-    *(".jpg", ".jpeg", ".jfif", ".avif", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff"),
-    *(".heic", ".heif"),
+    ".jpg",
+    ".jpeg",
+    ".jfif",
+    ".avif",
+    ".png",
+    ".webp",
+    ".bmp",
+    ".gif",
+    ".tif",
+    ".tiff",
+    ".heic",
+    ".heif",
 )
 WHOLE, SHARE = "I", "F"  # how Pillow's modes of more than 8 bits a value begin
 _BITS = (8, 10, 12, 14, *range(16, 33))  # that cameras and scanners have, then any
@@ -53,7 +63,10 @@ _BRANDS = {
 _VIDEO = "a video"  # of any other brand
 _UNREAD = ("a HEIC", "an AVIF", "a JPEG 2000", "a JPEG XL")  # by some or all versions of Pillow
 _NO_PHOTOS = (
-    *("a Photoshop file", "a PDF", "a page of HTML or XML", _VIDEO),
+    "a Photoshop file",
+    "a PDF",
+    "a page of HTML or XML",
+    _VIDEO,
     "a Git LFS pointer, in the place of the file",
 )
 

@@ -61,9 +61,10 @@ class Schema:
         named = columns.get("class", "")
         label = named or _first(LABELS, numbers) or _first(LABELS, texts - {image})
         label = label or _first(LABELS, floats)
-        text = _first(TEXTS, texts - {image, label}) if label in numbers and not named else ""
+        text = ""
         others: list[str] = []
         if label in numbers and not named:
+            text = _first(TEXTS, texts - {image, label})
             others = [name for name in LABELS if name in numbers and name != label]
         id_ = columns.get("id") or _first(IDS, texts | numbers)
         return cls(image, label, id_, text, tuple(others))
@@ -83,9 +84,10 @@ def feature_kinds(record: tf.train.Example) -> dict[str, str]:
 def values(record: tf.train.Example, name: str) -> list[Any]:
     """The values of a feature; none if the record lacks it."""
     feature = record.features.feature
-    if name not in feature or not (kind := feature[name].WhichOneof("kind")):
+    if name not in feature:
         return []
-    return list(getattr(feature[name], kind).value)
+    kind = feature[name].WhichOneof("kind")
+    return list(getattr(feature[name], kind).value) if kind else []
 
 
 def describe(record: tf.train.Example) -> str:

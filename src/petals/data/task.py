@@ -6,9 +6,7 @@ import numpy as np
 
 from petals.data.layout import split_of
 from petals.data.shards import Split
-from petals.errors import DataError
-
-_MOST_NAMED = 8
+from petals.errors import DataError, listed
 
 
 def task_warnings(train: Split, val: Split | None, names: Sequence[str]) -> list[str]:
@@ -49,7 +47,7 @@ def _of_names(names: Sequence[str]) -> list[str]:
     like_splits = [name for name in names if split_of(name)]
     if not like_splits:
         return []
-    return [f"{_listed(like_splits)}: a class that is called like a split of the data"]
+    return [f"{listed(like_splits)}: a class that is called like a split of the data"]
 
 
 def _of_train(train: Split, labels: np.ndarray, names: Sequence[str]) -> list[str]:
@@ -61,7 +59,7 @@ def _of_train(train: Split, labels: np.ndarray, names: Sequence[str]) -> list[st
     if absent:
         lines.append(
             f"{len(absent):,} of {len(names):,} classes have no training photo, so no photo is "
-            f"recognised as one of them: {_listed(absent)}"
+            f"recognised as one of them: {listed(absent)}"
         )
     digests, first, copies = np.unique(train.digests(), return_index=True, return_counts=True)
     if 2 * len(digests) < train.count:
@@ -88,7 +86,7 @@ def _of_val(train: Split, val: Split, names: Sequence[str]) -> list[str]:
     if absent:
         lines.append(
             f"{len(absent):,} of {len(names):,} classes have no validation photo, so the scores "
-            f"say nothing about them: {_listed(absent)}"
+            f"say nothing about them: {listed(absent)}"
         )
     in_train = int(np.isin(val.digests(), train.digests()).sum())
     if in_train:
@@ -97,9 +95,3 @@ def _of_val(train: Split, val: Split, names: Sequence[str]) -> list[str]:
             "too good"
         )
     return lines
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = len(names) - _MOST_NAMED
-    text = ", ".join(names[:_MOST_NAMED])
-    return f"{text} and {more:,} more" if more > 0 else text

@@ -9,6 +9,8 @@ from typing import Any
 
 from petals.errors import WeightsError
 
+LARGEST_SIZE = 4096  # pixels a side of what a model takes
+
 
 @dataclass(frozen=True)
 class ModelCard:
@@ -133,19 +135,22 @@ def parse(text: str, path: object) -> ModelCard:
         values = json.loads(text)
         values["classes"] = tuple(values["classes"])
         card = ModelCard(**values)
-        mappings = (card.weights, card.build, card.about, card.scores, card.reliability)
-        texts = (*card.classes, card.backbone, *dict(card.intervals).values())
-        fits = (
-            card.classes
-            and all(isinstance(text, str) and text.isprintable() for text in texts)
-            and isinstance(card.image_size, int)
-            and 0 < card.image_size <= 4096
-            and all(isinstance(mapping, dict) for mapping in mappings)
-            and math.isfinite(card.temperature)
-            and card.temperature > 0
-        )
+        is_whole = _is_whole(card)
     except (ValueError, TypeError, KeyError):
-        fits = False
-    if not fits:
+        is_whole = False
+    if not is_whole:
         raise WeightsError(f"{path} has a damaged card: make the model again")
     return card
+
+
+def _is_whole(card: ModelCard) -> bool:
+    """Whether the values of a card are of the right kinds; may raise `TypeError` for others."""
+    texts = (*card.classes, card.backbone, *dict(card.intervals).values())
+    if not card.classes or not all(isinstance(t, str) and t.isprintable() for t in texts):
+        return False
+    mappings = (card.weights, card.build, card.about, card.scores, card.reliability)
+    if not all(isinstance(mapping, dict) for mapping in mappings):
+        return False
+    if not isinstance(card.image_size, int) or not 0 < card.image_size <= LARGEST_SIZE:
+        return False
+    return math.isfinite(card.temperature) and card.temperature > 0

@@ -21,12 +21,11 @@ from petals.data import classes, photo_files
 from petals.data.layout import names_no_class, split_of
 from petals.data.photo_files import PhotoError
 from petals.data.shards import SPLITS, UNLABELLED
-from petals.errors import DataError
+from petals.errors import DataError, listed
 from petals.junk import is_junk
 from petals.prepare.request import is_archive
 
 MOST_SHOWN = 20  # bad rows of a CSV
-_MOST_NAMED = 4  # folders in a message
 NO_CLASS = "beside the class folders, so it has no class"
 
 
@@ -107,7 +106,7 @@ def in_class_folders(folder: Path, leave_out: Path | None) -> FoundPhotos:
     if not folders:
         archives = sorted(path.name for path in _visible(root) if is_archive(path))
         if archives:
-            raise DataError(f"{root} contains archives ({_listed(archives)}): unpack them first")
+            raise DataError(f"{root} contains archives ({listed(archives)}): unpack them first")
         raise DataError(
             f"{root} contains no class folders: put the photos of each class in a folder of its "
             "own, or give a CSV of labels"
@@ -130,8 +129,8 @@ def in_class_folders(folder: Path, leave_out: Path | None) -> FoundPhotos:
         _loose(parent, found)
     if found.has_splits:
         counts = Counter(file.split for file in found.files)
-        listed = ", ".join(f"{counts[split]:,} {split}" for split in SPLITS)
-        found.notes.append(f"{root}: the folders name the splits: {listed}")
+        of_splits = ", ".join(f"{counts[split]:,} {split}" for split in SPLITS)
+        found.notes.append(f"{root}: the folders name the splits: {of_splits}")
     _note_equal_names([name for _, name, _ in places if name], found)
     return found
 
@@ -161,7 +160,7 @@ def _by_split(
     with_classes = [path for path in splits if _folders(path)]
     if not with_classes:
         if len(splits) == len(folders) > 1:
-            named = _listed([path.name for path in folders])
+            named = listed([path.name for path in folders])
             raise DataError(
                 f"{root} holds {named}: as splits they have no class folders in them, and as "
                 "classes they are called like splits. Put the photos of each class in a folder of "
@@ -171,11 +170,12 @@ def _by_split(
     others = [path.name for path in folders if not _split(path)]
     unlabelled = [path.name for path in splits if path not in with_classes]
     if others or any(split_of(name) != "test" for name in unlabelled):
+        as_splits = listed([path.name for path in with_classes])
+        as_classes = listed([path.name for path in folders])
         raise DataError(
-            f"{root} can be read in two ways: as splits ({_listed([p.name for p in with_classes])})"
-            f" with classes in them, of which {_listed(others + unlabelled)} is none; or as the "
-            f"classes {_listed([path.name for path in folders])}. Give the folder of one reading, "
-            "or a CSV of labels"
+            f"{root} can be read in two ways: as splits ({as_splits}) with classes in them, of "
+            f"which {listed(others + unlabelled)} is none; or as the classes {as_classes}. Give "
+            "the folder of one reading, or a CSV of labels"
         )
     places = [
         (path, path.name, splits[split])
@@ -214,11 +214,11 @@ def _refuse_nested(root: Path, places: Sequence[Path]) -> None:
     """Raise `DataError` if classes hold folders with photos, and none themselves."""
     nested = [path for path in places if not _photos(path) and _folders_with_photos(path)]
     if nested:
-        inner = [path.name for place in nested for path in _folders_with_photos(place)]
+        outer = listed([path.name for path in places])
+        inner = listed([path.name for place in nested for path in _folders_with_photos(place)])
         raise DataError(
-            f"{root} can be read in two ways: as {len(places):,} classes "
-            f"({_listed([path.name for path in places])}), or as those inside them "
-            f"({_listed(inner)}). For the first, move the photos up into these folders; for the "
+            f"{root} can be read in two ways: as {len(places):,} classes ({outer}), or as those "
+            f"inside them ({inner}). For the first, move the photos up into these folders; for the "
             "second, move the inner folders up; or give a CSV of labels"
         )
 
@@ -227,7 +227,7 @@ def _refuse_kinds_of_files(root: Path, names: Sequence[str]) -> None:
     """Raise `DataError` if no folder is called like something that photos show."""
     if names and all(map(names_no_class, names)):
         raise DataError(
-            f"{root} holds {_listed(sorted(set(names)))}, which are names of kinds of files, not "
+            f"{root} holds {listed(sorted(set(names)))}, which are names of kinds of files, not "
             "of classes: put the photos of each class in a folder of its own, or give a CSV of "
             "labels"
         )
@@ -260,12 +260,6 @@ def _inner(folder: Path, found: FoundPhotos) -> Path:
             return folder
         _loose(folder, found)
         folder = folders[0]
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = len(names) - _MOST_NAMED
-    text = ", ".join(names[:_MOST_NAMED])
-    return f"{text} and {more:,} more" if more > 0 else text
 
 
 def _visible(folder: Path) -> Iterator[Path]:

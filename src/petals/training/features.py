@@ -14,8 +14,8 @@ import hashlib
 import itertools
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -119,10 +119,9 @@ class FeatureExtractor:
         except OSError as error:
             raise storage.cannot_write(lock, error) from error
         with locked:
-            with suppress(Exception):  # missing, or damaged: numpy raises half a dozen kinds
-                values = np.load(path)
-                if len(values) == folder.count:
-                    return values, True
+            stored = _stored(path)
+            if stored is not None and len(stored) == folder.count:
+                return stored, True
             values = self._compute(model, folder, views, count)
             try:
                 with storage.replacing(path) as part:
@@ -155,6 +154,14 @@ class FeatureExtractor:
 def batch_size(device: Accelerator) -> int:
     """The images that go through the backbone at once, on all devices of one host."""
     return (CPU_BATCH if device.on_cpu else TPU_BATCH) * device.replicas // device.hosts
+
+
+def _stored(path: Path) -> np.ndarray | None:
+    """The features in a file; None if it is missing or damaged."""
+    try:
+        return np.load(path)
+    except Exception:  # numpy raises half a dozen kinds
+        return None
 
 
 def _digest(model: keras.Model) -> str:

@@ -2,12 +2,15 @@
 
 import math
 import shutil
+from dataclasses import replace
 
 import pytest
 
 from kernelkit import errors
+from kernelkit.push import hidden_run
 from kernelkit.push.hidden_run import rehearse_hidden_run
 from kernelkit.push.request import PushRequest
+from kernelkit.rehearsal.stand_in import rerun_of
 from local_kaggle import ServerLimits, state
 
 PUBLIC, HIDDEN = range(20), range(100, 500)
@@ -122,15 +125,26 @@ def test_the_memory_of_kaggles_own_session_cannot_be_set(repository):
         repository.push(memory=4)
 
 
-def test_the_hours_for_more_rows_are_projected(repository, run_again):
-    code = "import time; time.sleep(2 + len(test) / 50)"  # 2 s for any number
-    assert 1.0 < run_again(code, rows=400_000).hours < 3.0
+@pytest.fixture
+def measured(monkeypatch):
+    """`measured(seconds=10.0)`: what the local Kaggle measured of the runs, in place of its own."""
+
+    def measured(**figures):
+        changed = lambda *names: replace(rerun_of(*names), **figures)  # noqa: E731
+        monkeypatch.setattr(hidden_run, "rerun_of", changed)
+
+    return measured
+
+
+def test_the_hours_for_more_rows_are_projected(repository, run_again, measured):
+    measured(first_seconds=2.4, seconds=10.0)  # 2 s for any number, and 0.02 s for a row
+    assert run_again("pass", rows=400_000).hours == pytest.approx(2.22, abs=0.01)
     assert "for 400,000 rows, of the 12 h allowed" in repository.message
 
 
-def test_time_that_does_not_grow_is_not_projected(repository, run_again):
-    code = "import time; time.sleep(4 if len(test) == 20 else 0)"  # as on a machine with other load
-    assert run_again(code, rows=400_000).hours is None
+def test_time_that_does_not_grow_is_not_projected(repository, run_again, measured):
+    measured(first_seconds=4.0, seconds=3.0)  # as on a machine with other load
+    assert run_again("pass", rows=400_000).hours is None
     assert "time did not grow with the rows" in repository.message
     assert "cannot be projected to 400,000" in repository.message
 
@@ -156,14 +170,16 @@ def test_the_memory_for_more_rows_is_projected_with_what_was_measured(repository
     code = "import time; held = b'x' * (len(test) * 500_000); time.sleep(2.5)"
     result = run_again(code, rows=4_000)
     assert 1e9 < result.memory_projected < 3e9
+    assert rerun_of(repository.runs / "local_kaggle", 1).first_seconds > 2.5
+    assert result.seconds > 2.5
     assert "of memory for 4,000 rows, of 30.0 GB, if it grows in a straight line" in (
         repository.message
     )
 
 
-def test_memory_that_does_not_grow_is_not_projected(repository, run_again):
-    result = run_again("import time; time.sleep(1.5)", rows=400_000)
-    assert result.memory_projected is None
+def test_memory_that_does_not_grow_is_not_projected(repository, run_again, measured):
+    measured(first_memory=1e8, memory=1.04e8)
+    assert run_again("pass", rows=400_000).memory_projected is None
     assert "memory did not grow with the rows" in repository.message
 
 

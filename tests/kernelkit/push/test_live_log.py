@@ -42,7 +42,7 @@ def test_each_entry_is_told_once_though_the_stream_breaks(repository, serve, qui
     faults = FaultSchedule([Fault("LogStream", n, FaultKind.DROPPED_STREAM) for n in (1, 2, 3)])
     serve().faults = faults
     repository.push()
-    assert len(faults.fired) >= 2
+    assert faults.fired  # more often, unless the run had ended by then
     shown = [line for line in repository.message.splitlines() if "  | line" in line]
     assert [line.split()[-1] for line in shown] == [str(n) for n in range(12)]
 
@@ -79,9 +79,9 @@ def as_event(text):
 def test_one_long_line_takes_the_time_of_its_length():
     body = as_event("x" * 400_000) + as_event("after") + b"data: END_OF_LOG\n\n"
     pieces = [body[n : n + 1] for n in range(len(body))]
-    began = time.monotonic()
+    began = time.thread_time()
     first, second, end = live_log._events(Body(*pieces))
-    assert time.monotonic() - began < 5  # it was 43 seconds
+    assert time.thread_time() - began < 5  # of the processor; it was 43 seconds
     assert (len(first.text), second.text, end) == (400_000, "after", None)
 
 

@@ -53,6 +53,13 @@ def asleep(mark):
     return [process for process in processes if mark in (process.info["cmdline"] or ())]
 
 
+def wait_until_gone(mark):
+    until = time.monotonic() + 60
+    while asleep(mark):
+        assert time.monotonic() < until, asleep(mark)
+        time.sleep(0.05)
+
+
 @pytest.fixture
 def rehearsal(repository):
     """A push whose session sleeps in three processes; gives it and how to find those."""
@@ -85,14 +92,10 @@ def test_a_signal_leaves_no_process_of_the_session_behind(rehearsal, number):
     _, message = push.communicate(timeout=60)
     assert push.returncode == 128 + number, message
     assert message.strip().splitlines()[-1] == f"ended by {number.name}"
-    time.sleep(0.5)
-    assert asleep(mark) == []
+    wait_until_gone(mark)
 
 
 def test_kill_minus_9_leaves_none_behind_either(rehearsal):
     push, mark = rehearsal
     push.kill()
-    until = time.monotonic() + 20
-    while asleep(mark) and time.monotonic() < until:
-        time.sleep(0.1)
-    assert asleep(mark) == []
+    wait_until_gone(mark)

@@ -1,7 +1,6 @@
 """Where an account stands on a competition's board, and what the ledger says of it."""
 
 import json
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -95,48 +94,45 @@ def test_a_board_that_does_not_answer_is_a_warning():
 
 
 @pytest.fixture
-def scored(tmp_path, monkeypatch):
-    """Pushes with these (validation, public) scores."""
+def listed(tmp_path, monkeypatch):
+    """The lines of the list of pushes with these (validation, public) scores."""
     monkeypatch.delenv(project.SHOWN)
     (tmp_path / "pyproject.toml").write_text('[tool.kernelkit.shown]\nscore = "f1"\n')
 
-    def scored(*pairs):
-        pushes = []
+    def listed(*pairs, unverified=()):
+        ledger = Ledger(tmp_path)
         for number, (validation, public) in enumerate(pairs):
             folder = tmp_path / f"run-{number}"
             folder.mkdir()
             (folder / "metrics.json").write_text(json.dumps({"f1": validation}))
-            pushes.append(
-                Push("me/a", "", "", "cpu", folder=str(folder), score=public, competition="garden")
+            if number in unverified:
+                marker = kit_folder.path(folder, kit_folder.MARKER)
+                files.write_text(marker, '{"kernel": "me/a"}')
+            push = Push(
+                "me/a", "", "", "cpu", folder=str(folder), score=public, competition="garden"
             )
-        return pushes
+            ledger.begin(push)
+        return status.list_pushes(tmp_path).splitlines()
 
-    return scored
+    return listed
 
 
-def test_public_scores_that_follow_the_validation_are_said_to(scored):
+def test_public_scores_that_follow_the_validation_are_said_to(listed):
     pairs = [(0.1, "0.2"), (0.2, "0.3"), (0.3, "0.4"), (0.4, "0.45"), (0.5, "0.5")]
-    assert status._agreement(scored(*pairs)) == [
-        "garden: rank correlation of validation and public score 1.00, over 5 pushes"
-    ]
+    last = listed(*pairs)[-1]
+    assert last == "garden: rank correlation of validation and public score 1.00 over 5 pushes"
 
 
-def test_public_scores_that_contradict_the_validation_are_marked(scored):
+def test_public_scores_that_contradict_the_validation_are_said_to(listed):
     pairs = [(0.1, "0.5"), (0.2, "0.4"), (0.3, "0.3"), (0.4, "0.2"), (0.5, "0.1")]
-    lines = status._agreement(scored(*pairs))
-    assert lines[0].endswith("-1.00, over 5 pushes")
-    assert "contradict the validation" in lines[1]
+    sentence = listed(*pairs)[-2]
+    assert "-1.00 over 5 pushes, so that public scores contradict the validation" in sentence
 
 
-def test_a_validation_score_that_is_not_verified_is_marked_and_not_compared(scored):
-    pushes = scored(*[(n / 10, f"0.{n}") for n in range(1, 6)])
-    marker = kit_folder.path(Path(pushes[2].folder), kit_folder.MARKER)
-    files.write_text(marker, '{"kernel": "me/a"}')
-    assert [str(status._validation(push)) for push in pushes[1:3]] == [
-        "0.2000",
-        "0.3000 (not verified)",
-    ]
-    assert status._agreement(pushes) == []
+def test_a_validation_score_that_is_not_verified_is_marked_and_not_compared(listed):
+    lines = listed(*[(n / 10, f"0.{n}") for n in range(1, 6)], unverified=[2])
+    assert [line for line in lines if "0.3000 (not verified)" in line] == [lines[3]]
+    assert len(lines) == 6  # the heads and the pushes
 
 
 @pytest.mark.parametrize(
@@ -147,16 +143,13 @@ def test_a_validation_score_that_is_not_verified_is_marked_and_not_compared(scor
         [(0.1, "x"), (0.2, None), (0.3, "0.2"), (0.4, "0.3"), (0.5, "0.2")],  # no numbers
     ],
 )
-def test_too_little_to_compare_says_nothing(scored, pairs):
-    assert status._agreement(scored(*pairs)) == []
+def test_too_little_to_compare_says_nothing(listed, pairs):
+    assert len(listed(*pairs)) == 1 + len(pairs)
 
 
-def test_pushes_whose_public_score_contradicts_the_validation_are_marked(scored, tmp_path):
+def test_pushes_whose_public_score_contradicts_the_validation_are_marked(listed):
     pairs = [(0.1, "0.1"), (0.2, "0.2"), (0.3, "0.3"), (0.4, "0.4"), (0.5, "0.05")]
-    ledger = Ledger(tmp_path)
-    for push in scored(*pairs):
-        ledger.begin(push)
-    lines = status.list_pushes(tmp_path).splitlines()
+    lines = listed(*pairs)
     assert ["0.05 *" in line for line in lines if "0.5000" in line] == [True]
     assert sum(" *" in line for line in lines) == 1
     assert lines[-1].startswith("* the public score contradicts the validation")

@@ -51,6 +51,23 @@ def test_a_failure_outside_any_cell_is_its_last_traceback():
     assert logs.failure(log).traceback.endswith("MemoryError: last")
 
 
+def test_what_was_printed_before_it_and_read_late_is_no_part_of_a_failure():
+    entries = [
+        ("stderr", "Traceback (most recent call last):\n"),
+        ("stdout", "epoch 1\n"),
+        ("stderr", "  b\nMemoryError: last\n"),
+        ("stdout", "epoch 2\n"),
+    ]
+    log = json.dumps([{"stream_name": name, "data": text} for name, text in entries])
+    traceback = "Traceback (most recent call last):\n  b\nMemoryError: last"
+    assert logs.failure(log).traceback == traceback
+
+
+def test_a_failure_that_was_written_to_stdout_is_found():
+    report = json.dumps([{"stream_name": "stdout", "data": REPORT}])
+    assert logs.failure(report).cell == "cell In [3] failed:"
+
+
 def test_colours_are_taken_out_and_long_tracebacks_cut():
     lines = "".join(f"\x1b[0;31mline {n}\x1b[0m\n" for n in range(500))
     failure = logs.failure(as_log("Traceback (most recent call last):\n" + lines))

@@ -35,4 +35,4 @@ def test_what_is_not_there_is_not_found_with_and_without_an_account(context):
     ):
         assert context.post(method, **ask | more).status_code == 404
         url = context.url(method)
-        assert requests.post(url, json=ask | more, timeout=20).status_code == 404
+        assert requests.post(url, json=ask | more, timeout=60).status_code == 404

@@ -25,7 +25,7 @@ def test_an_upload_that_a_version_holds_cannot_be_written_again(context):
     token = context.upload(b"a", type="DATASET", name="a.txt")
     create = {"ownerSlug": "tester", "slug": "unchanged", "title": "unchanged"}
     context.call("CreateDataset", **create, files=[{"token": token}])
-    again = requests.put(f"{context.kaggle.url}/upload/{token}", data=b"b", timeout=5)
+    again = requests.put(f"{context.kaggle.url}/upload/{token}", data=b"b", timeout=60)
     assert again.status_code == 200
     named = {"ownerSlug": "tester", "datasetSlug": "unchanged"}
     assert context.post("DownloadDataset", **named, fileName="a.txt").content == b"a"
@@ -79,7 +79,7 @@ def test_a_dataset_of_the_catalogue_has_a_status_and_may_be_its_owners_alone(
         downloaded(api, "tester/diary/9", tmp_path)
     named = {"ownerSlug": "tester", "datasetSlug": "diary"}
     assert context.call("GetDataset", **named)["title"] == "Mine"
-    assert requests.post(context.url("GetDataset"), json=named, timeout=5).status_code == 404
+    assert requests.post(context.url("GetDataset"), json=named, timeout=60).status_code == 404
 
 
 def test_a_root_of_an_earlier_version_is_refused(tmp_path):

@@ -156,7 +156,7 @@ def test_a_host_0_that_does_not_answer_is_named_in_time():
     begun = time.monotonic()
     with pytest.raises(HostsError, match=f"host 1 of 2: nothing answered at {address} within 1 s"):
         cluster.join(ClusterSpec(address, 2, 1), seconds=1)
-    assert time.monotonic() - begun < 10
+    assert time.monotonic() - begun < 100  # and not the minutes of a whole join
     assert cluster.here() == Hosts()
 
 

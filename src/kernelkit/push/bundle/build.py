@@ -3,7 +3,7 @@
 Before the notebook's own cells come one with the bundle's facts, and folded ones: for the manifest,
 the wheels, each folder of files, and their check and import; after them comes one that ends the
 manifest. The same input gives the same bytes; traces of the machine where the notebook was written
-are removed. `pushed` reads all of it back.
+are removed. `carried` reads all of it back.
 """
 
 import ast

@@ -270,10 +270,11 @@ class _Search:
         self.found.beside.append(name)
         if place.suffix == ".ipynb":
             self.found.add([file], self.here)
-            with contextlib.suppress(KernelkitError):
-                inner = document.read_json(place)["cells"]
-                return [(document.cell_source(c), None) for c in inner if c["cell_type"] == "code"]
-            return []
+            try:
+                cells = document.read_json(place)["cells"]
+            except KernelkitError:
+                return []
+            return [(document.cell_source(c), None) for c in cells if c["cell_type"] == "code"]
         return self._take([file], self.here)
 
     def _take(self, files: Iterable[File], root: Path) -> list[tuple[str, Path | None]]:

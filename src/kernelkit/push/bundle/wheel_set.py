@@ -223,9 +223,11 @@ def _collect(pins: Sequence[Requirement], target: WheelTarget, folder: Path) -> 
     while waiting:
         needed = []
         for requirement in waiting:
+            if str(requirement) in seen:
+                continue
             name = canonicalize_name(requirement.name)
             met = name in in_target or target.holds(requirement, name in pinned)
-            if str(requirement) not in seen and (name in chosen or not met):
+            if name in chosen or not met:
                 needed.append((name, requirement))
         seen.update(str(requirement) for _, requirement in needed)
         missing = [str(requirement) for name, requirement in needed if name not in chosen]

@@ -48,10 +48,11 @@ def kernels_below(start: Path) -> list[Path]:
     """
     if not start.is_dir():
         return []
-    with contextlib.suppress(PreflightError):
+    try:
         metadata.locate(start)
-        return []
-    return metadata.files_below(start)
+    except PreflightError:
+        return metadata.files_below(start)
+    return []
 
 
 def kernels_at(folder: Path) -> list[Path]:
@@ -76,7 +77,7 @@ def check_kernels(
 ) -> list[Checked]:
     """Check the kernels in these metadata files without a network, and end with a table.
 
-    `wishes`: fields of `PushRequest` for each of them. Raises `PreflightError` if there is
+    `wishes`: fields of `PushRequest` for each of them. Raises `PreflightError` if there are
     problems in any, after all were checked.
     """
     checked = []

@@ -108,11 +108,16 @@ class ForkedRun:
 
     def poll(self) -> int | None:
         """0 if it has ended, None while it runs."""
-        with contextlib.suppress(psutil.Error):
-            # Without its server, nobody may collect a process that has ended.
-            if self._process and self._process.is_running():
-                return 0 if self._process.status() == psutil.STATUS_ZOMBIE else None
-        return 0
+        try:
+            # Without its server, nobody may collect a process that has ended: it is a zombie.
+            runs = (
+                self._process is not None
+                and self._process.is_running()
+                and self._process.status() != psutil.STATUS_ZOMBIE
+            )
+        except psutil.Error:
+            runs = False
+        return None if runs else 0
 
 
 Launcher = Fresh | ForkServer

@@ -11,6 +11,25 @@ from kernelkit import errors
 from kernelkit.push.stop import stop_push
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 
+UNTIL_RELEASED = """\
+import pathlib, time
+while not pathlib.Path("released").exists():
+    time.sleep(0.02)
+"""
+
+
+def release(server):
+    """Let the first session end."""
+    working = server.root / "sessions" / "1" / "working"
+    (working / "released").touch()
+
+
+def wait_until_it_waits(push, when_free, repository):
+    """Until the second push, in another thread, has said what it waits for."""
+    while repository.states()[1:] != ["waiting"] or not when_free.events("waiting"):
+        assert not push.done(), push.exception()
+        time.sleep(0.05)
+
 
 def test_pushes_never_overlap_and_keep_to_the_weeks_hours(server, when_free, store, repository):
     store.count_each_run_as(hours=8)  # however short it is
@@ -76,7 +95,7 @@ def test_a_run_that_failed_is_not_repeated_by_a_schedule(server, when_free, stor
 def test_a_run_that_was_stopped_is_not_begun_again_by_a_schedule(
     server, when_free, store, repository
 ):
-    repository.sources("import time; time.sleep(20)")
+    repository.sources("import time; time.sleep(600)")
     with pytest.raises(errors.StillRunningError, match="is still"):
         when_free.push(wait=False)
     repository.run(stop_push, confirm=bool)
@@ -86,10 +105,14 @@ def test_a_run_that_was_stopped_is_not_begun_again_by_a_schedule(
 
 
 def test_another_session_is_waited_for(server, when_free, store, repository):
-    repository.sources("import time; time.sleep(1)")
+    repository.sources(UNTIL_RELEASED)
     repository.push(wait=False)
     repository.sources("print('next')")
-    when_free.push()
+    with ThreadPoolExecutor() as pool:
+        push = pool.submit(when_free.push)
+        wait_until_it_waits(push, when_free, repository)
+        release(server)
+        push.result()
     assert "is still" in when_free.events("waiting")[0]["text"]
     store.assert_none_overlap()
     assert repository.states()[1:] == ["complete"]
@@ -105,15 +128,15 @@ def test_one_that_was_stopped_is_not_pushed(server, when_free, store, repository
 
 
 def test_a_command_whose_push_is_stopped_ends(server, when_free, store, repository):
-    repository.sources("import time; time.sleep(2)")
+    repository.sources(UNTIL_RELEASED)
     repository.push(wait=False)
     repository.sources("print('next')")
     with ThreadPoolExecutor() as pool:
-        waiting = pool.submit(when_free.push)
-        while repository.states()[1:] != ["waiting"] or not when_free.events("waiting"):
-            time.sleep(0.05)
+        push = pool.submit(when_free.push)
+        wait_until_it_waits(push, when_free, repository)
         stop_push(confirm=pytest.fail)  # the last push
-        assert waiting.result(timeout=20) is None
+        release(server)
+        assert push.result() is None
     assert "was cancelled" in when_free.events("waits")[-1]["text"]
     assert len(store.sessions()) == 1
 
