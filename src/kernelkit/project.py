@@ -50,6 +50,7 @@ RUNS = "runs"  # the folder of runs, in a project's root
 LOCAL_KAGGLE = "local_kaggle"  # in it, the state of the rehearsals' local Kaggle
 LOCKS = ".locks"  # in it, the lock files of commands that must not run concurrently
 DOCTOR = Path("doctor", "doctor.json")  # in it, the results of `kernelkit doctor`
+CLAIMED = Path(".kernelkit", "push.json")  # in a folder of a push's outputs, see `runs.claims`
 PATH = "PYTHONPATH"
 SHOWN = "KERNELKIT_SHOWN"  # in a session, which has no pyproject.toml, this variable holds the JSON
 
@@ -197,14 +198,26 @@ def importable(notebook: Path) -> Iterator[None]:
 def find_project(start: Path) -> Project:
     """The project of `start`: the nearest folder at or above it with a `pyproject.toml`.
 
-    A notebook outside any project bundles no package.
+    One among a push's outputs is no project. A notebook outside any project bundles no package.
     """
-    start = Path(start).resolve()
+    start = outside_of_outputs(Path(start).resolve())
     for folder in [start, *start.parents]:
         file = folder / "pyproject.toml"
         if file.is_file():
             return _read(folder, file)
     return Project(start if start.is_dir() else start.parent)
+
+
+def outside_of_outputs(start: Path) -> Path:
+    """An absolute path, or the nearest folder above it that is not among a push's outputs.
+
+    A session may leave anything there: settings, metadata of another kernel, a ledger.
+    """
+    outside = start
+    for folder in [start, *start.parents]:
+        if (folder / CLAIMED).is_file():
+            outside = folder.parent
+    return outside
 
 
 def runs_here() -> Path:

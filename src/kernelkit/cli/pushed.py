@@ -84,11 +84,13 @@ def status(push: str, listing: bool, quota: bool, **values: Any) -> None:
 
     OWNER/SLUG/N names another push. With --all it lists every push with its machine, minutes and
     score, without asking Kaggle. One that waits is listed with its number, which `stop` takes.
+    Entries that cannot be read are named after the list, and the exit code is 12.
     """
-    from kernelkit.push.status import list_pushes, tell_quota, tell_status
+    from kernelkit.push.status import check_ledger, list_pushes, tell_quota, tell_status
 
     if listing:
         click.echo(list_pushes(as_json=values["as_json"]))
+        check_ledger()
     elif quota:
         tell_quota(**values)
     else:

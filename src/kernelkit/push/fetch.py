@@ -40,6 +40,7 @@ WORKERS = 16
 LONGEST_NAME, LONGEST_PATH = 255, 3000  # bytes; Linux takes 255 and 4096 in all
 DEEPEST = 200  # folders; Python makes and walks them one inside the other
 LINK_RENEWALS = 5
+GIT = ".git"
 # Of a path that this file system does not take, or where another file has a folder's place.
 OF_ITS_NAME = {
     errno.EEXIST,
@@ -67,8 +68,9 @@ def fetch(
 
     `manifest`: the session's list of its files, to verify them; other files are downloaded too, and
     reported as unverified. `only`: glob patterns of the files to download. Without them, these are
-    all files except those that the push leaves on Kaggle. Files from an earlier download of the
-    same session are kept if they are unchanged.
+    all files except those that the push leaves on Kaggle. What belongs to a git repository is only
+    downloaded for a pattern that has `.git` in it or is its name. Files from an earlier download of the same
+    session are kept if they are unchanged.
 
     Raises `OutputsError` that names the missing files; everything else is in its place then.
     """
@@ -87,10 +89,21 @@ def fetch(
     # Kaggle may omit hidden files.
     shown = [name for name in expected if "/." not in f"/{name}" and name not in met]
     names = [name for name in dict.fromkeys([*links, *shown]) if name != MANIFEST]
+    of_git = _of_repositories(names)
+    asked = [pattern for pattern in only if GIT in pattern]
+    asked += [name for name in only if name in of_git]
+    names = [name for name in names if name not in of_git or _fits(asked, name)]
     if only:
         chosen = [name for name in names if _fits(only, name)]
     else:
         chosen = [name for name in names if not _fits(push.stays, name)]
+    if of_git and not only:
+        command = f"kernelkit resume {push.reference} --only '*{GIT}/*'"
+        context.events(
+            STAYS,
+            f"{len(of_git)} files of a git repository stay on Kaggle, because git would run what "
+            f"its settings name: {command} downloads what is in {GIT}",
+        )
     if only and not chosen:
         wanted = " or ".join(only)
         there = _listed(names) or "none"
@@ -112,6 +125,27 @@ def fetch(
             files=doubtful,
         )
     return fetched
+
+
+def _of_repositories(names: Iterable[str]) -> set[str]:
+    """Which of a run's files belong to a git repository, in `.git` or bare.
+
+    git takes commands from its settings and hooks, and shells and editors start it in any folder.
+    """
+    paths = {name: PurePosixPath(name) for name in names}
+    known = set(paths.values())
+    folders = {parent for path in known for parent in path.parents}
+    bare = {
+        folder
+        for folder in folders
+        if {folder / "HEAD", folder / "config"} <= known and folder / "objects" in folders
+    }
+    found = set()
+    for name, path in paths.items():
+        in_git = GIT in [part.casefold() for part in path.parts]
+        if in_git or (path.parent in bare and path.name == "config"):
+            found.add(name)
+    return found
 
 
 def _fits(patterns: Sequence[str], name: str) -> bool:

@@ -103,7 +103,7 @@ class Push:
 
 
 class LedgerError(StorageError):
-    """The file of the ledger cannot be used."""
+    """The file of the ledger, or an entry of it, cannot be used."""
 
 
 class Ledger:
@@ -139,6 +139,11 @@ class Ledger:
     def last(self, kernel: str = "") -> Push | None:
         """The latest push that got a version, of this kernel or of any."""
         return next((push for push in reversed(self.of(kernel)) if push.version), None)
+
+    def unreadable(self) -> list[str]:
+        """The keys of entries that are no pushes, which every list leaves out."""
+        rows = self._rows("SELECT key, fields FROM pushes")
+        return [str(key) for key, text in rows if _fields(text) is None]
 
     def entry(self, push: Push) -> Push | None:
         """A push as the ledger has it now; None if it was withdrawn."""
@@ -195,12 +200,18 @@ class Ledger:
 
         A row that holds no JSON object is left out.
         """
+        return [fields for _, fields in self.submission_rows() if fields is not None]
+
+    def submission_rows(self) -> list[tuple[str, dict[str, Any] | None]]:
+        """Key and fields of each submission, in the order in which they were entered.
+
+        The fields are None for a row that holds no JSON object.
+        """
         made = self._rows("SELECT name FROM sqlite_master WHERE name = 'submissions'")
         if not made:  # by an earlier version
             return []
-        rows = self._rows("SELECT fields FROM submissions ORDER BY rowid")
-        entered = [_json_object(text) for (text,) in rows]
-        return [fields for fields in entered if fields is not None]
+        rows = self._rows("SELECT key, fields FROM submissions ORDER BY rowid")
+        return [(str(key), _json_object(text)) for key, text in rows]
 
     def _put(self, database: sqlite3.Connection, key: str, fields: dict[str, Any]) -> None:
         text = self._clear(json.dumps(fields))

@@ -9,7 +9,7 @@ from typing import Unpack
 from kernelkit.errors import NOT_VISIBLE, ParameterError
 from kernelkit.kaggle.context import CommandOptions, KaggleContext
 from kernelkit.project import COUNTED, find_project, shown
-from kernelkit.push.ledger import Ledger, Push, State
+from kernelkit.push.ledger import Ledger, LedgerError, Push, State
 from kernelkit.push.push_context import LAST, PushContext
 from kernelkit.push.resume import earlier_push
 from kernelkit.push.standing import tell_standing
@@ -102,7 +102,7 @@ def list_pushes(runs: Path | None = None, *, as_json: bool = False) -> str:
     """The ledger of pushes and of submissions as tables, or `as_json` as one object per line.
 
     A push that waits is shown with its number, which `kernelkit stop` takes. `runs` defaults to
-    the current project's folder.
+    the current project's folder. An entry that cannot be read is left out; see `check_ledger`.
     """
     runs = runs or find_project(Path.cwd()).runs
     ledger = Ledger(runs)
@@ -150,6 +150,25 @@ def _table_of_pushes(pushes: Sequence[Push], unfinished: Mapping[str, str]) -> l
         state = unfinished.get(push.pushed, push.state)
         rows.append(_row(push, state, validations[place], marked=place in contradicting))
     return [*_table(HEADS, rows), *sentences]
+
+
+def check_ledger(runs: Path | None = None) -> None:
+    """Raise `LedgerError` if the ledger has entries that cannot be read, and so are not listed.
+
+    `runs` defaults to the current project's folder.
+    """
+    ledger = Ledger(runs or find_project(Path.cwd()).runs)
+    unreadable = [f"push {key}" for key in ledger.unreadable()]
+    for key, fields in ledger.submission_rows():
+        if fields is None or submissions.of_fields(fields) is None:
+            unreadable.append(f"submission {key}")
+    if unreadable:
+        listed = "\n".join(f"  - {safe_text.one_line(each)}" for each in unreadable)
+        raise LedgerError(
+            f"entries of the ledger {ledger.path} cannot be read, and no list shows them. If a "
+            "later version of kernelkit wrote them, update this one. A push is reached as "
+            f"OWNER/SLUG/N all the same:\n{listed}"
+        )
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Unpack
 
-from kernelkit.errors import ParameterError, RefusedError
+from kernelkit.errors import NOT_VISIBLE, ParameterError, RefusedError
 from kernelkit.kaggle.context import CommandOptions
 from kernelkit.push.ledger import Push, State
 from kernelkit.push.push_context import LAST, PushContext
@@ -25,8 +25,8 @@ def stop_push(
     reference  `owner/slug/N`, the number of a push that waits, or "last" for the last push
 
     A push that waits for a session is cancelled without asking Kaggle or `confirm`. Nothing is
-    deleted if the session is over. Raises `ParameterError` if the kernel is another user's, and
-    `RefusedError` or `NetworkError` if Kaggle did not delete it.
+    deleted if the session is over. Raises `ParameterError` if there is no such version or the
+    kernel is another user's, and `RefusedError` or `NetworkError` if Kaggle did not delete it.
     """
     context = PushContext.in_project(**options)
     waiting = _waiting(context, reference)
@@ -37,6 +37,11 @@ def stop_push(
         page = f"https://www.kaggle.com/code/{push.kernel}"
         if push.name.owner.lower() != kaggle.username.lower():
             raise ParameterError(f"only its owner can stop {push.kernel}, not {kaggle.username}")
+        if not _exists(context, push):
+            if push.state != State.STOPPED:
+                raise ParameterError(NOT_VISIBLE.format(push.reference))
+            context.events(STATUS, f"{push.reference} was stopped before: nothing is left to stop")
+            return
         status = kaggle.status(push.name, push.version)
         if status and status.alive:
             loss = (
@@ -59,6 +64,12 @@ def stop_push(
             if other.state in (State.SENDING, State.QUEUED, State.LOST):
                 context.ledger.update(other, state=State.STOPPED)
         context.events(STOPPED, f"{push.kernel} is deleted, and its session ends with it")
+
+
+def _exists(context: PushContext, push: Push) -> bool:
+    """Whether Kaggle has this version: of one that it never had, it may show another's status."""
+    stored = context.kaggle.stored(push.name, push.version)
+    return stored is not None and (push.version or 0) <= stored.version
 
 
 def _waiting(context: PushContext, reference: str) -> Push | None:

@@ -5,7 +5,7 @@ from typing import Unpack
 
 from kernelkit.errors import ParameterError, PreflightError
 from kernelkit.kaggle.context import CommandOptions
-from kernelkit.project import find_project
+from kernelkit.project import find_project, outside_of_outputs
 from kernelkit.push.bundle import metadata
 from kernelkit.push.ledger import Push
 from kernelkit.push.push_context import PushContext
@@ -68,12 +68,15 @@ def _push_of(context: PushContext, run: Path | None) -> Push | None:
 
 
 def _competition(context: PushContext, run: Path | None, path: Path) -> str:
-    """The competition of a run's push, or else of the metadata nearest to `path` or here."""
+    """The competition of a run's push, or else of the metadata nearest to `path` or here.
+
+    Metadata that the run left is not asked.
+    """
     push = _push_of(context, run)
     if push and push.competition:
         return push.competition
     try:
-        file = metadata.locate(path)
+        file = metadata.locate(outside_of_outputs(path.resolve()))
     except PreflightError:
         file = metadata.locate(Path.cwd())
     for competition in metadata.load(file).sources("competition"):

@@ -86,13 +86,17 @@ def pushed_folder(folder: Path) -> Path | None:
     """The folder of the push whose session wrote a folder's files: itself or one above it.
 
     A run that was taken over from a session has a manifest of its own. None for the files of this
-    machine.
+    machine. Among a push's files, marks and manifests are what its session wrote, and prove nothing.
     """
-    for name in (kit_folder.MARKER, kit_folder.MANIFEST):
-        for place in (folder, *folder.parents):
-            if kit_folder.path(place, name).is_file():
-                return place
-    return None
+    claimed = [place for place in (folder, *folder.parents) if _has(place, kit_folder.MARKER)]
+    if claimed:
+        return claimed[-1]
+    taken_over = [place for place in (folder, *folder.parents) if _has(place, kit_folder.MANIFEST)]
+    return taken_over[0] if taken_over else None
+
+
+def _has(folder: Path, name: str) -> bool:
+    return kit_folder.path(folder, name).is_file()
 
 
 def keep(folder: Path, text: str, clear: Callable[[str], str] = str) -> None:

@@ -18,7 +18,7 @@ import resource
 import socket
 import struct
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +81,7 @@ ARCHITECTURES = {
             "request_key": 249,
             "keyctl": 250,
             "perf_event_open": 298,
+            "fanotify_init": 300,
             "open_by_handle_at": 304,
             "setns": 308,
             "finit_module": 313,
@@ -89,7 +90,8 @@ ARCHITECTURES = {
             "userfaultfd": 323,
         },
         {"clone": 56, "unshare": 272},
-        41,
+        {"socket": 41, "socketpair": 53},
+        72,
     ),
     "aarch64": (
         0xC00000B7,
@@ -105,6 +107,7 @@ ARCHITECTURES = {
             "request_key": 218,
             "keyctl": 219,
             "perf_event_open": 241,
+            "fanotify_init": 262,
             "open_by_handle_at": 265,
             "setns": 268,
             "finit_module": 273,
@@ -113,11 +116,13 @@ ARCHITECTURES = {
             "kexec_file_load": 294,
         },
         {"clone": 220, "unshare": 97},
-        198,
+        {"socket": 198, "socketpair": 199},
+        25,
     ),
 }
 """By processor: its number, the system calls that a session has no use for and which have let
-programs out of containers, those that make a user namespace, and `socket`."""
+programs out of containers, those that make a user namespace, those that make a socket, `fcntl`."""
+SET_LEASE = 1024  # of fcntl: who opens the file then waits up to 45 seconds, whoever it is
 # Unspecified, Unix, IPv4, IPv6, netlink. Others (VSOCK, Bluetooth …) reach out of a network
 # namespace, or are a way into the kernel.
 SOCKET_FAMILIES = (0, 1, 2, 10, 16)
@@ -315,54 +320,92 @@ def _refuse_system_calls() -> None:
     machine = platform.machine()
     if machine not in ARCHITECTURES:
         return
-    number, refused, namespaces, socket_call = ARCHITECTURES[machine]
-    numbers = (*refused.values(), *SINCE_LINUX_5.values())
-    program = _filter(number, numbers, tuple(namespaces.values()), socket_call)
+    number, refused, namespaces, sockets, fcntl_call = ARCHITECTURES[machine]
+    steps = _refused_wholly([*refused.values(), *SINCE_LINUX_5.values()])
+    steps += _refused_with_bits(namespaces.values(), NEW_USER_NAMESPACE)
+    steps += _allowed_families(sockets.values())
+    steps += _refused_with_command(fcntl_call, SET_LEASE)
+    program = _filter(number, steps)
     code = ctypes.create_string_buffer(program, len(program))
     described = struct.pack("HxxxxxxP", len(program) // 8, ctypes.addressof(code))
     _check(libc.prctl(SET_SECCOMP, FILTER_MODE, described, 0, 0), "the filter of system calls")
 
 
-def _filter(
-    architecture: int, refused: tuple[int, ...], namespaces: tuple[int, ...], socket_call: int
-) -> bytes:
-    """A program of the kernel's packet filter over `struct seccomp_data`."""
-    load, equal, at_least, has_bits, answer = 0x20, 0x15, 0x35, 0x45, 0x06
-    at_number, at_architecture, at_first_argument = 0, 4, 16
-    allow, refuse = 0x7FFF0000, 0x00050000
-    not_permitted, unknown = refuse | errno.EPERM, refuse | errno.ENOSYS
-    x32 = 0x40000000  # another table of numbers, on x86-64
+# Steps of a program of the kernel's packet filter over `struct seccomp_data`: what to do, how many
+# steps to skip if it holds and if not, and with which number.
+Step = tuple[int, int, int, int]
+LOAD, EQUAL, AT_LEAST, HAS_BITS, ANSWER = 0x20, 0x15, 0x35, 0x45, 0x06
+AT_NUMBER, AT_ARCHITECTURE, AT_FIRST_ARGUMENT, AT_SECOND_ARGUMENT = 0, 4, 16, 24
+ALLOW, REFUSE = 0x7FFF0000, 0x00050000
+NOT_PERMITTED, UNKNOWN = REFUSE | errno.EPERM, REFUSE | errno.ENOSYS
+X32 = 0x40000000  # another table of numbers, on x86-64
 
-    steps = [
-        (load, 0, 0, at_architecture),
-        (equal, 1, 0, architecture),
-        (answer, 0, 0, unknown),
-        (load, 0, 0, at_number),
-        (at_least, 0, 1, x32),
-        (answer, 0, 0, unknown),
+
+def _filter(architecture: int, steps: Iterable[Step]) -> bytes:
+    """The program that begins with the number of a system call in its register, and then does
+    `steps`; a call that these do not answer is allowed."""
+    program = [
+        (LOAD, 0, 0, AT_ARCHITECTURE),
+        (EQUAL, 1, 0, architecture),
+        (ANSWER, 0, 0, UNKNOWN),
+        (LOAD, 0, 0, AT_NUMBER),
+        (AT_LEAST, 0, 1, X32),
+        (ANSWER, 0, 0, UNKNOWN),
         # Its flags lie in memory, where a filter cannot look; the C library then takes `clone`.
-        (equal, 0, 1, CLONE3),
-        (answer, 0, 0, unknown),
+        (EQUAL, 0, 1, CLONE3),
+        (ANSWER, 0, 0, UNKNOWN),
+        *steps,
+        (ANSWER, 0, 0, ALLOW),
     ]
-    for call in refused:
-        steps += [(equal, 0, 1, call), (answer, 0, 0, not_permitted)]
-    for call in namespaces:
+    return b"".join(struct.pack("=HBBI", *step) for step in program)
+
+
+def _refused_wholly(calls: Iterable[int]) -> list[Step]:
+    steps: list[Step] = []
+    for call in calls:
+        steps += [(EQUAL, 0, 1, call), (ANSWER, 0, 0, NOT_PERMITTED)]
+    return steps
+
+
+def _refused_with_bits(calls: Iterable[int], bits: int) -> list[Step]:
+    """Refuse calls whose first argument has any of these bits."""
+    steps: list[Step] = []
+    for call in calls:
         steps += [
-            (equal, 0, 4, call),
-            (load, 0, 0, at_first_argument),
-            (has_bits, 0, 1, NEW_USER_NAMESPACE),
-            (answer, 0, 0, not_permitted),
-            (answer, 0, 0, allow),
+            (EQUAL, 0, 4, call),
+            (LOAD, 0, 0, AT_FIRST_ARGUMENT),
+            (HAS_BITS, 0, 1, bits),
+            (ANSWER, 0, 0, NOT_PERMITTED),
+            (ANSWER, 0, 0, ALLOW),
         ]
-    families = [(equal, len(SOCKET_FAMILIES) - n, 0, f) for n, f in enumerate(SOCKET_FAMILIES)]
-    steps += [
-        (equal, 0, len(families) + 2, socket_call),
-        (load, 0, 0, at_first_argument),
-        *families,
-        (answer, 0, 0, refuse | errno.EAFNOSUPPORT),
-        (answer, 0, 0, allow),
+    return steps
+
+
+def _allowed_families(calls: Iterable[int]) -> list[Step]:
+    """Refuse sockets of all but `SOCKET_FAMILIES`."""
+    count = len(SOCKET_FAMILIES)
+    families = [(EQUAL, count - n, 0, family) for n, family in enumerate(SOCKET_FAMILIES)]
+    steps: list[Step] = []
+    for call in calls:
+        steps += [
+            (EQUAL, 0, count + 3, call),
+            (LOAD, 0, 0, AT_FIRST_ARGUMENT),
+            *families,
+            (ANSWER, 0, 0, REFUSE | errno.EAFNOSUPPORT),
+            (ANSWER, 0, 0, ALLOW),
+        ]
+    return steps
+
+
+def _refused_with_command(call: int, command: int) -> list[Step]:
+    """Refuse a call whose second argument is this command."""
+    return [
+        (EQUAL, 0, 4, call),
+        (LOAD, 0, 0, AT_SECOND_ARGUMENT),
+        (EQUAL, 0, 1, command),
+        (ANSWER, 0, 0, NOT_PERMITTED),
+        (ANSWER, 0, 0, ALLOW),
     ]
-    return b"".join(struct.pack("=HBBI", *step) for step in steps)
 
 
 def _mount(origin: str, place: str, kind: str = "", flags: int = 0, options: str = "") -> None:

@@ -69,17 +69,24 @@ PROC_OWN = ("self", "thread-self", "net", "mounts")  # links to what a session s
 # Of /sys what root can read, capabilities or not: traces, crashes, serial numbers, the firmware's
 # variables, the energy that other programs take.
 SYS_HIDDEN = (
+    "class/zram-control",  # who reads it makes a device
     "devices/virtual/dmi",
     "devices/virtual/powercap",
     "firmware",
     "fs/bpf",
     "fs/pstore",
+    "kernel/config",
     "kernel/debug",
+    "kernel/mm/damon",
     "kernel/security",
+    "kernel/slab",
     "kernel/tracing",
 )
+NETWORK = "/proc/sys/net/"
+CGROUPS = "/sys/fs/cgroup"  # thousands of files, which all may read
 # Of a Python's own folder what it runs from; beside it pip and conda keep settings with passwords.
 PYTHON = ("bin", "include", "lib", "lib32", "lib64", "libexec", "share", "ssl", "etc/fonts")
+READABLE = stat.S_IRUSR | stat.S_IRGRP
 WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 SITE_FOLDERS = ("site-packages", "dist-packages")
 GPUS = ("nvidia", "dri", "kfd")  # the beginnings of devices' names
@@ -274,6 +281,10 @@ def _system(own: Path, *, internet: bool) -> list[Option]:
     for folder in map(Path, [*USR_HIDDEN, *(f"/sys/{name}" for name in SYS_HIDDEN)]):
         if folder.is_dir() and folder.resolve() == folder:
             options.append(("tmpfs", str(folder)))
+    if os.geteuid() == 0:
+        for option in _roots_own():
+            if internet or not option[-1].startswith(NETWORK):  # without it, the session's own
+                options.append(option)
     gpus = sorted(str(path) for path in Path("/dev").iterdir() if path.name.startswith(GPUS))
     return options + [("dev-bind", gpu, gpu) for gpu in gpus]
 
@@ -283,9 +294,7 @@ def _proc() -> list[Option]:
     options: list[Option] = []
     with os.scandir("/proc") as found:
         entries = sorted(found, key=lambda entry: entry.name)
-    for entry in entries:
-        if entry.name.isdecimal() or entry.name in PROC_OWN or entry.is_symlink():
-            continue
+    for entry in filter(_is_of_the_host, entries):
         mode = entry.stat().st_mode
         if entry.is_dir():
             options.append(("ro-bind", entry.path, entry.path))
@@ -294,3 +303,56 @@ def _proc() -> list[Option]:
         elif mode & WRITABLE:
             options.append(("ro-bind", entry.path, entry.path))
     return options
+
+
+def _is_of_the_host(entry: os.DirEntry[str]) -> bool:
+    """Whether an entry of /proc says something of the host, and not of a process."""
+    own = entry.name.isdecimal() or entry.name in PROC_OWN
+    return not own and not entry.is_symlink()
+
+
+def _roots_own() -> list[Option]:
+    """What covers the files of the host's /sys and /proc that only root may read.
+
+    A session of root's would read them without any capability, and some change something when they
+    are read. They come and go with drivers, so they are looked for each time. A folder that holds
+    nothing else is covered whole.
+    """
+    options: list[Option] = []
+    hidden = {CGROUPS, *(f"/sys/{name}" for name in SYS_HIDDEN)}
+    with os.scandir("/proc") as found:
+        folders = [entry.path for entry in found if _is_of_the_host(entry) and entry.is_dir()]
+    folders.append("/sys")
+    while folders:
+        folder = folders.pop()
+        own = []
+        others = 0
+        for entry in _entries(folder):
+            if entry.is_dir(follow_symlinks=False):
+                others += 1
+                if entry.path not in hidden:
+                    folders.append(entry.path)
+            elif _is_roots(entry):
+                own.append(entry.path)
+            else:
+                others += 1
+        if own and not others:
+            options.append(("tmpfs", folder))
+        else:
+            options += [("ro-bind", os.devnull, path) for path in sorted(own)]
+    return options
+
+
+def _entries(folder: str) -> list[os.DirEntry[str]]:
+    """What is in a folder; nothing of one that is gone."""
+    with contextlib.suppress(OSError), os.scandir(folder) as found:
+        return list(found)
+    return []
+
+
+def _is_roots(entry: os.DirEntry[str]) -> bool:
+    """Whether an entry is a file that its owner or group may read, and nobody else."""
+    with contextlib.suppress(OSError):
+        mode = entry.stat(follow_symlinks=False).st_mode
+        return stat.S_ISREG(mode) and not mode & stat.S_IROTH and bool(mode & READABLE)
+    return False

@@ -7,7 +7,7 @@ import tarfile
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from kagglesdk.datasets.types import dataset_api_service
 from kagglesdk.models.types import model_api_service
@@ -28,11 +28,7 @@ NAMES = re.compile(
 """What the pages may be called that users make."""
 TAKEN = {"datasets": "is already in use", "models": "is already used by another model"}
 """What is said of a name that a page has; the clients know the words."""
-ARCHIVES: dict[str, Json] = {
-    "tar": {"filter": "data"} if hasattr(tarfile, "data_filter") else {},  # Python 3.11.0 has none
-    "zip": {},
-}
-"""By their endings: what they are unpacked with, so that nothing is put outside of a folder."""
+ARCHIVES = ("tar", "zip")  # the endings of what is unpacked
 changing = threading.Lock()
 """Hold this to look and then change, so that no two versions get one number."""
 
@@ -169,7 +165,34 @@ def _lay_out(files: list[tuple[str, Path]], folder: Path) -> None:
         kind = place.suffix.removeprefix(".")
         if kind in ARCHIVES:
             target = folder if whole else place.with_suffix("")
-            shutil.unpack_archive(path, target, kind, **ARCHIVES[kind])
+            if kind == "tar":
+                _untar(path, target)
+            else:
+                shutil.unpack_archive(path, target, kind)
             path.unlink()
         else:
             path.rename(place)
+
+
+def _untar(archive: Path, folder: Path) -> None:
+    """Unpack files and folders, and a link as a copy of the file in the archive that it leads to.
+
+    No link comes to lie on the disk, so none leads a later entry out of the folder: the filters of
+    `tarfile` have been got round by links, and Python 3.11.3 has none. Raises ValueError for an
+    entry that is named outside of the folder, or is a device.
+    """
+    with tarfile.open(archive) as tar:
+        for member in tar:
+            name = PurePosixPath(member.name)
+            if name.is_absolute() or ".." in name.parts:
+                raise ValueError(f"{member.name!r} leads out of the archive's folder")
+            place = folder / name
+            if member.isdir():
+                place.mkdir(parents=True, exist_ok=True)
+                continue
+            content = tar.extractfile(member)
+            if content is None:
+                raise ValueError(f"{member.name!r} is neither a file nor a folder")
+            place.parent.mkdir(parents=True, exist_ok=True)
+            with content, place.open("wb") as file:
+                shutil.copyfileobj(content, file)

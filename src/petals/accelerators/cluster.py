@@ -7,6 +7,7 @@ unchanged. Nothing here imports Keras before it is needed.
 
 from __future__ import annotations
 
+import inspect
 import os
 import random
 import socket
@@ -155,15 +156,13 @@ def _initialize(spec: ClusterSpec) -> Hosts:
     jax.config.update("jax_cpu_collectives_implementation", "gloo")
     if hasattr(jax.config, "jax_enable_preemption_service"):  # JAX 0.7.2 has no such option
         jax.config.update("jax_enable_preemption_service", False)  # or SIGTERM would be ignored
+    limits = {"initialization_timeout": 300}  # longer than we wait: at its end JAX ends the process
+    taken = inspect.signature(jax.distributed.initialize).parameters
+    for name in ("heartbeat_timeout_seconds", "shutdown_timeout_seconds"):
+        if name in taken:  # JAX 0.7.2 has only the first
+            limits[name] = HEARTBEAT
     try:
-        jax.distributed.initialize(
-            spec.address or None,
-            spec.count,
-            spec.index,
-            initialization_timeout=300,  # longer than we wait: JAX ends the process when it is over
-            heartbeat_timeout_seconds=HEARTBEAT,
-            shutdown_timeout_seconds=HEARTBEAT,
-        )
+        jax.distributed.initialize(spec.address or None, spec.count, spec.index, **limits)
     except (RuntimeError, ValueError) as error:
         raise HostsError(f"could not join the other hosts: {str(error).splitlines()[0]}") from error
     return Hosts(jax.process_index(), jax.process_count())

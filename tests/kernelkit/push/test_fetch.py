@@ -48,10 +48,10 @@ def fetch(server, tmp_path, connect):
     number = build.number_of(kaggle.stored(PUSH.name, 1).text)
     manifest = proof.prove(kaggle, listed, number).manifest
 
-    def fetch(*faults, outputs=None, manifest=manifest):
+    def fetch(*faults, outputs=None, manifest=manifest, only=()):
         server.faults = FaultSchedule(faults)
         outputs = outputs or kaggle.outputs(PUSH.name, 1)
-        return fetch_module.fetch(context, PUSH, tmp_path / "home", outputs, manifest)
+        return fetch_module.fetch(context, PUSH, tmp_path / "home", outputs, manifest, only)
 
     fetch.context, fetch.listed, fetch.manifest = context, listed, manifest
     return fetch
@@ -218,3 +218,22 @@ def test_a_push_remembers_what_stays_and_brings_it_on_request(quick_sessions, re
     assert not (folder / "deep").exists()
     resume_push(only=["deep/*"], runs=folder.parent)
     repository.assert_whole(folder, 4)
+
+
+def test_a_repository_that_a_session_leaves_is_no_repository_here(fetch, tmp_path):
+    """git would run commands that its settings and hooks name, also for a prompt or an editor."""
+    files, home = fetch.listed.files, tmp_path / "home"
+    inside = [".git/config", ".git/hooks/post-checkout", "clone/.GIT/HEAD", "clone/.git"]
+    bare = ["bare/HEAD", "bare/config", "bare/objects/ab/cdef", "bare/refs/heads/main"]
+    harmless = ["config", "HEAD", "a.git/config", "clone/.gitignore"]
+    more = dict.fromkeys([*inside, *bare, *harmless], files["0.bin"])
+    fetch(outputs=Outputs({**files, **more}, fetch.listed.log))
+    there = {path.relative_to(home).as_posix() for path in home.rglob("*") if path.is_file()}
+    assert not there & {*inside, "bare/config"}
+    assert there >= {*harmless, *bare} - {"bare/config"}
+    told = fetch.context.events.stream.getvalue()
+    assert "5 files of a git repository stay on Kaggle" in told
+    assert "--only '*.git/*'" in told
+    fetch(outputs=Outputs({**files, **more}, fetch.listed.log), only=["*.git/*", "bare/config"])
+    assert (home / ".git/config").is_file()
+    assert (home / "bare/config").is_file()

@@ -8,11 +8,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
 
 import pytest
+from click.testing import CliRunner
 
 from kernelkit import errors
+from kernelkit.cli.console import main
 from kernelkit.push import ledger
 from kernelkit.push.ledger import Ledger, Push, State
-from kernelkit.push.status import list_pushes
+from kernelkit.push.status import check_ledger, list_pushes
 
 
 @pytest.fixture
@@ -155,6 +157,26 @@ def test_a_ledger_that_another_program_holds_is_told(book, monkeypatch):
         database.execute("BEGIN EXCLUSIVE")
         with pytest.raises(errors.StorageError, match="another program holds it"):
             book.begin(push())
+
+
+def test_entries_that_cannot_be_read_are_named_after_the_list(book, monkeypatch):
+    """In one that a later version wrote, or a disk damaged, a push may be lost to every list."""
+    check_ledger(book.path.parent)  # of which there is none
+    monkeypatch.chdir(book.path.parent.parent)
+    good, bad = book.begin(push(kernel="me/good")), book.begin(push(kernel="me/bad"))
+    book.add_submission("odd", {"message": 3})
+    with book._opened() as database:
+        database.execute("UPDATE pushes SET fields = ? WHERE key = ?", (b"\xff", bad.pushed))
+        row = ("\x1b]0;title\x07", "[]")
+        database.execute("INSERT INTO pushes VALUES (?, '', ?)", row)
+    for form in ([], ["--json"]):
+        shown = CliRunner().invoke(main, ["status", "--all", *form])
+        assert shown.exit_code == errors.StorageError.exit_code
+        assert "me/good" in shown.output
+        for key in (bad.pushed, "odd", "x1b]0;title"):
+            assert key in shown.output
+        assert "\x1b" not in shown.output
+    assert book.pushes() == [good]
 
 
 ODD = {

@@ -11,6 +11,7 @@ import pytest
 
 from kernelkit import errors
 from kernelkit.kaggle.client import Kaggle, Status
+from kernelkit.project import find_project
 from kernelkit.push.ledger import Ledger, Push
 from kernelkit.push.resume import resume_push
 from kernelkit.push.status import list_pushes, tell_quota, tell_status
@@ -176,3 +177,16 @@ def test_a_result_is_entered_as_its_own_push_and_project_say(
     assert "1.00000 in garden (submission 1)" in repository.message
     with pytest.raises(errors.ParameterError, match="its own competition"):
         repository.run(submit_result, "last", "m", competition="meadow")
+
+
+def test_settings_that_a_session_left_among_its_outputs_decide_nothing(server, repository):
+    folder = repository.push("files=0")
+    (folder / "submission.csv").write_text("id,label\na,0\nb,1\n")
+    (folder / "kernel-metadata.json").write_text('{"competition_sources": ["garden"]}')
+    (folder / "pyproject.toml").write_text('[tool.kernelkit]\nsubmission = "other.csv"\n')
+    (folder / "runs").mkdir()
+    (folder / "runs/pushes.sqlite").write_text("a ledger of its own")
+    with pytest.raises(errors.ParameterError, match="names no competition: give --competition"):
+        repository.run(submit_result, str(folder), "m", unverified=True)
+    (folder / "pyproject.toml").write_text("not = TOML [")
+    assert find_project(folder).root == find_project(repository.runs).root

@@ -77,3 +77,23 @@ def test_a_run_that_is_over_and_anothers_kernel_stay(repository, serve, outcome,
     assert outcome() == (True, [State.COMPLETE])
     with pytest.raises(errors.ParameterError, match="only its owner"):
         repository.run(stop_push, "somebody/blossom-train/1", confirm=pytest.fail)
+
+
+def test_a_version_that_kaggle_never_had_is_told_and_none_is_deleted(
+    busy_kaggle, repository, outcome, monkeypatch
+):
+    """Kaggle's own client ignores a version, and would show the status of the one that runs."""
+    repository.push(wait=False)
+    monkeypatch.setattr(Kaggle, "status", Mock(return_value=Status("running")))
+    for reference in ("tester/blossom-train/99", "tester/blossom-trian/1"):
+        with pytest.raises(errors.ParameterError, match=f"Kaggle has no {reference}"):
+            repository.run(stop_push, reference, confirm=pytest.fail)
+    assert outcome() == (True, [State.QUEUED])
+
+
+def test_a_push_is_stopped_twice_without_an_error(busy_kaggle, repository, outcome):
+    repository.push(wait=False)
+    repository.run(stop_push, confirm=bool)
+    repository.run(stop_push, confirm=pytest.fail)
+    assert "was stopped before" in repository.message
+    assert outcome() == (False, [State.STOPPED])

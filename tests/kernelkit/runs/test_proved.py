@@ -113,3 +113,13 @@ def test_the_manifest_that_is_kept_holds_no_secret_however_it_was_written(tmp_pa
         proved.keep(tmp_path, text, lambda text: text.replace(secret, "[secret]"))
         kept = kit_folder.path(tmp_path, kit_folder.MANIFEST).read_text()
         assert json.loads(kept)["modules"] == ["[secret]"]
+
+
+def test_what_a_session_wrote_about_its_own_files_proves_nothing(pushed):
+    """Files that were taken unverified may bring a manifest of another push, and its mark."""
+    folder = pushed()
+    below = folder / "sub"
+    files.write_bytes(below / "metrics.json", CONTENT)
+    for name, text in ((kit_folder.MARKER, "{}"), (kit_folder.MANIFEST, RIGHT)):
+        files.write_text(kit_folder.path(below, name), text)
+    assert proved.doubt(below, "metrics.json") == proved.NO_MANIFEST

@@ -24,7 +24,7 @@ from local_kaggle.limits import ServerLimits
 
 SECRET = "KGAT_a-token-of-the-desk"
 PRELUDE = """
-import ctypes, os, socket, stat, subprocess, sys
+import ctypes, errno, fcntl, os, socket, stat, subprocess, sys
 from pathlib import Path
 libc = ctypes.CDLL(None, use_errno=True)
 def tried(what, action):
@@ -159,6 +159,24 @@ tried("its size", lambda: done(libc.klogctl(10, None, 0)))
     assert done.stdout.count("refused") > 30
 
 
+def test_what_only_root_may_read_of_the_machine_root_cannot_read_either(box):
+    """Of those files some do something when they are read: zram-control's makes a device."""
+    code = """
+readable = stat.S_IRUSR | stat.S_IRGRP
+for top in ["/sys", *(f"/proc/{name}" for name in ("sys", "irq", "driver", "fs", "bus", "tty"))]:
+    for folder, _, files in os.walk(top):
+        for place in (os.path.join(folder, name) for name in files):
+            mode = os.lstat(place).st_mode
+            if stat.S_ISREG(mode) and mode & readable and not mode & stat.S_IROTH:
+                tried(place, lambda: os.close(os.open(place, os.O_RDONLY)) or True)
+for place in ("/sys/class/zram-control", "/sys/kernel/slab", "/sys/kernel/config"):
+    print("BROKEN" if os.path.isdir(place) and os.listdir(place) else "refused", place)
+"""
+    box.internet = True  # or /proc/sys/net would be the session's own
+    done = attack(box, code)
+    assert done.returncode == 0, done.stderr
+
+
 def test_another_table_of_system_calls_is_closed(box):
     """A program of 64 bits can make the calls of 32, whose numbers are others."""
     if os.uname().machine != "x86_64":
@@ -232,8 +250,17 @@ tried("setgroups", lambda: os.setgroups([0, 1]) or True)
 tried("chown", lambda: os.chown("/kaggle/working", 1, 1) or True)
 for family in (40, 38, 31, 30, 17):
     tried(f"socket family {family}", lambda: socket.socket(family, socket.SOCK_STREAM) and True)
+pair = (ctypes.c_int * 2)()
+for family in (40, 30, 21, 17):
+    done_with = libc.socketpair(family, socket.SOCK_STREAM, 0, pair)
+    known = done_with == 0 or ctypes.get_errno() != errno.EAFNOSUPPORT
+    print("BROKEN" if known else "refused", f"a pair of family {family}")
 for family in (socket.AF_INET, socket.AF_INET6, socket.AF_UNIX):
     socket.socket(family, socket.SOCK_STREAM).close()
+[each.close() for each in socket.socketpair()]
+own = os.open("/tmp/own", os.O_RDWR | os.O_CREAT)
+tried("a lease", lambda: fcntl.fcntl(own, fcntl.F_SETLEASE, fcntl.F_WRLCK) == 0)
+fcntl.flock(own, fcntl.LOCK_EX)
 tried("reboot", lambda: done(libc.reboot(0x89ABCDEF)))
 tried("settime", lambda: done(libc.settimeofday(bytes(16), None)))
 tried("hostname", lambda: done(libc.sethostname(b"evil", 4)))

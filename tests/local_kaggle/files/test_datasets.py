@@ -76,16 +76,39 @@ def locked():
     return bytes(packed)
 
 
-def tarred(name):
+def tarred(*entries):
+    """An archive of these entries, each with these fields of `TarInfo`."""
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w") as archive:
-        archive.addfile(tarfile.TarInfo(name))
+        for entry in entries:
+            info = tarfile.TarInfo()
+            for field, value in entry.items():
+                setattr(info, field, value)
+            archive.addfile(info)
     return packed.getvalue()
+
+
+def file(name):
+    return {"name": name}
+
+
+def link(name, target, kind=tarfile.SYMTYPE):
+    return {"name": name, "type": kind, "linkname": target}
 
 
 @pytest.mark.parametrize(
     ("name", "data"),
-    [("broken.zip", b"not a zip"), ("locked.zip", locked()), ("leads-out.tar", tarred("../a"))],
+    [
+        ("broken.zip", b"not a zip"),
+        ("locked.zip", locked()),
+        ("leads-out.tar", tarred(file("../a"))),
+        ("absolute.tar", tarred(file("/tmp/a"))),
+        ("device.tar", tarred({"name": "pipe", "type": tarfile.FIFOTYPE})),
+        ("leads-out-by-link.tar", tarred(link("a", "/etc/passwd"))),
+        ("hard-link-out.tar", tarred(link("a", "../../../secret", tarfile.LNKTYPE))),
+        ("through-a-link.tar", tarred(link("a", "../.."), file("a/b"))),
+        ("in-a-circle.tar", tarred(link("a", "b"), link("b", "a"))),
+    ],
 )
 def test_an_archive_that_cannot_be_unpacked_makes_a_failed_version(context, create, name, data):
     slug = name.replace(".", "-")
@@ -93,9 +116,16 @@ def test_an_archive_that_cannot_be_unpacked_makes_a_failed_version(context, crea
     assert status(context, slug) == "FAILED"
 
 
+def test_a_link_in_an_archive_is_a_copy_of_its_file_and_no_link_on_the_disk(context, create):
+    create("with-links", {"a.tar": tarred(file("b/a.csv"), link("b/same.csv", "a.csv"))})
+    assert names(context, "with-links") == ["a/b/a.csv", "a/b/same.csv"]
+    folder = context.kaggle.root / "datasets/tester/with-links/1"
+    assert not any(path.is_symlink() for path in folder.rglob("*"))
+
+
 def test_what_a_killed_server_left_of_a_version_is_not_in_it(context, create):
     (context.kaggle.root / "datasets/tester/begun-before/1/left").mkdir(parents=True)
-    create("begun-before", {"a.tar": tarred("b/a.csv")})
+    create("begun-before", {"a.tar": tarred(file("b/a.csv"))})
     assert names(context, "begun-before") == ["a/b/a.csv"]
 
 

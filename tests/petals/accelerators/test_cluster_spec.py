@@ -1,5 +1,8 @@
 """What the environment says of other hosts."""
 
+import sys
+from types import SimpleNamespace
+
 import pytest
 
 from petals.accelerators import cluster
@@ -45,3 +48,32 @@ NEEDED = "several hosts need JAX_COORDINATOR_ADDRESS, HOST:PORT"
 def test_what_names_no_hosts_is_refused(environ, problem):
     with pytest.raises(SettingError, match=problem):
         cluster.read(environ)
+
+
+def test_hosts_join_on_a_jax_that_lacks_todays_options(monkeypatch):
+    """Kaggle's image holds JAX 0.7.2, which has no limit on the end, and no preemption service."""
+    joined = {}
+
+    def initialize(
+        address=None,
+        count=None,
+        index=None,
+        initialization_timeout=300,
+        heartbeat_timeout_seconds=100,
+    ):
+        joined.update(address=address, heartbeat=heartbeat_timeout_seconds)
+
+    class Config:
+        def update(self, name, value):
+            assert name == "jax_cpu_collectives_implementation"
+
+    jax = SimpleNamespace(
+        config=Config(),
+        distributed=SimpleNamespace(initialize=initialize),
+        process_index=lambda: 1,
+        process_count=lambda: 2,
+    )
+    monkeypatch.setitem(sys.modules, "jax", jax)
+    here = cluster._initialize(ClusterSpec("10.0.0.1:9876", 2, 1))
+    assert here == cluster.Hosts(1, 2)
+    assert joined == {"address": "10.0.0.1:9876", "heartbeat": cluster.HEARTBEAT}
