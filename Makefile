@@ -84,7 +84,7 @@ shapes: .venv/installed
 	$(BIN)/kernelkit report runs/browser/shapes/[0-9a-f]*/
 	$(BIN)/python tests/browser/made_sweep.py runs/browser/made/search 1000
 
-test-browser: shapes .venv-browser/installed ## the pages in Chromium, the notebooks in JupyterLab; pictures of both in runs/browser/pictures
+test-browser: shapes site .venv-browser/installed ## the pages and the site in Chromium, the notebooks in JupyterLab; pictures in runs/browser/pictures
 	$(BROWSER) -m pytest -c tests/browser/pytest.ini tests/browser
 
 # The pages of a real sweep, to click: it runs once, and again after `rm -r docs/examples`.
