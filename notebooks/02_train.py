@@ -382,7 +382,7 @@ if fine_tunes:
 
 # %%
 from petals.evaluation.prediction import predict
-from petals.training.callbacks import OUT_OF_TIME, Epochs, Phase, naming_causes
+from petals.training.callbacks import OUT_OF_TIME, Epochs, Phase, naming_causes, without_waiting
 
 if fine_tunes:
     phase = Phase("fine-tune", epochs, steps, batch)
@@ -405,7 +405,7 @@ if fine_tunes:
                 epochs=last_epoch,
                 steps_per_epoch=steps_per_epoch,
                 shuffle=False,  # the pipeline has shuffled the photos
-                callbacks=[watch],
+                callbacks=without_waiting([watch], trained),
                 verbose=0,
             )
     run.warnings += watch.finish(trained)

@@ -9,7 +9,13 @@ from petals.evaluation.prediction import predict
 from petals.models import backbones
 from petals.models.build import build
 from petals.training import head
-from petals.training.callbacks import Epochs, Phase, Training, naming_causes
+from petals.training.callbacks import (
+    Epochs,
+    Phase,
+    Training,
+    naming_causes,
+    without_waiting,
+)
 from petals.training.features import FeatureExtractor
 from petals.training.optimization import compile_model, learning_rates, set_seed
 
@@ -98,7 +104,7 @@ def fine_tune(
                 epochs=last_epoch,
                 steps_per_epoch=steps,
                 shuffle=False,
-                callbacks=[watch],
+                callbacks=without_waiting([watch], trained),
                 verbose=0,
             )
     watch.finish(trained)

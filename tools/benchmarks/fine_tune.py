@@ -81,7 +81,7 @@ def _trained(
     from petals.augment.layer import augmenting, in_step
     from petals.data import pipeline
     from petals.evaluation.prediction import predict
-    from petals.training.callbacks import Epochs, Phase, Training
+    from petals.training.callbacks import Epochs, Phase, Training, without_waiting
     from petals.training.optimization import compile_model, learning_rates
 
     model = classifier.model
@@ -109,7 +109,12 @@ def _trained(
     labels = held.labels_and_ids()[0]
     watch = Epochs(phase, training, labels, lambda: predict(model, held, batch), select=False)
     trained.fit(
-        batches, epochs=epochs, steps_per_epoch=steps, shuffle=False, verbose=0, callbacks=[watch]
+        batches,
+        epochs=epochs,
+        steps_per_epoch=steps,
+        shuffle=False,
+        callbacks=without_waiting([watch], trained),
+        verbose=0,
     )
     return training.history
 

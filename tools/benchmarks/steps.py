@@ -30,7 +30,8 @@ def run() -> dict[str, Any]:
 
     bare        milliseconds of a step, compiled by `jax.jit` and called in a loop
     fit         … by `fit` without a callback at each step
-    epochs      … by `fit` with `petals.training.callbacks.Epochs`
+    epochs      … by `fit` with `petals.training.callbacks.Epochs`, as 02_train calls it
+    threads     … with Keras's own list of callbacks, which takes a thread for each step
     waiting     … with an `Epochs` for which Keras waits for the device after each step
     together    … with `Epochs` and four steps in one program (`run_together`), of the tiny network
     cpu_…       the same in milliseconds of all processors' time
@@ -67,7 +68,7 @@ def _worker(
     from tensorflow import keras
 
     from petals.models.build import build
-    from petals.training.callbacks import Epochs, Phase, Training
+    from petals.training.callbacks import Epochs, Phase, Training, without_waiting
     from petals.training.optimization import compile_model, set_seed
 
     set_seed(0, repeatable=False)
@@ -93,7 +94,15 @@ def _worker(
         def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
             self.taken = _since(self.begun)
 
-    def by_fit(kind: type | None, epochs: int = 1, model: Any = model) -> Seconds:
+    def keras_list(callbacks: list[Any], model: Any) -> list[Any]:
+        return callbacks
+
+    def by_fit(
+        kind: type | None,
+        epochs: int = 1,
+        model: Any = model,
+        listed: Callable[..., Any] = keras_list,
+    ) -> Seconds:
         phase = Phase("fine-tune", epochs, count, images)
         clock = Clock()
         callbacks: list[Any] = [clock]
@@ -105,12 +114,12 @@ def _worker(
             steps_per_epoch=count,
             shuffle=False,
             verbose=0,
-            callbacks=callbacks,
+            callbacks=listed(callbacks, model),
         )
         return clock.taken
 
     compilations = _Compilations()
-    by_fit(Epochs, epochs=2)
+    by_fit(Epochs, epochs=2, listed=without_waiting)
     row: dict[str, Any] = {"compiled": compilations.of("train_step")}
 
     step = jax.jit(model.train_step, donate_argnums=0)
@@ -129,13 +138,14 @@ def _worker(
     ways: dict[str, Callable[[], Seconds]] = {
         "bare": by_hand,
         "fit": lambda: by_fit(None),
-        "epochs": lambda: by_fit(Epochs),
+        "epochs": lambda: by_fit(Epochs, listed=without_waiting),
+        "threads": lambda: by_fit(Epochs),
         "waiting": lambda: by_fit(Waiting),
     }
     if side <= TINY:
         joined = build(backbone, side, CLASSES, weights="none").model
         compile_model(joined, np.full(count, 1e-4), steps_per_execution=TOGETHER)
-        ways["together"] = lambda: by_fit(Epochs, model=joined)
+        ways["together"] = lambda: by_fit(Epochs, model=joined, listed=without_waiting)
     for way in ways.values():  # compiles what is not compiled yet
         way()
     taken: list[dict[str, Seconds]] = []

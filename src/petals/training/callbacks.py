@@ -1,12 +1,13 @@
 """The work around the steps of an epoch: scores, the best weights, checkpoints, the deadline.
 
 `Phase` describes a phase, `Training` has what the phases of a run share. `Epochs` is the callback
-that Keras's `fit` calls.
+that Keras's `fit` calls, and `without_waiting` spares it waiting for the device.
 """
 
 import math
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 from tensorflow import keras
 
-from petals.accelerators import cluster, compilation
+from petals.accelerators import cluster, compilation, keras_backend
 from petals.data import pipeline
 from petals.data.shards import Split
 from petals.errors import DivergedError
@@ -33,7 +34,7 @@ SAVING_SHARE = 0.05  # the largest share of time for checkpoints at the ends of 
 LOG_EVERY = 15.0  # seconds between lines within an epoch, in a log
 AGREE_EVERY = 16  # steps between readings of the clock, which several hosts must synchronise
 AHEAD = 16  # steps that may have begun on a device that has not finished them
-SLOWEST_STEP = 60.0  # seconds that a step is waited for before another begins all the same
+SHORT_WAIT = 0.5  # seconds: so long `fit` may wait for half of those steps at once
 DIVERGING = 10.0  # a training loss of so many times that of a guess
 
 
@@ -88,8 +89,9 @@ class Epochs(keras.callbacks.Callback):
 
     On JAX the device works through its steps while the host begins further ones. So whatever reads
     the state of training (the clock, a checkpoint) comes before a step begins, in the thread of
-    `fit`. Keras calls `on_train_batch_end` in threads of its own, when a step's results have
-    arrived: it only counts the steps that are finished and shows them.
+    `fit`. `on_train_batch_end` only counts the steps that are finished and shows them. Keras calls
+    it in threads of its own, as their results arrive; a list of `without_waiting`, which takes less
+    time, in the thread of `fit`.
     """
 
     async_safe = True  # or Keras would wait for the device after each step, to read the loss
@@ -121,8 +123,7 @@ class Epochs(keras.callbacks.Callback):
         self._saved = _now()  # when a checkpoint was last saved
         self._saving = 0.0  # the seconds that this took
         self._done = 0  # steps of the epoch that the device has finished
-        self._awaited = 0  # how many of them `fit` waits for, if it does
-        self._counting = threading.Condition()
+        self._counting = threading.Lock()
 
     def resume(self, model: keras.Model) -> None:
         """Restore the run's checkpoint of this phase, or score the model that it begins with.
@@ -172,16 +173,7 @@ class Epochs(keras.callbacks.Callback):
 
     def on_train_batch_begin(self, batch: int, logs: Logs | None = None) -> None:
         """Save or stop, if it is time; `batch` steps of the epoch have begun before this one."""
-        several = cluster.here().count > 1
-        agreeing = several and batch % AGREE_EVERY == 0
-        # What the hosts ask each other waits for the steps that they have begun, in any case.
-        ahead = 1 if agreeing else AHEAD
-        with self._counting:
-            if batch - self._done >= ahead:
-                # Let the device catch up by half, since each wake of this thread costs as well.
-                self._awaited = batch - ahead // 2
-                self._counting.wait_for(lambda: self._done >= self._awaited, SLOWEST_STEP)
-        if several and not agreeing:
+        if cluster.here().count > 1 and not _hosts_agree_before(batch):
             return
         now = _now()
         if now > self._deadline:  # Keras takes this one step, and stops after it
@@ -195,8 +187,6 @@ class Epochs(keras.callbacks.Callback):
             if batch < self._done:
                 return  # a later step was told first, by another thread
             self._done = batch + 1
-            if self._done >= self._awaited:
-                self._counting.notify()
             images = self.phase.batch_size
             steps = self.phase.epochs * self.phase.steps
             done = self._epoch * self.phase.steps + self._before + self._done
@@ -320,6 +310,81 @@ class Epochs(keras.callbacks.Callback):
         )
         self._saved = _now()
         self._saving = self._saved - begun
+
+
+def without_waiting(callbacks: list[Any], model: keras.Model) -> Any:
+    """What `fit` of this model takes as `callbacks`, so that it need not wait for the device.
+
+    On JAX this is a `StepsAhead`, elsewhere the list itself.
+    """
+    return StepsAhead(callbacks, model) if keras_backend.is_jax() else callbacks
+
+
+class StepsAhead(keras.callbacks.CallbackList):
+    """Callbacks of a `fit` on JAX, which begins steps before the device has finished earlier ones.
+
+    Keras's own list waits for each step, or hands it to a thread that waits: for a step of a few
+    milliseconds that is several per cent of its time (`tools/benchmark.py steps`). This list calls
+    `on_train_batch_end` in the thread of `fit`, in the order of the steps, when a step is finished:
+    after another one has begun, at the latest at the end of the epoch. Its `logs` are the device's
+    own arrays, float32 (). At most `AHEAD` steps are unfinished.
+    """
+
+    def __init__(self, callbacks: list[Any], model: keras.Model) -> None:
+        super().__init__(callbacks, add_history=True, model=model)
+        self._unfinished: deque[tuple[int, Logs]] = deque()
+        self._awaited = 1  # how many steps to wait for, where there are too many
+
+    def on_epoch_begin(self, epoch: int, logs: Logs | None = None) -> None:
+        self._unfinished.clear()  # those of a `fit` that was interrupted
+        super().on_epoch_begin(epoch, logs)
+
+    def on_train_batch_begin(self, batch: int, logs: Logs | None = None) -> None:
+        # What the hosts ask each other waits for the steps that they have begun, in any case.
+        if cluster.here().count > 1 and _hosts_agree_before(batch):
+            self._tell(len(self._unfinished))
+        super().on_train_batch_begin(batch, logs)
+
+    def on_train_batch_end(self, batch: int, logs: Logs | None = None) -> None:
+        self._unfinished.append((batch, logs or {}))
+        if len(self._unfinished) < AHEAD:
+            self._tell(self._finished())
+            return
+        begun = time.monotonic()
+        self._tell(self._awaited)
+        # Each wake of this thread costs as well, so that of short steps half are waited for.
+        short = time.monotonic() - begun < SHORT_WAIT
+        self._awaited = AHEAD // 2 if short else 1
+
+    def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
+        self._tell(len(self._unfinished))
+        super().on_epoch_end(epoch, logs)
+
+    def _finished(self) -> int:
+        """How many of the steps the device has finished."""
+        finished = 0
+        for _, logs in self._unfinished:
+            if not all(value.is_ready() for value in logs.values()):
+                break
+            finished += 1
+        return finished
+
+    def _tell(self, steps: int) -> None:
+        """Tell the callbacks of the first `steps` steps, once the device has finished them."""
+        import jax
+
+        if steps:
+            _, logs = self._unfinished[steps - 1]
+            jax.block_until_ready(logs)
+        for _ in range(steps):
+            batch, logs = self._unfinished.popleft()
+            for callback in self.callbacks:
+                callback.on_train_batch_end(batch, logs)
+
+
+def _hosts_agree_before(batch: int) -> bool:
+    """Whether several hosts read the clock together before this step of an epoch."""
+    return batch % AGREE_EVERY == 0
 
 
 def _is_diverging(row: Row, classes: int) -> bool:

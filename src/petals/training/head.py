@@ -12,7 +12,7 @@ from petals.accelerators import cluster, keras_backend
 from petals.data import pipeline, shards
 from petals.data.shards import Split
 from petals.models.build import Classifier
-from petals.training.callbacks import Epochs, Phase, Training
+from petals.training.callbacks import Epochs, Phase, Training, without_waiting
 from petals.training.features import Features, apply_head, check
 from petals.training.logistic_head import fit_head, soften
 from petals.training.optimization import SCHEDULES, compile_model, learning_rates
@@ -117,7 +117,7 @@ def train_head(
         epochs=HEAD_EPOCHS,
         steps_per_epoch=steps,
         shuffle=False,
-        callbacks=[watch],
+        callbacks=without_waiting([watch], head),
         verbose=0,
     )
     watch.finish(head)

@@ -3,12 +3,12 @@
 import io
 import re
 import sys
-import threading
-import time
 
 import numpy as np
 import pytest
+from tensorflow import keras
 
+from petals.accelerators import cluster
 from petals.errors import DivergedError
 from petals.training import callbacks
 from petals.training.callbacks import Epochs, Phase, Training
@@ -153,29 +153,119 @@ def test_finished_steps_count_in_whatever_order_threads_tell_of_them():
     assert (watch.training.history[0]["loss"], watch._done) == (2.0, 9)
 
 
-def test_the_host_begins_only_so_many_steps_ahead_of_the_device(monkeypatch):
-    monkeypatch.setattr(callbacks, "AHEAD", 4)
-    watch = Epochs(Phase("fine-tune", 1, 11, 4), Training(), LABELS, lambda: RIGHT)
-    watch.set_model(Model())
-    watch.on_epoch_begin(0)
-    begun = []
+class Device:
+    """Finishes steps in their order: so many by itself, and others when it is waited for."""
 
-    def host():
-        for batch in range(11):
-            watch.on_train_batch_begin(batch)
-            begun.append(batch)
+    def __init__(self, clock, step=0.01):
+        self.clock = clock
+        self.step = step  # seconds
+        self.finished = 0
+        self.waits = []  # the step that was waited for, each time
 
-    thread = threading.Thread(target=host, daemon=True)
-    thread.start()
-    # Once four steps lie before the device, the host waits until it has finished two of them.
-    for finished, may_begin in enumerate([4, 4, 6, 6, 8, 8, 10, 10, 11]):
-        deadline = time.monotonic() + 20
-        while len(begun) < may_begin and time.monotonic() < deadline:
-            time.sleep(0.01)
-        assert len(begun) == may_begin
-        watch.on_train_batch_end(finished, LOGS)
-    thread.join(20)
-    assert len(begun) == 11
+    def loss_of(self, number):
+        return Loss(self, number)
+
+
+class Loss:
+    """The loss of a step, as JAX returns it before the step is finished."""
+
+    def __init__(self, device, number):
+        self.device = device
+        self.number = number
+
+    def is_ready(self):
+        return self.number < self.device.finished
+
+    def block_until_ready(self):
+        device = self.device
+        device.waits.append(self.number)
+        device.clock[0] += max(0, self.number + 1 - device.finished) * device.step
+        device.finished = max(device.finished, self.number + 1)
+
+
+class Told(keras.callbacks.Callback):
+    """The steps that a callback is told of, and how many had begun by then."""
+
+    def __init__(self):
+        super().__init__()
+        self.begun = 0
+        self.steps = []
+        self.ahead = []
+
+    def on_train_batch_begin(self, batch, logs=None):
+        self.begun = batch + 1
+        self.ahead.append(self.begun - len(self.steps))
+
+    def on_train_batch_end(self, batch, logs=None):
+        assert logs["loss"].is_ready()
+        self.steps.append(batch)
+
+
+def epoch_on(device, steps, finished=lambda step: 0):
+    """What a callback is told in an epoch on a device that has finished so many after a step."""
+    pytest.importorskip("jax")
+    told = Told()
+    listed = callbacks.StepsAhead([told], Model())
+    listed.on_train_begin()
+    listed.on_epoch_begin(0)
+    for step in range(steps):
+        listed.on_train_batch_begin(step)
+        device.finished = max(device.finished, finished(step))
+        listed.on_train_batch_end(step, {"loss": device.loss_of(step)})
+    before = len(told.steps)
+    listed.on_epoch_end(0, {})
+    assert told.steps == list(range(steps))  # all of them, each once, in order
+    return told, before
+
+
+def test_fit_does_not_wait_for_a_device_that_keeps_up(clock):
+    device = Device(clock)
+    told, before = epoch_on(device, 40, finished=lambda step: step)  # one step is unfinished
+    assert before == 39
+    assert device.waits[-1] == 39  # at the end of the epoch
+    assert max(told.ahead) == 2
+    assert clock[0] == pytest.approx(1000.01)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "waits"),
+    [(0.01, [0, 4, 8, 14]), (9.0, [0, 1, 2, 3, 4, 5, 6, 7, 14])],
+    ids=["short steps: for half of them", "long steps: for one"],
+)
+def test_only_so_many_steps_begin_before_the_device_has_finished(
+    clock, monkeypatch, seconds, waits
+):
+    monkeypatch.setattr(callbacks, "AHEAD", 8)
+    device = Device(clock, seconds)
+    told, _ = epoch_on(device, 15)
+    assert max(told.ahead) == 8
+    assert device.waits == waits
+
+
+def test_several_hosts_finish_their_steps_before_they_ask_each_other(clock, monkeypatch):
+    monkeypatch.setattr(cluster, "_here", cluster.Hosts(0, 2))
+    device = Device(clock)
+    told, _ = epoch_on(device, 20)
+    assert (told.ahead[15], told.ahead[16]) == (16, 1)
+
+
+def test_steps_of_an_interrupted_epoch_are_not_told_in_the_next(clock):
+    pytest.importorskip("jax")
+    told = Told()
+    listed = callbacks.StepsAhead([told], Model())
+    listed.on_train_begin()
+    device = Device(clock)
+    listed.on_epoch_begin(0)
+    listed.on_train_batch_end(0, {"loss": device.loss_of(0)})
+    listed.on_epoch_begin(0)
+    listed.on_train_batch_end(0, {"loss": device.loss_of(1)})
+    listed.on_epoch_end(0, {})
+    assert told.steps == [0]
+
+
+def test_elsewhere_than_on_jax_keras_gets_the_callbacks_themselves():
+    watch = keras.callbacks.Callback()
+    assert callbacks.without_waiting([watch], Model()) == [watch]
 
 
 def test_a_line_within_an_epoch_has_the_time_left(clock, monkeypatch):
