@@ -69,8 +69,8 @@ def fetch(
     `manifest`: the session's list of its files, to verify them; other files are downloaded too, and
     reported as unverified. `only`: glob patterns of the files to download. Without them, these are
     all files except those that the push leaves on Kaggle. What belongs to a git repository is only
-    downloaded for a pattern that has `.git` in it or is its name. Files from an earlier download of the same
-    session are kept if they are unchanged.
+    downloaded for a pattern that has `.git` in it or is its name. Files from an earlier download of
+    the same session are kept if they are unchanged.
 
     Raises `OutputsError` that names the missing files; everything else is in its place then.
     """

@@ -56,8 +56,8 @@ def test_the_loss_is_that_of_smoothed_labels(smoothing):
     given = np.asarray(model(images, training=False))
     compile_model(model, np.zeros(1), label_smoothing=smoothing)
     loss, *_ = model.train_on_batch(images, labels)
-    # The compiled step rounds otherwise than the network called directly: by 3e-4 with Keras 3.13.
-    assert loss == pytest.approx(loss_of(given, labels, smoothing), rel=1e-3)
+    assert loss == pytest.approx(loss_of(given, labels, smoothing), rel=1e-4)
+    model.reset_metrics()  # with Keras 3.13 the next loss would be the mean of both
     mixed = 0.3 * labels + 0.7 * labels[::-1]  # as of mixup
     loss, *_ = model.train_on_batch(images, mixed)
     assert loss == pytest.approx(loss_of(given, mixed, smoothing), rel=1e-4)
