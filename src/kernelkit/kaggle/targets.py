@@ -2,8 +2,9 @@
 ready."""
 
 import tempfile
+import threading
 import zipfile
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -145,8 +146,14 @@ def upload(context: KaggleContext, target: Target, entries: list[Path], notes: s
     kaggle = context.kaggle
     before = target.latest(kaggle)
     version = (before or 0) + 1
+    over = threading.Event()
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(WORKERS) as pool:
-        tokens = list(pool.map(lambda entry: _send(context, target, entry, Path(folder)), entries))
+        send = partial(_send, context, target, scratch=Path(folder), is_over=over.is_set)
+        try:
+            tokens = list(pool.map(send, entries))
+        except BaseException:  # of one file, or a signal: the pool would wait for all others
+            over.set()
+            raise
     try:
         answer = target.create(kaggle, tokens, None if before is None else notes)
     except Failure as failure:
@@ -165,16 +172,21 @@ def upload(context: KaggleContext, target: Target, entries: list[Path], notes: s
     return version
 
 
-def _send(context: KaggleContext, target: Target, entry: Path, scratch: Path) -> str:
-    """Upload one file, or a folder as an archive; the token that names it to Kaggle."""
+def _send(
+    context: KaggleContext, target: Target, entry: Path, scratch: Path, is_over: Callable[[], bool]
+) -> str:
+    """Upload one file, or a folder as an archive, unless `is_over`; the token that names it to
+    Kaggle."""
     file = entry
     if entry.is_dir():
         file = scratch / f"{entry.name}.zip"
         with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as packed:
             for path in files_below(entry):
+                if is_over():
+                    break
                 packed.write(path, path.relative_to(entry).as_posix())
     start = partial(context.kaggle.calls.start_blob_upload, target.service)
-    token = transfers.upload(context.kaggle, file, start)
+    token = transfers.upload(context.kaggle, file, start, is_over)
     context.events(FILE_SENT, f"{file.name}, {size_of(file.stat().st_size)}")
     if file != entry:
         file.unlink()

@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import io
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -155,27 +156,46 @@ def _malformed(message: str) -> Failure:
     return Failure(FailureKind.MALFORMED, DOWNLOAD, message)
 
 
-def upload(kaggle: Kaggle, file: Path, start: Callable[[str, int, int], Any]) -> str:
+def upload(
+    kaggle: Kaggle,
+    file: Path,
+    start: Callable[[str, int, int], Any],
+    is_over: Callable[[], bool] = lambda: False,
+) -> str:
     """Upload a file; returns the token that names it to Kaggle.
 
     `start` asks for the place: it takes the file's name, its bytes, and its time in epoch seconds.
-    Raises `Failure`.
+    Once `is_over` is true the upload breaks off. Raises `Failure`.
     """
     stat = file.stat()
     place = kaggle.repeated(partial(start, file.name, stat.st_size, int(stat.st_mtime)))
     # The URL stores one file, so sending it twice does no harm.
-    kaggle.retries.call(lambda: send(kaggle, place.create_url, file))
+    kaggle.retries.call(lambda: send(kaggle, place.create_url, file, is_over))
     return str(place.token)
 
 
-def send(kaggle: Kaggle, url: str, file: Path) -> None:
-    """PUT a whole file to an upload URL, once; raises `Failure`."""
+class _Body(io.FileIO):
+    """A file that is sent, until `is_over` is true."""
+
+    def __init__(self, file: Path, is_over: Callable[[], bool]) -> None:
+        super().__init__(file)
+        self._is_over = is_over
+
+    def read(self, size: int | None = -1) -> bytes:
+        """The next bytes; raises `requests.ConnectionError` if no more are to be sent."""
+        if self._is_over():
+            raise requests.exceptions.ConnectionError("interrupted")
+        return super().read(-1 if size is None else size) or b""
+
+
+def send(kaggle: Kaggle, url: str, file: Path, is_over: Callable[[], bool] = lambda: False) -> None:
+    """PUT a whole file to an upload URL, once, unless `is_over`; raises `Failure`."""
     timeouts = kaggle.connection.timeouts
     # requests would send an empty file without a length, and wait forever for an answer.
     size = file.stat().st_size
     headers = {"Content-Length": "0"} if size == 0 else {}
     try:
-        with file.open("rb") as body, StoreSession() as session:
+        with _Body(file, is_over) as body, StoreSession() as session:
             data: Any = body if size else b""
             put = partial(
                 session.put,
@@ -190,6 +210,8 @@ def send(kaggle: Kaggle, url: str, file: Path) -> None:
             with within(timeouts.whole + size / SLOWEST_UPLOAD, put) as response:
                 pass
     except requests.exceptions.RequestException as error:
+        if is_over():
+            raise Failure(FailureKind.REFUSED, UPLOAD, "interrupted") from None
         raise of_network(UPLOAD, error) from None
     if failure := of_response(UPLOAD, response):
         raise failure

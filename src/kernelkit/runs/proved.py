@@ -86,8 +86,7 @@ def pushed_folder(folder: Path) -> Path | None:
     """The folder of the push whose session wrote a folder's files: itself or one above it.
 
     A run that was taken over from a session has a manifest of its own. None for the files of this
-    machine. Among a push's files, marks and manifests are what its session wrote, and prove
-    nothing.
+    machine. Marks and manifests among a push's files are its session's, and prove nothing.
     """
     claimed = [place for place in (folder, *folder.parents) if _has(place, kit_folder.MARKER)]
     if claimed:

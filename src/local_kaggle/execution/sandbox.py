@@ -102,7 +102,14 @@ class Sandbox:
             mounts["/etc/hosts"] = "ro-bind", self.gateway / "hosts"
         internet = self.internet or self.gateway is not None
         root = self.scratch / "root"
-        return walls.enclosed(command, mounts, root, self.builder, internet=internet)
+        return walls.enclosed(
+            command,
+            mounts,
+            root,
+            self.builder,
+            internet=internet,
+            side_by_side=self.gateway is not None,
+        )
 
     def environment(self) -> dict[str, str]:
         """The whole environment of the run: Kaggle's variables and nothing of the host's, save the

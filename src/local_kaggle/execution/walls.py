@@ -138,19 +138,27 @@ def are_required() -> bool:
 
 
 def enclosed(
-    command: Sequence[str], mounts: Mounts, root: Path, by: str, *, internet: bool
+    command: Sequence[str],
+    mounts: Mounts,
+    root: Path,
+    by: str,
+    *,
+    internet: bool,
+    side_by_side: bool = False,
 ) -> list[str]:
     """The command line that runs `command` in /kaggle/working behind walls built `by` a program.
 
     `root` is a path that is not there yet, on which the session's own root is mounted; what else
-    the walls need is written beside it. Raises OSError where the program is not there.
+    the walls need is written beside it. `side_by_side`: whether the network that it shares is the
+    closed one of `side_by_side`. Raises OSError where the program is not there.
     """
     spec: dict[str, Any] = {
         "command": list(command),
         "working": WORKING,
         "shares_network": internet,
     }
-    options = _system(root.parent, internet=internet)
+    of_host = internet and not side_by_side
+    options = _system(root.parent, internet=internet, of_host=of_host)
     if by == "bubblewrap":  # whose program to enter with runs inside
         interpreter: Mounts = {str(path): ("ro-bind", path) for path in _interpreter_folders()}
         mounts = interpreter | mounts
@@ -254,8 +262,11 @@ def _outside_of_system(folders: Sequence[Path]) -> list[Path]:
     ]
 
 
-def _system(own: Path, *, internet: bool) -> list[Option]:
-    """The system as a session sees it; its users are written into the folder `own`."""
+def _system(own: Path, *, internet: bool, of_host: bool) -> list[Option]:
+    """The system as a session sees it; its users are written into the folder `own`.
+
+    `of_host`: whether the network that it sees is the host's.
+    """
     options: list[Option] = []
     for folder in map(Path, SYSTEM):
         if folder.is_symlink():
@@ -283,7 +294,7 @@ def _system(own: Path, *, internet: bool) -> list[Option]:
             options.append(("tmpfs", str(folder)))
     if os.geteuid() == 0:
         for option in _roots_own():
-            if internet or not option[-1].startswith(NETWORK):  # without it, the session's own
+            if of_host or not option[-1].startswith(NETWORK):  # which are another network's
                 options.append(option)
     gpus = sorted(str(path) for path in Path("/dev").iterdir() if path.name.startswith(GPUS))
     return options + [("dev-bind", gpu, gpu) for gpu in gpus]

@@ -2,12 +2,19 @@
 
 import io
 import os
+import signal
+import threading
+import time
+from functools import partial
 
 import pytest
 
 from kernelkit import errors
+from kernelkit.kaggle import transfers
 from kernelkit.kaggle.connection import StoreSession
+from kernelkit.kaggle.retries import Failure, FailureKind
 from kernelkit.kaggle.uploads import push_dataset
+from kernelkit.terminal.exits import EndedBySignal
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 
 from .conftest import contents
@@ -140,3 +147,32 @@ def test_other_bytes_than_were_sent_are_not_ready(kaggle, folder, push, answers_
     answers_to("ListDatasetFiles", other)
     with pytest.raises(errors.RefusedError, match=r"is not what was sent.*head\.bin"):
         push(folder)
+
+
+def test_an_upload_that_is_over_breaks_off_its_files(kaggle, folder, push, monkeypatch):
+    """A command that is told to end, or one of whose files fails, would send gigabytes first."""
+    sending = threading.Event()
+    broken_off = []
+
+    def upload(_, file, start, is_over):
+        if file.name == "empty.txt":
+            assert sending.wait(30)
+            raise EndedBySignal(signal.SIGHUP)
+        sending.set()
+        while not is_over():
+            time.sleep(0.01)
+        broken_off.append(file.name)
+        raise Failure(FailureKind.REFUSED, transfers.UPLOAD, "interrupted")
+
+    monkeypatch.setattr(transfers, "upload", upload)
+    with pytest.raises(EndedBySignal):
+        push(folder)
+    assert "head.bin" in broken_off or "train.zip" in broken_off
+
+
+def test_a_file_that_is_being_sent_is_broken_off_and_not_sent_again(kaggle, connect, folder):
+    context = connect()
+    start = partial(context.kaggle.calls.start_blob_upload, "datasets")
+    with pytest.raises(errors.RefusedError, match="interrupted"):
+        transfers.upload(context.kaggle, folder / "head.bin", start, lambda: True)
+    assert kaggle.faults.calls["Upload"] <= 1

@@ -118,7 +118,7 @@ def assert_the_other_ends_with_a_word(dying, pair, folder):
     code = pair[1 - dying].wait(timeout=cluster.HEARTBEAT + 30)
     assert time.monotonic() - begun < cluster.HEARTBEAT + 30
     words = message(folder, 1 - dying)
-    if dying == 0 and code == -signal.SIGABRT:
+    if dying == 0 and code in (-signal.SIGABRT, 1):  # the latter with JAX 0.7.2
         assert "another task died" in words, "JAX ends the process itself without host 0"
     else:
         assert code == HostsError.exit_code

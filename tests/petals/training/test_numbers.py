@@ -57,6 +57,7 @@ def test_the_loss_is_that_of_smoothed_labels(smoothing):
     compile_model(model, np.zeros(1), label_smoothing=smoothing)
     loss, *_ = model.train_on_batch(images, labels)
     assert loss == pytest.approx(loss_of(given, labels, smoothing), rel=1e-4)
+    model.reset_metrics()  # with Keras 3.13 the next loss would be the mean of both
     mixed = 0.3 * labels + 0.7 * labels[::-1]  # as of mixup
     loss, *_ = model.train_on_batch(images, mixed)
     assert loss == pytest.approx(loss_of(given, mixed, smoothing), rel=1e-4)
