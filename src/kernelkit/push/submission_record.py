@@ -47,13 +47,15 @@ def _keep(
     parameters = run_folder.part(values, "parameters")
     git = str(run_folder.part(values, "git").get("sha", ""))[:12]
     standing = submission.standing
+    # By Kaggle's clock: two commands that tell of one submission make one submission.
+    made = submission.made or datetime.datetime.now(datetime.UTC)
     submitted = Submitted(
         competition=submission.competition,
         reference=submission.reference or 0,
         message=submission.sent or submission.message,
         file=submission.file.name,
         sha256=files.sha256_of(submission.file),
-        when=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        when=made.replace(tzinfo=datetime.UTC).isoformat(timespec="seconds"),
         run=str(folder),
         push=push.reference if push else "",
         git=push.git if push else git,
