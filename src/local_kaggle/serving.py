@@ -24,6 +24,10 @@ class _Breakable(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        # An answer is sent in two parts, and the second would wait 40 ms for the client to
+        # acknowledge the first. asyncio does this only for sockets that name their protocol.
+        connection = transport.get_extra_info("socket")
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         app = self.app
 
         async def breakable(scope: Scope, receive: Receive, send: Send) -> None:

@@ -5,9 +5,11 @@ import threading
 
 import psutil
 import pytest
+import requests
 from kagglesdk.kernels.types import kernels_api_service as types
+from starlette.responses import PlainTextResponse
 
-from local_kaggle import LocalKaggle, LocalKaggleError, ServerLimits
+from local_kaggle import LocalKaggle, LocalKaggleError, ServerLimits, serving
 from local_kaggle.execution.running import SessionPlan
 from local_kaggle.server import UNSET_FOR_CLIENT
 
@@ -113,3 +115,14 @@ def test_a_server_that_another_thread_stopped_leaves_its_root_to_the_next(tmp_pa
     stopper.start()
     stopper.join()
     LocalKaggle(tmp_path).start().stop()
+
+
+def test_an_answer_is_not_held_back_until_its_first_part_is_acknowledged():
+    async def tell(scope, receive, send):
+        connection = scope[serving.TRANSPORT].get_extra_info("socket")
+        at_once = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+        await PlainTextResponse(str(bool(at_once)))(scope, receive, send)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener, serving.served(tell, listener):
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        assert requests.get(url, timeout=60).text == "True"

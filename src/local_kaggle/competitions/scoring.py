@@ -275,6 +275,9 @@ def _values(rows: Rows, column: str, answers: Rows | None = None) -> dict[str, f
 
 
 def _number(text: str) -> float | None:
-    with suppress(ValueError):
-        return number if math.isfinite(number := float(text)) else None
-    return None
+    """A finite number; None for any other text."""
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None

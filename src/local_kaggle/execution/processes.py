@@ -19,6 +19,7 @@ import psutil  # type: ignore[import-untyped]
 
 CGROUPS = Path("/sys/fs/cgroup")
 REMOVAL_SECONDS, END_SECONDS = 2.0, 5.0
+AGAIN_SECONDS = 0.1  # between looks for processes to kill
 VARIABLE = "LOCAL_KAGGLE_SESSION"  # every session has its own, and its processes inherit it
 
 
@@ -110,17 +111,25 @@ def stop(process: subprocess.Popen[bytes]) -> None:
     """Kill a session's command, the processes inside first, and wait until all are gone.
 
     A builder of walls ends by itself once the last process behind them has ended. Killed first, it
-    would leave processes that still write for a moment.
+    would leave processes that still write for a moment. One that is only beginning has no process
+    behind its walls yet, so those inside are looked for again until it has ended.
     """
+    end = time.monotonic() + END_SECONDS
+    while time.monotonic() < end:
+        _kill_below(process.pid)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(AGAIN_SECONDS)
+            return
+    process.kill()
+    process.wait()
+
+
+def _kill_below(pid: int) -> None:
+    """Kill all processes below this one."""
     with suppress(psutil.NoSuchProcess):
-        for member in psutil.Process(process.pid).children(recursive=True):
+        for member in psutil.Process(pid).children(recursive=True):
             with suppress(psutil.Error):
                 member.kill()
-    try:
-        process.wait(END_SECONDS)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
 
 
 @contextmanager

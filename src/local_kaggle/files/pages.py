@@ -116,12 +116,13 @@ def find(state: ServerState, name: str) -> Page:
         page = Page(row["id"], row["name"], json.loads(row["fields"]), _versions(state, row))
     # Without a version a dataset or a variation is being created.
     is_model = kind == "models" and name.count("/") == MODEL_DEPTH
-    if (
-        page is None
-        or (page.fields.get("isPrivate") and not state.is_user(page.owner))
-        or not (page.versions or is_model)
-    ):
-        raise HTTPException(404, f"{kind[:-1].title()} not found")
+    not_found = HTTPException(404, f"{kind[:-1].title()} not found")
+    if page is None:
+        raise not_found
+    if not page.versions and not is_model:
+        raise not_found
+    if page.fields.get("isPrivate") and not state.is_user(page.owner):
+        raise not_found
     return page
 
 

@@ -115,7 +115,8 @@ def test_a_push_under_another_slug_whose_answer_is_lost_is_found_by_its_number(r
     repository.assert_whole(folder, 2)
 
 
-def test_the_previous_versions_list_is_not_fetched(repository, kaggle, answers):
+def test_the_previous_versions_list_is_not_fetched(repository, kaggle, answers, timing):
+    soon = replace(timing, patience=replace(timing.patience, unproved=20.0))
     repository.push("files=1")
     stale = [True]
 
@@ -124,13 +125,13 @@ def test_the_previous_versions_list_is_not_fetched(repository, kaggle, answers):
 
     answers("outputs", older)
     with pytest.raises(errors.OutputsError, match=r"of another push.*--unverified"):
-        repository.push("files=1", force=True)
+        repository.push("files=1", force=True, timing=soon)
     folder = repository.runs / "rehearsal-blossom-train-v2"
     assert not (folder / "metrics.json").exists()
     assert not (folder / ".kernelkit" / "log.txt").exists()
     assert repository.pushes()[-1].state == "not fetched"
     with pytest.raises(errors.OutputsError):
-        repository.resume("last", submit="older")
+        repository.resume("last", submit="older", timing=soon)
     assert (repository.resume("last", unverified=True) / "metrics.json").is_file()
     assert "unverified" in repository.message
     assert "metrics   not verified: macro F1" in repository.message

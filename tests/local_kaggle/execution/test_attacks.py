@@ -16,7 +16,7 @@ import pytest
 
 from local_kaggle import LocalKaggle
 from local_kaggle.catalogue import files_below
-from local_kaggle.execution import entering, leftovers, walls
+from local_kaggle.execution import entering, leftovers, processes, walls
 from local_kaggle.execution.running import SessionPlan, run
 from local_kaggle.execution.sandbox import MountedSource, mount
 from local_kaggle.execution.sessions import rerun_folder
@@ -608,7 +608,9 @@ def test_a_session_ends_before_the_disk_is_full(tmp_path, python, monkeypatch):
     plenty = shutil.disk_usage(tmp_path)
     full = plenty._replace(free=100_000_000)
     monkeypatch.setattr("local_kaggle.execution.running.shutil.disk_usage", lambda _: full)
-    outcome, _ = session(tmp_path, python, "import time; time.sleep(60)")
+    # It is stopped while its walls are built: what begins behind them then has to be found.
+    monkeypatch.setattr(processes, "END_SECONDS", 6000.0)
+    outcome, _ = session(tmp_path, python, "import time; time.sleep(6000)")
     assert outcome.state == "ERROR"
     assert "only 0.1 GB are free" in outcome.why
 

@@ -49,6 +49,7 @@ def test_the_head_and_the_features_of_both_splits_are_compiled_once(train, devic
     assert not result["waits"]
 
 
+@pytest.mark.long
 def test_the_first_epoch_says_how_much_was_compiling_and_the_next_run_finds_it(train, tmp_path):
     first = train(1, KEEP=str(tmp_path / "kept"))
     again = train(1, KEEP=str(tmp_path / "kept"))

@@ -46,5 +46,6 @@ assert not np.array_equal(first, second)
 """
 
 
+@pytest.mark.long
 def test_a_model_is_built_without_a_program_for_each_of_its_shapes(python):
     assert python(CODE, JAX_PLATFORMS="cpu").split() == ["0"]

@@ -108,9 +108,13 @@ def _tested_anywhere(trees: Sequence[ast.AST]) -> set[str]:
             elif isinstance(node, ast.Assign) and _is_collection(node.value):
                 targets = {name for target in node.targets for name in _names(target)}
                 made.append((targets, {*_names(node.value)}))
-    while more := [names for targets, names in made if targets & tested and not names <= tested]:
-        tested.update(*more)
-    return tested
+    while True:
+        known = len(tested)
+        for targets, names in made:
+            if targets & tested:
+                tested.update(names)
+        if len(tested) == known:
+            return tested
 
 
 def _tests_elements(loop: ast.For | ast.comprehension) -> bool:

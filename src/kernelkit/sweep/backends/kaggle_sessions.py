@@ -6,7 +6,7 @@ import json
 import shutil
 import tempfile
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -78,48 +78,71 @@ def run_on_kaggle(progress: SweepProgress) -> None:
     Raises what `push_kernel` raises, after recording the downloaded runs, and `PreflightError` for
     a search that lacks Optuna.
     """
-    sweep, options, folder = progress.specification, progress.options, progress.folder
-    base = kernel_metadata.load(options.metadata or kernel_metadata.locate(sweep.notebook))
+    options = progress.options
+    base = kernel_metadata.load(
+        options.metadata or kernel_metadata.locate(progress.specification.notebook)
+    )
     if options.accelerator:
         base = base.on(machines.named(options.accelerator))
-    runs = progress.remaining
-    if sweep.search:
-        runs = _within_rules(sweep, search.samples(sweep), base)
-        _check_search(sweep, _on(runs[0], base))
-        progress.runs[:] = search.points(folder, sweep)
-        unfinished = folder.remaining(progress.runs, options.retry_failed)
-        progress.take_up_search(len(progress.runs) - len(unfinished))
-        if not (options.force or unfinished) and len(progress.runs) >= search.trials(sweep):
+    if progress.specification.search:
+        sessions = _session_of_search(progress, base)
+        if not sessions:
             return
-    of_machine: dict[machines.Kind, list[PlannedRun]] = defaultdict(list)
-    for run in runs:
-        of_machine[_on(run, base).machine.kind].append(run)
-    if sweep.search:  # it has one session
-        of_machine = {_on(runs[0], base).machine.kind: runs}
-    kinds = {_on(run, base).machine.kind for run in progress.runs} | set(of_machine)
+    else:
+        sessions = _by_machine(progress.remaining, base)
+    kinds = {*_by_machine(progress.runs, base), *sessions}
     if options.accelerator and base.machine.kind not in kinds:
         raise ParameterError(
             f"the runs ask for {', '.join(sorted(kinds)).upper()} by their parameter {ACCELERATOR}:"
             f" add -p {ACCELERATOR}={base.machine.kind}, or leave out --accelerator"
         )
-    several = len(kinds) > 1
-    if of_machine and not options.dry_run:
-        sessions = "one Kaggle session" if len(of_machine) == 1 else f"{len(of_machine)} sessions"
+    if sessions and not options.dry_run:
+        words = "one Kaggle session" if len(sessions) == 1 else f"{len(sessions)} sessions"
         rehearsed = ", rehearsed here" if options.local else ""
-        names = " and ".join(kind.upper() for kind in of_machine)
-        progress.announce(f"in {sessions} on {names}{rehearsed}", at_a_time=1)
-    failure: KernelkitError | None = None
-    for number, (kind, own) in enumerate(of_machine.items(), 1):
+        names = " and ".join(kind.upper() for kind in sessions)
+        progress.announce(f"in {words} on {names}{rehearsed}", at_a_time=1)
+    failures: list[KernelkitError] = []
+    for number, (kind, runs) in enumerate(sessions.items(), 1):
         try:
-            _session(progress, own, _on(own[0], base), several)
+            _session(progress, runs, _on(runs[0], base), several=len(kinds) > 1)
         except KernelkitError as error:
-            failure = failure or error
-            if number < len(of_machine):
+            failures.append(error)
+            if number < len(sessions):
                 progress.show(
                     f"the session on {kind.upper()} failed, and the next one begins: {error}"
                 )
-    if failure:
-        raise failure
+    if failures:
+        raise failures[0]
+
+
+def _by_machine(
+    runs: Iterable[PlannedRun], base: Metadata
+) -> dict[machines.Kind, list[PlannedRun]]:
+    """The runs by the kind of machine that each gets."""
+    of_machine: dict[machines.Kind, list[PlannedRun]] = defaultdict(list)
+    for run in runs:
+        of_machine[_on(run, base).machine.kind].append(run)
+    return of_machine
+
+
+def _session_of_search(
+    progress: SweepProgress, base: Metadata
+) -> dict[machines.Kind, list[PlannedRun]]:
+    """The machine of a search's only session, and points that it may try; none once it is over.
+
+    Takes up what earlier sessions tried. Raises `PreflightError` if a session would lack Optuna.
+    """
+    sweep, options = progress.specification, progress.options
+    points = _within_rules(sweep, search.samples(sweep), base)
+    own = _on(points[0], base)
+    _check_search(sweep, own)
+    progress.runs[:] = search.points(progress.folder, sweep)
+    unfinished = progress.folder.remaining(progress.runs, options.retry_failed)
+    progress.take_up_search(len(progress.runs) - len(unfinished))
+    all_tried = len(progress.runs) >= search.trials(sweep)
+    if all_tried and not unfinished and not options.force:
+        return {}
+    return {own.machine.kind: points}
 
 
 def _on(run: PlannedRun, base: Metadata) -> Metadata:
@@ -130,7 +153,7 @@ def _on(run: PlannedRun, base: Metadata) -> Metadata:
 
 
 def _session(
-    progress: SweepProgress, runs: Sequence[PlannedRun], base: Metadata, several: bool
+    progress: SweepProgress, runs: Sequence[PlannedRun], base: Metadata, *, several: bool
 ) -> None:
     """Push one session for these runs, or for a search; wait, and download its runs.
 

@@ -19,8 +19,10 @@ while not pathlib.Path("released").exists():
 
 
 def release(server):
-    """Let the first session end."""
+    """Let the first session end, once it has begun."""
     working = server.root / "sessions" / "1" / "working"
+    while not working.is_dir():
+        time.sleep(0.02)
     (working / "released").touch()
 
 
