@@ -164,6 +164,11 @@ def _inline(value: Any) -> str:
 
 def too_few(name: str, training: int, wanted: int) -> ParameterError:
     """The error of a training set that cannot spare so many rows."""
+    if not wanted:
+        return ParameterError(
+            f"{name} has {training:,} rows with an answer: too few to hide some of them and train "
+            "on the others"
+        )
     return ParameterError(
         f"{name} has {training:,} rows: too few for {wanted:,} hidden ones and something to "
         "train on. Give fewer with --make-rows"

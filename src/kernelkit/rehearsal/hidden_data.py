@@ -37,7 +37,7 @@ from kernelkit.shown import duration
 
 ASIDE = "made"  # in a catalogue: the hidden data that was made, between its runs
 MANIFEST = ".made_by_kernelkit.json"  # in a hidden folder that was made
-VERSION = 2  # of how hidden data is made: another one makes it anew
+VERSION = 3  # of how hidden data is made: another one makes it anew
 
 
 @dataclass(frozen=True)
