@@ -220,11 +220,9 @@ def _time_before(context: PushContext, plan: Plan) -> RunTime | None:
         )
         if not alike:
             continue
-        both = push.hidden_run
-        if both.get("hidden_seconds"):
-            return RunTime(
-                both["public_seconds"] / 60, both["hidden_seconds"] / 60, int(both["hidden_rows"])
-            )
+        match push.hidden_run:
+            case {"public_seconds": first, "hidden_seconds": second, "hidden_rows": rows} if first:
+                return RunTime(first / 60, second / 60, int(rows))
         if minutes is None and push.state == State.COMPLETE:
             minutes = push.minutes_run
     return RunTime(minutes) if minutes else None
