@@ -37,6 +37,10 @@ from kernelkit.shown import duration
 
 ASIDE = "made"  # in a catalogue: the hidden data that was made, between its runs
 MANIFEST = ".made_by_kernelkit.json"  # in a hidden folder that was made
+USUAL = (
+    "the number of rows is the usual one, since no rehearsal of this kernel with these parameters "
+    "says how long it takes; --make-rows gives another"
+)
 VERSION = 3  # of how hidden data is made: another one makes it anew
 
 
@@ -103,6 +107,7 @@ def make_hidden_data(
         notes = list(earlier["notes"])
         if in_time and (not earlier.get("in_time") or (time and time.hidden_rows)):
             allowed = min(in_time, earlier.get("most") or rows)
+            notes = [note for note in notes if note != USUAL]
             notes += _other_length(rows, allowed, tables.rows_of_test(public), time)
         return Made(folder, rows, True, public_rows, notes)
     part = folder.parent / f".{slug}.part"
@@ -187,10 +192,7 @@ def _made(
 def _why_so_many(public: int, time: RunTime | None) -> str:
     """What the number of hidden rows was chosen by, in words."""
     if not time or not public:
-        return (
-            "the number of rows is the usual one, since no rehearsal of this kernel with these "
-            "parameters says how long it takes; --make-rows gives another"
-        )
+        return USUAL
     return f"as many rows as {MINUTES:.0f} minutes allow, or as there are: {_told(public, time)}"
 
 

@@ -262,6 +262,7 @@ def test_rows_made_before_the_time_was_known_stay_and_it_is_said_how_many_it_all
     again = make(catalogue, minutes=1.0)
     assert (again.reused, again.rows) == (True, 200)
     assert again.notes[-1].endswith(": 15 minutes allow 750 rows, --make-rows 750")
+    assert not [note for note in again.notes if "no rehearsal" in note]
     assert "--make-rows 1000" in make(catalogue, minutes=0.1).notes[-1]  # a fifth, and no more
     assert "--make-rows 2" not in make(catalogue, minutes=3.0).notes[-1]  # 250 are not worth it
 
