@@ -23,6 +23,7 @@ from kernelkit.push.push_kernel import push as push_request
 from kernelkit.push.ready import draft
 from kernelkit.push.request import PushRequest
 from kernelkit.push.results import FAILURE
+from kernelkit.rehearsal.hidden_content import RunTime
 from kernelkit.rehearsal.hidden_data import made_in_place, make_hidden_data
 from kernelkit.rehearsal.public_and_hidden import PublicAndHidden, read_both
 from kernelkit.rehearsal.stand_in import rerun_of
@@ -88,7 +89,7 @@ def rehearse_hidden_run(
                 `hidden/SLUG` of the catalogue, which the project's catalogue command may write
     make        make the hidden data from the competition's own training data, once
     make_rows   the number of rows that are made; by default what a quarter of an hour allows, by
-                the time of the kernel's last rehearsal
+                the times of the kernel's last hidden run, or else of its last rehearsal
     rows        the size of the real hidden test set, to project the time and memory that it would
                 take
 
@@ -185,28 +186,35 @@ def _make(context: PushContext, plan: Plan, catalogue: Path, slug: str, count: i
     def tell(line: str) -> None:
         context.events(PROGRESS, f"making the hidden data: {line.strip()}")
 
-    minutes = _minutes_before(context, plan)
-    made = make_hidden_data(catalogue, slug, plan.project, count, tell, minutes)
+    time = _time_before(context, plan)
+    made = make_hidden_data(catalogue, slug, plan.project, count, tell, time)
     words = "used again" if made.reused else "made now"
     text = f"{made.rows:,} hidden rows, {words}: {from_here(made.folder)}"
     context.events(MADE, "\n".join([text, *made.notes]), rows=made.rows, notes=list(made.notes))
 
 
-def _minutes_before(context: PushContext, plan: Plan) -> float | None:
-    """How long the kernel's last rehearsal ran on the public data; None if there was none.
+def _time_before(context: PushContext, plan: Plan) -> RunTime | None:
+    """How long the kernel's rehearsals ran; None if there was none.
 
-    Only one with the same parameters on the same kind of machine says how long the next one takes.
+    Only those with the same parameters on the same kind of machine say how long the next one takes.
+    It is the last hidden run's time, if one was scored, else that of the last run on public data.
     """
     next_one = draft(plan, rehearsal=True)
+    minutes = None
     for push in reversed(context.ledger.of()):
         alike = (
             push.name.slug == next_one.name.slug
             and push.parameters == next_one.parameters
             and push.accelerator == next_one.accelerator
         )
-        if alike and push.state == State.COMPLETE and push.minutes_run:
-            return push.minutes_run
-    return None
+        if not alike:
+            continue
+        match push.hidden_run:
+            case {"public_seconds": first, "hidden_seconds": second, "hidden_rows": rows} if first:
+                return RunTime(first / 60, second / 60, int(rows))
+        if minutes is None and push.state == State.COMPLETE:
+            minutes = push.minutes_run
+    return RunTime(minutes) if minutes else None
 
 
 def _tell_validation(context: PushContext, push: Push, score: str) -> None:
@@ -258,6 +266,14 @@ def _second_run(
     projection = Projection()
     if rows:
         projection = project_to(context, push, truth, sets, rows)
+    if not truth.message and sets.public_rows and sets.hidden_rows:
+        timed = {
+            "public_rows": sets.public_rows,
+            "public_seconds": truth.first_seconds,
+            "hidden_rows": sets.hidden_rows,
+            "hidden_seconds": truth.seconds,
+        }
+        push = context.ledger.update(push, hidden_run=timed)
     message = truth.message
     if not message and refusal and NO_ANSWERS not in refusal:
         message = SCORING

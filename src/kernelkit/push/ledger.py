@@ -89,6 +89,8 @@ class Push:
     compared: str = ""  # whether Kaggle holds these bytes: "same", "different", "not compared"
     inputs: dict[str, int] = field(default_factory=dict)  # versions of own kernel sources
     stays: list[str] = field(default_factory=list)  # patterns of outputs to leave on Kaggle
+    # Of a rehearsed hidden run: rows and seconds of the run on public data, and of that on hidden.
+    hidden_run: dict[str, float] = field(default_factory=dict)
     estimate: dict[str, Any] = field(default_factory=dict)  # of its step; see `checks.compiled`
 
     @property

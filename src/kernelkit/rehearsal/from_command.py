@@ -63,7 +63,7 @@ def make(
         raise _wrong(
             f"its {{answers}} have {min(public_ids & set(ids))!r}, an id of the public set"
         )
-    has_sample = tables.find(folder, tables.SAMPLES) is not None
+    has_sample = tables.find_sample(folder) is not None
     if has_sample and set(tables.sample_ids(folder)) != set(ids):
         raise _wrong("the ids of its {answers} are not those of its sample submission")
     return HiddenContent(columns, rows, len(public_ids))

@@ -39,7 +39,7 @@ def make(
     if train is None or test is None:
         return None
     photos = {path: path.relative_to(train).parts[0] for path in _pictures(train, deep=True)}
-    sample_path = tables.find(public, tables.SAMPLES)
+    sample_path = tables.find_sample(public)
     if not photos or sample_path is None:
         return None
     sample = tables.read(sample_path)
@@ -69,7 +69,7 @@ def make(
     chosen = _choose(photos, train, wanted.of(len(public_photos), len(photos)))
     names = [path.name if by_file else path.stem for path in chosen]
     known = {path.name if by_file else path.stem for path in [*photos, *public_photos]}
-    renamed, _ = new_ids.renamed([{"id": one} for one in names], "id", known)
+    renamed, _ = new_ids.renamed(names, [{"id": one} for one in names], "id", known)
     place = public_photos[0].parent.relative_to(public) if public_photos else Path(test.name)
     hidden_files.link_others(public, folder, {sample.name})
     for path in public_photos:
@@ -84,7 +84,7 @@ def make(
         file = new if by_file else f"{new}{path.suffix}"
         hidden_files.link(path, folder / place / file)
         answers.append({name: new, target: photos[path]})
-    usual = sample.rows[0] if sample.rows else dict.fromkeys(sample.columns, "")
+    usual = sample.rows[0] if len(sample.rows) else dict.fromkeys(sample.columns, "")
     tables.write(folder, sample, [{**usual, name: answer[name]} for answer in answers])
     notes = [f"the answers are the names of the folders in {train.name}/"]
     return HiddenContent([name, target], answers, len(public_photos), notes, most_rows(len(photos)))

@@ -1,21 +1,24 @@
 """Hidden data from tables: rows of the training table become the test table.
 
 The tables are `train` and `test`, and `train_X` and `test_X` where there are more of them, such as
-one of patients beside one of visits; with a gateway, those that it serves. They are held in memory
-while they are divided.
+one of patients beside one of visits; with a gateway, those that it serves. Their rows stay in the
+files: a table is gone through a few times, and of each row little more than its id is in memory.
 """
 
+from __future__ import annotations
+
 import random
-import re
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from kernelkit.errors import ParameterError
 from kernelkit.project import HiddenSettings
-from kernelkit.rehearsal import gateway_files, hidden_files, new_ids, tables
+from kernelkit.rehearsal import chosen_rows, gateway_files, hidden_files, new_ids, tables
+from kernelkit.rehearsal.chosen_rows import Chosen
 from kernelkit.rehearsal.hidden_content import (
     MAKE_IT_YOURSELF,
     SEED,
@@ -26,13 +29,9 @@ from kernelkit.rehearsal.hidden_content import (
     most_rows,
     too_few,
 )
-from kernelkit.rehearsal.tables import SAMPLES, TEST, TRAIN, Row, Table
+from kernelkit.rehearsal.tables import TEST, TRAIN, Row, Table, Texts
 
-FEWEST_GROUPS = 10  # of a training table, for a column to be taken as the one that groups its rows
-MOST_ALONE = 0.1  # of its rows that may be the only one of their group
-LARGEST_GROUP = 0.2  # of its rows that may be in one group
-FEWEST_NEW = 2  # values of the public test table that show that its groups are new ones
-_DECIMAL = re.compile(r"-?\d*\.\d+([eE][-+]?\d+)?")
+LOOKED_AT = 10_000  # hidden rows, to see what an id is made of
 
 
 @dataclass(frozen=True)
@@ -51,7 +50,8 @@ class _Columns:
     """Which columns are what; names are the test table's, `of_train` has the training table's.
 
     `id` is "" in `of_train` where the training table has no ids, and `test_has_id` is False where
-    the test table has none. `submitted` is the id's name in a submission.
+    the test table has none. `submitted` is the id's name in a submission. `time` is a column of the
+    training table by which the public test set is the later one, "" if it is not.
     """
 
     id: str
@@ -60,6 +60,7 @@ class _Columns:
     group: str
     of_train: Mapping[str, str]
     test_has_id: bool
+    time: str = ""
 
 
 def make(
@@ -84,20 +85,23 @@ def make(
     columns = _columns(settings, competition, missing)
     if columns is None:
         raise ask(missing, settings)
-    ids = _ids(train, columns)
-    known = _known_answers(train, ids, columns, missing)
+    ids = Texts(_ids(train, columns))
+    numbers = chosen_rows.hashes(ids)
+    if not _has_one_answer_each(train, numbers, columns):
+        own = columns.of_train[columns.id]
+        what = f"{train.name} names several rows by one {own!r}, with different answers"
+        missing.append(Unknown(what, {"id": "COLUMN"}))
     if missing:
         raise ask(missing, settings)
-    chosen = _choose(competition, columns, ids, wanted)
+    chosen, training = _choose(competition, columns, ids, numbers, wanted)
+    known = _known_answers(train, chosen, ids, columns)
+    places = sorted(chosen.places) if columns.time else chosen.places
     public_ids = _public_ids(competition, columns)
-    renamed, kept = _rename(chosen, ids, columns, competition, public_ids)
+    renamed, kept = _rename(places, ids, columns, competition, public_ids)
     if kept:
         notes.append(f"the hidden rows keep their ids, since {kept}")
-        chosen = sorted(chosen)
-    tested = [_tested(train.rows[place], ids[place], columns, test, renamed) for place in chosen]
-    hidden_places = set(chosen)
-    left = [row for place, row in enumerate(train.rows) if place not in hidden_places]
-    hidden_ids = dict.fromkeys(ids[place] for place in chosen)
+        places = sorted(places)
+    hidden_ids = dict.fromkeys(ids[place] for place in places)
     answers = [{columns.submitted: renamed[one], **known[one]} for one in hidden_ids]
 
     made = {train.name, test.name}
@@ -106,11 +110,15 @@ def make(
     for pair in competition.more:
         made |= {table.name for table in pair}
     hidden_files.link_others(public, folder, made)
-    tables.write(folder, train, left)
-    tables.write(folder, test, tested)
-    _write_sample(folder, competition, columns, tested)
+    taken = bytearray(len(train.rows))
+    for place in chain(places, chosen.left_out):
+        taken[place] = 1
+    tables.write(folder, train, _left(train, taken))
+    tables.write(folder, test, _tested(competition, places, ids, columns, renamed))
+    _write_sample(folder, competition, columns, [renamed[one] for one in hidden_ids])
     for pair in competition.more:
-        _write_pair(folder, pair, columns, tested, left, renamed)
+        tested = _tested(competition, places, ids, columns, renamed)
+        _write_pair(folder, pair, columns, tested, _left(train, taken), renamed)
     hidden_files.remove_named(folder, public_ids)
     moved = hidden_files.move_named(public, folder, renamed)
     if moved:
@@ -120,8 +128,13 @@ def make(
         answers,
         len(set(public_ids)),
         notes,
-        most_rows(len(set(ids))),
+        most_rows(training),
     )
+
+
+def _left(train: Table, taken: bytearray) -> Iterator[Row]:
+    """The training rows that are not taken."""
+    return (row for row, gone in zip(train.rows, taken, strict=True) if not gone)
 
 
 def _read(public: Path) -> _Competition | None:
@@ -132,6 +145,9 @@ def _read(public: Path) -> _Competition | None:
     if path is None:
         named = [public / name for name in served if _is_test(public / name)]
         path = next(iter(named), None)
+    packed = tables.find_packed(public)
+    if packed and (path is None or _train_of(path) is None):
+        raise ParameterError(f"{packed} is packed: unpack it there")
     if path is None:
         return None
     train = _train_of(path)
@@ -140,7 +156,7 @@ def _read(public: Path) -> _Competition | None:
             f"{public} has no {_train_name(path)}, so no hidden data can be made: write it "
             "yourself and name its folder with --hidden FOLDER"
         )
-    sample = tables.find(public, SAMPLES)
+    sample = tables.find_sample(public)
     if sample is None and gateway is None:
         raise ParameterError(
             f"{public} has no sample_submission.csv, so no hidden data can be made: write it "
@@ -165,7 +181,12 @@ def _read(public: Path) -> _Competition | None:
         else:
             notes.append(f"{other.name} stays as it is: there is no {_train_name(other)}")
     kept_sample = tables.read(sample) if sample else None
-    return _Competition(tables.read(train), tables.read(path), kept_sample, more, notes)
+    if sample and sample.stem not in tables.SAMPLES:
+        notes.append(f"{sample.name} is taken as the sample submission")
+    training = tables.read(train)
+    if not len(training.rows):
+        raise ParameterError(f"{train} has no rows to make hidden ones of")
+    return _Competition(training, tables.read(path), kept_sample, more, notes)
 
 
 def _is_test(path: Path) -> bool:
@@ -228,14 +249,39 @@ def _columns(
     _check_sample_ids(competition, columns)
     if settings.group:
         return columns
-    guessed = _guess_group(competition, columns)
-    if not guessed:
+    return _with_order(competition, columns)
+
+
+def _with_order(competition: _Competition, columns: _Columns) -> _Columns:
+    """The columns with the time or the group by which the public test set was split off."""
+    train = competition.train.rows
+    test = competition.test
+    features = {
+        column: own
+        for column, own in columns.of_train.items()
+        if own and column in test.columns and own not in columns.targets
+    }
+    ids_are_numbers = all(_is_number(row, columns.id) for row in test.rows)
+    times = dict(features)
+    if ids_are_numbers:
+        times.pop(columns.id, None)
+    later = chosen_rows.later_columns(train, test.rows, times)
+    if later:
+        competition.notes.append(
+            f"the hidden rows are the last ones by {later[0]!r}, since the public test set is "
+            f"later than {competition.train.name}; for whole groups of a column instead set group "
+            "in hidden = {…}"
+        )
+        return replace(columns, time=later[0])
+    features.pop(columns.id, None)
+    groups = chosen_rows.grouping_columns(train, test.rows, features)
+    if not groups:
         return columns
     competition.notes.append(
-        f"rows of one {guessed!r} stay together, since the public test set has other ones than "
-        f"{train.name}; for another column set group in hidden = {{…}}"
+        f"rows of one {groups[0]!r} stay together, since the public test set has other ones than "
+        f"{competition.train.name}; for another column set group in hidden = {{…}}"
     )
-    return _Columns(columns.id, submitted, targets, guessed, columns.of_train, columns.test_has_id)
+    return replace(columns, group=groups[0])
 
 
 def _like(name: str, columns: Sequence[str]) -> str:
@@ -322,9 +368,20 @@ def _only_in_train(competition: _Competition, targets: Sequence[str]) -> list[st
     for column in train.columns:
         if column in targets or _like(column, test.columns):
             continue
-        if len({str(row[column]) for row in train.rows}) == len(train.rows):
+        if _names_each(train, column):
             found.append(column)
     return found
+
+
+def _names_each(table: Table, column: str) -> bool:
+    """Whether no value of a column stands in two rows."""
+    seen = set()
+    for row in table.rows:
+        value = str(row[column])
+        if value in seen:
+            return False
+        seen.add(value)
+    return True
 
 
 def _is_number(row: Row, column: str) -> bool:
@@ -340,14 +397,14 @@ def _ids_are_numbers(competition: _Competition, name: str, submitted: str) -> bo
             return False
         table = competition.sample
         column = submitted
-    return bool(table.rows) and all(_is_number(row, column) for row in table.rows)
+    return len(table.rows) > 0 and all(_is_number(row, column) for row in table.rows)
 
 
 def _check_sample_ids(competition: _Competition, columns: _Columns) -> None:
     """Raise `ParameterError` unless the sample submission has a row for each id of the test set."""
     sample = competition.sample
     test = competition.test
-    if sample is None or not columns.test_has_id or not sample.rows or not test.rows:
+    if sample is None or not columns.test_has_id or not len(sample.rows) or not len(test.rows):
         return
     asked = {str(row.get(columns.submitted, "")) for row in sample.rows}
     there = {str(row[columns.id]) for row in test.rows}
@@ -361,47 +418,12 @@ def _check_sample_ids(competition: _Competition, columns: _Columns) -> None:
     )
 
 
-def _guess_group(competition: _Competition, columns: _Columns) -> str:
-    """The column by whose values the public test set was split off; "" if none shows it.
-
-    Its values repeat in the training table, and those of the test table are all new. Of several
-    such columns it is the one with the fewest values, which holds the others together.
-    """
-    train = competition.train
-    test = competition.test
-    found: dict[str, int] = {}
-    for column, own in columns.of_train.items():
-        if column == columns.id or not own or column not in test.columns:
-            continue
-        known = Counter(str(row[own]) for row in train.rows)
-        new = {str(row[column]) for row in test.rows}
-        if len(new) >= FEWEST_NEW and not new & known.keys() and _are_groups(known):
-            found[own] = len(known)
-    return min(found, key=lambda own: found[own], default="")
-
-
-def _are_groups(counts: Mapping[str, int]) -> bool:
-    """Whether a column with these values, and as many rows of each, divides a table into groups.
-
-    They are whole numbers or texts; nearly all have several rows, and none has many of the rows.
-    """
-    rows = sum(counts.values())
-    alone = sum(1 for count in counts.values() if count == 1)
-    if "" in counts or any(_DECIMAL.fullmatch(value) for value in counts):
-        return False
-    return (
-        len(counts) >= FEWEST_GROUPS
-        and alone <= MOST_ALONE * rows
-        and max(counts.values()) <= LARGEST_GROUP * rows
-    )
-
-
-def _ids(train: Table, columns: _Columns) -> list[str]:
+def _ids(train: Table, columns: _Columns) -> Iterator[str]:
     """The id of each training row; its number where the table has none."""
     own = columns.of_train[columns.id]
     if not own:
-        return [str(place) for place in range(len(train.rows))]
-    return [str(row[own]) for row in train.rows]
+        return map(str, range(len(train.rows)))
+    return (str(row[own]) for row in train.rows)
 
 
 def _public_ids(competition: _Competition, columns: _Columns) -> list[str]:
@@ -413,37 +435,41 @@ def _public_ids(competition: _Competition, columns: _Columns) -> list[str]:
 
 
 def _choose(
-    competition: _Competition, columns: _Columns, ids: Sequence[str], rows: RowsWanted
-) -> list[int]:
-    """The places of the training rows that become hidden: whole groups, shuffled.
+    competition: _Competition,
+    columns: _Columns,
+    ids: Texts,
+    numbers: array[int],
+    rows: RowsWanted,
+) -> tuple[Chosen, int]:
+    """The training rows that become hidden, and how many ids have an answer.
 
-    The rows of a group, and so those of an id that has several, keep their order.
+    They are whole groups, the last ones in time or else in a random order. `numbers`: of the ids.
     """
-    rng = random.Random(SEED)
     train = competition.train
-    together: dict[str, list[int]] = {}
-    for place, row in enumerate(train.rows):
-        key = str(row[columns.group]) if columns.group else ids[place]
-        together.setdefault(key, []).append(place)
-    training = len(set(ids))
+    lacking = bytearray(chosen_rows.lacks_answer(row, columns.targets) for row in train.rows)
+    training = chosen_rows.distinct(
+        number for number, lacks in zip(numbers, lacking, strict=True) if not lacks
+    )
+    order: Sequence[Any] = numbers
+    if columns.time and chosen_rows.distinct(numbers) == len(numbers):
+        order = array("d", (-(chosen_rows.moment(row[columns.time]) or 0) for row in train.rows))
+    elif columns.group:
+        order = chosen_rows.hashes(str(row[columns.group]) for row in train.rows)
     wanted = rows.of(len(_public_ids(competition, columns)), training)
-    order = list(together)
-    rng.shuffle(order)
-    chosen: list[int] = []
-    hidden: set[str] = set()
-    for key in order:
-        if len(hidden) >= wanted:
-            break
-        chosen += together[key]
-        hidden |= {ids[place] for place in together[key]}
-    if not chosen or len(hidden) >= training:
+    chosen = chosen_rows.choose(ids, lacking, order, wanted)
+    taken = len(chosen.places) + len(chosen.left_out)
+    if not chosen.places or taken == len(ids):
         raise too_few(train.name, training, wanted)
-    return chosen
+    if any(lacking):
+        competition.notes.append(
+            f"{sum(lacking):,} rows of {train.name} lack an answer: none of them is hidden"
+        )
+    return chosen, training
 
 
 def _rename(
     chosen: Sequence[int],
-    ids: Sequence[str],
+    ids: Texts,
     columns: _Columns,
     competition: _Competition,
     public_ids: Sequence[str],
@@ -456,7 +482,7 @@ def _rename(
     if not own:
         first = max(map(int, public_ids), default=-1) + 1
         return {ids[place]: str(first + n) for n, place in enumerate(chosen)}, ""
-    rows = [competition.train.rows[place] for place in chosen]
+    rows = list(tables.at(competition.train.rows, chosen[:LOOKED_AT]))
     shown = [name for name in columns.of_train.values() if name]
     # A column that an id is a part of does not show that the id is made of others.
     apart = [
@@ -465,26 +491,45 @@ def _rename(
         if name == own or not all(str(row[own]) in str(row[name]) for row in rows)
     ]
     parts = [{name: row[name] for name in apart} for row in rows]
-    return new_ids.renamed(parts, own, {*ids, *public_ids})
+    hidden_ids = list(dict.fromkeys(ids[place] for place in chosen))
+    return new_ids.renamed(hidden_ids, parts, own, Texts(chain(ids, public_ids)))
 
 
-def _tested(row: Row, old: str, columns: _Columns, test: Table, renamed: Mapping[str, str]) -> Row:
-    """A training row as one of the test table."""
-    new = renamed[old]
-    tested: Row = {}
-    for column in test.columns:
-        own = columns.of_train[column]
-        if column == columns.id and own and new == old:
-            tested[column] = row[own]
-        elif column == columns.id:
-            tested[column] = _typed(new, row[own] if own else test.rows[0][column])
-        elif not own:
-            tested[column] = None if test.schema is not None else ""
-        else:
-            tested[column] = _with_new_id(row[own], old, new)
-    if not columns.test_has_id:
-        tested[columns.id] = new
-    return tested
+def _tested(
+    competition: _Competition,
+    places: Sequence[int],
+    ids: Texts,
+    columns: _Columns,
+    renamed: Mapping[str, str],
+) -> Iterator[Row]:
+    """The training rows at these places, as rows of the test table."""
+    test = competition.test
+    usual = test.rows[0] if len(test.rows) else dict.fromkeys(test.columns)
+    nothing = None if test.schema is not None else ""
+    has_test_paths = {column for column in test.columns if _is_path_of_test(usual[column])}
+    for place, row in zip(places, tables.at(competition.train.rows, places), strict=True):
+        old = ids[place]
+        new = renamed[old]
+        tested: Row = {}
+        for column in test.columns:
+            own = columns.of_train[column]
+            if column == columns.id and own and new == old:
+                tested[column] = row[own]
+            elif column == columns.id:
+                tested[column] = _typed(new, row[own] if own else usual[column])
+            elif own in columns.targets:
+                tested[column] = usual[column]  # which says nothing of this row
+            elif not own:
+                tested[column] = nothing
+            else:
+                tested[column] = _with_new_id(row[own], old, new, column in has_test_paths)
+        if not columns.test_has_id:
+            tested[columns.id] = new
+        yield tested
+
+
+def _is_path_of_test(value: Any) -> bool:
+    return isinstance(value, str) and "/" in value and TEST in value
 
 
 def _typed(new: str, like: Any) -> Any:
@@ -492,9 +537,21 @@ def _typed(new: str, like: Any) -> Any:
     return int(new) if isinstance(like, int) else new
 
 
-def _with_new_id(value: Any, old: str, new: str) -> Any:
-    """A cell that begins with the row's id, as `ID_0001` does, with the new one; else as it is."""
-    if not isinstance(value, str) or len(old) >= len(value) or not value.startswith(old):
+def _with_new_id(value: Any, old: str, new: str, in_test: bool) -> Any:
+    """A cell that names the row's id with the new one; else as it is.
+
+    It begins with the id, as `ID_0001` does, or is the path of its file, `train/ID.png`, which is
+    then in the test folder if the public ones are (`in_test`).
+    """
+    if not isinstance(value, str) or len(old) >= len(value) or not old:
+        return value
+    path = PurePosixPath(value)
+    if "/" in value and path.name.partition(".")[0] == old:
+        folder = str(path.parent)
+        if in_test:
+            folder = folder.replace(TRAIN, TEST)
+        return f"{folder}/{new}{path.name[len(old) :]}"
+    if not value.startswith(old):
         return value
     rest = value[len(old) :]
     is_part = not rest[0].isalnum() and not old.isdecimal()
@@ -502,25 +559,32 @@ def _with_new_id(value: Any, old: str, new: str) -> Any:
 
 
 def _known_answers(
-    train: Table, ids: Sequence[str], columns: _Columns, missing: list[Unknown]
+    train: Table, chosen: Chosen, ids: Texts, columns: _Columns
 ) -> dict[str, dict[str, Any]]:
-    """{id: {column: what is to be predicted}} of the training rows; an id may have several.
-
-    If these do not have the same answers, the id is not known, which is added to `missing`.
-    """
+    """{id: {column: what is to be predicted}} of the hidden rows; an id may have several."""
     answers: dict[str, dict[str, Any]] = {}
-    for one, row in zip(ids, train.rows, strict=True):
-        answer = {target: row[target] for target in columns.targets}
-        if answers.setdefault(one, answer) != answer:
-            own = columns.of_train[columns.id]
-            what = f"{train.name} names several rows by one {own!r}, with different answers"
-            missing.append(Unknown(what, {"id": "COLUMN"}))
-            break
+    rows = tables.at(train.rows, chosen.places)
+    for place, row in zip(chosen.places, rows, strict=True):
+        if not chosen_rows.lacks_answer(row, columns.targets):
+            answers[ids[place]] = {target: row[target] for target in columns.targets}
     return answers
 
 
+def _has_one_answer_each(train: Table, numbers: array[int], columns: _Columns) -> bool:
+    """Whether the rows of an id that has several have the same answer; `numbers`: of the ids."""
+    if chosen_rows.distinct(numbers) == len(numbers):
+        return True
+    answers = chosen_rows.hashes(
+        repr([row[target] for target in columns.targets])
+        if not chosen_rows.lacks_answer(row, columns.targets)
+        else ""
+        for row in train.rows
+    )
+    return chosen_rows.agree(numbers, answers, chosen_rows.number_of(""))
+
+
 def _write_sample(
-    folder: Path, competition: _Competition, columns: _Columns, tested: Sequence[Row]
+    folder: Path, competition: _Competition, columns: _Columns, ids: list[str]
 ) -> None:
     """The sample submission with a row for each hidden id, as its first row is.
 
@@ -529,13 +593,12 @@ def _write_sample(
     sample = competition.sample
     if sample is None:
         return
-    usual = sample.rows[0] if sample.rows else dict.fromkeys(sample.columns, "0")
+    usual = sample.rows[0] if len(sample.rows) else dict.fromkeys(sample.columns, "0")
     like = usual[columns.submitted]
-    ids = list(dict.fromkeys(row[columns.id] for row in tested))
     asked = [str(row[columns.submitted]) for row in sample.rows]
     if asked != _public_ids(competition, columns):
         random.Random(SEED).shuffle(ids)
-    rows = [{**usual, columns.submitted: _typed(one, like)} for one in ids]
+    rows = ({**usual, columns.submitted: _typed(one, like)} for one in ids)
     tables.write(folder, sample, rows)
 
 
@@ -543,8 +606,8 @@ def _write_pair(
     folder: Path,
     pair: tuple[Table, Table],
     columns: _Columns,
-    tested: Sequence[Row],
-    left: Sequence[Row],
+    tested: Iterator[Row],
+    left: Iterator[Row],
     renamed: Mapping[str, str],
 ) -> None:
     """A training and a test table beside the others, each with the rows that its own ones need."""
@@ -559,13 +622,13 @@ def _write_pair(
     own = columns.of_train[key]
     needed = {str(row[key]) for row in tested}
     kept = {str(row[own]) for row in left}
-    hidden = []
-    for row in train.rows:
-        value = str(row[key])
-        new = renamed.get(value, "") if key == columns.id else value
-        if new in needed:
-            if new != value:
-                row = {**row, key: _typed(new, row[key])}
-            hidden.append(row)
-    tables.write(folder, train, [row for row in train.rows if str(row[key]) in kept])
-    tables.write(folder, test, hidden)
+
+    def hidden() -> Iterator[Row]:
+        for row in train.rows:
+            value = str(row[key])
+            new = renamed.get(value, "") if key == columns.id else value
+            if new in needed:
+                yield row if new == value else {**row, key: _typed(new, row[key])}
+
+    tables.write(folder, train, (row for row in train.rows if str(row[key]) in kept))
+    tables.write(folder, test, hidden())

@@ -27,6 +27,7 @@ from kernelkit.rehearsal.hidden_content import (
     SEED,
     HiddenContent,
     RowsWanted,
+    RunTime,
     Unknown,
     ask,
     rows_in_time,
@@ -36,7 +37,11 @@ from kernelkit.shown import duration
 
 ASIDE = "made"  # in a catalogue: the hidden data that was made, between its runs
 MANIFEST = ".made_by_kernelkit.json"  # in a hidden folder that was made
-VERSION = 2  # of how hidden data is made: another one makes it anew
+USUAL = (
+    "the number of rows is the usual one, since no rehearsal of this kernel with these parameters "
+    "says how long it takes; --make-rows gives another"
+)
+VERSION = 3  # of how hidden data is made: another one makes it anew
 
 
 @dataclass(frozen=True)
@@ -59,15 +64,15 @@ def make_hidden_data(
     project: Project,
     count: int | None = None,
     tell: Callable[[str], None] = lambda line: None,
-    minutes: float | None = None,
+    time: RunTime | None = None,
 ) -> Made:
     """Make the hidden test set of a competition whose public files are in a catalogue.
 
     Writes `catalogue/hidden/SLUG` from `catalogue/competitions/SLUG`, and the answers
     `catalogue/solutions/SLUG.hidden.csv`, with a manifest; what was made before from the same files
-    and settings is used again. `count`: the number of hidden rows; by default as many as the time
-    allows, where a run on the public data is known to have taken so many `minutes`. `tell` gets the
-    lines of a command of the project.
+    and settings is used again. `count`: the number of hidden rows; by default as many as the `time`
+    allows that earlier runs took, where it is known. `tell` gets the lines of a command of the
+    project.
 
     Raises `ParameterError` for what is missing and cannot be guessed, and if the hidden folder is
     somebody's own.
@@ -93,15 +98,17 @@ def make_hidden_data(
         "files": _stamp(public),
     }
     in_time = None
-    if minutes and not count and tables.rows_of_test(public):
-        in_time = rows_in_time(tables.rows_of_test(public), minutes)
+    if time and not count and tables.rows_of_test(public):
+        in_time = rows_in_time(tables.rows_of_test(public), time)
     earlier = files.read_object(manifest)
     if earlier.get("recipe") == recipe and earlier.get("answers") == _hash(answers):
         rows = int(earlier["rows"])
         public_rows = int(earlier["public_rows"])
         notes = list(earlier["notes"])
-        if in_time and not earlier.get("in_time"):
-            notes += _other_length(rows, min(in_time, earlier.get("most") or rows), minutes)
+        if in_time and (not earlier.get("in_time") or (time and time.hidden_rows)):
+            allowed = min(in_time, earlier.get("most") or rows)
+            notes = [note for note in notes if note != USUAL]
+            notes += _other_length(rows, allowed, tables.rows_of_test(public), time)
         return Made(folder, rows, True, public_rows, notes)
     part = folder.parent / f".{slug}.part"
     part_answers = solutions / f".{slug}.part.csv"
@@ -115,7 +122,7 @@ def make_hidden_data(
     tables.write(solutions, with_answers, list(content.answers))
     notes = [f"made from the training data of {slug}", *content.notes]
     if not count:
-        notes.append(_why_so_many(tables.rows_of_test(public), minutes))
+        notes.append(_why_so_many(tables.rows_of_test(public), time))
     about = {
         "recipe": recipe,
         "rows": len(content.answers),
@@ -182,26 +189,34 @@ def _made(
     return content
 
 
-def _why_so_many(public: int, minutes: float | None) -> str:
+def _why_so_many(public: int, time: RunTime | None) -> str:
     """What the number of hidden rows was chosen by, in words."""
-    if not minutes or not public:
+    if not time or not public:
+        return USUAL
+    return f"as many rows as {MINUTES:.0f} minutes allow, or as there are: {_told(public, time)}"
+
+
+def _told(public: int, time: RunTime) -> str:
+    """What is known of the time of earlier runs, in words."""
+    if time.per_row(public) is None:
         return (
-            "the number of rows is the usual one, since no rehearsal of this kernel with these "
-            "parameters says how long it takes; --make-rows gives another"
+            f"the kernel's last rehearsal took {duration(60 * time.minutes)} on {public:,} rows, "
+            "all of which is taken to be for the rows"
         )
     return (
-        f"as many rows as {MINUTES:.0f} minutes allow, or as there are: the kernel's last "
-        f"rehearsal took {duration(60 * minutes)} on {public:,} rows"
+        f"its last hidden run took {duration(60 * time.hidden_minutes)} on {time.hidden_rows:,} "
+        f"rows, after {duration(60 * time.minutes)} on {public:,}, so that "
+        f"{duration(60 * time.fixed(public))} are needed for any number"
     )
 
 
-def _other_length(rows: int, allowed: int, minutes: float | None) -> list[str]:
+def _other_length(rows: int, allowed: int, public: int, time: RunTime | None) -> list[str]:
     """A line if the time allows far more or fewer rows than there are; none otherwise."""
-    if not minutes or rows / APART < allowed < rows * APART:
+    if not time or rows / APART < allowed < rows * APART:
         return []
     return [
-        f"the last run on the public data took {duration(60 * minutes)}, so that {MINUTES:.0f} "
-        f"minutes allow {allowed:,} rows: --make-rows {allowed}"
+        f"{_told(public, time)}: {MINUTES:.0f} minutes allow {allowed:,} rows, --make-rows "
+        f"{allowed}"
     ]
 
 

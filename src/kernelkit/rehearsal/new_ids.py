@@ -9,29 +9,33 @@ they say what the row is about.
 import datetime
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from pathlib import PurePosixPath
 from typing import Any
 
 from kernelkit.rehearsal.hidden_content import SEED
+from kernelkit.rehearsal.tables import Texts
 
 SHORTEST = 8  # characters of a new id that is made of digits and letters
 DATE_FORMS = ("%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d.%m.%Y")  # besides ISO 8601
+Known = Texts | set[str] | Sequence[str]
+_NUMBERED = re.compile(r"(\D*)(\d+)")
 _PART = re.compile(r"[^_\-:/|. ]+")  # of an id that is made of parts
 
 
 def renamed(
-    rows: Sequence[Mapping[str, Any]], name: str, known: set[str]
+    ids: Sequence[str], rows: Sequence[Mapping[str, Any]], name: str, known: Known
 ) -> tuple[dict[str, str], str]:
-    """{id: new id} of these rows, and why ids stay as they are; "" if they do not.
+    """{id: new id}, and why ids stay as they are; "" if they do not.
 
-    `name` is the column of ids, and `known` are the ids that are taken, of these rows too.
+    `rows` are rows of these ids, with what else could be a part of them; `name` is the column of
+    ids, and `known` are the ids that are taken, these too. It is gone through several times.
     """
-    ids = list(dict.fromkeys(str(row[name]) for row in rows))
     if any(not isinstance(row[name], int | str) for row in rows) or all(map(_is_date, ids)):
         return {one: one for one in ids}, f"the {name!r} are no texts or whole numbers"
     if all(one.isdecimal() for one in known):
-        return _numbered(ids, known, "", ""), ""
+        return _numbered(ids, max(map(int, known)), ""), ""
     free = _free_part(rows, name)
     if free is None:
         return {one: one for one in ids}, f"each part of {name!r} is in another column"
@@ -61,14 +65,12 @@ def _has_form(text: str, form: str) -> bool:
     return True
 
 
-def _numbered(ids: Sequence[str], known: set[str], before: str, after: str) -> dict[str, str]:
+def _numbered(ids: Sequence[str], largest: int, before: str) -> dict[str, str]:
     """Numbers that follow the largest that is known, with as many digits as the old ones."""
-    digits = [one.removeprefix(before).removesuffix(after) for one in known]
-    first = max(map(int, digits), default=-1) + 1
     new = {}
-    for place, old in enumerate(ids):
-        width = len(old.removeprefix(before).removesuffix(after))
-        new[old] = f"{before}{str(first + place).zfill(width)}{after}"
+    for place, old in enumerate(ids, 1):
+        width = len(old.removeprefix(before))
+        new[old] = f"{before}{str(largest + place).zfill(width)}"
     return new
 
 
@@ -103,27 +105,59 @@ def _stem(one: str) -> str:
     return one.removesuffix(suffix) if re.fullmatch(r"\.[A-Za-z]{2,4}", suffix) else one
 
 
-def _with_new_part(ids: Sequence[str], known: set[str], free: int) -> dict[str, str]:
+def _with_new_part(ids: Sequence[str], known: Known, free: int) -> dict[str, str]:
     """The ids with another part; the number `free` counts the parts, -1 is the whole stem."""
-    spans = {one: _span(one, free) for one in {*ids, *known}}
-    old_parts = {one[slice(*span)] for one, span in spans.items()}
-    in_digits = [re.fullmatch(r"(\D*)(\d+)", part) for part in old_parts]
-    prefixes = {match[1] for match in in_digits if match}
-    new_parts: dict[str, str]
-    chosen = list(dict.fromkeys(one[slice(*spans[one])] for one in ids))
-    if all(in_digits) and len(prefixes) == 1:
-        new_parts = _numbered(chosen, old_parts, prefixes.pop(), "")
-    else:
-        taken = set(old_parts)
-        new_parts = {}
-        for part in chosen:
-            new_parts[part] = _hashed(part, taken)
-            taken.add(new_parts[part])
+    new_parts = _new_parts(ids, known, free)
     new = {}
     for one in ids:
-        begin, end = spans[one]
+        begin, end = _span(one, free)
         new[one] = one[:begin] + new_parts[one[begin:end]] + one[end:]
     return new
+
+
+def _new_parts(ids: Sequence[str], known: Known, free: int) -> dict[str, str]:
+    """{part of an id: the one in its place}."""
+    parts = list(dict.fromkeys(_part_of(one, free) for one in ids))
+    last = _last_number(chain(ids, known), free)
+    if last:
+        before, largest = last
+        return _numbered(parts, largest, before)
+    return _all_hashed(parts, known, free)
+
+
+def _part_of(one: str, free: int) -> str:
+    return one[slice(*_span(one, free))]
+
+
+def _last_number(ids: Iterable[str], free: int) -> tuple[str, int] | None:
+    """The text before the number in each id's part, and the largest; None if they are not so."""
+    prefixes = set()
+    largest = 0
+    for one in ids:
+        match = _NUMBERED.fullmatch(_part_of(one, free))
+        if match is None:
+            return None
+        prefixes.add(match[1])
+        if len(prefixes) > 1:
+            return None
+        largest = max(largest, int(match[2]))
+    return prefixes.pop(), largest
+
+
+def _all_hashed(parts: Sequence[str], known: Known, free: int) -> dict[str, str]:
+    """{part: digits and letters in its place}, none of which is a part of an id that is known."""
+    taken = set(parts)
+    while True:
+        new_parts: dict[str, str] = {}
+        used = set(taken)
+        for part in parts:
+            new_parts[part] = _hashed(part, used)
+            used.add(new_parts[part])
+        made = set(new_parts.values())
+        there = {part for part in (_part_of(one, free) for one in known) if part in made}
+        if not there:
+            return new_parts
+        taken |= there
 
 
 def _span(one: str, free: int) -> tuple[int, int]:

@@ -50,14 +50,14 @@ def read_both(catalogue: Path, slug: str) -> PublicAndHidden:
     """
     public = catalogue / "competitions" / slug
     hidden = catalogue / "hidden" / slug
-    sample = _read(public, tables.SAMPLES)
-    hidden_sample = _read(hidden, tables.SAMPLES)
+    sample = _read(tables.find_sample(public))
+    hidden_sample = _read(tables.find_sample(hidden))
     public_ids = tables.ids(sample) if sample else []
     hidden_ids = tables.ids(hidden_sample) if hidden_sample else []
-    test = _read(public, (tables.TEST,))
-    hidden_test = _read(hidden, (tables.TEST,))
+    test = _read(tables.find(public, (tables.TEST,)))
+    hidden_test = _read(tables.find(hidden, (tables.TEST,)))
     in_order = _is_in_order(sample, test)
-    answers = _read(catalogue / "solutions", (f"{slug}.hidden",))
+    answers = _read(tables.find(catalogue / "solutions", (f"{slug}.hidden",)))
     if answers and not (public_ids and hidden_ids):
         hidden_ids = hidden_ids or tables.ids(answers)
         public_ids = public_ids or _distinct(test, next(iter(answers.columns), ""))
@@ -99,9 +99,8 @@ def _distinct(table: Table | None, name: str) -> list[str]:
     return list(dict.fromkeys(str(row[name]) for row in rows if name in row))
 
 
-def _read(folder: Path, stems: Sequence[str]) -> Table | None:
-    """The table in a folder with one of these names; None if there is none that can be read."""
-    path = tables.find(folder, stems)
+def _read(path: Path | None) -> Table | None:
+    """The table in a file; None if there is none that can be read."""
     try:
         return tables.read(path) if path else None
     except ParameterError:
@@ -115,6 +114,6 @@ def _rows_of(folder: Path) -> int:
     the rows of the test table are counted.
     """
     made = files.read_object(folder / MANIFEST).get("rows")
-    if isinstance(made, int) and tables.find(folder, tables.SAMPLES) is None:
+    if isinstance(made, int) and tables.find_sample(folder) is None:
         return made
     return tables.rows_of_test(folder)

@@ -36,6 +36,7 @@ from local_kaggle.competitions import metric_function
 Rows = dict[str, dict[str, str]]  # by id and column
 
 LARGEST, MOST_ROWS = 2_000_000_000, 50_000_000  # of a submission; a small archive can hold more
+LARGEST_CELL = 2**31 - 1  # characters; Python's own limit is exceeded by masks
 USAGE = "Usage"
 PUBLIC, PRIVATE, IGNORED = "Public", "Private", "Ignored"
 # scikit-learn's names of the usual metrics, and what they are called with.
@@ -255,6 +256,7 @@ def _table(path: Path) -> tuple[list[str], list[dict[str, Any]]]:
                 data = file.read(LARGEST + 1)
             if len(data) > LARGEST:
                 raise ValueError(f"it has more than {LARGEST / 1e9:.0f} GB")
+    csv.field_size_limit(LARGEST_CELL)
     reader = csv.DictReader(io.StringIO(data.decode("utf-8-sig"), newline=""))
     return list(reader.fieldnames or []), list(reader)
 

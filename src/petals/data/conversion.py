@@ -38,12 +38,13 @@ from petals.data.schema import Schema
 from petals.errors import DataError
 from petals.progress import ShowProgress
 
-VERSION = 2  # part of every key: raise it when the conversion changes
+VERSION = 3  # part of every key: raise it when the conversion changes
 NOTES = "notes.json"
 NAME_LISTS = ("labels.txt", "label.labels.txt", "classes.txt")  # of TF-Slim, TFDS and others
 _MAYBE_DEEP = ("a PNG", "a TIFF", "a TIFF with big-endian numbers")  # formats of 16 bits a value
 _AT_ONCE = 256  # images in memory
 _MOST_NAMED = 5
+_ONE_OF = re.compile(r"(.*)-(\d+)-of-(\d+)$")  # as TFDS and TF-Slim name a set of files
 _SIZE_AND_COUNT = re.compile(r"[-_]?(\d+)x\1|-\d+(?=\.)")
 
 
@@ -55,6 +56,7 @@ class _Survey:
     compression: str
     schema: Schema
     labels: list[Any] = field(default_factory=list)  # int or str; None in the test split
+    lengths: set[int] = field(default_factory=set)  # of labels: more than 1 where they are one-hot
     texts: list[str] = field(default_factory=list)  # names of classes beside labels
     ids: list[str] = field(default_factory=list)
     peaks: list[tuple[str, float]] = field(default_factory=list)  # of images with 16 bits a value
@@ -237,12 +239,26 @@ def _add(result: _Survey, record: tf.train.Example, labelled: bool) -> None:
                 f"nothing that looks like a label; it has {schema.describe(record)}. Name it: "
                 "data=…?class=NAME"
             )
-        result.labels.append(_as_label(_single(record, columns.label, "class")))
+        result.labels.append(_label_of(record, columns.label))
+        result.lengths.add(len(schema.values(record, columns.label)))
         if columns.text:
             result.texts.append(_as_text(_single(record, columns.text, "the name of a class")))
     id_ = schema.values(record, columns.id) if columns.id else []
     result.ids.append(_as_text(id_[0]) if len(id_) == 1 else "")
     result.standard = result.standard and _is_standard(record, result.file.split)
+
+
+def _label_of(record: tf.train.Example, name: str) -> int | str:
+    """The label of a record: the feature's only value, or the place of the 1 among zeros."""
+    own = schema.values(record, name)
+    if len(own) < 2 or any(value not in (0, 1) for value in own):
+        return _as_label(_single(record, name, "class"))
+    if own.count(1) != 1:
+        raise DataError(
+            f"{name} holds {len(own)} values, {own.count(1)} of which are 1: a photo needs one "
+            "class, and those of several classes cannot be learnt here"
+        )
+    return own.index(1)
 
 
 def _single(record: tf.train.Example, name: str, what: str) -> Any:
@@ -310,6 +326,15 @@ def _class_names(
     labels = {label for survey in surveyed for label in survey.labels}
     if not labels:
         raise DataError(f"{root} holds no labelled photos: all its record files are of test")
+    if not any(survey.labels for survey in surveyed if survey.file.split == "train"):
+        raise DataError(f"{root} holds no photos to train on: its record files are of val and test")
+    lengths = sorted(set[int]().union(*(survey.lengths for survey in surveyed)))
+    if len(lengths) > 1:
+        raise DataError(
+            f"{root} has labels of {lengths[0]} and of {lengths[-1]} values: each needs one value, "
+            "or a 1 among as many zeros"
+        )
+    (length,) = lengths
     kinds = {type(label) for label in labels}
     if len(kinds) > 1:
         raise DataError(
@@ -328,8 +353,16 @@ def _class_names(
         )
     if different:
         names = list(next(iter(different)))
+        if length not in (1, len(names)):
+            raise DataError(
+                f"{root} has labels of {length} values, and its list names {len(names)} classes: "
+                "correct the list"
+            )
         return names, {label: label for label in range(len(names))}, False
     texts = _texts(surveyed)
+    if length > 1:
+        texts = {}
+        labels = set(range(length))
     order = sorted(labels)
     position = {label: place for place, label in enumerate(order)}
     if texts:
@@ -379,6 +412,7 @@ def _lines(
             )
             if line not in lines:
                 lines.append(line)
+    lines += _incomplete(root, [survey.file for survey in surveyed])
     own_sizes = sorted({survey.file.size for survey in surveyed} - {0, size})
     if own_sizes:
         lines.append(f"{root}: photos of {', '.join(map(str, own_sizes))} px resized to {size} px")
@@ -387,6 +421,21 @@ def _lines(
             f"{root} names no classes: they are called by their numbers, {names[0]} to {names[-1]}"
         )
     return lines
+
+
+def _incomplete(root: str, files: Sequence[RecordFile]) -> list[str]:
+    """A line for each set of files, named as a-00000-of-00002, of which some are not there."""
+    sets: dict[tuple[str, int], set[int]] = {}
+    for file in files:
+        match = _ONE_OF.match(file.path)
+        if match:
+            sets.setdefault((match[1], int(match[3])), set()).add(int(match[2]))
+    return [
+        f"{root}: {count - len(there):,} of the {count:,} files {path.rpartition('/')[2]}-…-of-"
+        f"{count:05} are missing"
+        for (path, count), there in sets.items()
+        if len(there) < count
+    ]
 
 
 def _number_ids(root: str, surveyed: Sequence[_Survey], lines: list[str]) -> None:

@@ -4,6 +4,7 @@
 """
 
 import io
+import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from glob import glob
@@ -95,16 +96,38 @@ def find_photos(names: Sequence[str]) -> list[Path]:
 
 def photos_below(folder: Path) -> list[Path]:
     """The photos at any depth of a folder, without what systems and editors leave there."""
-    inside = folder.rglob("*")
-    return _photos_among(p for p in inside if not any(map(is_junk, p.relative_to(folder).parts)))
+    return _photos_among(files_below(folder))
+
+
+def files_below(folder: Path) -> list[Path]:
+    """What is no folder at any depth of a folder, sorted, without junk.
+
+    Links to folders are followed, but for those that lead back to where they are.
+    """
+    found: list[Path] = []
+    above = {folder.resolve(), *folder.resolve().parents}
+    entered = set()
+    for place, folders, names in os.walk(folder, followlinks=True):
+        entered.add(Path(place).resolve())
+        new = []
+        for name in folders:
+            target = Path(place, name).resolve()
+            if not is_junk(name) and target not in above and target not in entered:
+                new.append(name)
+        folders[:] = new  # where `walk` goes on
+        found += [Path(place, name) for name in names if not is_junk(name)]
+    return sorted(found)
 
 
 def _photos_among(paths: Iterable[Path]) -> list[Path]:
-    return sorted(
-        path
-        for path in paths
-        if path.is_file() and path.suffix.lower() in SUFFIXES and not is_junk(path.name)
-    )
+    return sorted(path for path in paths if path.is_file() and is_photo(path))
+
+
+def is_photo(path: Path) -> bool:
+    """Whether a file is called like a photo; a link to a missing file is as well."""
+    if is_junk(path.name) or path.suffix.lower() not in SUFFIXES:
+        return False
+    return path.is_file() or (path.is_symlink() and not path.exists())
 
 
 class PhotoError(Exception):

@@ -1,12 +1,16 @@
 """Whether labelled photos are a task, and what makes a score mean less than it seems to."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
 
+from petals.data.classes import said_of_alike
 from petals.data.layout import split_of
 from petals.data.shards import Split
 from petals.errors import DataError, listed
+
+MOST_COPIES = 0.1  # of the training photos, of which nothing is said
 
 
 def task_warnings(train: Split, val: Split | None, names: Sequence[str]) -> list[str]:
@@ -44,10 +48,14 @@ def _refuse(train: Split, labels: np.ndarray, names: Sequence[str]) -> None:
 
 
 def _of_names(names: Sequence[str]) -> list[str]:
+    lines = []
     like_splits = [name for name in names if split_of(name)]
-    if not like_splits:
-        return []
-    return [f"{listed(like_splits)}: a class that is called like a split of the data"]
+    if like_splits:
+        lines.append(f"{listed(like_splits)}: a class that is called like a split of the data")
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        lines.append(f"{listed(twice)}: two classes have this name")
+    return lines + said_of_alike(set(names))
 
 
 def _of_train(train: Split, labels: np.ndarray, names: Sequence[str]) -> list[str]:
@@ -62,7 +70,7 @@ def _of_train(train: Split, labels: np.ndarray, names: Sequence[str]) -> list[st
             f"recognised as one of them: {listed(absent)}"
         )
     digests, first, copies = np.unique(train.digests(), return_index=True, return_counts=True)
-    if 2 * len(digests) < train.count:
+    if MOST_COPIES * train.count < train.count - len(digests):
         lines.append(f"only {len(digests):,} of {train.count:,} training photos differ")
     if copies.max() > 1:
         label_of = dict(zip(digests.tolist(), labels[first].tolist(), strict=True))

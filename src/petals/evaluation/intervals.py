@@ -6,8 +6,8 @@ classes keep their shares, and none is lost, which macro F1 would count as zero.
 model would have on endlessly many photos of these classes lies in a 95 % interval 19 times in 20; a
 score on as few other photos varies more. The interval says nothing of another training.
 
-Of one or two photos a class hardly anything can be drawn, and of answers without a mistake only
-such answers: then there is no interval, and a note says why.
+Of one or two photos a class hardly anything can be drawn, and of answers that do not differ within
+a class, as without a mistake, only such answers: then there is no interval, and a note says why.
 """
 
 from __future__ import annotations
@@ -87,10 +87,22 @@ def _why_none(labels: np.ndarray, probabilities: np.ndarray) -> str:
             f"The scores have no interval: half of the classes have fewer than {FEWEST} validation "
             "photos, so the scores may be far off."
         )
-    if (probabilities.argmax(axis=1) == labels).all():
+    predicted = probabilities.argmax(axis=1)
+    answers = np.unique(predicted)
+    if len(answers) == 1:
+        return (
+            "The scores have no interval: every photo is answered with the same class, so the "
+            "model tells none apart."
+        )
+    if (predicted == labels).all():
         return (
             f"The scores have no interval: no answer is wrong. On other photos up to "
             f"{min(1.0, 3 / len(labels)):.1%} of the answers may still be (the rule of three)."
+        )
+    if len(np.unique(np.stack([labels, predicted]), axis=1).T) == len(counts):
+        return (
+            "The scores have no interval: the photos of each class all have the same answer, so "
+            "that those drawn from them do not differ."
         )
     return ""
 

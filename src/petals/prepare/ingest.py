@@ -86,7 +86,11 @@ class Summary:
         elif self.own_labels:
             lines.append(f"a submission holds the CSV's own labels, such as {self.class_names[0]}")
         else:
-            lines.append(f"a submission holds positions: 0 for {self.class_names[0]}")
+            last = len(self.class_names) - 1
+            lines.append(
+                f"a submission holds positions: 0 for {self.class_names[0]} to {last} for "
+                f"{self.class_names[last]}"
+            )
         return "\n".join(lines)
 
 
@@ -262,6 +266,7 @@ class _Ingest:
         if not current:
             reasons = [f"{path}: {why}" for path, why in summary.left_out.items()]
             raise DataError("\n  ".join(["no usable photo was found", *reasons[:5]]))
+        self._refuse_no_task()
         # In this order, labels fit their names even if the process is killed in between.
         for path in {*output.glob(SHARD_FILES)} - {*current.values()}:
             path.unlink()
@@ -275,6 +280,22 @@ class _Ingest:
             target.parent.mkdir(parents=True, exist_ok=True)
             path.replace(target)
         shutil.rmtree(output / STAGED, ignore_errors=True)
+
+    def _refuse_no_task(self) -> None:
+        """Raise `DataError` if there is nothing to tell apart, whichever photos are trained on.
+
+        Folds are made of the photos of both train and val.
+        """
+        counts = self.summary.images["train"] + self.summary.images["val"]
+        labels = [label for label, count in counts.items() if count]
+        if len(labels) > 1:
+            return
+        what = "all photos are in the test split"
+        if labels:
+            name = self.summary.class_names[labels[0]]
+            what = f"all {counts.total():,} photos outside the test split are of one class ({name})"
+        reasons = [f"{path}: {why}" for path, why in self.summary.left_out.items()]
+        raise DataError("\n  ".join([f"{what}: add photos, or lower --test", *reasons[:5]]))
 
     def _paths(self, shard: _Shard, left_out: Mapping[str, str]) -> list[Path]:
         """The files of a shard below the dataset's folder, one a size."""

@@ -7,12 +7,10 @@ of an archive. Of a tree that can be read in two ways it names both.
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import io
-import os
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -23,10 +21,13 @@ from petals.data.photo_files import PhotoError
 from petals.data.shards import SPLITS, UNLABELLED
 from petals.errors import DataError, listed
 from petals.junk import is_junk
+from petals.prepare import label_tables
 from petals.prepare.request import is_archive
 
 MOST_SHOWN = 20  # bad rows of a CSV
 NO_CLASS = "beside the class folders, so it has no class"
+NO_LABEL = "in a folder beside the splits that has no class folders, so it has no class"
+PACKED = "an archive, which is not unpacked, so its photos are not used"
 
 
 class PhotoFile(NamedTuple):
@@ -80,6 +81,8 @@ class Photo:
         try:
             data = path.read_bytes()
         except OSError as error:
+            if path.is_symlink() and not path.exists():
+                raise PhotoError(f"a link to {path.readlink()}, which is not there") from None
             raise PhotoError(f"cannot be read ({error.strerror})") from None
         digest = hashlib.blake2b(data, digest_size=16).hexdigest()
         return cls(path, label, digest, split, photo_files.peak(io.BytesIO(data)))
@@ -118,7 +121,9 @@ def in_class_folders(folder: Path, leave_out: Path | None) -> FoundPhotos:
     _refuse_nested(root, [path for path, _, _ in places])
     _refuse_kinds_of_files(root, [name for _, name, _ in places if name])
     _note_empty([root, *{path.parent for path, _, _ in places}], leave_out, found)
+    found.left_out |= {str(path): PACKED for path in _visible(root) if is_archive(path)}
     places = _without_classes_of_test(places, found)
+    _refuse_names(root, places)
     names = {path: classes.normalised(name) for path, name, _ in places if name}
     found.names = classes.in_order(set(names.values()))
     position = {name: label for label, name in enumerate(found.names)}
@@ -132,6 +137,7 @@ def in_class_folders(folder: Path, leave_out: Path | None) -> FoundPhotos:
         of_splits = ", ".join(f"{counts[split]:,} {split}" for split in SPLITS)
         found.notes.append(f"{root}: the folders name the splits: {of_splits}")
     _note_equal_names([name for _, name, _ in places if name], found)
+    found.notes += classes.said_of_alike(found.names)
     return found
 
 
@@ -167,15 +173,20 @@ def _by_split(
                 "its own, or give a CSV of labels"
             )
         return None
-    others = [path.name for path in folders if not _split(path)]
+    others = [_only_inner(path) for path in folders if not _split(path)]
     unlabelled = [path.name for path in splits if path not in with_classes]
+    if others and _have_equal_classes(with_classes) and not any(map(_holds_folders, others)):
+        for path in others:
+            found.left_out |= {str(file): NO_LABEL for file in _files(path)}
+        others = []
     if others or any(split_of(name) != "test" for name in unlabelled):
+        none = listed([path.name for path in others] + unlabelled)
         as_splits = listed([path.name for path in with_classes])
         as_classes = listed([path.name for path in folders])
         raise DataError(
             f"{root} can be read in two ways: as splits ({as_splits}) with classes in them, of "
-            f"which {listed(others + unlabelled)} is none; or as the classes {as_classes}. Give "
-            "the folder of one reading, or a CSV of labels"
+            f"which {none} is none; or as the classes {as_classes}. Give the folder of one "
+            "reading, or a CSV of labels"
         )
     places = [
         (path, path.name, splits[split])
@@ -183,6 +194,24 @@ def _by_split(
         for path in _holding(_folders(split))
     ]
     return places + [(path, "", "test") for path in splits if path not in with_classes]
+
+
+def _have_equal_classes(splits: Sequence[Path]) -> bool:
+    """Whether folders of at least two different splits hold folders of the same names."""
+    names = {frozenset(path.name for path in _folders(split)) for split in splits}
+    return len(names) == 1 and len(set(map(_split, splits))) > 1
+
+
+def _only_inner(folder: Path) -> Path:
+    """The folder inside folders of the same name, `pred/pred`; the folder itself without such."""
+    inner = _folders(folder)
+    if len(inner) == 1 and inner[0].name == folder.name and not _photos(folder):
+        return _only_inner(inner[0])
+    return folder
+
+
+def _holds_folders(folder: Path) -> bool:
+    return bool(_folders(folder))
 
 
 def _without_classes_of_test(
@@ -233,6 +262,27 @@ def _refuse_kinds_of_files(root: Path, names: Sequence[str]) -> None:
         )
 
 
+def _refuse_names(root: Path, places: Sequence[tuple[Path, str, str]]) -> None:
+    """Raise `DataError` for names of classes that cannot be shown, or that splits write otherwise.
+
+    These are `classes.alike`, and no split has both of them: train/Rose and val/rose.
+    """
+    splits: dict[str, set[str]] = {}
+    for path, name, split in places:
+        if name and classes.has_unprintable(name):
+            raise DataError(f"{path.parent} has the folder {name!r}: give it a name in plain text")
+        if name:
+            splits.setdefault(classes.normalised(name), set()).add(split)
+    for names in classes.alike(splits):
+        in_splits = [split for name in names for split in splits[name]]
+        if len(set(in_splits)) == len(in_splits):
+            written = " and ".join(f"{name} ({', '.join(sorted(splits[name]))})" for name in names)
+            raise DataError(
+                f"{root} writes what looks like one class in different ways: {written}. Give it "
+                "one name in all splits"
+            )
+
+
 def _note_equal_names(names: Sequence[str], found: FoundPhotos) -> None:
     """Say which folders are one class because their names differ only in Unicode's form."""
     written: dict[str, set[str]] = {}
@@ -269,16 +319,20 @@ def _visible(folder: Path) -> Iterator[Path]:
 def _folders(folder: Path, leave_out: Path | None = None) -> list[Path]:
     """The folders in a folder, without junk."""
     other = leave_out and leave_out.resolve()
-    return [path for path in _visible(folder) if path.is_dir() and path.resolve() != other]
+    here = folder.resolve()
+    result = []
+    for path in _visible(folder):
+        if not path.is_dir() or path.resolve() == other:
+            continue
+        if path.is_symlink() and here.is_relative_to(path.resolve()):  # a circle
+            continue
+        result.append(path)
+    return result
 
 
 def _photos(folder: Path) -> list[Path]:
-    """The files directly in a folder that are called like photos."""
-    return [
-        path
-        for path in _visible(folder)
-        if path.suffix.lower() in photo_files.SUFFIXES and path.is_file()
-    ]
+    """The files directly in a folder that are called like photos, also links to missing ones."""
+    return [path for path in _visible(folder) if photo_files.is_photo(path)]
 
 
 def _folders_with_photos(folder: Path) -> list[Path]:
@@ -303,11 +357,11 @@ def _note_empty(parents: Sequence[Path], leave_out: Path | None, found: FoundPho
 
 
 def _files(folder: Path) -> list[Path]:
-    """The files at any depth of a folder, without junk."""
+    """The files at any depth of a folder, without junk; of links to missing files, the photos."""
     return [
         path
-        for path in sorted(folder.rglob("*"))
-        if path.is_file() and not any(map(is_junk, path.relative_to(folder).parts))
+        for path in photo_files.files_below(folder)
+        if path.is_file() or photo_files.is_photo(path)
     ]
 
 
@@ -324,54 +378,46 @@ def in_test_folder(folder: Path, labelled: Sequence[PhotoFile]) -> list[PhotoFil
 
 
 def in_csv(table: Path, folder: Path, leave_out: Path | None = None) -> FoundPhotos:
-    """The classes and the files listed in a CSV in UTF-8, in its columns `file` and `label`.
+    """The classes and the files listed in a CSV in UTF-8, as `label_tables` reads it.
 
     Files are relative to `folder`; its other photos are left out, except those in the folder
     `leave_out`. Labels are names or numbers; numbers keep their order. A submission holds the CSV's
     own labels. Raises `DataError`, with a line for each of the first bad rows.
     """
-    try:
-        with table.open(encoding="utf-8-sig", newline="") as file:
-            rows = list(csv.DictReader(file, restval="", strict=True))
-        columns = [(row["file"].strip(), row["label"].strip(), None in row) for row in rows]
-    except (OSError, ValueError, KeyError, csv.Error) as error:
-        raise DataError(
-            f"cannot read {table} ({error}): give a CSV in UTF-8 whose first line names the "
-            "columns file and label"
-        ) from None
-    by_name = {classes.normalised(str(path.relative_to(folder))): path for path in _files(folder)}
+    files_below = _files(folder)
+    names = label_tables.PhotoNames(folder, files_below, leave_out)
+    labelled = label_tables.read(table, names)
     labels: dict[Path, str] = {}
     problems = []
-    for name, label, too_long in columns:
-        path = _listed_file(folder, name, by_name)
-        if path in labels:
-            problems.append(f"{name!r} is listed twice")
-        elif not os.path.isfile(path):  # noqa: PTH113 - False for a name that no file can have
-            problems.append(f"no file {name!r} in {folder}")
-        elif too_long:
-            problems.append(f"{name!r} has the label {label!r} and more")
-        elif not label or not label.isprintable():
-            problems.append(f"{name!r} has the label {label!r}")
-        labels[path] = classes.normalised(label)
+    for row in labelled.rows:
+        paths = names.find(row.file)
+        path = paths[0] if paths else folder / row.file
+        if len(paths) > 1:
+            shown = listed([str(each.relative_to(folder)) for each in paths])
+            problems.append(f"{row.file!r} can be any of {shown}")
+        elif path in labels:
+            problems.append(f"{row.file!r} is listed twice")
+        elif not paths:
+            problems.append(f"no file {row.file!r} in {folder}")
+        elif row.too_long:
+            problems.append(f"{row.file!r} has the label {row.label!r} and more")
+        elif not row.label or classes.has_unprintable(row.label):
+            problems.append(f"{row.file!r} has the label {row.label!r}")
+        labels[path] = classes.normalised(row.label)
     if problems or not labels:
-        head = f"{table}: {len(problems)} of {len(rows)} rows are wrong; nothing was written"
+        head = (
+            f"{table}: {len(problems)} of {len(labelled.rows)} rows are wrong; nothing was written"
+        )
         raise DataError("\n  ".join([head, *problems[:MOST_SHOWN]]))
-    names = classes.in_order(set(labels.values()))
-    position = {name: label for label, name in enumerate(names)}
-    files = [PhotoFile(path, position[label]) for path, label in labels.items()]
+    found = FoundPhotos(classes.in_order(set(labels.values())), own_labels=True)
+    found.notes += labelled.notes
+    found.notes += classes.said_of_alike(found.names)
+    position = {name: label for label, name in enumerate(found.names)}
+    found.files = [PhotoFile(path, position[label]) for path, label in labels.items()]
     other = leave_out and leave_out.resolve()
-    unlisted = {}
-    for path in by_name.values():
+    for path in files_below:
         is_photo = path.suffix.lower() in photo_files.SUFFIXES
         elsewhere = other is not None and path.resolve().is_relative_to(other)
         if is_photo and path not in labels and not elsewhere:
-            unlisted[str(path)] = f"not listed in {table}"
-    return FoundPhotos(names, files, unlisted, own_labels=True)
-
-
-def _listed_file(folder: Path, name: str, by_name: Mapping[str, Path]) -> Path:
-    """The file of that name; in whichever form the disk has letters such as é."""
-    path = folder / name
-    if os.path.isfile(path):  # noqa: PTH113 - False for a name that no file can have
-        return path
-    return by_name.get(classes.normalised(os.path.normpath(name)), path)
+            found.left_out[str(path)] = f"not listed in {table}"
+    return found

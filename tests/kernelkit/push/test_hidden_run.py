@@ -258,7 +258,8 @@ def test_the_next_hidden_set_has_as_many_rows_as_the_last_rehearsals_time_allows
     assert "the number of rows is the usual one" in repository.message
     shutil.rmtree(code_competition / "made")
     run_again("pass", make=True)
-    assert "minutes allow, or as there are: the kernel's last rehearsal took" in repository.message
+    assert "minutes allow, or as there are: its last hidden run took" in repository.message
+    assert "are needed for any number" in repository.message
     shutil.rmtree(code_competition / "made")
     run_again("pass", make=True, make_rows=30)
     assert "30 hidden rows, made now" in repository.message

@@ -9,6 +9,7 @@ from csv_files import read, write
 
 from kernelkit.errors import ParameterError
 from kernelkit.project import HiddenSettings, Project
+from kernelkit.rehearsal.hidden_content import RunTime
 from kernelkit.rehearsal.hidden_data import MANIFEST, made_in_place, make_hidden_data
 
 METRIC = HiddenSettings(metric="rmse")
@@ -29,9 +30,11 @@ def catalogue(tmp_path):
     return tmp_path
 
 
-def make(catalogue, settings=METRIC, count=None, minutes=None):
+def make(catalogue, settings=METRIC, count=None, minutes=None, hidden=()):
+    """`minutes` of a run on the public data; `hidden`: those of a hidden run, and its rows."""
     project = Project(catalogue, hidden=settings)
-    return make_hidden_data(catalogue, "yield", project, count, minutes=minutes)
+    time = RunTime(minutes, *hidden) if minutes else None
+    return make_hidden_data(catalogue, "yield", project, count, time=time)
 
 
 def test_hidden_rows_have_new_ids_the_tests_columns_and_answers_apart(catalogue):
@@ -211,13 +214,36 @@ def test_the_number_of_rows_is_what_the_time_allows_where_it_is_known(catalogue,
     assert make(catalogue, minutes=minutes).rows == rows
 
 
+@pytest.mark.parametrize(
+    ("minutes", "hidden", "rows"),
+    [
+        (5.0, (6.0, 300), 2000),  # 4.5 minutes for any number, .005 for a row: as many as there are
+        (5.0, (9.0, 300), 600),  # 3 for any number, .02 for a row
+        (5.0, (5.1, 20), 1000),  # a shorter set took longer: ten times the longer one
+        (14.0, (15.0, 300), 300),  # 13.5 for any number
+        (16.0, (17.0, 300), 200),  # more than there is for any number: the fewest
+        (5.0, (6.0, 100), 300),  # both of one length tell no more than one
+    ],
+)
+def test_time_that_any_number_of_rows_takes_is_told_apart_by_a_hidden_run(
+    catalogue, minutes, hidden, rows
+):
+    write_many(catalogue, 10_000, 100)
+    assert make(catalogue, minutes=minutes, hidden=hidden).rows == rows
+
+
 def test_what_the_number_of_rows_comes_of_is_said_in_a_line(catalogue):
     (line,) = [note for note in make(catalogue).notes if "rows" in note]
     assert line.startswith("the number of rows is the usual one")
     shutil.rmtree(catalogue / "hidden")
     (line,) = [note for note in make(catalogue, minutes=2.0).notes if "rows" in note]
     assert line.startswith("as many rows as 15 minutes allow, or as there are")
-    assert line.endswith("took 2 min 0 s on 3 rows")
+    assert "took 2 min 0 s on 3 rows, all of which is taken to be for the rows" in line
+    shutil.rmtree(catalogue / "hidden")
+    (line,) = [n for n in make(catalogue, minutes=2.0, hidden=(3.0, 9)).notes if "minutes" in n]
+    assert line.endswith(
+        "3 min 0 s on 9 rows, after 2 min 0 s on 3, so that 90 s are needed for any number"
+    )
     assert not [note for note in make(catalogue, count=5).notes if "rows" in note]
 
 
@@ -235,7 +261,8 @@ def test_rows_made_before_the_time_was_known_stay_and_it_is_said_how_many_it_all
     assert make(catalogue).rows == 200
     again = make(catalogue, minutes=1.0)
     assert (again.reused, again.rows) == (True, 200)
-    assert again.notes[-1].endswith("so that 15 minutes allow 750 rows: --make-rows 750")
+    assert again.notes[-1].endswith(": 15 minutes allow 750 rows, --make-rows 750")
+    assert not [note for note in again.notes if "no rehearsal" in note]
     assert "--make-rows 1000" in make(catalogue, minutes=0.1).notes[-1]  # a fifth, and no more
     assert "--make-rows 2" not in make(catalogue, minutes=3.0).notes[-1]  # 250 are not worth it
 

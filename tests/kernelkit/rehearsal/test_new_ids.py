@@ -16,7 +16,8 @@ def rows(*ids, **columns):
 
 
 def new_of(made, *known):
-    found, why = renamed(made, "id", {*known, *(str(row["id"]) for row in made)})
+    ids = [str(row["id"]) for row in made]
+    found, why = renamed(ids, made, "id", {*known, *(str(row["id"]) for row in made)})
     assert why == ""
     return list(found.values())
 
@@ -69,6 +70,7 @@ def test_a_part_that_rows_share_is_shared_by_the_new_ones():
     ],
 )
 def test_ids_that_say_what_a_row_is_about_stay(made, why):
-    found, reason = renamed(made, "id", {str(row["id"]) for row in made})
+    ids = [str(row["id"]) for row in made]
+    found, reason = renamed(ids, made, "id", {str(row["id"]) for row in made})
     assert why in reason
     assert all(old == new for old, new in found.items())

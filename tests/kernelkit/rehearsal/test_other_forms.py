@@ -1,5 +1,6 @@
 """Hidden data of other forms: several tables, a gateway, images in folders, a command."""
 
+import csv
 import json
 
 import pytest
@@ -7,6 +8,7 @@ from csv_files import read, write
 
 from kernelkit.errors import ParameterError
 from kernelkit.project import HiddenSettings, Project
+from kernelkit.rehearsal.hidden_content import RunTime
 from kernelkit.rehearsal.hidden_data import make_hidden_data
 from kernelkit.rehearsal.public_and_hidden import read_both
 
@@ -301,7 +303,8 @@ def test_a_command_can_know_how_many_rows_the_time_allows(records):
 
     def make_by_command(count, minutes):
         project = Project(records, hidden=settings)
-        make_hidden_data(records, "swings", project, count, told.append, minutes)
+        time = RunTime(minutes) if minutes else None
+        make_hidden_data(records, "swings", project, count, told.append, time)
         (records / "solutions/swings.hidden.csv").unlink()  # so that it is made again
 
     make_by_command(None, 0.05)
@@ -352,9 +355,9 @@ def test_partitioned_parquet_is_written_as_it_was_read(tmp_path):
     from pyarrow import dataset
 
     public = tmp_path / "competitions/swings"
-    columns = {"id": list(range(60)), "day": [n // 4 for n in range(60)], "level": [0.5] * 60}
+    columns = {"id": list(range(60)), "day": [1 + n // 4 for n in range(60)], "level": [0.5] * 60}
     train = pyarrow.table(columns)
-    test = pyarrow.table({"id": list(range(90, 98)), "day": [20] * 4 + [21] * 4})
+    test = pyarrow.table({"id": list(range(90, 98)), "day": [0] * 4 + [21] * 4})
     parts = dataset.partitioning(pyarrow.schema([("day", pyarrow.int64())]), flavor="hive")
     for name, table in (("train", train), ("test", test)):
         dataset.write_dataset(
@@ -370,6 +373,78 @@ def test_partitioned_parquet_is_written_as_it_was_read(tmp_path):
     assert len(days) == 3
     assert not days & left
     assert "rows of one 'day' stay together" in "\n".join(made.notes)
+
+
+def test_a_later_public_test_set_hides_the_last_rows_in_time(tmp_path):
+    rows = [(n, f"2020-{1 + n // 20:02d}-{1 + n // 2 % 10:02d}", n % 4, n) for n in range(200)]
+    train = ("id", "day", "shop", "sold"), rows[::-1]
+    test = ("id", "day", "shop"), [(900 + n, f"2021-01-0{1 + n // 2}", n % 4) for n in range(6)]
+    simple(tmp_path, train, test, (("id", "sold"), [(900 + n, 0) for n in range(6)]))
+    made = make(tmp_path, count=15, metric="mae")
+    folder = tmp_path / "hidden/swings"
+    hidden = [row["day"] for row in read(folder / "test.csv")]
+    left = [row["day"] for row in read(folder / "train.csv")]
+    assert min(hidden) > max(left)
+    assert len(hidden) == 16, "days stay whole"
+    assert [row["id"] for row in read(folder / "test.csv")] == [str(906 + n) for n in range(16)]
+    assert "the hidden rows are the last ones by 'day'" in "\n".join(made.notes)
+    make(tmp_path, count=15, metric="mae", group="shop")
+    assert len({row["shop"] for row in read(folder / "test.csv")}) == 1
+
+
+def test_a_test_table_that_has_the_column_to_predict_shows_no_answers(tmp_path):
+    train = ("id", "speed", "kind"), [(n, n, f"kind {n}") for n in range(60)]
+    test = ("id", "kind", "speed"), [(100, "", 1), (101, "", 2)]
+    simple(tmp_path, train, test, (("id", "kind"), [(100, "a"), (101, "a")]))
+    make(tmp_path)
+    assert {row["kind"] for row in read(tmp_path / "hidden/swings/test.csv")} == {""}
+
+
+def test_rows_without_an_answer_are_not_hidden(tmp_path):
+    train = ("id", "team", "level"), [(n, n // 6, n if n % 3 else "") for n in range(120)]
+    test = ("id", "team"), [(900, 90), (901, 91)]
+    simple(tmp_path, train, test, (("id", "level"), [(900, 0), (901, 0)]))
+    made = make(tmp_path, metric="mae", group="team", count=10)
+    folder = tmp_path / "hidden/swings"
+    answers = read(tmp_path / "solutions/swings.hidden.csv")
+    assert len(answers) == len(read(folder / "test.csv")) == 12
+    assert all(int(row["level"]) % 3 for row in answers)
+    assert len(read(folder / "train.csv")) == 102, "the group's other rows would tell of it"
+    assert "40 rows of train.csv lack an answer" in "\n".join(made.notes)
+
+
+def test_csvs_as_others_write_them(tmp_path):
+    public = tmp_path / "competitions/swings"
+    public.mkdir(parents=True)
+    csv.field_size_limit(131_072)  # Python's own, which another test may have raised
+    long = "1 " * 100_000  # a mask, longer than the cells that Python's csv takes by default
+    lines = [f'{n};a{n:03d};train/a{n:03d}.png;"x\r\n""{n}""";1;2;{long}' for n in range(50)]
+    head = ";id;path;note;twice;twice;mask"
+    text = "\r\n".join([head, *lines])
+    (public / "train.csv").write_bytes(b"\xef\xbb\xbf" + text.encode())
+    (public / "test.csv").write_text(";id;path;note\n0;a900;test/a900.png;z\n")
+    (public / "a_submission.csv").write_text("id,mask\na900,\n")
+    made = make(tmp_path)
+    folder = tmp_path / "hidden/swings"
+    first, *rows = (folder / "test.csv").read_text().split("\n", 1)
+    assert first == ";id;path;note"
+    assert rows[0].startswith('"') is False
+    with (folder / "train.csv").open(newline="") as file:
+        kept = list(csv.reader(file, delimiter=";"))
+    assert kept[0] == head.split(";")
+    assert kept[1][4:6] == ["1", "2"]
+    with (folder / "test.csv").open(newline="") as file:
+        for row in csv.DictReader(file, delimiter=";"):
+            assert row["path"] == f"test/{row['id']}.png"
+            assert row["note"] == f'x\r\n"{row[""]}"'
+    assert "a_submission.csv is taken as the sample submission" in "\n".join(made.notes)
+
+
+def test_packed_tables_are_to_be_unpacked(swings):
+    train = swings / "competitions/swings/train.csv"
+    train.rename(train.with_name("train.csv.zip"))
+    with pytest.raises(ParameterError, match=r"train\.csv\.zip is packed: unpack it there"):
+        make(swings, **NAMED)
 
 
 def test_a_sparse_feature_whose_public_values_are_new_groups_nothing(tmp_path):

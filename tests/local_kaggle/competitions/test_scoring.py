@@ -1,3 +1,4 @@
+import csv
 import math
 import sys
 import zipfile
@@ -57,6 +58,13 @@ def test_several_predicted_columns_score_their_mean(scored):
     rules = 'metric = "mae"\n'  # the columns are those of the answers
     found = scored("day,low,high\ntue,3,7\nmon,2,2\n", rules, solution)
     assert found == pytest.approx((0.5 + 1.5) / 2)
+
+
+def test_cells_may_be_as_long_as_masks_are(scored):
+    csv.field_size_limit(131_072)  # Python's own, which another test may have raised
+    mask = "1 2 " * 50_000
+    table = f"id,label\n1,{mask}\n"
+    assert scored(table, 'metric = "accuracy"', table) == 1.0
 
 
 def test_labels_may_be_words_and_the_metric_scikit_learns(scored):

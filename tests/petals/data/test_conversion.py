@@ -101,6 +101,8 @@ def raw(number):
         (lambda n: {"image_raw": picture(n), "label": n % 2, "id": n}, "image from image_raw, cl"),
         (lambda n: {"image": picture(n), "label": float(n % 2), "id": n}, "class from label"),
         (lambda n: {**raw(n), "label": n % 2}, "image from image_raw, class from label"),
+        (lambda n: {"image": picture(n), "class": [1 - n % 2, n % 2]}, "their numbers, 0 to 1"),
+        (lambda n: {"image": picture(n), "label": [1.0 - n % 2, float(n % 2)]}, "class from label"),
         (lambda n: {"image": picture(n, kind="WEBP"), "class": n % 2}, "names no classes"),
         (lambda n: {"image": picture(n, 50), "class": n % 2}, "names no classes"),
     ],
@@ -112,6 +114,33 @@ def test_other_names_types_and_images_are_read(write, capsys, schema, told):
     assert labels(source) == [0, 1] * 4
     assert len({example.id for example in examples(source)}) == 8
     assert source.splits(SIZE)["train"].sample(8).images.shape == (8, SIZE, SIZE, 3)
+
+
+def test_one_hot_labels_have_as_many_classes_as_values(write, tmp_path):
+    rows = [record(image=picture(n), label=[int(n % 2 == at) for at in range(3)]) for n in range(4)]
+    data = write("train.tfrec", rows)
+    assert find_source(data, SIZE).class_names == ("0", "1", "2")
+    names = tmp_path / "data" / "classes.json"
+    names.write_text('["rose", "daisy", "tulip"]')
+    source = find_source(data, SIZE)
+    assert (source.class_names[1], labels(source)) == ("daisy", [0, 1, 0, 1])
+    names.write_text('["rose", "daisy"]')
+    with pytest.raises(DataError, match="labels of 3 values, and its list names 2 classes"):
+        find_source(data, SIZE)
+
+
+def test_files_that_are_missing_from_a_set_are_counted(write, capsys):
+    for number in (0, 3):
+        name = f"a-train.tfrecord-{number:05}-of-00005"
+        data = write(name, [record(image=picture(number), label=number, id=number)])
+    find_source(data, SIZE)
+    assert "3 of the 5 files a-train.tfrecord-…-of-00005 are missing" in capsys.readouterr().out
+
+
+def test_validation_photos_alone_are_nothing_to_train_on(write):
+    data = write("val.tfrec", [record(image=picture(n), label=n) for n in range(3)])
+    with pytest.raises(DataError, match="data holds no photos to train on"):
+        find_source(data, SIZE)
 
 
 def test_ids_that_are_numbers_are_kept(write):
@@ -239,6 +268,12 @@ def test_sources_with_other_lists_of_classes_are_not_mixed(write, tmp_path):
     ("records", "message"),
     [
         ([{"image": b"x", "class": [1, 2]}], r"record 0: class holds 2 values where one is needed"),
+        ([{"image": b"x", "class": [1, 0, 1]}], "record 0: class holds 3 values, 2 of which are 1"),
+        ([{"image": b"x", "class": [0.7, 0.3]}], "record 0: class holds 2 values where one is"),
+        (
+            [{"image": b"x", "class": 2}, {"image": b"x", "class": [0, 1]}],
+            "has labels of 1 and of 2 values",
+        ),
         ([{"image": b"x", "class": 1}, {"image": b"x"}], "record 1: class holds no value where"),
         ([{"image": [b"x", b"y"], "class": 1}], "record 0: image holds 2 values"),
         ([{"image": b"x", "class": -1}], "record 0: the label is -1, which is not a class"),

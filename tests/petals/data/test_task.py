@@ -67,6 +67,9 @@ def test_what_is_no_task_is_refused(warnings, train, names, message):
         (GOOD, VAL, ("daisy", "test", "tulip"), ["test: a class that is called like a split"]),
         (GOOD, [*VAL, (0, 0), (1, 1)], NAMES, ["2 of 8 validation photos are also in train"]),
         ([*GOOD, (0, 1)], VAL, NAMES, ["1 pictures are in train under two classes"]),
+        (GOOD, VAL, ("rose", "daisy", "Rose"), ["'Rose' and 'rose' are different classes: if"]),
+        (GOOD, VAL, ("rose", "daisy", "rose"), ["rose: two classes have this name"]),
+        ([*GOOD, (0, 0), (1, 1)], VAL, NAMES, ["only 12 of 14 training photos differ"]),
         (
             [(n % 3, n % 3) for n in range(9)],
             VAL,

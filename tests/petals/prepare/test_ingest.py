@@ -335,6 +335,52 @@ def test_a_csv_as_people_save_them(make_labelled, written, table):
     assert count(written()) == 60
 
 
+@pytest.mark.parametrize("form", ["semicolons", "no header", "stems", "paths", "one-hot", "other"])
+def test_a_csv_as_others_share_them(make_labelled, table, tmp_path, form):
+    rows = [line.split(",") for line in table.read_text().splitlines()[1:]]
+    separator = ","
+    if form == "semicolons":
+        separator = ";"
+        rows = [["Image", "Species"], *rows]
+    elif form == "stems":
+        rows = [["image_id", "label"], *([Path(name).stem, label] for name, label in rows)]
+    elif form == "paths":
+        rows = [["path", "class"], *([f"C:\\x\\flat\\{name}", label] for name, label in rows)]
+    elif form == "one-hot":
+        names = ("yellow", "blue", "red")
+        rows = [[name, *(f"{float(label == each)}" for each in names)] for name, label in rows]
+        rows = [["image", *names], *rows]
+    elif form == "other":
+        rows = [[name, label, "2020"] for name, label in rows]
+        rows = [["which", "breed", "year"], *rows]
+    encoding = "utf-16" if form == "semicolons" else "utf-8"
+    table.write_text("\n".join(map(separator.join, rows)), encoding)
+    summary = make_labelled()
+    assert summary.class_names == ["blue", "red", "yellow"]
+    assert sum(labels.total() for labels in summary.images.values()) == 60
+    said = {
+        "semicolons": "the file is taken from Image, the label from Species",
+        "no header": "has no line of columns",
+        "one-hot": "one of its 3 columns is 1 in each row",
+        "other": "the file is taken from which, the label from breed",
+    }
+    assert said.get(form, "") in str(summary)
+
+
+def test_a_csv_never_labels_test_photos_that_have_the_names_of_others(make, table, tmp_path):
+    (tmp_path / "flat").rename(tmp_path / "test")
+    (tmp_path / "in").mkdir()
+    (tmp_path / "test").rename(tmp_path / "in/test")
+    with pytest.raises(DataError, match="60 of 60 rows are wrong"):
+        make(tmp_path / "in", labels=table)
+
+
+def test_labels_that_are_made_of_others_are_told(make_labelled, table):
+    text = table.read_text()
+    table.write_text(text.replace("0.jpg,blue", "0.jpg,blue red"))
+    assert "1 labels are made of others, such as 'blue red'" in str(make_labelled())
+
+
 @pytest.mark.parametrize("numbers", [("0", "2", "10"), ("02", "2", "3")])
 def test_labels_that_are_numbers_keep_their_order(make_labelled, table, numbers):
     text = table.read_text()
@@ -371,8 +417,12 @@ def test_bad_rows_of_a_csv_are_named_and_nothing_is_written(make_labelled, table
     [
         (b"", "0 of 0 rows"),
         (b"file,label\n", "0 of 0 rows"),
-        (b"file;label\na;b\n", "'file'.*whose first line names the columns"),
-        (b"file,class\na,b\n", "'label'"),
+        (b"file;label\na;b\n", "no file 'a' in"),
+        (b"one,two,three\na,b,c\n", "columns one, two, three: it cannot be told which"),
+        (b"file\n0.jpg\n", "columns file: it cannot be told which"),
+        (b"file,a,b\n0.jpg,0,2\n", "columns file, a, b: it cannot be told which"),
+        (b"file,a,b\n0.jpg,1,0\n2.jpg,1,1\n", "of 2 rows 1 have 2. Photos of several classes"),
+        (b"file,label\n0,red\n", "'0' can be any of 0.jpg, 0.png"),
         ("file,label\n0.jpg,ros\u00e9".encode("latin-1"), "codec can't decode.*in UTF-8"),
         (b'file,label\n0.jpg,"red\n', "unexpected end of data"),
         (b"file,label\n" + 500 * b"none,red\n", r"500 of 500 rows(.*\n){20}[^\n]*\Z"),
@@ -381,6 +431,7 @@ def test_bad_rows_of_a_csv_are_named_and_nothing_is_written(make_labelled, table
 )
 def test_files_that_are_no_csv_of_labels(make_labelled, table, tmp_path, content, message):
     table.write_bytes(content)
+    shutil.copy(tmp_path / "flat/2.jpg", tmp_path / "flat/0.png")
     with pytest.raises(DataError, match=message):
         make_labelled()
     assert not (tmp_path / "out").exists()
@@ -527,9 +578,11 @@ def test_a_photo_in_two_splits_stays_where_it_is_not_learnt(make, tree):
         ({"images": 4, "masks": 4}, "images, masks, which are names of kinds of files"),
         ({"jpg": 4}, "jpg, which are names of kinds of files"),
         (
-            {"seg_train/seg_train/sea": 2, "seg_test/seg_test/sea": 2, "seg_pred/seg_pred": 2},
-            r"splits \(seg_test, seg_train\).*of which seg_pred is none",
+            {"train/sea": 2, "train/ice": 2, "test/sea": 2, "pred/pred": 2},
+            r"splits \(test, train\).*of which pred is none",
         ),
+        ({"train/Rose": 2, "train/tea": 2, "val/rose": 2}, r"Rose \(train\) and rose \(val\)"),
+        ({"ro\nse": 2, "tea": 2}, r"the folder 'ro\\nse': give it a name in plain text"),
         ({"a": 2, "b": 2, "flowers/a": 2, "flowers/b": 2}, r"3 classes \(a, b, flowers\)"),
     ],
 )
@@ -608,6 +661,9 @@ def test_every_photo_that_is_not_used_is_named(make, tree, tmp_path, monkeypatch
         (("1.0", "2.0", "10.0"), ["1.0", "2.0", "10.0"]),
         (("002", "10", "1"), ["1", "002", "10"]),
         (("1", "10", "2b"), ["1", "10", "2b"]),
+        (("class_1", "class_10", "class_2"), ["class_1", "class_2", "class_10"]),
+        (("1. tea", "10. oak", "2. ash"), ["1. tea", "2. ash", "10. oak"]),
+        (("a1", "b10", "b2"), ["a1", "b10", "b2"]),
     ],
 )
 def test_names_that_are_numbers_are_in_their_order(make, tree, tmp_path, names, order):
@@ -618,8 +674,52 @@ def test_names_that_are_numbers_are_in_their_order(make, tree, tmp_path, names, 
     assert make(folder, labels=tmp_path / "labels.csv").class_names == order
 
 
+def test_links_are_followed_and_those_to_nothing_named(make, tree, tmp_path):
+    folder = tree({"rose": 8, "daisy": 8})
+    (tmp_path / "more").mkdir()
+    for path in list(folder.glob("rose/*"))[:3]:
+        path.rename(tmp_path / "more" / path.name)
+    (folder / "rose/more").symlink_to(tmp_path / "more")
+    (folder / "rose/up").symlink_to(folder)
+    (folder / "rose/gone.png").symlink_to("../.git/annex/objects/gone")
+    summary = make(folder)
+    assert sum(labels.total() for labels in summary.images.values()) == 16
+    (why,) = summary.left_out.values()
+    assert why == "a link to ../.git/annex/objects/gone, which is not there"
+
+
+def test_archives_and_unlabelled_photos_beside_what_is_read_are_named(make, tree):
+    splits = {f"seg_{split}/seg_{split}/{name}": 4 for split in ("train", "test") for name in "ab"}
+    folder = tree({**splits, "seg_pred/seg_pred": 2})
+    (folder / "more.zip").write_bytes(b"PK")
+    summary = make(folder)
+    assert (counts(summary)["test"], summary.class_names) == (8, ["a", "b"])
+    whys = sorted(why.split(",")[0] for why in summary.left_out.values())
+    assert whys == ["an archive", *2 * ["in a folder beside the splits that has no class folders"]]
+
+
+def test_classes_that_are_called_nearly_the_same_are_told(make, tree):
+    summary = make(tree({"sweet pea": 6, "Sweet_Pea": 6, "tea": 6, "-1": 6, "1": 6}))
+    assert len(summary.class_names) == 5
+    assert str(summary).count("are different classes: if they mean the same") == 1
+    assert "'Sweet_Pea' and 'sweet pea' are different classes" in str(summary)
+
+
+def test_photos_of_one_class_alone_are_refused_before_anything_changes(make, photos, tmp_path):
+    make()
+    before = sorted(tmp_path.joinpath("out").rglob("*"))
+    for path in [*photos.glob("red/*"), *photos.glob("blue/*")]:
+        path.write_bytes(b"")
+    with pytest.raises(DataError, match=r"outside the test split are of one class \(yellow\)"):
+        make()
+    after = [
+        path for path in sorted(tmp_path.joinpath("out").rglob("*")) if ".new" not in str(path)
+    ]
+    assert after == before
+
+
 def test_a_submission_holds_what_the_labels_say(make, make_labelled, tmp_path):
-    assert "a submission holds positions: 0 for blue" in str(make())
+    assert "a submission holds positions: 0 for blue to 2 for yellow" in str(make())
     assert json.loads((tmp_path / "out/submission.json").read_text()) == {"label": "position"}
     assert "a submission holds the CSV's own labels, such as blue" in str(make_labelled())
     assert json.loads((tmp_path / "out/submission.json").read_text()) == {"label": "name"}
