@@ -71,7 +71,9 @@ DEFINES_MAGICS = re.compile(
     r"|^\s*%?(?:re)?load_ext\b|\brun_line_magic\([\"']load_ext",
     re.MULTILINE,
 )
-_COLAB_NAMES = re.compile(r"\b(?:drive|files|auth)\.")
+_COLAB_CALLS = re.compile(
+    r"\b(?:drive\.(?:mount|flush_and_unmount)|files\.(?:upload|download)|auth\.authenticate_user)\b"
+)
 INSTEAD = {
     "shell": "use %%bash",
     "tensorflow_version": "delete the line",
@@ -368,7 +370,7 @@ def _unknown_magics(plan: Plan) -> Iterator[Finding]:
 def _of_colab(plan: Plan) -> Iterator[Finding]:
     """Calls that only Colab answers, unless a condition guards them."""
     for place, source in plan.bundle.code:
-        if not _COLAB_NAMES.search(source):
+        if not _COLAB_CALLS.search(source):
             continue
         for owner in dict.fromkeys(_colab_calls(parsed(source))):
             yield warning(f"{place} calls google.colab's {owner}, and on Kaggle {COLAB[owner]}")
