@@ -49,9 +49,7 @@ def nodes(tree: ast.AST, *kinds: type[ast.AST]) -> list[Any]:
     return walked.of(kinds) if kinds else walked.nodes
 
 
-def holding(
-    tree: ast.AST, kind: type[ast.AST], is_wanted: Callable[[Any], bool]
-) -> set[ast.AST]:
+def holding(tree: ast.AST, kind: type[ast.AST], is_wanted: Callable[[Any], bool]) -> set[ast.AST]:
     """The nodes of a tree that are a wanted node of this kind, or have one below them."""
     walked = _walked(tree)
     found: set[int] = set()
@@ -73,8 +71,8 @@ def _walked(tree: ast.AST) -> _Walked:
 class _Walked:
     """The nodes of a tree in the order of `ast.walk`, and the positions of each kind's.
 
-    `parents` has the position of the node above each; the tree's own is its own parent. Contexts
-    and operators are left out. It is faster than `ast.walk`, whose generators take most of the time.
+    `parents` has the position of the node above each; the tree is its own parent. Contexts and
+    operators are left out. `ast.walk` takes longer, most of it for its generators.
     """
 
     def __init__(self, tree: ast.AST) -> None:
