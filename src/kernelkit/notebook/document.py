@@ -9,7 +9,6 @@ import __future__
 
 import ast
 import functools
-import json
 import re
 import shlex
 import sys
@@ -18,7 +17,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kernelkit import machines
+from kernelkit import files, machines
 from kernelkit.errors import NotebookError
 from kernelkit.notebook import magics, syntax
 
@@ -90,7 +89,7 @@ def read_json(notebook: Path) -> dict[str, Any]:
                 "it: jupyter nbconvert --to notebook --nbformat 4 --inplace "
                 f"{shlex.quote(str(notebook))}"
             )
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
         raise NotebookError(f"{notebook} is not a notebook: {error}") from None
     return dict(source)
 
@@ -102,7 +101,7 @@ def _checked(text: str) -> Any:
     It is kept for the next who reads the same text, as the stages of a push do, so nobody may
     change it. Raises `ValueError` and the like for what is no notebook.
     """
-    source = json.loads(text)
+    source = files.parse_json(text)
     if source["nbformat"] >= 4:
         for number, cell in enumerate(source["cells"], start=1):
             try:
