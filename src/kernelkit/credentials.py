@@ -22,27 +22,40 @@ def find_secrets(texts: Iterable[tuple[str, str]], secrets: Sequence[str] = ()) 
     are found whatever they look like. A finding never repeats the secret.
     """
     secrets = [secret for secret in secrets if len(secret) >= SHORTEST_SECRET]
+    texts = list(texts)
+    suspected = _suspected("\n".join(text for _, text in texts), _SHAPES)
     for file, text in texts:
         if _CREDENTIALS.search(file):
             yield f"{file}:1 looks like a credentials file"
             continue
-        # Searching a whole text takes far less time than each of its lines, and most have nothing.
-        suspected = _suspected(text)
-        if not suspected and not any(secret in text for secret in secrets):
+        kinds = _suspected(text, suspected)
+        if not kinds and not any(secret in text for secret in secrets):
             continue
-        for number, line in enumerate(text.split("\n"), start=1):
-            kinds = (kind for kind, shape in suspected.items() if shape.search(line))
+        lines = text.split("\n")
+        numbers = range(len(lines)) if secrets else _suspected_lines(text, kinds)
+        for number in numbers:
+            line = lines[number]
+            found = (kind for kind in kinds if _SHAPES[kind].search(line))
             own = any(secret in line for secret in secrets)
-            kind = "your own Kaggle key or token" if own else next(kinds, "")
+            kind = "your own Kaggle key or token" if own else next(found, "")
             if kind:
-                yield f"{file}:{number} looks like {kind}"
+                yield f"{file}:{number + 1} looks like {kind}"
 
 
-def _suspected(text: str) -> dict[str, re.Pattern[str]]:
-    """The kinds of credentials that a text may have, and their shapes."""
+def _suspected(text: str, kinds: Iterable[str]) -> list[str]:
+    """Those of these kinds of credentials of which a text has a word.
+
+    Looking for words takes far less time than looking for shapes, and most texts have none.
+    """
     lowered = text.lower()
-    suspected = {}
-    for kind, shape in _SHAPES.items():
-        if any(word in lowered for word in _KINDS[kind]["words"]) and shape.search(text):
-            suspected[kind] = shape
-    return suspected
+    return [kind for kind in kinds if any(word in lowered for word in _KINDS[kind]["words"])]
+
+
+def _suspected_lines(text: str, kinds: Iterable[str]) -> list[int]:
+    """The indices of a text's lines that have a word of these kinds of credentials."""
+    lines = text.lower().split("\n")
+    found: set[int] = set()
+    for kind in kinds:
+        for word in _KINDS[kind]["words"]:
+            found.update(index for index, line in enumerate(lines) if word in line)
+    return sorted(found)

@@ -81,21 +81,34 @@ def read_json(notebook: Path) -> dict[str, Any]:
     """
     if notebook.suffix != ".ipynb" or not notebook.is_file():
         return dict(read(notebook))
-    place = ""
     try:
-        source = files.parse_json(notebook.read_text("utf-8-sig"))
+        source = _checked(notebook.read_text("utf-8-sig"))
         if source["nbformat"] < 4:
             raise ValueError(
                 f"it has Jupyter's format {source['nbformat']}, and Kaggle runs format 4. Convert "
                 "it: jupyter nbconvert --to notebook --nbformat 4 --inplace "
                 f"{shlex.quote(str(notebook))}"
             )
-        for number, cell in enumerate(source["cells"], start=1):
-            place = f"cell {number}: "
-            _check_cell(cell)
     except (ValueError, LookupError, TypeError, AttributeError) as error:
-        raise NotebookError(f"{notebook} is not a notebook: {place}{error}") from None
+        raise NotebookError(f"{notebook} is not a notebook: {error}") from None
     return dict(source)
+
+
+@functools.lru_cache(maxsize=2)
+def _checked(text: str) -> Any:
+    """A notebook's JSON, its cells checked.
+
+    It is kept for the next who reads the same text, as the stages of a push do, so nobody may
+    change it. Raises `ValueError` and the like for what is no notebook.
+    """
+    source = files.parse_json(text)
+    if source["nbformat"] >= 4:
+        for number, cell in enumerate(source["cells"], start=1):
+            try:
+                _check_cell(cell)
+            except ValueError as error:
+                raise ValueError(f"cell {number}: {error}") from None
+    return source
 
 
 def _check_cell(cell: Any) -> None:
@@ -106,7 +119,7 @@ def _check_cell(cell: Any) -> None:
     lines = source if isinstance(source, list) else [source]
     if not all(isinstance(line, str) for line in lines):
         raise ValueError("it has no text as its source")
-    if any(_SURROGATE.search(line) for line in lines):
+    if _SURROGATE.search("".join(lines)):
         raise ValueError("it contains half a character (a lone surrogate)")
 
 
@@ -238,29 +251,29 @@ def _compile_error(place: str, source: str, cell: bool) -> str:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # an invalid escape is no error
-            if cell:
-                _compile_cell(place, source)
-            else:
-                compile(source, place, "exec", _FLAGS, dont_inherit=True)
+            _compile(place, source, cell)
     except SyntaxError as error:
         if error.lineno is None:  # of a source with null characters
             return f"{place}: {error.msg}"
-        line = (error.text or "").strip().partition("\n")[0]
+        line = error.text or source.split("\n")[error.lineno - 1]
+        line = line.strip().partition("\n")[0]
         return f"{place}, line {error.lineno}: {error.msg}: {line[:80]}"
     except UNREADABLE as error:
         return f"{place}: {error}"
     return ""
 
 
-def _compile_cell(place: str, source: str) -> None:
-    """Compile a cell as IPython does, each statement by itself; raises as `compile` does.
+def _compile(place: str, source: str, cell: bool) -> None:
+    """Compile a file, or a cell as IPython does, each statement by itself; raises as `compile`.
 
-    What compiles as a whole also does so by statements, and takes less time.
+    A cell that compiles as a whole also does so by statements, and takes less time.
     """
     tree = syntax.kept(source)
     try:
-        compile(tree, place, "exec", _FLAGS, dont_inherit=True)
+        compile(tree, place, "exec", _FLAGS if cell else 0, dont_inherit=True)
     except UNREADABLE:
+        if not cell:
+            raise
         _compile_statements(place, tree)
 
 

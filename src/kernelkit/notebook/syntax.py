@@ -1,12 +1,18 @@
 """Syntax trees of Python source, also while another thread makes one."""
 
+from __future__ import annotations
+
 import ast
 import functools
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Callable, Iterable
 from typing import Any, Literal, overload
 
 _ATTEMPTS = 5
-_NO_NODES = frozenset(("ctx", "id", "attr", "kind", "type_comment"))  # fields
+# Fields that hold no node, or one that nobody asks for: contexts, and operators.
+_NO_NODES = frozenset(("ctx", "op", "ops", "id", "attr", "arg", "module", "level", "asname"))
+_NO_NODES |= {"kind", "type_comment", "conversion", "is_async", "simple"}
+_LEAVES = frozenset((ast.Name, ast.Constant, ast.alias))  # most nodes, which hold no others
 
 
 @overload
@@ -39,20 +45,53 @@ def nodes(tree: ast.AST, *kinds: type[ast.AST]) -> list[Any]:
 
     They are kept with the tree, since the checks of a push go through each a dozen times.
     """
-    walked: _Walked | None = tree.__dict__.get("_walked")
-    if walked is None:
-        walked = tree.__dict__["_walked"] = _Walked(tree)
+    walked = _walked(tree)
     return walked.of(kinds) if kinds else walked.nodes
 
 
+def holding(tree: ast.AST, kind: type[ast.AST], is_wanted: Callable[[Any], bool]) -> set[ast.AST]:
+    """The nodes of a tree that are a wanted node of this kind, or have one below them."""
+    walked = _walked(tree)
+    found: set[int] = set()
+    for position in walked.positions[kind]:
+        if is_wanted(walked.nodes[position]):
+            while position not in found:
+                found.add(position)
+                position = walked.parents[position]
+    return {walked.nodes[position] for position in found}
+
+
+def _walked(tree: ast.AST) -> _Walked:
+    walked: _Walked | None = tree.__dict__.get("_walked")
+    if walked is None:
+        walked = tree.__dict__["_walked"] = _Walked(tree)
+    return walked
+
+
 class _Walked:
-    """The nodes of a tree in the order of `ast.walk`, and the positions of each kind's."""
+    """The nodes of a tree in the order of `ast.walk`, and the positions of each kind's.
+
+    `parents` has the position of the node above each; the tree is its own parent. Contexts and
+    operators are left out. `ast.walk` takes longer, most of it for its generators.
+    """
 
     def __init__(self, tree: ast.AST) -> None:
-        self.nodes = _walk(tree)
-        self.positions: dict[type[ast.AST], list[int]] = {}
-        for position, node in enumerate(self.nodes):
-            self.positions.setdefault(type(node), []).append(position)
+        self.nodes = [tree]
+        self.parents = [0]
+        self.positions: defaultdict[type[ast.AST], list[int]] = defaultdict(list)
+        nodes = self.nodes
+        parents = self.parents
+        for position, node in enumerate(nodes):  # it grows
+            self.positions[node.__class__].append(position)
+            if node.__class__ in _LEAVES:
+                continue
+            for field in node._fields:
+                value = None if field in _NO_NODES else getattr(node, field, None)
+                if value.__class__ is list:
+                    nodes += [each for each in value if isinstance(each, ast.AST)]
+                elif isinstance(value, ast.AST):
+                    nodes.append(value)
+            parents += [position] * (len(nodes) - len(parents))
 
     def of(self, kinds: Iterable[type[ast.AST]]) -> list[ast.AST]:
         """The nodes of these kinds."""
@@ -60,19 +99,3 @@ class _Walked:
         for kind in kinds:
             positions += self.positions.get(kind, ())
         return [self.nodes[position] for position in sorted(positions)]
-
-
-def _walk(tree: ast.AST) -> list[ast.AST]:
-    """What `ast.walk` gives, without its generators, which take most of its time.
-
-    Contexts are left out: whether a name is read or assigned.
-    """
-    found = [tree]
-    for node in found:  # it grows
-        for field in node._fields:
-            value = None if field in _NO_NODES else getattr(node, field, None)
-            if isinstance(value, ast.AST):
-                found.append(value)
-            elif isinstance(value, list):
-                found += [each for each in value if isinstance(each, ast.AST)]
-    return found

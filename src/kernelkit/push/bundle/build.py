@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from kernelkit import files
 from kernelkit.files import commit_of
-from kernelkit.notebook import document, modules, syntax
+from kernelkit.notebook import document, modules
 from kernelkit.notebook.document import cell_source, tags
 from kernelkit.notebook.modules import File
 from kernelkit.notebook.parameters import assignments, literal
@@ -278,24 +278,25 @@ def _script(added: Iterable[Cell], own: Iterable[Cell]) -> str:
     The process writes the manifest when it exits, so that no last cell is needed.
     """
     ridden = "\n\n".join(cell["source"] for cell in added)
-    text = "\n".join(cell["source"].rstrip("\n") for cell in own)
+    sources = [cell["source"] for cell in own]
+    text = "\n".join(source.rstrip("\n") for source in sources)
     futures = dict.fromkeys(FUTURE.findall(text))  # not those inside the bundled files
-    docstring = _docstring(text)
+    docstring = _docstring(sources)
     first = [docstring] if docstring else []
     # The script keeps its docstring where it was, too, so that a pull finds the script as it is.
     own_part = FUTURE.sub("", text)
     return "\n".join([*first, *futures, ridden, document.SCRIPT_BEGINS, own_part]) + "\n"
 
 
-def _docstring(text: str) -> str:
+def _docstring(sources: Iterable[str]) -> str:
     """The literal that a script begins with; empty if it begins with another statement."""
-    try:
-        body = syntax.parse(text).body
-    except document.UNREADABLE:
-        return ""
-    match body:
-        case [ast.Expr(ast.Constant(str()) as constant), *_]:
-            return ast.get_source_segment(text, constant) or ""
+    for source in sources:
+        match modules.parsed(source).body:
+            case [ast.Expr(ast.Constant(str()) as constant), *_]:
+                lines = source.split("\n")[: constant.end_lineno]
+                return ast.get_source_segment("\n".join(lines), constant) or ""
+            case [_, *_]:
+                return ""
     return ""
 
 

@@ -13,7 +13,7 @@ from packaging.utils import canonicalize_name
 from kernelkit import files, image
 from kernelkit.credentials import find_secrets
 from kernelkit.errors import NotebookError
-from kernelkit.kaggle.client import SOURCES
+from kernelkit.kaggle.client import PLACEHOLDERS, SOURCES
 from kernelkit.machines import Kind
 from kernelkit.notebook import document, magics, pairs, rules, search_path
 from kernelkit.notebook.modules import KEPT, files_started, parsed
@@ -32,6 +32,8 @@ LARGEST = 3  # files and cells to name where the bundle is too large
 SMALLEST = 50_000  # bytes of one that is named
 # A call such as pd.read_csv("data/train.csv"), but not open("log.txt", "w").
 READS = re.compile(r"(?:read|load|open)\w*\(\s*[\"']([^\"'\n]+)[\"'](?!\s*,\s*[\"'][wax])")
+# Code that does one thing on Kaggle and another here. A comment or a name of a package is none.
+KNOWS_KAGGLE = re.compile(r"(?i)/kaggle\b|\bKAGGLE_|\bkagglehub\b|\b(?:is|in|on)_?kaggle\b")
 MOUNTS = ("competitions", "datasets", "models", "notebooks")  # the folders below /kaggle/input
 READS_SECRETS = re.compile(r"(?m)^\s*(?:from|import)\s+kaggle_secrets\b")
 # Its arguments, up to a redirection such as `> /dev/null`, or another command.
@@ -71,7 +73,9 @@ DEFINES_MAGICS = re.compile(
     r"|^\s*%?(?:re)?load_ext\b|\brun_line_magic\([\"']load_ext",
     re.MULTILINE,
 )
-_COLAB_NAMES = re.compile(r"\b(?:drive|files|auth)\.")
+_COLAB_CALLS = re.compile(
+    r"\b(?:drive\.(?:mount|flush_and_unmount)|files\.(?:upload|download)|auth\.authenticate_user)\b"
+)
 INSTEAD = {
     "shell": "use %%bash",
     "tensorflow_version": "delete the line",
@@ -202,7 +206,7 @@ def _local_reads(plan: Plan) -> Iterator[Finding]:
     text = "\n".join(source for _, source in plan.bundle.code)
     folder = plan.metadata.code_file.parent
     places: dict[str, list[str]] = {}
-    if "kaggle" not in text.lower():
+    if not KNOWS_KAGGLE.search(text):
         reads = READS.findall(text)
         for place, source in plan.bundle.code:
             for name in dict.fromkeys(READS.findall(source)):
@@ -238,7 +242,7 @@ def several(places: Iterable[str]) -> str:
     if len(others) > MOST_PLACES:
         return f"{first} (and {len(others)} more)"
     file, bracket, _ = first.partition("[cell ")
-    if bracket:
+    if bracket and first.endswith("]"):  # no line follows, as in scripts
         others = [each.removeprefix(f"{file}[").removesuffix("]") for each in others]
     return f"{first} (and {', '.join(others)})"
 
@@ -264,7 +268,7 @@ def mounts(plan: Plan) -> Iterator[Finding]:
             old = [mention for mention in found if not mention.searched]
             knows = re.compile(rf"\b{kind}s[/'\"]").search
             if old and kind != "kernel" and not any(knows(text) for _, text in plan.bundle.sources):
-                today = "/".join(["/kaggle/input", f"{kind}s", *parts])
+                today = _mount(kind, source)
                 yield warning(
                     f"{_where(plan, old)} reads /kaggle/input/{old[0].name}, an older mount that "
                     f"some machines no longer have: Kaggle mounts it at {today}"
@@ -276,6 +280,14 @@ def mounts(plan: Plan) -> Iterator[Finding]:
             yield warning(_unattached(plan, in_cells))
 
 
+def _mount(kind: str, source: str) -> str:
+    """Where Kaggle mounts a source: slugs are in lower case, whatever the metadata's capitals."""
+    owner, slash, slug = "/".join(source.split("/")[:2]).rpartition("/")
+    if owner.upper() not in PLACEHOLDERS:
+        owner = owner.lower()
+    return f"/kaggle/input/{kind}s/{owner}{slash}{slug.lower()}"
+
+
 def _unattached(plan: Plan, where: Sequence[Mention]) -> str:
     """What to say of a folder below /kaggle/input that no source has."""
     name = where[0].name
@@ -283,7 +295,7 @@ def _unattached(plan: Plan, where: Sequence[Mention]) -> str:
     sources = [source for kind in SOURCES for source in plan.metadata.sources(kind)]
     if all(mention.relative for mention in where) and len(sources) == 1:
         kind = next(kind for kind in SOURCES if plan.metadata.sources(kind))
-        today = "/".join(["/kaggle/input", f"{kind}s", *sources[0].split("/")[:2]])
+        today = _mount(kind, sources[0])
         return (
             f"{place} reads ../input/{name}, where Kaggle once mounted the files of a single "
             f"source: if it is in {sources[0]}, it is at {today}/{name} today; otherwise attach "
@@ -368,7 +380,7 @@ def _unknown_magics(plan: Plan) -> Iterator[Finding]:
 def _of_colab(plan: Plan) -> Iterator[Finding]:
     """Calls that only Colab answers, unless a condition guards them."""
     for place, source in plan.bundle.code:
-        if not _COLAB_NAMES.search(source):
+        if not _COLAB_CALLS.search(source):
             continue
         for owner in dict.fromkeys(_colab_calls(parsed(source))):
             yield warning(f"{place} calls google.colab's {owner}, and on Kaggle {COLAB[owner]}")

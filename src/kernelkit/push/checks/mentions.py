@@ -6,7 +6,7 @@ test whether it exists, and a path in a text that is only printed or written do 
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from kernelkit.notebook import magics, syntax
@@ -43,12 +43,14 @@ def mentions(sources: Iterable[tuple[str, str]]) -> list[Mention]:
     naming = [(place, source) for place, source in sources if "/input" in source]
     if not naming:
         return []
-    tested = _tested_anywhere([parsed(source) for _, source in sources])
+    trees = [parsed(source) for _, source in sources]
+    tests: set[ast.AST] = set()
+    for tree in trees:
+        tests |= syntax.holding(tree, ast.Call, _is_test)
+    tested = _tested_anywhere(trees, tests)
     found: list[Mention] = []
     for place, source in naming:
-        tree = parsed(source)
-        reader = _Reader(place, tested, _tests_existence(tree))
-        reader.visit(tree)
+        reader = _Reader(place, parsed(source), tested, tests)
         found += reader.found
         found += _in_shell(place, source)
     return found
@@ -79,26 +81,27 @@ def _is_test(node: ast.AST) -> bool:
     return _called(node) in _TESTS
 
 
-def _tests_existence(node: ast.AST) -> bool:
-    return any(map(_is_test, syntax.nodes(node, ast.Call)))
+def _is_search(node: ast.AST) -> bool:
+    return _called(node) in _SEARCHES
 
 
-def _tested_anywhere(trees: Sequence[ast.AST]) -> set[str]:
+def _tested_anywhere(trees: Sequence[ast.AST], tests: Collection[ast.AST]) -> set[str]:
     """The names whose paths some source tests, also one by one: `for root in ROOTS: if exists(…)`.
 
     A list that is made of another, or given to a function that tests paths, tests the other's.
+    `tests` are the nodes that hold a test.
     """
-    testing = [tree for tree in trees if _tests_existence(tree)]
+    testing = [tree for tree in trees if tree in tests]
     if not testing:
         return set()
     tested: set[str] = set()
     choosers: set[str] = set()
     for tree in testing:
-        tested.update(_tested(tree))
+        tested.update(_tested(tree, tests))
         functions = syntax.nodes(tree, ast.FunctionDef)
-        choosers.update(function.name for function in functions if _tests_existence(function))
+        choosers.update(function.name for function in functions if function in tests)
         for loop in syntax.nodes(tree, ast.For, ast.comprehension):
-            if _tests_elements(loop):
+            if loop in tests and _tests_elements(loop):
                 tested.update(_names(loop.iter))
     made: list[tuple[set[str], set[str]]] = []
     for tree in trees:
@@ -119,8 +122,6 @@ def _tested_anywhere(trees: Sequence[ast.AST]) -> set[str]:
 
 def _tests_elements(loop: ast.For | ast.comprehension) -> bool:
     """Whether a loop tests the paths that it goes through, also below another name."""
-    if not _tests_existence(loop):
-        return False
     elements = {*_names(loop.target)}
     body = loop.body if isinstance(loop, ast.For) else loop.ifs
     for node in (node for part in body for node in ast.walk(part)):
@@ -136,15 +137,16 @@ def _is_collection(node: ast.AST) -> bool:
     return isinstance(node, kinds) or _called(node) in ("list", "tuple", "sorted", "map", "filter")
 
 
-def _tested(tree: ast.AST) -> Iterator[str]:
+def _tested(tree: ast.AST, tests: Collection[ast.AST]) -> Iterator[str]:
     """The names whose paths the code tests, other than to stop if they do not exist."""
     for node in syntax.nodes(tree, ast.If, ast.IfExp, ast.comprehension, ast.While):
-        if isinstance(node, ast.If) and not _only_stops(node) and _tests_existence(node.test):
+        if isinstance(node, ast.If) and not _only_stops(node) and node.test in tests:
             yield from _names(node.test)
         elif isinstance(node, ast.IfExp | ast.comprehension | ast.While):
             parts = node.ifs if isinstance(node, ast.comprehension) else [node.test]
-            for part in filter(_tests_existence, parts):
-                yield from _names(part)
+            for part in parts:
+                if part in tests:
+                    yield from _names(part)
 
 
 def _names(node: ast.AST) -> Iterator[str]:
@@ -169,15 +171,23 @@ def _only_stops(node: ast.If) -> bool:
 
 
 class _Reader(ast.NodeVisitor):
-    """Collects the paths of one source; `tests` says whether it tests that paths exist."""
+    """Collects the paths of one source.
 
-    def __init__(self, place: str, tested: set[str], tests: bool) -> None:
+    `tested` are the names whose paths are tested anywhere, `tests` the nodes that hold a test.
+    """
+
+    def __init__(
+        self, place: str, tree: ast.AST, tested: set[str], tests: Collection[ast.AST]
+    ) -> None:
         self.place = place
         self.tested = tested
         self.tests = tests
+        self.tests_paths = tree in tests
+        self.searches = syntax.holding(tree, ast.Call, _is_search)
         self.found: list[Mention] = []
         self.optional = 0  # how many nodes around this one make it optional
         self.searched = False
+        self.visit(tree)
 
     def _optionally(self, *nodes: ast.AST) -> None:
         self.optional += 1
@@ -241,14 +251,14 @@ class _Reader(ast.NodeVisitor):
 
     def visit_If(self, node: ast.If) -> None:
         """A branch behind a test whether something exists."""
-        if _tests_existence(node.test) and not _only_stops(node):
+        if node.test in self.tests and not _only_stops(node):
             self._optionally(node.test, *node.body, *node.orelse)
         else:
             self.generic_visit(node)
 
     def visit_IfExp(self, node: ast.IfExp) -> None:
         """The same in an expression."""
-        if _tests_existence(node):
+        if node in self.tests:
             self._optionally(node.test, node.body, node.orelse)
         else:
             self.generic_visit(node)
@@ -269,7 +279,7 @@ class _Reader(ast.NodeVisitor):
     def _candidates(self, node: ast.List | ast.Tuple | ast.Set, parts: list[ast.expr]) -> None:
         texts = [_text(part) for part in parts]
         paths = [text for text in texts if "/" in text]
-        if self.tests and len(paths) >= _SEVERAL:
+        if self.tests_paths and len(paths) >= _SEVERAL:
             self._optionally(*parts)
         else:
             self.generic_visit(node)
@@ -288,10 +298,9 @@ class _Reader(ast.NodeVisitor):
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
         """A function that searches may end with a path as its last resort."""
-        called = {_called(each) for each in syntax.nodes(node, ast.Call)}
-        if called & (_SEARCHES | _TESTS):
+        if node in self.tests or node in self.searches:
             before = self.searched
-            self.searched = bool(called & _SEARCHES)
+            self.searched = node in self.searches
             self._optionally(*node.body)
             self.searched = before
             self._each([node.args, *node.decorator_list])

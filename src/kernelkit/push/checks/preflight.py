@@ -16,7 +16,7 @@ from kernelkit.push.checks import contents, pytorch
 from kernelkit.push.checks.findings import Finding, error, warning
 from kernelkit.push.plan import Plan
 
-_ADDRESS = re.compile(r"kaggle\.com/(?:code/)?([\w-]+/[\w-]+)")
+_ADDRESS = re.compile(r"(?:kaggle\.com/(?:code/)?|^/?code/)([\w-]+/[\w-]+)")
 NOT_READ = {
     "session_timeout": "give the time with --timeout MINUTES",
     "session_timeout_seconds": "give the time with --timeout MINUTES",

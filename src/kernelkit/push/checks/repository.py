@@ -6,7 +6,7 @@
 import contextlib
 import gc
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Unpack
@@ -83,10 +83,9 @@ def check_kernels(
     checked = []
     context = KaggleContext.in_project(find_project(kernels[0]), **options)
     for file in kernels:
-        # Without this, every collection would search the kept syntax trees of all kernels before.
-        gc.freeze()
         context.events(KERNEL, from_here(file))
-        own = _check(file, wishes)
+        with _uncollected():
+            own = _check(file, wishes)
         checked.append(own)
         for finding in own.findings:
             facts = {"kernel": from_here(file), "check": finding.check}
@@ -101,6 +100,22 @@ def check_kernels(
                 f"{len(wrong)} of {len(checked)} kernels have problems: {', '.join(wrong)}"
             )
     return checked
+
+
+@contextlib.contextmanager
+def _uncollected() -> Iterator[None]:
+    """Collect no garbage during a block, and never search what it kept.
+
+    Syntax trees are many objects and no garbage, so that collections take a tenth of the time.
+    """
+    collected = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        if collected:
+            gc.enable()
 
 
 def _check(file: Path, wishes: Mapping[str, Any]) -> Checked:

@@ -684,3 +684,31 @@ def test_an_address_of_a_source_is_read_whatever_page_it_is_of(repository):
     assert sent["kernel_data_sources"] == ["me/first"]
     repository.describe(id="https://www.kaggle.com/code/me/blossom-train/edit")
     assert 'write "me/blossom-train"' in errors_of(repository)[0]
+
+
+def test_a_script_names_each_line_that_reads_an_older_mount(repository):
+    script = repository.notebook.with_name("tulip.py")
+    repository.describe(
+        code_file=str(script), kernel_type="script", dataset_sources=["Florist/Tulip-Bulbs"]
+    )
+    script.write_text("open('/kaggle/input/tulip-bulbs/a')\nopen('/kaggle/input/tulip-bulbs/b')\n")
+    (text,) = [each for each in warnings_of(repository) if "an older mount" in each]
+    assert "[cell" not in text
+    assert "tulip.py, line 1 (and " in text
+    assert "tulip.py, line 2) reads" in text
+    assert text.endswith("/kaggle/input/datasets/florist/tulip-bulbs")
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [("# as on kaggle", True), ("!pip install kaggle", True), ("ON_KAGGLE = False", False)],
+)
+def test_a_word_about_kaggle_does_not_silence_a_local_read(repository, line, told):
+    (repository.notebook.parent / "bulbs.csv").touch()
+    repository.sources(line, "read_csv('bulbs.csv')")
+    assert any("reads bulbs.csv" in text for text in warnings_of(repository)) == told
+
+
+def test_an_id_with_the_page_before_it_is_named_without(repository):
+    repository.describe(id="code/florist/tulip-bulbs", title="Tulip bulbs")
+    assert any('write "florist/tulip-bulbs"' in text for text in errors_of(repository))
