@@ -5,7 +5,7 @@
    NAME is a column's heading or its name in the files, whatever its case: macro F1>0.9, images/s>500, time<2 min.
    Other spellings of the same are taken too: NAME:value, NAME==value, ≠ ≤ ≥ <> =>, one,other, !text, not text, and between clauses. */
 const SIGNS = "!=|<>|>=|=>|<=|=<|==|=|>|<|≠|≥|≤";
-const SAME = { "<>": "!=", "≠": "!=", "=>": ">=", "≥": ">=", "=<": "<=", "≤": "<=", "==": "=", ":": "=" };
+const SPELLINGS = { "<>": "!=", "≠": "!=", "=>": ">=", "≥": ">=", "=<": "<=", "≤": "<=", "==": "=", ":": "=" };
 const UNITS = { s: 1, sec: 1, m: 60, min: 60, h: 3600, "%": 0.01 };
 const UNIT = "(?:h|min|m|sec|s|%)(?![\\w])";
 
@@ -62,7 +62,7 @@ function clauses(typed = view.filter) {
     const clause = { text: taken[0], not: Boolean(taken[1]) };
     if (own) {
       const field = fieldsOf().get(own[2].toLowerCase());
-      Object.assign(clause, { name: field ? field[0] : own[2], of: field?.[1], sign: SAME[own[3]] ?? own[3], wanted: unquoted(own[4]) });
+      Object.assign(clause, { name: field ? field[0] : own[2], of: field?.[1], sign: SPELLINGS[own[3]] ?? own[3], wanted: unquoted(own[4]) });
     } else {
       clause.wanted = unquoted(taken[2]);
     }
