@@ -222,12 +222,44 @@ def test_the_filter_can_leave_out(search):
 
 
 @pytest.mark.parametrize(
+    ("typed", "same"),
+    [
+        ("augment: flip", "augment=flip"),
+        ("augment==flip and width=64", "augment=flip width=64"),
+        ("augment='flip'", "augment=flip"),
+        ("augment=flip,strong", "augment=flip|strong"),
+        ("augment=fl*", "augment=flip"),
+        ("augment≠flip", "augment!=flip"),
+        ("width<>64", "width!=64"),
+        ("dropout≥0.3", "dropout>=0.3"),
+        ("not flip", "-flip"),
+        ("!augment=flip", "-augment=flip"),
+        ("time < 1:30", "time<90 s"),
+        ("time<2m", "time<2 min"),
+        ("augment=flip width=", "augment=flip"),
+    ],
+)
+def test_the_filter_takes_what_people_type(search, typed, same):
+    found = []
+    for text in (typed, same):
+        search.fill("#filter", text)
+        settle(search)
+        found.append(search.evaluate("shown().map((row) => row.name)"))
+    assert found[0] == found[1]
+    assert 0 < len(found[0]) < 500
+
+
+@pytest.mark.parametrize(
     ("typed", "said"),
     [
         ("macr F1>0.9", "did you mean “macro f1”?"),
         ("learning_rat>0.1", "did you mean “learning_rate”?"),
         ("augment=stron", "did you mean “strong”?"),
         ("score>high", "compares with no number"),
+        ("dropout<0,3", "compares with no number"),
+        ("F1>0.9", "did you mean “macro_f1”?"),
+        ("lr<0.001", "did you mean “learning_rate”?"),
+        ("augment=flip or augment=none", "write NAME=one|other"),
     ],
 )
 def test_a_filter_that_finds_nothing_says_why(search, typed, said):

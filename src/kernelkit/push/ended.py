@@ -319,9 +319,9 @@ class Wait:
     def _progress(self) -> str:
         queued, run = self._seconds()
         if self._running_since is None:
-            return f"{self._state} for {duration(queued)}"
+            return f"{self._state} for {duration(int(queued))}"
         remaining = duration(max(0.0, self._limit - run))
-        return f"running for {duration(run)}, {remaining} until its time limit"
+        return f"running for {duration(int(run))}, {remaining} until its time limit"
 
     def _show(self, entry: Entry) -> None:
         """Show one piece of the log; for a progress bar that rewrites its line, the last state."""

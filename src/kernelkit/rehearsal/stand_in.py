@@ -16,7 +16,7 @@ from kernelkit import files
 from kernelkit.errors import NO_LOCAL_KAGGLE, ParameterError
 from kernelkit.machines import Kind
 from kernelkit.terminal import safe_text
-from kernelkit.terminal.events import PROGRESS, WAITING, Event
+from kernelkit.terminal.events import LOG, PROGRESS, WAITING, Event
 from kernelkit.terminal.exits import unwinding
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def attached(
 
     def tell_step(line: str) -> None:
         if safe_text.is_step(line):
-            tell(PROGRESS, f"making the rehearsal's inputs, once: {line.strip()}")
+            tell(LOG, line)
 
     def wait() -> None:
         tell(WAITING, "another rehearsal is running in this repository: waiting for it to finish")
@@ -73,6 +73,7 @@ def attached(
         if catalogue and filling not in earlier:
             for link in filter(Path.is_symlink, server.catalogue.glob("hidden/*")):
                 link.unlink()  # of `rehearse --hidden`: the user's own folder
+            tell(PROGRESS, "making the rehearsal's inputs, once")
             fill_catalogue(server.catalogue, catalogue, root, tell_step)
             files.write_text(filled, "\n".join([*earlier, filling]) + "\n")
         with server.attach():  # from here on, the environment is the rehearsal's, including HOME

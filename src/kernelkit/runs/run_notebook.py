@@ -8,7 +8,7 @@ import textwrap
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -140,8 +140,18 @@ def run_in(
         raise
     finally:
         if report and (folder / EXECUTED).is_file():
-            report(folder)
+            _write_report(report, folder, quiet)
     return ExecutedRun(folder, time.monotonic() - begun, run_folder.metrics(folder) or {})
+
+
+def _write_report(report: Callable[[Path], object], folder: Path, quiet: bool) -> None:
+    line = LiveLine(sys.stdout)
+    if not quiet:
+        line.move("writing the report")
+    try:
+        report(folder)
+    finally:
+        line.erase()
 
 
 def check(notebook: Path, overrides: parameters.Overrides) -> CheckedNotebook:
@@ -214,19 +224,27 @@ def _execute(
         content.cells.insert(place, nbformat.v4.new_code_cell(source, metadata=tags))
     part = folder / active.PART
     shown = None if quiet else NotebookOutput(sys.stdout, partial(OUTPUT.is_new, way="message"))
-    warned = None if quiet else NotebookOutput(sys.stderr, partial(ERRORS.is_new, way="message"))
+    new_error = partial(ERRORS.is_new, way="message")
+    warned = None if quiet else NotebookOutput(sys.stderr, new_error, steps_on=shown)
+    begun = time.monotonic()
+
+    def state() -> str:
+        return f"running for {duration(int(time.monotonic() - begun))}"
+
+    timed = nullcontext() if shown is None else shown.timed(state)
     try:
-        papermill.execute_notebook(
-            content,
-            _escaped(part),
-            kernel_name=document.KERNELSPEC["name"],
-            progress_bar=False,
-            autosave_cell_every=active.SAVE_SECONDS,
-            stdout_file=shown,
-            stderr_file=warned,
-            cwd=str(Path.cwd()),
-            kernel_manager_class=QuietKernel if quiet else KernelWithoutNotes,
-        )
+        with timed:
+            papermill.execute_notebook(
+                content,
+                _escaped(part),
+                kernel_name=document.KERNELSPEC["name"],
+                progress_bar=False,
+                autosave_cell_every=active.SAVE_SECONDS,
+                stdout_file=shown,
+                stderr_file=warned,
+                cwd=str(Path.cwd()),
+                kernel_manager_class=QuietKernel if quiet else KernelWithoutNotes,
+            )
     except PapermillExecutionError as error:
         kind = OF_NOTEBOOKS.get(error.ename, RunFailedError)
         cells = content.cells[: error.cell_index + 1]

@@ -18,9 +18,8 @@ from kernelkit.sweep.specification import NAME_SCORE, PlannedRun, Specification
 from kernelkit.sweep.sweep_folder import Record, SweepFolder
 from kernelkit.sweep.sweep_options import SweepOptions
 from kernelkit.terminal import safe_text
-from kernelkit.terminal.events import LiveLine, address, from_here
+from kernelkit.terminal.events import LiveLine, address, from_here, ticking
 
-LOOK_SECONDS = 1.0  # between two states of the live line
 LISTED = 20  # failed runs named in the final message
 
 
@@ -71,22 +70,12 @@ class SweepProgress:
     @contextlib.contextmanager
     def live_line(self) -> Iterator[None]:
         """During a block, show how far the sweep is; outside a terminal once a minute."""
-        over = threading.Event()
-        watcher = threading.Thread(target=self._look_until, args=(over,))
-        watcher.start()
-        try:
+        with ticking(self._line, self._state_now):
             yield
-        finally:
-            over.set()
-            watcher.join()
-            with self._lock:
-                self._line.erase()
 
-    def _look_until(self, over: threading.Event) -> None:
-        while not over.wait(LOOK_SECONDS):
-            with self._lock:
-                if self._line.due():
-                    self._line.move(safe_text.one_line(self._state()))
+    def _state_now(self) -> tuple[str]:
+        with self._lock:
+            return (safe_text.one_line(self._state()),)
 
     def _state(self) -> str:
         """How far the sweep is: runs, times, and the last line of the run that began first."""

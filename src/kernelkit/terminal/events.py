@@ -12,10 +12,12 @@ import json
 import os
 import shutil
 import sys
+import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Self, TextIO, TypedDict
+from typing import Any, ClassVar, Self, TextIO, TypedDict
 
 import click
 
@@ -23,6 +25,7 @@ from kernelkit.terminal import safe_text
 
 SHORTEST_SECRET = 8  # characters; shorter strings occur by chance
 PLAIN_SECONDS = 60.0  # between two states of the live line outside a terminal
+TICK_SECONDS = 1.0  # between two states of the live line of `ticking`
 NAME_WIDTH = 9  # columns for an event's name
 NO_NAME = " " * NAME_WIDTH
 
@@ -65,39 +68,56 @@ REPORT = Event("report", quiet=True, boxed=True)
 
 
 class LiveLine:
-    """A stream whose last line is overwritten."""
+    """A stream whose last line is overwritten.
+
+    A process has one terminal, to which several of these may write: from other threads, or to
+    stderr. Each first erases the live line that stands there.
+    """
+
+    _lock = threading.RLock()
+    _standing: ClassVar[Self | None] = None  # whose live line is on the terminal
 
     def __init__(self, stream: TextIO) -> None:
         self.stream = stream
         self._in_place = stream.isatty()
-        self._on_screen = False
         self._written_at = time.monotonic()
 
     def stay(self, *lines: str) -> None:
         """Write lines that stay."""
-        self.erase()
-        for line in lines:
-            self.write(f"{line.rstrip()}\n")
+        with self._lock:
+            self.erase()
+            for line in lines:
+                self.write(f"{line.rstrip()}\n")
 
     def due(self) -> bool:
         """Whether `move` would write now."""
         return self._in_place or time.monotonic() - self._written_at >= PLAIN_SECONDS
 
-    def move(self, line: str) -> None:
-        """Replace the live line; the new text is cut to the width of the terminal."""
+    def move(self, line: str, *shorter: str) -> None:
+        """Replace the live line by the first of the given ones that fits the terminal's width.
+
+        If none fits, the last one is cut. Outside a terminal it is the first one, when it is due.
+        """
         if self._in_place:
-            self.erase()
-            self.write(fitted(line, shutil.get_terminal_size().columns - 1))
-            self._on_screen = True
+            width = shutil.get_terminal_size().columns - 1
+            fitting = [each for each in (line, *shorter) if len(each) <= width]
+            text = fitting[0] if fitting else fitted((line, *shorter)[-1], width)
+            with self._lock:
+                self.erase()
+                self.write(text)
+                LiveLine._standing = self
         elif self.due():
             self._written_at = time.monotonic()
             self.stay(line)
 
     def erase(self) -> None:
         """Erase the live line."""
-        if self._on_screen:
-            self.write("\r\x1b[K")
-            self._on_screen = False
+        with self._lock:
+            standing = LiveLine._standing
+            # Of another stream that is no longer the process's, nothing is on the terminal.
+            if standing and (standing is self or standing.stream in (sys.stdout, sys.stderr)):
+                standing.write("\r\x1b[K")
+                LiveLine._standing = None
 
     def write(self, text: str) -> None:
         """Write text as far as the stream's encoding has it.
@@ -117,17 +137,59 @@ def fitted(line: str, width: int) -> str:
     return line if len(line) <= width else f"{line[:half]}…{line[len(line) - half :]}"
 
 
+@contextmanager
+def ticking(line: LiveLine, state: Callable[[], Sequence[str]]) -> Iterator[None]:
+    """During a block, show a state on a live line each second; outside a terminal, each minute.
+
+    `state` gives the line, and shorter ones for narrow terminals (`LiveLine.move`).
+    """
+    over = threading.Event()
+
+    def tick() -> None:
+        while not over.wait(TICK_SECONDS):
+            if line.due():
+                line.move(*state())
+
+    ticker = threading.Thread(target=tick)
+    ticker.start()
+    try:
+        yield
+    finally:
+        over.set()
+        ticker.join()
+        line.erase()
+
+
+def with_step(state: str, step: str) -> tuple[str, str, str]:
+    """A state with the step that it is at, then in shorter forms: the step matters more."""
+    step = step.strip()
+    return f"{state}: {step}", f"{state.partition(',')[0]}: {step}", step
+
+
 class NotebookOutput(io.TextIOBase):
     """A stream that copies a notebook's output to another stream, with its steps on one line.
 
     Colours are kept, unless NO_COLOR is set (https://no-color.org).
     """
 
-    def __init__(self, stream: TextIO, is_new: Callable[[str], bool] = lambda line: True) -> None:
-        """`is_new`: whether a line is to be shown, and has not reached the terminal otherwise."""
+    def __init__(
+        self,
+        stream: TextIO,
+        is_new: Callable[[str], bool] = lambda line: True,
+        steps_on: "NotebookOutput | None" = None,
+    ) -> None:
+        """Show on a stream what is written to this one.
+
+        is_new    whether a line is to be shown, and has not reached the terminal otherwise
+        steps_on  the output whose live line shows the steps, if it is not this one: one terminal
+                  has one live line for stdout and stderr
+        """
         self._line = LiveLine(stream)
+        self._steps_on = steps_on or self
         self._rest = ""
         self._is_new = is_new
+        self._step = ""  # the one that the notebook showed last
+        self._state = ""
 
     def write(self, text: str) -> int:
         """Show the complete lines; an incomplete last line waits for its end."""
@@ -143,12 +205,34 @@ class NotebookOutput(io.TextIOBase):
         self._rest = ""
         self._line.erase()
 
+    @contextmanager
+    def timed(self, state: Callable[[], str]) -> Iterator[None]:
+        """During a block, the live line shows a state, such as the time, and the last step."""
+
+        def forms() -> Sequence[str]:
+            self._state = state()
+            return self._forms()
+
+        with ticking(self._line, forms):
+            yield
+        self._state = ""
+
+    def _forms(self) -> Sequence[str]:
+        if self._state and self._step:
+            return with_step(self._state, self._step)
+        return (self._state or self._step,)
+
     def _show(self, line: str) -> None:
         line = safe_text.plain(line, colours=not os.environ.get("NO_COLOR"))
         if safe_text.is_step(line):
-            self._line.move(safe_text.plain(line))
+            self._steps_on._show_step(safe_text.one_line(safe_text.plain(line)))
         elif not safe_text.note_level(line) and self._is_new(safe_text.plain(line)):
+            self._steps_on._step = ""
             self._line.stay(line)
+
+    def _show_step(self, step: str) -> None:
+        self._step = step
+        self._line.move(*self._forms())
 
 
 class EventOptions(TypedDict, total=False):
@@ -255,8 +339,10 @@ class Events:
                 self._stay(f"  | {line}")
 
     def _move(self) -> None:
-        message = ": ".join(part for part in (self._state, self._step) if part)
-        self._line.move(self._marked(f"{NO_NAME} {message}"))
+        forms: tuple[str, ...] = (self._state or self._step,)
+        if self._state and self._step:
+            forms = with_step(self._state, self._step)
+        self._line.move(*map(self._marked, (f"{NO_NAME} {forms[0]}", *forms)))
 
     def _stay(self, text: str) -> None:
         self._line.stay(*map(self._marked, text.split("\n")))

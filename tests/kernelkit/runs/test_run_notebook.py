@@ -106,6 +106,22 @@ def test_a_run_leaves_its_folder_with_a_report_that_needs_no_network(notebook, c
     assert "<li>scale=3</li>" in page.partition("<main")[0]
 
 
+def test_a_terminal_shows_how_long_a_silent_notebook_runs_and_that_the_report_is_written(
+    notebook, monkeypatch
+):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    monkeypatch.setattr("kernelkit.terminal.events.TICK_SECONDS", 0.01)
+    out = Terminal()
+    monkeypatch.setattr("sys.stdout", out)
+    run_notebook(notebook, name="first", report=report_run)
+    lines = out.getvalue().replace("\n", "\r\x1b[K").split("\r\x1b[K")
+    assert "running for 0 s" in lines
+    assert lines[-2:] == ["writing the report", ""]
+
+
 def test_in_a_terminal_steps_are_one_line_and_libraries_are_quiet(notebook, monkeypatch):
     class Terminal(io.StringIO):
         def isatty(self):
@@ -120,6 +136,7 @@ for n in range(1, 4):
     out, err = Terminal(), Terminal()
     monkeypatch.setattr("sys.stdout", out)
     monkeypatch.setattr("sys.stderr", err)
+    monkeypatch.setattr("kernelkit.terminal.events.TICK_SECONDS", 1000)
     run = run_notebook(notebook, name="first")
     assert err.getvalue() == ""
     assert out.getvalue() == (

@@ -1,10 +1,12 @@
 """Events read well on a terminal, in a CI log, and by a program; secrets in none of them."""
 
 import io
+import itertools
 import json
 import os
 import subprocess
 import sys
+import threading
 
 import pytest
 
@@ -17,9 +19,11 @@ from kernelkit.terminal.events import (
     WARNING,
     Event,
     Events,
+    LiveLine,
     NotebookOutput,
     fitted,
     size_of,
+    with_step,
 )
 
 STATE = Event("state")
@@ -206,6 +210,61 @@ def test_a_line_that_is_too_long_keeps_its_time_left():
     assert fitted(line, 61) == "running for 45 s: tune 3/20  l…0.448  841 images/s  0:41 left"
     assert fitted(line, 100) == line
     assert all(len(fitted(line, width)) <= width for width in range(1, 60))
+
+
+def test_a_narrow_terminal_keeps_the_epoch_and_the_time_left(monkeypatch):
+    state = "running for 80 s, 11 h 59 min until its time limit"
+    step = "  tune 3/20  loss 0.680  val loss 0.448  macro F1 0.9427  841 images/s  0:41 left"
+    shown = {}
+    for columns in (150, 120, 80, 60):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        text = written((PROGRESS, state), (LOG, step), stream=Terminal(), rehearsal=True)
+        shown[columns] = text.split("\r\x1b[K")[1]
+    assert shown == {
+        150: f"[rehearsal] {state}: {step.strip()}",
+        120: f"[rehearsal] running for 80 s: {step.strip()}",
+        80: "[rehearsal] tune 3/20  loss 0.680  val …acro F1 0.9427  841 images/s  0:41 left",
+        60: "[rehearsal] tune 3/20  loss 0…9427  841 images/s  0:41 left",
+    }
+    assert with_step("running", step) == (f"running: {step.strip()}",) * 2 + (step.strip(),)
+
+
+def test_one_terminal_has_one_live_line(monkeypatch):
+    """A line on stderr, and one of another thread, do not follow what stands there."""
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stdout", terminal)
+    monkeypatch.setattr("sys.stderr", terminal)
+    shown = NotebookOutput(terminal)
+    warned = NotebookOutput(terminal, steps_on=shown)
+    shown.write("  reading 1 of 3\n")
+    warned.write("a complaint\n")
+    warned.write("  7%|#   | 1/14\n")
+    LiveLine(terminal).stay("from a child")
+    shown.close()
+    warned.close()
+    assert terminal.getvalue() == (
+        "  reading 1 of 3\r\x1b[Ka complaint\n  7%|#   | 1/14\r\x1b[Kfrom a child\n"
+    )
+
+
+def test_a_notebooks_live_line_shows_its_time_and_its_step(monkeypatch):
+    monkeypatch.setattr("kernelkit.terminal.events.TICK_SECONDS", 0.001)
+    stream = Terminal()
+    shown = NotebookOutput(stream)
+    ticks = itertools.count(1)
+    ticked = threading.Event()
+
+    def state():
+        if next(ticks) == 5:
+            ticked.set()
+        return "running for 3 s"
+
+    with shown.timed(state):
+        shown.write("  reading 1 of 3\n")
+        assert ticked.wait(60)
+    shown.close()
+    assert "\r\x1b[Krunning for 3 s: reading 1 of 3\r\x1b[K" in stream.getvalue()
+    assert stream.getvalue().endswith("\r\x1b[K")
 
 
 def test_what_a_notebook_prints_comes_in_whole_lines_and_its_steps_in_one():

@@ -1,10 +1,13 @@
 "use strict";
 /* The filter: clauses that a row must all satisfy.
    any text · "some text" · -text (must not occur)
-   NAME=value · NAME=one|other · NAME!=value · NAME>number · NAME<=number, with spaces around the sign or without
-   NAME is a column's heading or its name in the files, whatever its case: macro F1>0.9, images/s>500, time<2 min. */
-const SIGNS = "!=|>=|<=|=|>|<";
-const UNITS = { s: 1, min: 60, h: 3600, "%": 0.01 };
+   NAME=value · NAME=one|other · NAME=begin* · NAME!=value · NAME>number · NAME<=number, with spaces around the sign or without
+   NAME is a column's heading or its name in the files, whatever its case: macro F1>0.9, images/s>500, time<2 min.
+   Other spellings of the same are taken too: NAME:value, NAME==value, ≠ ≤ ≥ <> =>, one,other, !text, not text, and between clauses. */
+const SIGNS = "!=|<>|>=|=>|<=|=<|==|=|>|<|≠|≥|≤";
+const SPELLINGS = { "<>": "!=", "≠": "!=", "=>": ">=", "≥": ">=", "=<": "<=", "≤": "<=", "==": "=", ":": "=" };
+const UNITS = { s: 1, sec: 1, m: 60, min: 60, h: 3600, "%": 0.01 };
+const UNIT = "(?:h|min|m|sec|s|%)(?![\\w])";
 
 // {name in lower case: [canonical name, value of a row]}: headings, measures, parameters.
 let fields = null;
@@ -30,29 +33,38 @@ let grammar = null;
 function grammarOf() {
   if (grammar) return grammar;
   const names = [...fieldsOf().keys()].sort((a, b) => b.length - a.length).map(escaped).join("|");
-  const value = String.raw`"[^"]*"|[\d.]+ ?(?:h|min|s|%)(?![\w])(?: ?\d+ ?(?:min|s)(?![\w]))*|[^\s"]*(?:"[^"]*")?`;
+  const value = String.raw`"[^"]*"|'[^']*'|[\d.]+ ?${UNIT}(?: ?\d+ ?${UNIT})*|[^\s"]*(?:"[^"]*")?`;
+  const not = String.raw`^"?(-|!|not\s+)?`;
   grammar = {
-    known: new RegExp(String.raw`^"?(-?)(${names})\s*(${SIGNS})\s*(${value})"?`, "i"),
-    unknown: new RegExp(String.raw`^"?(-?)([^\s"<>=!]+)\s*(${SIGNS})\s*(${value})"?`, "i"),
-    text: /^(-?)("[^"]*"?|\S+)/,
+    known: new RegExp(String.raw`${not}(${names})\s*(${SIGNS}|:(?!\s*[<>]))\s*(${value})"?`, "i"),
+    unknown: new RegExp(String.raw`${not}([^\s"<>=!≠≤≥]+)\s*(${SIGNS})\s*(${value})"?`, "i"),
+    text: /^(-|!|not\s+)?("[^"]*"?|\S+)/i,
+    between: /^(?:and|&&?)(?:\s+|$)/i,
   };
   return grammar;
 }
+
+const unquoted = (text) => text.replace(/^'(.*)'$/, "$1").replaceAll('"', "").toLowerCase();
 
 // [{text, not, name, sign, wanted, unknown}] of what is typed; without a name it is text to find.
 function clauses(typed = view.filter) {
   const found = [];
   let rest = typed.trim();
   while (rest) {
-    const { known, unknown, text } = grammarOf();
+    const { known, unknown, text, between } = grammarOf();
+    const joined = found.length && rest.match(between);
+    if (joined) {
+      rest = rest.slice(joined[0].length);
+      continue;
+    }
     const own = rest.match(known) ?? rest.match(unknown);
     const taken = own ?? rest.match(text);
-    const clause = { text: taken[0], not: taken[1] === "-" };
+    const clause = { text: taken[0], not: Boolean(taken[1]) };
     if (own) {
       const field = fieldsOf().get(own[2].toLowerCase());
-      Object.assign(clause, { name: field ? field[0] : own[2], of: field?.[1], sign: own[3], wanted: own[4].replaceAll('"', "").toLowerCase() });
+      Object.assign(clause, { name: field ? field[0] : own[2], of: field?.[1], sign: SPELLINGS[own[3]] ?? own[3], wanted: unquoted(own[4]) });
     } else {
-      clause.wanted = taken[2].replaceAll('"', "").toLowerCase();
+      clause.wanted = unquoted(taken[2]);
     }
     found.push(clause);
     rest = rest.slice(taken[0].length).trim();
@@ -60,19 +72,25 @@ function clauses(typed = view.filter) {
   return found;
 }
 
-// A number as it is shown: 0.9, 1,234, 88 s, 2 min 46 s, 1 h 05 min, 12 %.
+// A number as it is shown: 0.9, 1,234, 88 s, 2 min 46 s, 1 h 05 min, 12 %, or 1:30; NaN for anything else.
 function numberOf(text) {
-  const parts = [...text.replaceAll(",", "").matchAll(/(-?[\d.]+(?:e[+-]?\d+)?) ?(h|min|s|%)?/g)];
-  return parts.length ? sum(parts.map(([, digits, unit]) => Number(digits) * (UNITS[unit] ?? 1))) : NaN;
+  const clock = text.match(/^(\d+):(\d\d)(?::(\d\d))?$/);
+  if (clock) return clock.slice(1).filter(Boolean).reduce((total, part) => 60 * total + Number(part), 0);
+  const plain = text.trim().replaceAll(/(\d),(?=\d{3}(?!\d))/g, "$1");
+  const part = String.raw`(-?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?) ?(${UNIT})?`;
+  if (!new RegExp(`^(?:${part}\\s*)+$`).test(plain)) return NaN;
+  return sum([...plain.matchAll(new RegExp(part, "g"))].map(([, digits, unit]) => Number(digits) * (UNITS[unit] ?? 1)));
 }
 
 function equals(value, wanted) {
-  const same = (text) => show(value).toLowerCase() === text || (text !== "" && typeof value === "number" && value === Number(text));
-  return same(wanted) || wanted.split("|").some(same);
+  const shown = show(value).toLowerCase();
+  const same = (text) => shown === text || (text !== "" && typeof value === "number" && value === Number(text)) || (text.includes("*") && new RegExp(`^${text.split("*").map(escaped).join(".*")}$`).test(shown));
+  return same(wanted) || wanted.split(/[|,]/).some(same);
 }
 
 function passes(clause) {
   const { sign, wanted, of, not } = clause;
+  if (wanted === "" || clause.text === "-") return () => true; // still being typed
   if (!sign) return (row) => row.text.includes(wanted) !== not;
   if (!of) return () => false;
   return (row) => {
@@ -116,14 +134,21 @@ function apartBy(a, b) {
   return line[b.length];
 }
 
+// The likeliest of some names: spelt alike, beginning or ending with the text, or with it as its initials (lr).
 function nearest(text, among) {
-  const [best] = [...among].map((own) => [apartBy(text.toLowerCase(), String(own).toLowerCase()), own]).sort((a, b) => a[0] - b[0]);
-  return best && best[0] <= Math.max(2, text.length / 3) ? best[1] : "";
+  const wanted = text.toLowerCase();
+  const names = [...among].map(String);
+  const [best] = names.map((own) => [apartBy(wanted, own.toLowerCase()), own]).sort((a, b) => a[0] - b[0]);
+  if (best && best[0] <= Math.max(1, wanted.length / 3)) return best[1];
+  const initials = (own) => own.split(/[\s_]+/).map((word) => word[0]).join("");
+  const likely = names.find((own) => own.toLowerCase().startsWith(wanted) || own.toLowerCase().endsWith(wanted) || initials(own.toLowerCase()) === wanted);
+  return likely ?? (best && best[0] <= 2 ? best[1] : "");
 }
 
 // Why the filter finds nothing, as far as a name or a value is to blame.
 function whyNothing() {
   const all = clauses();
+  if (all.some(({ sign, wanted }) => !sign && (wanted === "or" || wanted === "||"))) return "Every part must match. For one value or another, write NAME=one|other.";
   for (const [n, clause] of all.entries()) {
     if (clause.sign && !clause.of) {
       const before = n && !all[n - 1].sign ? `${all[n - 1].wanted} ${clause.name}` : "";
