@@ -246,27 +246,32 @@ def read(record):
 # The order of the calls decides the speed. `shuffle` comes before `read`, while a photo is still
 # a small JPEG. `num_parallel_calls` decodes photos on all cores, and `prefetch` prepares the next
 # batch while the devices work on this one.
+#
+# `tf.data.AUTOTUNE` could choose these numbers, but its thread sometimes sleeps through the end of
+# `fit`, which then returns up to a minute late. So they are chosen here, and autotuning is off.
 
 # %%
-AUTOTUNE = tf.data.AUTOTUNE
+cores = os.cpu_count() or 1
+options = tf.data.Options()
+options.autotune.enabled = False
 batch = batch_size * len(devices)  # photos in a step, on all devices together
 steps = max(1, train.count // batch)  # in an epoch
 
-records = tf.data.TFRecordDataset(list(train.paths), num_parallel_reads=AUTOTUNE)
+records = tf.data.TFRecordDataset(list(train.paths), num_parallel_reads=16)
 train_photos = records.cache().shuffle(4096).repeat()
-train_photos = train_photos.map(read, num_parallel_calls=AUTOTUNE)
-train_photos = train_photos.batch(batch).prefetch(AUTOTUNE)
+train_photos = train_photos.map(read, num_parallel_calls=cores)
+train_photos = train_photos.batch(batch).prefetch(4).with_options(options)
 
 
 def in_order(split):
     batches = -(-split.count // batch)  # rounded up
-    photos = tf.data.TFRecordDataset(list(split.paths)).map(read, num_parallel_calls=AUTOTUNE)
+    photos = tf.data.TFRecordDataset(list(split.paths)).map(read, num_parallel_calls=cores)
     weights = tf.data.Dataset.range(batches * batch).map(
         lambda n: tf.cast(n < split.count, tf.float32)
     )
     weighted = tf.data.Dataset.zip(photos.repeat(), weights)
     weighted = weighted.map(lambda photo, weight: (*photo, weight))
-    return weighted.batch(batch, drop_remainder=True).prefetch(AUTOTUNE)
+    return weighted.batch(batch, drop_remainder=True).prefetch(4).with_options(options)
 
 
 # %% [markdown]

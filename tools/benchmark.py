@@ -14,6 +14,7 @@ from pathlib import Path
 import click
 
 from kernelkit.terminal.exits import HELP, exits_with_code
+from petals.quiet import without_notes
 
 NAMES = (
     "pipeline",
@@ -27,6 +28,7 @@ NAMES = (
     "tpu",
 )
 ON_REQUEST = "tpu"  # takes hours
+WITHOUT_TENSORFLOW = ("fetch", "kernelkit", "page", "tpu")
 
 
 @click.command(help=__doc__, context_settings=HELP)
@@ -57,6 +59,9 @@ def main(names: tuple[str, ...], photos: Path | None, weights: Path | None, pyth
         if missing := [need for need in needed if given[need] is None]:
             click.echo(f"{name}: not run, it needs --{' and --'.join(missing)}")
             continue
+        if name not in WITHOUT_TENSORFLOW:
+            with without_notes():
+                import_module("tensorflow")
         result = run(**{need: given[need] for need in needed})
         for key, value in result.items():
             click.echo(f"  {name:10} {key:24} {value}")

@@ -1,4 +1,4 @@
-"""Atomic file writes, objects in JSON files, commits, and lock files for one process at a time.
+"""Atomic file writes, JSON of bounded depth, commits, and lock files for one process at a time.
 
 A file is written under a temporary name in the same folder, then renamed. The operating system
 releases a lock when the process that holds it is killed.
@@ -8,6 +8,7 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 import subprocess
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -17,6 +18,9 @@ from typing import Any
 from kernelkit.errors import PreflightError, StorageError
 
 PART = ".part"  # the suffix of a file that is being written
+MOST_NESTED = 200  # levels of JSON
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*+"?', re.DOTALL)  # also one that never ends
+_NO_BRACKETS = re.compile(r"[^\[\]{}]+")
 GLANCE_SECONDS = 0.05  # a lock that is free after this time was only looked at, not in use
 
 
@@ -43,11 +47,35 @@ def is_file(path: Path) -> bool:
         return False
 
 
+def parse_json(text: str, **hooks: Any) -> Any:
+    """The values in a JSON text, as `json.loads` returns them with the same hooks.
+
+    Raises `ValueError` for anything else, also for what is nested more than `MOST_NESTED` levels
+    deep. At the recursion limit Python would end finalizers of whatever objects it happens to
+    collect there, so the depth is measured before anything is parsed.
+    """
+    if _nesting(text) > MOST_NESTED:
+        raise ValueError(f"it is nested too deeply, more than {MOST_NESTED} levels")
+    return json.loads(text, **hooks)
+
+
+def _nesting(text: str) -> int:
+    """The levels of lists and objects in a JSON text; of any other text, some number."""
+    opened = text.count("[") + text.count("{")
+    if opened <= MOST_NESTED:
+        return opened
+    deepest = level = 0
+    for bracket in _NO_BRACKETS.sub("", _STRING.sub("", text)):
+        level += 1 if bracket in "[{" else -1
+        deepest = max(deepest, level)
+    return deepest
+
+
 def read_object(path: Path) -> dict[str, Any]:
     """The object in a JSON file; {} where there is none to read."""
     try:
-        return dict(json.loads(path.read_text("utf-8")))
-    except (OSError, ValueError, TypeError, RecursionError):
+        return dict(parse_json(path.read_text("utf-8")))
+    except (OSError, ValueError, TypeError):
         return {}
 
 
@@ -58,11 +86,9 @@ def json_object(path: Path, missing: str) -> dict[str, Any]:
     """
     try:
         text = path.read_text("utf-8-sig")
-        values = json.loads(text, object_pairs_hook=_with_each_key_once)
+        values = parse_json(text, object_pairs_hook=_with_each_key_once)
     except FileNotFoundError:
         raise PreflightError(missing) from None
-    except RecursionError:
-        raise PreflightError(f"{path} cannot be read as JSON: it is nested too deeply") from None
     except (OSError, ValueError) as error:
         raise PreflightError(f"{path} cannot be read as JSON: {error}") from None
     if not isinstance(values, dict):

@@ -1,5 +1,7 @@
 """A folder that users name is there, or cannot be: then in one line."""
 
+import json
+
 import pytest
 
 from kernelkit import files
@@ -42,3 +44,15 @@ def test_looking_leaves_things_as_they_were(places):
     (places / "full" / "thesis.txt").write_text("precious")
     files.check_folder(places / "full")
     assert [path.name for path in (places / "full").iterdir()] == ["thesis.txt"]
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"a":' * 100_000, "[" * 201 + "]" * 201])
+def test_json_that_is_nested_too_deeply_is_not_parsed(text):
+    with pytest.raises(ValueError, match="nested too deeply"):
+        files.parse_json(text)
+
+
+@pytest.mark.parametrize("levels", [1, 200])
+def test_brackets_in_texts_nest_nothing(levels):
+    text = "[" * levels + json.dumps('[{\\"[' * 500) + "]" * levels
+    assert files.parse_json(text) == json.loads(text)

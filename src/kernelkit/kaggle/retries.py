@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import email.utils
 import enum
-import json
 import random
 import re
 import socket
@@ -19,6 +18,7 @@ from typing import Any, TypeVar
 
 import requests
 
+from kernelkit import files
 from kernelkit.errors import (
     CapacityError,
     CredentialsError,
@@ -212,9 +212,9 @@ def is_capacity(message: str) -> bool:
 def _message_in(body: str) -> str:
     """The message in an error's body, in either of Kaggle's two forms; empty for HTML."""
     try:
-        answer = json.loads(body)
+        answer = files.parse_json(body)
         inner = answer.get("error")
-    except (ValueError, AttributeError, RecursionError):
+    except (ValueError, AttributeError):
         return ""
     if isinstance(inner, dict):
         return str(inner.get("message") or "")

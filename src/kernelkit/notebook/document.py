@@ -9,7 +9,6 @@ import __future__
 
 import ast
 import functools
-import json
 import re
 import shlex
 import sys
@@ -18,7 +17,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kernelkit import machines
+from kernelkit import files, machines
 from kernelkit.errors import NotebookError
 from kernelkit.notebook import magics, syntax
 
@@ -84,7 +83,7 @@ def read_json(notebook: Path) -> dict[str, Any]:
         return dict(read(notebook))
     place = ""
     try:
-        source = json.loads(notebook.read_text("utf-8-sig"))
+        source = files.parse_json(notebook.read_text("utf-8-sig"))
         if source["nbformat"] < 4:
             raise ValueError(
                 f"it has Jupyter's format {source['nbformat']}, and Kaggle runs format 4. Convert "
@@ -94,7 +93,7 @@ def read_json(notebook: Path) -> dict[str, Any]:
         for number, cell in enumerate(source["cells"], start=1):
             place = f"cell {number}: "
             _check_cell(cell)
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
         raise NotebookError(f"{notebook} is not a notebook: {place}{error}") from None
     return dict(source)
 

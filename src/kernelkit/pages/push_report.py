@@ -60,7 +60,7 @@ def assemble(folder: Path, title: str) -> Path:
         error = {"ename": name, "evalue": message, "traceback": str(failure).splitlines()}
         parts["What failed"] = [_showing(new_output("error", **error))]
     if notebook:
-        ran = nbformat.from_dict(json.loads(notebook)["cells"])
+        ran = nbformat.from_dict(files.parse_json(notebook)["cells"])
         parts["What ran"] = [cell for cell in ran if not has_tag(cell, "bundle")]
     elif script:
         parts["What ran"] = [new_code_cell(script.rpartition(SCRIPT_BEGINS)[2].strip("\n"))]

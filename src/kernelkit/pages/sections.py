@@ -7,7 +7,6 @@ damaged is left out.
 import base64
 import contextlib
 import csv
-import json
 import math
 import operator
 import re
@@ -16,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from kernelkit import files
 from kernelkit.runs import proved
 from kernelkit.shown import Section
 from kernelkit.terminal import safe_text
@@ -37,7 +37,7 @@ def filled(section: Section, folder: Path) -> Content | None:
         return None
     try:
         content = _READ[section.kind](path)
-    except (OSError, ValueError, TypeError, KeyError, IndexError, csv.Error, RecursionError):
+    except (OSError, ValueError, TypeError, KeyError, IndexError, csv.Error):
         return None
     anchor = re.sub(r"\W+", "-", section.title.lower()).strip("-")
     texts = {"kind": section.kind, "title": section.title, "caption": section.caption}
@@ -144,7 +144,7 @@ def _records(path: Path) -> list[dict[str, Any]]:
         texts = {name for row in cells for name, cell in row if re.match(r"-?0\d", cell)}
         records = [{n: c if n in texts else _number(c) for n, c in row} for row in cells]
     else:
-        records = [dict(record) for record in json.loads(path.read_text("utf-8"))]
+        records = [dict(record) for record in files.parse_json(path.read_text("utf-8"))]
     if not records:
         raise ValueError(f"{path} has no rows")
     return records

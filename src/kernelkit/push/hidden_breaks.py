@@ -6,7 +6,6 @@ submission that it left.
 """
 
 import ast
-import json
 import math
 import re
 from collections import Counter
@@ -14,6 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from pathlib import Path
 from typing import Any
 
+from kernelkit import files
 from kernelkit.errors import ParameterError
 from kernelkit.notebook import syntax
 from kernelkit.rehearsal import tables
@@ -108,7 +108,7 @@ def _shown(found: Iterable[tuple[int, str]], place: str, source: str) -> list[st
 def cells_of(notebook: str) -> Iterator[tuple[str, str]]:
     """The name and text of each code cell that a notebook's JSON itself has; none of others."""
     try:
-        cells = json.loads(notebook)["cells"]
+        cells = files.parse_json(notebook)["cells"]
     except (ValueError, KeyError, TypeError):
         return
     number = 0

@@ -337,8 +337,8 @@ def _fields(text: str) -> dict[str, Any] | None:
 def _json_object(text: str) -> dict[str, Any] | None:
     """The object in a row's text; None for whatever is none."""
     try:
-        values = json.loads(text)
-    except (ValueError, TypeError, RecursionError):
+        values = files.parse_json(text)
+    except (ValueError, TypeError):
         return None
     return values if isinstance(values, dict) else None
 

@@ -5,7 +5,6 @@ replays from the start at every connection, so entries are counted, and those th
 are skipped.
 """
 
-import json
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
@@ -13,6 +12,7 @@ from dataclasses import replace
 import requests
 import urllib3
 
+from kernelkit import files
 from kernelkit.kaggle.client import Kaggle
 from kernelkit.kaggle.retries import Failure
 from kernelkit.push.ledger import Push
@@ -162,8 +162,8 @@ def _events(response: requests.Response) -> Iterator[Entry | None]:
                 yield None
                 return
             try:
-                event = json.loads(payload)
-            except (ValueError, RecursionError):
+                event = files.parse_json(payload)
+            except ValueError:
                 event = None
             yield entry_of(event if isinstance(event, dict) else {"data": payload})
     except (urllib3.exceptions.HTTPError, OSError, AttributeError, ValueError):

@@ -4,7 +4,6 @@ Papermill saves the notebook beside `run.ipynb` while it runs, and the command t
 lock in the folder, which a kill releases.
 """
 
-import json
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -32,10 +31,10 @@ def activity(folder: Path) -> tuple[float, str]:
     0 and "" without its notebook, and while papermill writes that.
     """
     try:
-        notebook = json.loads((folder / PART).read_text("utf-8"))
+        notebook = files.parse_json((folder / PART).read_text("utf-8"))
         began = datetime.fromisoformat(notebook["metadata"]["papermill"]["start_time"])
         return began.timestamp(), _last_lines(notebook["cells"])
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return 0.0, ""
 
 

@@ -32,9 +32,9 @@ class Claim:
 def source_of(text: str) -> str:
     """A hash of a notebook's cells, independent of how a server formats the JSON."""
     try:
-        cells = [[c["cell_type"], "".join(c["source"])] for c in json.loads(text)["cells"]]
+        cells = [[c["cell_type"], "".join(c["source"])] for c in files.parse_json(text)["cells"]]
         text = json.dumps(cells)
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):  # a script
+    except (ValueError, LookupError, TypeError, AttributeError):  # a script
         pass
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 

@@ -132,7 +132,7 @@ def _fetched(record: Path) -> dict[str, Fetched]:
     fetched = {}
     written = record.read_text("utf-8", "replace") if record.is_file() else ""
     for text in written.splitlines():
-        with contextlib.suppress(ValueError, TypeError, KeyError, RecursionError):
-            line = json.loads(text)
+        with contextlib.suppress(ValueError, TypeError, KeyError):
+            line = files.parse_json(text)
             fetched[str(line["name"])] = Fetched(line["size"], line["mtime_ns"], line.get("sha256"))
     return fetched

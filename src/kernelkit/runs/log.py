@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from kernelkit import files
 from kernelkit.terminal import safe_text
 
 TRACEBACK_LINES = 40
@@ -125,10 +126,12 @@ def _cell(notebook: str, count: int) -> tuple[str, str]:
     It is named by its number among the notebook's own code cells, as in the local notebook.
     """
     try:
-        cells = [cell for cell in json.loads(notebook)["cells"] if cell["cell_type"] == "code"]
+        cells = [
+            cell for cell in files.parse_json(notebook)["cells"] if cell["cell_type"] == "code"
+        ]
         own = [not str(cell.get("id")).startswith("bundle-") for cell in cells[:count]]
         return f"code cell {sum(own)}", "".join(cells[count - 1]["source"]).strip()
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+    except (ValueError, LookupError, TypeError, AttributeError):
         return f"cell In [{count}]", ""
 
 

@@ -19,7 +19,7 @@ NO_MANIFEST = "its session left no manifest of its files"
 NOT_NAMED = "the manifest of its session does not name or hash it"
 CHANGED = "it is not as its session wrote it"
 # What can be wrong with a text that should be a manifest, besides its syntax.
-_DAMAGE = (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError)
+_DAMAGE = (ValueError, KeyError, TypeError, AttributeError, OverflowError)
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Manifest:
 def parse(text: str) -> Manifest:
     """The manifest in a text; raises `ValueError` for anything else."""
     try:
-        written = json.loads(text)
+        written = files.parse_json(text)
         return Manifest(str(written["push"]), dict(map(_listed, written["files"])), text)
     except _DAMAGE:
         raise ValueError("this is not a manifest") from None

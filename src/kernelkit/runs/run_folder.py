@@ -72,10 +72,10 @@ def metrics(folder: Path) -> dict[str, Any] | None:
     """
     try:
         text = (folder / METRICS).read_text("utf-8")
-        values = json.loads(
+        values = files.parse_json(
             text, parse_constant=lambda _: None, parse_float=_finite, parse_int=_finite
         )
-    except (OSError, ValueError, RecursionError):
+    except (OSError, ValueError):
         return None
     return values if isinstance(values, dict) else None
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import sys
@@ -236,15 +235,13 @@ def _led_to(source: Path) -> set[Path]:
 def _take_over(origin: Path, place: Path) -> None:
     """Copy matplotlib's lists of fonts, which take seconds to make; nothing else, and no link.
 
-    Each session has a copy: what one writes no other one reads, save the first's list.
+    Each session has a copy: what one writes no other one reads, save the first's list. A list that
+    cannot be read costs those seconds again: matplotlib makes it anew.
     """
     place.mkdir(exist_ok=True)
     for path in origin.glob("fontlist-*.json") if origin.is_dir() else ():
         if path.is_file() and not path.is_symlink() and path.stat().st_size < FONT_LIST_BYTES:
-            with contextlib.suppress(ValueError, RecursionError):  # not what it says
-                text = path.read_text("utf-8")
-                json.loads(text)
-                (place / path.name).write_text(text)
+            (place / path.name).write_bytes(path.read_bytes())
 
 
 def unmount(root: Path) -> None:

@@ -7,6 +7,8 @@ What makes them faster than the competition's tutorial:
 element between stages is paid once per batch;
 * pixels stay uint8 all the way to the device: a quarter of the bytes to copy;
 * the device augments; the host only draws the random changes for each image.
+
+All parallelism is explicit, and tf.data's autotuning is off: see `petals.data.shards.untuned`.
 """
 
 import os
@@ -22,9 +24,10 @@ from petals.data import shards
 from petals.data.shards import FEATURES, Split
 from petals.errors import DataError
 
-AUTOTUNE = tf.data.AUTOTUNE
 DECODE_AT_ONCE = 128  # images decoded by one call; larger batches are assembled from these
 DECODERS = 32  # concurrent calls, at most; each keeps its batch in memory
+READERS = 16  # files that are read at the same time, at most
+AHEAD = 4  # batches that are finished before they are asked for, and as many at a time
 SHUFFLE = 4096  # records
 CACHE_SHARE = 0.25  # share of the machine's memory for decoded images
 
@@ -73,12 +76,11 @@ class Batches:
         if cache:
             records = split.records()
             if split.complete:
-                records = tf.data.TFRecordDataset(list(split.paths), num_parallel_reads=AUTOTUNE)
+                files = tf.data.Dataset.from_tensor_slices(list(split.paths))
+                records = _read(files, split, block=split.count)
             images = _decoded(records, split, DECODE_AT_ONCE, False).unbatch()
             images = shuffled(images.cache(), split.count, seed).skip(past)
-            dataset = images.batch(
-                self.batch_size, drop_remainder=True, num_parallel_calls=AUTOTUNE
-            )
+            dataset = images.batch(self.batch_size, drop_remainder=True, num_parallel_calls=AHEAD)
         else:
             records = _shuffled_records(split, seed, self.deterministic).skip(past)
             dataset = _decoded(records, split, self.batch_size, drop_remainder=True)
@@ -87,8 +89,9 @@ class Batches:
             labels = tf.one_hot(batch["class"], self.num_classes)
             return self.changed(step, batch["image"], labels)
 
-        dataset = dataset.enumerate(start).map(finished, num_parallel_calls=AUTOTUNE)
-        return dataset.prefetch(AUTOTUNE).with_options(_options(self.deterministic))
+        calls = AHEAD if self.on_device else _decoders()
+        dataset = dataset.enumerate(start).map(finished, num_parallel_calls=calls)
+        return dataset.prefetch(AHEAD).with_options(_options(self.deterministic))
 
     def changed(
         self, step: tf.Tensor, images: tf.Tensor, labels: tf.Tensor
@@ -117,14 +120,25 @@ def _shuffled_records(split: Split, seed: int, deterministic: bool) -> tf.data.D
     if not split.complete:
         return shuffled(split.records().cache(), split.count, seed)
     files = tf.data.Dataset.from_tensor_slices(list(split.paths))
-    records = shuffled(files, len(split.paths), seed).interleave(
+    records = _read(shuffled(files, len(split.paths), seed), split, 16, deterministic)
+    return shuffled(records, min(SHUFFLE, split.count), seed + 1)
+
+
+def _read(
+    files: tf.data.Dataset, split: Split, block: int, deterministic: bool | None = None
+) -> tf.data.Dataset:
+    """The records of a split's files, `READERS` of which are read at the same time.
+
+    They come in blocks of so many from each. In a block of all of them, they have the files' order.
+    """
+    readers = min(READERS, len(split.paths))
+    return files.interleave(
         tf.data.TFRecordDataset,
-        cycle_length=min(16, len(split.paths)),
-        block_length=16,
-        num_parallel_calls=AUTOTUNE,
+        cycle_length=readers,
+        block_length=block,
+        num_parallel_calls=readers,
         deterministic=deterministic,
     )
-    return shuffled(records, min(SHUFFLE, split.count), seed + 1)
 
 
 def shuffled(dataset: tf.data.Dataset, size: int, seed: int) -> tf.data.Dataset:
@@ -154,9 +168,9 @@ def images(split: Split, batch_size: int, *, mirrored: bool = False) -> tf.data.
         return tf.ensure_shape(pixels, shape)
 
     dataset = _decoded(split.records(), split, batch_size, drop_remainder=False)
-    dataset = dataset.map(filled, num_parallel_calls=AUTOTUNE)
+    dataset = dataset.map(filled, num_parallel_calls=AHEAD)
     dataset = dataset.apply(tf.data.experimental.assert_cardinality(-(-split.count // batch_size)))
-    return dataset.prefetch(AUTOTUNE).with_options(_options(deterministic=True))
+    return dataset.prefetch(AHEAD).with_options(_options(deterministic=True))
 
 
 def _decoded(
@@ -174,16 +188,20 @@ def _decoded(
         return parsed
 
     whole = drop_remainder and at_once == batch_size
-    # An explicit number: AUTOTUNE sometimes settles on a single call at a time.
-    calls = min(os.cpu_count() or 1, DECODERS)
-    batches = records.batch(at_once, drop_remainder=whole).map(parse, num_parallel_calls=calls)
+    batches = records.batch(at_once, drop_remainder=whole)
+    batches = batches.map(parse, num_parallel_calls=_decoders())
     if at_once == batch_size:
         return batches
     return batches.rebatch(batch_size, drop_remainder=drop_remainder)
 
 
+def _decoders() -> int:
+    """How many batches are decoded at a time."""
+    return min(os.cpu_count() or 1, DECODERS)
+
+
 def _options(deterministic: bool) -> tf.data.Options:
-    options = tf.data.Options()
+    options = shards.untuned()
     options.deterministic = deterministic
     # Each host reads its own files, so TensorFlow must not shard them again.
     options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.OFF

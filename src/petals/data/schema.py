@@ -142,7 +142,8 @@ def records(path: str, kind: str = "") -> Iterator[tf.train.Example]:
     """
     number = 0
     try:
-        for data in tf.data.TFRecordDataset(path, kind).as_numpy_iterator():
+        dataset = tf.data.TFRecordDataset(path, kind).with_options(shards.untuned())
+        for data in dataset.as_numpy_iterator():
             yield parse(data)
             number += 1
     except tf.errors.OpError as error:

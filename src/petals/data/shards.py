@@ -133,11 +133,26 @@ def reason(error: tf.errors.OpError) -> str:
     return re.sub(r"\{\{.*?\}\} |'? failed with .*| \[Op:.*", "", error.message)
 
 
+def untuned() -> tf.data.Options:
+    """Options for a dataset whose iterator can always end at once.
+
+    tf.data's autotuning runs in a thread that looks at a dataset at ever longer intervals, up to a
+    minute. The end of an iterator wakes it, and waits for it; but it is woken before it can see
+    that it should end (`CancellationManager::StartCancel` of TensorFlow 2.21 calls its callbacks
+    first), and if it looks too soon, it sleeps for the rest of its interval. `fit` then returns up
+    to a minute late, while nothing computes.
+    """
+    options = tf.data.Options()
+    options.autotune.enabled = False
+    return options
+
+
 def read_shard(path: str | Path) -> Iterator[Example]:
     """The examples of a shard in order; raises `DataError` that names the record that is bad."""
     number = 0
     try:
-        for record in tf.data.TFRecordDataset(str(path)).as_numpy_iterator():
+        records = tf.data.TFRecordDataset(str(path)).with_options(untuned())
+        for record in records.as_numpy_iterator():
             yield deserialize(record)
             number += 1
     except tf.errors.DataLossError as error:

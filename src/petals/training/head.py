@@ -9,7 +9,7 @@ import tensorflow as tf
 from tensorflow import keras
 
 from petals.accelerators import cluster, keras_backend
-from petals.data import pipeline
+from petals.data import pipeline, shards
 from petals.data.shards import Split
 from petals.models.build import Classifier
 from petals.training.callbacks import Epochs, Phase, Training, without_waiting
@@ -151,4 +151,5 @@ def _batches(
     def gather(rows: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         return tf.gather(table, rows), tf.one_hot(tf.gather(classes, rows), num_classes)
 
-    return order.batch(batch, drop_remainder=True).map(gather).prefetch(pipeline.AUTOTUNE)
+    batches = order.batch(batch, drop_remainder=True).map(gather).prefetch(pipeline.AHEAD)
+    return batches.with_options(shards.untuned())

@@ -45,6 +45,24 @@ def test_batches_larger_than_one_decoding_are_whole(splits, monkeypatch):
     assert images.shape[0] == labels.shape[0] == 24
 
 
+@pytest.mark.parametrize("cache", [False, True])
+def test_a_pipeline_ends_at_once(splits, cache):
+    train, val, _ = splits
+    batches = pipeline.Batches(train, 8, 3, cache=cache)
+    for dataset in (batches.dataset(), pipeline.images(val, 8)):
+        assert dataset.options().autotune.enabled is False
+
+
+def test_kept_records_have_the_files_order_however_many_are_read_at_a_time(splits, monkeypatch):
+    train = splits[0]
+    taken = []
+    for readers in (1, 2, 16):
+        monkeypatch.setattr(pipeline, "READERS", readers)
+        taken.append(take(train, 3, cache=True, deterministic=True, seed=3))
+    assert equal(taken[0], taken[1])
+    assert equal(taken[0], taken[2])
+
+
 @pytest.fixture(scope="module")
 def only_192(tmp_path_factory):
     """A dataset whose records have 192 pixels and no other size."""

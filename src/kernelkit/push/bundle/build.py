@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from kernelkit import files
 from kernelkit.files import commit_of
 from kernelkit.notebook import document, modules, syntax
 from kernelkit.notebook.document import cell_source, tags
@@ -25,7 +26,7 @@ from kernelkit.project import Project
 from kernelkit.push.bundle import installing, manifest, packages
 
 # What reading a text as a notebook can raise, whatever it is.
-NO_NOTEBOOK = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
+NO_NOTEBOOK = (ValueError, LookupError, TypeError, AttributeError)
 MAX_BYTES = 1_000_000  # Kaggle: "must be less than 1 megabytes" of notebook JSON
 FIRST = "# Pushed by kernelkit."  # the beginning of the first cell
 NUMBER = re.compile(r'^PUSH = "([0-9a-f]{16})?"', re.MULTILINE)  # in the first cell
@@ -310,7 +311,7 @@ def stamped(text: str, number: str) -> str:
     if not text.startswith("{"):  # a script, or the cell
         return NUMBER.sub(f'PUSH = "{number}"', text, count=1)
     try:
-        notebook = json.loads(text)
+        notebook = files.parse_json(text)
         first = notebook["cells"][0]
         first["source"] = stamped(cell_source(first), number)
     except NO_NOTEBOOK:
@@ -321,7 +322,7 @@ def stamped(text: str, number: str) -> str:
 def number_of(text: str) -> str:
     """The number in a notebook's first cell; empty if there is none."""
     try:
-        first = cell_source(json.loads(text)["cells"][0]) if text.startswith("{") else text
+        first = cell_source(files.parse_json(text)["cells"][0]) if text.startswith("{") else text
     except NO_NOTEBOOK:
         return ""
     stated = NUMBER.search(first)

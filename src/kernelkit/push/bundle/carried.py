@@ -1,10 +1,10 @@
 """A pushed bundle, read back from its text without running any of it."""
 
 import ast
-import json
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from kernelkit import files
 from kernelkit.errors import NotebookError
 from kernelkit.notebook import syntax
 from kernelkit.notebook.document import INJECTED_TAG, SCRIPT_BEGINS, UNREADABLE, cell_source, tags
@@ -58,10 +58,10 @@ def own_script(text: str) -> str:
 
 def _cells(text: str) -> list[dict[str, Any]]:
     try:
-        cells = json.loads(text)["cells"]
+        cells = files.parse_json(text)["cells"]
         for cell in cells:
             str(cell["cell_type"]), cell_source(cell)
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except (ValueError, KeyError, TypeError):
         raise NotebookError("that version is not a notebook of Jupyter's fourth format") from None
     return list(cells)
 
