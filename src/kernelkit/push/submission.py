@@ -74,6 +74,7 @@ class Submission:
     sent: str = ""
     note: Callable[..., object] = lambda **_: None
     standing: Standing | None = None  # on the board when the score came
+    made: datetime.datetime | None = None  # in UTC, by Kaggle's clock, once Kaggle shows it
     _sha256: str = ""  # of the file, once it was submitted as a file
 
     def submit(self) -> str:
@@ -237,6 +238,7 @@ class Submission:
             shown = kaggle.if_there(partial(kaggle.calls.get_submission, reference), end)
             state = "not shown"
             if shown and shown.ref == reference and self._may_be(shown):
+                self.made = shown.date
                 state = shown.status.name.lower()
                 problem = shown.error_description
                 if state == "error" or (state == "complete" and problem):

@@ -50,13 +50,15 @@ def _keep(
     parameters = run_folder.part(values, "parameters")
     git = str(run_folder.part(values, "git").get("sha", ""))[:12]
     standing = entry.standing
+    # By Kaggle's clock: two commands that tell of one submission make one entry.
+    made = entry.made or datetime.datetime.now(datetime.UTC)
     submitted = Submitted(
         competition=entry.competition,
         reference=entry.reference or 0,
         message=entry.sent or entry.message,
         file=entry.file.name,
         sha256=files.sha256_of(entry.file),
-        when=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        when=made.replace(tzinfo=datetime.UTC).isoformat(timespec="seconds"),
         run=str(folder),
         push=push.reference if push else "",
         git=push.git if push else git,

@@ -109,6 +109,10 @@ def test_two_commands_at_once_submit_a_push_once_and_both_tell_its_score(
         return enter(submission)
 
     monkeypatch.setattr(Submission, "_enter", slowly)
+    waits = iter([0.0, 1.1])  # seconds: the other command tells of it in another second
+    monkeypatch.setattr(
+        "kernelkit.push.submission.tell_standing", lambda *_: time.sleep(next(waits))
+    )
     told = [io.StringIO(), io.StringIO()]
     with ThreadPoolExecutor() as pool:
         options = [{"submit": "m", "stream": stream, "timing": timing} for stream in told]
