@@ -323,6 +323,16 @@ class Facts:
         sizes = self.family.native
         return sizes.get(variant, sizes.get("", COMMON_SIZE))
 
+    @property
+    def licence_note(self) -> str:
+        """What to know of the licence of its weights on Kaggle, as a part of a sentence."""
+        if self.preset is None:
+            return "licence: see the model's page"
+        licence = Facts(self.preset.name).family.licence
+        if licence == DINOV3_LICENCE:
+            return f"licence: {licence}; Kaggle may ask you to accept it on the model's page first"
+        return f"licence: {licence}"
+
     def size_problem(self, size: int) -> str:
         """Why it cannot take images of `size` pixels, as a sentence that names others; or ""."""
         below = size // self.patch * self.patch

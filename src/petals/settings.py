@@ -219,16 +219,21 @@ def _of_several(values: Values) -> Iterator[str]:
         )
 
 
-def sources(notebook: str, values: Values) -> dict[str, list[str]]:
+def sources(notebook: str, values: Values) -> dict[str, dict[str, str]]:
     """What a run reads that Kaggle has, by kind of source; kernelkit attaches it to a push.
 
-    {"model": ["OWNER/MODEL/FRAMEWORK/VARIATION/VERSION"]} for backbones whose pretrained weights
-    are models on Kaggle. `notebook` and `values` as for `check`.
+    {"model": {"OWNER/MODEL/FRAMEWORK/VARIATION/VERSION": licence}} for backbones whose pretrained
+    weights are models on Kaggle. `notebook` and `values` as for `check`.
     """
     if notebook != "02_train" or values["weights"] not in registry.FROM_PRESET:
         return {}
     names = all_backbones(values)
-    return {"model": [source for name in names for source in registry.model_sources(name)]}
+    models = {
+        source: Facts(name).licence_note
+        for name in names
+        for source in registry.model_sources(name)
+    }
+    return {"model": models} if models else {}
 
 
 def check(

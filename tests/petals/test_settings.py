@@ -134,7 +134,7 @@ def test_the_presets_are_names_of_the_registry():
 
 def test_a_push_attaches_what_its_backbones_read():
     def models(**changes):
-        return settings.sources("02_train", DEFAULTS | changes).get("model", [])
+        return list(settings.sources("02_train", DEFAULTS | changes).get("model", {}))
 
     small = "keras/dinov2/keras/dinov2_small/1"
     assert models() == []
@@ -145,6 +145,14 @@ def test_a_push_attaches_what_its_backbones_read():
     assert models(backbone="dinov2-small", **TWO) == [small, third]
     assert models(backbone="dinov2-small", weights="none") == []
     assert settings.sources("04_predict", {"model": "auto"}) == {}
+
+
+def test_a_push_says_the_licences_of_the_weights_that_it_attaches():
+    backbones = {"backbone": "dinov2-small", "more_backbones": "dinov3-base,hub:me/vit/keras/s/3"}
+    first, second, own = settings.sources("02_train", DEFAULTS | backbones)["model"].values()
+    assert first == "licence: Apache-2.0"
+    assert second.startswith("licence: DINOv3 License (Meta); Kaggle may ask you to accept it")
+    assert own == "licence: see the model's page"
 
 
 @pytest.mark.parametrize(("given", "expected"), RESOLVED)

@@ -8,7 +8,7 @@ with such a text.
 
 `sources = "soil_moisture.settings:sources"` names a function of the first two of these arguments.
 It returns what the run reads that Kaggle has, in the same form as the attached sources; a push
-attaches it.
+attaches it. In place of a list it may give {"owner/slug": "what to know of it, as its licence"}.
 
 Their module must import quickly. They run in a child process with the project's Python, once for
 all runs of a sweep.
@@ -67,8 +67,10 @@ def problems(
 
 def sources(
     project: Project, notebook: Path, runs: Sequence[Mapping[str, Any]]
-) -> dict[str, list[str]]:
-    """The sources that these runs read, by kind, each once; empty if the project names none.
+) -> dict[str, dict[str, str]]:
+    """The sources that these runs read, by kind, each once, with what the project says of each.
+
+    The result is empty if the project names none.
 
     `runs`: all parameters of each run, including defaults. Raises `NotebookError` if the project's
     function cannot be run, or returns something else.
@@ -76,7 +78,7 @@ def sources(
     if not project.sources:
         return {}
     calls = [(notebook.stem, for_json(values)) for values in runs]
-    wanted: dict[str, list[str]] = {}
+    wanted: dict[str, dict[str, str]] = {}
     for answer in _asked(project, "sources", project.sources, calls):
         if not (answer == [] or _is_by_kind(answer)):
             raise NotebookError(
@@ -84,12 +86,13 @@ def sources(
                 f'{{"model": ["owner/model/framework/variation/version"]}}, not {answer!r}'
             )
         for kind, names in dict(answer).items():
-            known = wanted.setdefault(kind, [])
-            known += [name for name in names if name not in known]
+            notes = names if isinstance(names, dict) else dict.fromkeys(names, "")
+            wanted.setdefault(kind, {}).update(notes)
     return wanted
 
 
 def _is_by_kind(answer: Any) -> bool:
+<<<<<<< HEAD
     """Whether an answer is lists of texts by kinds of sources."""
     if not isinstance(answer, dict):
         return False
@@ -99,6 +102,18 @@ def _is_by_kind(answer: Any) -> bool:
         if not all(isinstance(name, str) for name in names):
             return False
     return True
+=======
+    """Whether an answer is names, or names with a text each, by kinds of sources."""
+    return isinstance(answer, dict) and all(
+        kind in KINDS and _are_names(names) for kind, names in answer.items()
+    )
+>>>>>>> backbones
+
+
+def _are_names(names: Any) -> bool:
+    if isinstance(names, dict):  # as JSON its keys are texts
+        return all(isinstance(note, str) for note in names.values())
+    return isinstance(names, list) and all(isinstance(name, str) for name in names)
 
 
 def _asked(project: Project, key: str, function: str, calls: Sequence[Any]) -> list[Any]:

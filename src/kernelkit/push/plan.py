@@ -208,7 +208,9 @@ def _with_needed_sources(plan: Plan) -> Plan:
         own = {_unversioned(kind, source) for source in plan.metadata.sources(kind)}
         missing = [name for name in names if _unversioned(kind, name) not in own]
         plan = plan.attaching(kind, *missing)
-        needed += [f"{kind} {name}" for name in missing]
+        for name in missing:
+            note = " ".join(names[name].split())
+            needed.append(f"{kind} {name} ({note})" if note else f"{kind} {name}")
     return replace(plan, needed=tuple(needed))
 
 

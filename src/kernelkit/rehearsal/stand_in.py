@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 ALONE = "rehearsal.lock"  # in the local Kaggle's folder: one rehearsal at a time
 FILLED = ".filled"  # in the catalogue: the commands that have run, one per line, see `_filling`
+# Written into the catalogue by such a command: a path on each line. It runs again when one of them
+# appears, changes or goes.
+DEPENDS = ".depends"
 
 
 @contextlib.contextmanager
@@ -39,7 +42,8 @@ def attached(
     """A block in which Kaggle's clients reach a local Kaggle with its state in `local`; its URL.
 
     `catalogue` is a command that makes the rehearsal's inputs. It runs in `root`, and runs again
-    only when the scripts that it names change; `tell` gets its steps as events. It inherits this
+    only when the scripts that it names change, or the files that it lists in the catalogue's
+    `DEPENDS`; `tell` gets its steps as events. It inherits this
     process's environment, so that it finds caches under HOME. A session finds the account's own
     inputs under the name `owner`, and may use `memory` GB, by default what Kaggle's machine has.
     Raises `ParameterError` if the package `local_kaggle` is not installed.
@@ -70,12 +74,14 @@ def attached(
         filled = server.catalogue / FILLED
         earlier = filled.read_text("utf-8").splitlines() if filled.is_file() else []
         filling = _filling(catalogue, local, root or Path())
-        if catalogue and filling not in earlier:
+        if catalogue and f"{filling} {_depends(server.catalogue)}".rstrip() not in earlier:
             for link in filter(Path.is_symlink, server.catalogue.glob("hidden/*")):
                 link.unlink()  # of `rehearse --hidden`: the user's own folder
             tell(PROGRESS, "making the rehearsal's inputs, once")
             fill_catalogue(server.catalogue, catalogue, root, tell_step)
-            files.write_text(filled, "\n".join([*earlier, filling]) + "\n")
+            done = f"{filling} {_depends(server.catalogue)}".rstrip()
+            others = [line for line in earlier if not line.startswith(filling)]
+            files.write_text(filled, "\n".join([*others, done]) + "\n")
         with server.attach():  # from here on, the environment is the rehearsal's, including HOME
             yield f"{server.url}/"
 
@@ -86,6 +92,23 @@ def _filling(catalogue: str, local: Path, root: Path) -> str:
     scripts = [path.read_bytes() for path in words if path.suffix == ".py" and path.is_file()]
     project = os.path.relpath(root, local)
     return f"{catalogue} # {project} {hashlib.sha256(b''.join(scripts)).hexdigest()[:16]}"
+
+
+def _depends(catalogue: Path) -> str:
+    """A hash of the state of the paths in the catalogue's `DEPENDS`; "" if there are none."""
+    try:
+        listed = (catalogue / DEPENDS).read_text("utf-8", "replace").splitlines()
+    except OSError:
+        return ""
+    states = []
+    for path in sorted(filter(None, listed)):
+        try:
+            seen = Path(path).stat()
+        except (OSError, ValueError):
+            states.append(f"{path} is not there")
+        else:
+            states.append(f"{path} {seen.st_size} {seen.st_mtime_ns}")
+    return hashlib.sha256("\n".join(states).encode()).hexdigest()[:16] if states else ""
 
 
 def rerun_of(local: Path, submission: int) -> Rerun | None:

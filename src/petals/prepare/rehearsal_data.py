@@ -4,12 +4,12 @@ python -m petals.prepare.rehearsal_data FOLDER [--sizes SIZE ...] [--backbones N
 
 Of a backbone whose weights are a model on Kaggle, the catalogue gets the preset that is here, or
 else one with random weights: a rehearsal shows that a session finds and builds it, and no score.
-The session warns of random weights, and says how to rehearse with the real ones.
+The session warns of random weights, and says how to rehearse with the real ones. The catalogue's
+file `.depends` names the places of the presets, so that a rehearsal fills it again when one comes.
 """
 
 import argparse
 import os
-import shlex
 import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -20,9 +20,11 @@ from petals.data.source import COMPETITION
 from petals.kaggle import cache_folder
 from petals.prepare import drawn_flowers
 from petals.progress import Progress
-from petals.registry import RANDOM, Facts, Preset
+from petals.registry import CONFIG, RANDOM, Facts, Preset
 
 SIZES = (192, 224, 331, 512)  # in pixels, those of the competition
+# In a catalogue: files, one a line. When one of them comes, changes or goes, it is filled again.
+DEPENDS = ".depends"
 SCORING = """\
 # The competition's metric and its submissions' columns, for a rehearsal's score.
 metric = "f1_macro"
@@ -75,6 +77,7 @@ def add_models(folder: Path, backbones: Iterable[str]) -> list[Path]:
         preset = Facts(name).preset
         if preset is None:
             continue
+        _depend_on(folder, [place / CONFIG for place in preset.folders()])
         target = folder / "models" / preset.source
         here = preset.folder
         if target.exists() and not (here and (target / RANDOM).is_file()):
@@ -85,7 +88,7 @@ def add_models(folder: Path, backbones: Iterable[str]) -> list[Path]:
         if here:
             shutil.copytree(here, part, copy_function=_linked)
         else:
-            _make_preset(preset, folder, part)
+            _make_preset(preset, part)
         shutil.rmtree(target, ignore_errors=True)
         part.rename(target)
         made.append(target)
@@ -99,22 +102,26 @@ def _linked(source: str, target: str) -> None:
         shutil.copy2(source, target)
 
 
-def _make_preset(preset: Preset, catalogue: Path, part: Path) -> None:
-    """A preset with random weights; it scales pixels as networks do that ImageNet taught.
+def _depend_on(catalogue: Path, files: Iterable[Path]) -> None:
+    """Add files to those on which the catalogue depends."""
+    listed = catalogue / DEPENDS
+    known = listed.read_text("utf-8").splitlines() if listed.is_file() else []
+    new = [str(path.absolute()) for path in files]
+    lines = dict.fromkeys([*known, *new])
+    if len(lines) > len(known):
+        storage.write_text(listed, "\n".join(lines) + "\n")
 
-    A rehearsal does not fill its catalogue again when a preset arrives, so the warning's command
-    does that too.
-    """
+
+def _make_preset(preset: Preset, part: Path) -> None:
+    """A preset with random weights; it scales pixels as networks do that ImageNet taught."""
     from petals.models import hub
 
     network = hub.find(preset.name).build(preset.native)
     network.save_to_preset(str(part))
     hub.save_scaling(part, preset.native)
-    place = shlex.quote(str(catalogue.absolute()))
-    fill_again = f"python -m petals.prepare.rehearsal_data {place} --backbones {preset.name}"
     warning = (
         f"{preset.name} has random weights, made for a rehearsal, so its scores say nothing. To "
-        f"rehearse with the real ones, run `{preset.download_command} && {fill_again}` once."
+        f"rehearse with the real ones, run `{preset.download_command}` once and rehearse again."
     )
     storage.write_text(part / RANDOM, warning + "\n")
 

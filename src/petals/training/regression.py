@@ -90,6 +90,8 @@ class _OnHost:
         threads = None if self.rows.size * self.classes > LARGE else 1
         with warnings.catch_warnings(), threadpool_limits(threads):
             warnings.simplefilter("ignore", ConvergenceWarning)  # the rest would change nothing
+            # With few photos a class scikit-learn asks whether this is a regression.
+            warnings.filterwarnings("ignore", "The number of unique classes is greater")
             self.solver.fit(self.rows, self.labels)
         weights, intercepts = self.solver.coef_, self.solver.intercept_
         if len(self.present) == 2:  # of two classes scikit-learn gives the difference

@@ -79,6 +79,9 @@ def sources(notebook, values):
 
 def wrong(notebook, values):
     return {"models": ["a/b/c/d/1"]}
+
+def no_note(notebook, values):
+    return {"model": {"a/b/c/d/1": None}}
 """
 
 
@@ -91,12 +94,12 @@ def needed(project, function, *runs):
 def test_what_all_runs_read_is_named_once(project):
     runs = [{"models": ["oak", "elm"]}, {"models": []}, {"models": ["elm", "ash"]}]
     names = [f"keras/{name}/keras/small/1" for name in ("oak", "elm", "ash")]
-    assert needed(project, "sources", *runs) == {"model": names}
+    assert needed(project, "sources", *runs) == {"model": dict.fromkeys(names, "")}
     assert needed(project, "sources", {"models": []}) == {}
     assert rules.sources(project(""), project("").root / "train.ipynb", runs) == {}
 
 
-@pytest.mark.parametrize("function", ["wrong", "missing", "sources"])
+@pytest.mark.parametrize("function", ["wrong", "no_note", "missing", "sources"])
 def test_an_answer_that_names_no_sources_is_an_error(project, function):
     with pytest.raises(NotebookError, match=r"sources = 'own_sources:\w+' in \[tool.kernelkit\]"):
         needed(project, function, {"another": 1})

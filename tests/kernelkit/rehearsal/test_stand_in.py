@@ -47,6 +47,31 @@ def test_a_command_is_run_once_for_each_project_and_script_in_the_environment_of
     assert runs == [f"{run}{seen}" for run in ("ax", "ay", "ax", "by")]
 
 
+def test_a_command_runs_again_when_a_file_that_it_depends_on_comes_changes_or_goes(tmp_path):
+    weights = tmp_path / "weights.h5"
+    (tmp_path / "fill.py").write_text(
+        "import os, sys\n"
+        "catalogue, file = sys.argv[1:]\n"
+        "open(catalogue + '/runs', 'a').write(f'{os.path.exists(file)} ')\n"
+        "open(catalogue + '/.depends', 'w').write(file + '\\n\\n')\n"
+    )
+    command = f"python fill.py {{catalogue}} {weights}"
+
+    def runs():
+        for _ in range(2):  # the second time it does not run
+            with attached(tmp_path / "kaggle", command, tmp_path, "", print):
+                pass
+        return (tmp_path / "kaggle/catalogue/runs").read_text().split()
+
+    assert runs() == ["False"]
+    weights.write_text("first")
+    assert runs() == ["False", "True"]
+    weights.write_text("the second ones")
+    assert runs() == ["False", "True", "True"]
+    weights.unlink()
+    assert runs() == ["False", "True", "True", "False"]
+
+
 def test_a_second_rehearsal_waits_for_the_first(tmp_path):
     said = []
     over = threading.Event()

@@ -36,7 +36,7 @@ def test_two_epochs_with_validation_compile_each_program_once(train, devices):
     assert len(result["history"]) == 2
     assert result["compiled"]["train_step"] == 1
     assert result["compiled"]["predict_step"] == 1
-    assert not result["waits"]  # `fit` goes on while threads wait for the device
+    assert result["waits"] == [False]  # the device may be steps behind
 
 
 @pytest.mark.long
@@ -46,7 +46,7 @@ def test_the_head_and_the_features_of_both_splits_are_compiled_once(train, devic
     assert len(result["history"]) == 3
     assert result["compiled"]["steps"] == 1  # so many at a time
     assert result["compiled"]["predict_step"] == 1
-    assert not result["waits"]
+    assert result["waits"] == [False]
 
 
 @pytest.mark.long

@@ -60,6 +60,27 @@ def test_both_solvers_reach_the_same_loss(shown, strength):
     assert (answers[0] == answers[1]).mean() > 0.98
 
 
+ODD = {
+    "a photo a class": clouds(classes=30, each=1, views=1),
+    "collinear features": (np.concatenate([clouds()[0]] * 4, axis=-1), clouds()[1]),
+    "a huge scale": (clouds()[0] * np.float32(1e4), clouds()[1]),
+    "constant features": (np.zeros((100, 2, 12), np.float32), clouds()[1]),
+    "almost one class": (clouds()[0], (np.arange(100) == 7).astype(int)),
+}
+
+
+@pytest.mark.usefixtures("backend")
+@pytest.mark.parametrize("name", ODD)
+def test_both_solvers_reach_the_same_loss_on_odd_photos_too(name):
+    values, labels = ODD[name]
+    kept = np.ones(len(labels), bool)
+    losses = []
+    for on_device in (False, True):
+        problem = problems(values, labels, 30, on_device=on_device)(kept, 1e-4)
+        losses.append(loss_of(problem.fit(0.1), 0.1, values, labels))
+    assert losses[1] == pytest.approx(losses[0], abs=1e-4)
+
+
 @pytest.mark.usefixtures("backend")
 def test_a_fit_starts_from_the_solution_of_another_problem():
     values, labels = clouds()

@@ -412,6 +412,8 @@ def test_a_notebooks_own_metadata_comes_before_the_default(repository, other):
 
 NEEDED = """\
 def sources(notebook, values):
+    if values["files"] > 9:
+        return {"model": {"anna/oak/keras/base/2": "licence:\\n  of oaks"}}
     return {"model": ["anna/oak/keras/base/2"]} if values["files"] > 3 else {}
 """
 
@@ -430,6 +432,9 @@ def test_a_push_attaches_what_its_parameters_need_and_says_so(needing):
     assert needing.plan("files=4").save_fields["model_data_sources"] == ["anna/oak/keras/base/2"]
     told = [f.text for f in findings(needing, "files=4") if f.level == "attached"]
     assert told == ["model anna/oak/keras/base/2, which its parameters need"]
+    assert needing.plan("files=10").save_fields["model_data_sources"] == ["anna/oak/keras/base/2"]
+    told = [f.text for f in findings(needing, "files=10") if f.level == "attached"]
+    assert told == ["model anna/oak/keras/base/2 (licence: of oaks), which its parameters need"]
 
 
 def test_what_is_attached_already_stays_in_its_version(needing):
