@@ -92,22 +92,10 @@ def sources(
 
 
 def _is_by_kind(answer: Any) -> bool:
-<<<<<<< HEAD
-    """Whether an answer is lists of texts by kinds of sources."""
+    """Whether an answer is names, or names with a text each, by kinds of sources."""
     if not isinstance(answer, dict):
         return False
-    for kind, names in answer.items():
-        if kind not in KINDS or not isinstance(names, list):
-            return False
-        if not all(isinstance(name, str) for name in names):
-            return False
-    return True
-=======
-    """Whether an answer is names, or names with a text each, by kinds of sources."""
-    return isinstance(answer, dict) and all(
-        kind in KINDS and _are_names(names) for kind, names in answer.items()
-    )
->>>>>>> backbones
+    return all(kind in KINDS and _are_names(names) for kind, names in answer.items())
 
 
 def _are_names(names: Any) -> bool:
