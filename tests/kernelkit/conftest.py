@@ -178,7 +178,7 @@ class Repository:
 
 TIMING = Timing(
     clock=Clock(speed=50),
-    timeouts=Timeouts(connect=2.0, read=2.0, authenticate=10.0),
+    timeouts=Timeouts(connect=10.0, read=10.0, authenticate=10.0),  # of a machine under load
     retries=Retries(first=1.0, longest=5.0, clock=Clock(speed=50)),
     settle=(5.0, 10.0, 20.0),
     patience=PollPolicy(poll=5.0, slow_poll=5.0, unproved=100.0),
