@@ -77,10 +77,24 @@ def _disks_in_memory(pid: int) -> dict[str, int]:
     own = {number for number, _ in _tmpfs(os.getpid())}
     disks = {}
     for number, place in _tmpfs(pid):
-        if number not in own:
-            disk = os.statvfs(f"/proc/{pid}/root{place}")
-            disks[number] = (disk.f_blocks - disk.f_bfree) * disk.f_frsize
+        if number in own:
+            continue
+        found = os.open(f"/proc/{pid}/root{place}", os.O_PATH)
+        try:
+            # A process that is only entering its walls may have another root by now, below which
+            # the same path is on another disk.
+            if _number_of(found) == number:
+                disk = os.fstatvfs(found)
+                disks[number] = (disk.f_blocks - disk.f_bfree) * disk.f_frsize
+        finally:
+            os.close(found)
     return disks
+
+
+def _number_of(descriptor: int) -> str:
+    """The number of the disk that a file is on, as /proc writes it."""
+    device = os.fstat(descriptor).st_dev
+    return f"{os.major(device)}:{os.minor(device)}"
 
 
 def _tmpfs(pid: int) -> Iterator[tuple[str, str]]:
