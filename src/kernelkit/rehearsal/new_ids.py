@@ -154,7 +154,7 @@ def _all_hashed(parts: Sequence[str], known: Known, free: int) -> dict[str, str]
             new_parts[part] = _hashed(part, used)
             used.add(new_parts[part])
         made = set(new_parts.values())
-        there = {part for part in (_part_of(one, free) for one in known) if part in made}
+        there = made.intersection(_part_of(one, free) for one in known)
         if not there:
             return new_parts
         taken |= there

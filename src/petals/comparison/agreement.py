@@ -72,7 +72,8 @@ class Agreement:
             lines = [truth]
             for number, run in enumerate((self.first, self.second), 1):
                 guess = names[run.probabilities[i].argmax()]
-                lines.append(f"{number}: {'✓' if guess == truth else guess}")
+                shown = "✓" if guess == truth else guess
+                lines.append(f"{number}: {shown}")
             captions.append("\n".join(lines))
         place = {id_: at for at, id_ in enumerate(photos.labels_and_ids()[1].tolist())}
         return photos.sample([place[id_] for id_ in self.first.ids[chosen]]).images, captions
