@@ -123,15 +123,19 @@ class SweepFolder:
         other: SweepFolder,
         ids: Container[str] | None,
         copy: Callable[[str, str], object] = shutil.copy2,
+        *,
+        again: bool = False,
     ) -> list[str]:
         """Copy the runs with results from another folder, or those of these `ids`.
 
-        `copy` copies or moves a file. Returns the ids of the copies.
+        `copy` copies or moves a file. A run whose record is here already is only copied `again`:
+        one that was forced may have taken as many seconds as before. Returns the ids of the copies.
         """
         copied = []
         for run, record in other.recorded():
             named = ids is None or run.id in ids
-            if named and record.state in WITH_RESULTS and self.record(run) != record:
+            new = again or self.record(run) != record
+            if named and record.state in WITH_RESULTS and new:
                 self.clear(run)
                 shutil.copytree(
                     other.run_folder(run),

@@ -24,6 +24,7 @@ def test_runs_with_results_are_copied_or_moved(sweeps, run, copy):
     assert not list(sweeps.runs.rglob("*.part"))
     assert model.is_file() == (copy is shutil.copy2)
     assert folder.take_over(session, None, copy) == []
+    assert folder.take_over(session, None, copy, again=True) == [run.id]
 
 
 @pytest.mark.parametrize("text", ["{", '{"version": 1}', '{"state":"odd"}'])

@@ -212,7 +212,7 @@ def _bring_home(progress: SweepProgress, runs: Sequence[PlannedRun], output: Pat
     session = SweepFolder(output)
     for run, _ in session.recorded():  # before they move, so that none is ever without it
         proved.keep_part(output.parent, f"{output.name}/{run.id}", session.run_folder(run))
-    moved = folder.take_over(session, ids, shutil.move)
+    moved = folder.take_over(session, ids, shutil.move, again=progress.options.force)
     if sweep.search:
         progress.runs[:] = search.points(folder, sweep)
         trials = output / STORAGE
