@@ -4,8 +4,9 @@ The organisers' advice is to predict training rows as if they were the test set.
 training data is taken out of it, gets new ids and the test set's form, and becomes the test set of
 a copy of the competition's folder; what it holds of the target is kept apart, as answers.
 
-Tables are divided here (`from_tables`), and images in folders (`from_image_folders`). Of anything
-else, such as TFRecords, the project says how in a command of its own (`from_command`).
+Tables are divided here (`competition_tables`, `from_tables`), and images in folders
+(`from_image_folders`). Of anything else, such as TFRecords, the project says how in a command of
+its own (`from_command`).
 """
 
 import contextlib
