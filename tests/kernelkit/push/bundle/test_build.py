@@ -245,6 +245,19 @@ def test_a_sweeps_notebook_takes_the_modules_beside_the_one_that_it_runs(reposit
     assert "tables" in build_module.build(other, {}, here).packages
 
 
+def test_the_kit_itself_rides_compressed(repository, tmp_path):
+    here = project.find_project(repository.root)
+    here = replace(here, packages=(*here.packages, "kernelkit"))
+    repository.sources(
+        "from kernelkit import errors\nprint('code:', errors.PreflightError.exit_code)\n"
+    )
+
+    text = build_module.build(repository.notebook, {}, here).text
+
+    assert "class PreflightError" not in text
+    assert f"code: {errors.PreflightError.exit_code}" in run(text, tmp_path / "session")
+
+
 MANIFEST, PUSH = manifest.MANIFEST, "0123456789abcdef"
 
 
