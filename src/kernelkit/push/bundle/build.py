@@ -27,7 +27,7 @@ from kernelkit.notebook import document, modules
 from kernelkit.notebook.document import cell_source, tags
 from kernelkit.notebook.modules import File
 from kernelkit.notebook.parameters import assignments, literal
-from kernelkit.project import Project
+from kernelkit.project import Project, repository
 from kernelkit.push.bundle import installing, manifest, packages
 
 # What reading a text as a notebook can raise, whatever it is.
@@ -154,10 +154,7 @@ def build(
     names = tuple(dict.fromkeys(tops))
     executed = json.dumps([files, project.wheels, list(own.values())])
     content = hashlib.sha256(executed.encode()).hexdigest()
-    carried = (notebook.name, *(file.path for file in files))
-    folders = [project.package_folder(package) for package in project.packages]
-    paths = [notebook, *folders, *found.places.values()]
-    commit = Commit(*commit_of(project.root, paths, carried))
+    commit = _commit(project.beside or notebook, project, found)
     # The first cell has them as Python writes them; an infinite number is there as a text.
     told = {}
     for parameter, value in parameters.items():
@@ -188,6 +185,21 @@ def build(
         writes=tuple(found.writes),
         places=found.places,
     )
+
+
+def _commit(notebook: Path, project: Project, found: packages.Carried) -> Commit:
+    """The commit of what is bundled with a notebook, and whether that differs from it.
+
+    The kit itself counts only where it is part of the checkout.
+    """
+    carried = (notebook.name, *(file.path for file in found.files))
+    folders = [project.package_folder(package) for package in project.packages]
+    paths = [notebook, *folders, *found.places.values()]
+    top = repository(project.root.resolve())
+    kit = Path(kernelkit.__file__).resolve().parent
+    if not kit.is_relative_to(top):
+        paths = [path for path in paths if not path.resolve().is_relative_to(kit)]
+    return Commit(*commit_of(project.root, paths, carried))
 
 
 def _own_cells(source: Iterable[Values], name: str, parameters: Values) -> dict[str, Cell]:

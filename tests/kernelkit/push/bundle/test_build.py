@@ -119,6 +119,19 @@ def test_a_bundled_file_that_git_ignores_counts_as_a_change(repository, ignored,
     assert build(repository).commit.dirty == dirty
 
 
+def test_a_generated_notebook_and_an_installed_kit_are_no_change(repository):
+    commit(repository)
+    generated = repository.root / "runs" / "sweep.ipynb"
+    generated.parent.mkdir()
+    generated.write_text(repository.notebook.read_text())
+    here = project.find_project(repository.root)
+    here = replace(here, packages=(*here.packages, "kernelkit"), beside=repository.notebook)
+
+    assert not build_module.build(generated, {}, here).commit.dirty
+    repository.notebook.write_text(repository.notebook.read_text() + "\n")
+    assert build_module.build(generated, {}, here).commit.dirty
+
+
 @pytest.mark.parametrize("minutes", [42.5, None])
 def test_a_session_knows_what_it_runs_how_long_it_lasts_and_when_it_began(
     repository, tmp_path, minutes
