@@ -1,5 +1,6 @@
 """A run's report: one HTML file that opens anywhere, with what the run left laid out."""
 
+import functools
 import math
 import shlex
 import sys
@@ -216,13 +217,22 @@ def _last_run(folder: Path) -> Path | None:
         push = kit_folder.read_json(run, kit_folder.MARKER)
         return [state.get("notebook"), push.get("kernel"), push.get("rehearsal")]
 
+    def ended(run: Path) -> float:
+        return _ended(run, run_folder.written(run))
+
     this = notebook(folder)
-    ended = run_folder.written(folder)
     if not any(this) or trail.sweep_of(folder):
         return None
+    now = ended(folder)
     runs = [path.parent for path in folder.resolve().parent.glob(f"*/{run_folder.METRICS}")]
-    earlier = [run for run in runs if run_folder.written(run) < ended and notebook(run) == this]
-    return max(earlier, key=run_folder.written, default=None)
+    earlier = [run for run in runs if notebook(run) == this and ended(run) < now]
+    return max(earlier, key=ended, default=None)
+
+
+@functools.lru_cache(maxsize=10_000)
+def _ended(folder: Path, written: float) -> float:
+    """When a run ended that wrote its newest file then; read once while many reports are made."""
+    return run_folder.ended(run_folder.metrics(folder) or {}, written)
 
 
 def _origin(

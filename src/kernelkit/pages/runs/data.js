@@ -102,7 +102,8 @@ const made = {}; // the rows, by their kind
 const noted = (row, part) => [...new Set(row.runs.flatMap((run) => (data.notes?.[run.id] ?? {})[part] ?? []))];
 function indexed(row) {
   const values = Object.entries(row.parameters).map(([name, value]) => name + "=" + show(value));
-  row.text = [row.name, ...values, row.state, row.device, row.data, doubtful(row.runs) ? NOT_VERIFIED : "", ...noted(row, "tags"), ...noted(row, "note")].join(" ").toLowerCase();
+  const states = row.runs.flatMap((run) => [run.state, run.note]);
+  row.text = [row.name, ...values, row.state, ...states, row.device, row.data, ...noted(row, "tags"), ...noted(row, "note")].join(" ").toLowerCase();
 }
 
 // What follows from the runs; a page that is served is told of new ones.
