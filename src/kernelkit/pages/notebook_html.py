@@ -144,8 +144,13 @@ def reached_end(notebook: nbformat.NotebookNode) -> bool:
 
 
 def failure(notebook: nbformat.NotebookNode) -> str:
-    """The error that ended the run, as `Name: message`, or nothing."""
+    """The error that ended the run, as `Name: message`, or nothing.
+
+    A cell that is tagged `raises-exception` is meant to fail, and papermill goes on after it.
+    """
     for cell in notebook.cells:
+        if has_tag(cell, "raises-exception"):
+            continue
         for output in cell.get("outputs", []):
             if output.output_type == "error":
                 return safe_text.plain(f"{output.ename}: {output.evalue}"[:LONGEST_FAILURE])

@@ -99,11 +99,12 @@ function settings() {
 }
 
 const made = {}; // the rows, by their kind
+const dated = (row) => (row.when ? new Date(row.when * 1000).toLocaleString("sv").slice(0, 16) : ""); // 2026-11-27 14:05
 const noted = (row, part) => [...new Set(row.runs.flatMap((run) => (data.notes?.[run.id] ?? {})[part] ?? []))];
 function indexed(row) {
   const values = Object.entries(row.parameters).map(([name, value]) => name + "=" + show(value));
   const states = row.runs.flatMap((run) => [run.state, run.note]);
-  row.text = [row.name, ...values, row.state, ...states, row.device, row.data, ...noted(row, "tags"), ...noted(row, "note")].join(" ").toLowerCase();
+  row.text = [row.name, ...values, row.state, ...states, row.device, row.data, data.sweep ? "" : dated(row), ...noted(row, "tags"), ...noted(row, "note")].join(" ").toLowerCase();
 }
 
 // What follows from the runs; a page that is served is told of new ones.

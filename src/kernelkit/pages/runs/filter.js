@@ -28,6 +28,7 @@ function fieldsOf() {
   fields.get("state").push((run) => run.state);
   fields.get(SEED)?.push((run) => run.parameters[SEED]);
   add("validated on", "data", (row) => row.data);
+  if (!data.sweep) for (const [name, of] of [["run", (row) => row.name], ["when", dated]]) add(name, name, of);
   for (const part of ["tags", "note"]) add(part, part, (row) => noted(row, part).join(" "));
   for (const name of new Set(data.runs.flatMap((run) => Object.keys(run.metrics)))) {
     for (const text of [name, data.labels[name]]) add(text, name, (row) => mean(finite(row.runs.map((run) => run.metrics[name]))));
@@ -42,7 +43,7 @@ function grammarOf() {
   const names = [...fieldsOf().keys()].sort((a, b) => b.length - a.length).map(escaped).join("|");
   const number = String.raw`-?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?(?: ?${UNIT})?`;
   const range = String.raw`(${number})\s*\.\.\s*(${number})`;
-  const value = String.raw`"[^"]*"|'[^']*'|\([^()]*\)|${number}\.\.${number}|[\d.]+ ?${UNIT}(?: ?\d+ ?${UNIT})*|[^\s"]*(?:"[^"]*")?`;
+  const value = String.raw`"[^"]*"|'[^']*'|\([^()]*\)|\d{4}-\d\d-\d\d \d\d:\d\d|${number}\.\.${number}|[\d.]+ ?${UNIT}(?: ?\d+ ?${UNIT})*|[^\s"]*(?:"[^"]*")?`;
   const not = String.raw`^"?(-\s*|!\s*|not\s+)?`;
   grammar = {
     mirrored: new RegExp(String.raw`(?<![\w.=<>≤≥!-])(${number})\s*(<=?|>=?|≤|≥)\s*(${names})(?![\w])(?=(\s*[<>≤≥])?)`, "gi"),
@@ -114,7 +115,7 @@ function between(value, text) {
 }
 
 function passes(clause) {
-  const { sign, wanted, of, each, not } = clause;
+  const { name, sign, wanted, of, each, not } = clause;
   if (wanted === "" || /^[-!=<>≠≤≥:]+$/.test(clause.text)) return () => true; // still being typed
   if (!sign) {
     const found = WORDS[wanted] ?? ((row) => row.text.includes(wanted));
@@ -123,8 +124,9 @@ function passes(clause) {
   if (!of) return () => false;
   const holds = (value) => {
     if (value === undefined || value === null || value === "") return sign === "!=" || not;
-    if (sign === "=" || sign === "!=") return equals(value, wanted) === ((sign === "=") !== not);
-    const [left, right] = [Number(value), numberOf(wanted)];
+    const date = name === "when"; // written so that later ones come later in the alphabet, too
+    if (sign === "=" || sign === "!=") return equals(value, date ? `${wanted}*` : wanted) === ((sign === "=") !== not);
+    const [left, right] = date ? [value, wanted] : [Number(value), numberOf(wanted)];
     return { ">": left > right, "<": left < right, ">=": left >= right, "<=": left <= right }[sign] !== not;
   };
   return (row) => (each && row.runs.some((run) => holds(each(run)))) || holds(of(row));
@@ -189,7 +191,11 @@ function whyNothing() {
       const near = nearest(clause.wanted, values);
       return `No run has ${clause.name} “${clause.wanted}”${near ? `: did you mean “${near}”?` : "."}`;
     }
-    if (/^[<>]/.test(clause.sign ?? "") && Number.isNaN(numberOf(clause.wanted))) return `“${clause.text}” compares with no number.`;
+    if (!clause.sign && !clause.not && !made[view.rows].some(passes(clause))) {
+      const near = nearest(clause.wanted, new Set(made[view.rows].flatMap((row) => [row.name, ...Object.values(row.parameters).filter((value) => typeof value === "string")])));
+      if (near) return `No run matches “${clause.wanted}”: did you mean “${near}”?`;
+    }
+    if (/^[<>]/.test(clause.sign ?? "") && clause.name !== "when" && Number.isNaN(numberOf(clause.wanted))) return `“${clause.text}” compares with no number.`;
   }
   return `No run matches “${view.filter}”.`;
 }

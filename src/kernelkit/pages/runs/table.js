@@ -155,7 +155,7 @@ function cell(row, column) {
   if (EMPTY.includes(value)) return make("td");
   if (column.key === "public" && row.runs.some((run) => run.contradicts)) return make("td", { className: "number", title: "the public score contradicts the validation score: most other runs are in the opposite order" }, cellText(value, column), make("small", { textContent: "contradicts the validation" }));
   if (row.tops.has(column.name)) return make("td", { className: "number top", title: `the best ${column.title} of the runs that were validated on the same data` }, cellText(value, column), make("span", { className: "hidden" }, " best"), doubtful(row.runs) ? doubtMark() : null);
-  if (column.key === "when") return make("td", { className: "when" }, value ? new Date(value * 1000).toLocaleString("sv").slice(0, 16) : "");
+  if (column.key === "when") return make("td", { className: "when" }, dated(row));
   const doubt = column.number && doubtful(row.runs);
   if (doubt) return make("td", { className: "number", title: `${NOT_VERIFIED}: ${doubt}` }, cellText(value, column), doubtMark());
   return make("td", { className: column.number || typeof value === "number" ? "number" : "brief", title: column.number ? "" : show(value) }, cellText(value, column));
