@@ -19,7 +19,6 @@ const TAKEN = { // a chart for each column of resources.csv that has numbers
 };
 
 function machine(room, { seconds = [], cpu_seconds: busy = [], ...columns }) {
-  if (!seconds.length) return room.append("Their record has no column of seconds.");
   // The seconds of a process that has ended are gone from the sum.
   columns.cores = seconds.map((time, n) => (n ? Math.max(0, busy[n] - busy[n - 1]) / (time - seconds[n - 1]) : NaN));
   const each = Math.ceil(seconds.length / MOST_POINTS);

@@ -156,6 +156,15 @@ def test_outputs_without_a_picture_are_named_and_a_log_is_one_text(outputs):
     assert "that a script draws: the notebook" in text
 
 
+def test_a_widget_of_progress_is_left_out_since_its_text_says_that_nothing_is_done(outputs):
+    bar = "Epoch:   0%|          | 0/100 [00:00<?, ?it/s]"
+    kind = "application/vnd.jupyter.widget-view+json"
+    data = {kind: {"model_id": "a"}, "text/plain": bar}
+    assert "0/100" not in outputs(nbformat.v4.new_output("display_data", data=data))
+    data["text/plain"] = "IntSlider(value=7)"
+    assert "IntSlider(value=7)" in outputs(nbformat.v4.new_output("display_data", data=data))
+
+
 def test_colours_stay_and_other_sequences_go(outputs):
     coloured = "\x1b[31mred\x1b[0m\x1b]0;title\x07\x9b5n\r"
     text = outputs(nbformat.v4.new_output("stream", text=coloured))

@@ -2,6 +2,7 @@
 // Clouds of runs: the score by each parameter and by time; each with its trend and spread.
 const SINGLE = 150; // runs, beyond which dots are drawn together: a thousand elements a chart are too many
 const LAYERS = 5; // in which many dots are drawn, so that where they are dense it is darker
+const SAME_TIME = 1.05; // how much longer than the shortest run the longest takes, for a chart of both
 const TREND = 12; // runs that a trend is drawn from
 
 // The frame of a picture of the score.
@@ -183,8 +184,10 @@ function decades(low, high, about) {
 
 function cost() {
   const own = finished().filter((run) => Number.isFinite(seconds(run)));
-  byId("cost-section").hidden = !own.length;
-  if (!own.length) return;
+  const times = own.map(seconds);
+  const compared = own.length > 2 && Math.max(...times) > SAME_TIME * Math.min(...times);
+  byId("cost-section").hidden = !compared;
+  if (!compared) return;
   const unit = Math.max(...own.map(seconds)) >= 120 ? 60 : 1;
   const by = view.colour && !continuous(view.colour) ? valuesOf(view.colour).map(show) : [""];
   const place = byId("cost");

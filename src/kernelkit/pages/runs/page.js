@@ -174,8 +174,9 @@ const telling = () => importances().find(({ name }) => !continuous(name))?.name 
 
 // What depends on the runs besides the parts that `refresh` paints.
 function arrange() {
-  document.querySelector(".switch").hidden = made.settings.length === data.runs.length;
-  if (made.settings.length === data.runs.length) view.rows = "runs";
+  const single = made.settings.length === data.runs.length;
+  document.querySelector(".switch").hidden = byId("seeds-words").hidden = single;
+  if (single) view.rows = "runs";
   byId("colour").value = view.colour ||= telling();
   beginNotes();
   summary();
