@@ -200,7 +200,11 @@ function begin() {
   arrange();
   const scroll = document.querySelector(".scroll");
   scroll.onscroll = () => { if (scroll.scrollTop + 2 * scroll.clientHeight > scroll.scrollHeight) more(); };
-  addEventListener("beforeprint", () => { lay(Infinity); while (waiting.length) waiting.shift()(); });
+  addEventListener("beforeprint", () => {
+    lay(Infinity);
+    while (waiting.length) waiting.shift()();
+    for (const button of byId("heads").querySelectorAll("button")) button.replaceWith(button.textContent); // of a second page, buttons are left out
+  });
   addEventListener("afterprint", table);
   addEventListener("hashchange", () => { read(); filter.value = view.filter; forgetLines(); refresh(); });
   byId("tick-all").onclick = () => tickRows(matching());
