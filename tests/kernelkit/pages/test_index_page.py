@@ -198,6 +198,31 @@ ORDER = """
 """
 
 
+def test_the_filter_finds_runs_by_what_the_page_says_of_them(runs):
+    run(runs / "a", stopped="time limit", parameters={"backbone": None})
+    run(runs / "b <odd> & new", parameters={"backbone": [64, 32]})
+    run(runs / "c", parameters={"backbone": True})
+    for folder in runs.glob("[abc]*"):
+        run(folder, ended="2001-09-09T12:00:00")
+    files.write_text(kit_folder.path(runs / "a", kit_folder.MARKER), '{"kernel": "me/a"}')
+    typed = {
+        "stopped": "a",
+        "not verified": "a",
+        "verified": "bc",
+        "run=c": "c",
+        "when=2001-09-09": "abc",
+        "when<2001-09-09 00:00": "",
+        "backbone=None": "a",
+        "backbone=[64, 32]": "b",
+        "backbone=true": "c",
+    }
+    steps = f"""const names = (text) => {{ view.filter = text; refresh();
+      return matching().map((row) => row.name[0]).sort().join(""); }};
+      document.title = JSON.stringify({json.dumps(list(typed))}.map(names));"""
+    found = json.loads(unescape(title_after(write(runs), steps)))
+    assert dict(zip(typed, found, strict=True)) == typed
+
+
 def test_it_sorts_filters_and_leaves_out_columns_in_a_browser(page):
     times = [0, 0.04, 8.21, 9.96, 88.4, 119.6, 166, 1234.5, 3599.6, 3900, 86400]
     steps = f"""

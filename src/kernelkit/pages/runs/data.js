@@ -103,7 +103,7 @@ const dated = (row) => (row.when ? new Date(row.when * 1000).toLocaleString("sv"
 const noted = (row, part) => [...new Set(row.runs.flatMap((run) => (data.notes?.[run.id] ?? {})[part] ?? []))];
 function indexed(row) {
   const values = Object.entries(row.parameters).map(([name, value]) => name + "=" + show(value));
-  const states = row.runs.flatMap((run) => [run.state, run.note]);
+  const states = row.runs.flatMap((run) => [run.state, run.note, run.error.trim().slice(-300)]);
   row.text = [row.name, ...values, row.state, ...states, row.device, row.data, data.sweep ? "" : dated(row), ...noted(row, "tags"), ...noted(row, "note")].join(" ").toLowerCase();
 }
 
@@ -147,7 +147,7 @@ function markBest(rows, measure) {
 }
 gather();
 
-const quoted = (value) => (/\s/.test(value) ? `"${value}"` : value);
+const quoted = (value) => (/\s/.test(value) && !value.startsWith("[") ? `"${value}"` : value);
 
 // ---- the values of a parameter ------------------------------------------------------------
 

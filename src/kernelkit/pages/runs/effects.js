@@ -107,17 +107,19 @@ function axisPictures() {
     }).join()];
   }));
   const place = byId("axes");
-  place.replaceChildren();
+  const folded = byId("axes-without");
+  for (const room of [place, folded]) room.replaceChildren();
   for (const name of own.length ? [...axes].sort((a, b) => (firstShares.get(b) ?? 0) - (firstShares.get(a) ?? 0)) : []) {
     // Parameters that change together, as a model and its weights do, are one axis.
     const twins = axes.filter((other) => split.get(other) === split.get(name));
     if (!continuous(name) && twins[0] !== name) continue;
     if (new Set(own.map((run) => JSON.stringify(run.parameters[name]))).size < 2) continue; // no difference to see
     const where = make("div");
-    place.append(make("div", { className: "axis" }, make("h3", { textContent: continuous(name) ? name : twins.join(", ") }), where));
+    (twins.every((twin) => withoutEffect.has(twin)) ? folded : place).append(make("div", { className: "axis" }, make("h3", { textContent: continuous(name) ? name : twins.join(", ") }), where));
     soon(() => chart(where, (width) => (continuous(name) ? scatter : effect)(where, width, name, own)));
   }
-  byId("axes-section").hidden = !place.childElementCount;
+  folded.parentElement.hidden = !folded.childElementCount;
+  byId("axes-section").hidden = !place.childElementCount && !folded.childElementCount;
 }
 
 function effect(place, width, name, own) {

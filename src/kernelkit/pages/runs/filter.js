@@ -43,7 +43,7 @@ function grammarOf() {
   const names = [...fieldsOf().keys()].sort((a, b) => b.length - a.length).map(escaped).join("|");
   const number = String.raw`-?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?(?: ?${UNIT})?`;
   const range = String.raw`(${number})\s*\.\.\s*(${number})`;
-  const value = String.raw`"[^"]*"|'[^']*'|\([^()]*\)|\d{4}-\d\d-\d\d \d\d:\d\d|${number}\.\.${number}|[\d.]+ ?${UNIT}(?: ?\d+ ?${UNIT})*|[^\s"]*(?:"[^"]*")?`;
+  const value = String.raw`"[^"]*"|'[^']*'|\([^()]*\)|\[[^\]]*\]|\d{4}-\d\d-\d\d \d\d:\d\d|${number}\.\.${number}|[\d.]+ ?${UNIT}(?: ?\d+ ?${UNIT})*|[^\s"]*(?:"[^"]*")?`;
   const not = String.raw`^"?(-\s*|!\s*|not\s+)?`;
   grammar = {
     mirrored: new RegExp(String.raw`(?<![\w.=<>≤≥!-])(${number})\s*(<=?|>=?|≤|≥)\s*(${names})(?![\w])(?=(\s*[<>≤≥])?)`, "gi"),
@@ -105,6 +105,7 @@ function numberOf(text) {
 function equals(value, wanted) {
   const shown = show(value).toLowerCase();
   const same = (text) => shown === text || between(value, text) || (text !== "" && typeof value === "number" && value === Number(text)) || (text.includes("*") && new RegExp(`^${text.split("*").map(escaped).join(".*")}$`).test(shown));
+  if (Array.isArray(value)) return wanted.replaceAll(/[\s"']/g, "").split("|").includes(shown.replaceAll(/[\s"]/g, ""));
   return same(wanted) || wanted.split(/[|,]/).some((one) => same(one.trim()));
 }
 
@@ -123,7 +124,7 @@ function passes(clause) {
   }
   if (!of) return () => false;
   const holds = (value) => {
-    if (value === undefined || value === null || value === "") return sign === "!=" || not;
+    if (value === undefined || value === "" || (value === null && /[<>]/.test(sign))) return sign === "!=" || not;
     const date = name === "when"; // written so that later ones come later in the alphabet, too
     if (sign === "=" || sign === "!=") return equals(value, date ? `${wanted}*` : wanted) === ((sign === "=") !== not);
     const [left, right] = date ? [value, wanted] : [Number(value), numberOf(wanted)];

@@ -60,14 +60,14 @@ function mattered() {
   if (!rows.length) return "";
   const sure = rows.filter((row) => row.interval?.[0] > 0.005);
   const [both] = acting();
-  const idle = rows.filter((row) => row.interval && row.interval[0] <= 0.005 && row.share < 0.1 && !acting().some(({ a, b }) => a === row.name || b === row.name));
+  const [without, unknown] = [rows.filter(idle), rows.filter(unsure)];
   const text = ({ name, share, interval: [low, high], with: others }, n) => {
     const twin = others.find(([, strength]) => strength >= SAME);
     return `${inWords(name)} ${n ? "" : "explains "}${percent(share)}${n ? "" : " of the score's variance"} (${Math.round(100 * low)}–${percent(high)}${twin ? `; ${inWords(twin[0])} changes with it` : ""})`;
   };
-  const first = sure.length ? listed(sure.slice(0, 3).map(text)) + ". " : "No parameter explains more of the score than chance could. ";
+  const first = sure.length ? listed(sure.slice(0, 3).map(text)) + ". " : "No parameter is seen to explain more of the score than chance could. ";
   const pair = both ? `${inWords(both.a)} and ${inWords(both.b)} act together (${percent(both.share)} more). ` : "";
-  return first + capital(pair) + (idle.length ? `No visible effect: ${listed(idle.slice(0, 5).map(({ name }) => inWords(name)))}.` : "");
+  return first + capital(pair) + (without.length ? `No visible effect: ${listed(without.slice(0, 5).map(({ name }) => inWords(name)))}. ` : "") + (unknown.length ? `Too few runs to tell: ${listed(unknown.slice(0, 5).map(({ name }) => inWords(name)))}.` : "");
 }
 const capital = (text) => text.slice(0, 1).toUpperCase() + text.slice(1);
 
@@ -121,6 +121,7 @@ function answers() {
   const filter = view.filter;
   view.filter = "";
   for (const row of importances()) firstShares.set(row.name, row.share);
+  for (const row of importances().filter(idle)) withoutEffect.add(row.name);
   const texts = [["Best", bestRuns()], ["What mattered", mattered()], ["To try next", next()], ["More runs", since()], ["The best vs the second", bestAndSecond()], ["By class", classesApart()]].filter(([, text]) => text);
   view.filter = filter;
   byId("answers").replaceChildren(...texts.flatMap(([question, text]) => [make("dt", {}, question), make("dd", {}, capital(text))]));
