@@ -135,7 +135,8 @@ def _read(folder: Path, base: Path, shown: Shown) -> ShownRun:
 def _note(metrics: run_folder.Metrics, shown: Shown) -> str:
     """What to know of a run beside its measures: that it was stopped, or has no score."""
     notes = []
-    if stopped := metrics.get("stopped"):
+    stopped = metrics.get("stopped")
+    if stopped and isinstance(stopped, str):
         notes.append(f"stopped: {stopped}")
     if metrics.get(shown.score, 0) is None:
         notes.append(f"no {shown.measures.get(shown.score, shown.score)}")

@@ -15,6 +15,7 @@ from pathlib import Path
 from kernelkit.pages import naming, trail
 from kernelkit.runs import history, kit_folder, proved, run_folder
 from kernelkit.shown import Shown
+from kernelkit.terminal import safe_text
 
 FLATTERED_FROM = 5  # runs, of which the best is flattered by the choice
 LATE_SHARE = 0.2  # of the epochs: a score that peaks in the last of them may go on rising
@@ -223,7 +224,7 @@ def _against(
     which: str, run: Measured, other: Measured, place: Path, shown: Shown
 ) -> tuple[str, str]:
     link = trail.link(run_folder.report_place(other.folder), place)
-    name = f"{which}, {naming.run_name(other.folder)[0]}"
+    name = f"{which}, {_name(other)}"
     if other.unverified:
         name += f" ({proved.NOT_VERIFIED})"
     own, its, size = (
@@ -235,6 +236,10 @@ def _against(
     word = "better" if _is_better(run.score, other.score, shown) else "worse"
     noise = {True: ", which could be noise", False: ", which is more than noise", None: ""}
     return f"{size} {word} than {name}{noise[_is_noise(run, other)]}.", link
+
+
+def _name(run: Measured) -> str:
+    return safe_text.plain(naming.run_name(run.folder)[0])
 
 
 def _is_noise(run: Measured, other: Measured) -> bool | None:
@@ -304,7 +309,7 @@ def _of_a_sound_run(run: Measured, others: Sequence[Measured], shown: Shown) -> 
     proven = [other for other in others if not other.unverified]
     if proven:
         best = _best(proven, shown)
-        name = naming.run_name(best.folder)[0]
+        name = _name(best)
         noise = _is_noise(run, best)
         if noise:
             return f"Repeat this run and {name} with another seed before you choose between them."
