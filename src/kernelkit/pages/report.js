@@ -182,6 +182,17 @@ for (const link of links) {
     if (folded) folded.open = true;
   });
 }
+// A table of the notebook that is wider than the page can be scrolled from the keyboard.
+function scrollable() {
+  for (const table of document.querySelectorAll(".notebook table")) {
+    if (table.scrollWidth > table.clientWidth) table.tabIndex = 0;
+    else table.removeAttribute("tabindex");
+  }
+}
+
+addEventListener("resize", scrollable);
+document.querySelector("#notebook > details").addEventListener("toggle", scrollable);
+scrollable();
 // What is folded is printed too, but for the notebook.
 addEventListener("beforeprint", () => { for (const one of document.querySelectorAll("section:not(#notebook) details")) one.open = true; });
 here();
