@@ -19,6 +19,7 @@ from kernelkit.terminal import safe_text
 
 FLATTERED_FROM = 5  # runs, of which the best is flattered by the choice
 LATE_SHARE = 0.2  # of the epochs: a score that peaks in the last of them may go on rising
+MOST_WARNINGS, LONGEST_WARNING = 20, 1_000  # lines, characters
 LEVEL = 0.95  # of an interval that does not say its own
 FEWEST_EPOCHS = 5  # below so many, a curve's end says nothing
 _PLANNED = re.compile("early.?stop", re.IGNORECASE)  # of training that ended as it should
@@ -166,7 +167,11 @@ def _guessing(run: Measured, chance: object, shown: Shown) -> tuple[str, str] | 
     if not isinstance(chance, int | float):
         return None
     if run.score == chance or _is_better(chance, run.score, shown):
-        words = "The score is no better than guessing. Look at the labels and the data."
+        words = "The score is no better than guessing."
+        epochs = len(next(iter(history.read(run.folder).values()), ()))
+        if 0 < epochs < FEWEST_EPOCHS:
+            advice = "It trained for few epochs: train longer. If that does not help, check"
+            return words, f"{advice} some photos or rows against their labels."
         return words, "Check some photos or rows against their labels before you train again."
     worse_end = run.interval[1 if shown.minimize else 0] if run.interval else run.score
     if _is_better(worse_end, chance, shown):
@@ -266,7 +271,11 @@ def _doubts(folder: Path, metrics: run_folder.Metrics, failure: str) -> list[str
         doubts += _diverged(folder)
     warnings = metrics.get("warnings")
     if isinstance(warnings, list):
-        doubts += [str(line) for line in warnings]
+        doubts += [
+            safe_text.plain(str(line))[:LONGEST_WARNING] for line in warnings[:MOST_WARNINGS]
+        ]
+        if len(warnings) > MOST_WARNINGS:
+            doubts.append(f"{len(warnings) - MOST_WARNINGS:,} more warnings are in metrics.json.")
     unverified = proved.doubt(folder, run_folder.METRICS)
     if unverified:
         doubts.append(f"Its measures are {proved.NOT_VERIFIED}: {unverified}.")

@@ -57,6 +57,23 @@ def test_a_score_that_guessing_could_reach_is_said_to_be_that(runs, f1, interval
     assert "against their labels" in found.next_step
 
 
+def test_a_short_run_at_chance_is_told_to_train_longer_first(runs):
+    folder = runs("a", 0.1, chance={"f1": 0.1})
+    (folder / "history.csv").write_text("epoch,val_f1\n1,0.1\n")
+    assert on(folder).next_step.startswith("It trained for few epochs: train longer.")
+
+
+def test_of_many_warnings_the_first_are_shown(runs):
+    found = on(runs("a", 0.9, warnings=[f"class {n} has no photo\x1b[0m" for n in range(500)]))
+    assert found.doubts[0] == "class 0 has no photo"
+    assert found.doubts[-1] == "480 more warnings are in metrics.json."
+    assert len(found.doubts) == 21
+
+
+def test_ends_in_the_wrong_order_are_no_interval(runs):
+    assert on(runs("a", 0.9, [0.95, 0.85])).score == "F1 0.9000"
+
+
 def test_a_score_above_guessing_whose_interval_is_not_could_be_luck(runs):
     found = on(runs("a", 0.15, [0.05, 0.25], chance={"f1": 0.1}))
     assert found.doubts == (
