@@ -115,7 +115,8 @@ function axisPictures() {
     if (!continuous(name) && twins[0] !== name) continue;
     if (new Set(own.map((run) => JSON.stringify(run.parameters[name]))).size < 2) continue; // no difference to see
     const where = make("div");
-    (twins.every((twin) => withoutEffect.has(twin)) ? folded : place).append(make("div", { className: "axis" }, make("h3", { textContent: continuous(name) ? name : twins.join(", ") }), where));
+    const shown = continuous(name) ? [name] : twins;
+    (shown.every((one) => withoutEffect.has(one)) ? folded : place).append(make("div", { className: "axis" }, make("h3", { textContent: continuous(name) ? name : twins.join(", ") }), where));
     soon(() => chart(where, (width) => (continuous(name) ? scatter : effect)(where, width, name, own)));
   }
   folded.parentElement.hidden = !folded.childElementCount;
