@@ -258,6 +258,7 @@ def test_the_machine_is_an_axis_whose_sessions_end_in_one_table_and_are_forced_a
     assert runs == [(kind, a, "done") for kind in ("cpu", "gpu") for a in "12"]
     pushed = [line for line in choosing.message.splitlines() if " pushed " in line]
     assert ["on-cpu" in line for line in pushed] == [True, False]
+    assert "kernelkit push" not in choosing.message  # what to do next is for the sweep to say
 
     choosing.rehearse(MACHINES, force=True)
     assert "version 2" in choosing.message
