@@ -155,13 +155,20 @@ def _needed_by(source: str) -> list[tuple[str, int]]:
     loads = any(loader in source for loader in _LOADERS)
     if not loads and "import" not in source:
         return []
-    needed = []
-    for node in _unguarded(parsed(source), calls=loads):
-        names = [*_names(node, ""), *_loaded(node, "")]
-        for words in _commands_by(node):
-            names += _started(words)
-        needed += [(name.partition(".")[0], node.lineno) for name in names]
-    return needed
+    kinds = (*_IMPORTS, ast.Call) if loads else _IMPORTS
+    needed: list[tuple[str, int]] = []
+    for node, above in syntax.placed(parsed(source), _loads, *kinds):
+        if not _is_optional(node, above):
+            needed += [(name.partition(".")[0], node.lineno) for name in _loads(node)]
+    return sorted(needed, key=lambda each: each[1])
+
+
+def _loads(node: ast.AST) -> list[str]:
+    """The modules that an import or a call loads, also in a child process."""
+    names = [*_names(node, ""), *_loaded(node, "")]
+    for words in _commands_by(node):
+        names += _started(words)
+    return names
 
 
 @functools.lru_cache(maxsize=KEPT)
@@ -299,30 +306,26 @@ def _started(words: list[str]) -> Iterator[str]:
             yield f"{each.module}.__main__"
 
 
-def _unguarded(
-    node: ast.AST, *, calls: bool = True
-) -> Iterator[ast.Import | ast.ImportFrom | ast.Call]:
-    """The imports below a node that its code cannot continue without.
-
-    Without `calls`, expressions are left out, which hold most nodes.
-    """
-    guards: list[str] = []
-    match node:
-        case ast.Import() | ast.ImportFrom() | ast.Call():
-            yield node
-        case ast.Try(handlers=handlers):
-            # A bare `except:` catches every exception.
-            types = [each.type or ast.Name("Exception") for each in handlers]
-            guards = list(map(ast.unparse, types))
-        case ast.With(items=items):
-            guards = [text for text in map(ast.unparse, items) if "suppress" in text]
-    words = set(re.findall(r"\w+", " ".join(guards)))
-    typing = isinstance(node, ast.If) and _is_for_types(node.test)
-    optional = node.body if typing or words & _MISSING else []  # type: ignore[attr-defined]
-    for child in ast.iter_child_nodes(node):
-        is_searched = calls or not isinstance(child, ast.expr | ast.arguments)
-        if is_searched and child not in optional:
-            yield from _unguarded(child, calls=calls)
+def _is_optional(node: ast.AST, above: Iterable[ast.AST]) -> bool:
+    """Whether code can continue without what a node loads; `above` are the nodes above it."""
+    for holder in above:
+        guards: list[str] = []
+        for_types = False
+        match holder:
+            case ast.Try(handlers=handlers):
+                # A bare `except:` catches every exception.
+                types = [each.type or ast.Name("Exception") for each in handlers]
+                guards = list(map(ast.unparse, types))
+            case ast.With(items=items):
+                guards = [text for text in map(ast.unparse, items) if "suppress" in text]
+            case ast.If(test):
+                for_types = _is_for_types(test)
+        words = set(re.findall(r"\w+", " ".join(guards)))
+        is_guard = for_types or words & _MISSING
+        if is_guard and node in holder.body:  # type: ignore[attr-defined]
+            return True
+        node = holder
+    return False
 
 
 def _is_for_types(test: ast.expr) -> bool:
