@@ -232,14 +232,23 @@ def commit_of(root: Path, paths: Iterable[Path], carried: tuple[str, ...]) -> tu
         output = subprocess.check_output(command, cwd=root, stderr=subprocess.DEVNULL, timeout=20)
         return os.fsdecode(output)
 
-    sha = ""
+    status = ["status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--ignored"]
     try:
-        sha = git("rev-parse", "HEAD").strip()
-        status = ("status", "--porcelain", "-z", "--untracked-files=all", "--ignored", "--")
-        changes = git(*status, *map(str, paths)).split("\0")
-    except (OSError, subprocess.SubprocessError):  # no git, no checkout, or no commit yet
-        return sha, True
-    return sha, any(line[:2] not in ("!!", "") or line.endswith(carried) for line in changes)
+        output = git(*status, "--", *map(str, paths))
+    except (OSError, subprocess.SubprocessError):  # no git, no checkout, or a path outside it
+        with contextlib.suppress(OSError, subprocess.SubprocessError):
+            return git("rev-parse", "HEAD").strip(), True
+        return "", True
+    sha = ""
+    changed = False
+    for line in os.fsdecode(output).split("\0"):
+        if line.startswith("# branch.oid "):
+            sha = line.rpartition(" ")[2].replace("(initial)", "")
+        elif line.startswith("! "):
+            changed |= line.endswith(carried)
+        else:
+            changed |= bool(line) and not line.startswith("# ")
+    return sha, changed or not sha
 
 
 def files_below(folder: Path, skip: Callable[[Path], bool] = lambda _: False) -> list[Path]:

@@ -215,6 +215,8 @@ def syntax_error(place: str, source: str, *, cell: bool = False) -> tuple[str, b
     A notebook's `cell` may also call magics and run shell lines.
     """
     message = _compile_error(place, source, cell)
+    if message and cell and _is_cell(place, source):
+        return "", False
     if message and cell:
         source = "" if magics.AUTOMAGIC.fullmatch(source) else _python(source)
         message = _compile_error(place, source, cell)
@@ -224,6 +226,13 @@ def syntax_error(place: str, source: str, *, cell: bool = False) -> tuple[str, b
         version = ".".join(map(str, here))
         return f"{message} (for Python {version}; Kaggle's newer Python may accept it)", True
     return message, False
+
+
+def _is_cell(place: str, source: str) -> bool:
+    """Whether IPython surely accepts a cell; importing it takes long, and is left for the rest."""
+    return not magics.is_python(source) or not _compile_error(
+        place, magics.as_python(source), cell=True
+    )
 
 
 def plain_python(cell: str) -> str:

@@ -29,8 +29,8 @@ _MISSING = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"}
 _LOADERS = {"import_module", "__import__", "run_module"}
 _SEARCHES = {"iter_modules", "walk_packages"}  # of pkgutil
 _SHELLS = {"system", "popen", "run", "Popen", "check_call", "check_output", "call", "getoutput"}
+_MAY_START = re.compile(rf"executable|python|\b(?:{'|'.join(sorted(_SHELLS))})\s*\(")
 KEPT = 512  # trees and the like of sources that many checks read
-_MAGIC = re.compile(r"^(\s*)[%!?].*$", re.MULTILINE)
 
 
 class File(NamedTuple):
@@ -104,8 +104,9 @@ def imported(source: str, home: str = "") -> Iterator[str]:
     tree = parsed(source)
     for node in syntax.nodes(tree, *_IMPORTS):
         yield from _names(node, home)
-    for node in syntax.nodes(tree, ast.Call):
-        yield from _loaded(node, home)
+    if any(word in source for word in _LOADERS | _SEARCHES):
+        for node in syntax.nodes(tree, ast.Call):
+            yield from _loaded(node, home)
     for words in _commands(source):
         yield from _started(words)
 
@@ -128,6 +129,8 @@ def files_started(source: str) -> tuple[str, ...]:
 def _files_started(source: str) -> Iterator[str]:
     for words in _commands(source):
         yield from (each.file for each in magics.started(words) if each.file)
+    if "run_path" not in source and "exec" not in source:
+        return
     for node in syntax.nodes(parsed(source), ast.Call):
         match node:
             case ast.Call(ast.Attribute(_, "run_path") | ast.Name("run_path"), [argument, *_]):
@@ -180,7 +183,7 @@ def parsed(source: str) -> ast.Module:
     """
     if not magics.is_python(source):
         return ast.Module([], [])
-    tree = _tree(source) or _tree(_MAGIC.sub(r"\1pass", source))
+    tree = _tree(source) or _tree(magics.as_python(source))
     if tree:
         return tree
     lines = []  # as many as the source has, so that their numbers are right
@@ -269,8 +272,9 @@ def _absolute(name: str, package: ast.expr | None, home: str) -> Iterator[str]:
 def _commands(source: str) -> list[list[str]]:
     """The words of each command in a source: of shell lines, `%run` and child processes."""
     commands = magics.commands(source)
-    for node in syntax.nodes(parsed(source), *_STARTING):
-        commands += _commands_by(node)
+    if _MAY_START.search(source):
+        for node in syntax.nodes(parsed(source), *_STARTING):
+            commands += _commands_by(node)
     return commands
 
 
