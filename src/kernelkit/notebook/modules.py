@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from kernelkit.errors import PreflightError
 from kernelkit.files import files_below
-from kernelkit.notebook import document, magics, syntax
+from kernelkit.notebook import document, magics, newer_syntax, syntax
 
 _IMPORTS = (ast.Import, ast.ImportFrom)
 _STARTING = (ast.Call, ast.List, ast.Tuple)  # what may start a command
@@ -184,6 +184,8 @@ def parsed(source: str) -> ast.Module:
     if not magics.is_python(source):
         return ast.Module([], [])
     tree = _tree(source) or _tree(magics.as_python(source))
+    for text in (source, magics.as_python(source)):
+        tree = tree or _tree(newer_syntax.rewritten(text))
     if tree:
         return tree
     lines = []  # as many as the source has, so that their numbers are right
