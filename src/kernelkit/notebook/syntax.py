@@ -62,7 +62,7 @@ def holding(tree: ast.AST, kind: type[ast.AST], is_wanted: Callable[[Any], bool]
 
 
 def placed(
-    tree: ast.AST, is_wanted: Callable[[Any], bool], *kinds: type[ast.AST]
+    tree: ast.AST, is_wanted: Callable[[Any], object], *kinds: type[ast.AST]
 ) -> Iterator[tuple[Any, list[ast.AST]]]:
     """The wanted nodes of these kinds, each with the nodes above it, the nearest first."""
     walked = _walked(tree)
