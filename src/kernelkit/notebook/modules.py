@@ -102,20 +102,23 @@ def text_of(path: Path) -> str:
     return text
 
 
-def imported(source: str, home: str = "") -> Iterator[str]:
+@functools.lru_cache(maxsize=KEPT)
+def imported(source: str, home: str = "") -> tuple[str, ...]:
     """The dotted names of the modules that a source loads: by imports, by `import_module`, by
     `python -m` in a shell line or a child process.
 
     Relative imports start from the package `home`.
     """
     tree = parsed(source)
+    names: list[str] = []
     for node in syntax.nodes(tree, *_IMPORTS):
-        yield from _names(node, home)
+        names += _names(node, home)
     if any(word in source for word in _LOADERS | _SEARCHES):
         for node in syntax.nodes(tree, ast.Call):
-            yield from _loaded(node, home)
+            names += _loaded(node, home)
     for words in _commands(source):
-        yield from _started(words)
+        names += _started(words)
+    return tuple(dict.fromkeys(names))
 
 
 def stated(source: str) -> Iterator[str]:
