@@ -665,8 +665,9 @@ def test_a_file_of_terabytes_that_a_session_leaves_at_its_end_is_no_output(tmp_p
 
 
 @pytest.mark.usefixtures("built")
-def test_files_in_memory_count_as_memory(tmp_path, python):
-    text = "open('/dev/shm/x', 'wb').write(bytes(400_000_000))\nimport time; time.sleep(60)"
+@pytest.mark.parametrize("made", ["open('/dev/shm/x', 'wb')", "open(os.memfd_create('x'), 'wb')"])
+def test_files_in_memory_count_as_memory(tmp_path, python, made):
+    text = f"import os, time\nfile = {made}\nfile.write(bytes(400_000_000))\ntime.sleep(60)"
     outcome, _ = session(tmp_path, python, text, memory_bytes={"cpu": 300e6})
     assert outcome.limit == "memory"
 
