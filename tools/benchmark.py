@@ -1,7 +1,7 @@
 """Measure the kit against the alternatives: a table, then one line of JSON for each benchmark.
 
-NAME is pipeline, ingest, recipes, fetch, runtimes, steps, kernelkit, page or tpu.
-Without a name, all but tpu run, which takes hours.
+NAME is pipeline, ingest, recipes, fetch, runtimes, steps, kernelkit, checks, page
+or tpu. Without a name, all but tpu run, which takes hours.
 """
 
 import _python  # noqa: F401 - before what a wrong Python lacks
@@ -28,11 +28,12 @@ NAMES = (
     "runtimes",
     "steps",
     "kernelkit",
+    "checks",
     "page",
     "tpu",
 )
 ON_REQUEST = "tpu"  # takes hours
-WITHOUT_TENSORFLOW = ("fetch", "kernelkit", "page", "tpu")
+WITHOUT_TENSORFLOW = ("fetch", "kernelkit", "checks", "page", "tpu")
 
 
 @click.command(help=__doc__, context_settings=HELP)
