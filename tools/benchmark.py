@@ -24,11 +24,12 @@ NAMES = (
     "runtimes",
     "steps",
     "kernelkit",
+    "checks",
     "page",
     "tpu",
 )
 ON_REQUEST = "tpu"  # takes hours
-WITHOUT_TENSORFLOW = ("fetch", "kernelkit", "page", "tpu")
+WITHOUT_TENSORFLOW = ("fetch", "kernelkit", "checks", "page", "tpu")
 
 
 @click.command(help=__doc__, context_settings=HELP)

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from kernelkit.errors import PreflightError
 from kernelkit.files import files_below
-from kernelkit.notebook import document, magics, syntax
+from kernelkit.notebook import document, magics, newer_syntax, syntax
 
 _IMPORTS = (ast.Import, ast.ImportFrom)
 _STARTING = (ast.Call, ast.List, ast.Tuple)  # what may start a command
@@ -29,8 +29,15 @@ _MISSING = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"}
 _LOADERS = {"import_module", "__import__", "run_module"}
 _SEARCHES = {"iter_modules", "walk_packages"}  # of pkgutil
 _SHELLS = {"system", "popen", "run", "Popen", "check_call", "check_output", "call", "getoutput"}
+# A source without any of these starts no process; looking for words takes far less time than for a
+# pattern.
+_STARTS = (
+    "executable",
+    "python",
+    *(f"{name}(" for name in _SHELLS),
+    *(f"{name} (" for name in _SHELLS),
+)
 KEPT = 512  # trees and the like of sources that many checks read
-_MAGIC = re.compile(r"^(\s*)[%!?].*$", re.MULTILINE)
 
 
 class File(NamedTuple):
@@ -95,19 +102,23 @@ def text_of(path: Path) -> str:
     return text
 
 
-def imported(source: str, home: str = "") -> Iterator[str]:
+@functools.lru_cache(maxsize=KEPT)
+def imported(source: str, home: str = "") -> tuple[str, ...]:
     """The dotted names of the modules that a source loads: by imports, by `import_module`, by
     `python -m` in a shell line or a child process.
 
     Relative imports start from the package `home`.
     """
     tree = parsed(source)
+    names: list[str] = []
     for node in syntax.nodes(tree, *_IMPORTS):
-        yield from _names(node, home)
-    for node in syntax.nodes(tree, ast.Call):
-        yield from _loaded(node, home)
+        names += _names(node, home)
+    if any(word in source for word in _LOADERS | _SEARCHES):
+        for node in syntax.nodes(tree, ast.Call):
+            names += _loaded(node, home)
     for words in _commands(source):
-        yield from _started(words)
+        names += _started(words)
+    return tuple(dict.fromkeys(names))
 
 
 def stated(source: str) -> Iterator[str]:
@@ -128,6 +139,8 @@ def files_started(source: str) -> tuple[str, ...]:
 def _files_started(source: str) -> Iterator[str]:
     for words in _commands(source):
         yield from (each.file for each in magics.started(words) if each.file)
+    if "run_path" not in source and "exec" not in source:
+        return
     for node in syntax.nodes(parsed(source), ast.Call):
         match node:
             case ast.Call(ast.Attribute(_, "run_path") | ast.Name("run_path"), [argument, *_]):
@@ -155,13 +168,20 @@ def _needed_by(source: str) -> list[tuple[str, int]]:
     loads = any(loader in source for loader in _LOADERS)
     if not loads and "import" not in source:
         return []
-    needed = []
-    for node in _unguarded(parsed(source), calls=loads):
-        names = [*_names(node, ""), *_loaded(node, "")]
-        for words in _commands_by(node):
-            names += _started(words)
-        needed += [(name.partition(".")[0], node.lineno) for name in names]
-    return needed
+    kinds = (*_IMPORTS, ast.Call) if loads else _IMPORTS
+    needed: list[tuple[str, int]] = []
+    for node, above in syntax.placed(parsed(source), _loads, *kinds):
+        if not _is_optional(node, above):
+            needed += [(name.partition(".")[0], node.lineno) for name in _loads(node)]
+    return sorted(needed, key=lambda each: each[1])
+
+
+def _loads(node: ast.AST) -> list[str]:
+    """The modules that an import or a call loads, also in a child process."""
+    names = [*_names(node, ""), *_loaded(node, "")]
+    for words in _commands_by(node):
+        names += _started(words)
+    return names
 
 
 @functools.lru_cache(maxsize=KEPT)
@@ -173,7 +193,9 @@ def parsed(source: str) -> ast.Module:
     """
     if not magics.is_python(source):
         return ast.Module([], [])
-    tree = _tree(source) or _tree(_MAGIC.sub(r"\1pass", source))
+    tree = _tree(source) or _tree(magics.as_python(source))
+    for text in (source, magics.as_python(source)):
+        tree = tree or _tree(newer_syntax.rewritten(text))
     if tree:
         return tree
     lines = []  # as many as the source has, so that their numbers are right
@@ -262,8 +284,9 @@ def _absolute(name: str, package: ast.expr | None, home: str) -> Iterator[str]:
 def _commands(source: str) -> list[list[str]]:
     """The words of each command in a source: of shell lines, `%run` and child processes."""
     commands = magics.commands(source)
-    for node in syntax.nodes(parsed(source), *_STARTING):
-        commands += _commands_by(node)
+    if any(word in source for word in _STARTS):
+        for node in syntax.nodes(parsed(source), *_STARTING):
+            commands += _commands_by(node)
     return commands
 
 
@@ -299,30 +322,26 @@ def _started(words: list[str]) -> Iterator[str]:
             yield f"{each.module}.__main__"
 
 
-def _unguarded(
-    node: ast.AST, *, calls: bool = True
-) -> Iterator[ast.Import | ast.ImportFrom | ast.Call]:
-    """The imports below a node that its code cannot continue without.
-
-    Without `calls`, expressions are left out, which hold most nodes.
-    """
-    guards: list[str] = []
-    match node:
-        case ast.Import() | ast.ImportFrom() | ast.Call():
-            yield node
-        case ast.Try(handlers=handlers):
-            # A bare `except:` catches every exception.
-            types = [each.type or ast.Name("Exception") for each in handlers]
-            guards = list(map(ast.unparse, types))
-        case ast.With(items=items):
-            guards = [text for text in map(ast.unparse, items) if "suppress" in text]
-    words = set(re.findall(r"\w+", " ".join(guards)))
-    typing = isinstance(node, ast.If) and _is_for_types(node.test)
-    optional = node.body if typing or words & _MISSING else []  # type: ignore[attr-defined]
-    for child in ast.iter_child_nodes(node):
-        is_searched = calls or not isinstance(child, ast.expr | ast.arguments)
-        if is_searched and child not in optional:
-            yield from _unguarded(child, calls=calls)
+def _is_optional(node: ast.AST, above: Iterable[ast.AST]) -> bool:
+    """Whether code can continue without what a node loads; `above` are the nodes above it."""
+    for holder in above:
+        guards: list[str] = []
+        for_types = False
+        match holder:
+            case ast.Try(handlers=handlers):
+                # A bare `except:` catches every exception.
+                types = [each.type or ast.Name("Exception") for each in handlers]
+                guards = list(map(ast.unparse, types))
+            case ast.With(items=items):
+                guards = [text for text in map(ast.unparse, items) if "suppress" in text]
+            case ast.If(test):
+                for_types = _is_for_types(test)
+        words = set(re.findall(r"\w+", " ".join(guards)))
+        is_guard = for_types or words & _MISSING
+        if is_guard and node in holder.body:  # type: ignore[attr-defined]
+            return True
+        node = holder
+    return False
 
 
 def _is_for_types(test: ast.expr) -> bool:

@@ -16,7 +16,7 @@ from kernelkit import machines
 from kernelkit.errors import NotebookError, ParameterError, PreflightError
 from kernelkit.kaggle.client import SOURCES
 from kernelkit.kaggle.kernel import Kernel
-from kernelkit.notebook import parameters, rules
+from kernelkit.notebook import document, parameters, rules
 from kernelkit.notebook.document import read_json, read_script
 from kernelkit.project import Project
 from kernelkit.push.bundle import metadata
@@ -168,7 +168,7 @@ def plan_push(request: PushRequest) -> Plan:
         kernel = kernel.on(machines.named(request.accelerator))
     if not request.internet:
         kernel = kernel.with_values(enable_internet=False)
-    source = read_script(kernel.code_file) if kernel.is_script else read_json(kernel.code_file)
+    source = read_script(kernel.code_file) if kernel.is_script else _notebook(kernel.code_file)
     declared = parameters.of_notebook(source, request.project)
     values = parameters.resolve(declared, request.parameters)
     defaults = {name: parameter.default for name, parameter in declared.items()}
@@ -228,10 +228,8 @@ def _kernel(request: PushRequest) -> Metadata:
     code_file = kernel.code_file.resolve()
     if not code_file.is_file():
         raise _no_code_file(code_file, request.metadata)
-    if _is_r(code_file):
-        raise NotPythonError(
-            f"{code_file.name} is R, and kernelkit pushes only Python: use `kaggle kernels push`"
-        )
+    if code_file.suffix.lower() in (".r", ".rmd"):
+        raise _not_python(code_file)
     if kernel.is_script and code_file.suffix != ".py":
         raise NotebookError(
             f"kernel_type is script, but {code_file.name} is not a script: name a .py as "
@@ -281,9 +279,16 @@ def _no_code_file(code_file: Path, file: Path) -> NotebookError:
     )
 
 
-def _is_r(file: Path) -> bool:
-    """Whether a code file is R, by its suffix or by the kernel that its notebook names."""
-    if file.suffix != ".ipynb":
-        return file.suffix.lower() in (".r", ".rmd")
-    about = json.dumps(read_json(file).get("metadata"))
-    return bool(re.search('"(?:name|language)": "(?:ir|R)"', about))
+def _notebook(file: Path) -> document.Node:
+    """A notebook's JSON; raises `NotPythonError` if its metadata names R."""
+    source = read_json(file)
+    about = json.dumps(source.get("metadata"))
+    if re.search('"(?:name|language)": "(?:ir|R)"', about):
+        raise _not_python(file)
+    return source
+
+
+def _not_python(file: Path) -> NotPythonError:
+    return NotPythonError(
+        f"{file.name} is R, and kernelkit pushes only Python: use `kaggle kernels push`"
+    )

@@ -127,6 +127,7 @@ class _Search:
         self.elsewhere = ""  # sources that look for modules where nothing is known of here
         self.seen = set(owner.packages)
         self.written = _written(cells)
+        self.listed: dict[Path, list[str]] = {}
 
     @property
     def roots(self) -> list[Path]:
@@ -170,17 +171,16 @@ class _Search:
             return []
         self.seen.add(name)
         for root in self.roots:
-            package = root / top / "__init__.py"
-            file = root / f"{top}.py"
-            if package.is_file() or file.is_file():
-                if top in self.seen and name != top:
-                    return []  # carried whole
-                self.seen.add(top)
-                return self._carry(top, root, package if package.is_file() else file)
-            binary = next(root.glob(f"{top}.*.so"), None)
-            if binary:
-                self.found.stays[top] = _not_text(binary)
+            module = self._in_folder(top, root)
+            if module is None:
+                continue
+            if module.suffix == ".so":
+                self.found.stays[top] = _not_text(module)
                 return []
+            if top in self.seen and name != top:
+                return []  # carried whole
+            self.seen.add(top)
+            return self._carry(top, root, module)
         if top in sys.stdlib_module_names or top in image.MODULES["cpu"]:
             return []  # a regular package comes before a folder without __init__.py
         new: list[tuple[str, Path | None]] = []
@@ -188,6 +188,20 @@ class _Search:
             if (root / top).is_dir():
                 new += self._portion(name, root)
         return new
+
+    def _in_folder(self, top: str, root: Path) -> Path | None:
+        """The file of a top-level module in a folder, which is listed once for all modules."""
+        if root not in self.listed:
+            self.listed[root] = []
+            with contextlib.suppress(OSError):  # no folder, or one that this account may not read
+                self.listed[root] = [path.name for path in root.iterdir()]
+        names = self.listed[root]
+        if top in names and (root / top / "__init__.py").is_file():
+            return root / top / "__init__.py"
+        if f"{top}.py" in names and (root / f"{top}.py").is_file():
+            return root / f"{top}.py"
+        binaries = [name for name in names if name.startswith(f"{top}.") and name.endswith(".so")]
+        return root / binaries[0] if binaries else None
 
     def _carry(self, top: str, root: Path, path: Path) -> list[tuple[str, Path | None]]:
         """Carry a package whole, or a single file."""
@@ -406,6 +420,8 @@ def texts_of(cells: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, str]
     """The sources of cells, and their tags and decoded attachments, each with its place."""
     for place, cell in cells.items():
         yield place, cell["source"]
+        if not cell["metadata"] and not cell.get("attachments"):
+            continue
         besides = json.dumps([cell["metadata"], cell.get("attachments")], indent=0)
         yield f"{place} tags and attachments", besides
         for data in re.findall(r"[A-Za-z0-9+/]{16,}", besides):

@@ -380,6 +380,8 @@ def _unknown_magics(plan: Plan) -> Iterator[Finding]:
 
 def _of_colab(plan: Plan) -> Iterator[Finding]:
     """Calls that only Colab answers, unless a condition guards them."""
+    if not any("colab" in source for _, source in plan.bundle.sources):
+        return  # drive and files are something else
     for place, source in plan.bundle.code:
         if not _COLAB_CALLS.search(source):
             continue
@@ -509,7 +511,8 @@ def _own_place(module: str, plan: Plan) -> Path | None:
 
 def account_secrets(plan: Plan) -> Iterator[Finding]:
     """Code that reads the account's Secrets, which a pushed run does not get."""
-    places = [place for place, text in plan.bundle.texts if READS_SECRETS.search(text)]
+    texts = [each for each in plan.bundle.texts if "kaggle_secrets" in each[1]]
+    places = [place for place, text in texts if READS_SECRETS.search(text)]
     if places:
         yield warning(
             f"{', '.join(places)} reads kaggle_secrets, but a push detaches the kernel's Secrets: "

@@ -223,7 +223,7 @@ def _bring_home(progress: SweepProgress, runs: Sequence[PlannedRun], output: Pat
         shutil.rmtree(output / id)
     for run in progress.runs:
         if run.id in moved:
-            progress.tell(run, folder.record(run))
+            progress.tell(run, folder.record(run), just_now=False)
     return moved
 
 

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import sys
 from pathlib import Path
 
 import pytest
@@ -517,7 +516,7 @@ def test_imports_of_modules_that_stay_at_the_desk_are_named(repository):
         ("x = 1\ndef wither(:\n    pass", 2),
         ("%matplotlib inline\nfiles = !ls\nx = = 1", 3),
         ("return 3", 1),
-        ('print(f"{x["a"]}")\nx = = 1', 1 if sys.version_info < (3, 12) else 2),
+        ('print(f"{x["a"]}")\nx = = 1', 2),
         ("x = 1\npip install numpy", 2),  # IPython takes it in a cell of one line only
     ],
 )
@@ -555,9 +554,8 @@ NEWER = (
 def test_cells_that_ipython_or_a_newer_python_understands_are_no_error(repository, source):
     repository.sources(source)
     assert errors_of(repository) == []
-    if source in NEWER and sys.version_info < (3, 12):
-        (message,) = warnings_of(repository)
-        assert message.endswith("(for Python 3.11; Kaggle's newer Python may accept it)")
+    if source in NEWER:
+        assert warnings_of(repository) == []
 
 
 def test_a_binary_module_beside_the_notebook_stays_here(repository):

@@ -87,6 +87,7 @@ def test_figures_that_no_manifest_proves_are_marked_wherever_they_stand(sweeps, 
     lines = [line for line in sweeps.message.splitlines() if "macro_f1 0." in line]
     why = "(not verified: the manifest of its session does not name or hash it)"
     assert [why in line for line in lines[:2]] == [False, True]
+    assert " left)" not in sweeps.message  # they all came home at once
     assert "best macro_f1 0.2000 (not verified)  a=2" in sweeps.message
     assert [row["unverified"] != "" for row in sweeps.rows()] == [False, True]
     page = (sweeps.runs / "index.html").read_text()
