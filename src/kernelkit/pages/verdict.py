@@ -211,7 +211,7 @@ def _compared(
     if earlier:
         lines.append(_against("the last run", run, earlier[-1], place, shown))
     best = _best(others, shown)
-    if not earlier or best.folder != earlier[-1].folder:
+    if not earlier or best.score != earlier[-1].score:
         lines.append(_against("the best other run", run, best, place, shown))
     count = len(others) + 1
     by_chance = _is_noise(run, best) is not False
