@@ -21,7 +21,8 @@ from petals.kaggle import attached, mounts, on_kaggle, repository
 SMALL = "SmallNet"
 HUB = "hub:"  # and a preset of keras_hub: see petals.models.hub
 PACKAGE = "keras_hub"
-INSTALL = "pip install keras-hub"
+# The version in Kaggle's images; 0.32 brings an older kagglesdk than kernelkit takes.
+INSTALL = "pip install keras-hub==0.26.0"
 LOCAL_FOLDERS = ("weights", "data/weights", "~/.keras/models")  # in the repository or at home
 CONFIG = "config.json"  # the file that identifies a preset's folder
 RANDOM = "random_weights.txt"  # in the folder of a preset that a rehearsal made: says so

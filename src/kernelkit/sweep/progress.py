@@ -109,8 +109,12 @@ class SweepProgress:
         self.total = search.trials(self.specification)
         self.ended = self._ended_before = ended_before
 
-    def tell(self, run: PlannedRun, record: Record) -> None:
-        """Show a run that has ended, and rewrite the results."""
+    def tell(self, run: PlannedRun, record: Record, *, just_now: bool = True) -> None:
+        """Show a run that has ended, and rewrite the results.
+
+        `just_now`: whether it ended now, and did not come home with others from a session; then
+        the time that the remaining ones need is told, too.
+        """
         with self._lock:
             self._active.pop(run.id, None)
             if record.state == sweep_folder.RUNNING:
@@ -118,9 +122,11 @@ class SweepProgress:
         if record.state in (sweep_folder.RUNNING, sweep_folder.PENDING):
             return
         self.ended += 1
-        each = (time.monotonic() - self._begun) / (self.ended - self._ended_before)
-        remaining = each * (self.total - self.ended)
-        self._until = time.time() + remaining
+        remaining = 0.0
+        if just_now:
+            each = (time.monotonic() - self._begun) / (self.ended - self._ended_before)
+            remaining = each * (self.total - self.ended)
+            self._until = time.time() + remaining
         page = self.write()
         shown = next(shown for shown in page.runs if shown.id == run.id)
         value = shown.metrics.get(page.shown.score)

@@ -261,7 +261,8 @@ def _full_memory(held: float, allowed: float) -> str:
     return (
         f"rehearsal: the session was stopped at {held / 1e9:.1f} GB of memory, since this machine "
         f"has only {free / 1e9:.1f} GB left; the session's limit is {allowed / 1e9:.0f} GB. "
-        "Rehearse with fewer rows, set a lower limit (--memory), or take a larger machine"
+        "Rehearse with fewer rows or smaller images and batches, set a lower limit (--memory), or "
+        "take a larger machine"
     )
 
 

@@ -84,7 +84,7 @@ class HubBackbone(Backbone):
         make = getattr(_package().models, preset.kind, None)
         if make is None:
             raise SettingError(
-                f"this keras_hub has no {preset.kind}, which {self.name} is: {INSTALL} --upgrade"
+                f"this keras_hub has no {preset.kind}, which {self.name} is: {INSTALL}"
             )
         if problem := Facts(self.name).size_problem(size):
             raise SettingError(problem)

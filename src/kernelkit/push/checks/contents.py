@@ -18,7 +18,7 @@ from kernelkit.machines import Kind
 from kernelkit.notebook import document, magics, pairs, rules, search_path
 from kernelkit.notebook.modules import KEPT, files_started, parsed
 from kernelkit.project import repository
-from kernelkit.push.bundle.build import MAX_BYTES
+from kernelkit.push.bundle.build import MAX_BYTES, is_kits_own
 from kernelkit.push.checks.findings import Finding, error, warning
 from kernelkit.push.checks.mentions import Mention, mentions
 from kernelkit.push.ledger import Ledger
@@ -331,7 +331,8 @@ def _largest(plan: Plan) -> str:
     """The largest bundled files and cells, as the end of a sentence."""
     sizes = []
     for name, text in plan.bundle.texts:
-        if not name.endswith(" attachment"):  # those are decoded, and travel encoded
+        # An attachment is decoded here, and travels encoded; nobody can leave the kit out.
+        if not name.endswith(" attachment") and not is_kits_own(name):
             sizes.append((len(text.encode()), name))
     largest = [each for each in sorted(sizes, reverse=True)[:LARGEST] if each[0] >= SMALLEST]
     if not largest:

@@ -193,7 +193,8 @@ def _session(
                 dry_run=options.dry_run,
                 force=options.force,  # otherwise it is refused as identical to the last session
             )
-            push(request, local=options.local, stream=options.stream)
+            # The sweep goes on after its session: there is nothing to suggest yet.
+            push(request, on_kaggle="", local=options.local, stream=options.stream)
         finally:
             moved = _bring_home(progress, runs, home / in_session.FOLDER)
     if not (moved or options.dry_run):
@@ -222,7 +223,7 @@ def _bring_home(progress: SweepProgress, runs: Sequence[PlannedRun], output: Pat
         shutil.rmtree(output / id)
     for run in progress.runs:
         if run.id in moved:
-            progress.tell(run, folder.record(run))
+            progress.tell(run, folder.record(run), just_now=False)
     return moved
 
 
