@@ -55,6 +55,7 @@ KEYS: dict[str, type] = {
 
 # The path of each kind of source on Kaggle's site, and the form that the API accepts.
 PLACES = {"dataset": "datasets/", "kernel": "code/", "competition": "c/", "model": "models/"}
+DEPTHS = {"dataset": 2, "kernel": 2, "competition": 1, "model": 4}  # parts without a version
 # Pages behind those of a source, in addresses that people copy.
 PAGES = ["data", "overview", "code", "discussion", "leaderboard", "rules", "settings", "versions"]
 PAGES += ["comments", "input", "log", "notebook", "output", "suggestions"]
@@ -174,8 +175,11 @@ def _bare(kind: str, source: str) -> str:
     bare = re.sub(r"(?:https?://)?(?:www\.)?kaggle\.com/", "", source).partition("?")[0]
     bare = bare.removeprefix("competitions/").removeprefix(PLACES[kind]).rstrip("/")
     shape = SHAPES[kind][0]
-    if bare != source and not re.fullmatch(shape, bare):  # of a page behind the source's own
-        bare = re.sub(rf"/(?:{'|'.join(PAGES)})(?:/.*)?$", "", bare)
+    if bare != source and not re.fullmatch(shape, bare):
+        parts = bare.split("/")
+        for end in (DEPTHS[kind], DEPTHS[kind] + 1):  # without and with a version
+            if parts[end : end + 1] and parts[end] in PAGES:
+                bare = "/".join(parts[:end])
     return bare if re.fullmatch(shape, bare) else source
 
 
