@@ -26,7 +26,8 @@ _IMPORTS = (ast.Import, ast.ImportFrom)
 _STARTING = (ast.Call, ast.List, ast.Tuple)  # what may start a command
 _SKIPPED = {"__pycache__", ".ipynb_checkpoints", ".mypy_cache", ".ruff_cache", ".DS_Store"}
 _SKIPPED |= {".pyc", ".pyo", ".part", ".swp"}
-_MISSING = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"}
+# What guards code that may lack a module.
+_MISSING = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException", "find_spec"}
 _LOADERS = {"import_module", "__import__", "run_module"}
 _FILES = {"spec_from_file_location", "SourceFileLoader"}  # which load a module from a file
 _RUNNERS = ("run_path", "exec", *_FILES)
@@ -370,19 +371,23 @@ def _is_optional(node: ast.AST, above: Iterable[ast.AST]) -> bool:
     """Whether code can continue without what a node loads; `above` are the nodes above it."""
     for holder in above:
         guards: list[str] = []
-        for_types = False
+        guarded: list[ast.stmt] = []
         match holder:
-            case ast.Try(handlers=handlers):
+            case ast.Try(body, handlers) | ast.TryStar(body, handlers):
                 # A bare `except:` catches every exception.
                 types = [each.type or ast.Name("Exception") for each in handlers]
                 guards = list(map(ast.unparse, types))
-            case ast.With(items=items):
+                guarded = body
+            case ast.With(items, body):
                 guards = [text for text in map(ast.unparse, items) if "suppress" in text]
-            case ast.If(test):
-                for_types = _is_for_types(test)
-        words = set(re.findall(r"\w+", " ".join(guards)))
-        is_guard = for_types or words & _MISSING
-        if is_guard and node in holder.body:  # type: ignore[attr-defined]
+                guarded = body
+            case ast.If(test, body, others):
+                if _is_for_types(test) and node in body:
+                    return True
+                guards = re.findall(r"\bfind_spec\b", ast.unparse(test))
+                guarded = [*body, *others]
+        words = re.findall(r"\w+", " ".join(guards))
+        if node in guarded and not _MISSING.isdisjoint(words):
             return True
         node = holder
     return False
