@@ -527,7 +527,7 @@ if source.submitted:
     photos_read["submitted"] = source.submitted
 
 # %%
-from petals.evaluation.metrics import Scores
+from petals.evaluation.metrics import Scores, chance
 from petals.storage import write_json
 from petals.versions import git_state, versions
 
@@ -535,6 +535,7 @@ metrics = vars(Scores.of(labels, probabilities))
 metrics |= {"device": device, "data": photos_read, "versions": versions(), "git": git_state()}
 metrics["parameters"] = parameters
 metrics["intervals"] = intervals.as_dict()
+metrics["chance"] = chance(labels, len(names))
 metrics["total_params"] = model.count_params()
 metrics["warnings"] = warnings
 metrics["trainable_params"] = sum(int(np.prod(w.shape)) for w in model.trainable_weights)

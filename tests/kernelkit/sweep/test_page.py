@@ -74,7 +74,7 @@ def test_it_renders_settings_best_first_with_pictures(written):
     effects = part(document, "axes").split('class="axis"')[1:]
     assert [effect.count('class="mean"') for effect in effects] == [1, 0]
     by = re.findall('aria-label="macro F1 by ([^"]*)"', document)
-    assert by == ["a", "kind", "time"]
+    assert by == ["a", "kind"]  # all took as long: by time there is nothing to see
 
 
 def test_an_axis_has_its_numbers_in_order_and_a_score_distinct_round_marks(sweeps):
