@@ -316,6 +316,22 @@ def test_r_is_refused_by_what_the_file_is(repository, notebook_code, code_file, 
         findings(repository)
 
 
+@pytest.mark.parametrize("language", ["julia", "C++17"])
+def test_a_language_that_kaggle_does_not_run_is_refused(repository, notebook_code, language):
+    spec = {"name": "other", "display_name": "Other", "language": language}
+    repository.cells(notebook_code("x = 1"), kernelspec=spec)
+    if language == "julia":
+        with pytest.raises(errors.NotebookError, match="is julia by its kernelspec, and Kaggle"):
+            findings(repository)
+    else:  # nothing is known of it
+        assert errors_of(repository) == []
+
+
+def test_what_a_shell_line_reads_counts_where_its_output_is_assigned(repository):
+    repository.sources("files = !ls /kaggle/input/roses")
+    assert "reads /kaggle/input/roses" in warnings_of(repository)[0]
+
+
 @pytest.mark.parametrize(
     ("code", "named"),
     [
@@ -684,12 +700,15 @@ def test_findings_in_a_script_name_its_lines(repository):
 def test_an_address_of_a_source_is_read_whatever_page_it_is_of(repository):
     repository.describe(
         competition_sources=["https://www.kaggle.com/competitions/garden/overview"],
-        dataset_sources=["https://www.kaggle.com/datasets/me/weights/data?select=a.csv"],
+        dataset_sources=[
+            "https://www.kaggle.com/datasets/me/weights/data?select=a.csv",
+            "https://www.kaggle.com/datasets/me/data/versions/3",
+        ],
         kernel_sources=["kaggle.com/code/me/first/notebook"],
     )
     sent = repository.plan().save_fields
     assert sent["competition_data_sources"] == ["garden"]
-    assert sent["dataset_data_sources"] == ["me/weights"]
+    assert sent["dataset_data_sources"] == ["me/weights", "me/data"]
     assert sent["kernel_data_sources"] == ["me/first"]
     repository.describe(id="https://www.kaggle.com/code/me/blossom-train/edit")
     assert 'write "me/blossom-train"' in errors_of(repository)[0]
