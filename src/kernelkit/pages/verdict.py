@@ -257,7 +257,8 @@ def _is_noise(run: Measured, other: Measured) -> bool | None:
     # Half widths of two intervals add up as those of independent errors do. Scores on the same
     # photos are not independent, so a difference beyond this is safely more than noise.
     halves = [(high - low) / 2 for low, high in (run.interval, other.interval)]
-    return abs(run.score - other.score) <= math.hypot(*halves)
+    noise = math.hypot(*halves)
+    return abs(run.score - other.score) <= noise if noise else None
 
 
 def _doubts(folder: Path, metrics: run_folder.Metrics, failure: str) -> list[str]:

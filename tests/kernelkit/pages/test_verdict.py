@@ -163,6 +163,13 @@ def test_a_difference_without_intervals_is_not_called_noise(runs):
     assert texts(on(runs("new", 0.9, hour=2))) == ["0.1000 better than the last run, last."]
 
 
+def test_intervals_without_width_tell_nothing_of_noise(runs):
+    runs("last", 0.8, [0.8, 0.8], hour=1)
+    assert texts(on(runs("new", 0.9, [0.9, 0.9], hour=2))) == [
+        "0.1000 better than the last run, last."
+    ]
+
+
 def test_an_equal_score_is_the_same(runs):
     runs("last", 0.9, hour=1)
     assert texts(on(runs("new", 0.9, hour=2))) == ["The same score as the last run, last."]

@@ -40,8 +40,9 @@ function worth(row) {
 // Whether chance could make the difference of two rows of one run each; "" if that is not known. As in verdict.py.
 function noiseOf(a, b) {
   const halves = [...a.runs, ...b.runs].map(({ interval: [low, high] }) => (high - low) / 2);
-  if (a.runs.length + b.runs.length > 2 || halves.some(Number.isNaN)) return "";
-  return Math.abs(a.score - b.score) <= Math.hypot(...halves) ? "the gap could be noise" : "the gap is more than noise";
+  const noise = Math.hypot(...halves);
+  if (a.runs.length + b.runs.length > 2 || !noise) return ""; // also of no interval, which makes it NaN
+  return Math.abs(a.score - b.score) <= noise ? "the gap could be noise" : "the gap is more than noise";
 }
 
 // The best run of each data set: of a sweep, the line above says it.
