@@ -8,7 +8,7 @@ import math
 import re
 import textwrap
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from kernelkit import files
@@ -18,6 +18,8 @@ TRACEBACK_LINES = 40
 LONGEST = 10_000_000  # characters of the readable log
 _DECODER = json.JSONDecoder()
 _BETWEEN = re.compile(r"[\s,\[\]]*")
+_TRACEBACK = "Traceback (most recent call last)"
+_OF_PROCESS = re.compile(r"(?m)^(?:subprocess\.)?CalledProcessError: .*\Z")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
@@ -37,15 +39,21 @@ class Entry:
 
 @dataclass(frozen=True)
 class RunFailure:
-    """What ended a run: the failing cell (its label in papermill's report) and traceback."""
+    """What ended a run: the failing cell (its label in papermill's report) and traceback.
+
+    `last_error` is the last line that stderr had before it, if a process of the run's failed: that
+    process's exit status says nothing of the reason.
+    """
 
     cell: str
     source: str
     traceback: str
+    last_error: str = ""
 
     def __str__(self) -> str:
         source = textwrap.indent(_shorten(self.source), "    ", lambda line: True)
-        parts = [self.cell, source, self.traceback]
+        last = f"The last line of stderr before it: {self.last_error}" if self.last_error else ""
+        parts = [self.cell, source, self.traceback, last]
         return "\n".join(part for part in parts if part)
 
 
@@ -105,15 +113,28 @@ def failure(log: str, notebook: str = "") -> RunFailure | None:
 def _failure_in(written: str, notebook: str) -> RunFailure | None:
     report = re.search(r"(?ms)PapermillExecutionError:\s*$\n-{60,}\s*$\n(.*)", written)
     if report:
-        return _of_papermill(report[1], notebook)
+        found = _of_papermill(report[1], notebook)
+        before = written[: report.start()].rpartition(_TRACEBACK)[0]
+        return replace(found, last_error=_last_error(found.traceback, before))
     if "DeadKernelError" in written:
         killed = (
             "the notebook's process ended without an answer: it was killed, usually because memory "
             "ran out, or it ended itself (os._exit, a crash)"
         )
         return RunFailure(killed, "", "")
-    _, begin, traceback = written.rpartition("Traceback (most recent call last)")
-    return RunFailure("", "", _shorten(f"{begin}{traceback}".strip())) if begin else None
+    before, begin, traceback = written.rpartition(_TRACEBACK)
+    if not begin:
+        return None
+    whole = f"{begin}{traceback}".strip()
+    return RunFailure("", "", _shorten(whole), _last_error(whole, before))
+
+
+def _last_error(traceback: str, before: str) -> str:
+    """The last line of what was written before the traceback of a process that failed."""
+    if not _OF_PROCESS.search(traceback):
+        return ""
+    lines = [line.strip() for line in before.splitlines() if not safe_text.note_level(line)]
+    return next((line for line in reversed(lines) if line), "")
 
 
 def _of_papermill(report: str, notebook: str) -> RunFailure:

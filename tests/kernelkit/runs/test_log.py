@@ -63,6 +63,30 @@ def test_what_was_printed_before_it_and_read_late_is_no_part_of_a_failure():
     assert logs.failure(log).traceback == traceback
 
 
+OF_PROCESS = "subprocess.CalledProcessError: Command '['pip']' returned non-zero exit status 1.\n"
+
+
+@pytest.mark.parametrize(
+    "failing",
+    [
+        REPORT.replace("ValueError: withered", OF_PROCESS.removeprefix("subprocess.")),
+        f"Traceback (most recent call last):\n  a\n{OF_PROCESS}",
+    ],
+)
+def test_of_a_process_that_failed_the_last_line_is_told(failing):
+    failure = logs.failure(as_log("ERROR: no roses\n", "\n", failing))
+    assert failure.last_error == "ERROR: no roses"
+    assert str(failure).endswith("The last line of stderr before it: ERROR: no roses")
+    assert logs.failure(as_log(failing)).last_error == ""
+
+
+def test_of_another_exception_no_line_before_it_is_told():
+    assert logs.failure(as_log("a warning\n", REPORT)).last_error == ""
+    handled = f"{OF_PROCESS}ValueError: withered\n"
+    log = as_log("words\n", f"Traceback (most recent call last):\n{handled}")
+    assert logs.failure(log).last_error == ""
+
+
 def test_a_failure_that_was_written_to_stdout_is_found():
     report = json.dumps([{"stream_name": "stdout", "data": REPORT}])
     assert logs.failure(report).cell == "cell In [3] failed:"
