@@ -183,8 +183,8 @@ class SweepProgress:
             lines.append(f"{reason}; the measures are: {measures}")
         elif states[sweep_folder.DONE]:
             lines.append(
-                'no run left a metrics.json in its folder: put output = "" into the parameters cell, '
-                "which gets the folder of each run, and write the file there"
+                "no run left a metrics.json in its folder: write it to the folder in the parameter "
+                'output, which needs a line output = "" in the parameters cell'
             )
         self.show("\n".join([*lines, address(self.folder.path / "index.html")]))
         failed = [run for run in page.runs if run.state in sweep_folder.ENDED_BADLY]
