@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from kernelkit import files
+from kernelkit.notebook.document import SCRIPT_BEGINS
 from kernelkit.terminal import safe_text
 
 TRACEBACK_LINES = 40
@@ -20,6 +21,7 @@ _DECODER = json.JSONDecoder()
 _BETWEEN = re.compile(r"[\s,\[\]]*")
 _TRACEBACK = "Traceback (most recent call last)"
 _OF_PROCESS = re.compile(r"(?m)^(?:subprocess\.)?CalledProcessError: .*\Z")
+_LINE_OF_SCRIPT = re.compile(r'(?m)^( *File "[^"\n]*/src/script\.py", line )(\d+)')
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
@@ -102,7 +104,8 @@ def text(entries: Iterable[Entry]) -> str:
 def failure(log: str, notebook: str = "") -> RunFailure | None:
     """The failing cell and its traceback, from a finished session's log.
 
-    `notebook` is the JSON of the notebook that ran, for the text of the cell. Python and papermill
+    `notebook` is the JSON of the notebook that ran, for the text of the cell, or the text of the
+    script, for its own line numbers. Python and papermill
     write it to stderr. Lines of stdout may have been read in between or afterwards, so they are
     searched only if nothing is found without them.
     """
@@ -126,7 +129,23 @@ def _failure_in(written: str, notebook: str) -> RunFailure | None:
     if not begin:
         return None
     whole = f"{begin}{traceback}".strip()
-    return RunFailure("", "", _shorten(whole), _last_error(whole, before))
+    return RunFailure(
+        "", "", _with_own_lines(_shorten(whole), notebook), _last_error(whole, before)
+    )
+
+
+def _with_own_lines(traceback: str, script: str) -> str:
+    """A script's traceback with the lines as its author has them, without the bundled files."""
+    bundled, mark, _ = script.rpartition(f"\n{SCRIPT_BEGINS}\n")
+    if not mark:
+        return traceback
+    added = bundled.count("\n") + 2
+
+    def both(match: re.Match[str]) -> str:
+        own = int(match[2]) - added
+        return f"{match[0]} (line {own} below the bundled files)" if own > 0 else match[0]
+
+    return _LINE_OF_SCRIPT.sub(both, traceback)
 
 
 def _last_error(traceback: str, before: str) -> str:

@@ -5,6 +5,7 @@ import tracemalloc
 
 import pytest
 
+from kernelkit.notebook.document import SCRIPT_BEGINS
 from kernelkit.runs import log as logs
 
 REPORT = """\
@@ -85,6 +86,20 @@ def test_of_another_exception_no_line_before_it_is_told():
     handled = f"{OF_PROCESS}ValueError: withered\n"
     log = as_log("words\n", f"Traceback (most recent call last):\n{handled}")
     assert logs.failure(log).last_error == ""
+
+
+def test_a_line_of_a_script_is_also_told_as_its_author_counts():
+    script = f"import bundled\n\n{SCRIPT_BEGINS}\nimport this\nwither()\n"
+    places = [f'  File "/kaggle/src/script.py", line {line}, in <module>' for line in (1, 5)]
+    places.append('  File "/kaggle/lib/that.py", line 5, in wither')
+    log = as_log("\n".join(["Traceback (most recent call last):", *places, "ValueError: withered"]))
+    lines = logs.failure(log, script).traceback.splitlines()
+    assert lines[1:4] == [
+        places[0],
+        '  File "/kaggle/src/script.py", line 5 (line 2 below the bundled files), in <module>',
+        places[2],
+    ]
+    assert logs.failure(log, "print()").traceback.splitlines()[2] == places[1]
 
 
 def test_a_failure_that_was_written_to_stdout_is_found():
