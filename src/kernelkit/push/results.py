@@ -162,7 +162,10 @@ class _Homecoming:
             facts = {"cell": failure.cell, "traceback": failure.traceback}
             self.context.events(FAILURE, str(failure), **facts)
             kind, message = of_traceback(failure.traceback)
-            why = f"{message.partition(chr(10))[0]}{self._missing_here(message)}\nIts log: {log}"
+            why = f"{message.partition(chr(10))[0]}{self._missing_here(message)}"
+            if failure.last_error:
+                why += f"\nThe last line of stderr before it: {failure.last_error}"
+            why += f"\nIts log: {log}"
         self._report()
         if kind is not RunFailedError:
             raise kind(f"{self._version} stopped: {message}")

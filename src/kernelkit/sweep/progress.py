@@ -183,7 +183,8 @@ class SweepProgress:
             lines.append(f"{reason}; the measures are: {measures}")
         elif states[sweep_folder.DONE]:
             lines.append(
-                "no run left a metrics.json in its folder, which the parameter output names"
+                "no run left a metrics.json in its folder: write it to the folder in the parameter "
+                'output, which needs a line output = "" in the parameters cell'
             )
         self.show("\n".join([*lines, address(self.folder.path / "index.html")]))
         failed = [run for run in page.runs if run.state in sweep_folder.ENDED_BADLY]

@@ -24,7 +24,7 @@ from typing import Any
 from kernelkit import machines, project
 from kernelkit.errors import PreflightError
 from kernelkit.files import json_object, read_object
-from kernelkit.kaggle.client import PLACEHOLDERS
+from kernelkit.kaggle.client import is_placeholder
 from kernelkit.machines import Machine
 
 FILE_NAME = "kernel-metadata.json"
@@ -78,7 +78,7 @@ class Metadata:
     def owner(self) -> str:
         """The user name, empty while it is a placeholder."""
         owner = self._id.rpartition("/")[0]
-        return "" if owner.upper() in PLACEHOLDERS else owner
+        return "" if is_placeholder(owner) else owner
 
     @property
     def slug(self) -> str:
@@ -106,10 +106,16 @@ class Metadata:
         return bool(self.values.get("enable_internet", True))
 
     @property
+    def shape(self) -> str:
+        """The machine shape that it names, empty for none."""
+        shape = str(self.values.get("machine_shape") or "")
+        return "" if shape == "None" else shape  # which `kaggle kernels pull` writes
+
+    @property
     def machine(self) -> Machine:
         """The requested machine, also one that is not listed or retired: a check reports those."""
-        shape = str(self.values.get("machine_shape") or "")
-        if shape in ("", "None"):  # `kaggle kernels pull` writes this for no machine
+        shape = self.shape
+        if not shape:
             kinds = (kind for kind in ("tpu", "gpu") if self.values.get(f"enable_{kind}"))
             shape = machines.TODAY[next(kinds, "cpu")]
         return machines.BY_SHAPE.get(shape) or machines.unlisted(shape)
@@ -147,11 +153,10 @@ class Metadata:
             values["id"] = f"{username}/{self.slug}"
         own = [name.upper() for name in self.own_names()] if anyone else []
         for kind, more in (("kernel", own), ("dataset", []), ("model", [])):
-            owners = [*PLACEHOLDERS, *more]
             sources = []
             for source in self.sources(kind):
                 owner, slash, name = source.partition("/")
-                if owner.upper() in owners:
+                if is_placeholder(owner) or owner.upper() in more:
                     owner = username
                 sources.append(owner + slash + name)
             values[f"{kind}_sources"] = sources
@@ -165,8 +170,11 @@ class Metadata:
     def own_names(self) -> list[str]:
         """The account names in it: the owner (empty for a placeholder), and the owners of sources
         that are kernels of this repository."""
-        own = (self.owner, *PLACEHOLDERS)
-        others = [s for s in self.sources("kernel") if s.partition("/")[0] not in own]
+        others = []
+        for source in self.sources("kernel"):
+            owner = source.partition("/")[0]
+            if owner != self.owner and not is_placeholder(owner):
+                others.append(source)
         kernels = _in_repository(self.path) if others else []
         return [self.owner, *(s.partition("/")[0] for s in others if _matches(kernels, s))]
 
@@ -304,6 +312,6 @@ def _is_renamed(file: Path) -> bool:
 
 def _matches(kernels: list[Metadata], source: str) -> list[Metadata]:
     owner, _, slug = source.lower().partition("/")
-    anyones = owner.upper() in PLACEHOLDERS
+    anyones = is_placeholder(owner)
     same = [kernel for kernel in kernels if kernel.slug.lower() == slug]
     return [kernel for kernel in same if anyones or kernel.owner.lower() in ("", owner)]

@@ -13,7 +13,7 @@ from packaging.utils import canonicalize_name
 from kernelkit import files, image
 from kernelkit.credentials import find_secrets
 from kernelkit.errors import NotebookError
-from kernelkit.kaggle.client import PLACEHOLDERS, SOURCES
+from kernelkit.kaggle.client import SOURCES, is_placeholder
 from kernelkit.machines import Kind
 from kernelkit.notebook import document, magics, pairs, rules, search_path
 from kernelkit.notebook.modules import KEPT, files_started, files_written, parsed
@@ -266,9 +266,10 @@ def mounts(plan: Plan) -> Iterator[Finding]:
             parts = source.split("/")[:2]
             attached.add(parts[-1].lower())
             found = named.get(parts[-1].lower(), [])
-            old = [mention for mention in found if not mention.searched]
             knows = re.compile(rf"\b{kind}s[/'\"]").search
-            if old and kind != "kernel" and not any(knows(text) for _, text in plan.bundle.sources):
+            knowing = {place for place, text in plan.bundle.sources if knows(text)}
+            old = [mention for mention in found if _stays_old(mention, knowing)]
+            if old and kind != "kernel":
                 today = _mount(kind, source)
                 yield warning(
                     f"{_where(plan, old)} reads /kaggle/input/{old[0].name}, an older mount that "
@@ -281,10 +282,18 @@ def mounts(plan: Plan) -> Iterator[Finding]:
             yield warning(_unattached(plan, in_cells))
 
 
+def _stays_old(mention: Mention, knowing: Collection[str]) -> bool:
+    """Whether code reads a former mount and tries no other; `knowing` are the places that name
+    today's. A command runs as it stands, whatever other places know."""
+    if mention.command and mention.needed:
+        return mention.place not in knowing
+    return not mention.searched and not knowing
+
+
 def _mount(kind: str, source: str) -> str:
     """Where Kaggle mounts a source: slugs are in lower case, whatever the metadata's capitals."""
     owner, slash, slug = "/".join(source.split("/")[:2]).rpartition("/")
-    if owner.upper() not in PLACEHOLDERS:
+    if not is_placeholder(owner):
         owner = owner.lower()
     return f"/kaggle/input/{kind}s/{owner}{slash}{slug.lower()}"
 
@@ -516,7 +525,7 @@ def account_secrets(plan: Plan) -> Iterator[Finding]:
     places = [place for place, text in texts if READS_SECRETS.search(text)]
     if places:
         yield warning(
-            f"{', '.join(places)} reads kaggle_secrets, but a push detaches the kernel's Secrets: "
+            f"{several(places)} reads kaggle_secrets, but a push detaches the kernel's Secrets: "
             "the run will not find them. Let the code work without them, attach a private "
             "dataset with what it needs, or attach them again on the kernel's page (Add-ons, "
             "Secrets) and run it from there"

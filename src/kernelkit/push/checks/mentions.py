@@ -19,6 +19,7 @@ _TESTS = {"exists", "is_dir", "is_file", "isdir", "isfile", "lexists"}
 _SEARCHES = {"glob", "iglob", "rglob", "walk", "listdir", "iterdir", "scandir"}
 _TEXTS = {"print", "write", "writelines", "write_text", "display", "debug", "info", "warning"}
 _TEXTS |= {"warn", "error", "critical", "exception", "log", "Markdown", "HTML", "set_description"}
+_LISTS = {"ls", "find", "tree", "du", "test", "["}  # commands that only look
 _SHELLS = {"system", "popen", "getoutput"}
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _SEVERAL = 2  # paths in one list: candidates, if the code tests which of them exist
@@ -28,7 +29,8 @@ class Mention(NamedTuple):
     """An input that code reads: the first folder below /kaggle/input, and where it is named.
 
     `relative`: it is written as ../input. `needed`: the code cannot do without it. `searched`: it
-    stands in a function that searches folders, and may be its last resort.
+    stands in a function that searches folders, and may be its last resort. `command`: it stands in
+    a shell command of a cell that works with it and does not only list it.
     """
 
     name: str
@@ -37,6 +39,7 @@ class Mention(NamedTuple):
     relative: bool
     needed: bool
     searched: bool = False
+    command: bool = False
 
 
 def mentions(sources: Iterable[tuple[str, str]]) -> list[Mention]:
@@ -67,7 +70,9 @@ def _in_shell(place: str, source: str) -> Iterator[Mention]:
             continue
         for match in _IN_TEXT.finditer(" ".join(words)):
             number = source[: max(source.find(match[0]), 0)].count("\n") + 1
-            yield Mention(match[2], place, number, match[1] == "..", True)
+            indented = source.splitlines()[number - 1].startswith((" ", "\t"))  # perhaps not run
+            works = words[0] not in _LISTS and not indented
+            yield Mention(match[2], place, number, match[1] == "..", True, command=works)
 
 
 def _called(node: ast.AST) -> str:

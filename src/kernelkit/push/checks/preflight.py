@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from kernelkit import errors, machines
+from kernelkit.kaggle.client import PLACEHOLDERS
 from kernelkit.push.bundle.metadata import KEYS, SHAPES
 from kernelkit.push.checks import contents, pytorch
 from kernelkit.push.checks.findings import Finding, error, warning
@@ -72,7 +73,9 @@ def identity(plan: Plan) -> Iterator[Finding]:
         if address := _ADDRESS.search(name):
             yield error(f'id {name!r} is an address: write "{address[1]}"')
             return
-        owner = name.partition("/")[0] if "/" in name else "INSERT_USERNAME"
+        owner = name.partition("/")[0]
+        if "/" not in name or not re.fullmatch(r"[\w-]+", owner):
+            owner = PLACEHOLDERS[0]
         suggestion = f"{owner}/{slugify(metadata.title)}"
         yield error(f'id {name!r} is not OWNER/SLUG: write "{suggestion}"')
         return
@@ -131,7 +134,7 @@ def machine(plan: Plan) -> Iterator[Finding]:
     if values.get("enable_gpu") and values.get("enable_tpu"):
         yield error("enable_gpu and enable_tpu are both true: choose one")
     for kind in ("gpu", "tpu"):
-        if values.get(f"enable_{kind}") and machine.kind != kind:
+        if plan.metadata.shape and values.get(f"enable_{kind}") and machine.kind != kind:
             yield error(
                 f"enable_{kind} is true, but machine_shape is {machine.shape} ({machine.words})"
             )

@@ -639,7 +639,41 @@ def test_a_notebook_that_reads_secrets_is_warned_that_a_push_drops_them(reposito
     (repository.package / "petals.py").write_text("from kaggle_secrets import UserSecretsClient")
     repository.sources("def token():\n    import kaggle_secrets", "from blossom import petals")
     (text,) = [text for text in warnings_of(repository) if "detaches the kernel's Secrets" in text]
-    assert text.startswith("blossom/petals.py, notebooks/train.ipynb[cell 1] reads kaggle_secrets")
+    assert text.startswith(
+        "blossom/petals.py (and notebooks/train.ipynb[cell 1]) reads kaggle_secrets"
+    )
+
+
+@pytest.mark.parametrize(
+    ("shape", "found"),
+    [
+        (None, ["both true: choose one"]),
+        ("None", ["both true: choose one"]),
+        ("TpuV5E8", ["both true: choose one", "machine_shape is TpuV5E8 (TPU v5e-8)"]),
+    ],
+)
+def test_two_flags_contradict_a_shape_only_where_one_stands(repository, shape, found):
+    repository.describe(enable_gpu=True, enable_tpu=True, machine_shape=shape)
+    told = errors_of(repository)
+    assert len(told) == len(found)
+    for text, end in zip(told, found, strict=True):
+        assert text.endswith(end)
+
+
+@pytest.mark.parametrize("owner", ["__KAGGLE_USERNAME__", "your-username", "_YOUR_USERNAME_"])
+def test_an_owner_that_is_still_to_be_filled_in_is_none(repository, owner):
+    source = f"{owner}/tulip-bulbs"
+    repository.describe(id=f"{owner}/blossom-train", dataset_sources=[source])
+    metadata = repository.plan().metadata
+    assert metadata.owner == ""
+    assert metadata.owned_by("florist").sources("dataset") == ["florist/tulip-bulbs"]
+
+
+@pytest.mark.parametrize("owner", ["${USER}", "<your name>", "{{ user }}"])
+def test_an_owner_that_nobody_can_have_is_not_suggested_again(repository, owner):
+    repository.describe(id=f"{owner}/blossom-train")
+    (text,) = errors_of(repository)
+    assert text.endswith('write "INSERT_USERNAME/blossom-train"')
 
 
 @pytest.mark.parametrize("shape", ["Gpu", "gpu"])
@@ -712,6 +746,28 @@ def test_an_address_of_a_source_is_read_whatever_page_it_is_of(repository):
     assert sent["kernel_data_sources"] == ["me/first"]
     repository.describe(id="https://www.kaggle.com/code/me/blossom-train/edit")
     assert 'write "me/blossom-train"' in errors_of(repository)[0]
+
+
+KNOWS = 'ROOT = find("/kaggle/input/datasets/florist")'
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        ("!python train.py --data /kaggle/input/tulip-bulbs", True),
+        ("%%bash\ncp -r /kaggle/input/tulip-bulbs data", True),
+        ("%run train.py --data=/kaggle/input/tulip-bulbs", True),
+        ("!ls /kaggle/input/tulip-bulbs", False),
+        ("if not ROOT:\n    !cp -r /kaggle/input/tulip-bulbs data", False),
+        ("!cp -r /kaggle/input/tulip-bulbs d || cp -r /kaggle/input/datasets/florist/x d", False),
+    ],
+)
+def test_a_command_reads_an_older_mount_whatever_other_cells_know(repository, command, told):
+    repository.describe(dataset_sources=["florist/tulip-bulbs"])
+    repository.sources(KNOWS, command)
+    assert ["an older mount" in text for text in warnings_of(repository)] == (
+        [True] if told else []
+    )
 
 
 def test_a_script_names_each_line_that_reads_an_older_mount(repository):

@@ -114,4 +114,14 @@ def test_a_root_with_metadata_says_how_many_kernels_lie_below(root):
     assert "3 other kernels" in done.stdout
     assert done.exit_code == 2
     done = CliRunner().invoke(check, ["--all", "-p", "x=1"])
-    assert "--all checks the kernels of a folder" in done.stderr
+    assert "--all checks the kernels of a folder: drop -p" in done.stderr
+
+
+@pytest.mark.parametrize("target", ["empty", "n.py"])
+def test_all_of_what_holds_no_kernel_says_that_none_is_there(tmp_path, target):
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "n.py").touch()
+    done = CliRunner().invoke(check, ["--all", str(tmp_path / target)])
+    assert done.exit_code == 2
+    assert "--all found no kernel-metadata.json in or below" in done.stderr
+    assert "-p" not in done.stderr
