@@ -83,6 +83,12 @@ def test_a_doubt_is_a_warning(repository, changes, message):
     assert not errors_of(repository)
 
 
+@pytest.mark.parametrize("key", ["_comment_machine_shape", "// machine_shape", "#id", "$schema"])
+def test_a_key_that_is_a_comment_is_none_that_was_mistyped(repository, key):
+    repository.describe(**{key: "T4 and not P100"})
+    assert errors_of(repository) == warnings_of(repository) == []
+
+
 def test_sources_are_sent_once_and_in_the_form_that_kaggle_accepts(repository):
     repository.describe(
         dataset_sources=["datasets/me/data", "me/data", "https://www.kaggle.com/datasets/me/more"],
