@@ -14,16 +14,18 @@ from typing import NamedTuple
 from kernelkit.notebook import syntax
 
 _TYPE = re.compile(
-    r"^([ \t]*)type[ \t]+(\w+)[ \t]*(?:\[(.+?)\])?(?=\s*=[^=])", re.MULTILINE | re.DOTALL
+    r"^([ \t]*)type[ \t]+(\w+)[ \t]*(?:\[(.{1,500}?)\])?(?=\s*=[^=])", re.MULTILINE | re.DOTALL
 )
-_TYPE_PARAMETERS = re.compile(r"\b((?:def|class)\s+\w+)\[(.+?)\](?=\s*[(:])", re.DOTALL)
+_TYPE_PARAMETERS = re.compile(r"\b((?:def|class)\s+\w+)\[(.{1,500}?)\](?=\s*[(:])", re.DOTALL)
 _DEFAULT = re.compile(r"\b(?:def|class|type)\s+\w+\[[^\]]*[^=]=[^=]")
 # A comment, or where a literal begins, with its prefix; in the braces of an f-string also what
 # may end an expression.
-_COMMENT_OR_LITERAL = r"#[^\n]*|(\w*)('''|\"\"\"|'|\")"
+_COMMENT_OR_LITERAL = r"#[^\n]*|(?<!\w)(\w*)('''|\"\"\"|'|\")"
 _BEGINS = re.compile(_COMMENT_OR_LITERAL)
 _IN_BRACES = re.compile(rf"{_COMMENT_OR_LITERAL}|[(){{}}\[\]:]|!(?!=)")
+_BRACE = re.compile(r"[{}]")
 _PREFIXES = ("f", "fr", "rf")
+_DEEPEST = 20  # braces within those of others; people write two or three
 
 
 class _UnreadableError(Exception):
@@ -92,8 +94,11 @@ def _is_expression(text: str) -> bool:
     return bool(text.strip())
 
 
-def _literal(source: str, begins: re.Match[str]) -> tuple[list[_Field], int]:
-    """The fields of a literal or a comment, none if it is no f-string, and where it ends."""
+def _literal(source: str, begins: re.Match[str], depth: int = 0) -> tuple[list[_Field], int]:
+    """The fields of a literal or a comment, none if it is no f-string, and where it ends.
+
+    `depth`: in how many braces it lies.
+    """
     prefix, quotes = begins[1], begins[2]
     fields: list[_Field] = []
     position = begins.end()
@@ -104,7 +109,7 @@ def _literal(source: str, begins: re.Match[str]) -> tuple[list[_Field], int]:
         if position >= len(source):
             raise _UnreadableError
         if is_f_string and source[position] == "{" and source[position + 1 :][:1] != "{":
-            fields.append(_field(source, position))
+            fields.append(_field(source, position, depth + 1))
             position = fields[-1].end
         elif is_f_string and source.startswith("\\N{", position) and len(prefix) == 1:
             position = source.find("}", position) + 1 or len(source)
@@ -116,9 +121,11 @@ def _literal(source: str, begins: re.Match[str]) -> tuple[list[_Field], int]:
     return fields, position + len(quotes)
 
 
-def _field(source: str, start: int) -> _Field:
-    """The field of an f-string whose brace opens at `start`."""
-    depth = 0
+def _field(source: str, start: int, depth: int) -> _Field:
+    """The field of an f-string whose brace opens at `start`, the `depth`-th within others."""
+    if depth > _DEEPEST:
+        raise _UnreadableError
+    opened = 0  # brackets
     position = start + 1
     while match := _IN_BRACES.search(source, position):
         mark = match[0]
@@ -126,24 +133,24 @@ def _field(source: str, start: int) -> _Field:
         if mark.startswith("#"):
             continue
         if match[2]:
-            _, position = _literal(source, match)
+            _, position = _literal(source, match, depth)
         elif mark in "([{":
-            depth += 1
-        elif depth:
-            depth -= mark in ")]}"
+            opened += 1
+        elif opened:
+            opened -= 1 if mark in ")]}" else 0
         else:  # the end, a conversion or a format
             if mark == "!" and source[position : position + 1] not in ("a", "r", "s"):
                 raise _UnreadableError
             expression = source[start + 1 : match.start()].strip()
             expression = re.sub(r"(?<![=!<>])=$", "", expression)  # as in f"{x = }"
-            return _Field(start, _end_of_format(source, match.start()), expression)
+            return _Field(start, _end_of_format(source, match.start(), depth), expression)
     raise _UnreadableError
 
 
-def _end_of_format(source: str, position: int) -> int:
+def _end_of_format(source: str, position: int, depth: int) -> int:
     """Where a field ends whose expression ends at a position; its format may hold fields."""
-    while match := re.compile("[{}]").search(source, position):
+    while match := _BRACE.search(source, position):
         if match[0] == "}":
             return match.end()
-        position = _field(source, match.start()).end
+        position = _field(source, match.start(), depth + 1).end
     raise _UnreadableError

@@ -41,6 +41,8 @@ def test_what_kaggles_python_accepts_is_no_finding(source, before):
         'f"{petals["red"]:"}',
         "def bloom[](petals): pass",
         "type = = int",
+        'f"{' * 1000,
+        'x = = f"' + "{a:" * 1000 + '"',
     ],
 )
 def test_what_no_python_accepts_is_an_error(source):
