@@ -157,6 +157,10 @@ def _listed(names: Iterable[str]) -> str:
     return textwrap.shorten(listed, LONGEST_LIST, placeholder=" …")
 
 
+class UnusableNameError(Exception):
+    """A file's name is one that no download can give it here; the message says why."""
+
+
 class _Downloads:
     """Downloads the files of one push with many threads, which share the latest links."""
 
@@ -182,23 +186,33 @@ class _Downloads:
     def all(self, expected: Mapping[str, Expected]) -> dict[str, int]:
         """The bytes of each file, once all are there; raises `OutputsError` if any are missing."""
         fetched: dict[str, int] = {}
-        trouble: list[str] = []
+        trouble: dict[str, Failure | UnusableNameError] = {}
         self._parts.mkdir(exist_ok=True)
         try:
             self._download(expected, fetched, trouble)
         finally:
             shutil.rmtree(self._parts, ignore_errors=True)
-        if trouble:
-            raise OutputsError(
-                f"{len(trouble)} of {len(expected)} output files could not be downloaded; those in "
-                f"{self._folder} are complete:\n" + "\n".join(trouble)
-            )
-        return fetched
+        if not trouble:
+            return fetched
+        lines = [
+            f"{len(trouble)} of {len(expected)} output files could not be downloaded; those in "
+            f"{self._folder} are complete:"
+        ]
+        for name, failure in trouble.items():
+            shown = fitted(safe_text.one_line(name), LONGEST_SHOWN)
+            why = failure.message if isinstance(failure, Failure) else failure
+            lines.append(f"  - {shown}: {why}")
+        error = OutputsError("\n".join(lines))
+        error.is_final = not any(isinstance(failure, Failure) for failure in trouble.values())
+        raise error
 
     def _download(
-        self, expected: Mapping[str, Expected], fetched: dict[str, int], trouble: list[str]
+        self,
+        expected: Mapping[str, Expected],
+        fetched: dict[str, int],
+        trouble: dict[str, Failure | UnusableNameError],
     ) -> None:
-        """Download into `fetched`; `trouble` gets a line for each file that did not arrive.
+        """Download into `fetched`; `trouble` gets the failure of each file that did not arrive.
 
         Raises `OSError` if no file can be written.
         """
@@ -210,18 +224,20 @@ class _Downloads:
             for name, future in sorted(running.items()):
                 try:
                     fetched[name] = future.result()
-                except Failure as failure:
-                    shown = fitted(safe_text.one_line(name), LONGEST_SHOWN)
-                    trouble.append(f"  - {shown}: {failure.message}")
+                except (Failure, UnusableNameError) as failure:
+                    trouble[name] = failure
                 except BaseException:  # an interrupt: end the downloads, and begin no other
                     self._interrupted = True
                     pool.shutdown(wait=False, cancel_futures=True)
                     raise
 
     def _fetch(self, session: StoreSession, name: str, expected: Expected) -> int:
-        """Download a file to its place; returns its bytes. Raises `Failure`."""
+        """Download a file to its place; returns its bytes.
+
+        Raises `Failure` and `UnusableNameError`.
+        """
         if self._clear(name) != name:
-            raise _refused("its name contains your credentials")
+            raise UnusableNameError("its name contains your credentials")
         target = _place(self._folder, name)
         if self._is_here(name, target, expected):
             return target.stat().st_size
@@ -239,7 +255,7 @@ class _Downloads:
             if error.errno not in OF_ITS_NAME:
                 raise
             why = f"its name cannot be here beside the others ({error.strerror})"
-            raise _refused(why) from None
+            raise UnusableNameError(why) from None
         self._record.add(name, target, expected.sha256)
         return received
 
@@ -342,7 +358,7 @@ def _meeting(names: Sequence[str], key: Callable[[str], str]) -> list[str]:
 
 
 def _place(folder: Path, name: str) -> Path:
-    """The path of a file; raises `Failure` for a name that points outside the folder.
+    """The path of a file; raises `UnusableNameError` for a name that points outside the folder.
 
     A run's files whose name collides with the kit's folder go to a folder inside that.
     """
@@ -350,13 +366,15 @@ def _place(folder: Path, name: str) -> Path:
     try:
         longest = max((len(part.encode()) for part in pure.parts), default=0)
     except UnicodeEncodeError:
-        raise _refused("its name is not Unicode") from None
+        raise UnusableNameError("its name is not Unicode") from None
     if longest > LONGEST_NAME or len(str(pure).encode()) > LONGEST_PATH:
-        raise _refused("its name is too long for a file system")
+        raise UnusableNameError("its name is too long for a file system")
     if len(pure.parts) > DEEPEST:
-        raise _refused("it lies in too many folders")
-    if pure.is_absolute() or ".." in pure.parts or not pure.parts or "\\" in name or "\0" in name:
-        raise _refused("its name points outside the folder")
+        raise UnusableNameError("it lies in too many folders")
+    if "\\" in name:
+        raise UnusableNameError("its name has a backslash, which separates folders on Windows")
+    if pure.is_absolute() or ".." in pure.parts or not pure.parts or "\0" in name:
+        raise UnusableNameError("its name points outside the folder")
     if pure.parts[0].casefold() == kit_folder.NAME:
         return kit_folder.path(folder, kit_folder.OUTPUTS, *pure.parts)
     return folder.joinpath(*pure.parts)

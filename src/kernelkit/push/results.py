@@ -131,6 +131,8 @@ class _Homecoming:
                 proved.keep(self.folder, session.manifest.text, self.context.events.clear)
             fetch(self.context, self.push, self.folder, session.outputs, session.manifest, only)
         except OutputsError as error:
+            if error.is_final:
+                again = "Give them other names in the notebook, and push again"
             raise OutputsError(f"{error}\n{again}") from None
         except OSError as error:
             if error.errno not in UNWRITABLE:
