@@ -217,7 +217,7 @@ class _Search:
             place = path.parent if path.stem == "__init__" else path
             self.found.notes.append(
                 f"{self.project.name(place)} is not bundled, because the code looks for it below "
-                "/kaggle/input: an attached source must provide it"
+                "/kaggle/input: an attached source, or what it fetches itself, must provide it"
             )
             return []
         try:
