@@ -182,13 +182,16 @@ def plan_push(request: PushRequest) -> Plan:
             )
         values[ACCELERATOR] = kind
     session = kernel.minutes(minutes)
+    attached = {kind for kind in SOURCES if kernel.sources(kind)}
+    if request.model:
+        attached.add("model")
     bundle = build(
         kernel.code_file,
         values,
         request.project,
         session,
         script=kernel.is_script,
-        attached=any(map(kernel.sources, SOURCES)) or bool(request.model),
+        attached=attached,
     )
     plan = Plan(request, kernel, bundle, defaults | values)
     if request.model:

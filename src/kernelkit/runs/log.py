@@ -129,13 +129,12 @@ def _failure_in(written: str, notebook: str) -> RunFailure | None:
     if not begin:
         return None
     whole = f"{begin}{traceback}".strip()
-    return RunFailure(
-        "", "", _with_own_lines(_shorten(whole), notebook), _last_error(whole, before)
-    )
+    shown = _with_own_lines(_shorten(whole), notebook)
+    return RunFailure("", "", shown, _last_error(whole, before))
 
 
 def _with_own_lines(traceback: str, script: str) -> str:
-    """A script's traceback with the lines as its author has them, without the bundled files."""
+    """A script's traceback, also with its lines as counted without the bundled files before it."""
     bundled, mark, _ = script.rpartition(f"\n{SCRIPT_BEGINS}\n")
     if not mark:
         return traceback

@@ -15,7 +15,7 @@ import pprint
 import re
 import textwrap
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -134,13 +134,13 @@ def build(
     session_minutes: float | None = None,
     *,
     script: bool = False,
-    attached: bool = False,
+    attached: Collection[str] = (),
 ) -> Bundle:
     """Bundle the notebook with the project's packages and these (checked) parameters.
 
     `session_minutes`: how long its session may last; the first cell stores it in the environment
     variable `KERNELKIT_SESSION_MINUTES`. `script`: the cells become one file. `attached`: the
-    kernel has sources. Raises `NotebookError` for a notebook that cannot be read, and
+    kinds of the kernel's sources. Raises `NotebookError` for a notebook that cannot be read, and
     `PreflightError` for an unreadable package.
     """
     name = project.name(notebook)

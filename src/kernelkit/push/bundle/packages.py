@@ -12,7 +12,7 @@ import contextlib
 import json
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -33,6 +33,7 @@ from kernelkit.notebook.modules import (
 )
 from kernelkit.project import Project
 
+EVALUATION = "kaggle_evaluation"  # which a competition brings
 STARTED = (".py", ".ipynb", ".sh")  # files that travel when a cell starts them
 OUTSIDE = (
     "it lies outside the repository, at {}: copy it into the repository, or attach it as a dataset "
@@ -67,12 +68,12 @@ class Carried:
 
 
 def carried(
-    notebook: Path, project: Project, cells: Mapping[str, str], *, attached: bool = False
+    notebook: Path, project: Project, cells: Mapping[str, str], *, attached: Collection[str] = ()
 ) -> Carried:
     """What to bundle with a notebook whose code `cells` are {place: source}.
 
-    `attached`: the kernel has sources, so that modules which the code looks for below /kaggle/input
-    come from them. Raises `PreflightError` for an unreadable package of the project.
+    `attached`: the kinds of the kernel's sources. With any, modules which the code looks for below
+    /kaggle/input come from them. Raises `PreflightError` for an unreadable package of the project.
     """
     found = Carried()
     sources = list(cells.values())
@@ -111,7 +112,7 @@ class _Search:
         cells: Mapping[str, str],
         found: Carried,
         *,
-        attached: bool,
+        attached: Collection[str],
     ) -> None:
         self.notebook = notebook
         self.project = owner
@@ -212,12 +213,19 @@ class _Search:
         if not root.is_relative_to(self.top):
             self.found.stays[top] = OUTSIDE.format(root / top)
             return []
+        if self._is_kaggles_own(top):
+            copy = path.parent if path.stem == "__init__" else path
+            self.found.notes.append(
+                f"{self.project.name(copy)} is not bundled, because the session has Kaggle's own "
+                f"{top}"
+            )
+            return []
         if self._comes_from_source(top):
             self.found.from_sources.append(top)
             place = path.parent if path.stem == "__init__" else path
             self.found.notes.append(
                 f"{self.project.name(place)} is not bundled, because the code looks for it below "
-                "/kaggle/input: an attached source must provide it"
+                "/kaggle/input: an attached source, or what it fetches itself, must provide it"
             )
             return []
         try:
@@ -306,6 +314,12 @@ class _Search:
         for text, file in new:
             self._look_for_folders(text, file)
         return [*new]
+
+    def _is_kaggles_own(self, module: str) -> bool:
+        """Whether the session brings this module of Kaggle's, of which the code has a copy here."""
+        if module == EVALUATION:
+            return "competition" in self.attached
+        return module.startswith("kaggle_") and module in image.KAGGLES_OWN & image.MODULES["cpu"]
 
     def _comes_from_source(self, module: str) -> bool:
         """Whether code that adds folders of a session to `sys.path` names the module there."""

@@ -201,3 +201,25 @@ def test_a_script_keeps_its_docstring_first(repository):
     made = build.build(script, {}, find_project(script), script=True)
     assert ast.get_docstring(ast.parse(made.text)) == "What it does."
     compile(made.text, "job.py", "exec")
+
+
+@pytest.mark.parametrize(
+    ("module", "competitions", "stays"),
+    [
+        ("kaggle_evaluation", ["roses"], True),
+        ("kaggle_evaluation", [], False),
+        ("kaggle_secrets", [], True),
+        ("kaggle_petals", ["roses"], False),
+    ],
+)
+def test_a_copy_of_kaggles_own_module_is_not_sent_against_it(
+    repository, module, competitions, stays
+):
+    repository.describe(competition_sources=competitions)
+    (repository.notebook.parent / module).mkdir()
+    (repository.notebook.parent / module / "__init__.py").touch()
+    repository.sources(f"import {module}")
+    bundle = repository.plan().bundle
+    assert any(module in place for place in bundle.places) != stays
+    told = [note for note in bundle.notes if f"the session has Kaggle's own {module}" in note]
+    assert bool(told) == stays
