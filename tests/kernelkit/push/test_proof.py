@@ -45,6 +45,23 @@ def answers(monkeypatch):
     return change
 
 
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("dataset me/leaves", "put the files into datasets/me/leaves below "),
+        ("dataset me/leaves/3", "into datasets/me/leaves.versions/3 (the newest version: leaves "),
+        ("model me/vit/Keras/small/1", "put the files into models/me/vit/keras/small/1 below "),
+        ("model me/vit/keras/small", "is not owner/model/framework/variation/version, so that"),
+        ("competition garden", "put the files into competitions/garden below "),
+    ],
+)
+def test_a_source_that_the_local_kaggle_lacks_has_a_place_unless_nothing_can_be_there(
+    tmp_path, source, said
+):
+    context = SimpleNamespace(local=tmp_path, runs=tmp_path)
+    assert said in proof._advice(context, [source], "me/kernel/1")
+
+
 def test_each_push_has_a_number_that_all_that_it_leaves_shows(repository, kaggle):
     folder = repository.push("files=2")
     calls = kaggle.faults.calls
