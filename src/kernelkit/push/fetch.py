@@ -14,6 +14,7 @@ import threading
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 from pathlib import Path, PurePosixPath
 
@@ -171,11 +172,13 @@ class _Downloads:
         folder: Path,
         links: Mapping[str, str],
     ) -> None:
-        self._clear = context.events.clear
+        self._events = context.events
         self._kaggle = context.kaggle
         self._push = push
         self._folder = folder
         self._interrupted = False
+        self._complete = 0  # bytes of the files that this command downloaded
+        self._progress = transfers.Progress("downloading", 0, self._arrived)
         self._until = context.timing.clock.now() + context.timing.fetch_seconds
         self._record = kit_folder.FetchedFiles(folder)
         self._parts = kit_folder.path(folder, kit_folder.PARTS)
@@ -216,7 +219,14 @@ class _Downloads:
 
         Raises `OSError` if no file can be written.
         """
-        with StoreSession(WORKERS) as session, ThreadPoolExecutor(WORKERS) as pool:
+        sizes = [file.size for file in expected.values()]
+        if None not in sizes:
+            self._progress.total = sum(filter(None, sizes))
+        with (
+            StoreSession(WORKERS) as session,
+            ThreadPoolExecutor(WORKERS) as pool,
+            self._events.moving(self._progress),
+        ):
             running = {
                 name: pool.submit(self._fetch, session, name, file)
                 for name, file in expected.items()
@@ -236,11 +246,14 @@ class _Downloads:
 
         Raises `Failure` and `UnusableNameError`.
         """
-        if self._clear(name) != name:
+        if self._events.clear(name) != name:
             raise UnusableNameError("its name contains your credentials")
         target = _place(self._folder, name)
         if self._is_here(name, target, expected):
-            return target.stat().st_size
+            size = target.stat().st_size
+            with self._lock:
+                self._progress.total -= size
+            return size
         # Not in the same folder: the run may also have written a file of that name.
         unique = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
         part = self._parts / f"{unique}.part"
@@ -257,6 +270,8 @@ class _Downloads:
             why = f"its name cannot be here beside the others ({error.strerror})"
             raise UnusableNameError(why) from None
         self._record.add(name, target, expected.sha256)
+        with self._lock:
+            self._complete += received
         return received
 
     def _is_here(self, name: str, target: Path, expected: Expected) -> bool:
@@ -289,6 +304,14 @@ class _Downloads:
                 if failure.kind is FailureKind.EXPIRED and self._links.get(name) == url:
                     del self._links[name]
             raise
+
+    def _arrived(self) -> int:
+        """The bytes that are here: of complete files, and of parts of others."""
+        arrived = self._complete
+        for part in self._parts.glob("*.part"):
+            with suppress(OSError):  # it has just been completed
+                arrived += part.stat().st_size
+        return arrived
 
     def _is_late(self) -> bool:
         if self._interrupted:

@@ -289,6 +289,20 @@ class Events:
         else:
             self._show(event, safe_text.plain(text).rstrip("\n"))
 
+    @contextmanager
+    def moving(self, state: Callable[[], str]) -> Iterator[None]:
+        """During a block that takes long, show a state on the live line, for people alone."""
+
+        def forms() -> Sequence[str]:
+            text = state()
+            return [self._marked(f"{NO_NAME} {text}"), self._marked(text)]
+
+        if self.quiet or self.as_json:
+            yield
+            return
+        with ticking(self._line, forms):
+            yield
+
     def end(self) -> None:
         """Write the box and erase the live line, so that other output appears below the events."""
         self._close_box()

@@ -4,6 +4,7 @@ import errno
 import json
 import shutil
 import threading
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from kernelkit.push.bundle import build
 from kernelkit.push.ledger import Push
 from kernelkit.push.resume import resume_push
 from kernelkit.runs import kit_folder
+from kernelkit.terminal.events import Events, size_of
 from local_kaggle.faults.schedule import Fault, FaultKind, FaultSchedule
 
 PUSH = Push("tester/blossom-train", "", "", "tpu", version=1)
@@ -133,6 +135,25 @@ def test_a_file_of_the_right_length_that_was_not_fetched_is_fetched(
     fetch()
     assert server.faults.calls["Download"] == 1
     repository.assert_whole(home, FILES)
+
+
+def test_a_download_knows_how_much_of_it_has_arrived(fetch, monkeypatch):
+    shown = []
+
+    def moving(_, state):
+        shown.append(state)
+        return nullcontext()
+
+    monkeypatch.setattr(Events, "moving", moving)
+    fetch()
+    sizes = [file.size for file in fetch.manifest.files.values()]
+    (progress,) = shown
+    assert progress.total >= sum(sizes)
+    assert progress().startswith(
+        f"downloading {size_of(progress.total)} of {size_of(progress.total)}"
+    )
+    fetch()  # all files are here
+    assert shown[1]() == "downloading 0 bytes"
 
 
 def test_an_interrupt_ends_the_downloads_and_no_further_file_begins(fetch, monkeypatch):
