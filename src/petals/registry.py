@@ -305,10 +305,7 @@ class Facts:
     @property
     def patch(self) -> int:
         """Pixels a side of its patches; 1 for a network of convolutions, or if unknown."""
-        if self.preset:
-            return self.preset.patch
-        patch = self._stored.get("patch_size") or 1
-        return int(patch[0] if isinstance(patch, list) else patch)
+        return self.preset.patch if self.preset else patch_of(self._stored)
 
     @property
     def native(self) -> int | None:
@@ -318,8 +315,9 @@ class Facts:
         if self.name.startswith(HUB):
             if not self._stored:
                 return None
-            shape = self._stored.get("image_shape") or (None,)
-            return shape[0] or COMMON_SIZE
+            shape = self._stored.get("image_shape")
+            side = shape[0] if isinstance(shape, list) and shape else None
+            return side if isinstance(side, int) and side > 0 else COMMON_SIZE
         variant = self.name.removeprefix(self.family.prefix).lower()
         sizes = self.family.native
         return sizes.get(variant, sizes.get("", COMMON_SIZE))
@@ -334,13 +332,17 @@ class Facts:
             return f"licence: {licence}; Kaggle may ask you to accept it on the model's page first"
         return f"licence: {licence}"
 
-    def size_problem(self, size: int) -> str:
-        """Why it cannot take images of `size` pixels, as a sentence that names others; or ""."""
-        below = size // self.patch * self.patch
-        if size % self.patch:
-            fit = f"{below} or {below + self.patch}" if below else f"{self.patch} or a multiple"
+    def size_problem(self, size: int, patch: int = 0) -> str:
+        """Why it cannot take images of `size` pixels, as a sentence that names others; or "".
+
+        `patch`: of the built network, which tells it also where the preset is downloaded by name.
+        """
+        patch = patch or self.patch
+        below = size // patch * patch
+        if size % patch:
+            fit = f"{below} or {below + patch}" if below else f"{patch} or a multiple"
             return (
-                f"image_size={size}: {self.name} divides images into patches of {self.patch} "
+                f"image_size={size}: {self.name} divides images into patches of {patch} "
                 f"pixels, so set {fit}"
             )
         if size < self.family.smallest:
@@ -353,6 +355,14 @@ class Facts:
     def nearest_size(self, size: int) -> int:
         """The largest size of at most `size` pixels that its patches divide, or one patch."""
         return max(size // self.patch, 1) * self.patch
+
+
+def patch_of(config: Mapping[str, Any]) -> int:
+    """Pixels a side of the patches in a network's configuration; 1 if it has none."""
+    patch = config.get("patch_size")
+    if isinstance(patch, list | tuple) and patch:
+        patch = patch[0]
+    return patch if isinstance(patch, int) and patch > 0 else 1
 
 
 def folder_of(preset: str) -> Path | None:
